@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Io - whole reads and writes, and descriptors over sockets
+ *
+ * Owns:    EINTR, short counts, and the control messages that carry descriptors.
+ * May not: log, or keep a descriptor it was handed.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define IO_FDS_MAX 8
+
+/* Writes all of it, or fails. For files and blocking descriptors. */
+int io_write_all(int fd, const void *data, size_t size, struct err *err);
+
+/* Reads to the end of file into `buf` (its maximum holds). */
+int io_read_all(int fd, struct buf *buf, struct err *err);
+
+/* Reads the file at `path`, relative to `dir` (or AT_FDCWD). */
+int io_read_file(int dir, const char *path, struct buf *buf, struct err *err);
+
+/* Writes `text` to an existing file at `path`, relative to `dir`: for /proc and cgroup files. */
+int io_write_file(int dir, const char *path, const char *text, struct err *err);
+
+/* A memfd with these bytes that nobody can change any more. */
+int io_sealed_memfd(const void *data, size_t size, int *ret_fd, struct err *err);
+
+/* Sends one message with up to IO_FDS_MAX descriptors (still the caller's afterwards).
+ * Returns the count of bytes sent, or a negative errno (-EAGAIN on a full non-blocking socket). */
+ssize_t io_send_fds(int socket, const void *data, size_t size, const int *fds, size_t fd_count);
+
+/* Receives one message. Descriptors arrive close-on-exec in `fds` (room for IO_FDS_MAX, unused ones
+ * -1). Returns the bytes, 0 at the end, or a negative errno; a cut message is -EMSGSIZE. */
+ssize_t io_recv_fds(int socket, void *data, size_t size, int *fds, size_t *ret_fd_count);

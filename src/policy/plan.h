@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Plan - the flat, checked struct from which a sandbox is built
+ *
+ * Owns:    the numbers of one sandbox and their ranges. It travels whole to viv-launch and to the
+ *          zygote, so it holds no pointer, and each of them checks it again.
+ * May not: know policies, names or configuration: those end where a plan begins.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define PLAN_VERSION 1
+
+/* In the order in which results and `doctor` list them. */
+enum wall_id {
+	WALL_USER,
+	WALL_MOUNT,
+	WALL_PID,
+	WALL_NET,
+	WALL_IPC,
+	WALL_UTS,
+	WALL_CGROUP,
+	WALL_FDS,
+	WALL_RLIMIT,
+	WALL_CAPS,
+	WALL_LANDLOCK,
+	WALL_SECCOMP,
+	WALL_COUNT,
+};
+
+#define WALLS_ALL ((1U << WALL_COUNT) - 1)
+
+enum limits_mode {
+	LIMITS_CGROUP,   /* cgroup or nothing */
+	LIMITS_MEASURED, /* rlimits and sampling are good enough where no cgroup can be had */
+};
+
+struct plan {
+	uint32_t version;    /* PLAN_VERSION */
+	uint32_t limits;     /* enum limits_mode: the least this plan accepts */
+	uint64_t memory;     /* bytes, the whole sandbox */
+	uint64_t disk;       /* bytes, each of /workspace and /tmp */
+	uint32_t pids;       /* processes and threads, init included */
+	uint32_t cpus_milli; /* 1000 = one cpu */
+	uint32_t files;      /* RLIMIT_NOFILE */
+	uint32_t reserved;   /* 0 */
+};
+
+/* Is every number in its range? -EINVAL and the name of the first that is not. */
+int plan_check(const struct plan *plan, struct err *err);
+
+/* "user", "mount", ... as in results. */
+const char *wall_name(enum wall_id id);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Frame - what travels on a sandbox's channel (a stream socket), both ways
+ *
+ * Owns:    the header, the limits, and the table of types. docs/protocol.md is this in words.
+ * May not: trust: everything that comes out of a sandbox is hostile. Length before bytes, limit
+ *          before allocation; a descriptor that comes from inside is never accepted.
+ *
+ * Layout: struct frame_header (little endian), then `size` bytes of payload.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define FRAME_PAYLOAD_MAX (16U << 20)  /* one frame */
+#define FRAME_INLINE_MAX (64U << 10)   /* a RUN with a larger payload brings it in a memfd */
+
+enum frame_type {
+	FRAME_HELLO = 1, /* runner -> viv, once: struct frame_hello */
+	FRAME_RUN = 2,   /* viv -> runner: u32 meta size, meta (JSON), payload bytes or a memfd */
+	FRAME_EVENT = 3, /* runner -> viv: one JSON object with "type" */
+	FRAME_FILE = 4,  /* runner -> viv: u32 path size, path, bytes: a piece of an artifact */
+	FRAME_DONE = 5,  /* runner -> viv, once per RUN: JSON testimony */
+	FRAME_ACK = 6,   /* viv -> runner: an EVENT with FRAME_WAIT has been taken */
+	FRAME_CHECK = 7, /* viv -> runner: as RUN; the import guard looks at the code, nothing runs */
+};
+
+#define FRAME_FLAG_WAIT 1U  /* EVENT: the runner waits for an ACK (keeps output in program order) */
+#define FRAME_FLAG_MEMFD 2U /* RUN, CHECK: the payload is a sealed memfd sent along */
+#define FRAME_FLAG_LAST 4U  /* FILE: the last piece of this file */
+
+struct frame_header {
+	uint32_t size; /* of the payload */
+	uint16_t type;
+	uint16_t flags;
+	uint64_t nonce; /* of the RUN this belongs to; 0 in HELLO */
+};
+
+/* Says that the sandbox stands. Sent by C code right after the last wall. */
+struct frame_hello {
+	uint32_t version; /* FRAME_VERSION */
+	uint32_t walls;   /* a bit per enum wall_id */
+	uint32_t landlock_abi;
+	uint32_t pid; /* as the sandbox sees it */
+};
+#define FRAME_VERSION 1
+
+struct frame {
+	struct frame_header header;
+	const uint8_t *payload; /* borrowed from the bytes given to frame_decode */
+};
+
+/* Looks at the first frame in `bytes`. Returns the bytes it takes, 0 when more are needed, or a
+ * negative errno: -EMSGSIZE above FRAME_PAYLOAD_MAX, -EPROTO for an unknown type or flag. */
+int64_t frame_decode(const void *bytes, size_t size, struct frame *ret_frame, struct err *err);
+
+/* Appends header and payload to `buf`. */
+int frame_append(struct buf *buf, uint16_t type, uint16_t flags, uint64_t nonce, const void *payload,
+		 size_t size);
+
+/* Splits the payload of a RUN or CHECK: meta and what follows it. -EPROTO when it does not add up. */
+int frame_split(const struct frame *frame, const uint8_t **ret_meta, size_t *ret_meta_size,
+		const uint8_t **ret_rest, size_t *ret_rest_size, struct err *err);
