@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Id - names for runs, sessions and checkpoints that cannot be guessed
+ *
+ * Owns:    their alphabet, length and randomness.
+ * May not: carry meaning: nothing is ever read out of an id.
  */
 #pragma once
 

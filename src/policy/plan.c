@@ -44,12 +44,10 @@ int plan_check(const struct plan *plan, struct err *err)
 const char *wall_name(enum wall_id id)
 {
 	static const char *const names[WALL_COUNT] = {
-		[WALL_USER] = "user",         [WALL_MOUNT] = "mount",
-		[WALL_PID] = "pid",           [WALL_NET] = "net",
-		[WALL_IPC] = "ipc",           [WALL_UTS] = "uts",
-		[WALL_CGROUP] = "cgroup",     [WALL_FDS] = "fds",
-		[WALL_RLIMIT] = "rlimit",     [WALL_CAPS] = "caps",
-		[WALL_LANDLOCK] = "landlock", [WALL_SECCOMP] = "seccomp",
+		[WALL_USER] = "user",     [WALL_MOUNT] = "mount",       [WALL_PID] = "pid",
+		[WALL_NET] = "net",       [WALL_IPC] = "ipc",           [WALL_UTS] = "uts",
+		[WALL_CGROUP] = "cgroup", [WALL_FDS] = "fds",           [WALL_RLIMIT] = "rlimit",
+		[WALL_CAPS] = "caps",     [WALL_LANDLOCK] = "landlock", [WALL_SECCOMP] = "seccomp",
 	};
 
 	return (size_t)id < WALL_COUNT ? names[id] : "unknown";

@@ -27,8 +27,8 @@ struct walls_input {
 	uint32_t landlock_abi;             /* from the probe; 0: refuse */
 	const struct sock_filter *filter;  /* borrowed: the seccomp program, made by seccomp_build */
 	uint16_t filter_count;
-	uint16_t skip;                     /* tests/walls only: a bit per wall to leave out. The
-					    * sandbox paths of viv-launch always pass 0 */
+	uint32_t is_measured;              /* this host gives no cgroup: rlimits and sampling instead;
+					    * refused when the plan wants a cgroup */
 };
 
 /* What a sandbox says of its walls, before a hostile byte runs. Travels in the HELLO frame. */
@@ -60,3 +60,6 @@ int seccomp_build(struct sock_filter **ret_filter, uint16_t *ret_count, struct e
 /* The highest landlock ABI of this kernel; 0 when it is off. */
 uint32_t landlock_probe(void);
 #define LANDLOCK_ABI_FLOOR 1
+
+/* What we make of a kernel's ABI: the newest one that the landlock wall knows, at most. */
+uint32_t landlock_abi_used(uint32_t abi);

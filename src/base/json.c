@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/c.h"
+
+/* A place in text that is read from left to right; nothing looks behind `end`. */
+struct reader {
+	const uint8_t *at;
+	const uint8_t *end;
+};
+
+/*
+ * The character at `p` and how many bytes it takes; 0 when the bytes are not UTF-8 (RFC 3629: no
+ * overlong form, no surrogate, nothing above U+10FFFF).
+ */
+static size_t utf8_decode(const uint8_t *p, const uint8_t *end, uint32_t *ret_point)
+{
+	size_t left = (size_t)(end - p);
+	uint32_t point;
+	size_t n;
+
+	if (left == 0)
+		return 0;
+	if (p[0] < 0x80) {
+		*ret_point = p[0];
+		return 1;
+	}
+	if (p[0] < 0xc2 || p[0] > 0xf4)
+		return 0;
+
+	n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+	if (left < n)
+		return 0;
+	point = p[0] & (0x7fU >> n);
+	for (size_t i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		point = point << 6 | (p[i] & 0x3fU);
+	}
+	if ((n == 3 && point < 0x800) || (n == 4 && (point < 0x10000 || point > 0x10ffff)))
+		return 0;
+	if (point >= 0xd800 && point <= 0xdfff)
+		return 0;
+
+	*ret_point = point;
+	return n;
+}
+
+static bool is_plain(uint8_t byte)
+{
+	return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
+static int put_unit(struct buf *buf, uint32_t unit)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char text[6] = {'\\',
+			      'u',
+			      digits[unit >> 12 & 15],
+			      digits[unit >> 8 & 15],
+			      digits[unit >> 4 & 15],
+			      digits[unit & 15]};
+
+	return buf_append(buf, text, sizeof(text));
+}
+
+static int put_point(struct buf *buf, uint32_t point)
+{
+	int r;
+
+	switch (point) {
+	case '"':
+		return buf_append(buf, "\\\"", 2);
+	case '\\':
+		return buf_append(buf, "\\\\", 2);
+	case '\n':
+		return buf_append(buf, "\\n", 2);
+	case '\r':
+		return buf_append(buf, "\\r", 2);
+	case '\t':
+		return buf_append(buf, "\\t", 2);
+	default:
+		break;
+	}
+	if (point < 0x10000)
+		return put_unit(buf, point);
+
+	point -= 0x10000;
+	r = put_unit(buf, 0xd800 | point >> 10);
+	if (r < 0)
+		return r;
+	return put_unit(buf, 0xdc00 | (point & 0x3ff));
+}
+
+static int put_content(struct buf *buf, const uint8_t *p, const uint8_t *end)
+{
+	while (p < end) {
+		const uint8_t *start = p;
+		uint32_t point = 0xfffd;
+		size_t n;
+		int r;
+
+		/* Most output is plain: copied in runs, not byte by byte. */
+		while (p < end && is_plain(*p))
+			p++;
+		r = buf_append(buf, start, (size_t)(p - start));
+		if (r < 0)
+			return r;
+		if (p == end)
+			return 0;
+
+		n = utf8_decode(p, end, &point);
+		r = put_point(buf, n > 0 ? point : 0xfffd);
+		if (r < 0)
+			return r;
+		p += n > 0 ? n : 1;
+	}
+	return 0;
+}
+
+int json_put_string(struct buf *buf, const void *bytes, size_t size)
+{
+	size_t before = buf->size;
+	const uint8_t *p = bytes;
+	int r;
+
+	r = buf_append(buf, "\"", 1);
+	if (r == 0 && size > 0)
+		r = put_content(buf, p, p + size);
+	if (r == 0)
+		r = buf_append(buf, "\"", 1);
+	if (r < 0)
+		buf->size = before;
+	return r;
+}
+
+int json_put_text(struct buf *buf, const char *text)
+{
+	return json_put_string(buf, text, strlen(text));
+}
+
+static void skip_space(struct reader *in)
+{
+	while (in->at < in->end &&
+	       (*in->at == ' ' || *in->at == '\t' || *in->at == '\n' || *in->at == '\r'))
+		in->at++;
+}
+
+static bool take(struct reader *in, uint8_t byte)
+{
+	if (in->at == in->end || *in->at != byte)
+		return false;
+	in->at++;
+	return true;
+}
+
+static bool take_word(struct reader *in, const char *word)
+{
+	size_t size = strlen(word);
+
+	if ((size_t)(in->end - in->at) < size || memcmp(in->at, word, size) != 0)
+		return false;
+	in->at += size;
+	return true;
+}
+
+static bool take_digits(struct reader *in)
+{
+	const uint8_t *start = in->at;
+
+	while (in->at < in->end && *in->at >= '0' && *in->at <= '9')
+		in->at++;
+	return in->at > start;
+}
+
+static bool take_number(struct reader *in)
+{
+	(void)take(in, '-');
+	if (!take(in, '0') && !take_digits(in))
+		return false;
+	if (take(in, '.') && !take_digits(in))
+		return false;
+	if (take(in, 'e') || take(in, 'E')) {
+		if (!take(in, '+'))
+			(void)take(in, '-');
+		return take_digits(in);
+	}
+	return true;
+}
+
+static bool take_hex4(struct reader *in, uint32_t *ret_unit)
+{
+	uint32_t unit = 0;
+
+	if (in->end - in->at < 4)
+		return false;
+	for (int i = 0; i < 4; i++) {
+		uint8_t c = *in->at++;
+		uint32_t digit;
+
+		if (c >= '0' && c <= '9')
+			digit = c - (uint32_t)'0';
+		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+			digit = (c | 0x20U) - 'a' + 10U;
+		else
+			return false;
+		unit = unit << 4 | digit;
+	}
+	*ret_unit = unit;
+	return true;
+}
+
+/*
+ * Behind a backslash. A lone surrogate is valid by RFC 8259's grammar, and comes out of Python's
+ * own json.dumps; it decodes to U+FFFD here, which equals no name anybody looks for.
+ */
+static bool take_escape(struct reader *in, uint32_t *ret_point)
+{
+	static const char names[] = "\"\\/bfnrt";
+	static const char values[] = "\"\\/\b\f\n\r\t";
+	struct reader ahead;
+	uint32_t high, low;
+	const char *name;
+
+	if (in->at == in->end)
+		return false;
+	if (*in->at != 'u') {
+		name = *in->at != 0 ? strchr(names, *in->at) : NULL;
+		if (name == NULL)
+			return false;
+		in->at++;
+		*ret_point = (uint8_t)values[name - names];
+		return true;
+	}
+	in->at++;
+	if (!take_hex4(in, &high))
+		return false;
+	*ret_point = high >= 0xd800 && high <= 0xdfff ? 0xfffd : high;
+	if (high < 0xd800 || high > 0xdbff)
+		return true;
+
+	ahead = *in;
+	if (take(&ahead, '\\') && take(&ahead, 'u') && take_hex4(&ahead, &low) && low >= 0xdc00 &&
+	    low <= 0xdfff) {
+		*in = ahead;
+		*ret_point = 0x10000 + ((high & 0x3ff) << 10 | (low & 0x3ff));
+	}
+	return true;
+}
+
+/* The next character of a string's content; false at a byte that must not be there. */
+static bool take_character(struct reader *in, uint32_t *ret_point)
+{
+	size_t n;
+
+	if (take(in, '\\'))
+		return take_escape(in, ret_point);
+	if (in->at == in->end || *in->at < 0x20)
+		return false;
+	n = utf8_decode(in->at, in->end, ret_point);
+	in->at += n;
+	return n > 0;
+}
+
+static bool take_string(struct reader *in)
+{
+	uint32_t point;
+
+	if (!take(in, '"'))
+		return false;
+	for (;;) {
+		while (in->at < in->end && is_plain(*in->at))
+			in->at++;
+		if (take(in, '"'))
+			return true;
+		if (!take_character(in, &point))
+			return false;
+	}
+}
+
+/* Takes a string and says whether, decoded, it is `name`. The text is valid. */
+static bool take_name(struct reader *in, const char *name)
+{
+	const uint8_t *want = (const uint8_t *)name;
+	const uint8_t *want_end = want + strlen(name);
+	bool is_same = true;
+
+	(void)take(in, '"');
+	while (!take(in, '"')) {
+		uint32_t here, there = 0;
+		size_t n;
+
+		if (!take_character(in, &here))
+			return false;
+		n = utf8_decode(want, want_end, &there);
+		is_same = is_same && n > 0 && here == there;
+		want += n;
+	}
+	return is_same && want == want_end;
+}
+
+static bool take_scalar(struct reader *in)
+{
+	if (in->at == in->end)
+		return false;
+	switch (*in->at) {
+	case '"':
+		return take_string(in);
+	case 't':
+		return take_word(in, "true");
+	case 'f':
+		return take_word(in, "false");
+	case 'n':
+		return take_word(in, "null");
+	default:
+		return take_number(in);
+	}
+}
+
+static bool take_key(struct reader *in)
+{
+	skip_space(in);
+	if (!take_string(in))
+		return false;
+	skip_space(in);
+	return take(in, ':');
+}
+
+/* The containers that are open around a place, by their closing bytes. */
+struct nesting {
+	uint8_t close[JSON_DEPTH_MAX];
+	size_t depth;
+};
+
+/* Behind a value: closes what ends here. True when another value must follow or all is closed. */
+static bool after_value(struct reader *in, struct nesting *open)
+{
+	while (open->depth > 0) {
+		uint8_t close = open->close[open->depth - 1];
+
+		skip_space(in);
+		if (take(in, ','))
+			return close == ']' || take_key(in);
+		if (!take(in, close))
+			return false;
+		open->depth--;
+	}
+	return true;
+}
+
+/* Takes one value, whole. A loop with its own small stack: depth from outside costs no C stack. */
+static bool take_value(struct reader *in)
+{
+	struct nesting open;
+	bool is_object;
+
+	open.depth = 0;
+	do {
+		skip_space(in);
+		is_object = in->at < in->end && *in->at == '{';
+		if (!is_object && (in->at == in->end || *in->at != '[')) {
+			if (!take_scalar(in) || !after_value(in, &open))
+				return false;
+			continue;
+		}
+
+		if (open.depth == JSON_DEPTH_MAX)
+			return false;
+		in->at++;
+		open.close[open.depth++] = is_object ? '}' : ']';
+		skip_space(in);
+		if (take(in, is_object ? '}' : ']')) {
+			open.depth--;
+			if (!after_value(in, &open))
+				return false;
+		} else if (is_object && !take_key(in)) {
+			return false;
+		}
+	} while (open.depth > 0);
+	return true;
+}
+
+bool json_is_valid(const void *bytes, size_t size)
+{
+	struct reader in = {bytes, bytes};
+
+	if (size == 0)
+		return false;
+	in.end += size;
+	if (!take_value(&in))
+		return false;
+	skip_space(&in);
+	return in.at == in.end;
+}
+
+bool json_find(const void *bytes, size_t size, const char *name, const char **ret_value,
+	       size_t *ret_size)
+{
+	struct reader in = {bytes, bytes};
+
+	if (size == 0)
+		return false;
+	in.end += size;
+	skip_space(&in);
+	if (!take(&in, '{'))
+		return false;
+	do {
+		const uint8_t *start;
+		bool is_it;
+
+		skip_space(&in);
+		if (in.at == in.end || *in.at != '"')
+			return false;
+		is_it = take_name(&in, name);
+		skip_space(&in);
+		if (!take(&in, ':'))
+			return false;
+		skip_space(&in);
+		start = in.at;
+		if (!take_value(&in))
+			return false;
+		if (is_it) {
+			*ret_value = (const char *)start;
+			*ret_size = (size_t)(in.at - start);
+			return true;
+		}
+		skip_space(&in);
+	} while (take(&in, ','));
+	return false;
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Audit - the attacks that `viv audit` makes on its own sandboxes
+ *
+ * Owns:    the tables of attacks, one row each, the Python they share, and what is planted on the
+ *          host for them to reach.
+ * May not: judge. A probe says what it managed; cmd_audit.c decides, from the run's verdict and from
+ *          what was planted.
+ *
+ * A probe is Python between audit_prelude and audit_coda. It has `_args` (what was planted where) and:
+ *   tries(what, call, *args)  the call must be refused; a return value is a breach
+ *   breach(what)              says what it managed
+ *   leak(what, bytes)         a breach when the planted token is in there
+ *   sysc(number, *args)       a raw system call, OSError when it is refused
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/id.h"
+#include "cli/trial.h"
+#include "policy/config.h"
+#include "policy/plan.h"
+
+enum audit_control {
+	CONTROL_NONE, /* would harm or need more than a plain process outside */
+	CONTROL_ROOT, /* outside, as root, the same code succeeds */
+	CONTROL_ANY,  /* outside, as anybody, the same code succeeds */
+};
+
+struct audit_probe {
+	enum wall_id wall;
+	const char *name;
+	const char *tries; /* what it tries, in a line */
+	const char *code;
+	const char *ends;             /* verdict kinds in which a held wall ends it; NULL: ok */
+	enum audit_control control;   /* who can see the attack succeed without walls: tests do */
+	unsigned int needs_cgroup : 1; /* measured limits do not promise this */
+};
+
+extern const char audit_prelude[];
+extern const char audit_coda[];
+
+extern const struct audit_probe audit_probes_space[]; /* user to uts: what a sandbox sees */
+extern const size_t audit_probes_space_count;
+extern const struct audit_probe audit_probes_power[]; /* cgroup to seccomp: what it may do */
+extern const size_t audit_probes_power_count;
+
+/* What stands outside the sandbox for an attack to reach. Each is also an oracle: it shows from
+ * outside whether it was reached. */
+struct audit_plant {
+	char token[ID_SIZE];   /* must never come out of a sandbox */
+	char marker[16];       /* the name a process gives itself to be found by */
+	char files[2][128];    /* in /tmp and /var/tmp, world-readable */
+	char shm_file[64];     /* in /dev/shm */
+	char socket_path[108];
+	char queue[64];
+	char abstract[64];
+	int listeners[4];      /* owned: tcp, udp, abstract, unix */
+	uint16_t tcp_port, udp_port;
+	int memfd;             /* owned: inheritable on purpose */
+	int queue_fd;          /* owned */
+	int shm_id;            /* System V; -1: none */
+	int shm_key;
+};
+
+/* Plants everything. What a host does not have (message queues, System V) is left out. */
+int audit_plant(struct audit_plant *plant, struct err *err);
+void audit_unplant(struct audit_plant *plant);
+
+/* `_args` of every probe. The caller owns it. */
+json_t *audit_args(const struct audit_plant *plant, const struct plan *plan);
+
+/* Was anything reached since the last call? Names it. */
+bool audit_was_reached(const struct audit_plant *plant, char *ret_what, size_t size);
+
+/* The host's pid of the process that bears the marker; 0: none is there (or /proc hides it). */
+pid_t audit_find_marker(const struct audit_plant *plant);
+
+enum audit_outcome {
+	AUDIT_HELD,
+	AUDIT_BREACHED,
+	AUDIT_UNCLEAR, /* it ended as neither: counts as a failure to judge */
+	AUDIT_SKIPPED, /* not promised, or not to be seen by this user; the detail says why */
+};
+#define AUDIT_OUTCOMES (AUDIT_SKIPPED + 1)
+const char *audit_outcome_name(enum audit_outcome outcome);
+
+/* Looks at a live sandbox through the host's /proc: ids, capabilities, filter, namespaces,
+ * descriptors. Calls `tell` for each finding; `wall` is the one that answers for it. */
+typedef void audit_tell(void *user, enum wall_id wall, const char *name, const char *tries,
+			enum audit_outcome outcome, const char *detail);
+void audit_look(const struct audit_plant *plant, audit_tell *tell, void *user);
+
+/* One audit: what was found so far, and how to find out more. */
+struct audit {
+	struct trial trial;
+	struct audit_plant plant;
+	const struct runtime *runtime; /* borrowed: from the config */
+	struct plan plan;
+	bool is_cold;     /* how sandboxes are made now: exec, or fork of a zygote */
+	uint32_t only;    /* a bit per wall to attack; set by the caller */
+	char *args;       /* owned: JSON text for every probe */
+	json_t *findings; /* owned: an array per wall, by name */
+	uint32_t counts[WALL_COUNT][AUDIT_OUTCOMES];
+};
+
+/* Plants, and starts viv-launch. The audit is zeroed but for `only`. */
+int audit_open(struct audit *audit, const struct config *config, struct err *err);
+void audit_close(struct audit *audit);
+
+/* Makes every attack in sandboxes of one kind. Fails only when it could not attack at all. */
+int audit_attack(struct audit *audit, bool is_cold, struct err *err);

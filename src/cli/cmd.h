@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Cmd - the commands of `viv`, as rows
+ *
+ * Owns:    the table from which dispatch, --help, the manual and the completions come.
+ * May not: hold logic: a command is a row and a file, cmd_NAME.c.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "cli/flags.h"
+
+/* Exit status of viv itself; a run's own code passes through (contracts: native, section 1). */
+enum cmd_exit {
+	CMD_OK = 0,
+	CMD_FAILED_CHECK = 1,  /* audit found a breach, doctor found no way to run */
+	CMD_USAGE = 2,         /* bad usage */
+	CMD_TIMEOUT = 124,
+	CMD_INTERNAL = 125,    /* Vivarium itself failed */
+	CMD_REFUSED = 126,     /* guard or policy */
+	CMD_KILLED = 137,      /* killed or out of memory */
+};
+
+struct cmd {
+	const char *name;     /* "run" */
+	const char *operands; /* as in the usage line: "[FILE|-]"; "" when there are none */
+	const char *summary;  /* one line for the list of commands, no full stop */
+	const char *about;    /* paragraphs for --help and the manual, '\n' between lines */
+	const char *examples; /* lines of "viv ..." for the end of --help; NULL: none */
+	const struct flag *flags;
+	size_t flag_count;
+	size_t options_size;  /* of the struct that the flags fill; at most CMD_OPTIONS_MAX */
+	bool is_hidden;       /* not in the list of commands */
+
+	/* `options` is the filled struct. Returns the exit status. Says itself what went wrong,
+	 * on stderr ("viv NAME: why"), with cmd_fail() for instance. */
+	int (*run)(const struct cmd *cmd, const void *options, const struct operands *operands);
+};
+
+#define CMD_OPTIONS_MAX 16384
+#define CMD_FLAGS(rows) .flags = (rows), .flag_count = sizeof(rows) / sizeof((rows)[0])
+
+/* Every command, NULL behind the last. In main.c. */
+extern const struct cmd *const cmd_table[];
+
+extern const struct cmd cmd_run;
+extern const struct cmd cmd_doctor;
+extern const struct cmd cmd_audit;
+extern const struct cmd cmd_bench;
+extern const struct cmd cmd_runtime;
+extern const struct cmd cmd_man;        /* hidden: prints a manual page */
+extern const struct cmd cmd_completion; /* hidden: prints completions for a shell */
+
+/* The command called `name`, or NULL. */
+const struct cmd *cmd_find(const char *name);
+
+/* The complete --help of one command, and of viv. */
+void cmd_help(const struct cmd *cmd, FILE *out);
+void cmd_help_all(FILE *out);
+
+/* Prints "viv NAME: <text of err>" on stderr; returns the exit status for its kind: CMD_USAGE for
+ * ERR_BAD_REQUEST and ERR_NOT_FOUND, CMD_REFUSED for ERR_FORBIDDEN, CMD_INTERNAL for the rest. */
+int cmd_fail(const struct cmd *cmd, const struct err *err);

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "cli/cmd.h"
+#include "cli/interview.h"
+#include "cli/venv.h"
+#include "policy/config.h"
+
+#define PYTHON_FLOOR_MAJOR 3
+#define PYTHON_FLOOR_MINOR 9
+
+struct options {
+	const char *config;
+	const char *python;
+	const char *requirements;
+	struct flag_list preload;
+	uint64_t pool;
+	bool is_json;
+};
+
+static const struct flag flags[] = {
+	FLAG_ROW(struct options, python, "python", 0, FLAG_TEXT, "VENV",
+		 "add: an interpreter (3.9 or later) or the folder of a venv"),
+	FLAG_ROW(struct options, requirements, "requirements", 0, FLAG_TEXT, "FILE",
+		 "add: make a venv and install what this file lists, with pip, outside of any sandbox"),
+	FLAG_ROW(struct options, preload, "preload", 0, FLAG_LIST, "MODULE",
+		 "add: import this module ahead of time"),
+	FLAG_ROW(struct options, pool, "pool", 0, FLAG_COUNT, "N",
+		 "add: sandboxes that a daemon keeps ready"),
+	FLAG_ROW(struct options, config, "config", 0, FLAG_TEXT, "FILE",
+		 "Read this vivarium.yaml instead of the one that would be found"),
+	FLAG_ROW(struct options, is_json, "json", 0, FLAG_SWITCH, NULL, "Print one JSON object"),
+};
+
+/* What every subcommand needs. */
+struct desk {
+	const struct options *wish; /* borrowed */
+	struct config *config;      /* owned */
+	struct plan plan;           /* the default policy's */
+};
+
+static json_t *list_to_json(const struct text_list *list)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < list->count; i++)
+		(void)json_array_append_new(array, json_string(list->items[i]));
+	return array;
+}
+
+static void print_object(json_t *object)
+{
+	(void)json_dumpf(object, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	(void)printf("\n");
+}
+
+/* One row of the list, with what the interpreter said (NULL: it did not). */
+static json_t *row_to_json(const struct runtime *runtime, const json_t *said, const struct err *err)
+{
+	json_t *row = json_pack("{s:s, s:s, s:o, s:I, s:s}", "name", runtime->name, "python",
+				runtime->python, "preload", list_to_json(&runtime->preload), "pool",
+				(json_int_t)runtime->pool, "source", runtime->source);
+	json_t *version = json_object_get(said, "version");
+	json_t *packages = json_object_get(said, "packages");
+
+	if (row == NULL)
+		return json_object();
+	(void)json_object_set(row, "version", version != NULL ? version : json_null());
+	(void)json_object_set(row, "packages", packages != NULL ? packages : json_null());
+	if (said == NULL)
+		(void)json_object_set_new(row, "why", json_string(err->text));
+	return row;
+}
+
+static void print_row(const json_t *row)
+{
+	const char *version = json_string_value(json_object_get(row, "version"));
+	const char *why = json_string_value(json_object_get(row, "why"));
+	const json_t *preload = json_object_get(row, "preload");
+	char packages[24] = "-";
+	size_t index;
+	const json_t *module;
+
+	if (json_is_integer(json_object_get(row, "packages")))
+		(void)snprintf(packages, sizeof(packages), "%lld",
+			       (long long)json_integer_value(json_object_get(row, "packages")));
+	(void)printf("%-12s %-8s %8s  %s", json_string_value(json_object_get(row, "name")),
+		     version != NULL ? version : "-", packages,
+		     json_string_value(json_object_get(row, "python")));
+	json_array_foreach (preload, index, module)
+		(void)printf("%s%s", index == 0 ? "  " : " ", json_string_value(module));
+	(void)printf("%s%s\n", why != NULL ? "  broken: " : "", why != NULL ? why : "");
+}
+
+/* Asks each runtime's interpreter once; rows that share a path share the answer. */
+static void ask_all(const struct desk *desk, struct trial *trial, json_t *rows)
+{
+	json_auto_t *answers = json_object();
+	json_auto_t *no_modules = json_array();
+
+	for (size_t i = 0; i < desk->config->runtime_count; i++) {
+		const struct runtime *runtime = &desk->config->runtimes[i];
+		json_t *said = json_object_get(answers, runtime->python);
+		struct err err = {0};
+
+		if (said == NULL && interview(trial, runtime, &desk->plan, no_modules, &said, &err) == 0)
+			(void)json_object_set_new(answers, runtime->python, said);
+		(void)json_array_append_new(rows, row_to_json(runtime, said, &err));
+	}
+}
+
+static int list(const struct desk *desk, struct err *err)
+{
+	json_auto_t *object = json_object();
+	json_t *rows = json_array();
+	struct trial trial = {0};
+	size_t index;
+	const json_t *row;
+	int r;
+
+	(void)json_object_set_new(object, "runtimes", rows);
+	r = trial_open(&trial, err);
+	if (r == 0)
+		ask_all(desk, &trial, rows);
+	trial_close(&trial);
+	if (r < 0)
+		return r;
+
+	if (desk->wish->is_json) {
+		print_object(object);
+		return 0;
+	}
+	(void)printf("%-12s %-8s %8s  %s\n", "NAME", "VERSION", "PACKAGES", "PYTHON  PRELOAD");
+	json_array_foreach (rows, index, row)
+		print_row(row);
+	return 0;
+}
+
+/* Does it run, walled in, is it new enough, and is what it should preload there? */
+static int check_answer(const struct runtime *runtime, const json_t *said, struct err *err)
+{
+	const char *version = json_string_value(json_object_get(said, "version"));
+	const json_t *lacks = json_object_get(said, "lacks");
+	long major = 0;
+	long minor = 0;
+	char *end = NULL;
+
+	major = strtol(version, &end, 10);
+	if (*end == '.')
+		minor = strtol(end + 1, NULL, 10);
+	if (major < PYTHON_FLOOR_MAJOR || (major == PYTHON_FLOOR_MAJOR && minor < PYTHON_FLOOR_MINOR))
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "Python %s is too old: %d.%d or later",
+			       version, PYTHON_FLOOR_MAJOR, PYTHON_FLOOR_MINOR);
+
+	for (size_t i = 0; i < runtime->preload.count; i++) {
+		const char *module = runtime->preload.items[i];
+		const char *why = json_string_value(json_object_get(lacks, module));
+
+		if (why != NULL)
+			return err_set(err, ERR_BAD_REQUEST, EINVAL, "cannot preload %s: %.300s", module,
+				       why);
+	}
+	return 0;
+}
+
+static int try_runtime(const struct desk *desk, const struct runtime *runtime, json_t **ret_said,
+		       struct err *err)
+{
+	json_auto_t *modules = list_to_json(&runtime->preload);
+	json_t *said = NULL;
+	struct trial trial = {0};
+	int r;
+
+	r = trial_open(&trial, err);
+	if (r == 0)
+		r = interview(&trial, runtime, &desk->plan, modules, &said, err);
+	trial_close(&trial);
+	if (r == 0)
+		r = check_answer(runtime, said, err);
+	if (r < 0) {
+		json_decref(said);
+		return r;
+	}
+	*ret_said = said;
+	return 0;
+}
+
+static void set_text(char **member, const char *text)
+{
+	free(*member);
+	*member = strdup(text);
+	if (*member == NULL)
+		abort();
+}
+
+/* Fills what the flags say; makes the venv when one is asked for, whose path goes to ret_made. */
+static int describe(const struct desk *desk, struct runtime *runtime, char ret_made[RUNTIME_PATH_MAX],
+		    struct err *err)
+{
+	const struct options *wish = desk->wish;
+	char path[RUNTIME_PATH_MAX];
+	const char *key = "";
+	int r;
+
+	if (!name_is_valid(runtime->name))
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "%s: a name is letters, digits, '-', '_' and '.', at most 32",
+			       runtime->name);
+	if ((wish->python == NULL) == (wish->requirements == NULL))
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "add takes either --python VENV or --requirements FILE");
+	for (size_t i = 0; i < wish->preload.count; i++)
+		text_list_add(&runtime->preload, wish->preload.items[i]);
+	if (wish->pool > 0)
+		runtime->pool = wish->pool;
+
+	if (wish->requirements != NULL) {
+		r = venv_make(runtime->name, wish->requirements, ret_made, err);
+		if (r < 0)
+			return r;
+		set_text(&runtime->python, ret_made);
+		if (realpath(wish->requirements, path) != NULL)
+			set_text(&runtime->requirements, path);
+	} else {
+		r = venv_absolute(wish->python, path, err);
+		if (r < 0)
+			return r;
+		set_text(&runtime->python, path);
+	}
+	r = runtime_check(runtime, &key, err);
+	return r < 0 ? err_wrap(err, "%s", key) : 0;
+}
+
+static int add(const struct desk *desk, const char *name, struct err *err)
+{
+	const struct runtime *old =
+		runtime_find(desk->config->runtimes, desk->config->runtime_count, name);
+	char made[RUNTIME_PATH_MAX] = "";
+	char file[RUNTIME_PATH_MAX] = "";
+	struct runtime runtime = {0};
+	json_auto_t *said = NULL;
+	int r;
+
+	runtime_init(&runtime, name);
+	r = describe(desk, &runtime, made, err);
+	if (r == 0)
+		r = try_runtime(desk, &runtime, &said, err);
+	if (r == 0)
+		r = runtime_save(&runtime, file, err);
+	if (r < 0) {
+		venv_remove(made);
+	} else {
+		if (old != NULL && strcmp(old->python, runtime.python) != 0)
+			venv_remove(old->python);
+		if (desk->wish->is_json) {
+			json_auto_t *row = row_to_json(&runtime, said, err);
+
+			(void)json_object_set_new(row, "source", json_string(file));
+			print_object(row);
+		} else {
+			(void)printf("added %s: Python %s, %s\n", name,
+				     json_string_value(json_object_get(said, "version")), file);
+		}
+	}
+	runtime_done(&runtime);
+	return r;
+}
+
+static int rm(const struct desk *desk, const char *name, struct err *err)
+{
+	const struct runtime *old =
+		runtime_find(desk->config->runtimes, desk->config->runtime_count, name);
+	char file[RUNTIME_PATH_MAX] = "";
+	int r;
+
+	r = runtime_remove(name, file, err);
+	if (r < 0)
+		return r;
+	if (old != NULL)
+		venv_remove(old->python);
+	if (desk->wish->is_json) {
+		json_auto_t *object = json_pack("{s:s, s:s}", "removed", name, "source", file);
+
+		print_object(object);
+	} else {
+		(void)printf("removed %s: %s\n", name, file);
+	}
+	return 0;
+}
+
+static int desk_open(struct desk *desk, struct err *err)
+{
+	const struct policy *policy = NULL;
+	struct policy_grant grant;
+	int r;
+
+	r = config_load(desk->wish->config, &desk->config, err);
+	if (r < 0)
+		return r;
+	policy = config_policy(desk->config, "default", err);
+	if (policy == NULL)
+		return -err->num;
+	r = policy_narrow(policy, NULL, &grant, err);
+	if (r < 0)
+		return r;
+	desk->plan = grant.plan;
+	return 0;
+}
+
+static int dispatch(const struct desk *desk, const struct operands *operands, struct err *err)
+{
+	const char *verb = operands->count > 0 ? operands->items[0] : "list";
+
+	if (strcmp(verb, "list") == 0 && operands->count <= 1)
+		return list(desk, err);
+	if (strcmp(verb, "add") == 0 && operands->count == 2)
+		return add(desk, operands->items[1], err);
+	if (strcmp(verb, "rm") == 0 && operands->count == 2)
+		return rm(desk, operands->items[1], err);
+	return err_set(err, ERR_BAD_REQUEST, EINVAL, "usage: viv runtime list | add NAME | rm NAME");
+}
+
+static int run(const struct cmd *cmd, const void *options, const struct operands *operands)
+{
+	struct desk desk = {.wish = options};
+	struct err err = {0};
+	int r;
+
+	r = desk_open(&desk, &err);
+	if (r == 0)
+		r = dispatch(&desk, operands, &err);
+	config_free(desk.config);
+	return r < 0 ? cmd_fail(cmd, &err) : CMD_OK;
+}
+
+const struct cmd cmd_runtime = {
+	.name = "runtime",
+	.operands = "list|add NAME|rm NAME",
+	.summary = "List, add and remove Python environments",
+	.about = "A runtime is an interpreter, the packages it sees, and the modules that are imported\n"
+		 "ahead of time. It is built outside and read-only inside.\n"
+		 "\n"
+		 "list asks each interpreter, inside a sandbox, for its version and its packages.\n"
+		 "add takes an interpreter or a venv that is there (--python), or makes a venv and\n"
+		 "installs what a file lists (--requirements). Before it is kept it must run in a\n"
+		 "sandbox on this host and import its preload. rm forgets it; a venv that add made is\n"
+		 "deleted, too.",
+	.examples = "viv runtime list\n"
+		    "viv runtime add geo --requirements geo.txt --preload shapely\n"
+		    "viv run --runtime geo map.py\n"
+		    "viv runtime rm geo",
+	CMD_FLAGS(flags),
+	.options_size = sizeof(struct options),
+	.run = run,
+};

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Flags - rows that say what a command accepts
+ *
+ * Owns:    parsing a command line into the command's options struct, and its help text. Manual pages
+ *          and shell completions are printed from the same rows.
+ * May not: act. A command sees checked values and does not know how they were spelled.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+#define FLAG_LIST_MAX 256
+
+enum flag_kind {
+	FLAG_SWITCH, /* bool: there or not */
+	FLAG_TEXT,   /* const char *, borrowed from argv; NULL when absent */
+	FLAG_LIST,   /* struct flag_list: may be given again and again */
+	FLAG_COUNT,  /* uint64_t: "64" */
+	FLAG_SIZE,   /* uint64_t bytes: "512M", "512MiB" */
+	FLAG_MS,     /* uint64_t milliseconds: "30s", "1500ms" */
+	FLAG_CPUS,   /* uint64_t thousandths of a cpu: "0.5" */
+};
+
+struct flag_list {
+	size_t count;
+	const char *items[FLAG_LIST_MAX]; /* borrowed: from argv */
+};
+
+/* One flag. `--name VALUE`, `--name=VALUE`, `-l VALUE`. Numbers that are absent stay 0. */
+struct flag {
+	const char *name;  /* long, without its dashes */
+	char letter;       /* 0: has none */
+	enum flag_kind kind;
+	const char *value; /* what the help calls the value: "NAME"; NULL for a switch */
+	const char *help;  /* one sentence, no full stop; read it with flag_help() */
+	const char *const *help_from; /* where help is NULL: the op's row that has it */
+	size_t offset;     /* of the field in the options struct */
+};
+
+#define FLAG_ROW(type, field, long_name, short_letter, flag_kind, value_name, help_text)           \
+	{                                                                                          \
+		.name = (long_name), .letter = (short_letter), .kind = (flag_kind),                \
+		.value = (value_name), .help = (help_text), .offset = offsetof(type, field)        \
+	}
+
+#define FLAG_ROW_OP(type, field, long_name, short_letter, flag_kind, value_name, op_row)           \
+	{                                                                                          \
+		.name = (long_name), .letter = (short_letter), .kind = (flag_kind),                \
+		.value = (value_name), .help_from = &(op_row).help,                                \
+		.offset = offsetof(type, field)                                                    \
+	}
+
+/* What the line was, besides flags. */
+struct operands {
+	size_t count;
+	char **items; /* borrowed: in argv, moved to its end */
+};
+
+/* Parses argv[1..] into `options` (zeroed by the caller). `--` ends the flags; "-" is an operand.
+ * `--help` or `-h` sets *ret_help and stops. -EINVAL names the flag and says what it takes. */
+int flags_parse(const struct flag *flags, size_t count, int argc, char **argv, void *options,
+		struct operands *ret_operands, bool *ret_help, struct err *err);
+
+const char *flag_help(const struct flag *flag);
+
+/* The aligned block of flags as in --help. */
+void flags_help(const struct flag *flags, size_t count, FILE *out);

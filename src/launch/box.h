@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Box - one sandbox as the inner half sees it, from its shell's birth to its last process's end
+ *
+ * Owns:    the sandbox's processes and descriptors, and the order of its life (enum box_phase).
+ * May not: outlive them: a box is freed when init and interpreter are reaped and no fork is due.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "proto/launch_msg.h"
+
+enum box_phase {
+	BOX_SHELL,    /* the shell builds itself */
+	BOX_FORKING,  /* the zygote was asked for a child */
+	BOX_ENTERING, /* the child puts its walls up */
+	BOX_RUNNING,  /* the interpreter is inside */
+};
+
+struct box {
+	LIST_ENTRY(box) next;
+	uint32_t id;
+	enum box_phase phase;
+	bool is_dying;  /* init was killed */
+	bool is_armed;  /* user code runs: measure it */
+	pid_t init_pid; /* 0 once reaped */
+	pid_t head_pid; /* 0 before birth and once reaped */
+	int init_pidfd; /* owned */
+	int status;     /* owned: of the shell, then of the interpreter */
+	int fds[4];     /* owned: stdin, stdout, stderr, channel; until they are handed on */
+	int cgroup;     /* owned: v2 directory, or -1 */
+	int netns;      /* owned; goes back to the pool */
+	uint64_t peak;  /* measured */
+	struct err err; /* why it never stood */
+	struct launch_spawn spawn;
+};
+
+LIST_HEAD(box_list, box);

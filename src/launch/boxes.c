@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/boxes.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/c.h"
+#include "base/io.h"
+#include "launch/shell.h"
+#include "launch/zygote.h"
+#include "proto/zygote_msg.h"
+
+static struct box *find(const struct inner *inner, uint32_t id)
+{
+	return id < LAUNCH_SANDBOXES_MAX ? inner->by_id[id] : NULL;
+}
+
+/* Killing a pid namespace's init ends all that is in it, double forks and all. It is our child
+ * and not reaped yet, so the number cannot be somebody else's. */
+static void kill_init(struct box *box)
+{
+	box->is_dying = true;
+	if (box->init_pid > 0)
+		(void)kill(box->init_pid, SIGKILL);
+}
+
+static void fail(struct box *box, const struct err *err)
+{
+	if (box->err.kind == ERR_NONE)
+		box->err = *err;
+	kill_init(box);
+}
+
+/* Frees the box once nothing of it is alive and no fork for it is due. */
+static void finish(struct inner *inner, struct box *box)
+{
+	struct launch_event event = {.type = LAUNCH_GONE, .id = box->id, .err = box->err};
+
+	if (box->init_pid > 0 || box->head_pid > 0 || box->phase == BOX_FORKING)
+		return;
+
+	LIST_REMOVE(box, next);
+	inner->by_id[box->id] = NULL;
+	inner_netns_give(inner, &box->netns);
+	drop_fd(&box->init_pidfd);
+	drop_fd(&box->status);
+	drop_fd(&box->cgroup);
+	for (size_t i = 0; i < ARRAY_LEN(box->fds); i++)
+		drop_fd(&box->fds[i]);
+	free(box);
+	inner_tell(inner, &event, -1);
+}
+
+static void say_go(const struct box *box)
+{
+	(void)send(box->status, "g", 1, MSG_NOSIGNAL);
+}
+
+/* Tells the outer half of a newborn; where it must be moved first, INNER_ATTACHED lets it go on. */
+static void announce(struct inner *inner, const struct box *box, uint32_t type, int pidfd)
+{
+	struct launch_event event = {.type = type, .id = box->id};
+
+	inner_tell(inner, &event, pidfd);
+	if (!inner->input.needs_attach)
+		say_go(box);
+}
+
+static struct box *box_new(struct inner *inner, const struct launch_spawn *spawn, int *take_fds,
+			   size_t fd_count)
+{
+	struct box *box = xnew(struct box);
+
+	box->id = spawn->sandbox;
+	box->spawn = *spawn;
+	box->init_pidfd = -1;
+	box->status = -1;
+	box->netns = -1;
+	for (size_t i = 0; i < ARRAY_LEN(box->fds); i++)
+		box->fds[i] = steal_fd(&take_fds[i]);
+	box->cgroup = fd_count > 4 ? steal_fd(&take_fds[4]) : -1;
+	LIST_INSERT_HEAD(&inner->boxes, box, next);
+	inner->by_id[box->id] = box;
+	return box;
+}
+
+static int start_shell(struct inner *inner, struct box *box, struct err *err)
+{
+	const bool has_range = inner->input.map.count > 1;
+	struct shell_input shell = {
+		.plan = box->spawn.plan,
+		.mntns = inner->roots[box->spawn.root],
+		.cgroup = box->cgroup,
+		.id = has_range ? IDMAP_FIRST_SANDBOX + box->id : 0,
+		.has_range = has_range,
+	};
+	pid_t pid;
+
+	if (shell.mntns < 0)
+		return err_set(err, ERR_NOT_FOUND, ENOENT, "no root %u", box->spawn.root);
+	box->netns = inner_netns_take(inner, err);
+	if (box->netns < 0)
+		return box->netns;
+	shell.netns = box->netns;
+
+	pid = shell_start(&shell, &box->init_pidfd, &box->status, err);
+	if (pid < 0)
+		return pid;
+	box->init_pid = pid;
+	inner_watch_box(inner, box);
+	return 0;
+}
+
+void boxes_spawn(struct inner *inner, const struct launch_spawn *spawn, int *take_fds,
+		 size_t fd_count)
+{
+	struct err err = {0};
+	struct box *box = NULL;
+
+	if (find(inner, spawn->sandbox) != NULL) {
+		(void)err_set(&err, ERR_CONFLICT, EEXIST, "sandbox %u is there", spawn->sandbox);
+		inner_tell_err(inner, LAUNCH_GONE, spawn->sandbox, &err);
+		return;
+	}
+	box = box_new(inner, spawn, take_fds, fd_count);
+	if (start_shell(inner, box, &err) < 0) {
+		fail(box, &err);
+		finish(inner, box);
+		return;
+	}
+	if (inner->input.needs_attach)
+		announce(inner, box, INNER_INIT_PID,
+			 (int)syscall(SYS_pidfd_open, box->init_pid, 0));
+	else
+		say_go(box);
+}
+
+void boxes_attached(struct inner *inner, uint32_t id)
+{
+	const struct box *box = find(inner, id);
+
+	if (box != NULL && box->status >= 0)
+		say_go(box);
+}
+
+/* The interpreter is born (and waits): its number is good until we reap it. */
+static void head_born(struct inner *inner, struct box *box, pid_t pid)
+{
+	box->head_pid = pid;
+	box->phase = BOX_ENTERING;
+	for (size_t i = 0; i < ARRAY_LEN(box->fds); i++)
+		drop_fd(&box->fds[i]);
+	drop_fd(&box->cgroup);
+	announce(inner, box, INNER_HEAD_PID, (int)syscall(SYS_pidfd_open, pid, 0));
+}
+
+static int start_cold(struct inner *inner, struct box *box, int status, struct err *err)
+{
+	struct walls_input walls = {
+		.plan = box->spawn.plan,
+		.shell_pidfd = box->init_pidfd,
+		.channel = box->fds[3],
+		.std = {box->fds[0], box->fds[1], box->fds[2]},
+		.landlock_abi = inner->input.landlock_abi,
+		.is_measured = inner->input.is_measured,
+		.filter = inner->input.filter,
+		.filter_count = (uint16_t)inner->input.filter_count,
+	};
+	pid_t pid = zygote_cold(&walls, inner->own_pidns, box->cgroup, status,
+				box->spawn.python, err);
+
+	if (pid < 0)
+		return -EAGAIN;
+	head_born(inner, box, pid);
+	return 0;
+}
+
+static int start_warm(struct inner *inner, struct box *box, int status, struct err *err)
+{
+	struct zygote_fork request = {
+		.type = ZYGOTE_FORK, .sandbox = box->id, .plan = box->spawn.plan};
+	int fds[ZYGOTE_FD_COUNT] = {
+		[ZYGOTE_FD_STDIN] = box->fds[0],   [ZYGOTE_FD_STDOUT] = box->fds[1],
+		[ZYGOTE_FD_STDERR] = box->fds[2],  [ZYGOTE_FD_CHANNEL] = box->fds[3],
+		[ZYGOTE_FD_SHELL] = box->init_pidfd, [ZYGOTE_FD_STATUS] = status,
+		[ZYGOTE_FD_CGROUP] = box->cgroup,
+	};
+	int zygote = inner->zygotes[box->spawn.zygote];
+	ssize_t n;
+
+	if (zygote < 0)
+		return err_set(err, ERR_NOT_FOUND, ENOENT, "no zygote %d", box->spawn.zygote);
+	n = io_send_fds(zygote, &request, sizeof(request), fds,
+			box->cgroup >= 0 ? ZYGOTE_FD_COUNT : ZYGOTE_FD_CGROUP);
+	if (n < 0)
+		return err_set(err, ERR_INTERNAL, (int)-n, "ask zygote %d", box->spawn.zygote);
+	box->phase = BOX_FORKING;
+	return 0;
+}
+
+/* The shell stands: bring the interpreter in. */
+static void shell_stands(struct inner *inner, struct box *box)
+{
+	struct err err = {0};
+	int pair[2];
+	int r;
+
+	drop_fd(&box->status);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		(void)err_sys(&err, "socketpair");
+		fail(box, &err);
+		return;
+	}
+	box->status = pair[0];
+	if (box->spawn.zygote < 0)
+		r = start_cold(inner, box, pair[1], &err);
+	else
+		r = start_warm(inner, box, pair[1], &err);
+	(void)close(pair[1]);
+	if (r < 0) {
+		fail(box, &err);
+		return;
+	}
+	inner_watch_box(inner, box);
+}
+
+void boxes_status(struct inner *inner, uint32_t id)
+{
+	struct box *box = find(inner, id);
+	struct err err = {0};
+	ssize_t n;
+
+	if (box == NULL || box->status < 0)
+		return;
+	n = recv(box->status, &err, sizeof(err), MSG_DONTWAIT);
+	if (n < 0 && errno == EAGAIN)
+		return;
+	if (n == (ssize_t)sizeof(err) && err.kind != ERR_NONE) {
+		err.text[sizeof(err.text) - 1] = '\0';
+		drop_fd(&box->status);
+		fail(box, &err);
+		return;
+	}
+	if (box->phase == BOX_SHELL && n == (ssize_t)sizeof(err)) {
+		shell_stands(inner, box);
+		return;
+	}
+
+	/* End of file: a shell that died, a child never born, or (the good case) walls that closed
+	 * every descriptor but their own. */
+	drop_fd(&box->status);
+	if (box->phase == BOX_ENTERING) {
+		box->phase = BOX_RUNNING;
+		inner_tell_err(inner, LAUNCH_SPAWNED, box->id, &err);
+	} else if (box->phase == BOX_SHELL) {
+		(void)err_set(&err, ERR_INTERNAL, ECHILD, "the shell died");
+		fail(box, &err);
+	}
+}
+
+/* A child may die (its shell was killed) and be reaped before its zygote has told of it. */
+static bool take_early(struct inner *inner, pid_t pid, struct box_death *ret_death)
+{
+	for (size_t i = 0; i < ARRAY_LEN(inner->early); i++) {
+		if (inner->early[i].pid == pid) {
+			*ret_death = inner->early[i];
+			inner->early[i].pid = 0;
+			return true;
+		}
+	}
+	return false;
+}
+
+void boxes_forked(struct inner *inner, uint32_t id, pid_t pid, const struct err *err)
+{
+	struct box *box = find(inner, id);
+	struct box_death death;
+
+	if (box == NULL || box->phase != BOX_FORKING)
+		return;
+	if (pid > 0) {
+		head_born(inner, box, pid);
+		if (take_early(inner, pid, &death))
+			boxes_reaped(inner, pid, death.status, &death.usage);
+		return;
+	}
+	box->phase = BOX_ENTERING;
+	fail(box, err);
+	finish(inner, box);
+}
+
+void boxes_zygote_down(struct inner *inner, uint32_t zygote)
+{
+	struct err err = {0};
+	struct box *box = LIST_FIRST(&inner->boxes);
+
+	(void)err_set(&err, ERR_INTERNAL, ECHILD, "zygote %u ended", zygote);
+	while (box != NULL) {
+		struct box *next = LIST_NEXT(box, next);
+
+		if (box->phase == BOX_FORKING && box->spawn.zygote == (int32_t)zygote) {
+			box->phase = BOX_ENTERING;
+			fail(box, &err);
+			finish(inner, box);
+		}
+		box = next;
+	}
+}
+
+void boxes_begin(struct inner *inner, uint32_t id)
+{
+	struct box *box = find(inner, id);
+
+	if (box != NULL)
+		box->is_armed = true;
+}
+
+void boxes_kill(struct inner *inner, uint32_t id)
+{
+	struct box *box = find(inner, id);
+
+	if (box == NULL)
+		return;
+	kill_init(box);
+	finish(inner, box);
+}
+
+static void tell_exit(struct inner *inner, const struct box *box, int status,
+		      const struct rusage *usage)
+{
+	struct launch_event event = {.type = LAUNCH_EXIT, .id = box->id};
+
+	event.exit.sandbox = box->id;
+	event.exit.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	event.exit.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	event.exit.peak = box->peak;
+	event.exit.cpu_us = (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
+			    (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
+	inner_tell(inner, &event, -1);
+}
+
+void boxes_reaped(struct inner *inner, pid_t pid, int status, const struct rusage *usage)
+{
+	struct box *box = NULL;
+
+	LIST_FOREACH(box, &inner->boxes, next) {
+		if (box->init_pid == pid || box->head_pid == pid)
+			break;
+	}
+	if (box == NULL) {
+		inner->early[inner->early_next++ % ARRAY_LEN(inner->early)] =
+			(struct box_death){.pid = pid, .status = status, .usage = *usage};
+		return;
+	}
+
+	if (box->head_pid == pid) {
+		box->head_pid = 0;
+		tell_exit(inner, box, status, usage);
+		kill_init(box); /* what the interpreter left behind goes with it */
+	} else {
+		struct err err = {0};
+
+		box->init_pid = 0;
+		if (!box->is_dying) {
+			(void)err_set(&err, ERR_INTERNAL, ECHILD, "the shell's init died");
+			fail(box, &err);
+		}
+	}
+	finish(inner, box);
+}
+
+bool boxes_any_armed(const struct inner *inner)
+{
+	const struct box *box = NULL;
+
+	LIST_FOREACH(box, &inner->boxes, next) {
+		if (box->is_armed && !box->is_dying)
+			return true;
+	}
+	return false;
+}
+
+uint32_t boxes_count(const struct inner *inner)
+{
+	const struct box *box = NULL;
+	uint32_t count = 0;
+
+	LIST_FOREACH(box, &inner->boxes, next)
+		count++;
+	return count;
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Boxes - the sandboxes of the inner half, and what moves each of them to its next phase
+ *
+ * Owns:    struct inner, and the table of boxes in it.
+ * May not: decide anything about a run: it builds, watches, ends and tells.
+ */
+#pragma once
+
+#include <sys/resource.h>
+
+#include "launch/box.h"
+#include "launch/inner.h"
+
+#define NETNS_POOL 256
+
+/* A child that was reaped before anybody said whose it is. */
+struct box_death {
+	pid_t pid;
+	int status;
+	struct rusage usage;
+};
+
+struct inner {
+	struct inner_input input;
+	int control; /* to the outer half */
+	int epoll;
+	int signals;
+	int own_pidns;
+	int roots[LAUNCH_ROOTS_MAX];     /* mount namespaces, or -1 */
+	int zygotes[LAUNCH_ZYGOTES_MAX]; /* sockets, or -1 */
+	int netns[NETNS_POOL];
+	size_t netns_free;
+	uint32_t netns_count;
+	struct box_list boxes;
+	struct box *by_id[LAUNCH_SANDBOXES_MAX];
+	struct box_death early[64]; /* a ring */
+	size_t early_next;
+};
+
+/* Of inner.c, for this file and measure.c. */
+void inner_watch(struct inner *inner, int fd, uint32_t kind, uint32_t index);
+void inner_watch_box(struct inner *inner, const struct box *box);
+void inner_tell(struct inner *inner, const struct launch_event *event, int fd);
+void inner_tell_err(struct inner *inner, uint32_t type, uint32_t id, const struct err *err);
+int inner_netns_take(struct inner *inner, struct err *err);
+void inner_netns_give(struct inner *inner, int *take_fd);
+
+/* A request for a new sandbox: fds are stdin, stdout, stderr, channel and maybe a v2 directory. */
+void boxes_spawn(struct inner *inner, const struct launch_spawn *spawn, int *take_fds,
+		 size_t fd_count);
+
+/* The newest process of the sandbox is in its cgroup and may go on. */
+void boxes_attached(struct inner *inner, uint32_t id);
+
+/* The status socket of a sandbox has something, or ended. */
+void boxes_status(struct inner *inner, uint32_t id);
+
+/* A zygote has forked for this sandbox, or says why not. */
+void boxes_forked(struct inner *inner, uint32_t id, pid_t pid, const struct err *err);
+
+/* A zygote is gone: forks that were due from it will never come. */
+void boxes_zygote_down(struct inner *inner, uint32_t zygote);
+
+void boxes_begin(struct inner *inner, uint32_t id);
+void boxes_kill(struct inner *inner, uint32_t id);
+void boxes_reaped(struct inner *inner, pid_t pid, int status, const struct rusage *usage);
+bool boxes_any_armed(const struct inner *inner);
+uint32_t boxes_count(const struct inner *inner);

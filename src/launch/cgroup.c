@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/stat.h>
+
+#include "base/c.h"
+#include "base/io.h"
+
+#define CPU_PERIOD_US 100000
+
+/* One limit: a file of the sandbox's group and how its value comes from the plan. */
+struct limit_row {
+	enum cgroup_tree tree;
+	const char *file;
+	uint64_t (*value)(const struct plan *plan);
+	const char *tail;      /* written behind the number */
+	bool may_be_missing;   /* a kernel without swap accounting has no file for it */
+};
+
+static uint64_t memory_value(const struct plan *plan)
+{
+	return plan->memory;
+}
+
+/* The shell's init is ours, not the code's: one more than the plan says. */
+static uint64_t pids_value(const struct plan *plan)
+{
+	return (uint64_t)plan->pids + 1;
+}
+
+static uint64_t cpu_value(const struct plan *plan)
+{
+	return (uint64_t)plan->cpus_milli * CPU_PERIOD_US / 1000;
+}
+
+static uint64_t zero_value(const struct plan *plan)
+{
+	(void)plan;
+	return 0;
+}
+
+static uint64_t one_value(const struct plan *plan)
+{
+	(void)plan;
+	return 1;
+}
+
+static const struct limit_row v2_limits[] = {
+	{CGROUP_V2, "memory.max", memory_value, "", false},
+	{CGROUP_V2, "memory.swap.max", zero_value, "", true},
+	{CGROUP_V2, "memory.oom.group", one_value, "", false},
+	{CGROUP_V2, "pids.max", pids_value, "", false},
+	{CGROUP_V2, "cpu.max", cpu_value, " 100000", false},
+};
+
+static const struct limit_row v1_limits[] = {
+	{CGROUP_V1_MEMORY, "memory.limit_in_bytes", memory_value, "", false},
+	{CGROUP_V1_MEMORY, "memory.memsw.limit_in_bytes", memory_value, "", true},
+	{CGROUP_V1_PIDS, "pids.max", pids_value, "", false},
+	{CGROUP_V1_CPU, "cpu.cfs_quota_us", cpu_value, "", false},
+};
+
+static void group_path(char *path, size_t size, uint32_t id, const char *file)
+{
+	(void)snprintf(path, size, "s%u%s%s", id, file[0] != '\0' ? "/" : "", file);
+}
+
+static int write_limit(const struct cgroups *groups, uint32_t id, const struct limit_row *row,
+		       const struct plan *plan, struct err *err)
+{
+	char path[96];
+	char text[48];
+	int r;
+
+	group_path(path, sizeof(path), id, row->file);
+	(void)snprintf(text, sizeof(text), "%" PRIu64 "%s", row->value(plan), row->tail);
+	r = io_write_file(groups->tree[row->tree], path, text, err);
+	if (r == -ENOENT && row->may_be_missing)
+		return 0;
+	return r;
+}
+
+static int write_limits(const struct cgroups *groups, uint32_t id, const struct plan *plan,
+			struct err *err)
+{
+	const struct limit_row *rows = groups->v2_limits ? v2_limits : v1_limits;
+	size_t count = groups->v2_limits ? ARRAY_LEN(v2_limits) : ARRAY_LEN(v1_limits);
+
+	if (!groups->v2_limits && !groups->v1_limits)
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		int r = write_limit(groups, id, &rows[i], plan, err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int cgroup_make(struct cgroups *groups, uint32_t id, const struct plan *plan,
+		const struct idmap *map, int *ret_v2, struct err *err)
+{
+	AUTO_CLOSE int v2 = -1;
+	char path[96];
+	int r;
+
+	group_path(path, sizeof(path), id, "");
+	for (size_t i = 0; i < CGROUP_TREES; i++) {
+		if (groups->tree[i] < 0)
+			continue;
+		if (mkdirat(groups->tree[i], path, 0755) < 0 && errno != EEXIST)
+			return err_sys(err, "make cgroup %s", path);
+	}
+	r = write_limits(groups, id, plan, err);
+	if (r < 0)
+		return r;
+
+	if (groups->tree[CGROUP_V2] >= 0) {
+		v2 = openat(groups->tree[CGROUP_V2], path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (v2 < 0)
+			return err_sys(err, "open cgroup %s", path);
+		if (geteuid() == 0 && fchownat(v2, "cgroup.procs", map->uid, map->gid, 0) < 0)
+			return err_sys(err, "hand over cgroup %s", path);
+	}
+	*ret_v2 = steal_fd(&v2);
+	return 0;
+}
+
+int cgroup_attach(const struct cgroups *groups, uint32_t id, pid_t pid, struct err *err)
+{
+	char path[96];
+	char text[16];
+
+	(void)snprintf(text, sizeof(text), "%d", pid);
+	group_path(path, sizeof(path), id, "cgroup.procs");
+	for (size_t i = CGROUP_V1_MEMORY; i < CGROUP_TREES; i++) {
+		int r;
+
+		if (groups->tree[i] < 0)
+			continue;
+		r = io_write_file(groups->tree[i], path, text, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static uint64_t read_number(int dir, const char *path, const char *key)
+{
+	struct buf text;
+	struct err err = {0};
+	const char *at = NULL;
+	uint64_t value = 0;
+
+	buf_init(&text, 4096);
+	if (io_read_file(dir, path, &text, &err) == 0) {
+		at = key != NULL ? strstr(buf_string(&text), key) : buf_string(&text);
+		if (at != NULL)
+			value = strtoull(at + (key != NULL ? strlen(key) : 0), NULL, 10);
+	}
+	buf_done(&text);
+	return value;
+}
+
+void cgroup_read(const struct cgroups *groups, uint32_t id, struct cgroup_facts *ret_facts)
+{
+	char path[96];
+
+	*ret_facts = (struct cgroup_facts){0};
+	if (groups->v2_limits) {
+		group_path(path, sizeof(path), id, "memory.events");
+		ret_facts->oom_kills = read_number(groups->tree[CGROUP_V2], path, "oom_kill ");
+		group_path(path, sizeof(path), id, "memory.peak");
+		ret_facts->peak = read_number(groups->tree[CGROUP_V2], path, NULL);
+	} else if (groups->v1_limits) {
+		group_path(path, sizeof(path), id, "memory.oom_control");
+		ret_facts->oom_kills = read_number(groups->tree[CGROUP_V1_MEMORY], path, "oom_kill ");
+		group_path(path, sizeof(path), id, "memory.max_usage_in_bytes");
+		ret_facts->peak = read_number(groups->tree[CGROUP_V1_MEMORY], path, NULL);
+	}
+}
+
+void cgroup_kill(const struct cgroups *groups, uint32_t id)
+{
+	struct err ignored = {0};
+	char path[96];
+
+	if (groups->tree[CGROUP_V2] < 0)
+		return;
+	group_path(path, sizeof(path), id, "cgroup.kill");
+	(void)io_write_file(groups->tree[CGROUP_V2], path, "1", &ignored);
+}
+
+int cgroup_remove(const struct cgroups *groups, uint32_t id)
+{
+	char path[96];
+	int r = 0;
+
+	group_path(path, sizeof(path), id, "");
+	for (size_t i = 0; i < CGROUP_TREES; i++) {
+		if (groups->tree[i] < 0)
+			continue;
+		if (unlinkat(groups->tree[i], path, AT_REMOVEDIR) < 0 && errno != ENOENT)
+			r = -errno;
+	}
+	return r;
+}
+
+int cgroups_adopt(struct cgroups *groups, pid_t inner, const struct idmap *map, struct err *err)
+{
+	char text[16];
+	int v2 = groups->tree[CGROUP_V2];
+
+	if (v2 < 0)
+		return 0;
+
+	(void)snprintf(text, sizeof(text), "%d", inner);
+	if (mkdirat(v2, "launch", 0755) < 0 && errno != EEXIST)
+		return err_sys(err, "make cgroup launch");
+	if (io_write_file(v2, "launch/cgroup.procs", text, err) < 0)
+		return err_wrap(err, "move the inner half");
+
+	/* A clone into a group needs write access to the procs file of the common ancestor, too. */
+	if (geteuid() == 0 && fchownat(v2, "cgroup.procs", map->uid, map->gid, 0) < 0)
+		return err_sys(err, "hand over %s", groups->name);
+	return 0;
+}
+
+enum launch_limits cgroups_limits(const struct cgroups *groups)
+{
+	if (groups->v2_limits)
+		return LAUNCH_LIMITS_V2;
+	return groups->v1_limits ? LAUNCH_LIMITS_V1 : LAUNCH_LIMITS_MEASURED;
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Cgroup - a limited, countable, killable group for each sandbox
+ *
+ * Owns:    one directory of ours per hierarchy (`vivarium-<pid>-<start>`) and everything below it.
+ * May not: touch a group it did not make, except to enable controllers on the way to its own.
+ *
+ * Two trees may be in use at once. `v2` is where sandboxes are born (CLONE_INTO_CGROUP) and killed
+ * (cgroup.kill); limits come from v2 where its controllers are at hand, else from v1.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "launch/idmap.h"
+#include "policy/plan.h"
+#include "proto/launch_msg.h"
+
+enum cgroup_tree {
+	CGROUP_V2,
+	CGROUP_V1_MEMORY,
+	CGROUP_V1_PIDS,
+	CGROUP_V1_CPU,
+	CGROUP_TREES,
+};
+
+struct cgroups {
+	int tree[CGROUP_TREES]; /* owned: our directory in that hierarchy, or -1 */
+	int parent[CGROUP_TREES]; /* owned: the directory ours is in */
+	char name[64];            /* of our directory */
+	bool v2_limits;           /* memory, pids and cpu are v2 controllers here */
+	bool v1_limits;
+	struct err why; /* why there are no limits */
+};
+
+struct cgroup_facts {
+	uint64_t oom_kills;
+	uint64_t peak;
+};
+
+/* Finds what this user may use, makes our directories, and sweeps those of dead launchers. */
+void cgroups_open(struct cgroups *groups);
+void cgroups_close(struct cgroups *groups);
+
+/* Lets the inner half (its host ids) bear sandboxes in v2, and puts it into a leaf of its own. */
+int cgroups_adopt(struct cgroups *groups, pid_t inner, const struct idmap *map, struct err *err);
+
+/* A group for sandbox `id` with the plan's limits. ret_v2 (or -1) is the directory to clone into. */
+int cgroup_make(struct cgroups *groups, uint32_t id, const struct plan *plan,
+		const struct idmap *map, int *ret_v2, struct err *err);
+
+/* Puts a process into the v1 groups (into v2 it was born). */
+int cgroup_attach(const struct cgroups *groups, uint32_t id, pid_t pid, struct err *err);
+
+/* What the kernel counted so far. */
+void cgroup_read(const struct cgroups *groups, uint32_t id, struct cgroup_facts *ret_facts);
+
+/* Kills all in it (v2 only; elsewhere the death of the pid namespace does it). */
+void cgroup_kill(const struct cgroups *groups, uint32_t id);
+
+/* Removes the group; all processes in it must be gone. -EBUSY when they are not yet. */
+int cgroup_remove(const struct cgroups *groups, uint32_t id);
+
+/* enum launch_limits: what the limits come from. */
+enum launch_limits cgroups_limits(const struct cgroups *groups);

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which hierarchies there are, where in them we may build, and what an earlier launcher left. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <mntent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/stat.h>
+
+#include "base/c.h"
+#include "base/io.h"
+#include "launch/cgroup.h"
+
+#define NAME_PREFIX "vivarium-"
+
+static const char *const v1_controller[CGROUP_TREES] = {
+	[CGROUP_V1_MEMORY] = "memory",
+	[CGROUP_V1_PIDS] = "pids",
+	[CGROUP_V1_CPU] = "cpu",
+};
+
+/* Field 22 of /proc/PID/stat: with the pid it names a process for good. 0: no such process. */
+static uint64_t start_time(pid_t pid)
+{
+	struct buf text;
+	struct err err = {0};
+	uint64_t value = 0;
+	char path[32];
+	const char *at = NULL;
+
+	buf_init(&text, 4096);
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (io_read_file(AT_FDCWD, path, &text, &err) == 0)
+		at = strrchr(buf_string(&text), ')'); /* the name in it may hold anything */
+	for (int field = 2; at != NULL && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	if (at != NULL)
+		value = strtoull(at, NULL, 10);
+	buf_done(&text);
+	return value;
+}
+
+static bool has_word(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = list; (at = strstr(at, word)) != NULL; at += length) {
+		bool starts = at == list || at[-1] == ',' || at[-1] == ' ';
+		char end = at[length];
+
+		if (starts && (end == '\0' || end == ',' || end == ' ' || end == '\n'))
+			return true;
+	}
+	return false;
+}
+
+/* Our own group in a hierarchy, from /proc/self/cgroup ("" for v2). False: not in there. */
+static bool own_path(const char *controller, char *ret_path, size_t size)
+{
+	FILE *stream = fopen("/proc/self/cgroup", "re");
+	char line[512];
+	bool found = false;
+
+	if (stream == NULL)
+		return false;
+	while (!found && fgets(line, sizeof(line), stream) != NULL) {
+		char *names = strchr(line, ':');
+		char *path = names != NULL ? strchr(names + 1, ':') : NULL;
+
+		if (path == NULL)
+			continue;
+		*path++ = '\0';
+		names++;
+		path[strcspn(path, "\n")] = '\0';
+		found = controller[0] == '\0' ? names[0] == '\0' : has_word(names, controller);
+		if (found)
+			(void)snprintf(ret_path, size, "%s", path);
+	}
+	(void)fclose(stream);
+	return found;
+}
+
+/* Where a hierarchy is mounted: v2 when `controller` is "", else the v1 mount that has it. */
+static bool mount_point(const char *controller, char *ret_path, size_t size)
+{
+	FILE *stream = setmntent("/proc/self/mounts", "re");
+	const struct mntent *entry = NULL;
+	bool found = false;
+
+	if (stream == NULL)
+		return false;
+	while (!found && (entry = getmntent(stream)) != NULL) {
+		if (controller[0] == '\0')
+			found = strcmp(entry->mnt_type, "cgroup2") == 0;
+		else
+			found = strcmp(entry->mnt_type, "cgroup") == 0 &&
+				has_word(entry->mnt_opts, controller);
+		if (found)
+			(void)snprintf(ret_path, size, "%s", entry->mnt_dir);
+	}
+	(void)endmntent(stream);
+	return found;
+}
+
+static void remove_group(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const struct dirent *entry = NULL;
+	DIR *stream = NULL;
+
+	if (fd < 0)
+		return;
+	stream = fdopendir(fd);
+	if (stream == NULL) {
+		(void)close(fd);
+		return;
+	}
+	while ((entry = readdir(stream)) != NULL) {
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			remove_group(dirfd(stream), entry->d_name);
+	}
+	(void)closedir(stream);
+	(void)unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+/* Removes the groups of launchers that are gone: kill -9 of one leaves its (empty) groups. */
+static void sweep(int parent)
+{
+	int copy = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
+	const struct dirent *entry = NULL;
+
+	if (stream == NULL) {
+		if (copy >= 0)
+			(void)close(copy);
+		return;
+	}
+	while ((entry = readdir(stream)) != NULL) {
+		int pid = 0;
+		uint64_t start = 0;
+
+		if (sscanf(entry->d_name, NAME_PREFIX "%d-%" SCNu64, &pid, &start) != 2)
+			continue;
+		if (start_time(pid) != start)
+			remove_group(parent, entry->d_name);
+	}
+	(void)closedir(stream);
+}
+
+/* Makes our directory below `path`. */
+static int open_tree_at(struct cgroups *groups, enum cgroup_tree tree, const char *path,
+			struct err *err)
+{
+	AUTO_CLOSE int parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int ours = -1;
+
+	if (parent < 0)
+		return err_sys(err, "open %s", path);
+	sweep(parent);
+	if (mkdirat(parent, groups->name, 0755) < 0 && errno != EEXIST)
+		return err_sys(err, "make a cgroup in %s", path);
+	ours = openat(parent, groups->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (ours < 0)
+		return err_sys(err, "open %s/%s", path, groups->name);
+
+	groups->parent[tree] = steal_fd(&parent);
+	groups->tree[tree] = steal_fd(&ours);
+	return 0;
+}
+
+static void close_tree(struct cgroups *groups, enum cgroup_tree tree)
+{
+	if (groups->tree[tree] >= 0)
+		remove_group(groups->parent[tree], groups->name);
+	drop_fd(&groups->tree[tree]);
+	drop_fd(&groups->parent[tree]);
+}
+
+/*
+ * v2 allows processes only in leaves once controllers are enabled below a group. Root builds at the
+ * top of the tree, which is free of that rule; a user with a delegated group of its own (a systemd
+ * unit or scope with Delegate=yes) moves itself into a leaf of it first.
+ */
+static int open_v2(struct cgroups *groups, struct err *err)
+{
+	static const char *const controllers = "+memory +pids +cpu";
+	char mounted[256];
+	char own[512];
+	char path[800];
+	struct err ignored = {0};
+	struct buf text;
+	int r;
+
+	if (!mount_point("", mounted, sizeof(mounted)))
+		return err_set(err, ERR_UNSUPPORTED, ENOENT, "no cgroup v2 is mounted");
+	(void)snprintf(path, sizeof(path), "%s", mounted);
+	if (geteuid() != 0) {
+		if (!own_path("", own, sizeof(own)))
+			return err_set(err, ERR_UNSUPPORTED, ENOENT, "not in a cgroup v2");
+		(void)snprintf(path, sizeof(path), "%s%s", mounted, own);
+	}
+	r = open_tree_at(groups, CGROUP_V2, path, err);
+	if (r < 0)
+		return r;
+
+	if (geteuid() != 0) {
+		(void)mkdirat(groups->parent[CGROUP_V2], "viv-launch", 0755);
+		(void)io_write_file(groups->parent[CGROUP_V2], "viv-launch/cgroup.procs", "0", &ignored);
+	}
+	(void)io_write_file(groups->parent[CGROUP_V2], "cgroup.subtree_control", controllers, &ignored);
+	(void)io_write_file(groups->tree[CGROUP_V2], "cgroup.subtree_control", controllers, &ignored);
+
+	buf_init(&text, 4096);
+	if (io_read_file(groups->tree[CGROUP_V2], "cgroup.subtree_control", &text, &ignored) == 0)
+		groups->v2_limits = has_word(buf_string(&text), "memory") &&
+				    has_word(buf_string(&text), "pids") &&
+				    has_word(buf_string(&text), "cpu");
+	buf_done(&text);
+	return 0;
+}
+
+/* v1 has no rule on leaves: ours goes below the group we are in, whose limits then hold as well. */
+static int open_v1(struct cgroups *groups, struct err *err)
+{
+	for (enum cgroup_tree tree = CGROUP_V1_MEMORY; tree < CGROUP_TREES; tree++) {
+		char mounted[256];
+		char own[512];
+		char path[800];
+		int r;
+
+		if (!mount_point(v1_controller[tree], mounted, sizeof(mounted)) ||
+		    !own_path(v1_controller[tree], own, sizeof(own)))
+			return err_set(err, ERR_UNSUPPORTED, ENOENT, "no cgroup controller %s",
+				       v1_controller[tree]);
+		(void)snprintf(path, sizeof(path), "%s%s", mounted, own);
+		r = open_tree_at(groups, tree, path, err);
+		if (r < 0)
+			return r;
+	}
+	groups->v1_limits = true;
+	return 0;
+}
+
+void cgroups_open(struct cgroups *groups)
+{
+	struct err v2_err = {0};
+	struct err v1_err = {0};
+
+	*groups = (struct cgroups){0};
+	for (size_t i = 0; i < CGROUP_TREES; i++) {
+		groups->tree[i] = -1;
+		groups->parent[i] = -1;
+	}
+	(void)snprintf(groups->name, sizeof(groups->name), NAME_PREFIX "%d-%" PRIu64, getpid(),
+		       start_time(getpid()));
+
+	if (open_v2(groups, &v2_err) < 0)
+		close_tree(groups, CGROUP_V2);
+	if (groups->v2_limits)
+		return;
+	if (open_v1(groups, &v1_err) < 0) {
+		for (enum cgroup_tree tree = CGROUP_V1_MEMORY; tree < CGROUP_TREES; tree++)
+			close_tree(groups, tree);
+		(void)err_set(&groups->why, ERR_UNSUPPORTED, ENOTSUP, "v2: %.200s; v1: %.200s",
+			      v2_err.kind != ERR_NONE ? v2_err.text : "lacks memory, pids or cpu",
+			      v1_err.text);
+	}
+}
+
+void cgroups_close(struct cgroups *groups)
+{
+	for (enum cgroup_tree tree = 0; tree < CGROUP_TREES; tree++)
+		close_tree(groups, tree);
+}

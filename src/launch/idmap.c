@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/idmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/wait.h>
+
+#include "base/c.h"
+#include "base/io.h"
+
+/* Above what distributions and systemd hand out (systemd-nspawn ends at 0x6fffffff). */
+#define ROOT_RANGE 0x70000000U
+
+static int write_map(pid_t pid, const char *file, const char *text, struct err *err)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	return io_write_file(AT_FDCWD, path, text, err);
+}
+
+/* Finds "name:start:count" with a count that is large enough in /etc/subuid or /etc/subgid. */
+static uint32_t subordinate_start(const char *file, const char *name, uid_t id)
+{
+	uint32_t start = 0;
+	char number[16];
+	char line[256];
+	FILE *stream = fopen(file, "re");
+
+	if (stream == NULL)
+		return 0;
+	(void)snprintf(number, sizeof(number), "%u", id);
+	while (start == 0 && fgets(line, sizeof(line), stream) != NULL) {
+		char *save = NULL;
+		const char *owner = strtok_r(line, ":", &save);
+		const char *first = strtok_r(NULL, ":", &save);
+		const char *count = strtok_r(NULL, ":\n", &save);
+
+		if (owner == NULL || first == NULL || count == NULL)
+			continue;
+		if (strcmp(owner, name) != 0 && strcmp(owner, number) != 0)
+			continue;
+		if (strtoul(count, NULL, 10) >= IDMAP_COUNT)
+			start = (uint32_t)strtoul(first, NULL, 10);
+	}
+	(void)fclose(stream);
+	return start;
+}
+
+/* newuidmap PID 0 START COUNT: the set-uid helper that checks /etc/subuid for us. */
+static bool helper_maps(const char *helper, pid_t pid, uint32_t start)
+{
+	char pid_text[16];
+	char start_text[16];
+	char count_text[16];
+	int status = -1;
+	pid_t child;
+
+	(void)snprintf(pid_text, sizeof(pid_text), "%d", pid);
+	(void)snprintf(start_text, sizeof(start_text), "%u", start);
+	(void)snprintf(count_text, sizeof(count_text), "%u", (unsigned)IDMAP_COUNT);
+
+	child = fork();
+	if (child == 0) {
+		(void)execl(helper, helper, pid_text, "0", start_text, count_text, (char *)NULL);
+		_exit(127);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		return false;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool map_subordinate(pid_t pid, struct idmap *map)
+{
+	const struct passwd *user = getpwuid(getuid());
+	const char *name = user != NULL ? user->pw_name : "";
+	uint32_t uid = subordinate_start("/etc/subuid", name, getuid());
+	uint32_t gid = subordinate_start("/etc/subgid", name, getuid());
+
+	if (uid == 0 || gid == 0)
+		return false;
+	if (access("/usr/bin/newuidmap", X_OK) < 0 || access("/usr/bin/newgidmap", X_OK) < 0)
+		return false;
+
+	if (!helper_maps("/usr/bin/newgidmap", pid, gid))
+		return false;
+	if (!helper_maps("/usr/bin/newuidmap", pid, uid))
+		return false;
+	*map = (struct idmap){.count = IDMAP_COUNT, .uid = uid, .gid = gid};
+	return true;
+}
+
+static int map_root(pid_t pid, struct idmap *map, struct err *err)
+{
+	char text[64];
+	int r;
+
+	(void)snprintf(text, sizeof(text), "0 %u %u", ROOT_RANGE, (unsigned)IDMAP_COUNT);
+	r = write_map(pid, "uid_map", text, err);
+	if (r < 0)
+		return r;
+	r = write_map(pid, "gid_map", text, err);
+	if (r < 0)
+		return r;
+	*map = (struct idmap){.count = IDMAP_COUNT, .uid = ROOT_RANGE, .gid = ROOT_RANGE};
+	return 0;
+}
+
+/* Without a range setgroups must be given up first (man 7 user_namespaces). */
+static int map_single(pid_t pid, struct idmap *map, struct err *err)
+{
+	char text[64];
+	int r;
+
+	r = write_map(pid, "setgroups", "deny", err);
+	if (r < 0)
+		return r;
+	(void)snprintf(text, sizeof(text), "0 %u 1", getuid());
+	r = write_map(pid, "uid_map", text, err);
+	if (r < 0)
+		return r;
+	(void)snprintf(text, sizeof(text), "0 %u 1", getgid());
+	r = write_map(pid, "gid_map", text, err);
+	if (r < 0)
+		return r;
+	*map = (struct idmap){.count = 1, .uid = getuid(), .gid = getgid()};
+	return 0;
+}
+
+int idmap_write(pid_t pid, struct idmap *ret_map, struct err *err)
+{
+	if (getuid() == 0)
+		return map_root(pid, ret_map, err);
+	if (map_subordinate(pid, ret_map))
+		return 0;
+	return map_single(pid, ret_map, err);
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/inner.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/epoll.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "base/c.h"
+#include "base/io.h"
+#include "launch/box.h"
+#include "launch/boxes.h"
+#include "launch/measure.h"
+#include "launch/root.h"
+#include "launch/zygote.h"
+#include "proto/zygote_msg.h"
+
+#define MEASURE_MS 50
+
+/* What an epoll event belongs to: the kind in the upper half, an index in the lower. */
+enum source {
+	SOURCE_CONTROL,
+	SOURCE_SIGNAL,
+	SOURCE_ZYGOTE,
+	SOURCE_BOX,
+};
+
+void inner_watch(struct inner *inner, int fd, uint32_t kind, uint32_t index)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint64_t)kind << 32 | index};
+
+	(void)epoll_ctl(inner->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+void inner_watch_box(struct inner *inner, const struct box *box)
+{
+	inner_watch(inner, box->status, SOURCE_BOX, box->id);
+}
+
+void inner_tell(struct inner *inner, const struct launch_event *event, int fd)
+{
+	AUTO_CLOSE int owned = fd;
+
+	/* Blocks when the outer half is slow; that half never blocks on us. */
+	(void)io_send_fds(inner->control, event, sizeof(*event), &fd, fd >= 0 ? 1 : 0);
+}
+
+void inner_tell_err(struct inner *inner, uint32_t type, uint32_t id, const struct err *err)
+{
+	struct launch_event event = {.type = type, .id = id, .err = *err};
+
+	inner_tell(inner, &event, -1);
+}
+
+/* A private, empty network namespace. Nothing in it can be changed without a capability that no
+ * sandbox has, so it is used again: making one is the dearest step of all (0.6 ms). */
+int inner_netns_take(struct inner *inner, struct err *err)
+{
+	int fd;
+
+	if (inner->netns_free > 0)
+		return inner->netns[--inner->netns_free];
+
+	if (unshare(CLONE_NEWNET) < 0)
+		return err_sys(err, "make a network namespace");
+	fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, "open the network namespace");
+	inner->netns_count++;
+	return fd;
+}
+
+void inner_netns_give(struct inner *inner, int *take_fd)
+{
+	if (*take_fd < 0)
+		return;
+	if (inner->netns_free < ARRAY_LEN(inner->netns)) {
+		inner->netns[inner->netns_free++] = steal_fd(take_fd);
+		return;
+	}
+	drop_fd(take_fd);
+	inner->netns_count--;
+}
+
+static void on_root(struct inner *inner, const struct launch_root *root, const int *fds)
+{
+	struct err err = {0};
+	int mntns = -1;
+
+	/* fds[0] is the runner's directory, then one per bind; the outer half counted them. */
+	if (root_make(root, fds[0], fds + 1, &mntns, &err) == 0) {
+		drop_fd(&inner->roots[root->root]);
+		inner->roots[root->root] = mntns;
+	}
+	inner_tell_err(inner, LAUNCH_ROOT_MADE, root->root, &err);
+}
+
+static void on_zygote(struct inner *inner, const struct launch_zygote *request)
+{
+	struct err err = {0};
+	int socket = -1;
+
+	if (inner->roots[request->root] < 0)
+		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "no root %u", request->root);
+	else if (inner->zygotes[request->zygote] >= 0)
+		(void)err_set(&err, ERR_CONFLICT, EEXIST, "zygote %u is up", request->zygote);
+	else
+		(void)zygote_start(request, inner->roots[request->root], &inner->input, &socket,
+				   &err);
+	if (err.kind != ERR_NONE) {
+		inner_tell_err(inner, LAUNCH_ZYGOTE_DOWN, request->zygote, &err);
+		return;
+	}
+	inner->zygotes[request->zygote] = socket;
+	inner_watch(inner, socket, SOURCE_ZYGOTE, request->zygote);
+}
+
+static void zygote_down(struct inner *inner, uint32_t id, const struct err *err)
+{
+	if (inner->zygotes[id] < 0)
+		return;
+	drop_fd(&inner->zygotes[id]); /* at its end of file a zygote ends */
+	boxes_zygote_down(inner, id);
+	inner_tell_err(inner, LAUNCH_ZYGOTE_DOWN, id, err);
+}
+
+static void on_zygote_answer(struct inner *inner, uint32_t id)
+{
+	struct zygote_answer answer = {0};
+	struct err err = {0};
+	int fds[IO_FDS_MAX];
+	size_t fd_count = 0;
+	ssize_t n;
+
+	if (inner->zygotes[id] < 0)
+		return;
+	n = io_recv_fds(inner->zygotes[id], &answer, sizeof(answer), fds, &fd_count);
+	for (size_t i = 0; i < fd_count; i++)
+		drop_fd(&fds[i]);
+	if (n != (ssize_t)sizeof(answer)) {
+		(void)err_set(&err, ERR_INTERNAL, ECHILD,
+			      "the zygote ended (a preload that does not import? see its message)");
+		zygote_down(inner, id, &err);
+		return;
+	}
+	if (answer.type == ZYGOTE_READY)
+		inner_tell_err(inner, LAUNCH_ZYGOTE_UP, id, &err);
+	else if (answer.type == ZYGOTE_FORKED)
+		boxes_forked(inner, answer.sandbox, answer.pid, &answer.err);
+}
+
+static uint32_t count_fds(void)
+{
+	DIR *stream = opendir("/proc/self/fd");
+	uint32_t count = 0;
+
+	if (stream == NULL)
+		return 0;
+	while (readdir(stream) != NULL)
+		count++;
+	(void)closedir(stream);
+	return count;
+}
+
+static void on_count(struct inner *inner)
+{
+	struct launch_event event = {.type = LAUNCH_COUNTED};
+	struct rusage usage;
+
+	event.counted.sandboxes = boxes_count(inner);
+	event.counted.netns = inner->netns_count;
+	event.counted.fds_inner = count_fds();
+	for (size_t i = 0; i < LAUNCH_ZYGOTES_MAX; i++)
+		event.counted.zygotes += inner->zygotes[i] >= 0;
+	for (size_t i = 0; i < LAUNCH_ROOTS_MAX; i++)
+		event.counted.roots += inner->roots[i] >= 0;
+	if (getrusage(RUSAGE_SELF, &usage) == 0)
+		event.counted.rss_inner = (uint64_t)usage.ru_maxrss * KIB;
+	inner_tell(inner, &event, -1);
+}
+
+static void on_control(struct inner *inner)
+{
+	struct launch_request request = {0};
+	int fds[IO_FDS_MAX];
+	size_t fd_count = 0;
+	struct err err = {0};
+	ssize_t n = io_recv_fds(inner->control, &request, sizeof(request), fds, &fd_count);
+
+	if (n <= 0)
+		_exit(0); /* the outer half is gone: so are we, and with us all sandboxes */
+
+	switch (request.type) {
+	case LAUNCH_ROOT:
+		on_root(inner, &request.root, fds);
+		break;
+	case LAUNCH_ZYGOTE:
+		on_zygote(inner, &request.zygote);
+		break;
+	case LAUNCH_RETIRE:
+		zygote_down(inner, request.id, &err);
+		break;
+	case LAUNCH_SPAWN:
+		boxes_spawn(inner, &request.spawn, fds, fd_count);
+		break;
+	case INNER_ATTACHED:
+		boxes_attached(inner, request.id);
+		break;
+	case LAUNCH_BEGIN:
+		boxes_begin(inner, request.begin.sandbox);
+		break;
+	case LAUNCH_KILL:
+		boxes_kill(inner, request.id);
+		break;
+	case LAUNCH_COUNT:
+		on_count(inner);
+		break;
+	default:
+		break;
+	}
+	for (size_t i = 0; i < IO_FDS_MAX; i++)
+		drop_fd(&fds[i]);
+}
+
+/* As pid 1 we inherit every orphan of a zygote; those are reaped and forgotten. */
+static void on_signal(struct inner *inner)
+{
+	struct signalfd_siginfo info;
+	struct rusage usage;
+	int status;
+	pid_t pid;
+
+	(void)!read(inner->signals, &info, sizeof(info));
+	while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
+		boxes_reaped(inner, pid, status, &usage);
+}
+
+static void dispatch(struct inner *inner, const struct epoll_event *event)
+{
+	uint32_t index = (uint32_t)event->data.u64;
+
+	switch ((enum source)(event->data.u64 >> 32)) {
+	case SOURCE_CONTROL:
+		on_control(inner);
+		break;
+	case SOURCE_SIGNAL:
+		on_signal(inner);
+		break;
+	case SOURCE_ZYGOTE:
+		on_zygote_answer(inner, index);
+		break;
+	case SOURCE_BOX:
+		boxes_status(inner, index);
+		break;
+	}
+}
+
+static void inner_init(struct inner *inner, int control)
+{
+	sigset_t signals;
+
+	inner->control = control;
+	if (recv(control, &inner->input, sizeof(inner->input), 0) != (ssize_t)sizeof(inner->input))
+		_exit(0);
+	LIST_INIT(&inner->boxes);
+	memset(inner->roots, 0xff, sizeof(inner->roots));
+	memset(inner->zygotes, 0xff, sizeof(inner->zygotes));
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)prctl(PR_SET_NAME, "viv-launch-in");
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		_exit(1);
+	/* Our own pid namespace's proc, for measure.c. Where it is refused (a masked /proc) no root
+	 * can be made either, and that says why. */
+	(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGCHLD);
+	(void)sigprocmask(SIG_SETMASK, &signals, NULL);
+	inner->signals = signalfd(-1, &signals, SFD_CLOEXEC);
+	inner->epoll = epoll_create1(EPOLL_CLOEXEC);
+	inner->own_pidns = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+	if (inner->signals < 0 || inner->epoll < 0 || inner->own_pidns < 0)
+		_exit(1);
+	inner_watch(inner, inner->control, SOURCE_CONTROL, 0);
+	inner_watch(inner, inner->signals, SOURCE_SIGNAL, 0);
+}
+
+_Noreturn void inner_main(int control)
+{
+	struct inner *inner = xnew(struct inner);
+
+	inner_init(inner, control);
+	for (;;) {
+		struct epoll_event events[32];
+		int timeout = inner->input.is_measured && boxes_any_armed(inner) ? MEASURE_MS : -1;
+		int n = epoll_wait(inner->epoll, events, ARRAY_LEN(events), timeout);
+
+		for (int i = 0; i < n; i++)
+			dispatch(inner, &events[i]);
+		if (timeout >= 0)
+			measure_all(inner);
+	}
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Link - one end of a SEQPACKET socket that never blocks its owner
+ *
+ * Owns:    the socket, and messages that did not fit yet, with their descriptors.
+ * May not: drop or reorder a message.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <sys/queue.h>
+
+struct link_message;
+
+struct link {
+	int fd; /* owned, non-blocking */
+	STAILQ_HEAD(link_queue, link_message) queue;
+};
+
+void link_init(struct link *link, int *take_fd);
+void link_done(struct link *link);
+
+/* Sends or queues; the descriptors are closed here either way. A peer that is gone shows as the
+ * end of file on the reading side, so there is nothing to return. */
+void link_send(struct link *link, const void *data, size_t size, int *take_fds, size_t fd_count);
+
+/* Is something waiting for the socket to take more? Then ask epoll for EPOLLOUT and flush. */
+bool link_is_waiting(const struct link *link);
+void link_flush(struct link *link);

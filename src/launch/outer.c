@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/outer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/sched.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/c.h"
+#include "base/io.h"
+#include "launch/facts.h"
+#include "launch/inner.h"
+#include "walls/wall.h"
+
+#define INNER_CONTROL_FD 3
+
+/* A sealed copy of this program: whatever the file's own mode and place, the inner half can exec
+ * it, and nobody can write to what runs. */
+static int copy_self(int *ret_fd, struct err *err)
+{
+	struct buf program;
+	int r;
+
+	buf_init(&program, 64 * MIB);
+	r = io_read_file(AT_FDCWD, "/proc/self/exe", &program, err);
+	if (r == 0)
+		r = io_sealed_memfd(program.data, program.size, ret_fd, err);
+	buf_done(&program);
+	return r;
+}
+
+/* In the clone: wait for the maps, become the root of the new user namespace, without a group from
+ * outside, and exec. As its root one keeps all capabilities in it over the exec. */
+static _Noreturn void become_inner(int program, int control)
+{
+	static const char *const argv[] = {"viv-launch", "inner", NULL};
+	static const char *const envp[] = {NULL};
+	struct idmap map;
+
+	if (recv(control, &map, sizeof(map), 0) != (ssize_t)sizeof(map))
+		_exit(0);
+	if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
+		_exit(1);
+	if (map.count > 1 && setgroups(0, NULL) < 0)
+		_exit(1);
+	if (dup2(control, INNER_CONTROL_FD) < 0)
+		_exit(1);
+	/* execveat wants char *const *; it does not write through them. */
+	(void)syscall(SYS_execveat, program, "", (char *const *)(uintptr_t)argv,
+		      (char *const *)(uintptr_t)envp, AT_EMPTY_PATH);
+	_exit(1);
+}
+
+static int clone_inner(struct outer *outer, int *ret_control, struct err *err)
+{
+	struct clone_args args = {
+		.flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC |
+			 CLONE_NEWUTS,
+		.exit_signal = SIGCHLD,
+	};
+	AUTO_CLOSE int program = -1;
+	int pair[2];
+	int r = copy_self(&program, err);
+
+	if (r < 0)
+		return r;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, "socketpair");
+	outer->inner_pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	if (outer->inner_pid == 0) {
+		int control = fcntl(pair[1], F_DUPFD_CLOEXEC, INNER_CONTROL_FD + 1);
+
+		(void)close(pair[0]);
+		become_inner(program, control);
+	}
+	(void)close(pair[1]);
+	*ret_control = pair[0];
+	if (outer->inner_pid < 0)
+		return err_sys(err, "make a user namespace (see `viv doctor`)");
+	return 0;
+}
+
+static int fill_input(const struct outer *outer, struct inner_input *input, struct err *err)
+{
+	struct sock_filter *filter = NULL;
+	uint16_t count = 0;
+	int r = seccomp_build(&filter, &count, err);
+
+	if (r < 0)
+		return r;
+	if (count > ARRAY_LEN(input->filter)) {
+		free(filter);
+		return err_set(err, ERR_INTERNAL, E2BIG, "the seccomp program has %u steps", count);
+	}
+	memcpy(input->filter, filter, count * sizeof(filter[0]));
+	free(filter);
+	input->filter_count = count;
+	input->landlock_abi = outer->hello.landlock_abi;
+	input->is_measured = outer->hello.limits == LAUNCH_LIMITS_MEASURED;
+	input->needs_attach = outer->hello.limits == LAUNCH_LIMITS_V1;
+	return 0;
+}
+
+static int start_inner(struct outer *outer, struct err *err)
+{
+	struct launch_hello *hello = &outer->hello;
+	struct inner_input input = {0};
+	int control = -1;
+	int r;
+
+	hello->version = LAUNCH_VERSION;
+	hello->limits = cgroups_limits(&outer->groups);
+	hello->landlock_abi = landlock_probe();
+	hello->is_root = geteuid() == 0;
+	hello->cgroup_kill = outer->groups.tree[CGROUP_V2] >= 0;
+	hello->why = outer->groups.why;
+
+	r = fill_input(outer, &input, err);
+	if (r < 0)
+		return r;
+	r = clone_inner(outer, &control, err);
+	if (r == 0)
+		r = idmap_write(outer->inner_pid, &outer->map, err);
+	if (r == 0)
+		r = cgroups_adopt(&outer->groups, outer->inner_pid, &outer->map, err);
+	hello->uid_count = outer->map.count;
+	input.map = outer->map;
+	if (r == 0 && (send(control, &outer->map, sizeof(outer->map), MSG_NOSIGNAL) < 0 ||
+		       send(control, &input, sizeof(input), MSG_NOSIGNAL) < 0))
+		r = err_sys(err, "start the inner half");
+	if (control >= 0)
+		link_init(&outer->inner, &control);
+	return r;
+}
+
+/* Asks for EPOLLOUT only while something waits to be sent. */
+static void watch(const struct outer *outer, const struct link *link, int operation)
+{
+	struct epoll_event event = {
+		.events = EPOLLIN | (link_is_waiting(link) ? (uint32_t)EPOLLOUT : 0U),
+		.data.fd = link->fd,
+	};
+
+	(void)epoll_ctl(outer->epoll, operation, link->fd, &event);
+}
+
+static int open_loop(struct outer *outer, struct err *err)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	sigset_t signals;
+
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGTERM);
+	(void)sigaddset(&signals, SIGINT);
+	(void)sigaddset(&signals, SIGHUP);
+	(void)sigaddset(&signals, SIGCHLD);
+	if (sigprocmask(SIG_SETMASK, &signals, NULL) < 0)
+		return err_sys(err, "sigprocmask");
+	outer->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	outer->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (outer->signals < 0 || outer->epoll < 0)
+		return err_sys(err, "event loop");
+	event.data.fd = outer->signals;
+	if (epoll_ctl(outer->epoll, EPOLL_CTL_ADD, outer->signals, &event) < 0)
+		return err_sys(err, "event loop");
+	return 0;
+}
+
+/* Any signal ends us, except the death of a child that is not the inner half. */
+static bool is_over(struct outer *outer)
+{
+	struct signalfd_siginfo info;
+
+	while (read(outer->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo != SIGCHLD || info.ssi_pid == (uint32_t)outer->inner_pid)
+			return true;
+	}
+	return false;
+}
+
+static bool on_client(struct outer *outer)
+{
+	struct launch_request request = {0};
+	int fds[IO_FDS_MAX];
+	size_t fd_count = 0;
+	ssize_t n = io_recv_fds(outer->client.fd, &request, sizeof(request), fds, &fd_count);
+
+	if (n == -EAGAIN)
+		return true;
+	if (n <= 0)
+		return false;
+	slots_request(outer, &request, (size_t)n, fds, fd_count);
+	for (size_t i = 0; i < IO_FDS_MAX; i++)
+		drop_fd(&fds[i]);
+	return true;
+}
+
+static bool on_inner(struct outer *outer)
+{
+	struct launch_event event = {0};
+	int fds[IO_FDS_MAX];
+	size_t fd_count = 0;
+	ssize_t n = io_recv_fds(outer->inner.fd, &event, sizeof(event), fds, &fd_count);
+
+	if (n == -EAGAIN)
+		return true;
+	if (n <= 0)
+		return false;
+	facts_event(outer, &event, fds, fd_count);
+	for (size_t i = 0; i < IO_FDS_MAX; i++)
+		drop_fd(&fds[i]);
+	return true;
+}
+
+static bool dispatch(struct outer *outer, const struct epoll_event *event)
+{
+	if (event->data.fd == outer->signals)
+		return !is_over(outer);
+	if (event->data.fd == outer->client.fd) {
+		link_flush(&outer->client);
+		return !(event->events & (EPOLLIN | EPOLLHUP)) || on_client(outer);
+	}
+	link_flush(&outer->inner);
+	return !(event->events & (EPOLLIN | EPOLLHUP)) || on_inner(outer);
+}
+
+static void serve(struct outer *outer)
+{
+	bool is_up = true;
+
+	watch(outer, &outer->client, EPOLL_CTL_ADD);
+	watch(outer, &outer->inner, EPOLL_CTL_ADD);
+	while (is_up) {
+		struct epoll_event events[16];
+		int n = epoll_wait(outer->epoll, events, ARRAY_LEN(events),
+				   facts_timeout(outer));
+
+		for (int i = 0; is_up && i < n; i++)
+			is_up = dispatch(outer, &events[i]);
+		facts_tick(outer);
+		watch(outer, &outer->client, EPOLL_CTL_MOD);
+		watch(outer, &outer->inner, EPOLL_CTL_MOD);
+	}
+}
+
+/* With its init the whole pid namespace dies: no orphan can be left. Groups are empty after that. */
+static void end_all(struct outer *outer)
+{
+	if (outer->inner_pid > 0) {
+		(void)kill(outer->inner_pid, SIGKILL);
+		(void)waitpid(outer->inner_pid, NULL, 0);
+	}
+	cgroups_close(&outer->groups);
+	link_done(&outer->inner);
+	link_done(&outer->client);
+}
+
+int outer_main(int *take_socket)
+{
+	struct outer *outer = xnew(struct outer);
+	struct launch_event event = {.type = LAUNCH_HELLO};
+	struct err err = {0};
+	struct rlimit files;
+	int r;
+
+	link_init(&outer->client, take_socket);
+	outer->inner.fd = -1;
+	STAILQ_INIT(&outer->inner.queue);
+	slots_init(outer);
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+
+	cgroups_open(&outer->groups);
+	r = open_loop(outer, &err);
+	if (r == 0)
+		r = start_inner(outer, &err);
+	event.hello = outer->hello;
+	event.err = err;
+	link_send(&outer->client, &event, sizeof(event), NULL, 0);
+	if (r == 0)
+		serve(outer);
+	end_all(outer);
+	return r == 0 ? 0 : 1;
+}

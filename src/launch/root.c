@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/root.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/mount.h>
+#include <sys/mount.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/c.h"
+#include "base/io.h"
+
+/* Any directory does: it is covered in a mount namespace that only this file sees. */
+#define STAGE "/tmp"
+#define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define DEVICE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
+
+/* Directories of the root, parents first. */
+static const char *const directories[] = {
+	"usr", "etc", "dev", "dev/shm", "proc", "tmp", "workspace", "viv", "data",
+};
+
+/* On a merged-/usr host these are links into /usr, elsewhere directories of their own. */
+static const char *const usr_links[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
+
+static const char *const devices[] = {"null", "zero", "full", "random", "urandom"};
+
+static const struct {
+	const char *name, *target;
+} links[] = {
+	{"dev/fd", "/proc/self/fd"},
+	{"dev/stdin", "/proc/self/fd/0"},
+	{"dev/stdout", "/proc/self/fd/1"},
+	{"dev/stderr", "/proc/self/fd/2"},
+};
+
+/* An /etc made by us: names for the one id, no host names, no resolver. */
+static const struct {
+	const char *name, *text;
+} etc_files[] = {
+	{"etc/passwd", "user:x:1000:1000:user:/tmp:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"},
+	{"etc/group", "user:x:1000:\nnogroup:x:65534:\n"},
+	{"etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"},
+	{"etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"},
+	{"etc/hostname", "vivarium\n"},
+};
+
+/* What of the host's /etc Python and its libraries read: public, and no secret in any of it.
+ * alternatives holds the links to the BLAS in use. A missing one is left out. */
+static const char *const etc_binds[] = {
+	"etc/alternatives", "etc/ld.so.cache", "etc/matplotlibrc", "etc/fonts", "etc/mime.types",
+};
+
+/* A detached, restricted copy of the mount tree at `path` below `from`. */
+static int clone_tree(int from, const char *path, uint64_t attributes, int *ret_tree,
+		      struct err *err)
+{
+	struct mount_attr attr = {.attr_set = attributes, .propagation = MS_PRIVATE};
+	AUTO_CLOSE int tree = (int)syscall(SYS_open_tree, from, path,
+					   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
+						   AT_EMPTY_PATH);
+
+	if (tree < 0)
+		return err_sys(err, "clone the mount %s", path);
+	if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr,
+		    sizeof(attr)) < 0)
+		return err_sys(err, "restrict the mount %s", path);
+	*ret_tree = steal_fd(&tree);
+	return 0;
+}
+
+static int attach_tree(int tree, int stage, const char *target, struct err *err)
+{
+	if (syscall(SYS_move_mount, tree, "", stage, target, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(err, "attach /%s", target);
+	return 0;
+}
+
+static int bind_at(const char *path, int stage, const char *target, uint64_t attributes,
+		   struct err *err)
+{
+	AUTO_CLOSE int tree = -1;
+	int r = clone_tree(AT_FDCWD, path, attributes, &tree, err);
+
+	if (r < 0)
+		return r;
+	return attach_tree(tree, stage, target, err);
+}
+
+static int make_file(int stage, const char *name, const char *text, struct err *err)
+{
+	AUTO_CLOSE int fd = openat(stage, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return err_sys(err, "make /%s", name);
+	return io_write_all(fd, text, strlen(text), err);
+}
+
+/* mkdir -p below the stage. A target inside a bound tree must exist there already. */
+static int make_directories(int stage, const char *path, struct err *err)
+{
+	char part[LAUNCH_PATH_MAX];
+
+	for (size_t i = 1; i <= strlen(path); i++) {
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		(void)snprintf(part, sizeof(part), "%.*s", (int)i, path);
+		if (mkdirat(stage, part, 0755) < 0 && errno != EEXIST)
+			return err_sys(err, "make /%s", part);
+	}
+	return 0;
+}
+
+static int fill_usr(int stage, struct err *err)
+{
+	int r = bind_at("/usr", stage, "usr", READ_ONLY, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_LEN(usr_links); i++) {
+		char path[32];
+		char target[128];
+		struct stat status;
+		ssize_t n;
+
+		(void)snprintf(path, sizeof(path), "/%s", usr_links[i]);
+		if (lstat(path, &status) < 0)
+			continue;
+		if (S_ISLNK(status.st_mode)) {
+			n = readlink(path, target, sizeof(target) - 1);
+			if (n < 0)
+				return err_sys(err, "read the link %s", path);
+			target[n] = '\0';
+			if (symlinkat(target, stage, usr_links[i]) < 0)
+				return err_sys(err, "make the link %s", path);
+			continue;
+		}
+		r = make_directories(stage, usr_links[i], err);
+		if (r < 0)
+			return r;
+		r = bind_at(path, stage, usr_links[i], READ_ONLY, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int fill_etc(int stage, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(etc_files); i++) {
+		int r = make_file(stage, etc_files[i].name, etc_files[i].text, err);
+
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(etc_binds); i++) {
+		char path[64];
+		struct stat status;
+		int r;
+
+		(void)snprintf(path, sizeof(path), "/%s", etc_binds[i]);
+		if (stat(path, &status) < 0)
+			continue;
+		r = S_ISDIR(status.st_mode) ? make_directories(stage, etc_binds[i], err)
+					    : make_file(stage, etc_binds[i], "", err);
+		if (r < 0)
+			return r;
+		r = bind_at(path, stage, etc_binds[i], READ_ONLY, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int fill_dev(int stage, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(devices); i++) {
+		char path[32];
+		char target[32];
+		int r;
+
+		(void)snprintf(path, sizeof(path), "/dev/%s", devices[i]);
+		(void)snprintf(target, sizeof(target), "dev/%s", devices[i]);
+		r = make_file(stage, target, "", err);
+		if (r < 0)
+			return r;
+		r = bind_at(path, stage, target, DEVICE, err);
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(links); i++) {
+		if (symlinkat(links[i].target, stage, links[i].name) < 0)
+			return err_sys(err, "make the link /%s", links[i].name);
+	}
+	return 0;
+}
+
+static int copy_file(int from, int to, const char *name, struct err *err)
+{
+	AUTO_CLOSE int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int out = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	ssize_t n;
+
+	if (in < 0 || out < 0)
+		return err_sys(err, "copy the runner's %s", name);
+	do {
+		n = sendfile(out, in, NULL, 1 << 20);
+	} while (n > 0);
+	if (n < 0)
+		return err_sys(err, "copy the runner's %s", name);
+	return 0;
+}
+
+/* Copied, not bound: a bind would show the host's path in the sandbox's mountinfo. */
+static int copy_tree(int from, int to, struct err *err)
+{
+	int listed = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = listed >= 0 ? fdopendir(listed) : NULL;
+	const struct dirent *entry = NULL;
+	int r = 0;
+
+	if (stream == NULL)
+		return err_sys(err, "list the runner's files");
+	while (r == 0 && (entry = readdir(stream)) != NULL) {
+		AUTO_CLOSE int sub_from = -1;
+		AUTO_CLOSE int sub_to = -1;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		if (entry->d_type != DT_DIR) {
+			r = copy_file(from, to, entry->d_name, err);
+			continue;
+		}
+		(void)mkdirat(to, entry->d_name, 0755);
+		sub_from = openat(from, entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		sub_to = openat(to, entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		r = copy_tree(sub_from, sub_to, err);
+	}
+	(void)closedir(stream);
+	return r;
+}
+
+static int fill_runner(int stage, int runner, struct err *err)
+{
+	AUTO_CLOSE int to = openat(stage, "viv", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (to < 0)
+		return err_sys(err, "open /viv");
+	return copy_tree(runner, to, err);
+}
+
+static int fill_binds(int stage, const struct launch_root *root, const int *trees, struct err *err)
+{
+	for (uint32_t i = 0; i < root->bind_count; i++) {
+		const char *target = root->binds[i].target + 1; /* checked: starts with a slash */
+		int r = make_directories(stage, target, err);
+
+		if (r < 0)
+			return r;
+		r = attach_tree(trees[i], stage, target, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int fill(int stage, const struct launch_root *root, int runner, const int *trees,
+		struct err *err)
+{
+	int r;
+
+	for (size_t i = 0; i < ARRAY_LEN(directories); i++) {
+		if (mkdirat(stage, directories[i], 0755) < 0)
+			return err_sys(err, "make /%s", directories[i]);
+	}
+	r = fill_usr(stage, err);
+	if (r < 0)
+		return r;
+	r = fill_etc(stage, err);
+	if (r < 0)
+		return r;
+	r = fill_dev(stage, err);
+	if (r < 0)
+		return r;
+	r = fill_runner(stage, runner, err);
+	if (r < 0)
+		return r;
+	return fill_binds(stage, root, trees, err);
+}
+
+/* The descriptors lie in the mount namespace we still share: clone them before it is left. */
+static int clone_binds(const struct launch_root *root, const int *binds, int *trees,
+		       struct err *err)
+{
+	for (uint32_t i = 0; i < root->bind_count; i++) {
+		int r = clone_tree(binds[i], "", READ_ONLY, &trees[i], err);
+
+		if (r < 0)
+			return err_wrap(err, "%s", root->binds[i].source);
+	}
+	return 0;
+}
+
+/*
+ * The order matters: proc is mounted while the host's is still visible (the kernel lets a user
+ * namespace mount proc only next to a fully visible one), the old root is gone before the new one
+ * turns read-only, and nothing is left that leads back: pivot_root(".", ".") stacks the old root
+ * on the new one, where one lazy unmount drops it (man 2 pivot_root).
+ */
+static int build(const struct launch_root *root, int runner, const int *binds, struct err *err)
+{
+	struct mount_attr attr = {.attr_set = READ_ONLY};
+	int trees[LAUNCH_BINDS_MAX]; /* closed by the end of this process */
+	AUTO_CLOSE int stage = -1;
+	int r;
+
+	r = clone_binds(root, binds, trees, err);
+	if (r < 0)
+		return r;
+	if (unshare(CLONE_NEWNS) < 0)
+		return err_sys(err, "unshare mounts");
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return err_sys(err, "make mounts private");
+	if (mount("vivarium", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=16m") < 0)
+		return err_sys(err, "mount the root");
+	stage = open(STAGE, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (stage < 0)
+		return err_sys(err, "open the root");
+
+	(void)umask(022);
+	r = fill(stage, root, runner, trees, err);
+	if (r < 0)
+		return r;
+	if (mount("proc", STAGE "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		return err_sys(err, "mount proc (is /proc masked here, as in a container?)");
+
+	if (fchdir(stage) < 0)
+		return err_sys(err, "enter the root");
+	if (syscall(SYS_pivot_root, ".", ".") < 0)
+		return err_sys(err, "pivot_root");
+	if (umount2(".", MNT_DETACH) < 0)
+		return err_sys(err, "drop the old root");
+	if (chdir("/") < 0)
+		return err_sys(err, "chdir /");
+	if (syscall(SYS_mount_setattr, AT_FDCWD, "/", 0, &attr, sizeof(attr)) < 0)
+		return err_sys(err, "make the root read-only");
+	return 0;
+}
+
+static _Noreturn void builder_main(const struct launch_root *root, int runner, const int *binds,
+				   int answer)
+{
+	struct err err = {0};
+	int mntns = -1;
+
+	if (build(root, runner, binds, &err) == 0) {
+		mntns = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+		if (mntns < 0)
+			(void)err_sys(&err, "open the mount namespace");
+	}
+	(void)io_send_fds(answer, &err, sizeof(err), &mntns, mntns >= 0 ? 1 : 0);
+	_exit(0);
+}
+
+int root_make(const struct launch_root *root, int runner, const int *binds, int *ret_mntns,
+	      struct err *err)
+{
+	int fds[IO_FDS_MAX];
+	size_t fd_count = 0;
+	struct err answer = {0};
+	int pair[2];
+	ssize_t n;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, "socketpair");
+	pid = fork();
+	if (pid == 0)
+		builder_main(root, runner, binds, pair[1]);
+	(void)close(pair[1]);
+	if (pid < 0) {
+		(void)close(pair[0]);
+		return err_sys(err, "fork");
+	}
+
+	n = io_recv_fds(pair[0], &answer, sizeof(answer), fds, &fd_count);
+	(void)close(pair[0]);
+	(void)waitpid(pid, NULL, 0);
+	if (n != (ssize_t)sizeof(answer))
+		return err_set(err, ERR_INTERNAL, EIO, "the root builder died");
+	if (answer.kind != ERR_NONE || fd_count != 1) {
+		for (size_t i = 0; i < fd_count; i++)
+			(void)close(fds[i]);
+		*err = answer;
+		return err_wrap(err, "root %u", root->root);
+	}
+	*ret_mntns = fds[0];
+	return 0;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Root - the template root: the file tree that zygotes live in and shells copy
+ *
+ * Owns:    what a sandbox can see of files: /usr of the host, read-only, an /etc of our own, five
+ *          device nodes, the runner, and nothing else of the host.
+ * May not: follow a path that somebody in a sandbox could change: it is built once, before any of
+ *          them exists, from the host's own tree.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "proto/launch_msg.h"
+
+/* Builds a root and returns its mount namespace. Runs in the inner half; forks to do it.
+ * runner: directory that becomes /viv; binds: one per root->binds. Both are O_PATH descriptors
+ * that lie in this process's mount namespace. */
+int root_make(const struct launch_root *root, int runner, const int *binds, int *ret_mntns,
+	      struct err *err);

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Shell - an empty sandbox: namespaces, mounts and a tiny init, waiting for an interpreter
+ *
+ * Owns:    everything that happens in a shell's first process, from clone to the init's loop.
+ * May not: allocate, exec, or read a byte that comes from a sandbox. The init holds no descriptor
+ *          and no capability, cannot be traced, and does one thing: it reaps.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "policy/plan.h"
+
+struct shell_input {
+	struct plan plan;
+	int mntns;      /* borrowed: of the template root */
+	int netns;      /* borrowed: an empty one from the pool */
+	int cgroup;     /* borrowed: v2 directory to be born into, or -1 */
+	uint32_t id;    /* of the inner user namespace: the sandbox's own, or 0 when all share one */
+	bool has_range; /* more than one id is mapped */
+};
+
+/* Starts a shell. *ret_status is a socket: write one byte once the process is in its cgroup; a
+ * struct err comes back, ERR_NONE when the shell stands. Returns the pid. */
+pid_t shell_start(const struct shell_input *input, int *ret_pidfd, int *ret_status, struct err *err);

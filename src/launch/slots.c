@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/slots.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/c.h"
+#include "base/io.h"
+#include "launch/facts.h"
+
+/* The closed table of requests: how long each must be, and how many descriptors it brings. */
+static const struct {
+	size_t size;
+	size_t fds;
+} request_rows[] = {
+	[LAUNCH_ROOT] = {offsetof(struct launch_request, root) + sizeof(struct launch_root), 0},
+	[LAUNCH_ZYGOTE] = {offsetof(struct launch_request, zygote) + sizeof(struct launch_zygote), 0},
+	[LAUNCH_RETIRE] = {offsetof(struct launch_request, id) + sizeof(uint32_t), 0},
+	[LAUNCH_SPAWN] = {offsetof(struct launch_request, spawn) + sizeof(struct launch_spawn), 4},
+	[LAUNCH_BEGIN] = {offsetof(struct launch_request, begin) + sizeof(struct launch_begin), 0},
+	[LAUNCH_KILL] = {offsetof(struct launch_request, id) + sizeof(uint32_t), 0},
+	[LAUNCH_COUNT] = {offsetof(struct launch_request, id), 0},
+};
+
+void slots_init(struct outer *outer)
+{
+	TAILQ_INIT(&outer->armed);
+	outer->runner = -1;
+}
+
+static void forward(struct outer *outer, const struct launch_request *request, int *take_fds,
+		    size_t fd_count)
+{
+	link_send(&outer->inner, request, request_rows[request->type].size, take_fds, fd_count);
+}
+
+static bool is_terminated(const char *text, size_t size)
+{
+	return memchr(text, '\0', size) != NULL;
+}
+
+/* Opens a path in the inner half's mounts, with our rights: a clone of it can be attached there.
+ * Links are not followed on the way back out of that tree: viv resolved them before. */
+static int open_inside(const struct outer *outer, const char *path, struct err *err)
+{
+	char inside[LAUNCH_PATH_MAX + 32];
+	int fd;
+
+	(void)snprintf(inside, sizeof(inside), "/proc/%d/root%s", outer->inner_pid, path);
+	fd = open(inside, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, "open %s", path);
+	return fd;
+}
+
+/* The runner lies beside us in a build dir; installed, in the lib/ of the same prefix. */
+static int open_runner(const struct outer *outer, struct err *err)
+{
+	static const char *const places[] = {"runner", "../../lib/vivarium/runner"};
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash = NULL;
+
+	if (n < 0)
+		return err_sys(err, "read /proc/self/exe");
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (slash != NULL)
+		*slash = '\0';
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		char main_file[PATH_MAX + 64];
+		AUTO_FREE char *real = NULL;
+
+		(void)snprintf(main_file, sizeof(main_file), "%s/%s/main.py", self, places[i]);
+		real = realpath(main_file, NULL);
+		if (real == NULL)
+			continue;
+		*strrchr(real, '/') = '\0';
+		return open_inside(outer, real, err);
+	}
+	return err_set(err, ERR_INTERNAL, ENOENT, "the runner's files are not near %.300s", self);
+}
+
+static int check_root(const struct launch_root *root, struct err *err)
+{
+	if (root->root >= LAUNCH_ROOTS_MAX || root->bind_count > LAUNCH_BINDS_MAX)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "root out of range");
+	for (uint32_t i = 0; i < root->bind_count; i++) {
+		const struct launch_bind *bind = &root->binds[i];
+
+		if (!is_terminated(bind->source, sizeof(bind->source)) ||
+		    !is_terminated(bind->target, sizeof(bind->target)) || bind->source[0] != '/' ||
+		    bind->target[0] != '/' || strstr(bind->target, "..") != NULL)
+			return err_set(err, ERR_BAD_REQUEST, EINVAL, "bind %u is not a path", i);
+	}
+	return 0;
+}
+
+static void on_root(struct outer *outer, const struct launch_request *request)
+{
+	const struct launch_root *root = &request->root;
+	int fds[IO_FDS_MAX];
+	struct err err = {0};
+	size_t count = 0;
+	int r = check_root(root, &err);
+
+	if (r == 0) {
+		fds[0] = open_runner(outer, &err);
+		r = fds[0] < 0 ? fds[0] : 0;
+		count = r == 0 ? 1 : 0;
+	}
+	for (uint32_t i = 0; r == 0 && i < root->bind_count; i++) {
+		fds[count] = open_inside(outer, root->binds[i].source, &err);
+		if (fds[count] < 0)
+			r = fds[count];
+		else
+			count++;
+	}
+	if (r == 0) {
+		forward(outer, request, fds, count);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		drop_fd(&fds[i]);
+	facts_tell_err(outer, LAUNCH_ROOT_MADE, root->root, &err);
+}
+
+static void on_zygote(struct outer *outer, const struct launch_request *request)
+{
+	const struct launch_zygote *zygote = &request->zygote;
+	struct err err = {0};
+
+	if (zygote->zygote >= LAUNCH_ZYGOTES_MAX || zygote->root >= LAUNCH_ROOTS_MAX ||
+	    !is_terminated(zygote->python, sizeof(zygote->python)) ||
+	    !is_terminated(zygote->preload, sizeof(zygote->preload))) {
+		(void)err_set(&err, ERR_BAD_REQUEST, EINVAL, "zygote out of range");
+		facts_tell_err(outer, LAUNCH_ZYGOTE_DOWN, zygote->zygote, &err);
+		return;
+	}
+	forward(outer, request, NULL, 0);
+}
+
+static int check_spawn(const struct outer *outer, const struct launch_spawn *spawn, struct err *err)
+{
+	if (spawn->sandbox >= LAUNCH_SANDBOXES_MAX || spawn->root >= LAUNCH_ROOTS_MAX ||
+	    spawn->zygote < -1 || spawn->zygote >= LAUNCH_ZYGOTES_MAX ||
+	    !is_terminated(spawn->python, sizeof(spawn->python)))
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "spawn out of range");
+	if (outer->slots[spawn->sandbox].is_live)
+		return err_set(err, ERR_CONFLICT, EEXIST, "sandbox %u is there", spawn->sandbox);
+	if (spawn->plan.limits == LIMITS_CGROUP && outer->hello.limits == LAUNCH_LIMITS_MEASURED)
+		return err_set(err, ERR_UNSUPPORTED, ENOTSUP,
+			       "the policy asks for limits: cgroup, and this user has none (%.300s)",
+			       outer->hello.why.text);
+	return plan_check(&spawn->plan, err);
+}
+
+static void on_spawn(struct outer *outer, const struct launch_request *request, int *take_fds)
+{
+	const struct launch_spawn *spawn = &request->spawn;
+	struct err err = {0};
+	int fds[5];
+	int v2 = -1;
+	int r = check_spawn(outer, spawn, &err);
+
+	if (r == 0)
+		r = cgroup_make(&outer->groups, spawn->sandbox, &spawn->plan, &outer->map, &v2,
+				&err);
+	if (r < 0) {
+		if (r != -EEXIST && spawn->sandbox < LAUNCH_SANDBOXES_MAX)
+			(void)cgroup_remove(&outer->groups, spawn->sandbox);
+		facts_tell_err(outer, LAUNCH_GONE, spawn->sandbox, &err);
+		return;
+	}
+	outer->slots[spawn->sandbox] = (struct slot){.is_live = true};
+	for (size_t i = 0; i < 4; i++)
+		fds[i] = steal_fd(&take_fds[i]);
+	fds[4] = v2;
+	forward(outer, request, fds, v2 >= 0 ? 5 : 4);
+}
+
+static void on_begin(struct outer *outer, const struct launch_request *request)
+{
+	struct slot *slot = facts_slot(outer, request->begin.sandbox);
+
+	if (slot == NULL || slot->is_told || slot->is_armed)
+		return;
+	slot->end_ns = now_ns() + (uint64_t)request->begin.timeout_ms * 1000000;
+	slot->is_armed = true;
+	TAILQ_INSERT_TAIL(&outer->armed, slot, armed);
+	if (outer->hello.limits == LAUNCH_LIMITS_MEASURED)
+		forward(outer, request, NULL, 0);
+}
+
+void slots_request(struct outer *outer, struct launch_request *request, size_t size, int *take_fds,
+		   size_t fd_count)
+{
+	struct slot *slot = NULL;
+
+	/* A request that is not in the table is our own caller's bug: nothing is done with it. */
+	if (size < sizeof(uint32_t) || request->type == 0 ||
+	    request->type >= ARRAY_LEN(request_rows) || size < request_rows[request->type].size ||
+	    fd_count != request_rows[request->type].fds)
+		return;
+
+	switch (request->type) {
+	case LAUNCH_ROOT:
+		on_root(outer, request);
+		break;
+	case LAUNCH_ZYGOTE:
+		on_zygote(outer, request);
+		break;
+	case LAUNCH_RETIRE:
+		if (request->id < LAUNCH_ZYGOTES_MAX)
+			forward(outer, request, NULL, 0);
+		break;
+	case LAUNCH_SPAWN:
+		on_spawn(outer, request, take_fds);
+		break;
+	case LAUNCH_BEGIN:
+		on_begin(outer, request);
+		break;
+	case LAUNCH_KILL:
+		slot = facts_slot(outer, request->id);
+		if (slot != NULL)
+			facts_end(outer, slot, LAUNCH_CAUSE_ASKED);
+		break;
+	default:
+		forward(outer, request, NULL, 0);
+		break;
+	}
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Zygote - starting interpreters, warm and cold
+ *
+ * Owns:    their environment (built here, never inherited), their command line, their first
+ *          descriptors.
+ * May not: run in the outer half: nothing that execs Python holds a capability on the host.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "launch/inner.h"
+#include "proto/launch_msg.h"
+#include "walls/wall.h"
+
+/* Starts a zygote in the root `mntns` and tells it its walls. *ret_socket speaks
+ * proto/zygote_msg.h; its end of file is the zygote's end. */
+int zygote_start(const struct launch_zygote *zygote, int mntns, const struct inner_input *inner,
+		 int *ret_socket, struct err *err);
+
+/* A cold interpreter for a shell: forks into the shell's pid namespace and the v2 group
+ * `cgroup` (or -1), waits for a byte on `status`, puts the walls up, says HELLO and execs python. Returns the pid. */
+pid_t zygote_cold(const struct walls_input *walls, int own_pidns, int cgroup, int status,
+		  const char *python, struct err *err);

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "base/io.h"
+#include "policy/config_parts.h"
+#include "policy/paths.h"
+
+#define CONFIG_NAME "vivarium.yaml"
+
+static struct config *config_new(void)
+{
+	struct config *config = xnew(struct config);
+
+	settings_init(config_rows, config_row_count, config);
+	config->runtimes = runtime_built_ins(&config->runtime_count);
+	config->policies = policy_built_ins(&config->policy_count);
+	return config;
+}
+
+void config_free(struct config *config)
+{
+	if (config == NULL)
+		return;
+	for (size_t i = 0; i < config->runtime_count; i++)
+		runtime_done(&config->runtimes[i]);
+	for (size_t i = 0; i < config->policy_count; i++)
+		policy_done(&config->policies[i]);
+	for (size_t i = 0; i < config->token_count; i++)
+		settings_done(token_rows, token_row_count, &config->tokens[i]);
+	settings_done(config_rows, config_row_count, config);
+	free(config->runtimes);
+	free(config->policies);
+	free(config->tokens);
+	free(config->file);
+	free(config);
+}
+
+static void set_text(char **text, const char *value)
+{
+	char *copy = strdup(value);
+
+	if (copy == NULL)
+		abort();
+	free(*text);
+	*text = copy;
+}
+
+/* What the file left open and the environment decides. */
+static void fill_paths(struct config *config)
+{
+	char path[PATHS_MAX + sizeof("/audit.jsonl")];
+
+	if (config->state_dir[0] == '\0') {
+		path_state(path, PATHS_MAX);
+		set_text(&config->state_dir, path);
+	}
+	if (config->audit_file[0] == '\0') {
+		(void)snprintf(path, sizeof(path), "%s/audit.jsonl", config->state_dir);
+		set_text(&config->audit_file, path);
+	}
+}
+
+static int take_text(struct config *config, const void *text, size_t size, const char *name,
+		     struct err *err)
+{
+	const struct yaml_section sections[CONFIG_SECTION_COUNT] = {
+		[CONFIG_TOP] = {"", YAML_TOP, config_rows, config_row_count, 1},
+		[CONFIG_TOKENS] = {"tokens", YAML_LISTED, token_rows, token_row_count,
+				   CONFIG_TOKENS_MAX},
+		[CONFIG_RUNTIMES] = {"runtimes", YAML_NAMED, runtime_rows, runtime_row_count,
+				     RUNTIME_COUNT_MAX},
+		[CONFIG_POLICIES] = {"policies", YAML_NAMED, policy_rows, policy_row_count,
+				     CONFIG_POLICIES_MAX},
+	};
+	struct yaml *yaml = NULL;
+	int r;
+
+	r = yaml_load(text, size, name, sections, CONFIG_SECTION_COUNT, &yaml, err);
+	if (r < 0)
+		return r;
+	set_text(&config->file, name);
+
+	/* Policies name runtimes, tokens name policies. */
+	r = config_take_top(config, yaml, err);
+	if (r == 0)
+		r = config_take_runtimes(config, yaml, err);
+	if (r == 0)
+		r = config_take_policies(config, yaml, err);
+	if (r == 0)
+		r = config_take_tokens(config, yaml, err);
+	yaml_free(yaml);
+	return r;
+}
+
+int config_parse(const void *text, size_t size, const char *name, struct config **ret_config,
+		 struct err *err)
+{
+	struct config *config = config_new();
+	int r = take_text(config, text, size, name, err);
+
+	if (r < 0) {
+		config_free(config);
+		return r;
+	}
+	fill_paths(config);
+	*ret_config = config;
+	return 0;
+}
+
+static bool is_there(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+/* The file to load, "" for none. */
+static void find_file(const char *asked, char *ret_path, size_t size)
+{
+	const char *from_environment = getenv("VIVARIUM_CONFIG");
+	char user[PATHS_MAX];
+
+	if (asked == NULL && from_environment != NULL && from_environment[0] != '\0')
+		asked = from_environment;
+	if (asked != NULL) {
+		(void)snprintf(ret_path, size, "%s", asked);
+		return;
+	}
+
+	(void)snprintf(ret_path, size, "%s", CONFIG_NAME);
+	if (is_there(ret_path))
+		return;
+	if (path_user_config(user, sizeof(user))) {
+		(void)snprintf(ret_path, size, "%s/" CONFIG_NAME, user);
+		if (is_there(ret_path))
+			return;
+	}
+	(void)snprintf(ret_path, size, "%s", PATH_SYSTEM_CONFIG "/" CONFIG_NAME);
+	if (!is_there(ret_path))
+		ret_path[0] = '\0';
+}
+
+static int take_file(struct config *config, const char *path, struct err *err)
+{
+	struct buf text;
+	int r;
+
+	if (path[0] == '\0') {
+		set_text(&config->file, "");
+		return 0;
+	}
+	buf_init(&text, CONFIG_FILE_MAX);
+	r = io_read_file(AT_FDCWD, path, &text, err);
+	if (r < 0)
+		(void)err_wrap(err, "config");
+	else
+		r = take_text(config, text.data, text.size, path, err);
+	buf_done(&text);
+	return r;
+}
+
+int config_load(const char *path, struct config **ret_config, struct err *err)
+{
+	struct config *config = config_new();
+	char file[PATHS_MAX + sizeof("/" CONFIG_NAME)];
+	int r;
+
+	find_file(path, file, sizeof(file));
+	r = config_take_stored(config, err);
+	if (r == 0)
+		r = take_file(config, file, err);
+	if (r < 0) {
+		config_free(config);
+		return r;
+	}
+	fill_paths(config);
+	*ret_config = config;
+	return 0;
+}
+
+static void add_name(char *names, size_t size, const char *name)
+{
+	size_t used = strlen(names);
+
+	(void)snprintf(names + used, size - used, "%s%s", used > 0 ? ", " : "", name);
+}
+
+const struct policy *config_policy(const struct config *config, const char *name, struct err *err)
+{
+	const struct policy *policy = policy_find(config->policies, config->policy_count, name);
+	char names[300] = "";
+
+	if (policy != NULL)
+		return policy;
+	for (size_t i = 0; i < config->policy_count; i++)
+		add_name(names, sizeof(names), config->policies[i].name);
+	(void)err_set(err, ERR_NOT_FOUND, ENOENT, "there is no policy %.80s; there are: %s", name,
+		      names);
+	return NULL;
+}
+
+const struct runtime *config_runtime(const struct config *config, const char *name, struct err *err)
+{
+	const struct runtime *runtime = runtime_find(config->runtimes, config->runtime_count, name);
+	char names[300] = "";
+
+	if (runtime != NULL)
+		return runtime;
+	for (size_t i = 0; i < config->runtime_count; i++)
+		add_name(names, sizeof(names), config->runtimes[i].name);
+	(void)err_set(err, ERR_NOT_FOUND, ENOENT, "there is no runtime %.80s; there are: %s", name,
+		      names);
+	return NULL;
+}
+
+int config_choose_runtime(const struct config *config, const struct policy *policy,
+			  const char *asked, const void *code, size_t size, bool has_data,
+			  const struct runtime **ret_runtime, struct err *err)
+{
+	bool is_pinned = strcmp(policy->runtime, "auto") != 0;
+	const struct runtime *runtime;
+
+	if (asked != NULL && strcmp(asked, "auto") == 0)
+		asked = NULL;
+	if (is_pinned && asked != NULL && strcmp(asked, policy->runtime) != 0)
+		return err_set(err, ERR_FORBIDDEN, EPERM,
+			       "runtime: the policy %s runs on %s only, not on %.80s", policy->name,
+			       policy->runtime, asked);
+	if (is_pinned)
+		asked = policy->runtime;
+	if (asked == NULL)
+		runtime = runtime_choose(config->runtimes, config->runtime_count, code, size,
+					 has_data);
+	else
+		runtime = config_runtime(config, asked, err);
+	if (runtime == NULL)
+		return -err->num;
+
+	*ret_runtime = runtime;
+	return 0;
+}

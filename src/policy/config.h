@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Config - what vivarium.yaml says, checked, with every default filled in
+ *
+ * Owns:    the search for the file, the file's shape, and messages with file:line and what is
+ *          allowed there.
+ * May not: be half right: a config is loaded whole, or the start is refused.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "policy/policy.h"
+#include "policy/runtime.h"
+#include "policy/setting.h"
+
+#define CONFIG_FILE_MAX (1U << 20)
+#define CONFIG_TOKENS_MAX 256
+#define CONFIG_POLICIES_MAX 64
+
+struct config_token {
+	char *name;
+	char *sha256;              /* 64 hex digits, lower case */
+	struct text_list policies; /* none: all */
+	uint64_t concurrent_runs;
+	uint64_t sessions;
+	uint64_t runs_per_minute;
+};
+
+struct config {
+	char *file; /* owned: where it came from; "" when there is none */
+
+	struct runtime *runtimes; /* owned: built-ins first, bare base full */
+	size_t runtime_count;
+	struct policy *policies; /* owned: built-ins first */
+	size_t policy_count;
+	struct config_token *tokens; /* owned */
+	size_t token_count;
+
+	/* From here on: one row each. */
+	struct text_list listen;
+	char *state_dir; /* never "" after a load */
+	struct text_list hosts;
+	uint64_t concurrent_runs, queue, sessions, body;
+	char *explore_root;
+	uint64_t events_keep_ms, events_memory;
+	char *audit_file; /* never "" after a load */
+	struct text_list backend_priority;
+	char *remote_url, *remote_token;
+	uint64_t remote_timeout_ms;
+
+	bool atlas_enabled;
+	char *atlas_semantic_dir;
+	uint64_t atlas_data_max;
+	bool elitea_enabled;
+	uint64_t elitea_max_concurrent;
+	bool agentrail_enabled;
+	uint64_t agentrail_idle_ms;
+	bool synapse_enabled;
+	char *synapse_vault;
+	bool piston_enabled;
+	bool dify_enabled;
+	bool librechat_enabled;
+};
+
+extern const struct setting config_rows[];
+extern const size_t config_row_count;
+extern const struct setting token_rows[];
+extern const size_t token_row_count;
+
+/* Loads `path`, or with NULL what is found: $VIVARIUM_CONFIG, ./vivarium.yaml, the user's, the
+ * system's; with none the built-in defaults. Then the runtimes.d directories. A bad file is
+ * ERR_BAD_REQUEST with "file:line: ...". */
+int config_load(const char *path, struct config **ret_config, struct err *err);
+
+/* The same from bytes; `name` stands for the file in messages. No runtimes.d. */
+int config_parse(const void *text, size_t size, const char *name, struct config **ret_config,
+		 struct err *err);
+
+void config_free(struct config *config);
+
+/* By name; NULL and ERR_NOT_FOUND with the names there are. */
+const struct policy *config_policy(const struct config *config, const char *name, struct err *err);
+const struct runtime *config_runtime(const struct config *config, const char *name,
+				     struct err *err);
+
+/* The runtime of a run: `asked` ("auto", NULL or a name) within what the policy pins. -EPERM when
+ * the policy pins another one. */
+int config_choose_runtime(const struct config *config, const struct policy *policy,
+			  const char *asked, const void *code, size_t size, bool has_data,
+			  const struct runtime **ret_runtime, struct err *err);

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "policy/config_parts.h"
+
+#define AT(type_, member_) .offset = offsetof(type_, member_)
+#define NUMBER(key_, member_, type_, low_, high_, initial_, help_)                                 \
+	{                                                                                          \
+		.key = (key_), .type = (type_), AT(struct config, member_), .low = (low_),         \
+		.high = (high_), .initial = (initial_), .help = (help_)                            \
+	}
+#define TEXT(key_, member_, type_, high_, text_, help_)                                            \
+	{                                                                                          \
+		.key = (key_), .type = (type_), AT(struct config, member_), .high = (high_),       \
+		.text = (text_), .help = (help_)                                                   \
+	}
+#define ENABLED(key_, member_) NUMBER(key_, member_, SETTING_BOOL, 0, 1, 0, "speak this dialect")
+
+/* Keys of one mapping stand together: the schema is made in this order. */
+const struct setting config_rows[] = {
+	TEXT("listen", listen, SETTING_LIST, 16, "127.0.0.1:7878",
+	     "where to listen: ADDRESS:PORT or unix:PATH"),
+	TEXT("state_dir", state_dir, SETTING_PATH, 0, "", "event logs, audit, spill"),
+	TEXT("hosts", hosts, SETTING_LIST, 256, "",
+	     "Host and Origin names allowed beside loopback"),
+	NUMBER("limits.concurrent_runs", concurrent_runs, SETTING_COUNT, 1, 4096, 64,
+	       "runs at once"),
+	NUMBER("limits.queue", queue, SETTING_COUNT, 0, 65536, 256, "runs that may wait"),
+	NUMBER("limits.sessions", sessions, SETTING_COUNT, 0, 65536, 2000, "sessions at once"),
+	NUMBER("limits.body", body, SETTING_BYTES, KIB, 16 * GIB, 256 * MIB, "bytes of a request"),
+	TEXT("explore.root", explore_root, SETTING_PATH, 0, "", "folder that explore may look at"),
+	NUMBER("events.keep_ms", events_keep_ms, SETTING_COUNT, 0, 2592000000, 3600000,
+	       "how long the events of a run are kept"),
+	NUMBER("events.memory", events_memory, SETTING_BYTES, 64 * KIB, GIB, MIB,
+	       "bytes of events kept in memory for a run"),
+	TEXT("audit.file", audit_file, SETTING_PATH, 0, "", "default: <state_dir>/audit.jsonl"),
+	TEXT("backends.priority", backend_priority, SETTING_LIST, 16, "",
+	     "exactly these backends, in this order"),
+	TEXT("backends.remote.url", remote_url, SETTING_TEXT, 400, "",
+	     "another Vivarium or sidecar"),
+	TEXT("backends.remote.token", remote_token, SETTING_TEXT, 400, "", "its token"),
+	NUMBER("backends.remote.timeout_ms", remote_timeout_ms, SETTING_COUNT, 10, 600000, 10000,
+	       "how long to wait for it to answer"),
+	ENABLED("dialects.atlas.enabled", atlas_enabled),
+	TEXT("dialects.atlas.semantic_dir", atlas_semantic_dir, SETTING_PATH, 0, "",
+	     "folder of the explore tool"),
+	NUMBER("dialects.atlas.data_max", atlas_data_max, SETTING_BYTES, KIB, 4 * GIB, 64 * MIB,
+	       "bytes of data in a request"),
+	ENABLED("dialects.elitea.enabled", elitea_enabled),
+	NUMBER("dialects.elitea.max_concurrent", elitea_max_concurrent, SETTING_COUNT, 1, 4096, 16,
+	       "runs at once"),
+	ENABLED("dialects.agentrail.enabled", agentrail_enabled),
+	NUMBER("dialects.agentrail.idle_ms", agentrail_idle_ms, SETTING_COUNT, 1000, 604800000,
+	       1800000, "end a session after this much rest"),
+	ENABLED("dialects.synapse.enabled", synapse_enabled),
+	TEXT("dialects.synapse.vault", synapse_vault, SETTING_PATH, 0, "", "folder of the vault"),
+	ENABLED("dialects.piston.enabled", piston_enabled),
+	ENABLED("dialects.dify.enabled", dify_enabled),
+	ENABLED("dialects.librechat.enabled", librechat_enabled),
+};
+const size_t config_row_count = ARRAY_LEN(config_rows);
+
+const struct setting token_rows[] = {
+	{.key = "name",
+	 .type = SETTING_TEXT,
+	 AT(struct config_token, name),
+	 .low = 1,
+	 .high = POLICY_NAME_MAX,
+	 .text = "",
+	 .help = "whom the token stands for"},
+	{.key = "sha256",
+	 .type = SETTING_TEXT,
+	 AT(struct config_token, sha256),
+	 .low = 64,
+	 .high = 64,
+	 .text = "",
+	 .help = "SHA-256 of the secret, 64 hex digits"},
+	{.key = "policies",
+	 .type = SETTING_LIST,
+	 AT(struct config_token, policies),
+	 .high = CONFIG_POLICIES_MAX,
+	 .text = "",
+	 .help = "policies it may use; absent: all"},
+	{.key = "quotas.concurrent_runs",
+	 .type = SETTING_COUNT,
+	 AT(struct config_token, concurrent_runs),
+	 .low = 1,
+	 .high = 4096,
+	 .initial = 64,
+	 .help = "runs at once"},
+	{.key = "quotas.sessions",
+	 .type = SETTING_COUNT,
+	 AT(struct config_token, sessions),
+	 .low = 0,
+	 .high = 65536,
+	 .initial = 2000,
+	 .help = "sessions at once"},
+	{.key = "quotas.runs_per_minute",
+	 .type = SETTING_COUNT,
+	 AT(struct config_token, runs_per_minute),
+	 .low = 1,
+	 .high = 1000000,
+	 .initial = 1000000,
+	 .help = "runs a minute"},
+};
+const size_t token_row_count = ARRAY_LEN(token_rows);
+
+static bool is_port(const char *text)
+{
+	uint64_t port;
+
+	return number_parse(NUMBER_COUNT, text, &port) == 0 && port <= 65535;
+}
+
+/* ADDRESS:PORT, [v6]:PORT or unix:/PATH. Whether it can be bound is for whoever binds it. */
+static bool is_listen_address(const char *text)
+{
+	const char *colon = strrchr(text, ':');
+
+	if (strncmp(text, "unix:", strlen("unix:")) == 0)
+		return text[strlen("unix:")] == '/';
+	return colon != NULL && colon > text && is_port(colon + 1) &&
+	       (strchr(text, ':') == colon || (text[0] == '[' && colon[-1] == ']'));
+}
+
+static int check_top(const struct config *config, const char **ret_key, struct err *err)
+{
+	*ret_key = "listen";
+	for (size_t i = 0; i < config->listen.count; i++) {
+		if (!is_listen_address(config->listen.items[i]))
+			return err_set(err, ERR_BAD_REQUEST, EINVAL,
+				       "listen: %.80s is no address; allowed: ADDRESS:PORT, "
+				       "[ADDRESS]:PORT or unix:/PATH",
+				       config->listen.items[i]);
+	}
+	*ret_key = "backends.priority";
+	for (size_t i = 0; i < config->backend_priority.count; i++) {
+		if (!name_is_valid(config->backend_priority.items[i]))
+			return err_set(err, ERR_BAD_REQUEST, EINVAL,
+				       "backends.priority: %.80s is no name; " NAME_RULE,
+				       config->backend_priority.items[i]);
+	}
+	*ret_key = "backends.remote.url";
+	if (config->remote_url[0] != '\0' && strncmp(config->remote_url, "http://", 7) != 0 &&
+	    strncmp(config->remote_url, "https://", 8) != 0)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "backends.remote.url: %.80s is no address; allowed: http://... or "
+			       "https://...",
+			       config->remote_url);
+	return 0;
+}
+
+int config_take_top(struct config *config, const struct yaml *yaml, struct err *err)
+{
+	const char *key = NULL;
+	int r = yaml_apply(yaml, CONFIG_TOP, 0, config, err);
+
+	if (r < 0)
+		return r;
+	if (check_top(config, &key, err) < 0)
+		return yaml_blame(yaml, CONFIG_TOP, 0, key, err);
+	return 0;
+}
+
+static int check_token(const struct config *config, const struct config_token *token,
+		       const char **ret_key, struct err *err)
+{
+	*ret_key = "name";
+	if (!name_is_valid(token->name))
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "name: %.80s is no name; " NAME_RULE,
+			       token->name[0] != '\0' ? token->name : "(none)");
+	for (size_t i = 0; i < config->token_count; i++) {
+		if (strcmp(config->tokens[i].name, token->name) == 0)
+			return err_set(err, ERR_BAD_REQUEST, EINVAL, "name: %s is there twice",
+				       token->name);
+	}
+	*ret_key = "sha256";
+	if (strspn(token->sha256, "0123456789abcdefABCDEF") != 64)
+		return err_set(
+			err, ERR_BAD_REQUEST, EINVAL,
+			"sha256: 64 hex digits are wanted; `viv token new NAME` prints them");
+	*ret_key = "policies";
+	for (size_t i = 0; i < token->policies.count; i++) {
+		if (config_policy(config, token->policies.items[i], err) == NULL)
+			return -err->num;
+	}
+	return 0;
+}
+
+int config_take_tokens(struct config *config, const struct yaml *yaml, struct err *err)
+{
+	size_t count = yaml_count(yaml, CONFIG_TOKENS);
+
+	config->tokens = xcalloc(count > 0 ? count : 1, sizeof(*config->tokens));
+	for (size_t i = 0; i < count; i++) {
+		struct config_token *token = &config->tokens[i];
+		const char *key = NULL;
+		int r;
+
+		settings_init(token_rows, token_row_count, token);
+		r = yaml_apply(yaml, CONFIG_TOKENS, i, token, err);
+		if (r == 0 && yaml_has(yaml, CONFIG_TOKENS, i, "policies") &&
+		    token->policies.count == 0) {
+			(void)err_set(
+				err, ERR_BAD_REQUEST, EINVAL,
+				"policies: an empty list allows nothing; leave the key out to "
+				"allow all");
+			r = yaml_blame(yaml, CONFIG_TOKENS, i, "policies", err);
+		}
+		if (r == 0 && check_token(config, token, &key, err) < 0)
+			r = yaml_blame(yaml, CONFIG_TOKENS, i, key, err);
+		if (r < 0) {
+			settings_done(token_rows, token_row_count, token);
+			return r;
+		}
+		for (char *p = token->sha256; *p != '\0'; p++)
+			*p = (char)tolower((unsigned char)*p);
+		config->token_count++;
+	}
+	return 0;
+}

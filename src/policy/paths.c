@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/paths.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/c.h"
+
+/* An absolute path from the environment, or NULL: relative ones are to be ignored (XDG). */
+static const char *from_environment(const char *name)
+{
+	const char *path = getenv(name);
+
+	return path != NULL && path[0] == '/' ? path : NULL;
+}
+
+static bool join(char *ret_path, size_t size, const char *directory, const char *rest)
+{
+	int n = snprintf(ret_path, size, "%s%s", directory, rest);
+
+	return n > 0 && (size_t)n < size;
+}
+
+bool path_user_config(char *ret_path, size_t size)
+{
+	const char *config = from_environment("XDG_CONFIG_HOME");
+	const char *home = from_environment("HOME");
+
+	if (config != NULL)
+		return join(ret_path, size, config, "/vivarium");
+	return home != NULL && join(ret_path, size, home, "/.config/vivarium");
+}
+
+bool path_own_config(char *ret_path, size_t size)
+{
+	if (geteuid() == 0 && from_environment("XDG_CONFIG_HOME") == NULL)
+		return join(ret_path, size, PATH_SYSTEM_CONFIG, "");
+	return path_user_config(ret_path, size);
+}
+
+void path_state(char *ret_path, size_t size)
+{
+	const char *state = from_environment("XDG_STATE_HOME");
+	const char *home = from_environment("HOME");
+
+	if (state != NULL && join(ret_path, size, state, "/vivarium"))
+		return;
+	if (geteuid() != 0 && home != NULL && join(ret_path, size, home, "/.local/state/vivarium"))
+		return;
+	(void)join(ret_path, size, "/var/lib/vivarium", "");
+}
+
+bool path_is_below(const char *path, const char *directory)
+{
+	size_t size = strlen(directory);
+
+	if (strcmp(directory, "/") == 0)
+		return path[0] == '/';
+	return strncmp(path, directory, size) == 0 && (path[size] == '/' || path[size] == '\0');
+}
+
+/* Absolute, and without "//", "/./", "/../" or a slash at the end. */
+static bool is_normal(const char *path)
+{
+	if (path[0] != '/')
+		return false;
+	while (*path == '/') {
+		size_t size = strcspn(path + 1, "/");
+
+		if (size == 0 || (size == 1 && path[1] == '.') ||
+		    (size == 2 && path[1] == '.' && path[2] == '.'))
+			return false;
+		path += 1 + size;
+	}
+	return true;
+}
+
+bool path_is_too_wide(const char *path)
+{
+	/* Nothing in these is a program or data. */
+	static const char *const trees[] = {"/etc", "/proc", "/sys", "/dev", "/run", "/boot"};
+	/* One thing in these may be meant, all of it cannot. */
+	static const char *const roots[] = {
+		"/home", "/root",  "/var",     "/var/lib",   "/var/log",    "/var/run", "/tmp",
+		"/usr",  "/opt",   "/srv",     "/mnt",       "/media",      "/bin",     "/sbin",
+		"/lib",  "/lib64", "/var/tmp", "/usr/local", "/lost+found",
+	};
+	const char *home = from_environment("HOME");
+
+	if (!is_normal(path))
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
+		if (path_is_below(path, trees[i]))
+			return true;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
+		if (strcmp(path, roots[i]) == 0)
+			return true;
+	}
+	if (path_is_below(path, "/home") && strchr(path + strlen("/home/"), '/') == NULL)
+		return true;
+	return home != NULL && path_is_below(home, path);
+}

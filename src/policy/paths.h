@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Paths - where our files live, and which directories never go into a sandbox whole
+ *
+ * Owns:    the XDG rules (user) and their system twins, and the list of directories of the host
+ * that show more than was meant. May not: make directories or open files.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PATHS_MAX 512
+
+/* The user's config directory: $XDG_CONFIG_HOME/vivarium or ~/.config/vivarium. False without a
+ * home. */
+bool path_user_config(char *ret_path, size_t size);
+
+/* Where `viv runtime add` writes: the user's, for root without XDG_CONFIG_HOME the system's. */
+bool path_own_config(char *ret_path, size_t size);
+
+/* The default of state_dir: $XDG_STATE_HOME/vivarium, ~/.local/state/vivarium, or for root (and
+ * without a home) /var/lib/vivarium. */
+void path_state(char *ret_path, size_t size);
+
+#define PATH_SYSTEM_CONFIG "/etc/vivarium"
+
+/* Is `path`, an absolute one, inside `directory` or the same? By text; both normal. */
+bool path_is_below(const char *path, const char *directory);
+
+/* Would binding this directory show the host rather than one thing on it? "/", "/home", a home
+ * directory, anything in /etc, /proc, /sys, /dev, /run, /boot; also what is not a normal absolute
+ * path. */
+bool path_is_too_wide(const char *path);

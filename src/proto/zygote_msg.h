@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Zygote messages - what viv-launch and a zygote say to each other over a SEQPACKET socket
+ *
+ * Owns:    fixed structs. Descriptors travel beside ZYGOTE_FORK, in the order of enum zygote_fd.
+ * May not: carry anything of a user: a zygote never sees a request.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include <linux/filter.h>
+
+#include "base/err.h"
+#include "policy/plan.h"
+
+#define ZYGOTE_FILTER_MAX 1024
+
+enum zygote_type {
+	ZYGOTE_WALLS = 1, /* launch -> zygote, first: what the walls of its children are made of */
+	ZYGOTE_FORK,      /* launch -> zygote: a child for this shell */
+	ZYGOTE_READY,     /* zygote -> launch: imports done */
+	ZYGOTE_FORKED,    /* zygote -> launch: the child's pid, or why there is none */
+};
+
+enum zygote_fd {
+	ZYGOTE_FD_STDIN,
+	ZYGOTE_FD_STDOUT,
+	ZYGOTE_FD_STDERR,
+	ZYGOTE_FD_CHANNEL,
+	ZYGOTE_FD_SHELL,  /* pidfd of the shell's init */
+	ZYGOTE_FD_STATUS, /* one byte in: the child is in its cgroup; struct err out: a wall failed */
+	ZYGOTE_FD_CGROUP, /* v2 directory to be born into; absent where there is none */
+	ZYGOTE_FD_COUNT,
+};
+
+struct zygote_walls {
+	uint32_t type;
+	uint32_t landlock_abi;
+	uint32_t is_measured;
+	uint32_t filter_count;
+	struct sock_filter filter[ZYGOTE_FILTER_MAX];
+};
+
+struct zygote_fork {
+	uint32_t type;
+	uint32_t sandbox;
+	struct plan plan;
+};
+
+struct zygote_answer {
+	uint32_t type;
+	uint32_t sandbox;
+	int32_t pid;
+	uint32_t reserved;
+	struct err err;
+};

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Code as a notebook cell: one namespace across runs, a trailing expression is the result, `await`
+works at the top.
+
+Owns:    the namespace, compiling, the event loop.
+May not: catch what the code raises: that is told in errors.py.
+"""
+
+import builtins
+import sys
+
+from .hooks import load, remember
+
+ONLY_AST, TOP_LEVEL_AWAIT, COROUTINE = 0x400, 0x2000, 0x80
+# A syntax tree takes a hundred times the memory of its source. Larger code runs as a script does,
+# without a trailing value.
+TREE_MAX = 4 << 20
+
+_compile, _exec, _eval = compile, exec, eval
+
+
+class Notebook:
+    """The interpreter's state that user code sees, across runs."""
+
+    def __init__(self):
+        self.module = type(sys)("__main__")
+        self.names = self.module.__dict__
+        self.names["__builtins__"] = builtins
+        self.names.update(_args={}, data=None, df=None)
+        self.number = 0  # of the last cell
+        self.loop = None
+
+    def enter(self, is_builtins):
+        """Makes this namespace the interpreter's main module. Under Atlas `__name__` is not set, so
+        that it is found in builtins, as there."""
+        sys.modules["__main__"] = self.module
+        if is_builtins:
+            self.names.pop("__name__", None)
+        else:
+            self.names.setdefault("__name__", "__main__")
+
+    def run(self, code):
+        """Runs one cell. Returns (value of the trailing expression or None, whether a value was not
+        looked for); raises whatever the code raises."""
+        body, last, is_large = self._compile(code)
+        if body is not None:
+            self._step(body)
+        value = None if last is None else self._step(last)
+        return value, is_large
+
+    def filename(self):
+        """Names the cell in tracebacks: each its own, so that old functions keep their lines."""
+        return f"<cell {self.number}>"
+
+    def _compile(self, code):
+        self.number += 1
+        filename = self.filename()
+        source = decode(code, filename)
+        remember(filename, source)
+        if len(source) > TREE_MAX:
+            return _compile(source, filename, "exec", TOP_LEVEL_AWAIT, True), None, True
+
+        tree = _compile(source, filename, "exec", ONLY_AST | TOP_LEVEL_AWAIT, True)
+        last = None
+        if tree.body and type(tree.body[-1]).__name__ == "Expr":
+            if not _is_silenced(source, tree.body[-1]):
+                last = self._expression(tree.body.pop(), filename)
+        body = None
+        if tree.body:
+            body = _compile(tree, filename, "exec", TOP_LEVEL_AWAIT, True)
+        return body, last, False
+
+    @staticmethod
+    def _expression(statement, filename):
+        from _ast import Expression
+
+        return _compile(Expression(statement.value), filename, "eval", TOP_LEVEL_AWAIT, True)
+
+    def _step(self, code):
+        if code.co_flags & COROUTINE:
+            return self._await(_eval(code, self.names))
+        return _eval(code, self.names)
+
+    def _await(self, coroutine):
+        asyncio = load("asyncio")
+        if self.loop is None or self.loop.is_closed():
+            self.loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self.loop)
+        task = self.loop.create_task(coroutine)
+        try:
+            return self.loop.run_until_complete(task)
+        except BaseException:
+            if not task.done():
+                # An interrupt that came up through the loop: end the task as an await would.
+                task.cancel()
+                self.loop.run_until_complete(asyncio.wait([task]))
+            if not task.cancelled():
+                task.exception()  # taken, or asyncio complains on stderr that nobody did
+            raise
+
+
+def decode(code, filename):
+    """The text of a cell given as bytes; a SyntaxError when it cannot be Python."""
+    data = bytes(code)
+    start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
+    encoding = "utf-8" if start else _cookie(data, filename)
+    try:
+        source = data[start:].decode(encoding)
+        if not source.isascii():
+            source.encode("utf-8")  # an encoding such as utf-7 can make lone surrogates
+    except UnicodeError as error:
+        line = data.count(b"\n", 0, start + getattr(error, "start", 0)) + 1
+        raise SyntaxError(f"the code is not valid {encoding}: {error}",
+                          (filename, line, None, None)) from None
+    if "\0" in source:
+        line = source.count("\n", 0, source.index("\0")) + 1
+        raise SyntaxError("the code contains a NUL byte", (filename, line, None, None))
+    if "\r" in source:
+        source = source.replace("\r\n", "\n").replace("\r", "\n")
+    return source
+
+
+def _cookie(data, filename):
+    """The encoding that a comment in the first two lines asks for (PEP 263)."""
+    head = data.split(b"\n", 2)[:2]
+    if not any(b"coding" in line and line.lstrip().startswith(b"#") for line in head):
+        return "utf-8"
+    lines = iter([line + b"\n" for line in head])
+    try:
+        return load("tokenize").detect_encoding(lambda: next(lines, b""))[0]
+    except SyntaxError as error:
+        raise SyntaxError(str(error), (filename, 1, None, None)) from None
+
+
+def _is_silenced(source, statement):
+    """Whether a semicolon follows the statement: as in Jupyter, its value is then not shown."""
+    lines = source.split("\n")[statement.end_lineno - 1:]
+    # Offsets of the tree count bytes of UTF-8.
+    lines[0] = lines[0].encode("utf-8")[statement.end_col_offset:].decode("utf-8")
+    return any(";" in line.partition("#")[0] for line in lines)

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""matplotlib figures as charts: the picture, and what is drawn in it.
+
+Owns:    the hooks on matplotlib, the moment a chart is told, and that each is told once.
+May not: raise into user code, nor import matplotlib: it waits until that was loaded.
+"""
+
+import os
+import sys
+from binascii import b2a_base64
+
+from . import CHART_DIR, WORKSPACE, current, wire
+from .jsonsafe import json_safe
+from .jsontext import dumps, quote
+
+IMAGE_MAX = 11 << 20  # as base64 it still fits in a frame
+DATA_MAX = 4 << 20
+FIGURES_MAX = 64  # captured at the end of one run
+PNG = b"\x89PNG\r\n\x1a\n"
+
+_original = {}  # what matplotlib had before our hooks
+_told = {}  # path of a file in the chart folder -> its time of change when it was told
+
+
+def chart_path(n=0):
+    """Where to save chart number `n`; it is shown the moment `savefig` returns."""
+    os.makedirs(CHART_DIR, exist_ok=True)
+    return f"{CHART_DIR}/chart_{n}.png"
+
+
+def hook_figure(module):
+    """matplotlib.figure was loaded."""
+    figure = module.Figure
+    original = _original["savefig"] = figure.savefig
+    _original["Figure"] = figure
+
+    def savefig(self, fname, *args, **kwargs):
+        result = original(self, fname, *args, **kwargs)
+        _quietly(_saved, self, fname, kwargs.get("format"))
+        return result
+
+    def show(self, *_args, **_kwargs):
+        if not current.now.is_atlas:
+            _quietly(_capture, self)
+
+    savefig.__doc__, savefig.__wrapped__ = original.__doc__, original
+    show.__doc__ = figure.show.__doc__
+    figure.savefig, figure.show = savefig, show
+
+
+def hook_pyplot(module):
+    """matplotlib.pyplot was loaded."""
+    def show(*_args, **_kwargs):
+        """Show the open figures: they become charts now, and are closed."""
+        if not current.now.is_atlas:
+            _quietly(capture_open)
+
+    module.show = show
+
+
+def hook_axes(module):
+    """matplotlib.axes._axes was loaded. A box plot keeps no trace of its statistics but lines, so
+    they are noted where every box plot passes through."""
+    original = module.Axes.bxp
+
+    def bxp(self, bxpstats, *args, **kwargs):
+        bxpstats = list(bxpstats)
+        result = original(self, bxpstats, *args, **kwargs)
+        self.__dict__.setdefault("_vivarium_boxes", []).extend(bxpstats)
+        return result
+
+    bxp.__doc__, bxp.__wrapped__ = original.__doc__, original
+    module.Axes.bxp = bxp
+
+
+def _quietly(function, *args):
+    try:
+        function(*args)
+    except Exception as error:
+        _complain(error)
+
+
+def _complain(error):
+    try:
+        print(f"vivarium: a chart could not be shown: {type(error).__name__}: {error}",
+              file=sys.stderr)
+    except Exception:
+        pass
+
+
+def _target(fname, form):
+    """The absolute path of the PNG that a savefig wrote, None when it is no chart."""
+    try:
+        path = os.path.abspath(os.fsdecode(fname))
+    except (TypeError, ValueError):
+        return None
+    if not os.path.splitext(path)[1] and not os.path.exists(path):
+        path += "." + (form or sys.modules["matplotlib"].rcParams["savefig.format"])
+    if path.startswith(CHART_DIR + "/") or path.startswith(WORKSPACE + "/"):
+        return path if path.endswith(".png") else None
+    return None
+
+
+def _index(path):
+    """A chart's number: that of chart_path(n), the one it had before, or the next."""
+    charts = current.now.charts
+    if path in charts:
+        return charts[path]
+    index = max(charts.values(), default=-1) + 1
+    folder, _, name = path.rpartition("/") if isinstance(path, str) else ("", "", "")
+    number = name[len("chart_"):-len(".png")]
+    if folder == CHART_DIR and name.startswith("chart_") and number.isdecimal():
+        index = int(number[:9])
+    charts[path] = index
+    return index
+
+
+def _read(path):
+    """The bytes of a PNG file, None when it is too large or none."""
+    with open(path, "rb") as file:
+        data = file.read(IMAGE_MAX + 1)
+    return data if data.startswith(PNG) and len(data) <= IMAGE_MAX else None
+
+
+def _send(image, key, figure, path=None):
+    """Tells one chart. Without its picture when that does not fit."""
+    fields = ['"kind":"image"', '"mime":"image/png"', f'"index":{_index(key)}']
+    if image is None:
+        current.now.cut.add("charts")
+        fields.append('"truncated":true')
+    else:
+        fields.append(f'"base64":"{b2a_base64(image, newline=False).decode("ascii")}"')
+    if path is not None:
+        fields.append(f'"path":{quote(os.fsencode(path).decode("utf-8", "backslashreplace"))}')
+    if figure is not None:
+        fields.append(f'"data":{_data_text(figure)}')
+    body = "{" + ",".join(fields) + "}"
+    current.now.flush()
+    if not wire.event("chart", "chart", body, wait=True) and wire.is_ours():
+        current.now.cut.add("charts")
+
+
+def _data_text(figure):
+    try:
+        from .chart_data import describe
+
+        return dumps(json_safe(describe(figure), DATA_MAX))
+    except Exception:
+        return '{"type":"unknown","title":"","elements":[]}'
+
+
+def _is_saved(figure):
+    return any(figure is other for other in current.now.saved)
+
+
+def _saved(figure, fname, form):
+    path = _target(fname, form)
+    if path is not None and wire.is_ours():
+        _send(_read(path), path, figure, path)
+        _told[path] = os.stat(path).st_mtime_ns
+        if not _is_saved(figure):
+            current.now.saved.append(figure)
+
+
+def _draw(figure):
+    """The figure as PNG bytes."""
+    from io import BytesIO
+
+    data = BytesIO()
+    _original["savefig"](figure, data, format="png", bbox_inches="tight")
+    image = data.getvalue()
+    return image if len(image) <= IMAGE_MAX else None
+
+
+def _capture(figure):
+    """Makes a chart of a figure, unless it is one already."""
+    if _is_saved(figure) or not wire.is_ours():
+        return
+    current.now.saved.append(figure)
+    if figure.axes or figure.texts or figure.images or figure.lines or figure.patches:
+        _send(_draw(figure), object(), figure)
+
+
+def show_value(value):
+    """For display() and trailing expressions: True when `value` is a figure, which is then shown."""
+    if not isinstance(value, _original.get("Figure", ())):
+        return False
+    _quietly(_capture, value)
+    return True
+
+
+def capture_open():
+    """Makes charts of pyplot's open figures, and closes them."""
+    helpers = sys.modules.get("matplotlib._pylab_helpers")
+    if helpers is None:
+        return
+    managers = helpers.Gcf.get_all_fig_managers()
+    for count, manager in enumerate(managers):
+        if count < FIGURES_MAX:
+            _quietly(_capture, manager.canvas.figure)
+        else:
+            current.now.cut.add("charts")
+        helpers.Gcf.destroy(manager.num)
+
+
+def collect_files():
+    """Tells the PNG files in the chart folder that no `savefig` has told: pictures that PIL or
+    plotly wrote to chart_path(n)."""
+    try:
+        names = sorted(os.listdir(CHART_DIR))
+    except OSError:
+        return
+    for path in [f"{CHART_DIR}/{name}" for name in names if name.startswith("chart_")]:
+        if path.endswith(".png") and os.path.isfile(path) and not os.path.islink(path):
+            changed = os.stat(path).st_mtime_ns
+            if _told.get(path) != changed:
+                _told[path] = changed
+                _quietly(lambda: _send(_read(path), path, None, path))

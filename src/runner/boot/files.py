@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Artifacts: the regular files under the workspace that a run made or changed.
+
+Owns:    which files those are, and sending them. Links, devices, pipes and sockets are never opened.
+May not: trust a name, a size or a tree: other processes of the run may still be changing them.
+"""
+
+import os
+from stat import S_ISREG
+
+from . import WORKSPACE, wire
+from .hooks import load
+from .inputs import InputError, resolve
+from .jsontext import quote
+
+DEPTH_MAX = 64
+ENTRIES_MAX = 200000
+PIECE = 1 << 20
+
+_scandir, _open, _fstat, _read, _close = os.scandir, os.open, os.fstat, os.read, os.close
+
+_MIME = {
+    "avif": "image/avif", "bmp": "image/bmp", "csv": "text/csv", "css": "text/css",
+    "db": "application/vnd.sqlite3", "doc": "application/msword",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "gif": "image/gif", "gz": "application/gzip", "htm": "text/html", "html": "text/html",
+    "ipynb": "application/x-ipynb+json", "jpeg": "image/jpeg", "jpg": "image/jpeg",
+    "js": "text/javascript", "json": "application/json", "jsonl": "application/x-ndjson",
+    "log": "text/plain", "md": "text/markdown", "mp3": "audio/mpeg", "mp4": "video/mp4",
+    "ndjson": "application/x-ndjson", "ods": "application/vnd.oasis.opendocument.spreadsheet",
+    "parquet": "application/vnd.apache.parquet", "pdf": "application/pdf", "png": "image/png",
+    "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    "py": "text/x-python", "sqlite": "application/vnd.sqlite3", "svg": "image/svg+xml",
+    "tar": "application/x-tar", "tex": "text/x-tex", "tif": "image/tiff", "tiff": "image/tiff",
+    "tsv": "text/tab-separated-values", "txt": "text/plain", "wav": "audio/wav",
+    "webp": "image/webp", "xls": "application/vnd.ms-excel",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "xml": "application/xml", "yaml": "application/yaml", "yml": "application/yaml",
+    "zip": "application/zip",
+}
+
+
+def mime_of(path):
+    return _MIME.get(path.rpartition(".")[2].lower(), "application/octet-stream")
+
+
+def _mark(info):
+    return info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
+
+
+def snapshot():
+    """({path: mark} of every regular file, whether the tree was too large to see whole)."""
+    marks = {}
+    is_cut = False
+    seen = 0
+    folders = [(WORKSPACE, 0)]
+    while folders:
+        folder, depth = folders.pop()
+        try:
+            with _scandir(folder) as entries:
+                for entry in entries:
+                    seen += 1
+                    if seen > ENTRIES_MAX:
+                        return marks, True
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append((entry.path, depth + 1))
+                    elif entry.is_file(follow_symlinks=False):
+                        info = entry.stat(follow_symlinks=False)
+                        if info.st_nlink == 1:
+                            marks[entry.path] = _mark(info)
+        except OSError:
+            # Gone meanwhile, not ours to read, or a path longer than the kernel takes.
+            is_cut = is_cut or depth > 0
+            continue
+        if depth > DEPTH_MAX:
+            is_cut = True
+            folders = [item for item in folders if item[1] <= DEPTH_MAX]
+    return marks, is_cut
+
+
+def _show(path):
+    """The path as valid text; bytes that are not UTF-8 show as escapes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+class _Unreadable(Exception):
+    pass
+
+
+def _pieces(path, size_max):
+    """The file's bytes, in pieces; no more than it had at first, so that this ends."""
+    try:
+        fd = _open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        raise _Unreadable from None
+    try:
+        info = _fstat(fd)
+        if not S_ISREG(info.st_mode) or info.st_nlink != 1 or info.st_size > size_max:
+            raise _Unreadable
+        left = info.st_size
+        while left:
+            piece = _read(fd, min(PIECE, left))
+            if not piece:
+                break
+            left -= len(piece)
+            yield piece
+    except OSError:
+        raise _Unreadable from None
+    finally:
+        _close(fd)
+
+
+def _send_bytes(path, shown, run):
+    """Sends the bytes when they are wanted; returns (size, sha256) of exactly what was sent."""
+    digest = load("hashlib").sha256()
+    name = shown.encode("utf-8")
+    size = 0
+    held = None  # a piece is sent when it is known whether another follows
+    for piece in _pieces(path, run.file_max):
+        if run.want_files and held is not None:
+            wire.file_piece(name, held, False)
+        held = piece
+        digest.update(piece)
+        size += len(piece)
+    if run.want_files:
+        wire.file_piece(name, held or b"", True)
+    return size, digest.hexdigest()
+
+
+def _send(path, size, run):
+    """One file: its pieces, then the event that closes them with their size and hash."""
+    shown = _show(path)
+    digest = None
+    if size <= run.file_max:
+        try:
+            size, digest = _send_bytes(path, shown, run)
+        except _Unreadable:
+            digest = None
+    if digest is None:
+        run.cut.add("files")
+    wire.event("file", "file",
+               f'{{"path":{quote(shown)},"size":{size},"mime":"{mime_of(shown)}",'
+               f'"sha256":{"null" if digest is None else quote(digest)}}}')
+
+
+def collect(before, run):
+    """Sends every file that is new or changed since the snapshot `before`."""
+    after, is_cut = snapshot()
+    changed = sorted(path for path, mark in after.items() if before.get(path) != mark)
+    if is_cut or len(changed) > run.files_max:
+        run.cut.add("files")
+    for path in changed[:run.files_max]:
+        _send(path, after[path][1], run)
+
+
+def missing(expected):
+    """Those of the expected paths that are no regular files."""
+    absent = []
+    for path in expected:
+        try:
+            if not S_ISREG(os.lstat(resolve(path)).st_mode):
+                absent.append(path)
+        except (OSError, ValueError, InputError):
+            absent.append(path)
+    return absent

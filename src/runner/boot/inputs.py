@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run brings along: files, environment, folder, stdin, `_args`, `data` and `df`.
+
+Everything is checked and in place before the first line of user code runs; a bad input ends the run
+with a message that names it.
+"""
+
+import os
+
+from . import WORKSPACE
+from .jsontext import loads
+
+ENOSPC, EDQUOT = 28, 122
+
+
+class InputError(ValueError):
+    """An input that cannot be given to the code; the text is for the caller."""
+
+
+class Request:
+    """A RUN frame: its meta, and the pieces of its payload."""
+
+    def __init__(self, meta, payload):
+        self.meta = loads(str(meta, "utf-8"))
+        self.payload = memoryview(payload)
+
+    def piece(self, at):
+        """The part `[offset, size]` of the payload; a view, not a copy."""
+        offset, size = at
+        return self.payload[offset:offset + size]
+
+    def release(self):
+        """Gives the payload's memory back before user code needs it."""
+        try:
+            self.payload.release()
+        except BufferError:
+            pass  # a piece is still in use; it goes with its last user
+        self.payload = memoryview(b"")
+
+
+def resolve(path):
+    """The absolute form of a path given relative to, or below, the workspace. InputError otherwise."""
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise InputError(f"bad path {path!r}: a path is text without NUL")
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if path.startswith("/"):
+        root = [part for part in WORKSPACE.split("/") if part]
+        if parts[:len(root)] != root:
+            raise InputError(f"bad path {path!r}: it must be relative or below {WORKSPACE}")
+        parts = parts[len(root):]
+    if ".." in parts:
+        raise InputError(f"bad path {path!r}: it must not contain '..'")
+    return "/".join([WORKSPACE, *parts])
+
+
+def _no_room(what, error):
+    if isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT):
+        return error
+    return InputError(f"{what}: {getattr(error, 'strerror', None) or error}")
+
+
+def write_file(path, data):
+    """Writes `data` to `path` below the workspace; folders on the way are made."""
+    full = resolve(path)
+    if full == WORKSPACE or path.endswith("/"):
+        raise InputError(f"bad path {path!r}: it names a folder")
+    try:
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK
+        fd = os.open(full, flags, 0o666)
+        try:
+            while data:
+                data = data[os.write(fd, data):]
+        finally:
+            os.close(fd)
+    except (OSError, ValueError) as error:
+        raise _no_room(f"file {path!r}", error) from None
+
+
+def enter(path):
+    """Makes `path` the current folder; below the workspace it is made when it is not there."""
+    try:
+        if path.startswith(WORKSPACE):
+            os.makedirs(resolve(path), exist_ok=True)
+        os.chdir(path)
+    except (OSError, ValueError) as error:
+        raise _no_room(f"cwd {path!r}", error) from None
+
+
+def set_env(env):
+    """Sets the variables of this run; returns what `unset_env` needs to take them back."""
+    before = {}
+    for name, value in env.items():
+        if not name or "=" in name or "\0" in name or "\0" in str(value):
+            raise InputError(f"bad environment variable {name!r}")
+        before[name] = os.environ.get(name)
+        os.environ[name] = str(value)
+    if "TZ" in env:
+        _tell_libc()
+    return before
+
+
+def unset_env(before):
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    if "TZ" in before:
+        _tell_libc()
+
+
+def _tell_libc():
+    """The C library reads TZ once; time.localtime would stay in the old zone."""
+    from time import tzset
+
+    tzset()
+
+
+def give_stdin(request, streams):
+    source = request.meta.get("stdin")
+    if source is None:
+        streams.give_none()
+    elif source == "live":
+        streams.give_live()
+    else:
+        try:
+            streams.give_bytes(request.piece(source))
+        except OSError as error:
+            raise _no_room("stdin", error) from None
+
+
+def read_args(request):
+    """The value of `_args`, or InputError."""
+    try:
+        return loads(str(request.piece(request.meta["args"]), "utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"args: not valid JSON: {error}") from None

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values as MIME bundles: the result of a cell, and what `display()` shows.
+
+Owns:    which forms of a value are sent, and that together they fit `result_max`.
+May not: raise: a value's methods are user code.
+"""
+
+import sys
+from binascii import b2a_base64
+
+from . import current, wire
+from .jsonsafe import TooLarge, json_safe, safe_repr
+from .jsontext import dumps, quote
+
+# Method of a value -> the MIME type it makes; the names are Jupyter's.
+_METHODS = (
+    ("_repr_html_", "text/html"),
+    ("_repr_markdown_", "text/markdown"),
+    ("_repr_svg_", "image/svg+xml"),
+    ("_repr_png_", "image/png"),
+    ("_repr_jpeg_", "image/jpeg"),
+    ("_repr_pdf_", "application/pdf"),
+    ("_repr_latex_", "text/latex"),
+    ("_repr_javascript_", "application/javascript"),
+    ("_repr_json_", "application/json"),
+)
+_PLAIN = (str, int, float, bool, list, tuple, dict, set, frozenset)
+
+
+def _call(value, method, *args, **kwargs):
+    """What a method of the value's class returns, None when there is none or it fails. Not looked
+    up on the instance: a Mock, or a class with __getattr__, has every name."""
+    function = getattr(type(value), method, None)
+    if function is None:
+        return None
+    try:
+        return function(value, *args, **kwargs)
+    except Exception:
+        return None
+
+
+def _entry(mime, content, room):
+    """JSON text for one form of a value; None when there is none or it does not fit."""
+    if isinstance(content, (bytes, bytearray)):
+        content = b2a_base64(content, newline=False).decode("ascii")
+    if isinstance(content, tuple):  # (content, metadata)
+        content = content[0]
+    if content is None:
+        return None
+    if isinstance(content, str) and not mime.endswith("json"):
+        if len(content) > room:
+            raise TooLarge
+        return quote(wire.clean(content))
+    return dumps(json_safe(content, room))
+
+
+def _forms(value):
+    """Pairs of MIME type and content, without text/plain; later ones win."""
+    bundle = _call(value, "_repr_mimebundle_", include=None, exclude=None)
+    if isinstance(bundle, tuple) and bundle:
+        bundle = bundle[0]
+    if isinstance(bundle, dict):
+        for mime, content in dict.items(bundle):
+            if isinstance(mime, str):
+                yield mime, content
+    for method, mime in _METHODS:
+        content = _call(value, method)
+        if content is not None:
+            yield mime, content
+    structure = _structure(value)
+    if structure is not None:
+        yield "application/json", structure
+
+
+def _structure(value):
+    """What application/json holds, for values that have a natural form there; else None."""
+    if isinstance(value, _PLAIN) and not hasattr(type(value), "_repr_json_"):
+        return value
+    if any(name in sys.modules for name in ("numpy", "pandas", "datetime", "decimal")):
+        from .tables import structure
+
+        return structure(value, current.now.result_max)
+    return None
+
+
+def bundle(value, run):
+    """The value's MIME bundle as JSON text. Flags "result" as cut when a form was left out."""
+    room = run.result_max
+    plain, is_cut = wire.cut_quote(safe_repr(value, room + 1), room - 32 if room > 64 else room)
+    parts = {"text/plain": plain}
+    room -= len(plain)
+    for mime, content in _forms(value):
+        if mime == "text/plain" and not isinstance(content, str):
+            continue
+        try:
+            text = _entry(mime, content, room)
+            if text is None:
+                continue
+            if len(text) > room:
+                raise TooLarge
+        except KeyboardInterrupt:
+            raise
+        except TooLarge:
+            is_cut = True
+            continue
+        except Exception:
+            continue
+        room -= len(text) - len(parts.get(mime, ""))
+        parts[mime] = text
+    if is_cut:
+        run.cut.add("result")
+    return "{" + ",".join(f"{quote(wire.clean(mime))}:{text}" for mime, text in parts.items()) + "}"
+
+
+def _as_chart(value):
+    """Sends the value as a chart when it is a figure; True when it was one."""
+    if "matplotlib.figure" in sys.modules:
+        from . import charts
+
+        if charts.show_value(value):
+            return True
+    if "plotly.basedatatypes" in sys.modules:
+        from . import plotly_figures
+
+        if plotly_figures.show_value(value):
+            return True
+    return False
+
+
+def display(*values, raw=False, **_ignored):
+    """Shows values at once, in the richest forms they have; given to user code by this name."""
+    run = current.now
+    for value in values:
+        try:
+            run.flush()
+            if raw and isinstance(value, dict):
+                text = dumps(json_safe(value, run.result_max))
+            elif _as_chart(value):
+                continue
+            else:
+                text = bundle(value, run)
+        except TooLarge:
+            run.cut.add("result")
+            text = '{"text/plain":"<too large to show>"}'
+        if not wire.event("display", "data", text, wait=True) and wire.is_ours():
+            run.cut.add("result")
+
+
+def send_result(value, run):
+    """The value of a cell's trailing expression."""
+    if _as_chart(value):
+        text = '{"text/plain":' + quote(wire.clean(safe_repr(value, 200))) + "}"
+    else:
+        text = bundle(value, run)
+    if not wire.event("result", "result", text):
+        run.cut.add("result")

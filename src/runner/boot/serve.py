@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loop of a sandbox's interpreter: a frame in, a run, its testimony out."""
+
+import sys
+
+from . import hooks, wire
+from .inputs import Request
+from .run import Interpreter, first_folder
+
+interpreter = Interpreter()
+
+
+def get_ready():
+    """Once per interpreter, before anything of the user's is there."""
+    hooks.install()
+    sys.dont_write_bytecode = True  # or imports of user modules would leave artifacts
+    sys.argv = ["script.py"]
+    interpreter.streams.restore()
+
+
+def _answer(kind, meta, payload):
+    """The testimony for one frame; whatever goes wrong in the runner itself is one, too."""
+    try:
+        request = Request(meta, payload)
+        if kind == wire.CHECK:
+            from .guard import check
+
+            return check(request.piece(request.meta["code"]), request.meta)
+        return interpreter.run(request)
+    except BaseException as error:
+        return wire.Done("exception", 1, f"the runner failed: {type(error).__name__}: "
+                                         f"{wire.clean(str(error))}")
+
+
+def serve():
+    """Answers frames until the other side is gone."""
+    first_folder()
+    while True:
+        frame = wire.next_frame()
+        if frame is None:
+            return
+        kind, _nonce, meta, payload = frame
+        del frame
+        wire.open_run()
+        done = _answer(kind, meta, payload)
+        del meta, payload
+        wire.close_run(done)

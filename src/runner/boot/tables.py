@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables both ways: a request's data as `data` and `df`, and values as columns and rows.
+
+Owns:    what counts as a table. pandas is imported only when a request brings data.
+"""
+
+import sys
+
+from .hooks import load
+from .inputs import InputError
+from .jsonsafe import TooLarge, json_safe
+from .jsontext import dumps, loads
+
+ROWS_SHOWN = 1000  # of a frame that is a result or a display; "total" tells the rest
+
+
+def _pandas():
+    """pandas, or None where the runtime has none."""
+    try:
+        import pandas
+    except ImportError:
+        return None
+    return pandas
+
+
+def read_data(request):
+    """(data, df) for a request that brings data; without pandas df is None and data a dict."""
+    how = request.meta.get("data_format", "json")
+    reader = _READERS.get(how)
+    if reader is None:
+        raise InputError(f"data: unknown format {how!r}; known are {', '.join(_READERS)}")
+    piece = request.piece(request.meta["data"])
+    pandas = _pandas()
+    try:
+        table = reader(piece, pandas, request.meta)
+    except InputError:
+        raise
+    except UnicodeDecodeError as error:
+        raise InputError(f"data: not UTF-8 at byte {error.start}; convert it, or pass it as a "
+                         f"file and read it with its encoding") from None
+    except (ValueError, ImportError, RecursionError) as error:
+        raise InputError(f"data: {error}") from None
+    return table, table if pandas else None
+
+
+def _from_json(piece, pandas, _meta):
+    from .rows import STREAM_MIN, read_frame
+
+    if pandas and len(piece) >= STREAM_MIN:
+        frame = read_frame(piece, pandas)
+        if frame is not None:
+            return frame
+    table = loads(str(piece, "utf-8"))
+    columns, rows = check_table(table)
+    return pandas.DataFrame(rows, columns=columns) if pandas else table
+
+
+def check_table(table):
+    """(columns, rows) of `{"columns": [...], "rows": [[...]]}`; InputError names what is wrong."""
+    if not isinstance(table, dict) or not isinstance(table.get("columns"), list) \
+            or not isinstance(table.get("rows"), list):
+        raise InputError('data: must be {"columns": [...], "rows": [[...], ...]}')
+    check_rows(table["columns"], table["rows"], 0)
+    return table["columns"], table["rows"]
+
+
+def check_rows(columns, rows, first):
+    """Every row has one value per column; `first` is the number of the first one."""
+    width = len(columns)
+    for i, row in enumerate(rows):
+        if type(row) is not list:
+            raise InputError(f"data: row {first + i} is not a list")
+        if len(row) != width:
+            raise InputError(f"data: row {first + i} has {len(row)} values, but there are "
+                             f"{width} columns")
+
+
+def _from_csv(piece, pandas, meta):
+    separator = "\t" if meta.get("data_format") == "tsv" else ","
+    if pandas:
+        from io import BytesIO
+
+        try:
+            return pandas.read_csv(BytesIO(piece), sep=separator)
+        except pandas.errors.EmptyDataError:
+            return pandas.DataFrame()
+    lines = load("io").StringIO(str(piece, "utf-8-sig"), newline="")
+    rows = list(load("csv").reader(lines, delimiter=separator))
+    return {"columns": rows[0] if rows else [], "rows": rows[1:]}
+
+
+def _from_parquet(piece, pandas, _meta):
+    if not pandas:
+        raise InputError("data: parquet needs pandas, which this runtime has not")
+    from io import BytesIO
+
+    return pandas.read_parquet(BytesIO(piece))
+
+
+def _from_sqlite(piece, pandas, meta):
+    query = meta.get("data_query")
+    if not query:
+        raise InputError("data: a sqlite database needs a query")
+    sqlite3 = load("sqlite3")
+    with load("tempfile").NamedTemporaryFile(dir="/tmp", suffix=".db") as file:
+        file.write(piece)
+        file.flush()
+        base = sqlite3.connect(f"file:{file.name}?mode=ro&immutable=1", uri=True)
+        try:
+            cursor = base.execute(query)
+            columns = [column[0] for column in cursor.description or ()]
+            rows = [list(row) for row in cursor]
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            raise InputError(f"data: sqlite: {error}") from None
+        finally:
+            base.close()
+    if pandas:
+        return pandas.DataFrame(rows, columns=columns)
+    return {"columns": columns, "rows": rows}
+
+
+_READERS = {"json": _from_json, "csv": _from_csv, "tsv": _from_csv, "sqlite": _from_sqlite,
+            "parquet": _from_parquet}
+
+
+def _frame_table(frame, rows_max):
+    columns = [" ".join(map(str, name)) if isinstance(name, tuple) else name
+               for name in frame.columns]
+    rows = frame.head(rows_max).astype(object).values.tolist()
+    return {"columns": columns, "rows": rows}
+
+
+def structure(value, room):
+    """The natural JSON form of library values, None for all others: a frame is columns and rows (the
+    first of them, with the total), arrays are lists, scalars and moments are themselves."""
+    pandas = sys.modules.get("pandas")
+    if pandas and hasattr(pandas, "DataFrame"):
+        if isinstance(value, pandas.Series):
+            value = value.to_frame(value.name if value.name is not None else "value")
+            value.insert(0, value.index.name or "index", value.index, allow_duplicates=True)
+        if isinstance(value, pandas.DataFrame):
+            fitting = room // (16 * max(1, len(value.columns)))
+            table = _frame_table(value, min(ROWS_SHOWN, fitting))
+            table["total"] = len(value)
+            return table
+    numpy = sys.modules.get("numpy")
+    if numpy and isinstance(value, (numpy.ndarray, numpy.generic)):
+        # Where even the shortest text cannot fit, not even a list is made.
+        return value if 2 * value.size <= room else None
+    for module, names in (("datetime", ("date", "time")), ("decimal", ("Decimal",))):
+        for name in names:
+            if module in sys.modules and isinstance(value, getattr(sys.modules[module], name)):
+                return value
+    return None
+
+
+def _as_table(value):
+    """What user code put in `_table`, as {columns, rows}. A frame, a list of dicts and a dict of
+    lists are understood; a dict with one of the two keys passes as it is."""
+    pandas = sys.modules.get("pandas")
+    if pandas and hasattr(pandas, "DataFrame") and isinstance(value, pandas.DataFrame):
+        return _frame_table(value, len(value))
+    if isinstance(value, dict):
+        if value and not {"columns", "rows"} & set(value) \
+                and all(isinstance(column, (list, tuple)) for column in value.values()):
+            return {"columns": list(value), "rows": [list(row) for row in zip(*value.values())]}
+        return value
+    if isinstance(value, (list, tuple)):
+        if value and all(isinstance(row, dict) for row in value):
+            columns = list(dict.fromkeys(key for row in value for key in row))
+            return {"columns": columns, "rows": [[row.get(key) for key in columns] for row in value]}
+        return {"columns": ["value"], "rows": [[item] for item in value]}
+    return {"columns": ["value"], "rows": [[value]]}
+
+
+def table_text(value, room):
+    """(JSON text {columns, rows}, whether rows were left out to make it fit)."""
+    table = _as_table(value)
+    try:
+        text = dumps(json_safe(table, room))
+        if len(text) <= room:
+            return text, False
+    except TooLarge:
+        pass
+    rows = table.get("rows")
+    rows = list(rows) if isinstance(rows, (list, tuple)) else []
+    total = len(rows)
+    while rows:
+        rows = rows[:len(rows) // 2]
+        try:
+            text = dumps(json_safe({**table, "rows": rows, "total": total}, room))
+            if len(text) <= room:
+                return text, True
+        except TooLarge:
+            pass
+    return '{"columns":[],"rows":[]}', True

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The channel as the runner sees it: events out, testimony out.
+
+Owns:    who may speak, and when: the process that was started, while a run is on.
+May not: decide anything. docs/protocol.md, section 2, is this in words.
+"""
+
+from _thread import allocate_lock
+from os import getpid
+
+import _vivarium
+
+from .jsontext import dumps, quote
+
+RUN, EVENT, FILE, DONE, CHECK = 2, 3, 4, 5, 7
+WAIT, LAST = 1, 4
+EVENT_MAX = (16 << 20) - 4096  # one frame, with room for what stands around the body
+
+next_frame = _vivarium.next
+_send = _vivarium.send
+
+# One at a time: the answer to a WAIT carries no name, so two threads must not wait together.
+_lock = allocate_lock()
+_owner = 0
+
+
+def open_run():
+    """From here to `close_run` this process, and none that it forks, may send events."""
+    global _owner
+    _owner = getpid()
+
+
+def is_ours():
+    """Whether this is the process that took the run, not one that user code forked from it."""
+    return _owner == getpid()
+
+
+def event(kind, member, body, wait=False):
+    """Sends `{"type":kind, member:body}`; `body` is JSON text. False when it is too large or nobody
+    listens: between runs, or in a fork that has no business on the channel."""
+    if len(body) > EVENT_MAX:
+        return False
+    data = f'{{"type":"{kind}","{member}":{body}}}'.encode("ascii")
+    with _lock:
+        if _owner != getpid():
+            return False
+        _send(EVENT, WAIT if wait else 0, data)
+    return True
+
+
+def file_piece(path, piece, is_last):
+    """Sends a piece of an artifact; `path` and `piece` are bytes."""
+    with _lock:
+        if _owner == getpid():
+            _send(FILE, LAST if is_last else 0, len(path).to_bytes(4, "little") + path, piece)
+
+
+class Done:
+    """The testimony of one run."""
+
+    __slots__ = ("kind", "exit_code", "message", "remedy", "cut", "missing")
+
+    def __init__(self, kind="ok", exit_code=0, message="", remedy=""):
+        self.kind = kind
+        self.exit_code = exit_code
+        self.message = message
+        self.remedy = remedy
+        self.cut = set()  # what of this run was cut: "files", "result", "charts"
+        self.missing = []
+
+    def text(self):
+        cut = {"files": False, "result": False}
+        cut.update((name, True) for name in self.cut)
+        body = {"kind": self.kind, "exit_code": self.exit_code, "message": self.message,
+                "remedy": self.remedy, "truncated": cut}
+        if self.missing:
+            body["missing"] = self.missing
+        return dumps(body)
+
+
+def close_run(done):
+    """Sends the testimony; nothing of this run may be sent after it."""
+    global _owner
+    try:
+        data = done.text().encode("ascii")
+    except BaseException:
+        # User code may have broken what we stand on; the run must still end.
+        data = b'{"kind":"exception","exit_code":1,"message":"the runner could not tell how the ' \
+               b'run ended","remedy":"","truncated":{"files":false,"result":true}}'
+    with _lock:
+        _owner = 0
+        _send(DONE, 0, data)
+
+
+def clean(text):
+    """`text` as valid Unicode: lone surrogates become the escapes that Python would print."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def cut_quote(text, room):
+    """The start of `text` whose JSON string fits in `room` bytes, and whether that is not all."""
+    is_cut = len(text) > room
+    kept = clean(text[:room])
+    quoted = quote(kept)
+    while len(quoted) > room and kept:
+        is_cut = True
+        kept = kept[:max(0, len(kept) * room // len(quoted) - 1)]
+        quoted = quote(kept)
+    return quoted, is_cut

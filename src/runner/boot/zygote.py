@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The zygote's part: imports done once, so that each fork starts with them.
+
+Owns:    preloading, and using what was preloaded once: much of a library is made at its first use,
+         and what the zygote has made its forks need not.
+May not: run anything of a user's, draw random numbers, or leave a thread behind.
+"""
+
+import gc
+import sys
+from importlib import import_module
+
+from . import reseed
+
+PRELOAD_FAILED = 3
+
+# Every run may need these; a fork should not have to load them.
+_OURS = ("ast", "asyncio", "base64", "csv", "hashlib", "inspect", "io", "json", "linecache",
+         "random", "re", "tempfile", "textwrap", "tokenize", "traceback", "types", "warnings")
+_PARTS = ("charts", "chart_data", "command", "errors", "files", "guard", "inputs", "jsonsafe",
+          "plotly_figures", "rich", "rows", "tables")
+
+
+def _use_pandas(pandas):
+    """The paths that nearly every analysis takes."""
+    from io import StringIO
+
+    frame = pandas.read_csv(StringIO("key,value,day\na,1,2020-01-01\nb,2.5,2020-01-02\na,3,\n"))
+    frame["day"] = pandas.to_datetime(frame["day"])
+    grouped = frame.groupby("key")["value"].agg(["mean", "sum"]).reset_index()
+    merged = frame.merge(grouped, on="key").sort_values("value")
+    merged.describe()
+    repr(merged)
+    merged._repr_html_()
+    merged.to_csv(StringIO())
+
+
+def _use_pyplot(pyplot):
+    """Draws once: fonts are found, and the font cache is written, here."""
+    from io import BytesIO
+
+    figure, axes = pyplot.subplots()
+    axes.plot([1, 2], [1, 2], label="a")
+    axes.bar(["a", "b"], [1, 2])
+    axes.set_title("a")
+    axes.legend()
+    figure.savefig(BytesIO(), format="png", bbox_inches="tight")
+    pyplot.close(figure)
+
+
+_USES = {"pandas": _use_pandas, "matplotlib.pyplot": _use_pyplot}
+
+
+def preload(names):
+    """Imports the runtime's modules; ends the process with the reason when one cannot be."""
+    for name in names:
+        try:
+            import_module(name)
+        except BaseException as error:
+            print(f"preload {name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            raise SystemExit(PRELOAD_FAILED) from None
+    for name in _OURS:
+        import_module(name)
+    for part in _PARTS:
+        import_module("vivarium." + part)
+    for name, use in _USES.items():
+        if name in sys.modules:
+            use(sys.modules[name])
+
+
+def settle():
+    """The last act before forks: find the generators, and take all that is here out of the
+    collector's sight. A collection in a fork would otherwise unshare the whole heap."""
+    reseed.find()
+    gc.collect()
+    gc.freeze()
+
+
+def wake():
+    """In a fresh fork: its own random numbers, and the pages that a first cell touches made its own
+    while nobody is waiting."""
+    reseed.reseed()
+    from .serve import interpreter
+
+    interpreter.rehearse()

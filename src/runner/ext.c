@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * _vivarium - the C half of the runner, loaded into a stock python3 (stable ABI, 3.9 and later)
+ *
+ * Python sees four functions: zygote(fd), next(), send(type, flags, data, more) and channel().
+ * Everything here runs inside a sandbox (or in a zygote) and is believed by nobody outside.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include "base/c.h"
+#include "base/io.h"
+#include "proto/frame.h"
+#include "runner/zygote.h"
+#include "walls/wall.h"
+
+/* The run that is being answered; one interpreter has one channel. */
+static uint64_t current_nonce;
+
+static PyObject *raise_err(const struct err *err)
+{
+	PyErr_SetString(PyExc_OSError, err->text);
+	return NULL;
+}
+
+static PyObject *py_zygote(PyObject *self, PyObject *args)
+{
+	struct err err = {0};
+	int socket;
+	int r;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "i", &socket))
+		return NULL;
+	r = zygote_serve(socket, &err);
+	if (r < 0)
+		return raise_err(&err);
+	if (r > 0)
+		_exit(0);
+	Py_RETURN_NONE;
+}
+
+/* Reads exactly `size` bytes of the channel; descriptors may come with the first of them. */
+static int read_exact(void *data, size_t size, int *fds, size_t *fd_count)
+{
+	uint8_t *at = data;
+
+	while (size > 0) {
+		int more[IO_FDS_MAX];
+		size_t more_count = 0;
+		ssize_t n = io_recv_fds(WALL_CHANNEL_FD, at, size, more, &more_count);
+
+		if (n <= 0)
+			return n == 0 ? -EPIPE : (int)n;
+		for (size_t i = 0; i < more_count; i++) {
+			if (fds != NULL && *fd_count < IO_FDS_MAX)
+				fds[(*fd_count)++] = steal_fd(&more[i]);
+			drop_fd(&more[i]);
+		}
+		at += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* The payload of a large request: its memfd, mapped. Python owns a copy-free view of it. */
+static PyObject *map_memfd(int fd)
+{
+	PyObject *mmap_module = PyImport_ImportModule("mmap");
+	PyObject *mapped = NULL;
+	PyObject *view = NULL;
+	struct stat status;
+
+	if (mmap_module == NULL || fstat(fd, &status) < 0) {
+		Py_XDECREF(mmap_module);
+		return NULL;
+	}
+	if (status.st_size == 0) {
+		Py_DECREF(mmap_module);
+		return PyBytes_FromStringAndSize("", 0);
+	}
+	/* access=1 is ACCESS_READ: the memfd is sealed against writing. */
+	mapped = PyObject_CallMethod(mmap_module, "mmap", "inii", fd, (Py_ssize_t)status.st_size,
+				     MAP_SHARED, PROT_READ);
+	Py_DECREF(mmap_module);
+	if (mapped == NULL)
+		return NULL;
+	view = PyMemoryView_FromObject(mapped);
+	Py_DECREF(mapped);
+	return view;
+}
+
+static PyObject *build_request(const struct frame *frame, int memfd)
+{
+	const uint8_t *meta = NULL;
+	const uint8_t *rest = NULL;
+	size_t meta_size = 0;
+	size_t rest_size = 0;
+	struct err err = {0};
+	PyObject *payload = NULL;
+
+	if (frame_split(frame, &meta, &meta_size, &rest, &rest_size, &err) < 0)
+		return raise_err(&err);
+	if (frame->header.flags & FRAME_FLAG_MEMFD)
+		payload = map_memfd(memfd);
+	else
+		payload = PyBytes_FromStringAndSize((const char *)rest, (Py_ssize_t)rest_size);
+	if (payload == NULL) {
+		if (!PyErr_Occurred())
+			PyErr_SetString(PyExc_OSError, "no payload came with the request");
+		return NULL;
+	}
+	current_nonce = frame->header.nonce;
+	return Py_BuildValue("iKy#N", (int)frame->header.type,
+			     (unsigned long long)frame->header.nonce, (const char *)meta,
+			     (Py_ssize_t)meta_size, payload);
+}
+
+/* Reads one whole frame into `bytes`. 0, or -EPIPE when the other side has closed. */
+static int read_frame(struct buf *bytes, struct frame *frame, int *fds, size_t *fd_count,
+		      struct err *err)
+{
+	struct frame_header header;
+	int r = read_exact(&header, sizeof(header), fds, fd_count);
+
+	if (r < 0)
+		return r;
+	if (header.size > FRAME_PAYLOAD_MAX ||
+	    buf_reserve(bytes, sizeof(header) + header.size) < 0)
+		return err_set(err, ERR_INTERNAL, EMSGSIZE, "a frame of %u bytes", header.size);
+	memcpy(bytes->data, &header, sizeof(header));
+	r = read_exact(bytes->data + sizeof(header), header.size, fds, fd_count);
+	if (r < 0)
+		return r;
+	bytes->size = sizeof(header) + header.size;
+	return frame_decode(bytes->data, bytes->size, frame, err) > 0 ? 0 : -EPROTO;
+}
+
+static PyObject *py_next(PyObject *self, PyObject *args)
+{
+	struct buf bytes;
+	struct frame frame = {0};
+	struct err err = {0};
+	PyObject *result = NULL;
+	int fds[IO_FDS_MAX];
+	size_t fd_count = 0;
+	int r;
+
+	(void)self;
+	(void)args;
+	for (size_t i = 0; i < IO_FDS_MAX; i++)
+		fds[i] = -1;
+	buf_init(&bytes, sizeof(struct frame_header) + FRAME_PAYLOAD_MAX);
+	do {
+		Py_BEGIN_ALLOW_THREADS
+		r = read_frame(&bytes, &frame, fds, &fd_count, &err);
+		Py_END_ALLOW_THREADS
+	} while (r == 0 && frame.header.type == FRAME_ACK); /* late, of an event that timed out */
+
+	if (r == -EPIPE)
+		result = Py_BuildValue("");
+	else if (r < 0)
+		PyErr_Format(PyExc_OSError, "channel: %s", err.text);
+	else
+		result = build_request(&frame, fds[0]);
+	for (size_t i = 0; i < IO_FDS_MAX; i++)
+		drop_fd(&fds[i]);
+	buf_done(&bytes);
+	return result;
+}
+
+/* Sends all parts, however often the socket takes less. */
+static int write_parts(struct iovec *parts, size_t count)
+{
+	size_t at = 0;
+
+	while (at < count) {
+		struct msghdr msg = {.msg_iov = &parts[at], .msg_iovlen = count - at};
+		ssize_t n = sendmsg(WALL_CHANNEL_FD, &msg, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		while (at < count && (size_t)n >= parts[at].iov_len) {
+			n -= (ssize_t)parts[at].iov_len;
+			at++;
+		}
+		if (at < count) {
+			parts[at].iov_base = (uint8_t *)parts[at].iov_base + n;
+			parts[at].iov_len -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+static int wait_ack(void)
+{
+	struct frame_header header;
+	size_t fd_count = 0;
+	int r = read_exact(&header, sizeof(header), NULL, &fd_count);
+
+	if (r < 0)
+		return r;
+	return header.type == FRAME_ACK && header.size == 0 ? 0 : -EPROTO;
+}
+
+/* Sends header and parts, and waits for the ACK where the frame asks for one. */
+static int send_frame(struct frame_header header, PyObject *data, PyObject *more)
+{
+	struct iovec parts[3] = {{&header, sizeof(header)}, {NULL, 0}, {NULL, 0}};
+	PyObject *const objects[] = {data, more};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(objects); i++) {
+		char *bytes = NULL;
+		Py_ssize_t size = 0;
+
+		if (objects[i] == NULL || PyBytes_AsStringAndSize(objects[i], &bytes, &size) < 0)
+			continue;
+		parts[i + 1] = (struct iovec){bytes, (size_t)size};
+	}
+	if (parts[1].iov_len + parts[2].iov_len > FRAME_PAYLOAD_MAX)
+		return -EMSGSIZE;
+	header.size = (uint32_t)(parts[1].iov_len + parts[2].iov_len);
+
+	Py_BEGIN_ALLOW_THREADS
+	r = write_parts(parts, ARRAY_LEN(parts));
+	if (r == 0 && header.type == FRAME_EVENT && (header.flags & FRAME_FLAG_WAIT) != 0)
+		r = wait_ack();
+	Py_END_ALLOW_THREADS
+	return r;
+}
+
+static PyObject *py_send(PyObject *self, PyObject *args)
+{
+	struct frame_header header = {.nonce = current_nonce};
+	PyObject *data = NULL;
+	PyObject *more = NULL;
+	int type;
+	int flags;
+	int r;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "iiO|O", &type, &flags, &data, &more))
+		return NULL;
+	header.type = (uint16_t)type;
+	header.flags = (uint16_t)flags;
+
+	/* For bytes these are new references; anything else with a buffer is copied. */
+	data = PyBytes_FromObject(data);
+	more = more != NULL ? PyBytes_FromObject(more) : NULL;
+	if (PyErr_Occurred()) {
+		Py_XDECREF(data);
+		Py_XDECREF(more);
+		return NULL;
+	}
+	r = send_frame(header, data, more);
+	Py_XDECREF(data);
+	Py_XDECREF(more);
+	if (r < 0) {
+		errno = -r;
+		return PyErr_SetFromErrno(PyExc_OSError);
+	}
+	Py_RETURN_NONE;
+}
+
+/* After the exec of a cold interpreter: the channel must not reach the programs it starts. */
+static PyObject *py_channel(PyObject *self, PyObject *args)
+{
+	(void)self;
+	(void)args;
+	if (fcntl(WALL_CHANNEL_FD, F_SETFD, FD_CLOEXEC) < 0)
+		return PyErr_SetFromErrno(PyExc_OSError);
+	return PyLong_FromLong(WALL_CHANNEL_FD);
+}
+
+static PyObject *py_flush(PyObject *self, PyObject *args)
+{
+	(void)self;
+	(void)args;
+	(void)fflush(NULL);
+	Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+	{"zygote", py_zygote, METH_VARARGS, "Serve forks; returns in a child inside its sandbox."},
+	{"next", py_next, METH_NOARGS, "The next request, or None at the end."},
+	{"send", py_send, METH_VARARGS, "Send a frame; with flag 1 wait until it was taken."},
+	{"channel", py_channel, METH_NOARGS, "Mark the channel close-on-exec; returns its number."},
+	{"flush", py_flush, METH_NOARGS, "Flush what C code has buffered on its streams."},
+	{NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {
+	PyModuleDef_HEAD_INIT,
+	.m_name = "_vivarium",
+	.m_doc = "The C half of the runner.",
+	.m_size = -1,
+	.m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit__vivarium(void);
+
+PyMODINIT_FUNC PyInit__vivarium(void)
+{
+	return PyModule_Create(&module);
+}

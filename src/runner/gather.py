@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gathers the runner in one folder, laid out as the sandbox sees it at /viv.
+
+The bytecode is compiled for the interpreter that runs this script and carries unchecked hashes: a
+sandbox starts from a read-only folder whose times mean nothing, so nobody should look at them.
+Other interpreters compile the same sources when they load them.
+"""
+
+import argparse
+import importlib.util
+import os
+import py_compile
+import shutil
+
+SEEN_AS = "/viv"  # the folder's place in a sandbox, for tracebacks
+
+
+def make_folder(path):
+    """Readable by all, whatever the umask: the sandbox's user is neither owner nor group."""
+    os.makedirs(path, exist_ok=True)
+    os.chmod(path, 0o755)
+
+
+def copy(source, target):
+    """Never writes through an older file: a run may have it mapped."""
+    fresh = target + ".new"
+    shutil.copyfile(source, fresh)
+    os.chmod(fresh, 0o644)
+    os.replace(fresh, target)
+
+
+def compile_module(source, seen_as):
+    target = importlib.util.cache_from_source(source)
+    make_folder(os.path.dirname(target))
+    py_compile.compile(source, cfile=target, dfile=seen_as, doraise=True, optimize=0,
+                       invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+    os.chmod(target, 0o644)
+
+
+def remove_strangers(folder, wanted):
+    """A module that was renamed must not live on in the build tree."""
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if name in wanted:
+            continue
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)
+
+
+def gather(boot, extension, into):
+    package = os.path.join(into, "vivarium")
+    make_folder(into)
+    make_folder(package)
+    modules = sorted(name for name in os.listdir(boot) if name.endswith(".py"))
+    inside = [name for name in modules if name != "main.py"]
+
+    remove_strangers(package, inside)
+    for name in inside:
+        target = os.path.join(package, name)
+        copy(os.path.join(boot, name), target)
+        compile_module(target, f"{SEEN_AS}/vivarium/{name}")
+    top = ["vivarium"]
+    if "main.py" in modules:
+        copy(os.path.join(boot, "main.py"), os.path.join(into, "main.py"))
+        top.append("main.py")
+    if extension:
+        copy(extension, os.path.join(into, os.path.basename(extension)))
+        top.append(os.path.basename(extension))
+    remove_strangers(into, top)
+    return [os.path.join(boot, name) for name in modules]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--boot", required=True, help="folder of the Python sources")
+    parser.add_argument("--extension", help="the compiled C extension")
+    parser.add_argument("--into", required=True, help="folder to make; below DESTDIR if that is set")
+    parser.add_argument("--stamp", help="file to touch when done")
+    parser.add_argument("--depfile", help="file that tells ninja what was read")
+    args = parser.parse_args()
+
+    into = args.into
+    if not args.stamp and os.environ.get("DESTDIR"):
+        into = os.path.join(os.environ["DESTDIR"], into.lstrip("/"))
+    sources = gather(args.boot, args.extension, into)
+
+    if args.depfile:
+        # The folder itself: a new module changes it, and no known file.
+        needs = [args.boot, *sources] + ([args.extension] if args.extension else [])
+        with open(args.depfile, "w", encoding="utf-8") as out:
+            out.write(f"{args.stamp}: {' '.join(needs)}\n")
+    if args.stamp:
+        with open(args.stamp, "w", encoding="utf-8"):
+            pass
+
+
+main()

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Zygote - the loop in a warm interpreter that forks sandboxes
+ *
+ * Owns:    the fork: into a shell's pid namespace, with launch as the parent, walls up, HELLO said.
+ * May not: run or see anything of a user. The only bytes it reads come from viv-launch.
+ */
+#pragma once
+
+#include "base/err.h"
+
+/* Serves fork requests on `socket`. Returns 0 in a forked child that stands in its sandbox (only
+ * descriptors 0 to 3 are left), 1 at the end of file, or a negative errno in the zygote itself.
+ * The caller holds the GIL and is the only thread. */
+int zygote_serve(int socket, struct err *err);

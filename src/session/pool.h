@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Pool - sandboxes made ahead of time, ready to take a run
+ *
+ * Owns:    viv-launch (through the launcher), template roots, zygotes, and which sandbox is for whom.
+ * May not: know what a run says to its sandbox: a sandbox is a channel, three pipes and a handle to
+ *          kill it by (sandbox.h).
+ *
+ * Refill is off the critical path: it waits while runs are busy, a few spawns at a time, and backs
+ * off when spawning fails. A zygote that is old or has forked often is replaced: the new one first,
+ * then the old one retires; its sandboxes live on.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <uv.h>
+
+#include "base/err.h"
+#include "policy/plan.h"
+#include "policy/runtime.h"
+#include "proto/launch_msg.h"
+
+struct backend;
+struct pool;
+struct sandbox;
+
+/* What a sandbox is made of. Sandboxes are interchangeable when all of this is equal. */
+struct pool_kind {
+	const struct runtime *runtime; /* borrowed: lives as long as the pool */
+	const char *trust;             /* borrowed for the call; zygotes never serve two */
+	const char *data;              /* host folder, read-only at /data; NULL: none */
+	struct plan plan;
+	bool is_cold; /* exec a fresh interpreter: no zygote, nothing imported */
+};
+
+/* 0 in a member means its default. */
+struct pool_settings {
+	uint32_t spawns_max;       /* at once; default 2 */
+	uint32_t zygote_forks_max; /* then it is replaced; default 5000 */
+	uint32_t zygote_age_ms;    /* then it is replaced; default 30 minutes */
+	uint32_t busy_defer_ms;    /* longest that refill waits for busy runs; default 200 */
+	int launch_socket;         /* tests: speak to this instead of starting viv-launch */
+};
+
+struct pool_ticket; /* a place in the queue for a sandbox */
+
+/* Starts viv-launch. The loop must run for anything to happen. */
+int pool_new(uv_loop_t *loop, const struct pool_settings *settings, struct pool **ret_pool,
+	     struct err *err);
+
+/* Ends every sandbox and zygote, and viv-launch. No call comes after this; the loop gives the
+ * memory back: run it until it has nothing left. Accepts NULL. */
+void pool_close(struct pool *pool);
+
+/* Runs the loop until viv-launch has said HELLO, or fails. For programs that do one thing. */
+int pool_wait_hello(struct pool *pool, const struct launch_hello **ret_hello, struct err *err);
+
+/* What this host gives; NULL before HELLO. */
+const struct launch_hello *pool_hello(const struct pool *pool);
+
+/* How sandboxes are built here; NULL before HELLO. */
+const struct backend *pool_backend(const struct pool *pool);
+
+pid_t pool_launch_pid(const struct pool *pool);
+uv_loop_t *pool_loop(const struct pool *pool);
+
+/* Keeps `count` sandboxes of this kind ready from now on (0: no longer). A cold kind may be kept
+ * ready as well. */
+int pool_keep(struct pool *pool, const struct pool_kind *kind, uint32_t count, struct err *err);
+
+/* How many of this kind are ready now, and how many are on their way. */
+void pool_ready(const struct pool *pool, const struct pool_kind *kind, uint32_t *ret_ready,
+		uint32_t *ret_coming);
+
+/* Takes a sandbox: a ready one at once (`taken` is called before this returns), else the next that
+ * is made. `taken` gets a sandbox that said HELLO with every wall up (now the caller's, given back
+ * with sandbox_end), or NULL and why. *ret_ticket is valid until then; NULL when it came at once. */
+int pool_take(struct pool *pool, const struct pool_kind *kind,
+	      void (*taken)(void *user, struct sandbox *sandbox, const struct err *why), void *user,
+	      struct pool_ticket **ret_ticket, struct err *err);
+
+/* No longer wanted: no call comes. */
+void pool_untake(struct pool *pool, struct pool_ticket *ticket);
+
+/* Asks launch how many of everything it holds (LAUNCH_COUNT) and waits for the answer in the loop.
+ * For the bench and tests. */
+int pool_count(struct pool *pool, struct launch_counted *ret_counted, struct err *err);

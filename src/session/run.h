@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Run - one execution of code or of a shell command, from request to verdict
+ *
+ * Owns:    what the run said so far (output, events, parts of the result), its limits and its end.
+ * May not: trust the sandbox: lengths before bytes, limits before allocation, names never used as
+ *          paths; nor delay its end for pipes that somebody inside still holds.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "policy/plan.h"
+#include "policy/runtime.h"
+#include "session/events.h"
+#include "session/pool.h"
+#include "session/verdict.h"
+
+struct run;
+
+/* Bytes of a request: from memory or from a file, copied once into what the sandbox gets. */
+struct run_bytes {
+	const void *data; /* borrowed until run_start returns */
+	uint64_t size;
+	int fd; /* borrowed until run_start returns; used when data is NULL and size > 0 */
+};
+
+struct run_file {
+	const char *path; /* relative to /workspace, or below it */
+	struct run_bytes bytes;
+};
+
+enum run_data_format {
+	RUN_DATA_NONE,
+	RUN_DATA_JSON,
+	RUN_DATA_CSV,
+	RUN_DATA_TSV,
+	RUN_DATA_SQLITE,
+	RUN_DATA_PARQUET,
+};
+
+enum run_stdin {
+	RUN_STDIN_NONE,  /* end of file at once */
+	RUN_STDIN_BYTES, /* stdin_bytes */
+	RUN_STDIN_LIVE,  /* stdin_fd, as it comes */
+};
+
+/* What happens. Pointers are borrowed until run_start returns, but where said otherwise. */
+struct run_request {
+	struct run_bytes code;
+	bool is_command; /* the code is for the shell */
+
+	struct pool_kind kind;
+	const struct runtime *guard_runtime; /* not NULL: check the code first, in a bare sandbox */
+	const struct text_list *guard_block; /* names added to the guard's own list; may be NULL */
+	const struct text_list *guard_allow; /* ... and taken from it */
+	bool is_guard_strict;
+
+	uint32_t timeout_ms;
+	uint32_t timeout_max_ms; /* the policy's; for the remedy */
+	uint64_t output_max;     /* bytes of each stream that are kept; 16x ends the run */
+	uint64_t file_max;       /* bytes of one reported file; 0: default */
+	uint32_t files_max;      /* count of reported files; 0: default 1000 */
+	uint64_t result_max;     /* bytes of result, displays, tables each; 0: default */
+
+	struct run_bytes args; /* JSON text; size 0: none */
+	struct run_bytes data;
+	enum run_data_format data_format;
+	const char *data_query;
+
+	enum run_stdin stdin_kind;
+	struct run_bytes stdin_bytes;
+	int stdin_fd; /* borrowed until the run is over */
+
+	const char *const *env; /* "K=V", NULL-terminated, or NULL */
+	const struct run_file *files;
+	size_t file_count;
+	const char *const *expect; /* NULL-terminated, or NULL */
+	const char *cwd;           /* NULL: /workspace */
+	bool want_files;           /* bytes of new and changed files through the file call */
+	bool keep_events;          /* make the text of every event and keep it in run->events */
+	bool is_atlas;
+};
+
+/* Each may be NULL. They come from the loop, never from inside run_start. */
+struct run_calls {
+	/* Bytes as they were written, cut at output_max. `stream` is 1 or 2. */
+	void (*output)(void *user, int stream, const void *bytes, size_t size);
+
+	/* A piece of a file that the run made. The path is UTF-8 text and hostile. */
+	void (*file)(void *user, const char *path, const void *bytes, size_t size, bool is_last);
+
+	/* The verdict is there; the last call. The run may be freed in it. */
+	void (*done)(void *user, struct run *run);
+};
+
+struct run_usage {
+	double queue_ms; /* from request to a sandbox */
+	double wall_ms;  /* from sandbox to verdict */
+	double cpu_ms;
+	uint64_t peak_memory;
+	uint64_t output_bytes; /* written by the code, kept or not */
+};
+
+/* What is known when a run is over; run_facts() gives it. */
+struct run_facts {
+	const char *id;
+	const char *runtime; /* its name */
+	const char *backend;
+	uint32_t walls; /* a bit per enum wall_id, as the sandbox reported */
+	enum launch_limits limits;
+	struct verdict verdict; /* kind VERDICT_NONE while it runs */
+	struct run_usage usage;
+	bool truncated_stdout, truncated_stderr, truncated_files, truncated_result, truncated_events;
+	const struct buf *out, *err;                  /* raw bytes, cut at output_max */
+	const struct buf *result, *error, *table;     /* JSON text each; empty: null */
+	const struct buf *displays, *charts, *files;  /* JSON texts with commas between; empty: [] */
+	const struct buf *missing;                    /* expected files that are not there, likewise */
+	uint32_t pid;                                 /* of the sandbox's interpreter, inside */
+};
+
+/* Starts a run. On success exactly one `done` follows. Fails only for requests that cannot be
+ * (a bad path, a payload too large): nothing has happened then. */
+int run_start(struct pool *pool, const struct run_request *request, const struct run_calls *calls,
+	      void *user, struct run **ret_run, struct err *err);
+
+/* Ends it: the verdict is `cancelled`, or `interrupted` when a person asked. */
+void run_cancel(struct run *run, bool is_interrupt);
+
+/* Runs the loop until it is over. For programs that do one thing. */
+void run_wait(struct run *run);
+
+bool run_is_over(const struct run *run);
+struct run_facts run_facts(const struct run *run);
+struct events *run_events(struct run *run);
+
+/* The result as native JSON (contracts: native, 2.2), appended to `buf`; "verdict" is null while
+ * it runs. */
+int run_result(const struct run *run, struct buf *buf, struct err *err);
+
+/* Only after done. Accepts NULL. */
+void run_free(struct run *run);

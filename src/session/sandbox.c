@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/socket.h>
+
+#include "base/c.h"
+
+#define PIPE_SIZE (1U << 20) /* what an ordinary user may have; a burst of output then never waits */
+
+static void free_when_done(struct sandbox *sandbox)
+{
+	if (sandbox->state == SANDBOX_OVER && sandbox->is_gone && sandbox->handles == 0)
+		free(sandbox);
+}
+
+static void handle_closed(uv_handle_t *handle, struct sandbox *sandbox)
+{
+	(void)handle;
+	sandbox->handles--;
+	free_when_done(sandbox);
+}
+
+#define SANDBOX_OF(pointer, member)                                                                \
+	((struct sandbox *)(void *)((char *)(pointer)-offsetof(struct sandbox, member)))
+
+static void channel_closed(uv_handle_t *handle)
+{
+	handle_closed(handle, SANDBOX_OF(handle, channel.poll));
+}
+
+static void out_closed(uv_handle_t *handle)
+{
+	handle_closed(handle, SANDBOX_OF(handle, out.poll));
+}
+
+static void err_closed(uv_handle_t *handle)
+{
+	handle_closed(handle, SANDBOX_OF(handle, err.poll));
+}
+
+static void close_handles(struct sandbox *sandbox)
+{
+	channel_close(&sandbox->channel, channel_closed);
+	stream_close(&sandbox->out, out_closed);
+	stream_close(&sandbox->err, err_closed);
+	drop_fd(&sandbox->in);
+}
+
+static void fail(struct sandbox *sandbox, const struct err *why)
+{
+	struct err full = *why;
+
+	if (sandbox->state != SANDBOX_COMING && sandbox->state != SANDBOX_READY)
+		return;
+
+	/* An interpreter that cannot start says why on its stderr; that is the best reason. */
+	stream_drain(&sandbox->err);
+	if (sandbox->startup_size > 0)
+		(void)err_set(&full, why->kind, why->num > 0 ? why->num : EIO, "%s; it said: %.*s",
+			      why->text, (int)sandbox->startup_size, sandbox->startup);
+	sandbox->calls->failed(sandbox->user, sandbox, &full);
+}
+
+static int check_hello(struct sandbox *sandbox, const struct frame *frame, struct err *err)
+{
+	struct frame_hello hello;
+
+	if (frame->header.type != FRAME_HELLO || frame->header.size != sizeof(hello))
+		return err_set(err, ERR_INTERNAL, EPROTO, "a sandbox spoke before its HELLO");
+
+	memcpy(&hello, frame->payload, sizeof(hello));
+	if (hello.version != FRAME_VERSION)
+		return err_set(err, ERR_INTERNAL, EPROTO, "the runner speaks version %u, viv %u",
+			       hello.version, FRAME_VERSION);
+	/* Closed, or nothing: one wall that does not stand, and nothing runs here. */
+	if (hello.walls != WALLS_ALL)
+		return err_set(err, ERR_INTERNAL, EPERM,
+			       "a sandbox came up without all its walls (%#x of %#x); see `viv doctor`",
+			       hello.walls, WALLS_ALL);
+	sandbox->hello = hello;
+	return 0;
+}
+
+static void early_frame(void *user, const struct frame *frame)
+{
+	struct sandbox *sandbox = user;
+	struct err why = {0};
+
+	if (sandbox->state == SANDBOX_READY)
+		(void)err_set(&why, ERR_INTERNAL, EPROTO, "a sandbox spoke before its run");
+	else if (check_hello(sandbox, frame, &why) == 0) {
+		sandbox->state = SANDBOX_READY;
+		sandbox->calls->ready(sandbox->user, sandbox);
+		return;
+	}
+	fail(sandbox, &why);
+}
+
+static void early_end(void *user, const struct err *why)
+{
+	struct err ended = *why;
+
+	if (ended.kind == ERR_NONE)
+		(void)err_set(&ended, ERR_INTERNAL, EPIPE, "the interpreter closed its channel");
+	fail(user, &ended);
+}
+
+static void early_bytes(void *user, int number, const uint8_t *data, size_t size)
+{
+	struct sandbox *sandbox = user;
+	size_t room = sizeof(sandbox->startup) - sandbox->startup_size;
+
+	(void)number;
+	if (size > room)
+		size = room;
+	memcpy(sandbox->startup + sandbox->startup_size, data, size);
+	sandbox->startup_size += size;
+}
+
+static const struct channel_calls early_calls = {.frame = early_frame, .ended = early_end};
+
+/* Our ends in `ours`, the sandbox's in `theirs`. What was opened is open even on failure. */
+static int make_descriptors(int ours[BACKEND_FD_COUNT], int theirs[BACKEND_FD_COUNT],
+			    struct err *err)
+{
+	int pair[2];
+
+	for (int i = BACKEND_STDIN; i <= BACKEND_STDERR; i++) {
+		bool is_input = i == BACKEND_STDIN;
+
+		if (pipe2(pair, O_CLOEXEC) < 0)
+			return err_sys(err, "pipe");
+		ours[i] = pair[is_input ? 1 : 0];
+		theirs[i] = pair[is_input ? 0 : 1];
+		/* Only ours: O_NONBLOCK belongs to the open file, and each end is its own. */
+		if (fcntl(ours[i], F_SETFL, O_NONBLOCK) < 0)
+			return err_sys(err, "non-blocking pipe");
+		if (!is_input)
+			(void)fcntl(ours[i], F_SETPIPE_SZ, PIPE_SIZE);
+	}
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, "socketpair");
+	ours[BACKEND_CHANNEL] = pair[0];
+	theirs[BACKEND_CHANNEL] = pair[1];
+	return 0;
+}
+
+static int open_handles(struct sandbox *sandbox, uv_loop_t *loop, int ours[BACKEND_FD_COUNT],
+			struct err *err)
+{
+	int r = channel_open(&sandbox->channel, loop, &ours[BACKEND_CHANNEL], &early_calls, sandbox,
+			     err);
+
+	if (r < 0)
+		return r;
+	sandbox->handles++;
+
+	r = stream_open(&sandbox->out, loop, &ours[BACKEND_STDOUT], 1, early_bytes, sandbox, err);
+	if (r < 0)
+		return r;
+	sandbox->handles++;
+
+	r = stream_open(&sandbox->err, loop, &ours[BACKEND_STDERR], 2, early_bytes, sandbox, err);
+	if (r < 0)
+		return r;
+	sandbox->handles++;
+	sandbox->in = steal_fd(&ours[BACKEND_STDIN]);
+	return 0;
+}
+
+int sandbox_new(uv_loop_t *loop, struct launcher *launcher, const struct backend *backend,
+		struct backend_start *start, const struct sandbox_calls *calls, void *user,
+		struct sandbox **ret_sandbox, struct err *err)
+{
+	struct sandbox *sandbox = xnew(struct sandbox);
+	int ours[BACKEND_FD_COUNT] = {-1, -1, -1, -1};
+	int r;
+
+	for (size_t i = 0; i < BACKEND_FD_COUNT; i++)
+		start->fds[i] = -1;
+	sandbox->id = start->sandbox;
+	sandbox->launcher = launcher;
+	sandbox->backend = backend;
+	sandbox->calls = calls;
+	sandbox->user = user;
+	sandbox->asked_ns = now_ns();
+	sandbox->in = sandbox->channel.fd = sandbox->out.fd = sandbox->err.fd = -1;
+
+	r = make_descriptors(ours, start->fds, err);
+	if (r == 0)
+		r = open_handles(sandbox, loop, ours, err);
+	if (r == 0)
+		r = backend->start(launcher, start, err);
+
+	/* The sandbox's ends are launch's now: with ours alone, its end is our end of file. */
+	for (size_t i = 0; i < BACKEND_FD_COUNT; i++) {
+		drop_fd(&start->fds[i]);
+		drop_fd(&ours[i]);
+	}
+	if (r < 0) {
+		sandbox->state = SANDBOX_OVER;
+		sandbox->is_gone = true;
+		close_handles(sandbox);
+		free_when_done(sandbox);
+		return r;
+	}
+	*ret_sandbox = sandbox;
+	return 0;
+}
+
+void sandbox_take(struct sandbox *sandbox,
+		  void (*exited)(void *taker, const struct launch_exit *facts,
+				 const struct err *why),
+		  void *taker)
+{
+	sandbox->state = SANDBOX_TAKEN;
+	sandbox->exited = exited;
+	sandbox->taker = taker;
+}
+
+int sandbox_begin(struct sandbox *sandbox, uint32_t timeout_ms, struct err *err)
+{
+	const struct launch_request request = {
+		.type = LAUNCH_BEGIN,
+		.begin = {.sandbox = sandbox->id, .timeout_ms = timeout_ms},
+	};
+
+	return launcher_send(sandbox->launcher, &request, NULL, 0, err);
+}
+
+void sandbox_kill(struct sandbox *sandbox)
+{
+	struct err err = {0};
+
+	if (sandbox->is_killed || sandbox->is_gone)
+		return;
+	sandbox->is_killed = true;
+	/* A wire that is gone took the sandbox with it; `lost` tells everybody. */
+	(void)sandbox->backend->kill(sandbox->launcher, sandbox->id, &err);
+}
+
+void sandbox_end(struct sandbox *sandbox)
+{
+	bool was_taken;
+
+	if (sandbox == NULL || sandbox->state == SANDBOX_OVER)
+		return;
+	was_taken = sandbox->state == SANDBOX_TAKEN;
+	sandbox_kill(sandbox);
+	sandbox->state = SANDBOX_OVER;
+	sandbox->exited = NULL;
+	close_handles(sandbox);
+	if (was_taken)
+		sandbox->calls->ended(sandbox->user, sandbox);
+}
+
+static void tell_exit(struct sandbox *sandbox, const struct launch_exit *facts,
+		      const struct err *why)
+{
+	if (sandbox->is_exited)
+		return;
+	sandbox->is_exited = true;
+	if (sandbox->state == SANDBOX_TAKEN && sandbox->exited != NULL)
+		sandbox->exited(sandbox->taker, facts, why);
+}
+
+static void become_gone(struct sandbox *sandbox)
+{
+	sandbox->is_gone = true;
+	sandbox->calls->gone(sandbox->user, sandbox);
+	free_when_done(sandbox);
+}
+
+void sandbox_event(struct sandbox *sandbox, const struct launch_event *event)
+{
+	struct err why = event->err;
+
+	if (event->type == LAUNCH_EXIT) {
+		tell_exit(sandbox, &event->exit, &why);
+		if (sandbox->state == SANDBOX_COMING || sandbox->state == SANDBOX_READY) {
+			if (why.kind == ERR_NONE)
+				(void)err_set(&why, ERR_INTERNAL, ECHILD,
+					      "the interpreter ended (%s %d)",
+					      event->exit.signal != 0 ? "signal" : "status",
+					      event->exit.signal != 0 ? event->exit.signal
+								      : event->exit.code);
+			fail(sandbox, &why);
+		}
+	} else if (event->type == LAUNCH_GONE) {
+		if (why.kind == ERR_NONE)
+			(void)err_set(&why, ERR_INTERNAL, ECHILD, "the sandbox is gone");
+		tell_exit(sandbox, NULL, &why);
+		fail(sandbox, &why);
+		become_gone(sandbox);
+	}
+}
+
+void sandbox_lost(struct sandbox *sandbox, const struct err *why)
+{
+	sandbox->is_killed = true;
+	tell_exit(sandbox, NULL, why);
+	fail(sandbox, why);
+	become_gone(sandbox);
+}

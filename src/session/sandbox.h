@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Sandbox - what viv holds of one walled-in process tree
+ *
+ * Owns:    its channel, its pipes, and where it is in its life: coming, ready, taken, over.
+ * May not: decide: the pool makes and hands out sandboxes, a run uses one.
+ *
+ * The memory goes when three things are true: nobody holds it, launch said that nothing of it is
+ * left, and the loop has closed its handles.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sys/queue.h>
+
+#include "backend/backend.h"
+#include "proto/frame.h"
+#include "proto/launch_msg.h"
+#include "session/channel.h"
+#include "session/stream.h"
+
+#define SANDBOX_STARTUP_MAX 1024 /* bytes kept of what it prints before HELLO */
+
+enum sandbox_state {
+	SANDBOX_COMING, /* asked for; has not said HELLO */
+	SANDBOX_READY,  /* waits in the pool */
+	SANDBOX_TAKEN,  /* somebody's */
+	SANDBOX_OVER,   /* nobody's any more; going */
+};
+
+struct sandbox;
+
+/* What its maker is told. */
+struct sandbox_calls {
+	/* HELLO came with every wall up: it is ready. */
+	void (*ready)(void *user, struct sandbox *sandbox);
+
+	/* It will not be, or no longer is, of use: died or broke the protocol before it was taken. */
+	void (*failed)(void *user, struct sandbox *sandbox, const struct err *why);
+
+	/* A taken one was ended: its run is over. */
+	void (*ended)(void *user, struct sandbox *sandbox);
+
+	/* Its number is free again. The last call. */
+	void (*gone)(void *user, struct sandbox *sandbox);
+};
+
+struct sandbox {
+	uint32_t id;
+	enum sandbox_state state;
+	const struct backend *backend; /* borrowed: a static row */
+	struct launcher *launcher;     /* borrowed: from the pool, which outlives it */
+	const struct sandbox_calls *calls;
+	void *user;  /* borrowed: the pool */
+	void *shelf; /* borrowed: the pool's, for its own use */
+	void *lineage;
+	uint64_t asked_ns; /* when it was asked for */
+	struct frame_hello hello;
+
+	struct channel channel;
+	struct stream out, err;
+	int in; /* owned: the writing end of its stdin; -1: closed */
+
+	/* For whoever took it: the facts of its end, once; NULL and why when there are none. */
+	void (*exited)(void *taker, const struct launch_exit *facts, const struct err *why);
+	void *taker; /* borrowed until sandbox_end */
+
+	bool is_killed; /* LAUNCH_KILL was sent */
+	bool is_exited; /* LAUNCH_EXIT came, or will not come any more */
+	bool is_gone;   /* LAUNCH_GONE came */
+	int handles;    /* open libuv handles */
+	char startup[SANDBOX_STARTUP_MAX];
+	size_t startup_size;
+	TAILQ_ENTRY(sandbox) entry; /* the pool's */
+};
+
+/* Makes pipes and channel and asks the backend for the rest. `start` lacks only its descriptors. */
+int sandbox_new(uv_loop_t *loop, struct launcher *launcher, const struct backend *backend,
+		struct backend_start *start, const struct sandbox_calls *calls, void *user,
+		struct sandbox **ret_sandbox, struct err *err);
+
+/* Takes a ready one. `exited` tells of its end. */
+void sandbox_take(struct sandbox *sandbox,
+		  void (*exited)(void *taker, const struct launch_exit *facts,
+				 const struct err *why),
+		  void *taker);
+
+/* User code starts now; launch ends it after so long. */
+int sandbox_begin(struct sandbox *sandbox, uint32_t timeout_ms, struct err *err);
+
+/* Ends everything in it. `exited` follows unless it has come already. */
+void sandbox_kill(struct sandbox *sandbox);
+
+/* Gives it up: killed if it is not, closed, no call to the taker any more. Accepts NULL. */
+void sandbox_end(struct sandbox *sandbox);
+
+/* An event of launch about this sandbox: SPAWNED, EXIT, GONE. */
+void sandbox_event(struct sandbox *sandbox, const struct launch_event *event);
+
+/* viv-launch is gone, and every sandbox with it. */
+void sandbox_lost(struct sandbox *sandbox, const struct err *why);

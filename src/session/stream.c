@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/stream.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/c.h"
+
+#define READ_STEP (16U << 10)
+#define READ_MAX (1U << 20) /* what a pipe holds at most: F_SETPIPE_SZ without privilege */
+
+static void pipe_ready(uv_poll_t *poll, int status, int events)
+{
+	(void)status;
+	(void)events;
+	stream_drain(poll->data);
+}
+
+int stream_open(struct stream *stream, uv_loop_t *loop, int *take_fd, int number,
+		void (*bytes)(void *user, int number, const uint8_t *data, size_t size), void *user,
+		struct err *err)
+{
+	int r = uv_poll_init(loop, &stream->poll, *take_fd);
+
+	if (r < 0) {
+		drop_fd(take_fd);
+		return err_set(err, ERR_INTERNAL, -r, "watch a pipe: %s", uv_strerror(r));
+	}
+	stream->poll.data = stream;
+	stream->fd = steal_fd(take_fd);
+	stream->number = number;
+	stream->is_ended = false;
+	stream_listen(stream, bytes, user);
+	(void)uv_poll_start(&stream->poll, UV_READABLE, pipe_ready);
+	return 0;
+}
+
+void stream_listen(struct stream *stream,
+		   void (*bytes)(void *user, int number, const uint8_t *data, size_t size),
+		   void *user)
+{
+	stream->bytes = bytes;
+	stream->user = user;
+}
+
+void stream_drain(struct stream *stream)
+{
+	uint8_t data[READ_STEP];
+	size_t total = 0;
+
+	while (stream->fd >= 0 && !stream->is_ended && total < READ_MAX) {
+		ssize_t n = read(stream->fd, data, sizeof(data));
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n <= 0) {
+			stream->is_ended = true;
+			(void)uv_poll_stop(&stream->poll);
+			return;
+		}
+		total += (size_t)n;
+		stream->bytes(stream->user, stream->number, data, (size_t)n);
+	}
+}
+
+void stream_close(struct stream *stream, uv_close_cb closed)
+{
+	if (stream->fd < 0)
+		return;
+	uv_close((uv_handle_t *)&stream->poll, closed);
+	drop_fd(&stream->fd);
+}

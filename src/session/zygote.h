@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Zygotes - template roots, and the lines of zygotes that live in them
+ *
+ * Owns:    which root and which zygote a sandbox is made from; when a zygote is replaced, and how
+ *          long to wait after one that would not start.
+ * May not: know sandboxes: it is asked for a place to spawn in, and told of each fork.
+ *
+ * A lineage is one (runtime, trust, root): its zygotes follow each other, the next one up before the
+ * last one retires, so that addresses and hash seeds are not shared for ever.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/launcher.h"
+#include "base/err.h"
+#include "policy/runtime.h"
+#include "proto/launch_msg.h"
+
+struct zygotes;
+struct lineage;
+
+/* Where a sandbox is made. */
+struct place {
+	uint32_t root;
+	int32_t zygote;     /* -1: cold */
+	const char *python; /* borrowed: as seen inside the root */
+};
+
+/* `changed` is called when a root or zygote that was waited for is there, or is not to be. */
+struct zygotes *zygotes_new(struct launcher *launcher, uint32_t forks_max, uint32_t age_ms,
+			    void (*changed)(void *user), void *user);
+void zygotes_free(struct zygotes *zygotes);
+
+/* The lineage for these; made when new. `trust` is copied, `runtime` borrowed for good. The host's
+ * folder `data` (or NULL) is part of the root. */
+int zygotes_lineage(struct zygotes *zygotes, const struct runtime *runtime, const char *trust,
+		    const char *data, struct lineage **ret_lineage, struct err *err);
+
+/* The place to spawn in now. -EAGAIN: on its way, `changed` follows. Other errors say why there is
+ * none for the time being. */
+int lineage_place(struct zygotes *zygotes, struct lineage *lineage, bool is_cold,
+		  struct place *ret_place, struct err *err);
+
+/* A sandbox was forked from the place. */
+void lineage_forked(struct zygotes *zygotes, struct lineage *lineage);
+
+/* When a lineage that failed may be tried again, in now_ns() time; 0: now. */
+uint64_t lineage_retry_ns(const struct lineage *lineage);
+
+/* ROOT_MADE, ZYGOTE_UP, ZYGOTE_DOWN; false for any other event. */
+bool zygotes_event(struct zygotes *zygotes, const struct launch_event *event);
+
+/* Replaces what is too old, gives up what never came. Call it every second or so. */
+void zygotes_tick(struct zygotes *zygotes);

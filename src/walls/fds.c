@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/c.h"
+#include "walls/wall.h"
+
+#define KEPT_COUNT (WALL_CHANNEL_FD + 1)
+
+/* How far above the kept ones we look for a survivor; zygotes and launch live well below it. */
+#define LOOK_UNTIL 64
+
+/*
+ * A directory leads out of the root by openat(fd, ".."), so none may come in as a standard stream;
+ * the channel is the one thing that must be a socket.
+ */
+static int check_kind(int fd, int target, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, "descriptor %d for %d", fd, target);
+	if (S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
+		return err_set(err, ERR_INTERNAL, EBADF,
+			       "descriptor %d for %d is a directory or a disk", fd, target);
+	if (target == WALL_CHANNEL_FD && !S_ISSOCK(st.st_mode))
+		return err_set(err, ERR_INTERNAL, ENOTSOCK, "the channel is no socket");
+	return 0;
+}
+
+/* A source can carry the number of another's target: all are lifted first, then set down. */
+static int lift(const int sources[KEPT_COUNT], int lifted[KEPT_COUNT], struct err *err)
+{
+	for (int i = 0; i < KEPT_COUNT; i++) {
+		int r = check_kind(sources[i], i, err);
+
+		if (r < 0)
+			return r;
+		lifted[i] = fcntl(sources[i], F_DUPFD_CLOEXEC, KEPT_COUNT);
+		if (lifted[i] < 0)
+			return err_sys(err, "lift descriptor %d", sources[i]);
+	}
+	return 0;
+}
+
+static int set_down(const int lifted[KEPT_COUNT], struct err *err)
+{
+	for (int i = 0; i < KEPT_COUNT; i++) {
+		/* A program that user code starts gets the three streams and never the channel. */
+		int flags = i == WALL_CHANNEL_FD ? O_CLOEXEC : 0;
+
+		if (dup3(lifted[i], i, flags) < 0)
+			return err_sys(err, "set descriptor %d", i);
+	}
+	return 0;
+}
+
+/* Reads back what stands, as user code would find it. */
+static int verify(struct err *err)
+{
+	char cwd[PATH_MAX];
+
+	for (int fd = 0; fd < LOOK_UNTIL; fd++) {
+		int flags = fcntl(fd, F_GETFD);
+		int expected = fd < WALL_CHANNEL_FD ? 0 : fd == WALL_CHANNEL_FD ? FD_CLOEXEC : -1;
+
+		if (flags != expected)
+			return err_set(err, ERR_INTERNAL, EBADF,
+				       "descriptor %d has flags %d, expected %d", fd, flags,
+				       expected);
+	}
+
+	/* The raw call: a directory outside of the root has no path that starts with a slash, and
+	 * glibc would hide that (man 3 getcwd). */
+	if (syscall(SYS_getcwd, cwd, sizeof(cwd)) < 0)
+		return err_sys(err, "getcwd");
+	if (cwd[0] != '/')
+		return err_set(err, ERR_INTERNAL, EXDEV, "the working directory is outside");
+	return 0;
+}
+
+/*
+ * Should:   leave 0, 1, 2 and the channel, the latter closed on exec.
+ * Must not: leave any other descriptor, the shell's pidfd and the callers' own included; accept a
+ *           directory as a stream; leave a working directory outside of the root.
+ */
+static int fds_up(const struct walls_input *input, struct err *err)
+{
+	const int sources[KEPT_COUNT] = {input->std[0], input->std[1], input->std[2],
+					 input->channel};
+	int lifted[KEPT_COUNT];
+	int r = lift(sources, lifted, err);
+
+	if (r < 0)
+		return r;
+	r = set_down(lifted, err);
+	if (r < 0)
+		return r;
+	if (close_range(KEPT_COUNT, ~0U, 0) < 0)
+		return err_sys(err, "close_range");
+	return verify(err);
+}
+
+const struct wall wall_fds = {
+	.name = "fds",
+	.ids = 1U << WALL_FDS,
+	.up = fds_up,
+};

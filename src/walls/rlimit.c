@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+
+#include <sys/resource.h>
+
+#include "base/c.h"
+#include "walls/wall.h"
+
+#define STACK_SOFT (8 * MIB)
+#define STACK_HARD (64 * MIB)
+
+/*
+ * Where no cgroup counts memory, one process must not take all of it between two samples. These
+ * count what is mapped, not what is used, so they stand above the plan's memory by what Python maps
+ * and never touches (measured with every preload package: 0.5 GiB mapped, 0.3 GiB of it writable;
+ * each thread adds a stack of 8 MiB and an arena of 64 MiB address space).
+ */
+#define MAPPED_WRITABLE (1 * GIB)
+#define MAPPED_AT_ALL (4 * GIB)
+
+/* `soft` of 0 means: the same as `hard`. */
+struct limit {
+	const char *name;
+	__rlimit_resource_t resource;
+	rlim_t soft, hard;
+};
+
+/*
+ * Lowers, and never asks for more than there is: raising needs CAP_SYS_RESOURCE in the first user
+ * namespace, which a sandbox has not and root in a container may not have either.
+ */
+static int lower(const struct limit *limit, struct err *err)
+{
+	struct rlimit now, wanted;
+
+	if (getrlimit(limit->resource, &now) < 0)
+		return err_sys(err, "read %s", limit->name);
+
+	wanted.rlim_max = limit->hard < now.rlim_max ? limit->hard : now.rlim_max;
+	wanted.rlim_cur = limit->soft > 0 ? limit->soft : limit->hard;
+	if (wanted.rlim_cur > wanted.rlim_max)
+		wanted.rlim_cur = wanted.rlim_max;
+	if (setrlimit(limit->resource, &wanted) < 0)
+		return err_sys(err, "set %s to %llu", limit->name,
+			       (unsigned long long)wanted.rlim_max);
+	return 0;
+}
+
+static int lower_all(const struct limit *limits, size_t count, struct err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		int r = lower(&limits[i], err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/*
+ * Should:   bound what is counted per process or per user: descriptors, locked memory, signals.
+ * Must not: be the wall on memory or processes (a cgroup is; RLIMIT_NPROC was set by the shell at
+ *           the moment that makes it count), raise anything, or start the host's core handler.
+ */
+static int rlimit_up(const struct walls_input *input, struct err *err)
+{
+	const struct plan *plan = &input->plan;
+	/* Nothing larger has a place to be: files live in `disk`, memfds in `memory`. This ends the
+	 * sparse file of a terabyte, which costs nothing to make and everything to read. */
+	const rlim_t file_size = plan->disk > plan->memory ? plan->disk : plan->memory;
+	const struct limit limits[] = {
+		/* 1, not 0: at 0 a core_pattern with a pipe still starts its handler, as the host's
+		 * root; 1 is the kernel's own mark for "not even that" (man 5 core). */
+		{"RLIMIT_CORE", RLIMIT_CORE, 0, 1},
+		{"RLIMIT_NOFILE", RLIMIT_NOFILE, 0, plan->files},
+		{"RLIMIT_FSIZE", RLIMIT_FSIZE, 0, file_size},
+		/* Room for the keys that crypto libraries lock, none to pin memory with. */
+		{"RLIMIT_MEMLOCK", RLIMIT_MEMLOCK, 0, 64 * KIB},
+		{"RLIMIT_MSGQUEUE", RLIMIT_MSGQUEUE, 0, 0},
+		/* Queued signals and POSIX timers are kernel memory, counted per user. */
+		{"RLIMIT_SIGPENDING", RLIMIT_SIGPENDING, 0, 256},
+		{"RLIMIT_STACK", RLIMIT_STACK, STACK_SOFT, STACK_HARD},
+		{"RLIMIT_RTPRIO", RLIMIT_RTPRIO, 0, 0},
+		/* 0 is nice 20, below any: niceness can only be given up (man 2 getrlimit). */
+		{"RLIMIT_NICE", RLIMIT_NICE, 0, 0},
+	};
+	const struct limit measured[] = {
+		{"RLIMIT_DATA", RLIMIT_DATA, 0, plan->memory + MAPPED_WRITABLE},
+		{"RLIMIT_AS", RLIMIT_AS, 0, plan->memory + MAPPED_AT_ALL},
+	};
+	int r = lower_all(limits, ARRAY_LEN(limits), err);
+
+	if (r < 0 || !input->is_measured)
+		return r;
+	return lower_all(measured, ARRAY_LEN(measured), err);
+}
+
+const struct wall wall_rlimit = {
+	.name = "rlimit",
+	.ids = 1U << WALL_RLIMIT,
+	.up = rlimit_up,
+};

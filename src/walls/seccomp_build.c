@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <endian.h>
+#include <errno.h>
+#include <seccomp.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+
+#include "base/buf.h"
+#include "base/c.h"
+#include "base/io.h"
+#include "walls/seccomp_table.h"
+#include "walls/wall.h"
+
+/*
+ * The program has two parts. libseccomp makes the second: an allow-list whose default is EPERM, and
+ * all permission comes from there. It has one default for everything, so a first part of our own
+ * stands in front that only ever refuses, with errors that callers understand better: ENOSYS for
+ * numbers nobody reviewed, and the refusals of rows that name another errno than EPERM. What it
+ * does not refuse it hands on. Jumps of a filter are relative, so the two are simply put together.
+ */
+
+#define FRONT_MAX 256
+#define X32_BIT 0x40000000U
+#define EVERY_BIT 0xffffffffU
+/* In place of an errno: leave the call to libseccomp's part. */
+#define HAND_ON 0
+
+_Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN, "arguments are read at their low half");
+
+#if defined(__x86_64__)
+#define AUDIT_ARCH_NATIVE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define AUDIT_ARCH_NATIVE AUDIT_ARCH_AARCH64
+#else
+#error "the order of clone's and mmap's arguments is known for x86-64 and aarch64 only"
+#endif
+
+struct front {
+	struct sock_filter code[FRONT_MAX];
+	size_t count;
+};
+
+static void release_context(scmp_filter_ctx *context)
+{
+	if (*context != NULL)
+		seccomp_release(*context);
+}
+
+/* libseccomp returns negative errnos and leaves errno alone. */
+static int err_seccomp(struct err *err, int r, const char *what, const char *name)
+{
+	errno = -r;
+	return err_sys(err, "%s %s", what, name);
+}
+
+static void emit(struct front *front, unsigned code, uint32_t k, unsigned jt, unsigned jf)
+{
+	const struct sock_filter step = {
+		.code = (uint16_t)code,
+		.jt = (uint8_t)jt,
+		.jf = (uint8_t)jf,
+		.k = k,
+	};
+
+	if (front->count < FRONT_MAX)
+		front->code[front->count] = step;
+	front->count++;
+}
+
+static void emit_refusal(struct front *front, int num)
+{
+	emit(front, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ((uint32_t)num & SECCOMP_RET_DATA), 0, 0);
+}
+
+/* Every jump of this kind in the front goes to its end; see finish_front(). */
+static void emit_hand_on(struct front *front)
+{
+	emit(front, BPF_JMP | BPF_JA, 0, 0, 0);
+}
+
+/* Lets the failing branch of the jump at `at` land behind what has been emitted since. */
+static void land_here(struct front *front, size_t at)
+{
+	size_t distance = front->count - at - 1;
+
+	if (distance > UINT8_MAX)
+		front->count = FRONT_MAX + 1; /* told as too long */
+	else if (at < FRONT_MAX)
+		front->code[at].jf = (uint8_t)distance;
+}
+
+/* In a case that holds: hands on or refuses with `num`. In one that does not: nothing. */
+static void emit_case(struct front *front, const struct call_case *one, int num)
+{
+	size_t jumps[ARRAY_LEN(one->tests)];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(one->tests); i++) {
+		const struct call_test *test = &one->tests[i];
+		size_t offset = offsetof(struct seccomp_data, args) + test->arg * sizeof(uint64_t);
+
+		if (test->mask == 0)
+			continue;
+		emit(front, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+		if (test->mask != EVERY_BIT)
+			emit(front, BPF_ALU | BPF_AND | BPF_K, test->mask, 0, 0);
+		jumps[n++] = front->count;
+		emit(front, BPF_JMP | BPF_JEQ | BPF_K, test->value, 0, 0);
+	}
+
+	if (num == HAND_ON)
+		emit_hand_on(front);
+	else
+		emit_refusal(front, num);
+	for (size_t i = 0; i < n; i++)
+		land_here(front, jumps[i]);
+}
+
+/* The refusals of one row. The accumulator holds the number before, and after when it is another
+ * call's; inside it is lost, so every way through ends in a refusal or hands on. */
+static void emit_row(struct front *front, const struct call_row *row, int number)
+{
+	bool is_only = row->rule == CALL_ONLY;
+	size_t jump = front->count;
+
+	emit(front, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 0);
+	for (size_t i = 0; i < row->case_count; i++)
+		emit_case(front, &row->cases[i], is_only ? HAND_ON : row->refusal);
+	if (is_only)
+		emit_refusal(front, row->refusal);
+	else
+		emit_hand_on(front);
+	land_here(front, jump);
+}
+
+/* A foreign architecture and x32 are handed on at once: their numbers mean other calls, and
+ * libseccomp's part ends the process. */
+static void begin_front(struct front *front)
+{
+	emit(front, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
+	emit(front, BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_NATIVE, 1, 0);
+	emit_hand_on(front);
+	emit(front, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+	emit(front, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
+	emit_hand_on(front);
+	emit(front, BPF_JMP | BPF_JGT | BPF_K, CALL_REVIEWED_MAX, 0, 1);
+	emit_refusal(front, ENOSYS);
+}
+
+static int finish_front(struct front *front, struct err *err)
+{
+	if (front->count > FRONT_MAX)
+		return err_set(err, ERR_INTERNAL, E2BIG,
+			       "the rows of the seccomp table with an "
+			       "errno of their own are too many");
+	for (size_t i = 0; i < front->count; i++) {
+		if (front->code[i].code == (BPF_JMP | BPF_JA))
+			front->code[i].k = (uint32_t)(front->count - i - 1);
+	}
+	return 0;
+}
+
+static int build_front(struct front *front, struct err *err)
+{
+	begin_front(front);
+	for (size_t i = 0; i < call_row_count; i++) {
+		const struct call_row *row = &call_rows[i];
+		int number = seccomp_syscall_resolve_name(row->name);
+
+		if (number < 0)
+			continue;
+		/* EPERM is libseccomp's default: such a row needs nothing here. */
+		if (row->rule == CALL_UNLESS || (row->rule == CALL_ONLY && row->refusal != EPERM))
+			emit_row(front, row, number);
+	}
+	return finish_front(front, err);
+}
+
+/* One rule that allows the call when this case holds. */
+static int allow_case(scmp_filter_ctx context, int number, const struct call_case *one)
+{
+	struct scmp_arg_cmp tests[ARRAY_LEN(one->tests)];
+	unsigned n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(one->tests); i++) {
+		const struct call_test *test = &one->tests[i];
+
+		if (test->mask != 0)
+			tests[n++] =
+				SCMP_CMP64(test->arg, SCMP_CMP_MASKED_EQ, test->mask, test->value);
+	}
+	return seccomp_rule_add_array(context, SCMP_ACT_ALLOW, number, n, tests);
+}
+
+static int add_row(scmp_filter_ctx context, const struct call_row *row)
+{
+	int number = seccomp_syscall_resolve_name(row->name);
+	int r = 0;
+
+	if (number == __NR_SCMP_ERROR)
+		return -EINVAL;
+	/* A call this architecture never had, such as open on aarch64. */
+	if (number < 0)
+		return 0;
+
+	switch (row->rule) {
+	case CALL_ALLOW:
+	case CALL_UNLESS:
+		return seccomp_rule_add(context, SCMP_ACT_ALLOW, number, 0);
+	case CALL_ABSENT:
+		return seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), number, 0);
+	case CALL_ONLY:
+		for (size_t i = 0; i < row->case_count && r == 0; i++)
+			r = allow_case(context, number, &row->cases[i]);
+		return r;
+	}
+	return -EINVAL;
+}
+
+/* libseccomp's part, as the bytes of a filter. */
+static int build_list(struct buf *list, struct err *err)
+{
+	__attribute__((cleanup(release_context))) scmp_filter_ctx context =
+		seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	AUTO_CLOSE int fd = memfd_create("filter", MFD_CLOEXEC);
+	int r;
+
+	if (context == NULL)
+		return err_set(err, ERR_INTERNAL, ENOMEM, "seccomp_init");
+	if (fd < 0)
+		return err_sys(err, "memfd");
+
+	r = seccomp_attr_set(context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+	if (r < 0)
+		return err_seccomp(err, r, "set", "the action for foreign architectures");
+	/* 2: a binary tree over the numbers; a chain of all rows would cost every call. */
+	r = seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	if (r < 0)
+		return err_seccomp(err, r, "set", "the optimization");
+	for (size_t i = 0; i < call_row_count; i++) {
+		r = add_row(context, &call_rows[i]);
+		if (r < 0)
+			return err_seccomp(err, r, "row", call_rows[i].name);
+	}
+
+	r = seccomp_export_bpf(context, fd);
+	if (r < 0)
+		return err_seccomp(err, r, "export", "the filter");
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return err_sys(err, "lseek");
+	return io_read_all(fd, list, err);
+}
+
+static int join(const struct front *front, const struct buf *list, struct sock_filter **ret_filter,
+		uint16_t *ret_count, struct err *err)
+{
+	const size_t front_size = front->count * sizeof(struct sock_filter);
+	const size_t count = front->count + list->size / sizeof(struct sock_filter);
+	struct sock_filter *filter;
+
+	if (list->size == 0 || list->size % sizeof(struct sock_filter) != 0 || count > BPF_MAXINSNS)
+		return err_set(err, ERR_INTERNAL, EINVAL, "a filter of %zu instructions", count);
+	filter = malloc(front_size + list->size);
+	if (filter == NULL)
+		return err_set(err, ERR_INTERNAL, ENOMEM, "no memory for the filter");
+
+	memcpy(filter, front->code, front_size);
+	memcpy(filter + front->count, list->data, list->size);
+	*ret_filter = filter;
+	*ret_count = (uint16_t)count;
+	return 0;
+}
+
+int seccomp_build(struct sock_filter **ret_filter, uint16_t *ret_count, struct err *err)
+{
+	struct front front = {0};
+	struct buf list;
+	int r;
+
+	r = build_front(&front, err);
+	if (r < 0)
+		return r;
+
+	buf_init(&list, BPF_MAXINSNS * sizeof(struct sock_filter));
+	r = build_list(&list, err);
+	if (r == 0)
+		r = join(&front, &list, ret_filter, ret_count, err);
+	buf_done(&list);
+	return r;
+}

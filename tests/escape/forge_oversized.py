@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# expect: backend
+# class: forge
+# unwalled: never
+# by: supervisor
+# within: 15s
+"""Announces four gigabytes: refused before a byte of it is taken."""
+import time
+
+os.write(3, struct.pack("<IHHQ", 0xFFFFFFFF, 3, 0, 0))
+time.sleep(60)

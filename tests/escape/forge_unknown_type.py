@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+# expect: backend
+# class: forge
+# unwalled: never
+# by: supervisor
+# within: 15s
+"""Types and flags that are not in the table, and those that only viv may send."""
+import time
+
+for kind in (0, 8, 99, 65535, 2, 6, 7):
+    os.write(3, struct.pack("<IHHQ", 0, kind, 0xFFFF, 0))
+time.sleep(60)

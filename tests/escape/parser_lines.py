@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# expect: ok
+# class: dos
+# limits: memory=512M timeout=60s
+# unwalled: never
+# source: "x = 1\n" * 300000
+"""Many lines; nothing wrong with them."""

@@ -1,0 +1,202 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the hostile programs of this folder against viv, and judges them from outside.
+
+    run.py --viv build/viv                 all programs, as this user
+    run.py --viv build/viv --as-user       as root: as an ordinary user (uid 65534)
+    run.py --self-test                     without walls: the attacks must succeed, the judge must see it
+
+One line per program, then "N passed, N failed"; exit 1 on any failure.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, FOLDER)
+
+from harness import judge, oracles, selftest  # noqa: E402
+from harness.plants import Identity, Plants  # noqa: E402
+from harness.program import Program, all_names  # noqa: E402
+from harness.walled import Unwalled, Walled  # noqa: E402
+
+PYTHON = "/usr/bin/python3"
+NOBODY = 65534
+WORKER_SECONDS = 240
+SKIPPED = 77
+
+
+def parse(words):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--viv", default=os.path.join(FOLDER, "..", "..", "build", "viv"))
+    parser.add_argument("--runtime", default="auto", help="bare, base, full or auto")
+    parser.add_argument("--as-user", action="store_true", help=f"as root: run viv as uid {NOBODY}")
+    parser.add_argument("--only", action="append", metavar="NAME", help="repeatable; a prefix with *")
+    parser.add_argument("--class", dest="only_class", help="files, proc, net, kernel, ...")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--pool", action="store_true", help="take sandboxes from a warm pool")
+    parser.add_argument("--self-test", action="store_true", help="run the attacks without walls")
+    parser.add_argument("--verbose", action="store_true", help="show what every program printed")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    options = parser.parse_args(words)
+    options.viv = os.path.abspath(options.viv)
+    return options
+
+
+def wanted(options):
+    for name in all_names():
+        if options.only and not any(name == one or (one.endswith("*") and name.startswith(one[:-1]))
+                                    for one in options.only):
+            continue
+        program = Program(name)
+        if options.only_class and program.one("class") != options.only_class:
+            continue
+        yield program
+
+
+def why_not(program, options):
+    """The reason for which a program is not run here, or None."""
+    if options.self_test:
+        mode = program.one("unwalled")
+        if mode == "never":
+            return "not run without walls"
+        if mode == "root" and os.getuid() != 0:
+            return "only root can do this without walls"
+        return None
+    if not program.runs_on(options.runtime):
+        return f"not for runtime {options.runtime}"
+    return None
+
+
+def identity_for(program, options):
+    if os.getuid() != 0:
+        return Identity()
+    if options.self_test:
+        return Identity() if program.one("unwalled") == "root" else Identity(NOBODY)
+    return Identity(NOBODY) if options.as_user else Identity()
+
+
+def run_walled(program, options, plants, identity):
+    walled = Walled(options, identity, plants)
+    repeat = int(program.one("repeat", "1"))
+    outcomes, problems = [], []
+    for number in range(repeat):
+        outcome = walled.run(program)
+        outcomes.append(outcome)
+        problems += judge.judge(program, outcome, plants)
+        problems += oracles.leftover_processes({plants.victim.pid})
+    if "draws_differ" in program.checks:
+        problems += judge.draws_problems(outcomes)
+    last = outcomes[-1]
+    last.problems.clear()
+    walled.neighbour(last, "afterwards")
+    return problems + last.problems, outcomes
+
+
+def run_unwalled(program, plants, identity):
+    """The attack must get through, in its own words or in the eyes of an oracle."""
+    unwalled = Unwalled(identity, plants)
+    for number in range(int(program.one("repeat", "1"))):
+        outcome = unwalled.run(program)
+        seen = judge.breaches_told(outcome) + judge.tokens_seen(outcome, plants)
+        seen += judge.servers_visited(plants)
+        oracles.leftover_processes({plants.victim.pid})
+    if outcome.is_hung:
+        return ["the attack hung without walls"], [outcome]
+    if not seen:
+        return [f"no breach without walls: the test cannot fail; {outcome.err[-300:]!r}"], [outcome]
+    return [], [outcome]
+
+
+def worker(options):
+    """One program, in a process of its own that inherits whatever the run leaves behind."""
+    program = Program(options.worker)
+    identity = identity_for(program, options)
+    oracles.become_subreaper()
+    before = (oracles.mounts(), oracles.cgroups())
+    plants = Plants(identity, os.path.dirname(options.viv))
+    start = time.monotonic()
+    try:
+        if options.self_test:
+            problems, outcomes = run_unwalled(program, plants, identity)
+        else:
+            problems, outcomes = run_walled(program, options, plants, identity)
+            problems += oracles.leftover_processes({plants.victim.pid})
+            problems += oracles.leftover_cgroups(before[1])
+            if oracles.mounts() != before[0]:
+                problems.append("the host's mounts changed")
+    finally:
+        plants.close()
+    print(json.dumps({"problems": problems, "seconds": time.monotonic() - start,
+                      "told": [outcome.stdout()[:8000] for outcome in outcomes]}))
+    return 0
+
+
+def run_one(program, options):
+    words = [PYTHON, os.path.abspath(__file__), "--worker", program.name, "--viv", options.viv,
+             "--runtime", options.runtime]
+    words += [flag for flag, is_on in (("--as-user", options.as_user), ("--pool", options.pool),
+                                       ("--self-test", options.self_test)) if is_on]
+    try:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=WORKER_SECONDS, check=False)
+        return json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        return {"problems": [f"the harness gave up after {WORKER_SECONDS} s"], "seconds": WORKER_SECONDS}
+    except ValueError:
+        return {"problems": ["harness: " + done.stderr.decode("utf-8", "replace")[-2000:]], "seconds": 0}
+
+
+def report(program, answer, options):
+    problems = answer["problems"]
+    print(f"{'FAIL' if problems else 'ok':4} {program.one('class'):10} {program.name:28} "
+          f"{answer['seconds']:6.2f} s", flush=True)
+    for problem in problems[:12]:
+        print(f"     - {problem[:600]}", flush=True)
+    if options.verbose:
+        for told in answer.get("told", []):
+            print("     | " + told.replace("\n", "\n     | "), flush=True)
+    return not problems
+
+
+def main(words):
+    options = parse(words)
+    if platform.machine() != "x86_64":
+        print("tests/escape: the system call numbers are those of x86_64; skipped")
+        return 1 if os.environ.get("VIV_MUST_RUN") == "1" else SKIPPED
+    if options.worker:
+        return worker(options)
+    if not options.self_test and not os.access(options.viv, os.X_OK):
+        print(f"tests/escape: {options.viv} is not there; build it or give --viv")
+        return 1
+    programs = [program for program in wanted(options)]
+    passed = failed = skipped = 0
+    if options.self_test and not options.only and not options.only_class:
+        passed, failed = selftest.run()
+    todo = []
+    for program in programs:
+        why = why_not(program, options)
+        if why:
+            skipped += 1
+            print(f"--   {program.one('class'):10} {program.name:28} {why}", flush=True)
+        else:
+            todo.append(program)
+    with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
+        answers = pool.map(lambda program: run_one(program, options), todo)
+        for program, answer in zip(todo, answers):
+            if report(program, answer, options):
+                passed += 1
+            else:
+                failed += 1
+    print(f"{passed} passed, {failed} failed" + (f" ({skipped} not for this mode)" if skipped else ""))
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the unittest files of a folder and prints the count that tests/run reads.
+
+    tests/pyunit.py FOLDER [--viv PATH] [PATTERN...]
+
+The path of viv reaches the tests as the environment variable VIV.
+"""
+
+import argparse
+import os
+import sys
+import unittest
+
+
+class Result(unittest.TextTestResult):
+    """Names each skipped test in a line of its own; with VIV_MUST_RUN=1 a skip is a failure."""
+
+    passed = 0
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.passed += 1
+
+    def addSkip(self, test, reason):
+        if os.environ.get("VIV_MUST_RUN") == "1":
+            self.addFailure(test, (AssertionError, AssertionError(f"must run: {reason}"), None))
+            return
+        super().addSkip(test, reason)
+        print(f"SKIP {test.id()}: {reason}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder")
+    parser.add_argument("--viv", help="the viv to test")
+    parser.add_argument("patterns", nargs="*", help="only tests whose name has one of these")
+    args = parser.parse_args()
+
+    if args.viv:
+        os.environ["VIV"] = os.path.abspath(args.viv)
+    loader = unittest.TestLoader()
+    if args.patterns:
+        loader.testNamePatterns = [f"*{pattern}*" for pattern in args.patterns]
+    tests = loader.discover(args.folder, pattern="test_*.py", top_level_dir=args.folder)
+    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, resultclass=Result).run(tests)
+    failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
+    passed = result.passed + len(result.expectedFailures)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+sys.exit(main())

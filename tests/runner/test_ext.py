@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real C extension in a real interpreter, without walls: frames in, frames out.
+
+VIV_WRAP is put in front of the interpreter; `make check` sets it to valgrind.
+"""
+
+import array
+import os
+import shlex
+import socket
+import struct
+import subprocess
+import unittest
+
+RUNNER = os.path.join(os.path.dirname(os.environ["VIV"]), "runner")
+WRAP = shlex.split(os.environ.get("VIV_WRAP", ""))
+PYTHON = "/usr/bin/python3"
+HEADER = struct.Struct("<IHHQ")  # size, type, flags, nonce: src/proto/frame.h
+RUN, EVENT, DONE, ACK = 2, 3, 5, 6
+WAIT, MEMFD = 1, 2
+CHANNEL_FD = 3
+FRAME_MAX = 16 << 20
+
+
+class Interpreter:
+    """A python3 with _vivarium loaded and a channel as descriptor 3, executing `code`."""
+
+    def __init__(self, code):
+        self.channel, inside = socket.socketpair()
+        self.channel.settimeout(60)
+        prelude = f"import sys; sys.path.insert(0, {RUNNER!r}); import _vivarium as v\n"
+        # The shell puts the channel where the walls would.
+        shell = f'exec {CHANNEL_FD}<&{inside.fileno()} {inside.fileno()}<&-; exec "$@"'
+        if inside.fileno() == CHANNEL_FD:
+            shell = 'exec "$@"'
+        env = {"PATH": "/usr/bin:/bin", "PYTHONMALLOC": "malloc", "PYTHONDONTWRITEBYTECODE": "1"}
+        argv = ["/bin/bash", "-c", shell, "bash", *WRAP, PYTHON, "-S", "-E", "-c", prelude + code]
+        if WRAP:
+            argv.remove("-E")  # it would ignore PYTHONMALLOC, without which valgrind sees little
+        self.process = subprocess.Popen(argv, env=env, pass_fds=[inside.fileno()], text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        inside.close()
+
+    def send(self, kind, payload, flags=0, nonce=7, fds=()):
+        message = HEADER.pack(len(payload), kind, flags, nonce) + payload
+        control = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+        sent = self.channel.sendmsg([message], control)
+        self.channel.sendall(message[sent:])
+
+    def run_frame(self, meta, payload=b"", **more):
+        self.send(RUN, struct.pack("<I", len(meta)) + meta + payload, **more)
+
+    def read(self, size):
+        data = b""
+        while len(data) < size:
+            piece = self.channel.recv(size - len(data))
+            if not piece:
+                raise AssertionError("the channel ended")
+            data += piece
+        return data
+
+    def receive(self):
+        size, kind, flags, nonce = HEADER.unpack(self.read(HEADER.size))
+        return kind, flags, nonce, self.read(size)
+
+    def end(self):
+        """Closes the channel; what the interpreter printed."""
+        self.channel.close()
+        out, err = self.process.communicate(timeout=120)
+        if self.process.returncode != 0:
+            raise AssertionError(f"ended with {self.process.returncode}: {err}")
+        return out
+
+
+def raises(call):
+    return f"""
+try:
+    {call}
+    print("no error")
+except OSError as error:
+    print("OSError", error.errno or error)
+"""
+
+
+class Requests(unittest.TestCase):
+    def test_a_request_comes_apart_into_meta_and_payload(self):
+        inside = Interpreter("t, n, meta, data = v.next(); print(t, n, meta, bytes(data))")
+        inside.run_frame(b"{}", b"code", nonce=2**63 + 1)
+        self.assertEqual(inside.end(), f"2 {2**63 + 1} b'{{}}' b'code'\n")
+
+    def test_a_large_payload_comes_in_a_memfd(self):
+        inside = Interpreter("_, _, meta, data = v.next(); print(meta, len(data), bytes(data[:3]))")
+        memfd = os.memfd_create("payload")
+        os.write(memfd, b"abc" * 100_000)
+        inside.run_frame(b"{}", flags=MEMFD, fds=[memfd])
+        os.close(memfd)
+        self.assertEqual(inside.end(), "b'{}' 300000 b'abc'\n")
+
+    def test_an_empty_memfd_is_an_empty_payload(self):
+        inside = Interpreter("print(bytes(v.next()[3]))")
+        memfd = os.memfd_create("payload")
+        inside.run_frame(b"{}", flags=MEMFD, fds=[memfd])
+        os.close(memfd)
+        self.assertEqual(inside.end(), "b''\n")
+
+    def test_a_memfd_that_did_not_come_is_an_error(self):
+        inside = Interpreter(raises("v.next()"))
+        inside.run_frame(b"{}", flags=MEMFD)
+        self.assertIn("OSError", inside.end())
+
+    def test_the_end_of_the_channel_is_none(self):
+        self.assertEqual(Interpreter("print(v.next())").end(), "None\n")
+
+    def test_a_frame_cut_short_is_the_end(self):
+        inside = Interpreter("print(v.next())")
+        inside.channel.sendall(HEADER.pack(100, RUN, 0, 1) + b"only this")
+        self.assertEqual(inside.end(), "None\n")
+
+    def test_a_length_above_the_limit_is_refused(self):
+        inside = Interpreter(raises("v.next()"))
+        inside.channel.sendall(HEADER.pack(FRAME_MAX + 1, RUN, 0, 1))
+        self.assertIn("OSError", inside.end())
+
+    def test_a_meta_size_that_does_not_add_up_is_refused(self):
+        inside = Interpreter(raises("v.next()"))
+        inside.send(RUN, struct.pack("<I", 1000) + b"{}")
+        self.assertIn("OSError", inside.end())
+
+    def test_a_late_ack_is_passed_over(self):
+        inside = Interpreter("print(v.next()[2])")
+        inside.send(ACK, b"")
+        inside.run_frame(b"meta")
+        self.assertEqual(inside.end(), "b'meta'\n")
+
+    def test_descriptors_that_were_not_asked_for_are_closed(self):
+        inside = Interpreter("import os; a = os.listdir('/proc/self/fd'); v.next();"
+                             "print(len(os.listdir('/proc/self/fd')) - len(a))")
+        inside.run_frame(b"{}", fds=[0, 1, 2])
+        self.assertEqual(inside.end(), "0\n")
+
+
+class Answers(unittest.TestCase):
+    def test_a_frame_carries_the_nonce_of_its_run(self):
+        inside = Interpreter(f"v.next(); v.send({DONE}, 0, b'{{}}'); v.next(); v.send({DONE}, 0, b'')")
+        inside.run_frame(b"{}", nonce=41)
+        self.assertEqual(inside.receive(), (DONE, 0, 41, b"{}"))
+        inside.run_frame(b"{}", nonce=42)
+        self.assertEqual(inside.receive(), (DONE, 0, 42, b""))
+        inside.end()
+
+    def test_both_parts_are_sent_whatever_their_type(self):
+        inside = Interpreter(f"v.next(); v.send({EVENT}, 0, memoryview(b'ab'), bytearray(b'cd'))")
+        inside.run_frame(b"{}")
+        self.assertEqual(inside.receive()[3], b"abcd")
+        inside.end()
+
+    def test_an_event_that_waits_takes_its_ack(self):
+        inside = Interpreter(
+            f"import os, socket; v.next(); v.send({EVENT}, {WAIT}, b'1')\n"
+            "print(socket.socket(fileno=os.dup(3)).recv(8, socket.MSG_PEEK)[4])")
+        inside.run_frame(b"{}")
+        inside.send(ACK, b"")
+        inside.run_frame(b"{}")
+        self.assertEqual(inside.receive()[3], b"1")
+        self.assertEqual(inside.end(), f"{RUN}\n")
+
+    def test_a_payload_of_megabytes_goes_through_a_small_socket(self):
+        inside = Interpreter(f"v.next(); v.send({EVENT}, 0, b'x' * 5_000_000, b'y' * 5_000_000)")
+        inside.run_frame(b"{}")
+        payload = inside.receive()[3]
+        self.assertEqual((len(payload), payload[:1], payload[-1:]), (10_000_000, b"x", b"y"))
+        inside.end()
+
+    def test_a_payload_above_the_limit_is_refused(self):
+        inside = Interpreter(raises(f"v.send({EVENT}, 0, b'x' * {FRAME_MAX}, b'y')"))
+        self.assertEqual(inside.end(), "OSError 90\n")
+
+    def test_what_is_no_bytes_is_a_type_error(self):
+        inside = Interpreter("try:\n    v.send(3, 0, object())\nexcept TypeError:\n    print('no')")
+        self.assertEqual(inside.end(), "no\n")
+
+    def test_a_closed_channel_is_an_error_and_no_signal(self):
+        inside = Interpreter("v.next()" + raises(f"for _ in range(100): v.send({EVENT}, 0, b'x')"))
+        self.assertIn("OSError 32", inside.end())
+
+
+if __name__ == "__main__":
+    unittest.main()
