@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/c.h"
 #include "cli/cmd.h"
 #include "cli/doctor.h"
@@ -30,6 +31,30 @@ static void report_walls(struct report *report, const struct run_facts *facts)
 	}
 }
 
+/* A row for each backend; `tried` is the one that a real sandbox came from, or NULL. */
+static void report_backends(struct report *report, const struct launch_hello *hello,
+			    const char *tried, bool is_ok, const char *said)
+{
+	for (size_t i = 0; backend_table[i] != NULL; i++) {
+		const struct backend *backend = backend_table[i];
+		struct err err = {0};
+		bool is_there = backend->probe(hello, &err) == 0;
+		const char *detail = is_there ? backend->isolation : err.text;
+		struct fact *fact = NULL;
+
+		if (tried != NULL && strcmp(tried, backend->name) == 0) {
+			is_there = is_ok;
+			detail = said;
+		} else if (hello == NULL) {
+			detail = said;
+		}
+		fact = report_add(report, DOCTOR_BACKENDS, backend->name, is_there ? FACT_ON : FACT_OFF,
+				  is_there ? NULL : "mend what is marked above", "%.300s", detail);
+		fact->more = json_pack("{s:i, s:s, s:b}", "priority", backend->priority, "isolation",
+				       backend->isolation, "available", is_there);
+	}
+}
+
 /* Makes a real sandbox under the default policy. True when code ran in it behind every wall. */
 static bool try_sandbox(struct report *report, struct trial *trial, const struct runtime *runtime,
 			const struct plan *plan)
@@ -39,11 +64,11 @@ static bool try_sandbox(struct report *report, struct trial *trial, const struct
 	struct run *run = NULL;
 	struct run_facts facts;
 	struct err err = {0};
+	char said[300];
 	bool is_ok;
 
 	if (trial_run(trial, &request, &run, &err) < 0) {
-		(void)report_add(report, DOCTOR_BACKENDS, "namespace", FACT_OFF, NULL, "%.300s",
-				 err.text);
+		report_backends(report, trial->hello, "", false, err.text);
 		return false;
 	}
 
@@ -51,14 +76,14 @@ static bool try_sandbox(struct report *report, struct trial *trial, const struct
 	output = trial_output(run, 1);
 	is_ok = facts.verdict.kind == VERDICT_OK && facts.walls == WALLS_ALL &&
 		strcmp(output, "42\n") == 0;
-	report_walls(report, &facts);
 	if (is_ok)
-		(void)report_add(report, DOCTOR_BACKENDS, "namespace", FACT_ON, NULL,
-				 "priority 75; ran code in %.0f ms", facts.usage.wall_ms);
+		(void)snprintf(said, sizeof(said), "ran code behind %d walls in %.0f ms", WALL_COUNT,
+			       facts.usage.queue_ms + facts.usage.wall_ms);
 	else
-		(void)report_add(report, DOCTOR_BACKENDS, "namespace", FACT_OFF,
-				 "mend what is marked above", "%s: %.250s",
-				 verdict_name(facts.verdict.kind), facts.verdict.message);
+		(void)snprintf(said, sizeof(said), "%s: %.250s", verdict_name(facts.verdict.kind),
+			       facts.verdict.message);
+	report_walls(report, &facts);
+	report_backends(report, trial->hello, facts.backend, is_ok, said);
 	run_free(run);
 	return is_ok;
 }
@@ -74,8 +99,7 @@ static bool examine(struct report *report, const struct config *config,
 	doctor_host(report);
 	if (trial_open(&trial, &err) < 0) {
 		doctor_limits(report, NULL);
-		(void)report_add(report, DOCTOR_BACKENDS, "namespace", FACT_OFF,
-				 "mend what is marked above", "viv-launch: %.280s", err.text);
+		report_backends(report, NULL, NULL, false, err.text);
 		doctor_runtimes(report, config, NULL, &grant->plan);
 	} else {
 		doctor_limits(report, trial.hello);

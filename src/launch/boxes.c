@@ -62,16 +62,6 @@ static void say_go(const struct box *box)
 	(void)send(box->status, "g", 1, MSG_NOSIGNAL);
 }
 
-/* Tells the outer half of a newborn; where it must be moved first, INNER_ATTACHED lets it go on. */
-static void announce(struct inner *inner, const struct box *box, uint32_t type, int pidfd)
-{
-	struct launch_event event = {.type = type, .id = box->id};
-
-	inner_tell(inner, &event, pidfd);
-	if (!inner->input.needs_attach)
-		say_go(box);
-}
-
 static struct box *box_new(struct inner *inner, const struct launch_spawn *spawn, int *take_fds,
 			   size_t fd_count)
 {
@@ -134,11 +124,6 @@ void boxes_spawn(struct inner *inner, const struct launch_spawn *spawn, int *tak
 		finish(inner, box);
 		return;
 	}
-	if (inner->input.needs_attach)
-		announce(inner, box, INNER_INIT_PID,
-			 (int)syscall(SYS_pidfd_open, box->init_pid, 0));
-	else
-		say_go(box);
 }
 
 void boxes_attached(struct inner *inner, uint32_t id)
@@ -149,15 +134,20 @@ void boxes_attached(struct inner *inner, uint32_t id)
 		say_go(box);
 }
 
-/* The interpreter is born (and waits): its number is good until we reap it. */
+/* The interpreter is born and waits; its number is good until we reap it. Where the outer half must
+ * move it first, INNER_ATTACHED lets it go on. */
 static void head_born(struct inner *inner, struct box *box, pid_t pid)
 {
+	struct launch_event event = {.type = INNER_HEAD_PID, .id = box->id};
+
 	box->head_pid = pid;
 	box->phase = BOX_ENTERING;
 	for (size_t i = 0; i < ARRAY_LEN(box->fds); i++)
 		drop_fd(&box->fds[i]);
 	drop_fd(&box->cgroup);
-	announce(inner, box, INNER_HEAD_PID, (int)syscall(SYS_pidfd_open, pid, 0));
+	inner_tell(inner, &event, (int)syscall(SYS_pidfd_open, pid, 0));
+	if (!inner->input.needs_attach)
+		say_go(box);
 }
 
 static int start_cold(struct inner *inner, struct box *box, int status, struct err *err)

@@ -50,7 +50,7 @@ void inner_netns_give(struct inner *inner, int *take_fd);
 void boxes_spawn(struct inner *inner, const struct launch_spawn *spawn, int *take_fds,
 		 size_t fd_count);
 
-/* The newest process of the sandbox is in its cgroup and may go on. */
+/* The interpreter of the sandbox is in its cgroup and may go on. */
 void boxes_attached(struct inner *inner, uint32_t id);
 
 /* The status socket of a sandbox has something, or ended. */

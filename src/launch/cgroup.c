@@ -15,6 +15,7 @@
 #include "base/io.h"
 
 #define CPU_PERIOD_US 100000
+#define USED_AGAIN_MAX (2 * MIB)
 
 /* One limit: a file of the sandbox's group and how its value comes from the plan. */
 struct limit_row {
@@ -70,7 +71,7 @@ static const struct limit_row v1_limits[] = {
 
 static void group_path(char *path, size_t size, uint32_t id, const char *file)
 {
-	(void)snprintf(path, size, "s%u%s%s", id, file[0] != '\0' ? "/" : "", file);
+	(void)snprintf(path, size, "g%u%s%s", id, file[0] != '\0' ? "/" : "", file);
 }
 
 static int write_limit(const struct cgroups *groups, uint32_t id, const struct limit_row *row,
@@ -105,54 +106,6 @@ static int write_limits(const struct cgroups *groups, uint32_t id, const struct 
 	return 0;
 }
 
-int cgroup_make(struct cgroups *groups, uint32_t id, const struct plan *plan,
-		const struct idmap *map, int *ret_v2, struct err *err)
-{
-	AUTO_CLOSE int v2 = -1;
-	char path[96];
-	int r;
-
-	group_path(path, sizeof(path), id, "");
-	for (size_t i = 0; i < CGROUP_TREES; i++) {
-		if (groups->tree[i] < 0)
-			continue;
-		if (mkdirat(groups->tree[i], path, 0755) < 0 && errno != EEXIST)
-			return err_sys(err, "make cgroup %s", path);
-	}
-	r = write_limits(groups, id, plan, err);
-	if (r < 0)
-		return r;
-
-	if (groups->tree[CGROUP_V2] >= 0) {
-		v2 = openat(groups->tree[CGROUP_V2], path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (v2 < 0)
-			return err_sys(err, "open cgroup %s", path);
-		if (geteuid() == 0 && fchownat(v2, "cgroup.procs", map->uid, map->gid, 0) < 0)
-			return err_sys(err, "hand over cgroup %s", path);
-	}
-	*ret_v2 = steal_fd(&v2);
-	return 0;
-}
-
-int cgroup_attach(const struct cgroups *groups, uint32_t id, pid_t pid, struct err *err)
-{
-	char path[96];
-	char text[16];
-
-	(void)snprintf(text, sizeof(text), "%d", pid);
-	group_path(path, sizeof(path), id, "cgroup.procs");
-	for (size_t i = CGROUP_V1_MEMORY; i < CGROUP_TREES; i++) {
-		int r;
-
-		if (groups->tree[i] < 0)
-			continue;
-		r = io_write_file(groups->tree[i], path, text, err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 static uint64_t read_number(int dir, const char *path, const char *key)
 {
 	struct buf text;
@@ -170,36 +123,7 @@ static uint64_t read_number(int dir, const char *path, const char *key)
 	return value;
 }
 
-void cgroup_read(const struct cgroups *groups, uint32_t id, struct cgroup_facts *ret_facts)
-{
-	char path[96];
-
-	*ret_facts = (struct cgroup_facts){0};
-	if (groups->v2_limits) {
-		group_path(path, sizeof(path), id, "memory.events");
-		ret_facts->oom_kills = read_number(groups->tree[CGROUP_V2], path, "oom_kill ");
-		group_path(path, sizeof(path), id, "memory.peak");
-		ret_facts->peak = read_number(groups->tree[CGROUP_V2], path, NULL);
-	} else if (groups->v1_limits) {
-		group_path(path, sizeof(path), id, "memory.oom_control");
-		ret_facts->oom_kills = read_number(groups->tree[CGROUP_V1_MEMORY], path, "oom_kill ");
-		group_path(path, sizeof(path), id, "memory.max_usage_in_bytes");
-		ret_facts->peak = read_number(groups->tree[CGROUP_V1_MEMORY], path, NULL);
-	}
-}
-
-void cgroup_kill(const struct cgroups *groups, uint32_t id)
-{
-	struct err ignored = {0};
-	char path[96];
-
-	if (groups->tree[CGROUP_V2] < 0)
-		return;
-	group_path(path, sizeof(path), id, "cgroup.kill");
-	(void)io_write_file(groups->tree[CGROUP_V2], path, "1", &ignored);
-}
-
-int cgroup_remove(const struct cgroups *groups, uint32_t id)
+static int remove_group(const struct cgroups *groups, uint32_t id)
 {
 	char path[96];
 	int r = 0;
@@ -212,6 +136,171 @@ int cgroup_remove(const struct cgroups *groups, uint32_t id)
 			r = -errno;
 	}
 	return r;
+}
+
+static int make_group(const struct cgroups *groups, uint32_t id, const struct plan *plan,
+		      const struct idmap *map, struct err *err)
+{
+	char path[96];
+	int r;
+
+	group_path(path, sizeof(path), id, "");
+	for (size_t i = 0; i < CGROUP_TREES; i++) {
+		if (groups->tree[i] < 0)
+			continue;
+		if (mkdirat(groups->tree[i], path, 0755) < 0)
+			return err_sys(err, "make cgroup %s", path);
+	}
+	r = write_limits(groups, id, plan, err);
+	if (r < 0)
+		return r;
+
+	group_path(path, sizeof(path), id, "cgroup.procs");
+	if (groups->tree[CGROUP_V2] >= 0 && geteuid() == 0 &&
+	    fchownat(groups->tree[CGROUP_V2], path, map->uid, map->gid, 0) < 0)
+		return err_sys(err, "hand over cgroup %s", path);
+	return 0;
+}
+
+/* Takes one of the same plan from the free list. The last sandbox's files may still be on their
+ * way out (the kernel unmounts them lazily): such a group is passed over for now. */
+static bool take_free(struct cgroups *groups, const struct plan *plan, struct cgroup *ret_group)
+{
+	for (size_t i = groups->free_count; i-- > 0;) {
+		const struct cgroup_free *free_one = &groups->free[i];
+		char path[96];
+
+		if (memcmp(&free_one->plan, plan, sizeof(*plan)) != 0)
+			continue;
+		group_path(path, sizeof(path), free_one->id, "memory.usage_in_bytes");
+		if (groups->v1_limits &&
+		    read_number(groups->tree[CGROUP_V1_MEMORY], path, NULL) > USED_AGAIN_MAX)
+			continue;
+		*ret_group = (struct cgroup){
+			.id = free_one->id, .oom_before = free_one->oom_kills, .plan = *plan};
+		groups->free[i] = groups->free[--groups->free_count];
+		return true;
+	}
+	return false;
+}
+
+int cgroup_take(struct cgroups *groups, const struct plan *plan, const struct idmap *map,
+		struct cgroup *ret_group, int *ret_v2, struct err *err)
+{
+	struct cgroup group = {.plan = *plan};
+	char path[96];
+	int v2 = -1;
+	int r;
+
+	if (!take_free(groups, plan, &group)) {
+		group.id = groups->next_id++;
+		r = make_group(groups, group.id, plan, map, err);
+		if (r < 0) {
+			(void)remove_group(groups, group.id);
+			return r;
+		}
+	}
+	if (groups->tree[CGROUP_V2] >= 0) {
+		group_path(path, sizeof(path), group.id, "");
+		v2 = openat(groups->tree[CGROUP_V2], path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (v2 < 0) {
+			r = err_sys(err, "open cgroup %s", path);
+			(void)remove_group(groups, group.id);
+			return r;
+		}
+	}
+	*ret_group = group;
+	*ret_v2 = v2;
+	return 0;
+}
+
+int cgroup_attach(const struct cgroups *groups, const struct cgroup *group, pid_t pid,
+		  struct err *err)
+{
+	char path[96];
+	char text[16];
+
+	(void)snprintf(text, sizeof(text), "%d", pid);
+	group_path(path, sizeof(path), group->id, "cgroup.procs");
+	for (size_t i = CGROUP_V1_MEMORY; i < CGROUP_TREES; i++) {
+		int r;
+
+		if (groups->tree[i] < 0)
+			continue;
+		r = io_write_file(groups->tree[i], path, text, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+void cgroup_read(const struct cgroups *groups, const struct cgroup *group,
+		 struct cgroup_facts *ret_facts)
+{
+	const int v2 = groups->tree[CGROUP_V2];
+	const int v1 = groups->tree[CGROUP_V1_MEMORY];
+	char path[96];
+
+	*ret_facts = (struct cgroup_facts){0};
+	if (groups->v2_limits) {
+		group_path(path, sizeof(path), group->id, "memory.events");
+		ret_facts->oom_kills = read_number(v2, path, "oom_kill ");
+		group_path(path, sizeof(path), group->id, "memory.peak");
+		ret_facts->peak = read_number(v2, path, NULL);
+	} else if (groups->v1_limits) {
+		group_path(path, sizeof(path), group->id, "memory.oom_control");
+		ret_facts->oom_kills = read_number(v1, path, "oom_kill ") - group->oom_before;
+		group_path(path, sizeof(path), group->id, "memory.max_usage_in_bytes");
+		ret_facts->peak = read_number(v1, path, NULL);
+	}
+}
+
+void cgroup_kill(const struct cgroups *groups, const struct cgroup *group)
+{
+	struct err ignored = {0};
+	char path[96];
+
+	if (groups->tree[CGROUP_V2] < 0)
+		return;
+	group_path(path, sizeof(path), group->id, "cgroup.kill");
+	(void)io_write_file(groups->tree[CGROUP_V2], path, "1", &ignored);
+}
+
+/* Is the group empty, so that the next sandbox may be born into it? */
+static bool is_empty(const struct cgroups *groups, const struct cgroup *group)
+{
+	char path[96];
+
+	if (groups->tree[CGROUP_V2] < 0)
+		return true;
+	group_path(path, sizeof(path), group->id, "cgroup.events");
+	return read_number(groups->tree[CGROUP_V2], path, "populated ") == 0;
+}
+
+/* With v2 limits a group is used once: its peak cannot be reset for all readers, and who is born
+ * into a group that was killed once dies at once (seen on Linux 6.18). */
+void cgroup_give(struct cgroups *groups, const struct cgroup *group)
+{
+	struct cgroup_facts facts;
+	struct err ignored = {0};
+	char path[96];
+
+	group_path(path, sizeof(path), group->id, "memory.max_usage_in_bytes");
+	if (groups->v1_limits && groups->free_count < CGROUP_FREE_MAX && is_empty(groups, group) &&
+	    io_write_file(groups->tree[CGROUP_V1_MEMORY], path, "0", &ignored) == 0) {
+		cgroup_read(groups, group, &facts);
+		groups->free[groups->free_count++] = (struct cgroup_free){
+			.id = group->id,
+			.oom_kills = facts.oom_kills + group->oom_before,
+			.plan = group->plan,
+		};
+		return;
+	}
+	if (remove_group(groups, group->id) < 0) {
+		/* Something is still in there that the pid namespace did not hold: end it. */
+		cgroup_kill(groups, group);
+		(void)remove_group(groups, group->id);
+	}
 }
 
 int cgroups_adopt(struct cgroups *groups, pid_t inner, const struct idmap *map, struct err *err)

@@ -28,13 +28,32 @@ enum cgroup_tree {
 	CGROUP_TREES,
 };
 
+#define CGROUP_FREE_MAX 256
+
+/* A group that no process is in, with the limits of `plan`, to be used again. */
+struct cgroup_free {
+	uint32_t id;
+	uint64_t oom_kills; /* counted so far; the kernel does not reset it */
+	struct plan plan;
+};
+
 struct cgroups {
 	int tree[CGROUP_TREES]; /* owned: our directory in that hierarchy, or -1 */
 	int parent[CGROUP_TREES]; /* owned: the directory ours is in */
 	char name[64];            /* of our directory */
 	bool v2_limits;           /* memory, pids and cpu are v2 controllers here */
 	bool v1_limits;
+	uint32_t next_id;
+	size_t free_count;
+	struct cgroup_free free[CGROUP_FREE_MAX];
 	struct err why; /* why there are no limits */
+};
+
+/* The group of one sandbox. */
+struct cgroup {
+	uint32_t id;
+	uint64_t oom_before; /* of earlier sandboxes */
+	struct plan plan;
 };
 
 struct cgroup_facts {
@@ -49,21 +68,24 @@ void cgroups_close(struct cgroups *groups);
 /* Lets the inner half (its host ids) bear sandboxes in v2, and puts it into a leaf of its own. */
 int cgroups_adopt(struct cgroups *groups, pid_t inner, const struct idmap *map, struct err *err);
 
-/* A group for sandbox `id` with the plan's limits. ret_v2 (or -1) is the directory to clone into. */
-int cgroup_make(struct cgroups *groups, uint32_t id, const struct plan *plan,
-		const struct idmap *map, int *ret_v2, struct err *err);
+/* A group with the plan's limits. *ret_v2 (or -1) is the directory to clone into. */
+int cgroup_take(struct cgroups *groups, const struct plan *plan, const struct idmap *map,
+		struct cgroup *ret_group, int *ret_v2, struct err *err);
 
 /* Puts a process into the v1 groups (into v2 it was born). */
-int cgroup_attach(const struct cgroups *groups, uint32_t id, pid_t pid, struct err *err);
+int cgroup_attach(const struct cgroups *groups, const struct cgroup *group, pid_t pid,
+		  struct err *err);
 
 /* What the kernel counted so far. */
-void cgroup_read(const struct cgroups *groups, uint32_t id, struct cgroup_facts *ret_facts);
+void cgroup_read(const struct cgroups *groups, const struct cgroup *group,
+		 struct cgroup_facts *ret_facts);
 
 /* Kills all in it (v2 only; elsewhere the death of the pid namespace does it). */
-void cgroup_kill(const struct cgroups *groups, uint32_t id);
+void cgroup_kill(const struct cgroups *groups, const struct cgroup *group);
 
-/* Removes the group; all processes in it must be gone. -EBUSY when they are not yet. */
-int cgroup_remove(const struct cgroups *groups, uint32_t id);
+/* Gives the group back; all processes in it must be gone. It is kept for the next sandbox of the
+ * same plan where the kernel's peak can be reset (v1), else removed. */
+void cgroup_give(struct cgroups *groups, const struct cgroup *group);
 
 /* enum launch_limits: what the limits come from. */
 enum launch_limits cgroups_limits(const struct cgroups *groups);

@@ -69,7 +69,7 @@ static void tell_exit(struct outer *outer, struct slot *slot, const struct launc
 		return;
 	slot->is_told = true;
 
-	cgroup_read(&outer->groups, event.id, &counted);
+	cgroup_read(&outer->groups, &slot->group, &counted);
 	event.exit = *facts;
 	event.exit.sandbox = event.id;
 	event.exit.oom_kills = counted.oom_kills;
@@ -93,8 +93,9 @@ void facts_end(struct outer *outer, struct slot *slot, enum launch_cause cause)
 
 	if (slot->head > 0)
 		tell_exit(outer, slot, &facts);
-	cgroup_kill(&outer->groups, id);
-	send_inner(outer, LAUNCH_KILL, id);
+	if (outer->groups.v2_limits)
+		cgroup_kill(&outer->groups, &slot->group);
+	send_inner(outer, LAUNCH_KILL, id); /* ends the pid namespace, and all in it */
 }
 
 /* The number of a process in our pid namespace, from its pidfd. 0: it is gone already. */
@@ -116,8 +117,8 @@ static pid_t pid_of(int pidfd)
 	return pid > 0 ? pid : 0;
 }
 
-/* A newborn waits: move it into its groups, then let it go on. A number that no longer fits its
- * pidfd cannot be moved by mistake: the pidfd is asked again after the move. */
+/* A newborn interpreter. On v1 it waits: move it into its groups, then let it go on. Its number
+ * is good: the inner half has not reaped it, or the pidfd says -1. */
 static void on_born(struct outer *outer, const struct launch_event *event, int pidfd)
 {
 	struct slot *slot = facts_slot(outer, event->id);
@@ -126,11 +127,10 @@ static void on_born(struct outer *outer, const struct launch_event *event, int p
 
 	if (slot == NULL)
 		return;
-	if (event->type == INNER_HEAD_PID)
-		slot->head = pid;
+	slot->head = pid;
 	if (outer->hello.limits != LAUNCH_LIMITS_V1)
 		return;
-	if (pid == 0 || cgroup_attach(&outer->groups, event->id, pid, &err) < 0) {
+	if (pid == 0 || cgroup_attach(&outer->groups, &slot->group, pid, &err) < 0) {
 		/* It died, or it must not run without limits: both end the same way. */
 		send_inner(outer, LAUNCH_KILL, event->id);
 		return;
@@ -146,11 +146,7 @@ static void on_gone(struct outer *outer, struct launch_event *event)
 		return;
 	disarm(outer, slot);
 	slot->is_live = false;
-	if (cgroup_remove(&outer->groups, event->id) < 0) {
-		/* Something is still in there that the pid namespace did not hold: end it. */
-		cgroup_kill(&outer->groups, event->id);
-		(void)cgroup_remove(&outer->groups, event->id);
-	}
+	cgroup_give(&outer->groups, &slot->group);
 	tell(outer, event);
 }
 
@@ -158,6 +154,7 @@ static void on_counted(struct outer *outer, struct launch_event *event)
 {
 	struct rusage usage;
 
+	event->counted.cgroups = (uint32_t)outer->groups.free_count;
 	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++)
 		event->counted.cgroups += outer->slots[i].is_live;
 	for (int fd = 0; fd < 65536; fd++)
@@ -172,7 +169,6 @@ void facts_event(struct outer *outer, struct launch_event *event, int *take_fds,
 	struct slot *slot = NULL;
 
 	switch (event->type) {
-	case INNER_INIT_PID:
 	case INNER_HEAD_PID:
 		on_born(outer, event, fd_count > 0 ? take_fds[0] : -1);
 		break;
@@ -224,7 +220,7 @@ void facts_tick(struct outer *outer)
 
 		/* v1 kills one process at a time; the rest of the sandbox goes with it. */
 		if (looks)
-			cgroup_read(&outer->groups, slot_id(outer, slot), &counted);
+			cgroup_read(&outer->groups, &slot->group, &counted);
 		if (counted.oom_kills > 0)
 			facts_end(outer, slot, LAUNCH_CAUSE_SELF);
 		else if (now >= slot->end_ns)

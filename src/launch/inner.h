@@ -21,9 +21,8 @@
 #include "proto/zygote_msg.h"
 
 enum inner_type {
-	INNER_ATTACHED = 32,  /* outer -> inner: the sandbox's newest process is in its cgroup */
-	INNER_INIT_PID = 96,  /* inner -> outer: a shell's init was born; a pidfd beside it */
-	INNER_HEAD_PID = 97,  /* inner -> outer: an interpreter was born; a pidfd beside it */
+	INNER_ATTACHED = 32,  /* outer -> inner: the interpreter is in its cgroup */
+	INNER_HEAD_PID = 96,  /* inner -> outer: an interpreter was born; a pidfd beside it */
 };
 
 /* First message from the outer half: what the inner half works with. */

@@ -146,14 +146,20 @@ static int start_inner(struct outer *outer, struct err *err)
 }
 
 /* Asks for EPOLLOUT only while something waits to be sent. */
-static void watch(const struct outer *outer, const struct link *link, int operation)
+static void watch(const struct outer *outer, struct link *link)
 {
+	bool waits = link_is_waiting(link);
 	struct epoll_event event = {
-		.events = EPOLLIN | (link_is_waiting(link) ? (uint32_t)EPOLLOUT : 0U),
+		.events = EPOLLIN | (waits ? (uint32_t)EPOLLOUT : 0U),
 		.data.fd = link->fd,
 	};
 
-	(void)epoll_ctl(outer->epoll, operation, link->fd, &event);
+	if (link->is_watched && link->is_watched_out == waits)
+		return;
+	(void)epoll_ctl(outer->epoll, link->is_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, link->fd,
+			&event);
+	link->is_watched = true;
+	link->is_watched_out = waits;
 }
 
 static int open_loop(struct outer *outer, struct err *err)
@@ -240,8 +246,8 @@ static void serve(struct outer *outer)
 {
 	bool is_up = true;
 
-	watch(outer, &outer->client, EPOLL_CTL_ADD);
-	watch(outer, &outer->inner, EPOLL_CTL_ADD);
+	watch(outer, &outer->client);
+	watch(outer, &outer->inner);
 	while (is_up) {
 		struct epoll_event events[16];
 		int n = epoll_wait(outer->epoll, events, ARRAY_LEN(events),
@@ -250,8 +256,8 @@ static void serve(struct outer *outer)
 		for (int i = 0; is_up && i < n; i++)
 			is_up = dispatch(outer, &events[i]);
 		facts_tick(outer);
-		watch(outer, &outer->client, EPOLL_CTL_MOD);
-		watch(outer, &outer->inner, EPOLL_CTL_MOD);
+		watch(outer, &outer->client);
+		watch(outer, &outer->inner);
 	}
 }
 

@@ -27,15 +27,16 @@
 #define SANDBOX_ID 1000
 #define INODES_MAX 262144
 
-/* Caps of the last user namespace: what is counted per user must not reach the neighbours. */
+/* Caps of the last user namespace, as a second fence: no namespace below it (every other kind needs
+ * a user namespace first); and where all sandboxes share one id, what is counted per user must not
+ * be used up by one of them. */
 static const struct {
 	const char *file, *value;
+	bool only_shared;
 } user_caps[] = {
-	{"sys/user/max_user_namespaces", "0"},   {"sys/user/max_mnt_namespaces", "0"},
-	{"sys/user/max_pid_namespaces", "0"},    {"sys/user/max_net_namespaces", "0"},
-	{"sys/user/max_ipc_namespaces", "0"},    {"sys/user/max_uts_namespaces", "0"},
-	{"sys/user/max_cgroup_namespaces", "0"}, {"sys/user/max_inotify_instances", "16"},
-	{"sys/user/max_inotify_watches", "1024"},
+	{"sys/user/max_user_namespaces", "0", false},
+	{"sys/user/max_inotify_instances", "16", true},
+	{"sys/user/max_inotify_watches", "1024", true},
 };
 
 static int mount_tmpfs(const char *path, const struct shell_input *input, uint64_t size,
@@ -135,6 +136,8 @@ static int enter_user(const struct shell_input *input, int proc, struct err *err
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < ARRAY_LEN(user_caps); i++) {
+		if (user_caps[i].only_shared && input->has_range)
+			continue;
 		r = io_write_file(proc, user_caps[i].file, user_caps[i].value, err);
 		if (r < 0)
 			return r;
@@ -157,10 +160,9 @@ static int give_up_all(struct err *err)
 	return 0;
 }
 
-static int build(const struct shell_input *input, int status, struct err *err)
+static int build(const struct shell_input *input, struct err *err)
 {
 	AUTO_CLOSE int proc = -1;
-	char go;
 	int r;
 
 	r = make_mounts(input, &proc, err);
@@ -170,13 +172,6 @@ static int build(const struct shell_input *input, int status, struct err *err)
 		return err_sys(err, "enter the network namespace");
 	if (sethostname("vivarium", strlen("vivarium")) < 0)
 		return err_sys(err, "hostname");
-
-	/* The cgroup namespace's root is the group one is in when it is unshared: wait until that
-	 * is the right one, or host names show in /proc/self/cgroup. */
-	if (read(status, &go, 1) != 1)
-		return err_set(err, ERR_INTERNAL, EPIPE, "launch went away");
-	if (unshare(CLONE_NEWCGROUP) < 0)
-		return err_sys(err, "unshare cgroup");
 
 	r = enter_user(input, proc, err);
 	if (r < 0)
@@ -192,7 +187,7 @@ static _Noreturn void init_main(const struct shell_input *input, int status)
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 
-	if (build(input, status, &err) < 0) {
+	if (build(input, &err) < 0) {
 		(void)send(status, &err, sizeof(err), MSG_NOSIGNAL);
 		_exit(1);
 	}

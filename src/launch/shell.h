@@ -25,6 +25,6 @@ struct shell_input {
 	bool has_range; /* more than one id is mapped */
 };
 
-/* Starts a shell. *ret_status is a socket: write one byte once the process is in its cgroup; a
- * struct err comes back, ERR_NONE when the shell stands. Returns the pid. */
+/* Starts a shell. On the socket *ret_status a struct err comes back, ERR_NONE when the shell
+ * stands. Returns the pid. */
 pid_t shell_start(const struct shell_input *input, int *ret_pidfd, int *ret_status, struct err *err);

@@ -164,21 +164,19 @@ static int check_spawn(const struct outer *outer, const struct launch_spawn *spa
 static void on_spawn(struct outer *outer, const struct launch_request *request, int *take_fds)
 {
 	const struct launch_spawn *spawn = &request->spawn;
+	struct slot slot = {.is_live = true};
 	struct err err = {0};
 	int fds[5];
 	int v2 = -1;
 	int r = check_spawn(outer, spawn, &err);
 
 	if (r == 0)
-		r = cgroup_make(&outer->groups, spawn->sandbox, &spawn->plan, &outer->map, &v2,
-				&err);
+		r = cgroup_take(&outer->groups, &spawn->plan, &outer->map, &slot.group, &v2, &err);
 	if (r < 0) {
-		if (r != -EEXIST && spawn->sandbox < LAUNCH_SANDBOXES_MAX)
-			(void)cgroup_remove(&outer->groups, spawn->sandbox);
 		facts_tell_err(outer, LAUNCH_GONE, spawn->sandbox, &err);
 		return;
 	}
-	outer->slots[spawn->sandbox] = (struct slot){.is_live = true};
+	outer->slots[spawn->sandbox] = slot;
 	for (size_t i = 0; i < 4; i++)
 		fds[i] = steal_fd(&take_fds[i]);
 	fds[4] = v2;

@@ -23,11 +23,15 @@
  */
 static int enter_up(const struct walls_input *input, struct err *err)
 {
-	const int outer = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET | CLONE_NEWCGROUP;
+	const int outer = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
 	sigset_t none;
 
 	if (setns(input->shell_pidfd, outer) < 0)
 		return err_sys(err, "join the shell's namespaces");
+	/* The root of a cgroup namespace is the group one is in when it is made: by now the right
+	 * one. Made earlier, host names would show in /proc/self/cgroup. */
+	if (unshare(CLONE_NEWCGROUP) < 0)
+		return err_sys(err, "unshare cgroup");
 	if (setns(input->shell_pidfd, CLONE_NEWUSER) < 0)
 		return err_sys(err, "join the shell's user namespace");
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# expect: ok | output | backend
+# expect: ok | output | killed
 # class: forge
 # limits: timeout=30s
 # unwalled: never

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# expect: backend | ok
+# expect: killed | ok
 # class: forge
 # unwalled: never
 # within: 15s

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# expect: ok | backend
+# expect: ok | killed
 # class: forge
 # unwalled: never
 # within: 20s

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# expect: backend | ok
+# expect: killed | ok
 # class: forge
 # walls: user mount pid net ipc uts cgroup fds rlimit caps landlock seccomp
 # unwalled: never

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# expect: backend
+# expect: killed
+# exit: 137
+# signal: 9
 # class: forge
 # unwalled: never
 # by: supervisor

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# expect: exception | ok | exit | backend
+# expect: exception | ok | exit | killed
 # class: forge
 # unwalled: never
 # within: 15s

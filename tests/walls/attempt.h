@@ -9,14 +9,7 @@
  */
 #pragma once
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
+#include "unit.h"
 #include "walls/wall.h"
 
 /* Runs in the room; calls put_up() where the wall belongs. Returns 0 or what errno said. */

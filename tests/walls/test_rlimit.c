@@ -53,7 +53,6 @@ static void a_file_is_never_larger_than_all_there_is(void **state)
 	assert_int_equal(attempt(make_a_file_of_all_there_is, &wall_rlimit), 0);
 }
 
-/* Both give a thread back what it had, so they work for anyone but behind the wall. */
 static int raise_again(struct walls_input *input, const struct wall *wall)
 {
 	struct rlimit before;
@@ -141,7 +140,8 @@ static void what_is_lower_already_stays(void **state)
 
 static int map(size_t size, int protection)
 {
-	void *memory = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory =
+		mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return memory == MAP_FAILED ? errno : 0;
 }

@@ -31,13 +31,15 @@ class Notebook:
         self.loop = None
 
     def enter(self, is_builtins):
-        """Makes this namespace the interpreter's main module. Under Atlas `__name__` is not set, so
-        that it is found in builtins, as there."""
+        """Starts a cell in this namespace, as the interpreter's main module; returns the cell's name
+        in tracebacks. Under Atlas `__name__` is not set: it is found in builtins, as there."""
+        self.number += 1
         sys.modules["__main__"] = self.module
         if is_builtins:
             self.names.pop("__name__", None)
         else:
             self.names.setdefault("__name__", "__main__")
+        return self.filename()
 
     def run(self, code):
         """Runs one cell. Returns (value of the trailing expression or None, whether a value was not
@@ -53,7 +55,6 @@ class Notebook:
         return f"<cell {self.number}>"
 
     def _compile(self, code):
-        self.number += 1
         filename = self.filename()
         source = decode(code, filename)
         remember(filename, source)

@@ -62,6 +62,8 @@ def _send(error):
     wire.event("error", "error",
                f'{{"type":{quote(wire.clean(error["type"]))},"message":{message},'
                f'"traceback":{trace},"line":{"null" if line is None else int(line)}}}')
+    if not wire.is_ours():  # a fork of the run's process: nobody else will show it
+        print(error["traceback"], end="", file=sys.stderr)
 
 
 def _exit(value):

@@ -89,12 +89,11 @@ def enter(path):
 
 def set_env(env):
     """Sets the variables of this run; returns what `unset_env` needs to take them back."""
-    before = {}
     for name, value in env.items():
         if not name or "=" in name or "\0" in name or "\0" in str(value):
             raise InputError(f"bad environment variable {name!r}")
-        before[name] = os.environ.get(name)
-        os.environ[name] = str(value)
+    before = {name: os.environ.get(name) for name in env}
+    os.environ.update((name, str(value)) for name, value in env.items())
     if "TZ" in env:
         _tell_libc()
     return before

@@ -8,20 +8,17 @@ def main(arguments):
     sys.path.insert(0, __file__.rpartition("/")[0])
     from vivarium import serve
 
+    del sys.path[0]
     serve.get_ready()
     if arguments[:1] == ["zygote"]:
-        import _vivarium
         from vivarium import zygote
 
         zygote.preload(arguments[2:])
-        del sys.path[0]
         zygote.settle()
-        _vivarium.zygote(int(arguments[1]))
-        zygote.wake()
-    elif arguments == ["cold"]:
-        del sys.path[0]
-    else:
-        raise SystemExit(f"usage: {__file__} zygote FD MODULE... | cold")
+        zygote.fork_here(int(arguments[1]))
+        zygote.wake(serve.interpreter)
+    elif arguments != ["cold"]:
+        raise SystemExit("usage: main.py zygote FD MODULE... | cold")
     serve.serve()
 
 

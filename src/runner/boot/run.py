@@ -5,55 +5,76 @@ Owns:    the order: inputs, code, then what the code left behind. What happens t
 May not: end without a testimony, whatever user code did to the interpreter.
 """
 
+import builtins
 import os
 import sys
 from _signal import SIGINT, default_int_handler, signal
 
-from . import WORKSPACE, current, files, inputs, wire
+from . import current, files, inputs, wire
 from .cell import Notebook
 from .streams import Streams
 
 RECURSION_MIN = 1000
+READ_BACK = ("_table", "_atlas_table", "_chart", "_atlas_chart")  # outputs by their name
+
+_modules = sys.modules
 
 
 class Interpreter:
     """What lives from run to run: the namespace, the streams."""
 
     def __init__(self):
-        self.notebook = Notebook()
         self.streams = Streams()
-        self.notebook.names["display"] = _display
-        self.notebook.names["chart_path"] = _chart_path
+        self.notebook = Notebook()
+        self.notebook.names.update(display=_display, chart_path=_chart_path)
 
     def run(self, request):
         """Runs what the request asks for; returns the testimony."""
         run = current.begin(request.meta, self.streams.flush)
-        before_env = {}
+        self.streams.restore()
         try:
-            self.streams.restore()
-            before_env, before_files, left = self._prepare(request)
+            before = self._prepare(request)
         except (inputs.InputError, OSError) as error:
             from .errors import tell_input
 
             return tell_input(error)
         try:
             done = self._work(request, run)
+            self.streams.flush()
             if not wire.is_ours():
-                self._end_fork(done)
-            self._tell_rest(run, left)
-            files.collect(before_files, run)
+                # User code forked, and the child came to the end of the cell. It ends as a script
+                # would: only its parent may go on to speak on the channel.
+                os._exit(done.exit_code)
+            self._tell_rest(request.meta, run, before)
             done.missing = files.missing(request.meta.get("expect", ()))
         except KeyboardInterrupt:
             done = wire.Done("interrupted", 130, "the run was interrupted")
         finally:
             self.streams.flush()
-            inputs.unset_env(before_env)
+            inputs.unset_env(before["env"])
         done.cut = run.cut
         run.saved.clear()
         return done
 
+    def rehearse(self):
+        """Goes the way of a small cell, without a word to anybody, so that the memory which a first
+        cell touches is this process's own before somebody waits for it."""
+        code = b"import sys\nprint(end='')\nx = [1, 2.5, 'a']\nx"
+        request = inputs.Request(b'{"code":[0,%d],"cwd":"/workspace"}' % len(code), code)
+        run = current.begin(request.meta, self.streams.flush)
+        self.streams.restore()
+        scratch = Notebook()
+        value, _is_large = scratch.run(request.piece(request.meta["code"]))
+        from .rich import bundle
+
+        bundle(value, run)
+        files.snapshot()
+        calm()
+        self.streams.flush()
+        wire.Done().text()
+
     def _prepare(self, request):
-        """Puts the inputs in place; returns what to compare with afterwards."""
+        """Puts the inputs in place; returns how things were just before the code."""
         meta = request.meta
         names = self.notebook.names
         for file in meta.get("files", ()):
@@ -67,37 +88,35 @@ class Interpreter:
             from .tables import read_data
 
             names["data"], names["df"] = read_data(request)
-        before_env = inputs.set_env(meta["env"]) if "env" in meta else {}
-        left = {name: names.get(name) for name in _READ_BACK}
-        return before_env, files.snapshot()[0], left
+        env = inputs.set_env(meta["env"]) if "env" in meta else {}
+        left = [names.get(name) for name in READ_BACK]
+        return {"env": env, "files": files.snapshot()[0], "left": left}
 
     def _work(self, request, run):
         """Runs code or command; returns the testimony of how it ended."""
         meta = request.meta
+        filename = ""
+        # Copies, not views: the payload may be large, and goes before user code needs the memory.
         if "command" in meta:
-            command = bytes(request.piece(meta["command"]))
-            request.release()
-            from . import command as shell
+            from . import command
 
-            return self._guarded(lambda: shell.run(command), None)
-
-        code = bytes(request.piece(meta["code"]))
+            text = bytes(request.piece(meta["command"]))
+            work = lambda: command.run(text)
+        else:
+            text = bytes(request.piece(meta["code"]))
+            filename = self.notebook.enter(run.is_atlas)
+            work = lambda: self._cell(text, run)
         request.release()
-        self.notebook.enter(run.is_atlas)
-        return self._guarded(lambda: self._cell(code, run), self.notebook)
-
-    def _guarded(self, work, notebook):
-        """Calls `work`; whatever it raises becomes the testimony."""
         signal(SIGINT, default_int_handler)
         try:
             return work()
         except BaseException:
-            _calm()
+            calm()
             from .errors import tell
 
-            return tell(sys.exc_info(), notebook.filename() if notebook else "")
+            return tell(sys.exc_info(), filename)
         finally:
-            _calm()
+            calm()
 
     def _cell(self, code, run):
         value, is_large = self.notebook.run(code)
@@ -106,36 +125,32 @@ class Interpreter:
         if value is not None and wire.is_ours():
             from .rich import send_result
 
-            sys.modules["builtins"]._ = value
+            builtins._ = value
             send_result(value, run)
         return wire.Done()
 
-    def _end_fork(self, done):
-        """User code forked and the child came to the end of the cell. It ends here as a script's
-        would; only its parent may go on to speak on the channel."""
-        self.streams.flush()
-        os._exit(done.exit_code)
-
-    def _tell_rest(self, run, left):
-        """What the code left behind besides files: tables, charts."""
+    def _tell_rest(self, meta, run, before):
+        """What the code left behind: tables, charts, files. One that fails must not hide others."""
         names = self.notebook.names
-        for name in _READ_BACK:
-            value = names.get(name)
-            if value is not None and value is not left[name]:
-                _tell_variable(name, value, run)
-        if "matplotlib.figure" in sys.modules:
-            from .charts import capture_open
-
-            capture_open()
-        if "vivarium.charts" in sys.modules:
-            sys.modules["vivarium.charts"].collect_files()
-        if "plotly.basedatatypes" in sys.modules:
-            from .plotly_figures import collect
-
-            collect(names)
+        if "command" not in meta:
+            for name, left in zip(READ_BACK, before["left"]):
+                value = names.get(name)
+                if value is not None and value is not left:
+                    _safely(_tell_variable, name, value, run)
+            if "matplotlib.figure" in _modules:
+                _safely(_modules["vivarium.charts"].capture_open)
+            if "vivarium.charts" in _modules:
+                _safely(_modules["vivarium.charts"].collect_files)
+            if "plotly.basedatatypes" in _modules:
+                _safely(_modules["vivarium.plotly_figures"].collect, names)
+        _safely(files.collect, before["files"], run)
 
 
-_READ_BACK = ("_table", "_atlas_table", "_chart", "_atlas_chart")
+def _safely(function, *args):
+    try:
+        function(*args)
+    except Exception as error:
+        print(f"vivarium: a part of the result is missing: {error!r}", file=sys.__stderr__)
 
 
 def _tell_variable(name, value, run):
@@ -158,8 +173,8 @@ def _tell_variable(name, value, run):
             run.cut.add("charts")
 
 
-def _calm():
-    """After user code: no interrupt, trace or tiny stack may hit the runner itself."""
+def calm():
+    """Between runs no interrupt, trace or tiny stack may hit the runner itself."""
     signal(SIGINT, _ignore)
     sys.settrace(None)
     sys.setprofile(None)
@@ -168,7 +183,7 @@ def _calm():
 
 
 def _ignore(_number, _frame):
-    """An interrupt for a run that is over."""
+    """An interrupt for a run that is over, or not yet on."""
 
 
 def _display(*values, **options):
@@ -183,13 +198,3 @@ def _chart_path(n=0):
     from .charts import chart_path
 
     return chart_path(n)
-
-
-def first_folder():
-    """Code starts in the workspace."""
-    try:
-        os.chdir(WORKSPACE)
-    except OSError:
-        pass
-    if "" not in sys.path:
-        sys.path.insert(0, "")

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The loop of a sandbox's interpreter: a frame in, a run, its testimony out."""
 
+import os
 import sys
 
-from . import hooks, wire
+from . import WORKSPACE, hooks, run, wire
 from .inputs import Request
-from .run import Interpreter, first_folder
 
-interpreter = Interpreter()
+interpreter = run.Interpreter()
 
 
 def get_ready():
@@ -15,7 +15,6 @@ def get_ready():
     hooks.install()
     sys.dont_write_bytecode = True  # or imports of user modules would leave artifacts
     sys.argv = ["script.py"]
-    interpreter.streams.restore()
 
 
 def _answer(kind, meta, payload):
@@ -34,7 +33,15 @@ def _answer(kind, meta, payload):
 
 def serve():
     """Answers frames until the other side is gone."""
-    first_folder()
+    run.calm()
+    interpreter.streams.restore()
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a user's own modules, from the folder they are in
+    try:
+        os.chdir(WORKSPACE)
+    except OSError:
+        pass  # then the code starts where the sandbox put us
+
     while True:
         frame = wire.next_frame()
         if frame is None:

@@ -40,11 +40,16 @@ class Streams:
     """The three streams of one interpreter, across its runs."""
 
     def __init__(self):
-        self.out = _writer(1, "<stdout>")
-        self.err = _writer(2, "<stderr>")
+        self.remake()
         self.stdin = None
         self.live = -1  # owned: the descriptor 0 that the sandbox was given, once it was replaced
         self.is_null = False  # descriptor 0 is /dev/null now
+
+    def remake(self):
+        """A fork has other files behind the same numbers, and a stream remembers what its file can
+        do."""
+        self.out = _writer(1, "<stdout>")
+        self.err = _writer(2, "<stderr>")
 
     def restore(self):
         """As new for the next run: the last one may have replaced or closed what it found."""

@@ -40,6 +40,8 @@ def read_data(request):
                          f"file and read it with its encoding") from None
     except (ValueError, ImportError, RecursionError) as error:
         raise InputError(f"data: {error}") from None
+    except MemoryError:
+        raise InputError("data: it does not fit in this sandbox's memory") from None
     return table, table if pandas else None
 
 

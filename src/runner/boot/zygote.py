@@ -10,6 +10,8 @@ import gc
 import sys
 from importlib import import_module
 
+import _vivarium
+
 from . import reseed
 
 PRELOAD_FAILED = 3
@@ -76,10 +78,14 @@ def settle():
     gc.freeze()
 
 
-def wake():
-    """In a fresh fork: its own random numbers, and the pages that a first cell touches made its own
-    while nobody is waiting."""
-    reseed.reseed()
-    from .serve import interpreter
+def fork_here(fd):
+    """Serves fork requests on `fd`; returns only in a fork that stands in its sandbox."""
+    _vivarium.zygote(fd)
 
+
+def wake(interpreter):
+    """In a fresh fork: its own random numbers, streams on its own descriptors, and the pages that a
+    first cell touches made its own while nobody is waiting."""
+    reseed.reseed()
+    interpreter.streams.remake()
     interpreter.rehearse()

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Feed - live stdin: what comes on a descriptor goes into the sandbox's stdin
+ *
+ * Owns:    the writing end, and the bytes in between. Reads no more than the sandbox takes.
+ * May not: change the source: a terminal's flags are shared with everybody who has it open.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <uv.h>
+
+#include "base/err.h"
+
+struct feed {
+	int from; /* borrowed until feed_close; -1: closed */
+	int to;   /* owned */
+	bool is_pollable; /* a file is not: it is always ready */
+	uv_poll_t from_poll, to_poll;
+	uint8_t data[16384];
+	size_t at, size;
+	void (*closed)(void *user);
+	void *user; /* borrowed until `closed` */
+	int handles;
+};
+
+/* On success `closed` is called once, after the end of the source or feed_close: until then the
+ * memory must stay. */
+int feed_open(struct feed *feed, uv_loop_t *loop, int from, int *take_to,
+	      void (*closed)(void *user), void *user, struct err *err);
+
+/* The sandbox reads end of file. Accepts one that is closed already or was never opened. */
+void feed_close(struct feed *feed);

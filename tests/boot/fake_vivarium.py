@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stands in for the C extension in tests: the same four functions, on a plain socket, no walls."""
+
+import os
+import socket
+import struct
+import sys
+
+HEADER = struct.Struct("<IHHQ")
+WAIT = 1
+ACK = 6
+
+_fds = [int(fd) for fd in os.environ["VIV_TEST_CHANNELS"].split(",")]
+_channel = socket.socket(fileno=_fds[0])
+_nonce = 0
+
+
+def _receive():
+    header = _exactly(HEADER.size)
+    if header is None:
+        return None
+    size, kind, _flags, nonce = HEADER.unpack(header)
+    return kind, nonce, _exactly(size)
+
+
+def _exactly(size):
+    data = bytearray()
+    while len(data) < size:
+        piece = _channel.recv(size - len(data))
+        if not piece:
+            return None
+        data += piece
+    return bytes(data)
+
+
+def next():
+    global _nonce
+    frame = _receive()
+    if frame is None:
+        return None
+    kind, _nonce, payload = frame
+    size = int.from_bytes(payload[:4], "little")
+    return kind, _nonce, payload[4:4 + size], memoryview(payload)[4 + size:]
+
+
+def send(kind, flags, data, more=b""):
+    payload = bytes(data) + bytes(more)
+    _channel.sendall(HEADER.pack(len(payload), kind, flags, _nonce) + payload)
+    if flags & WAIT and _receive()[0] != ACK:
+        raise OSError("no answer")
+
+
+def zygote(fd):
+    """Forks one child per channel; they return, this process waits for them and ends."""
+    global _channel
+    del fd
+    _channel.detach()
+    for number in _fds:
+        if os.fork() == 0:
+            _channel = socket.socket(fileno=number)
+            return
+    for _ in _fds:
+        os.wait()
+    sys.stdout.flush()
+    os._exit(0)

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the runner's Python half in a process of its own and talks frames with it."""
+
+import atexit
+import json
+import os
+import selectors
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+
+BOOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "runner", "boot")
+PYTHON = os.environ.get("VIV_TEST_PYTHON", "/usr/bin/python3")
+HEADER = struct.Struct("<IHHQ")
+RUN, EVENT, FILE, DONE, ACK, CHECK = 2, 3, 4, 5, 6, 7
+WAIT, LAST = 1, 4
+DEADLINE_S = 120  # of a whole run; only a hang reaches it
+
+
+class Outcome:
+    """All that came back from one run."""
+
+    def __init__(self):
+        self.events = []
+        self.stdout = b""
+        self.stderr = b""
+        self.files = {}  # path -> bytes, put together from FILE frames
+        self.complete = set()  # paths whose last piece came
+        self.sent = []  # types of the frames, in order
+        self.stdout_at = []  # how much stdout there was when the n-th waiting event came
+        self.done = None
+
+    def of(self, kind):
+        return [event for event in self.events if event["type"] == kind]
+
+    @property
+    def result(self):
+        found = self.of("result")
+        return found[0]["result"] if found else None
+
+    @property
+    def error(self):
+        found = self.of("error")
+        return found[0]["error"] if found else None
+
+    @property
+    def charts(self):
+        return [event["chart"] for event in self.of("chart")]
+
+    @property
+    def text(self):
+        return self.stdout.decode()
+
+
+def _layout(root):
+    """The runner as a sandbox sees it at /viv, with its two folders moved below `root`."""
+    package = os.path.join(root, "viv", "vivarium")
+    shutil.copytree(BOOT, package, ignore=shutil.ignore_patterns("__pycache__", "main.py"))
+    shutil.copy(os.path.join(BOOT, "main.py"), os.path.join(root, "viv", "main.py"))
+    here = os.path.dirname(os.path.abspath(__file__))
+    shutil.copy(os.path.join(here, "fake_vivarium.py"), os.path.join(root, "viv", "_vivarium.py"))
+    path = os.path.join(package, "__init__.py")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    for there, name in (('"/workspace"', "workspace"), ('"/tmp/charts"', "charts")):
+        assert there in text
+        text = text.replace(there, repr(os.path.join(root, name)))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.mkdir(os.path.join(root, "workspace"))
+
+
+class Runner:
+    """One interpreter, cold or forked from a zygote; runs in it share their state."""
+
+    def __init__(self, python=PYTHON, stdin=subprocess.DEVNULL, env=None):
+        self.root = tempfile.mkdtemp(prefix="viv-boot-")
+        atexit.register(shutil.rmtree, self.root, ignore_errors=True)
+        _layout(self.root)
+        self.workspace = os.path.join(self.root, "workspace")
+        self.channel, theirs = socket.socketpair()
+        self.process = self._start(python, ["cold"], [theirs], stdin, env)
+        theirs.close()
+        self.nonce = 0
+
+    def _start(self, python, arguments, channels, stdin, env):
+        numbers = [channel.fileno() for channel in channels]
+        environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "MPLBACKEND": "Agg",
+                       "HOME": self.root, "MPLCONFIGDIR": os.path.join(self.root, "mpl"),
+                       "VIV_TEST_CHANNELS": ",".join(map(str, numbers)), **(env or {})}
+        return subprocess.Popen([python, "-I", os.path.join(self.root, "viv", "main.py"),
+                                 *arguments], stdin=stdin, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, env=environment, pass_fds=numbers)
+
+    def close(self):
+        self.channel.close()
+        for pipe in (self.process.stdout, self.process.stderr):
+            pipe.close()
+        if self.process.stdin:
+            self.process.stdin.close()
+        try:
+            self.process.wait(DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+        finally:
+            shutil.rmtree(self.root, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_unused):
+        self.close()
+
+    def path(self, name):
+        return os.path.join(self.workspace, name)
+
+    def send(self, kind, pieces, meta):
+        """A RUN or CHECK: `pieces` maps a member of meta to its bytes."""
+        meta = dict(meta)
+        payload = bytearray()
+
+        def place(data):
+            data = data.encode() if isinstance(data, str) else data
+            payload.extend(data)
+            return [len(payload) - len(data), len(data)]
+
+        for name, data in pieces.items():
+            if data is not None:
+                meta[name] = place(data)
+        if "files" in meta:
+            meta["files"] = [{"path": path, "at": place(data)} for path, data in meta["files"]]
+        text = json.dumps(meta).encode()
+        body = struct.pack("<I", len(text)) + text + payload
+        self.nonce += 1
+        self.channel.sendall(HEADER.pack(len(body), kind, 0, self.nonce) + body)
+
+    def run(self, code=None, *, command=None, args=None, data=None, stdin=None, on_event=None,
+            on_start=None, **meta):
+        if stdin == "live":
+            meta["stdin"], stdin = "live", None
+        self.send(RUN, {"code": code, "command": command, "args": args, "data": data,
+                        "stdin": stdin}, meta)
+        if on_start:
+            on_start(self)
+        return self._collect(on_event)
+
+    def check(self, code, **meta):
+        self.send(CHECK, {"code": code}, meta)
+        return self._collect(None).done
+
+    def _collect(self, on_event):
+        outcome = Outcome()
+        with selectors.DefaultSelector() as selector:
+            for source in (self.channel, self.process.stdout, self.process.stderr):
+                selector.register(source, selectors.EVENT_READ)
+            while outcome.done is None:
+                ready = selector.select(DEADLINE_S)
+                if not ready:
+                    raise TimeoutError(f"nothing came for {DEADLINE_S} s")
+                # Output first: what was written before an event was there before the event.
+                self._drain(outcome)
+                if any(key.fileobj is self.channel for key, _ in ready):
+                    self._frame(outcome, on_event)
+            self._drain(outcome)
+        return outcome
+
+    def _drain(self, outcome):
+        for pipe, name in ((self.process.stdout, "stdout"), (self.process.stderr, "stderr")):
+            os.set_blocking(pipe.fileno(), False)
+            while True:
+                try:
+                    piece = os.read(pipe.fileno(), 1 << 16)
+                except BlockingIOError:
+                    break
+                if not piece:
+                    break
+                setattr(outcome, name, getattr(outcome, name) + piece)
+
+    def _exactly(self, size):
+        data = bytearray()
+        while len(data) < size:
+            piece = self.channel.recv(min(size - len(data), 1 << 20))
+            if not piece:
+                self.process.wait(DEADLINE_S)
+                raise EOFError(f"the runner ended: {self.process.returncode} "
+                               f"{self.process.stderr.read()!r}")
+            data += piece
+        return bytes(data)
+
+    def _frame(self, outcome, on_event):
+        size, kind, flags, nonce = HEADER.unpack(self._exactly(HEADER.size))
+        payload = self._exactly(size)
+        assert nonce == self.nonce, "a frame of another run"
+        outcome.sent.append(kind)
+        if kind == FILE:
+            length = int.from_bytes(payload[:4], "little")
+            path = payload[4:4 + length].decode()
+            outcome.files[path] = outcome.files.get(path, b"") + payload[4 + length:]
+            if flags & LAST:
+                outcome.complete.add(path)
+            return
+        value = json.loads(payload.decode("ascii"), parse_constant=_refuse)
+        if kind == DONE:
+            outcome.done = value
+            return
+        self._drain(outcome)
+        outcome.events.append(value)
+        if on_event:
+            on_event(self, value)
+        if flags & WAIT:
+            outcome.stdout_at.append(len(outcome.stdout))
+            self.channel.sendall(HEADER.pack(0, ACK, 0, nonce))
+
+    def interrupt(self):
+        self.process.send_signal(signal.SIGINT)
+
+
+class Forked(Runner):
+    """A child of a zygote; its siblings are made along with it."""
+
+    def __init__(self, root, channel, process):
+        self.root, self.channel, self.process = root, channel, process
+        self.workspace = os.path.join(root, "workspace")
+        self.nonce = 0
+
+    def close(self):
+        self.channel.close()
+
+
+class Zygote(Runner):
+    """A zygote and `count` forks of it, which share stdout, stderr and workspace here."""
+
+    def __init__(self, preload, count=2, python=PYTHON):
+        self.root = tempfile.mkdtemp(prefix="viv-boot-")
+        atexit.register(shutil.rmtree, self.root, ignore_errors=True)
+        _layout(self.root)
+        pairs = [socket.socketpair() for _ in range(count)]
+        self.process = self._start(python, ["zygote", "0", *preload], [b for _, b in pairs],
+                                   subprocess.DEVNULL, None)
+        for _, theirs in pairs:
+            theirs.close()
+        self.channel = pairs[0][0]
+        self.forks = [Forked(self.root, ours, self.process) for ours, _ in pairs]
+
+    def close(self):
+        for fork in self.forks:
+            fork.close()
+        super().close()
+
+
+def _refuse(name):
+    raise ValueError(f"{name} is not strict JSON")
