@@ -43,7 +43,7 @@ struct cmd {
 #define CMD_OPTIONS_MAX 16384
 #define CMD_FLAGS(rows) .flags = (rows), .flag_count = sizeof(rows) / sizeof((rows)[0])
 
-/* Every command, NULL behind the last. In main.c. */
+/* Every command, NULL behind the last. */
 extern const struct cmd *const cmd_table[];
 
 extern const struct cmd cmd_run;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -37,6 +38,15 @@ static void fail(struct box *box, const struct err *err)
 	kill_init(box);
 }
 
+/* A close alone would not do: a shell that is being built still holds a copy of the descriptor, and
+ * epoll would report its end of file over and over until that one closes it, too. */
+static void drop_status(const struct inner *inner, struct box *box)
+{
+	if (box->status >= 0)
+		(void)epoll_ctl(inner->epoll, EPOLL_CTL_DEL, box->status, NULL);
+	drop_fd(&box->status);
+}
+
 /* Frees the box once nothing of it is alive and no fork for it is due. */
 static void finish(struct inner *inner, struct box *box)
 {
@@ -49,7 +59,7 @@ static void finish(struct inner *inner, struct box *box)
 	inner->by_id[box->id] = NULL;
 	inner_netns_give(inner, &box->netns);
 	drop_fd(&box->init_pidfd);
-	drop_fd(&box->status);
+	drop_status(inner, box);
 	drop_fd(&box->cgroup);
 	for (size_t i = 0; i < ARRAY_LEN(box->fds); i++)
 		drop_fd(&box->fds[i]);
@@ -201,7 +211,7 @@ static void shell_stands(struct inner *inner, struct box *box)
 	int pair[2];
 	int r;
 
-	drop_fd(&box->status);
+	drop_status(inner, box);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		(void)err_sys(&err, "socketpair");
 		fail(box, &err);
@@ -233,7 +243,7 @@ void boxes_status(struct inner *inner, uint32_t id)
 		return;
 	if (n == (ssize_t)sizeof(err) && err.kind != ERR_NONE) {
 		err.text[sizeof(err.text) - 1] = '\0';
-		drop_fd(&box->status);
+		drop_status(inner, box);
 		fail(box, &err);
 		return;
 	}
@@ -244,7 +254,7 @@ void boxes_status(struct inner *inner, uint32_t id)
 
 	/* End of file: a shell that died, a child never born, or (the good case) walls that closed
 	 * every descriptor but their own. */
-	drop_fd(&box->status);
+	drop_status(inner, box);
 	if (box->phase == BOX_ENTERING) {
 		box->phase = BOX_RUNNING;
 		inner_tell_err(inner, LAUNCH_SPAWNED, box->id, &err);

@@ -131,6 +131,7 @@ static void zygote_down(struct inner *inner, uint32_t id, const struct err *err)
 {
 	if (inner->zygotes[id] < 0)
 		return;
+	(void)epoll_ctl(inner->epoll, EPOLL_CTL_DEL, inner->zygotes[id], NULL);
 	drop_fd(&inner->zygotes[id]); /* at its end of file a zygote ends */
 	boxes_zygote_down(inner, id);
 	inner_tell_err(inner, LAUNCH_ZYGOTE_DOWN, id, err);

@@ -105,8 +105,11 @@ static void timer_due(uv_timer_t *timer)
 
 static void fail_later(struct run *run, const struct err *why)
 {
-	if (why->kind == ERR_FORBIDDEN || why->kind == ERR_UNSUPPORTED)
-		run->facts.is_denied = why->kind == ERR_FORBIDDEN;
+	const struct launch_hello *hello = pool_hello(run->pool);
+
+	/* A policy that wants cgroups is refused where there are none; all else is our failure. */
+	run->facts.is_denied = run->needs_cgroup && hello != NULL &&
+			       hello->limits == LAUNCH_LIMITS_MEASURED;
 	run->facts.why = *why;
 	/* From the loop: whoever started the run holds it by then. */
 	(void)uv_timer_start(&run->timer, timer_due, 0, 0);
@@ -138,7 +141,10 @@ static void sandbox_exited(void *user, const struct launch_exit *facts, const st
 	/* What it said before it ended counts. */
 	if (run->state == RUN_RUNNING)
 		channel_read(&run->sandbox->channel);
-	if (facts != NULL) {
+	if (run->state == RUN_QUEUED) {
+		(void)err_set(&run->facts.why, ERR_INTERNAL, ECHILD,
+			      "the sandbox ended before the run began");
+	} else if (facts != NULL) {
 		run->facts.has_exit = true;
 		run->facts.exit = *facts;
 	} else if (run->facts.why.kind == ERR_NONE) {
@@ -265,6 +271,7 @@ static void set_limits(struct run *run, const struct run_request *request)
 {
 	run->timeout_ms = request->timeout_ms;
 	run->output_max = request->output_max;
+	run->needs_cgroup = request->kind.plan.limits == LIMITS_CGROUP;
 	run->files_max = request->files_max > 0 ? request->files_max : FILES_MAX_DEFAULT;
 	run->files_bytes_max = request->kind.plan.disk + MIB;
 	run->want_files = request->want_files;

@@ -92,6 +92,9 @@ struct run_calls {
 	/* Bytes as they were written, cut at output_max. `stream` is 1 or 2. */
 	void (*output)(void *user, int stream, const void *bytes, size_t size);
 
+	/* A display, chart, table, result, error or file: `value` is its JSON text, ASCII, checked. */
+	void (*fact)(void *user, const char *type, const char *value, size_t size);
+
 	/* A piece of a file that the run made. The path is UTF-8 text and hostile. */
 	void (*file)(void *user, const char *path, const void *bytes, size_t size, bool is_last);
 

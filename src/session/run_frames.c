@@ -183,6 +183,9 @@ static void keep_fact(struct run *run, const struct event_row *row, const char *
 			(void)events_add(&run->events, row->type, members.data, members.size);
 		buf_done(&members);
 	}
+	if (run->calls.fact != NULL)
+		run->calls.fact(run->user, row->type, (const char *)part->data + before,
+				part->size - before);
 }
 
 static void take_event(struct run *run, const struct frame *frame)

@@ -72,7 +72,7 @@ struct run {
 	uint32_t timeout_ms;
 	uint64_t output_max, files_bytes_max;
 	uint32_t files_max;
-	bool want_files, keep_events;
+	bool want_files, keep_events, needs_cgroup;
 
 	struct run_stream streams[2];
 	struct buf parts[PART_COUNT];

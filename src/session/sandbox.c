@@ -92,7 +92,7 @@ static void early_frame(void *user, const struct frame *frame)
 	struct sandbox *sandbox = user;
 	struct err why = {0};
 
-	if (sandbox->state == SANDBOX_READY)
+	if (sandbox->state != SANDBOX_COMING)
 		(void)err_set(&why, ERR_INTERNAL, EPROTO, "a sandbox spoke before its run");
 	else if (check_hello(sandbox, frame, &why) == 0) {
 		sandbox->state = SANDBOX_READY;

@@ -23,10 +23,12 @@ class Events(VivCase):
         self.assertEqual([file["path"] for file in last["files"]], ["/workspace/a.txt"])
 
     def test_text_is_complete_and_in_order(self):
-        events = self.events("import sys\nfor i in range(200): print(i)\nprint('err', file=sys.stderr)")
+        events = self.events("import sys\nfor i in range(200): print(i)\n"
+                             "print('err', file=sys.stderr)")
         text = "".join(event["text"] for event in events if event["type"] == "stdout")
         self.assertEqual(text, "".join(f"{number}\n" for number in range(200)))
-        self.assertEqual("".join(event["text"] for event in events if event["type"] == "stderr"), "err\n")
+        self.assertEqual("".join(event["text"] for event in events if event["type"] == "stderr"),
+                         "err\n")
 
     def test_everything_is_ascii_also_beyond_the_first_plane(self):
         events = self.events("print('\u20ac \U0001f40d')\n'\U0001f40d'")
@@ -58,7 +60,8 @@ class Events(VivCase):
                 "plt.plot([1, 2]); plt.savefig(chart_path(0)); plt.close()\n"
                 "print('after')")
         kinds = [event["type"] for event in self.events(code)]
-        self.assertEqual([kind for kind in kinds if kind in ("stdout", "chart")], ["stdout", "chart", "stdout"])
+        self.assertEqual([kind for kind in kinds if kind in ("stdout", "chart")],
+                         ["stdout", "chart", "stdout"])
 
     def test_an_error_is_an_event(self):
         events = self.events("1 / 0", kind="exception")
@@ -83,9 +86,11 @@ class Events(VivCase):
         self.assertEqual(json.loads(out.splitlines()[-1])["verdict"]["kind"], "cancelled")
 
     def test_every_bad_end_has_one_verdict(self):
-        for code, flags, kind in (("import os; os._exit(3)", (), "exit"), ("import os; os.abort()", (), "killed"),
+        for code, flags, kind in (("import os; os._exit(3)", (), "exit"),
+                                  ("import os; os.abort()", (), "killed"),
                                   ("while True: pass", ("--timeout", "500ms"), "timeout"),
-                                  ("while True: print('x' * 99999)", (), "output"), ("import sys; sys.exit(2)", (), "exit")):
+                                  ("while True: print('x' * 99999)", (), "output"),
+                                  ("import sys; sys.exit(2)", (), "exit")):
             with self.subTest(code):
                 self.events(code, *flags, kind=kind)
 

@@ -8,7 +8,8 @@ from vivcli import VivCase
 
 class Guard(VivCase):
     def refused(self, code, message, *flags):
-        result = self.result("print('never')\n" + code, "--policy", "analysis", *flags, kind="guard")
+        result = self.result("print('never')\n" + code, "--policy", "analysis", *flags,
+                             kind="guard")
         self.assertEqual(result["verdict"]["message"], message)
         self.assertEqual((result["stdout"], result["verdict"]["exit_code"]), ("", 126))
 
@@ -18,12 +19,14 @@ class Guard(VivCase):
                 self.refused(f"import {name}", f'Blocked import: "{name}" is not allowed')
 
     def test_every_spelling_of_an_import(self):
-        for code in ("from os import path", "import json, os", "import os.path as p", "if 1:\n    import os", "x = 1; import os"):
+        for code in ("from os import path", "import json, os", "import os.path as p",
+                     "if 1:\n    import os", "x = 1; import os"):
             with self.subTest(code):
                 self.refused(code, 'Blocked import: "os" is not allowed')
 
     def test_blocked_builtins(self):
-        for name in ("eval", "exec", "open", "compile", "__import__", "getattr", "globals", "breakpoint"):
+        for name in ("eval", "exec", "open", "compile", "__import__", "getattr", "globals",
+                     "breakpoint"):
             with self.subTest(name):
                 self.refused(f"{name}('x')", f'Blocked builtin: "{name}()" is not allowed')
 
@@ -36,13 +39,15 @@ class Guard(VivCase):
                 "p = re.compile('a+')\n"
                 "d = pd.DataFrame({'a': [1, 2]})\n"
                 "d.eval('b = a * 2')['b'].tolist()")
-        self.assertEqual(self.result(code, "--policy", "analysis")["result"]["application/json"], [2, 4])
+        self.assertEqual(self.result(code, "--policy", "analysis")["result"]["application/json"],
+                         [2, 4])
 
     def test_analysis_itself_works(self):
         code = ("import numpy as np, pandas as pd, matplotlib.pyplot as plt, json, math, datetime\n"
                 "plt.plot(np.arange(3)); plt.savefig(chart_path(0))\n"
                 "pd.Series([1, 2]).mean()")
-        self.assertEqual(self.result(code, "--policy", "analysis")["result"]["application/json"], 1.5)
+        self.assertEqual(self.result(code, "--policy", "analysis")["result"]["application/json"],
+                         1.5)
 
     def test_parser_bombs_are_refused_not_fatal(self):
         for code in ("(" * 5000 + ")" * 5000, "x = " + "-" * 100000 + "1"):
@@ -59,7 +64,8 @@ class Config(VivCase):
         self.write("vivarium.yaml", text)
 
     def test_a_policy_of_the_config_is_used(self):
-        self.config("policies:\n  tight:\n    base: default\n    timeout: 700ms\n    memory: 128MiB\n")
+        self.config("policies:\n  tight:\n    base: default\n    timeout: 700ms\n"
+                    "    memory: 128MiB\n")
         result = self.result("while True: pass", "--policy", "tight", kind="timeout")
         self.assertEqual(result["verdict"]["limit"], "timeout_ms")
 
@@ -71,20 +77,24 @@ class Config(VivCase):
         self.assertIn(b"128MiB", done.err)
 
     def test_guard_lists_of_the_config(self):
-        self.config("policies:\n  mine:\n    base: analysis\n    guard: {enabled: true, block: [json], allow: [requests]}\n")
+        self.config("policies:\n  mine:\n    base: analysis\n"
+                    "    guard: {enabled: true, block: [json], allow: [requests]}\n")
         result = self.result("import json", "--policy", "mine", kind="guard")
         self.assertEqual(result["verdict"]["message"], 'Blocked import: "json" is not allowed')
         self.result("import requests\nrequests.__name__", "--policy", "mine")
 
     def test_critical_modules_cannot_be_unblocked(self):
-        self.config("policies:\n  mine:\n    base: analysis\n    guard: {enabled: true, allow: [os, sys]}\n")
+        self.config("policies:\n  mine:\n    base: analysis\n"
+                    "    guard: {enabled: true, allow: [os, sys]}\n")
         done = self.run_viv("1", "--policy", "mine")
         self.assertEqual((done.code, done.out), (2, b""))
         self.assertIn(b"Cannot unblock critical Python modules: os, sys.", done.err)
 
     def test_errors_name_file_and_line(self):
-        for text, line, said in (("policies:\n  a:\n    memry: 1G\n", 3, "memry"), ("policies:\n  a:\n    memory: lots\n", 3, "memory"),
-                                 ("nonsense: 1\n", 1, "nonsense"), ("policies: [\n", 2, ""), ("policies:\n  a:\n    pids: 99999999\n", 3, "pids")):
+        for text, line, said in (("policies:\n  a:\n    memry: 1G\n", 3, "memry"),
+                                 ("policies:\n  a:\n    memory: lots\n", 3, "memory"),
+                                 ("nonsense: 1\n", 1, "nonsense"), ("policies: [\n", 2, ""),
+                                 ("policies:\n  a:\n    pids: 99999999\n", 3, "pids")):
             with self.subTest(text):
                 self.config(text)
                 done = self.run_viv("1")

@@ -11,13 +11,15 @@ from vivcli import VivCase
 
 class Arguments(VivCase):
     def test_args_are_json_and_never_source(self):
-        text = json.dumps({"quote": "'\"\n\\", "n": [1, None, 2.5], "code": "'''+__import__('os').name+'''", "u": "\u20ac"})
+        text = json.dumps({"quote": "'\"\n\\", "n": [1, None, 2.5],
+                           "code": "'''+__import__('os').name+'''", "u": "\u20ac"})
         result = self.result("_args", "--args", text)
         self.assertEqual(result["result"]["application/json"], json.loads(text))
 
     def test_args_come_from_a_file(self):
         path = self.write("args.json", '{"x": 42}')
-        self.assertEqual(self.result("_args['x']", "--args", "@" + path)["result"]["application/json"], 42)
+        self.assertEqual(self.result("_args['x']", "--args",
+                                     "@" + path)["result"]["application/json"], 42)
 
     def test_without_args_there_is_an_empty_object(self):
         self.assertEqual(self.result("_args")["result"]["application/json"], {})
@@ -90,24 +92,28 @@ class Files(VivCase):
         path = self.write("in.bin", wanted)
         code = "import hashlib\nhashlib.sha256(open('in.bin', 'rb').read()).hexdigest()"
         import hashlib
-        self.assertEqual(self.result(code, "--file", path)["result"]["application/json"], hashlib.sha256(wanted).hexdigest())
+        self.assertEqual(self.result(code, "--file", path)["result"]["application/json"],
+                         hashlib.sha256(wanted).hexdigest())
 
     def test_a_file_may_have_another_name_and_folder(self):
         path = self.write("a.txt", "text")
         for place in ("deep/er/b.txt", "/workspace/deep/er/b.txt"):
             with self.subTest(place):
-                result = self.result("open('/workspace/deep/er/b.txt').read()", "--file", f"{path}:{place}")
+                result = self.result("open('/workspace/deep/er/b.txt').read()", "--file",
+                                     f"{path}:{place}")
                 self.assertEqual(result["result"]["application/json"], "text")
 
     def test_several_files(self):
         flags = []
         for number in range(20):
             flags += ["--file", self.write(f"f{number}.txt", str(number))]
-        self.assertEqual(self.result("import os\nlen(os.listdir('/workspace'))", *flags)["result"]["application/json"], 20)
+        self.assertEqual(self.result("import os\nlen(os.listdir('/workspace'))",
+                                     *flags)["result"]["application/json"], 20)
 
     def test_unchanged_input_is_no_artifact(self):
         kept, changed = self.write("kept.txt", "same"), self.write("changed.txt", "old")
-        result = self.result("open('changed.txt', 'w').write('new')\nNone", "--file", kept, "--file", changed)
+        result = self.result("open('changed.txt', 'w').write('new')\nNone", "--file", kept,
+                             "--file", changed)
         self.assertEqual([file["path"] for file in result["files"]], ["/workspace/changed.txt"])
 
     def test_names_with_odd_characters(self):
@@ -120,7 +126,8 @@ class Files(VivCase):
 
 class Stdin(VivCase):
     def test_stdin_is_passed_when_asked(self):
-        done = self.run_viv("import sys\nprint(sys.stdin.read().upper())", "--stdin", stdin=b"some text")
+        done = self.run_viv("import sys\nprint(sys.stdin.read().upper())", "--stdin",
+                            stdin=b"some text")
         self.assertEqual((done.code, done.out), (0, b"SOME TEXT\n"))
 
     def test_input_reads_lines(self):
@@ -136,12 +143,14 @@ class Stdin(VivCase):
         code = "import sys, hashlib\nprint(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())"
         import hashlib
         wanted = os.urandom(1 << 20)
-        self.assertEqual(self.run_viv(code, "--stdin", stdin=wanted).out.decode().strip(), hashlib.sha256(wanted).hexdigest())
+        self.assertEqual(self.run_viv(code, "--stdin", stdin=wanted).out.decode().strip(),
+                         hashlib.sha256(wanted).hexdigest())
 
 
 class Environment(VivCase):
     def test_variables_are_given(self):
-        result = self.result("import os\n[os.environ['A'], os.environ['B']]", "--env", "A=1", "--env", "B=x=y z")
+        result = self.result("import os\n[os.environ['A'], os.environ['B']]", "--env", "A=1",
+                             "--env", "B=x=y z")
         self.assertEqual(result["result"]["application/json"], ["1", "x=y z"])
 
     def test_nothing_is_inherited(self):
@@ -152,12 +161,14 @@ class Environment(VivCase):
         self.assertNotIn("XDG_RUNTIME_DIR", names)
 
     def test_programs_see_them_too(self):
-        self.assertEqual(self.run_viv("import os\nos.system('echo $A')\nNone", "--env", "A=sub").out, b"sub\n")
+        self.assertEqual(self.run_viv("import os\nos.system('echo $A')\nNone", "--env",
+                                      "A=sub").out, b"sub\n")
 
 
 class Limits(VivCase):
     def test_memory(self):
-        self.assertEqual(self.result("x = bytearray(150 << 20)\nlen(x)", "--memory", "400M")["result"]["application/json"],
+        self.assertEqual(self.result("x = bytearray(150 << 20)\nlen(x)", "--memory",
+                                     "400M")["result"]["application/json"],
                          150 << 20)
 
     def test_pids(self):
@@ -190,7 +201,8 @@ class Limits(VivCase):
         self.assertEqual(self.result("from scipy import stats\n1")["runtime"], "full")
 
     def test_the_workspace_is_the_working_folder(self):
-        self.assertEqual(self.result("import os\nos.getcwd()")["result"]["application/json"], "/workspace")
+        self.assertEqual(self.result("import os\nos.getcwd()")["result"]["application/json"],
+                         "/workspace")
 
 
 if __name__ == "__main__":

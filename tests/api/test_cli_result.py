@@ -26,7 +26,8 @@ class Shape(VivCase):
 
     def test_a_verdict_has_every_key(self):
         verdict = self.result("1")["verdict"]
-        self.assertEqual((verdict["kind"], verdict["exit_code"], verdict["signal"]), ("ok", 0, None))
+        self.assertEqual((verdict["kind"], verdict["exit_code"], verdict["signal"]),
+                         ("ok", 0, None))
         self.assertEqual((verdict["limit"], verdict["peak"]), (None, None))
         self.assertEqual(verdict["by"], "runner")
 
@@ -40,11 +41,12 @@ class Shape(VivCase):
         self.assertNotEqual(self.result("1")["id"], self.result("1")["id"])
 
     def test_invalid_bytes_become_replacement_characters(self):
-        result = self.result("import os\nos.write(1, b'a\\xffb\\xe2\\x82')\nos.write(1, b'\\xac\\n')\nNone")
+        result = self.result("import os\nos.write(1, b'a\\xffb\\xe2\\x82')\n"
+                             "os.write(1, b'\\xac\\n')\nNone")
         self.assertEqual(result["stdout"], "a\ufffdb\u20ac\n")
 
     def test_limits_say_whether_they_are_measured(self):
-        self.assertIn(self.result("1").get("limits"), ("cgroup", "measured"))
+        self.assertIn(self.result("1").get("limits"), ("cgroup v2", "cgroup v1", "measured"))
 
 
 class Errors(VivCase):
@@ -75,7 +77,8 @@ class Errors(VivCase):
                  "ExceptionGroup": "raise ExceptionGroup('g', [ValueError(1), TypeError(2)])",
                  "GeneratorExit": "raise GeneratorExit", "StopIteration": "next(iter([]))",
                  "Odd": "class Odd(BaseException): pass\nraise Odd('base')",
-                 "AssertionError": "assert 1 == 2, 'no'", "UnicodeEncodeError": "'\\ud800'.encode()"}
+                 "AssertionError": "assert 1 == 2, 'no'",
+                 "UnicodeEncodeError": "'\\ud800'.encode()"}
         for wanted, code in cases.items():
             with self.subTest(wanted):
                 self.assertEqual(self.result(code, kind="exception")["error"]["type"], wanted)
@@ -101,9 +104,12 @@ class Errors(VivCase):
 
 class Verdicts(VivCase):
     def test_system_exit(self):
-        for code, kind, status in (("raise SystemExit", "ok", 0), ("import sys; sys.exit(0)", "ok", 0),
-                                   ("import sys; sys.exit(7)", "exit", 7), ("raise SystemExit('text')", "exit", 1),
-                                   ("import os; os._exit(0)", "ok", 0), ("import os; os._exit(9)", "exit", 9)):
+        for code, kind, status in (("raise SystemExit", "ok", 0),
+                                   ("import sys; sys.exit(0)", "ok", 0),
+                                   ("import sys; sys.exit(7)", "exit", 7),
+                                   ("raise SystemExit('text')", "exit", 1),
+                                   ("import os; os._exit(0)", "ok", 0),
+                                   ("import os; os._exit(9)", "exit", 9)):
             with self.subTest(code):
                 self.assertEqual(self.result(code, kind=kind)["verdict"]["exit_code"], status)
 
@@ -115,9 +121,11 @@ class Verdicts(VivCase):
         self.assertEqual(result["stdout"], "x\n")
 
     def test_memory_names_limit_and_peak(self):
-        code = "import time\na = []\nwhile True: a.append(bytearray(b'x' * 2**20)); time.sleep(0.005)"
+        code = ("import time\na = []\n"
+                "while True: a.append(bytearray(b'x' * 2**20)); time.sleep(0.005)")
         verdict = self.result(code, "--memory", "96M", kind="memory")["verdict"]
-        self.assertEqual((verdict["limit"], verdict["by"], verdict["exit_code"]), ("memory", "supervisor", 137))
+        self.assertEqual((verdict["limit"], verdict["by"], verdict["exit_code"]),
+                         ("memory", "supervisor", 137))
         self.assertGreater(verdict["peak"], 64 << 20)
 
     def test_killed_names_the_signal(self):
@@ -128,7 +136,8 @@ class Verdicts(VivCase):
     def test_disk_ends_a_run_only_uncaught(self):
         fill = "f = open('/workspace/fill', 'wb', 0)\nwhile True: f.write(bytes(2**20))"
         self.assertEqual(self.result(fill, kind="disk")["verdict"]["limit"], "disk")
-        caught = "try:\n    " + fill.replace("\n", "\n    ") + "\nexcept OSError as e:\n    print(e.errno)"
+        caught = "try:\n    " + fill.replace("\n",
+                                             "\n    ") + "\nexcept OSError as e:\n    print(e.errno)"
         self.assertEqual(self.result(caught)["stdout"], "28\n")
 
     def test_output_is_cut_and_told(self):
@@ -149,17 +158,22 @@ class Values(VivCase):
         return self.result(code, *flags)["result"]
 
     def test_plain_values_are_json(self):
-        for code, wanted in (("5", 5), ("'text'", "text"), ("[1, 2.5, None, True]", [1, 2.5, None, True]),
-                             ("{'a': {'b': [1]}}", {"a": {"b": [1]}}), ("(1, 2)", [1, 2]), ("2**80", 2**80),
+        for code, wanted in (("5", 5), ("'text'", "text"),
+                             ("[1, 2.5, None, True]", [1, 2.5, None, True]),
+                             ("{'a': {'b': [1]}}", {"a": {"b": [1]}}), ("(1, 2)", [1, 2]),
+                             ("2**80", 2**80),
                              ("{1: 'x'}", {"1": "x"})):
             with self.subTest(code):
                 self.assertEqual(self.value(code)["application/json"], wanted)
 
     def test_what_json_cannot_hold_does_not_break_it(self):
         code = ("import datetime, decimal, uuid\n"
-                "{'nan': float('nan'), 'inf': float('inf'), 'neg': -float('inf'), 'set': {1}, 'frozen': frozenset([2]),\n"
-                " 'day': datetime.date(2024, 2, 29), 'time': datetime.datetime(2024, 1, 2, 3, 4, 5), 'bytes': b'x',\n"
-                " 'object': object, 'dec': decimal.Decimal('1.5'), ('t', 1): 2, 'surrogate': '\\ud800'}")
+                "{'nan': float('nan'), 'inf': float('inf'), 'neg': -float('inf'), 'set': {1}, "
+                "'frozen': frozenset([2]),\n"
+                " 'day': datetime.date(2024, 2, 29), 'time': datetime.datetime(2024, 1, 2, 3, 4, "
+                "5), 'bytes': b'x',\n"
+                " 'object': object, 'dec': decimal.Decimal('1.5'), ('t', 1): 2, "
+                "'surrogate': '\\ud800'}")
         value = self.value(code)["application/json"]
         self.assertEqual((value["nan"], value["inf"], value["neg"]), (None, None, None))
         self.assertEqual((value["set"], value["frozen"]), ([1], [2]))
@@ -168,10 +182,12 @@ class Values(VivCase):
 
     def test_numpy_and_pandas_values(self):
         code = ("import numpy as np, pandas as pd\n"
-                "{'i': np.int64(3), 'f': np.float32(0.5), 'n': np.float64('nan'), 'b': np.bool_(True), 'a': np.arange(3),\n"
+                "{'i': np.int64(3), 'f': np.float32(0.5), 'n': np.float64('nan'), "
+                "'b': np.bool_(True), 'a': np.arange(3),\n"
                 " 't': pd.Timestamp('2024-05-06'), 'nat': pd.NaT, 'na': pd.NA}")
         value = self.value(code)["application/json"]
-        self.assertEqual((value["i"], value["f"], value["n"], value["b"], value["a"]), (3, 0.5, None, True, [0, 1, 2]))
+        self.assertEqual((value["i"], value["f"], value["n"], value["b"], value["a"]),
+                         (3, 0.5, None, True, [0, 1, 2]))
         self.assertTrue(value["t"].startswith("2024-05-06"))
         self.assertEqual((value["nat"], value["na"]), (None, None))
 

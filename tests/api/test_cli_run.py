@@ -16,7 +16,8 @@ class Sources(VivCase):
         self.assertEqual((done.code, done.out, done.err), (0, b"hello\n", b""))
 
     def test_code_comes_from_a_file(self):
-        path = self.write("script.py", "import sys\nprint(__name__)\nprint('err', file=sys.stderr)\n")
+        path = self.write("script.py",
+                          "import sys\nprint(__name__)\nprint('err', file=sys.stderr)\n")
         done = self.viv("run", "--no-daemon", path)
         self.assertEqual((done.code, done.out, done.err), (0, b"__main__\n", b"err\n"))
 
@@ -46,7 +47,8 @@ class Output(VivCase):
 
     def test_bytes_pass_through_exactly(self):
         wanted = bytes(range(256)) * 16
-        done = self.run_viv("import os\nos.write(1, bytes(range(256)) * 16)\nos.write(2, b'\\xff\\x00')\nNone")
+        done = self.run_viv("import os\nos.write(1, bytes(range(256)) * 16)\n"
+                            "os.write(2, b'\\xff\\x00')\nNone")
         self.assertEqual(done.out, wanted)
         self.assertEqual(done.err, b"\xff\x00")
 
@@ -101,8 +103,10 @@ class ExitCodes(VivCase):
         self.assertIn(b"SyntaxError", done.err)
 
     def test_the_codes_own_exit_status_passes(self):
-        for code, wanted in (("import sys; sys.exit(0)", 0), ("import sys; sys.exit(3)", 3), ("raise SystemExit(255)", 255),
-                             ("import os; os._exit(0)", 0), ("import os; os._exit(41)", 41), ("exit()", 0),
+        for code, wanted in (("import sys; sys.exit(0)", 0), ("import sys; sys.exit(3)", 3),
+                             ("raise SystemExit(255)", 255),
+                             ("import os; os._exit(0)", 0), ("import os; os._exit(41)", 41),
+                             ("exit()", 0),
                              ("import sys; sys.exit(None)", 0), ("import sys; sys.exit(True)", 1)):
             with self.subTest(code):
                 self.assertEqual(self.run_viv(code).code, wanted)
@@ -118,7 +122,8 @@ class ExitCodes(VivCase):
         self.assertIn(b"--timeout", done.err)
 
     def test_out_of_memory_is_137(self):
-        code = "import time\na = []\nwhile True: a.append(bytearray(b'x' * 2**20)); time.sleep(0.005)"
+        code = ("import time\na = []\n"
+                "while True: a.append(bytearray(b'x' * 2**20)); time.sleep(0.005)")
         done = self.run_viv(code, "--memory", "96M")
         self.assertEqual(done.code, 137)
         self.assertIn(b"memory", done.err)
@@ -135,14 +140,16 @@ class ExitCodes(VivCase):
         self.assertIn(b'Blocked import: "os" is not allowed', done.err)
 
     def test_interrupted_by_a_person_is_130(self):
-        process = self.popen("run", "--no-daemon", "-c", "import time\nprint('up')\ntime.sleep(1000)")
+        process = self.popen("run", "--no-daemon", "-c",
+                             "import time\nprint('up')\ntime.sleep(1000)")
         self.assertEqual(process.stdout.readline(), b"up\n")
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
 
     def test_terminated_is_143(self):
-        process = self.popen("run", "--no-daemon", "-c", "import time\nprint('up')\ntime.sleep(1000)")
+        process = self.popen("run", "--no-daemon", "-c",
+                             "import time\nprint('up')\ntime.sleep(1000)")
         self.assertEqual(process.stdout.readline(), b"up\n")
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
@@ -153,7 +160,8 @@ class ExitCodes(VivCase):
             self.fail("an installed viv-launch would be found: run these tests where none is installed")
         alone = self.path("viv")
         shutil.copy(VIV, alone)
-        done = subprocess.run([alone, "run", "--no-daemon", "-c", "1"], capture_output=True, cwd=self.folder,
+        done = subprocess.run([alone, "run", "--no-daemon", "-c", "1"], capture_output=True,
+                              cwd=self.folder,
                               env=self.environment(), check=False, timeout=60)
         self.assertEqual(done.returncode, 125)
         self.assertIn(b"viv-launch", done.stderr)
@@ -180,16 +188,22 @@ class Usage(VivCase):
         self.refused("nowhere.py", said=["nowhere.py"])
 
     def test_values_that_make_no_sense(self):
-        for flag, value in (("--timeout", "soon"), ("--timeout", "-1s"), ("--timeout", "5parsecs"), ("--memory", "lots"),
-                            ("--memory", "99999999999999G"), ("--cpus", "many"), ("--pids", "-4"), ("--pids", "1.5"),
-                            ("--args", "{not json"), ("--args", "@nowhere.json"), ("--env", "NOEQUALS"), ("--env", "=x"),
-                            ("--policy", "nosuch"), ("--runtime", "nosuch"), ("--backend", "nosuch"),
-                            ("--file", "nowhere.csv"), ("--data", "nowhere.csv"), ("--data", "what.xyz")):
+        for flag, value in (("--timeout", "soon"), ("--timeout", "-1s"), ("--timeout", "5parsecs"),
+                            ("--memory", "lots"),
+                            ("--memory", "99999999999999G"), ("--cpus", "many"), ("--pids", "-4"),
+                            ("--pids", "1.5"),
+                            ("--args", "{not json"), ("--args", "@nowhere.json"),
+                            ("--env", "NOEQUALS"), ("--env", "=x"),
+                            ("--policy", "nosuch"), ("--runtime", "nosuch"),
+                            ("--backend", "nosuch"),
+                            ("--file", "nowhere.csv"), ("--data", "nowhere.csv"),
+                            ("--data", "what.xyz")):
             with self.subTest(flag=flag, value=value):
                 self.refused(flag, value, "-c", "1", said=[flag.lstrip("-")])
 
     def test_limits_above_the_policy_name_field_and_maximum(self):
-        for flag, value in (("--timeout", "10000s"), ("--memory", "500G"), ("--pids", "4000"), ("--cpus", "64")):
+        for flag, value in (("--timeout", "10000s"), ("--memory", "500G"), ("--pids", "4000"),
+                            ("--cpus", "64")):
             with self.subTest(flag):
                 self.refused(flag, value, "-c", "1", said=[flag.lstrip("-")])
 
@@ -203,7 +217,8 @@ class Usage(VivCase):
     def test_help_is_complete(self):
         done = self.viv("run", "--help")
         self.assertEqual(done.code, 0)
-        for flag in ("policy", "runtime", "backend", "timeout", "memory", "cpus", "pids", "args", "data", "file",
+        for flag in ("policy", "runtime", "backend", "timeout", "memory", "cpus", "pids", "args",
+                     "data", "file",
                      "expect", "stdin", "env", "out", "json", "events", "no-daemon"):
             self.assertIn("--" + flag, done.out.decode())
 
@@ -221,7 +236,8 @@ class Usage(VivCase):
 class Ending(VivCase):
     def test_a_killed_viv_leaves_nothing_running(self):
         """The sandbox holds viv's stderr pipe for as long as it lives: end of file means that it is gone."""
-        process = self.popen("run", "--no-daemon", "-c", "import time\nprint('up')\ntime.sleep(1000)")
+        process = self.popen("run", "--no-daemon", "-c",
+                             "import time\nprint('up')\ntime.sleep(1000)")
         self.assertEqual(process.stdout.readline(), b"up\n")
         tree = descendants(process.pid)
         self.assertTrue(tree)

@@ -8,7 +8,8 @@ from vivcli import VivCase
 
 class Sizes(VivCase):
     def test_ten_megabytes_of_code(self):
-        line = b"x = 'some code that fills the line up to one hundred characters, so that lines are not too many..'\n"
+        line = (b"x = 'some code that fills the line up to one hundred characters, "
+                b"so that lines are not too many..'\n")
         path = self.write("big.py", line * (10 * (1 << 20) // len(line)) + b"print('end')\n")
         result = self.result_of_file(path, "--timeout", "60s")
         self.assertEqual(result["stdout"], "end\n")
@@ -18,13 +19,16 @@ class Sizes(VivCase):
         self.assertEqual(self.result_of_file(path)["stdout"], f"{10 << 20}\n")
 
     def test_a_gigabyte_of_output_ends_and_says_so(self):
-        done = self.viv("run", "--no-daemon", "--json", "-c", "for i in range(1 << 14): print('x' * ((1 << 16) - 1))")
+        done = self.viv("run", "--no-daemon", "--json", "-c",
+                        "for i in range(1 << 14): print('x' * ((1 << 16) - 1))")
         result = self.check_result(done, "output")
         self.assertTrue(result["truncated"]["stdout"])
         self.assertLess(len(done.out), 8 << 20)
 
     def test_output_below_the_limit_is_whole(self):
-        result = self.result("import sys\nfor i in range(1000): print('o' * 500); print('e' * 500, file=sys.stderr)")
+        result = self.result("import sys\n"
+                             "for i in range(1000): print('o' * 500); print('e' * 500, "
+                             "file=sys.stderr)")
         self.assertEqual((len(result["stdout"]), len(result["stderr"])), (501000, 501000))
         self.assertFalse(result["truncated"]["stdout"] or result["truncated"]["stderr"])
 
@@ -32,7 +36,8 @@ class Sizes(VivCase):
         import hashlib
         import os
         out = self.path("out")
-        result = self.result("open('big.bin', 'wb').write(bytes(range(256)) * (1 << 16))\nNone", "--out", out)
+        result = self.result("open('big.bin', 'wb').write(bytes(range(256)) * (1 << 16))\nNone",
+                             "--out", out)
         with open(os.path.join(out, "big.bin"), "rb") as file:
             content = file.read()
         self.assertEqual(len(content), 1 << 24)
@@ -60,7 +65,8 @@ class Sizes(VivCase):
 
     def test_a_long_argument(self):
         text = '{"x": "' + "y" * 100_000 + '"}'
-        self.assertEqual(self.result("len(_args['x'])", "--args", text)["result"]["application/json"], 100_000)
+        self.assertEqual(self.result("len(_args['x'])", "--args",
+                                     text)["result"]["application/json"], 100_000)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ class Examples(VivCase):
 
     def test_the_analysis_of_the_tour(self):
         path = os.path.join(EXAMPLES, "sales.csv")
-        result = self.result_of_file(os.path.join(EXAMPLES, "analysis.py"), "--data", path, "--file", path)
+        result = self.result_of_file(os.path.join(EXAMPLES, "analysis.py"), "--data", path,
+                                     "--file", path)
         self.assertGreaterEqual(len(result["charts"]), 3)
         self.assertTrue(result["stdout"])
 

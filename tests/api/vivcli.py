@@ -14,11 +14,13 @@ VIV = os.path.abspath(os.environ.get("VIV", os.path.join(ROOT, "build", "viv")))
 EXAMPLES = os.path.join(ROOT, "examples")
 WAIT_SECONDS = 120
 
-RESULT_KEYS = {"id", "session", "verdict", "state", "stdout", "stderr", "truncated", "result", "error", "displays",
+RESULT_KEYS = {"id", "session", "verdict", "state", "stdout", "stderr", "truncated", "result",
+               "error", "displays",
                "charts", "table", "files", "usage", "backend", "runtime", "walls"}
 VERDICT_KEYS = {"kind", "exit_code", "signal", "message", "remedy", "limit", "peak", "by"}
 USAGE_KEYS = {"queue_ms", "wall_ms", "cpu_ms", "peak_memory", "output_bytes"}
-WALLS = {"user", "mount", "pid", "net", "ipc", "uts", "cgroup", "fds", "rlimit", "caps", "landlock", "seccomp"}
+WALLS = {"user", "mount", "pid", "net", "ipc", "uts", "cgroup", "fds", "rlimit", "caps", "landlock",
+         "seccomp"}
 
 
 def strict_json(text):
@@ -52,7 +54,8 @@ class VivCase(unittest.TestCase):
         os.mkdir(self.home)
 
     def environment(self):
-        return {"PATH": "/usr/bin:/bin", "HOME": self.home, "LANG": "C.UTF-8", "TMPDIR": self.folder,
+        return {"PATH": "/usr/bin:/bin", "HOME": self.home, "LANG": "C.UTF-8",
+                "TMPDIR": self.folder,
                 "XDG_RUNTIME_DIR": self.home}
 
     def path(self, name):
@@ -65,12 +68,14 @@ class VivCase(unittest.TestCase):
 
     def popen(self, *words, **kw):
         kw.setdefault("stdin", subprocess.DEVNULL)
-        return subprocess.Popen([VIV, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
+        return subprocess.Popen([VIV, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                cwd=self.folder,
                                 env=self.environment(), **kw)
 
     def viv(self, *words, stdin=None):
         given = {"input": stdin} if stdin is not None else {"stdin": subprocess.DEVNULL}
-        return Done(subprocess.run([VIV, *words], capture_output=True, cwd=self.folder, env=self.environment(),
+        return Done(subprocess.run([VIV, *words], capture_output=True, cwd=self.folder,
+                                   env=self.environment(),
                                    timeout=WAIT_SECONDS, check=False, **given))
 
     def run_viv(self, code, *flags, stdin=None):
@@ -83,13 +88,15 @@ class VivCase(unittest.TestCase):
         return self.check_result(done, kind)
 
     def result_of_file(self, path, *flags, stdin=None, kind="ok"):
-        return self.check_result(self.viv("run", "--no-daemon", "--json", *flags, path, stdin=stdin), kind)
+        return self.check_result(self.viv("run", "--no-daemon", "--json", *flags, path,
+                                          stdin=stdin), kind)
 
     def check_result(self, done, kind):
         try:
             result = strict_json(done.out)
         except ValueError as error:
-            self.fail(f"{error}; exit {done.code}; out {done.out[:300]!r}; err {done.err[-1000:]!r}")
+            self.fail(f"{error}; exit {done.code}; out {done.out[:300]!r}; "
+                      f"err {done.err[-1000:]!r}")
         self.assertEqual(RESULT_KEYS - set(result), set())
         verdict = result["verdict"]
         self.assertEqual(VERDICT_KEYS - set(verdict), set())
@@ -111,7 +118,8 @@ class VivCase(unittest.TestCase):
         self.assertEqual(kinds.count("verdict"), 1)
         self.assertEqual(kinds[-1], "verdict")
         first = events[0]["seq"]
-        self.assertEqual([event["seq"] for event in events], list(range(first, first + len(events))))
+        self.assertEqual([event["seq"] for event in events],
+                         list(range(first, first + len(events))))
         times = [event["t_ms"] for event in events]
         self.assertEqual(times, sorted(times))
         self.assertEqual(events[-1]["verdict"]["kind"], kind)

@@ -36,8 +36,10 @@ class Output(unittest.TestCase):
 
     def test_half_a_line_is_flushed_at_the_end(self):
         outcome = self.runner.run("import sys\nprint('no newline', end='')\n"
-                                  "sys.stderr.write('err')\nsys.stdout.buffer.write(b' raw')")
-        self.assertEqual((outcome.stdout, outcome.stderr), (b"no newline raw", b"err"))
+                                  "sys.stderr.write('err')")
+        self.assertEqual((outcome.stdout, outcome.stderr), (b"no newline", b"err"))
+        outcome = self.runner.run("sys.stdout.buffer.write(b'\\x00raw')")
+        self.assertEqual(outcome.stdout, b"\0raw")
 
     def test_surrogates_never_kill_a_print(self):
         outcome = self.runner.run("print('\\ud800 \\u00e9')")

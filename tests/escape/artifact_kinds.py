@@ -20,4 +20,5 @@ with open("/workspace/secret.bin", "w") as file:
     file.write("x")
 os.chmod("/workspace/secret.bin", 0)
 for number, kind in ((0x2000, (1, 1)), (0x6000, (8, 0)), (0x2000, (1, 11))):
-    attempt(f"mknod {kind}", os.mknod, f"/workspace/dev{kind[0]}{kind[1]}", number | 0o666, os.makedev(*kind))
+    attempt(f"mknod {kind}", os.mknod, f"/workspace/dev{kind[0]}{kind[1]}", number | 0o666,
+            os.makedev(*kind))

@@ -16,6 +16,7 @@ for pid in (1, os.getpid()):
     except OSError as error:
         held(f"{pid}: {name_of(error.errno)}")
 for kind in ("cgroup", "cgroup2"):
-    result, number = call("mount", b"none", b"/tmp" if WALLED else b"/nowhere", kind.encode(), 0, None)
+    result, number = call("mount", b"none", b"/tmp" if WALLED else b"/nowhere", kind.encode(), 0,
+                          None)
     if result == 0 or number not in (EPERM, EACCES, ENOSYS):
         breach(f"mount {kind}: {name_of(number)}")

@@ -8,8 +8,10 @@ allowed = {"null", "zero", "full", "random", "urandom", "shm", "fd", "stdin", "s
 for name in os.listdir("/dev"):
     if name not in allowed:
         breach(f"/dev/{name} is there")
-for name in ("mem", "kmem", "port", "kmsg", "vda", "sda", "loop0", "loop-control", "fuse", "kvm", "tty", "tty0",
-             "console", "ptmx", "pts/ptmx", "net/tun", "vsock", "userfaultfd", "cpu_dma_latency", "rtc0", "watchdog",
+for name in ("mem", "kmem", "port", "kmsg", "vda", "sda", "loop0", "loop-control", "fuse", "kvm",
+             "tty", "tty0",
+             "console", "ptmx", "pts/ptmx", "net/tun", "vsock", "userfaultfd", "cpu_dma_latency",
+             "rtc0", "watchdog",
              "vhost-net", "dri/card0", "hwrng", "mqueue"):
     try:
         os.close(os.open(f"/dev/{name}", os.O_RDWR | os.O_NONBLOCK | os.O_NOCTTY))

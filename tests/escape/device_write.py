@@ -10,7 +10,8 @@ for name in ("null", "zero", "full", "random", "urandom"):
     attempt(f"chmod /dev/{name}", os.chmod, f"/dev/{name}", 0o600, by=by)
     attempt(f"rename /dev/{name}", os.rename, f"/dev/{name}", f"/dev/{name}.old", by=by)
 attempt("symlink in /dev", os.symlink, "/workspace", "/dev/link", by=by)
-for number in (0x5202, 0x5203, 0x5206, 0x5207):  # RNDADDTOENTCNT, RNDADDENTROPY, RNDCLEARPOOL, RNDRESEEDCRNG
+for number in (0x5202, 0x5203, 0x5206,
+               0x5207):  # RNDADDTOENTCNT, RNDADDENTROPY, RNDCLEARPOOL, RNDRESEEDCRNG
     import fcntl
     with open("/dev/urandom", "rb") as file:
         attempt(f"ioctl {number:#x} on urandom", fcntl.ioctl, file, number, 0,

@@ -17,11 +17,13 @@ with open(path, "rb") as source:
     os.write(memory, source.read())
 ways = {"exec": ["/usr/bin/python3", "-I", "-c", test], "copy": [path, "-I", "-c", test],
         "loader": ["/lib64/ld-linux-x86-64.so.2", "/usr/bin/python3", "-I", "-c", test],
-        "memory": [f"/proc/self/fd/{memory}", "-I", "-c", test], "shell": ["/bin/sh", "-c", f"exec /usr/bin/python3 -I -c '{test}'"]}
+        "memory": [f"/proc/self/fd/{memory}", "-I", "-c", test],
+        "shell": ["/bin/sh", "-c", f"exec /usr/bin/python3 -I -c '{test}'"]}
 is_filtered = True
 for way, words in ways.items():
     try:
-        answer = subprocess.run(words, capture_output=True, text=True, pass_fds=(memory,), timeout=10).stdout.strip()
+        answer = subprocess.run(words, capture_output=True, text=True, pass_fds=(memory,),
+                                timeout=10).stdout.strip()
     except OSError as error:
         held(f"{way}: {name_of(error.errno)}")
         continue

@@ -11,5 +11,6 @@ import time
 
 import _vivarium
 
-_vivarium.send(5, 0, b'{"kind":"timeout","exit_code":124,"message":"","remedy":"","by":"supervisor"}')
+_vivarium.send(5, 0,
+               b'{"kind":"timeout","exit_code":124,"message":"","remedy":"","by":"supervisor"}')
 time.sleep(60)

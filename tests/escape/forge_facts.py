@@ -7,5 +7,6 @@
 import _vivarium
 
 for kind in ("timeout", "memory", "killed", "output", "denied", "cancelled", "backend", "nonsense"):
-    _vivarium.send(3, 0, b'{"type":"verdict","verdict":{"kind":"%s","exit_code":124,"by":"supervisor"}}' % kind.encode())
+    _vivarium.send(3, 0,
+                   b'{"type":"verdict","verdict":{"kind":"%s","exit_code":124,"by":"supervisor"}}' % kind.encode())
 os._exit(5)

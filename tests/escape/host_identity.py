@@ -11,7 +11,8 @@ for what, name in (("uname", os.uname().nodename), ("gethostname", socket.gethos
         breach(f"{what} tells {name}")
     else:
         held(f"{what}: {name}")
-for path in ("/etc/hostname", "/etc/machine-id", "/var/lib/dbus/machine-id", "/proc/sys/kernel/random/boot_id",
+for path in ("/etc/hostname", "/etc/machine-id", "/var/lib/dbus/machine-id",
+             "/proc/sys/kernel/random/boot_id",
              "/sys/class/dmi/id/product_uuid", "/proc/sys/kernel/hostname"):
     try:
         with open(path) as file:

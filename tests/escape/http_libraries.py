@@ -23,9 +23,11 @@ async def by_asyncio():
     return await reader.read(200)
 
 
-for what, function in (("urllib", lambda: urllib.request.urlopen(url, timeout=2).read()), ("http.client", by_http),
+for what, function in (("urllib", lambda: urllib.request.urlopen(url, timeout=2).read()),
+                       ("http.client", by_http),
                        ("ftplib", lambda: ftplib.FTP("127.0.0.1", timeout=2)),
-                       ("file url", lambda: urllib.request.urlopen("file://" + _args["tmp_secret"]).read()),
+                       ("file url",
+                        lambda: urllib.request.urlopen("file://" + _args["tmp_secret"]).read()),
                        ("asyncio", lambda: asyncio.run(by_asyncio()))):
     try:
         breach(f"{what}: {function()!r}")

@@ -17,7 +17,8 @@ for pid in [name for name in os.listdir("/proc") if name.isdigit()]:
         if b"VIVSECRET" in text:
             breach(f"/proc/{pid}/{what}: {text[text.index(b'VIVSECRET'):][:60]!r}")
 if WALLED:
-    for what in ("environ", "mem", "maps", "auxv", "stack", "syscall", "smaps", "pagemap", "io", "personality"):
+    for what in ("environ", "mem", "maps", "auxv", "stack", "syscall", "smaps", "pagemap", "io",
+                 "personality"):
         attempt(f"init's {what}", lambda: os.read(os.open(f"/proc/1/{what}", os.O_RDONLY), 1),
                 by=(EPERM, EACCES, ENOENT, errno.ESRCH, errno.EIO))
     for what in ("cwd", "root", "exe"):

@@ -19,5 +19,7 @@ if pidfd >= 0:
         refused("pidfd_getfd", pidfd, fd, 0)
 limit = (ctypes.c_ulong * 2)(0, 0)
 refused("prlimit64", 1, 7, limit, None)
-for name in ("oom_score_adj", "comm", "timerslack_ns", "coredump_filter", "clear_refs", "uid_map", "setgroups"):
-    attempt(f"write init's {name}", os.open, f"/proc/1/{name}", os.O_WRONLY, by=(EPERM, EACCES, ENOENT, errno.EROFS))
+for name in ("oom_score_adj", "comm", "timerslack_ns", "coredump_filter", "clear_refs", "uid_map",
+             "setgroups"):
+    attempt(f"write init's {name}", os.open, f"/proc/1/{name}", os.O_WRONLY,
+            by=(EPERM, EACCES, ENOENT, errno.EROFS))

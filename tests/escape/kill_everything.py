@@ -6,5 +6,6 @@
 # stdout: still here
 """Kills all that it may: the filter refuses the broadcast."""
 attempt("kill(-1)", os.kill, -1, signal.SIGKILL, by=(EPERM,))
-attempt("kill(-1) of 32 bits", lambda: None if call("kill", 0xFFFFFFFF, 9)[0] == 0 else os.kill(-1, 9), by=(EPERM,))
+attempt("kill(-1) of 32 bits", lambda: None if call("kill", 0xFFFFFFFF, 9)[0] == 0
+        else os.kill(-1, 9), by=(EPERM,))
 print("still here")

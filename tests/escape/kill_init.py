@@ -5,7 +5,8 @@
 # unwalled: never
 # stdout: still here
 """Kills the init of its own namespace."""
-for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP, signal.SIGINT, signal.SIGHUP, signal.SIGSEGV):
+for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP, signal.SIGINT, signal.SIGHUP,
+               signal.SIGSEGV):
     try:
         os.kill(1, number)
     except OSError as error:

@@ -9,7 +9,8 @@ import mmap
 
 mark = b"REMNANT-" + _args["mark"].encode()
 size = 64 << 20
-pieces = {"anonymous": mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), "shared": mmap.mmap(-1, size)}
+pieces = {"anonymous": mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS),
+          "shared": mmap.mmap(-1, size)}
 memory = os.memfd_create("m")
 os.ftruncate(memory, size)
 pieces["memfd"] = mmap.mmap(memory, size)

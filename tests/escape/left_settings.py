@@ -6,12 +6,16 @@
 """What one run sets for itself the next does not find: environment, mask, handlers, priority, limits."""
 import resource
 
-found = {"umask": os.umask(0o777), "nice": os.getpriority(os.PRIO_PROCESS, 0), "affinity": len(os.sched_getaffinity(0)),
-         "left": os.environ.get("LEFT_BY_A_RUN"), "handler": signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL,
+found = {"umask": os.umask(0o777), "nice": os.getpriority(os.PRIO_PROCESS, 0),
+         "affinity": len(os.sched_getaffinity(0)),
+         "left": os.environ.get("LEFT_BY_A_RUN"),
+         "handler": signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL,
          "blocked": len(signal.pthread_sigmask(signal.SIG_BLOCK, ())), "cwd": os.getcwd(),
-         "stack": resource.getrlimit(resource.RLIMIT_STACK)[0] > 1 << 20, "path": "left" in sys.path,
+         "stack": resource.getrlimit(resource.RLIMIT_STACK)[0] > 1 << 20,
+         "path": "left" in sys.path,
          "recursion": sys.getrecursionlimit()}
-for name, wanted in {"umask": 0o077, "nice": 0, "left": None, "handler": True, "blocked": 0, "cwd": "/workspace", "stack": True,
+for name, wanted in {"umask": 0o077, "nice": 0, "left": None, "handler": True, "blocked": 0,
+                     "cwd": "/workspace", "stack": True,
                      "path": False, "recursion": 1000}.items():
     if found[name] != wanted:
         breach(f"{name} is {found[name]!r}, not {wanted!r}")

@@ -7,7 +7,8 @@
 import socket
 
 by = (EPERM, EACCES, errno.EAFNOSUPPORT)
-for family, address in ((socket.AF_INET, ("0.0.0.0", 0)), (socket.AF_INET, ("127.0.0.1", 0)), (socket.AF_INET6, ("::", 0))):
+for family, address in ((socket.AF_INET, ("0.0.0.0", 0)), (socket.AF_INET, ("127.0.0.1", 0)),
+                        (socket.AF_INET6, ("::", 0))):
     def listen():
         with socket.socket(family, socket.SOCK_STREAM) as sock:
             sock.bind(address)

@@ -8,7 +8,8 @@ import subprocess
 
 if in_child(lambda: call("unshare", 0x10000000)[0] == 0):
     breach("unshare of the user namespace")
-for words in (["unshare", "-r", "id", "-u"], ["unshare", "-Ur", "true"], ["nsenter", "-t", "1", "-a", "true"],
+for words in (["unshare", "-r", "id", "-u"], ["unshare", "-Ur", "true"],
+              ["nsenter", "-t", "1", "-a", "true"],
               ["setpriv", "--reuid=0", "true"], ["bwrap", "--ro-bind", "/", "/", "true"]):
     try:
         done = subprocess.run(words, capture_output=True, timeout=10)

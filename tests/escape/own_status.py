@@ -7,7 +7,8 @@
 import subprocess
 import threading
 
-wanted = {"Seccomp": "2", "NoNewPrivs": "1", "CapInh": "0" * 16, "CapPrm": "0" * 16, "CapEff": "0" * 16,
+wanted = {"Seccomp": "2", "NoNewPrivs": "1", "CapInh": "0" * 16, "CapPrm": "0" * 16,
+          "CapEff": "0" * 16,
           "CapBnd": "0" * 16, "CapAmb": "0" * 16}
 go = threading.Event()
 threads = [threading.Thread(target=go.wait, daemon=True) for _ in range(3)]

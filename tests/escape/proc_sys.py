@@ -4,7 +4,8 @@
 # walls: mount
 # unwalled: safe
 """Reads and turns the kernel's switches."""
-for name in ("kernel/hostname", "kernel/core_pattern", "kernel/random/boot_id", "kernel/ngroups_max", "vm/overcommit_memory",
+for name in ("kernel/hostname", "kernel/core_pattern", "kernel/random/boot_id",
+             "kernel/ngroups_max", "vm/overcommit_memory",
              "net/ipv4/ip_forward", "fs/file-max", "user/max_user_namespaces", "kernel/ns_last_pid",
              "fs/binfmt_misc/register", "kernel/modprobe"):
     path = "/proc/sys/" + name

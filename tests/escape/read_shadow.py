@@ -4,5 +4,6 @@
 # walls: mount landlock
 # unwalled: root
 """Reads the host's password hashes and its other private settings."""
-for path in ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh/ssh_host_ed25519_key", "/etc/machine-id"):
+for path in ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh/ssh_host_ed25519_key",
+             "/etc/machine-id"):
     steal(path)

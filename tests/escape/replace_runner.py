@@ -16,7 +16,8 @@ def lie(*args, **kw):
 for thing in gc.get_objects():
     try:
         where = getattr(thing, "__module__", "") or ""
-        if isinstance(where, str) and where.startswith("vivarium") and callable(thing) and hasattr(thing, "__code__"):
+        if isinstance(where,
+                      str) and where.startswith("vivarium") and callable(thing) and hasattr(thing, "__code__"):
             thing.__code__ = lie.__code__
     except Exception:
         pass

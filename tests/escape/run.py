@@ -4,7 +4,7 @@
 
     run.py --viv build/viv                 all programs, as this user
     run.py --viv build/viv --as-user       as root: as an ordinary user (uid 65534)
-    run.py --self-test                     without walls: the attacks must succeed, the judge must see it
+    run.py --self-test                     without walls: the attacks must get through, and be seen
 
 One line per program, then "N passed, N failed"; exit 1 on any failure.
 """
@@ -33,11 +33,13 @@ SKIPPED = 77
 
 
 def parse(words):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--viv", default=os.path.join(FOLDER, "..", "..", "build", "viv"))
     parser.add_argument("--runtime", default="auto", help="bare, base, full or auto")
     parser.add_argument("--as-user", action="store_true", help=f"as root: run viv as uid {NOBODY}")
-    parser.add_argument("--only", action="append", metavar="NAME", help="repeatable; a prefix with *")
+    parser.add_argument("--only", action="append", metavar="NAME",
+                        help="repeatable; a prefix with *")
     parser.add_argument("--class", dest="only_class", help="files, proc, net, kernel, ...")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--pool", action="store_true", help="take sandboxes from a warm pool")
@@ -148,9 +150,11 @@ def run_one(program, options):
                               timeout=WORKER_SECONDS, check=False)
         return json.loads(done.stdout)
     except subprocess.TimeoutExpired:
-        return {"problems": [f"the harness gave up after {WORKER_SECONDS} s"], "seconds": WORKER_SECONDS}
+        return {"problems": [f"the harness gave up after {WORKER_SECONDS} s"],
+                "seconds": WORKER_SECONDS}
     except ValueError:
-        return {"problems": ["harness: " + done.stderr.decode("utf-8", "replace")[-2000:]], "seconds": 0}
+        return {"problems": ["harness: " + done.stderr.decode("utf-8", "replace")[-2000:]],
+                "seconds": 0}
 
 
 def report(program, answer, options):
@@ -194,7 +198,9 @@ def main(words):
                 passed += 1
             else:
                 failed += 1
-    print(f"{passed} passed, {failed} failed" + (f" ({skipped} not for this mode)" if skipped else ""))
+    if skipped:
+        print(f"{skipped} not for this mode, as said above")
+    print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
 

@@ -6,13 +6,16 @@
 """Runs the programs that make others root."""
 import subprocess
 
-for path in ("/usr/bin/su", "/bin/su", "/usr/bin/sudo", "/usr/bin/mount", "/usr/bin/umount", "/usr/bin/passwd",
-             "/usr/bin/newuidmap", "/usr/bin/newgrp", "/usr/bin/chsh", "/usr/bin/pkexec", "/usr/bin/fusermount3"):
+for path in ("/usr/bin/su", "/bin/su", "/usr/bin/sudo", "/usr/bin/mount", "/usr/bin/umount",
+             "/usr/bin/passwd",
+             "/usr/bin/newuidmap", "/usr/bin/newgrp", "/usr/bin/chsh", "/usr/bin/pkexec",
+             "/usr/bin/fusermount3"):
     if not os.path.exists(path) or not os.stat(path).st_mode & 0o4000:
         continue
     words = [path, "root", "-c", "id"] if path.endswith("su") else [path]
     try:
-        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT)
     except OSError as error:
         held(f"{path}: {name_of(error.errno)}")
         continue
@@ -22,7 +25,8 @@ for path in ("/usr/bin/su", "/bin/su", "/usr/bin/sudo", "/usr/bin/mount", "/usr/
             ids = status_of(process.pid)["Uid"].split()
         except (OSError, KeyError):
             break
-        if os.path.basename(os.readlink(f"/proc/{process.pid}/exe") if WALLED else path) != "python3.11":
+        if os.path.basename(os.readlink(f"/proc/{process.pid}/exe") if WALLED
+                            else path) != "python3.11":
             seen.add(ids[1])
     process.stdin.close()
     text = process.stdout.read()

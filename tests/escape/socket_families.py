@@ -8,7 +8,8 @@ import socket
 
 made = set()
 for family in range(0, 48):
-    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET, 4, 10):
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET, 4,
+                 10):
         for protocol in (0, 1, 6, 17, 132, 255):
             try:
                 socket.socket(family, kind, protocol).close()

@@ -8,7 +8,8 @@
 import stat
 
 found = 0
-for folder in ("/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/lib", "/usr/libexec", "/usr/local/bin", "/opt"):
+for folder in ("/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/lib", "/usr/libexec",
+               "/usr/local/bin", "/opt"):
     for base, folders, files in os.walk(folder):
         flags = os.statvfs(base).f_flag
         for name in files:

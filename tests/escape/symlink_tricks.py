@@ -13,7 +13,8 @@ os.symlink("/", f"{base}/root")
 os.symlink("/proc/self/root", f"{base}/self")
 os.symlink(f"{base}/loop", f"{base}/loop")
 os.symlink("../" * 20 + secret.lstrip("/"), f"{base}/dots.txt")
-for path in (f"{base}/report.csv", f"{base}/root{secret}", f"{base}/self{secret}", f"{base}/dots.txt"):
+for path in (f"{base}/report.csv", f"{base}/root{secret}", f"{base}/self{secret}",
+             f"{base}/dots.txt"):
     steal(path)
 attempt("write through a link", open, f"{base}/target.csv", "r+b")
 os.mkdir(f"{base}/swap")

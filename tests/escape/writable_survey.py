@@ -16,7 +16,8 @@ for root in roots:
         if any(base == place or base.startswith(place + "/") for place in allowed) and WALLED:
             continue
         try:
-            os.close(os.open(f"{base}/{_args['mark']}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            os.close(os.open(f"{base}/{_args['mark']}", os.O_CREAT | os.O_EXCL | os.O_WRONLY,
+                             0o600))
             os.unlink(f"{base}/{_args['mark']}")
             breach(f"{base} is writable")
         except OSError as error:

@@ -45,10 +45,11 @@ class Notebook:
         """Runs one cell. Returns (value of the trailing expression or None, whether a value was not
         looked for); raises whatever the code raises."""
         body, last, is_large = self._compile(code)
+        if any(part is not None and part.co_flags & COROUTINE for part in (body, last)):
+            return self._await(self._steps(body, last)), is_large
         if body is not None:
-            self._step(body)
-        value = None if last is None else self._step(last)
-        return value, is_large
+            _exec(body, self.names)
+        return None if last is None else _eval(last, self.names), is_large
 
     def filename(self):
         """Names the cell in tracebacks: each its own, so that old functions keep their lines."""
@@ -77,10 +78,16 @@ class Notebook:
 
         return _compile(Expression(statement.value), filename, "eval", TOP_LEVEL_AWAIT, True)
 
-    def _step(self, code):
-        if code.co_flags & COROUTINE:
-            return self._await(_eval(code, self.names))
-        return _eval(code, self.names)
+    async def _steps(self, *parts):
+        """A cell with an `await` somewhere runs in the loop from its first line on."""
+        value = None
+        for part in parts:
+            value = None
+            if part is not None:
+                value = _eval(part, self.names)
+                if part.co_flags & COROUTINE:
+                    value = await value
+        return value
 
     def _await(self, coroutine):
         asyncio = load("asyncio")

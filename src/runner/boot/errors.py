@@ -8,7 +8,7 @@ May not: raise, whatever the exception is: its text, its class and its frames ar
 import sys
 
 from . import wire
-from .hooks import load
+from .hooks import load, sources
 from .inputs import EDQUOT, ENOSPC, InputError
 from .jsontext import quote
 from .streams import NO_INPUT
@@ -113,8 +113,7 @@ def _traceback(info):
     """The traceback from the user's first frame on, without any frame of the runner."""
     kind, value, trace = info
     try:
-        while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_HERE):
-            trace = trace.tb_next
+        trace = _first_of_user(trace)
         traceback = load("traceback")
         told = traceback.TracebackException(kind, value, trace, limit=-FRAMES_MAX)
         _drop_ours(told, set())
@@ -127,6 +126,16 @@ def _traceback(info):
         half = TEXT_MAX // 2
         text = f"{text[:half]}\n  [{len(text) - 2 * half} characters left out]\n{text[-half:]}"
     return text
+
+
+def _first_of_user(trace):
+    """Where the user's code begins, past the runner's frames and an event loop's."""
+    start = trace
+    while start is not None:
+        if start.tb_frame.f_code.co_filename in sources:
+            return start
+        start = start.tb_next
+    return trace
 
 
 def _drop_ours(told, seen):

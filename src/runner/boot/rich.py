@@ -40,13 +40,9 @@ def _call(value, method, *args, **kwargs):
 
 
 def _entry(mime, content, room):
-    """JSON text for one form of a value; None when there is none or it does not fit."""
+    """JSON text for one form of a value; TooLarge when it surely does not fit."""
     if isinstance(content, (bytes, bytearray)):
         content = b2a_base64(content, newline=False).decode("ascii")
-    if isinstance(content, tuple):  # (content, metadata)
-        content = content[0]
-    if content is None:
-        return None
     if isinstance(content, str) and not mime.endswith("json"):
         if len(content) > room:
             raise TooLarge
@@ -65,6 +61,8 @@ def _forms(value):
                 yield mime, content
     for method, mime in _METHODS:
         content = _call(value, method)
+        if isinstance(content, tuple) and len(content) == 2:  # (content, metadata)
+            content = content[0]
         if content is not None:
             yield mime, content
     structure = _structure(value)
@@ -94,8 +92,6 @@ def bundle(value, run):
             continue
         try:
             text = _entry(mime, content, room)
-            if text is None:
-                continue
             if len(text) > room:
                 raise TooLarge
         except KeyboardInterrupt:

@@ -27,8 +27,16 @@ def _answer(kind, meta, payload):
             return check(request.piece(request.meta["code"]), request.meta)
         return interpreter.run(request)
     except BaseException as error:
+        return _failed(error)
+
+
+def _failed(error):
+    """None when user code broke so much that not even this can be said."""
+    try:
         return wire.Done("exception", 1, f"the runner failed: {type(error).__name__}: "
                                          f"{wire.clean(str(error))}")
+    except BaseException:
+        return None
 
 
 def serve():

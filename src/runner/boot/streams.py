@@ -62,9 +62,15 @@ class Streams:
 
     def flush(self):
         """Pushes out what is still held, whatever user code made of the streams."""
-        for stream in (self.out, self.err, sys.stdout, sys.stderr):
+        for name, stream in (("stdout", self.out), ("stderr", self.err)):
             try:
                 stream.flush()
+            except Exception:
+                pass
+            try:
+                shown = getattr(sys, name)
+                if shown is not stream:
+                    shown.flush()
             except Exception:
                 pass
 

@@ -79,12 +79,12 @@ class Done:
 
 
 def close_run(done):
-    """Sends the testimony; nothing of this run may be sent after it."""
+    """Sends the testimony, None when there is none; nothing of this run may be sent after it."""
     global _owner
     try:
         data = done.text().encode("ascii")
     except BaseException:
-        # User code may have broken what we stand on; the run must still end.
+        # User code may have broken what we stand on (builtins are shared); the run must still end.
         data = b'{"kind":"exception","exit_code":1,"message":"the runner could not tell how the ' \
                b'run ended","remedy":"","truncated":{"files":false,"result":true}}'
     with _lock:

@@ -10,7 +10,8 @@ from .program import EXIT_OF_KIND
 MIB = 1 << 20
 VIV_PEAK_MAX = 256 * MIB        # of the process that reads what a sandbox says
 HOST_DROP_MAX = 3072 * MIB      # of the host's free memory, whatever a run does
-RESULT_KEYS = ("id", "session", "verdict", "state", "stdout", "stderr", "truncated", "result", "error",
+RESULT_KEYS = ("id", "session", "verdict", "state", "stdout", "stderr", "truncated", "result",
+               "error",
                "displays", "charts", "table", "files", "usage", "backend", "runtime", "walls")
 VERDICT_KEYS = ("kind", "exit_code", "signal", "message", "remedy", "limit", "peak")
 
@@ -88,7 +89,8 @@ def text_problems(program, outcome):
     cut = result.get("truncated") or {}
     problems += [f"truncated lacks {name}" for name in program.one("truncated", "").split()
                  if not cut.get(name)]
-    if "max-files" in program.head and len(result.get("files") or []) > int(program.one("max-files")):
+    if "max-files" in program.head and len(result.get("files")
+                                           or []) > int(program.one("max-files")):
         problems.append(f"{len(result['files'])} files in the result")
     if "within" in program.head and outcome.seconds > float(program.one("within").rstrip("s")):
         problems.append(f"took {outcome.seconds:.1f} s, not within {program.one('within')}")

@@ -143,7 +143,8 @@ def outside_view(besides):
         except OSError:
             continue
         is_found = True
-        problems += [f"outside: shares the {kind} namespace" for kind in own if inside[kind] == own[kind]]
+        problems += [f"outside: shares the {kind} namespace" for kind in own
+                     if inside[kind] == own[kind]]
         if status["NoNewPrivs"] != "1":
             problems.append("outside: new privileges are possible")
         for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):

@@ -100,12 +100,15 @@ class Plants:
 
     def plant_files(self):
         self.shm_file = f"/dev/shm/{self.mark}"
-        self.args["home_secret"] = self.write(os.path.join(self.home, "secret.txt"), self.token("home"), 0o600)
-        self.args["tmp_secret"] = self.write(os.path.join(self.folder, "secret.txt"), self.token("tmp"))
+        self.args["home_secret"] = self.write(os.path.join(self.home, "secret.txt"),
+                                              self.token("home"), 0o600)
+        self.args["tmp_secret"] = self.write(os.path.join(self.folder, "secret.txt"),
+                                             self.token("tmp"))
         self.args["shm_secret"] = self.write(self.shm_file, self.token("devshm"))
         target_dir = self.make_folder("target", 0o777)
         self.args["target_dir"] = target_dir
-        self.args["target"] = self.write(os.path.join(target_dir, "target.txt"), "unchanged\n", 0o666)
+        self.args["target"] = self.write(os.path.join(target_dir, "target.txt"), "unchanged\n",
+                                         0o666)
 
     def plant_descriptors(self):
         """What a careless launcher would let through: a file, the host's root, a pipe, a memfd."""
@@ -173,7 +176,8 @@ class Plants:
                 is_file = os.path.isfile(path)
                 content = open(path, "rb").read() if is_file else b""
                 times = info.st_mtime_ns if is_file else 0
-                seen[path] = (info.st_mode, info.st_uid, info.st_size if is_file else 0, times, content)
+                seen[path] = (info.st_mode, info.st_uid, info.st_size if is_file else 0, times,
+                              content)
         return seen
 
     def changes(self):

@@ -6,12 +6,14 @@ import os
 import re
 import shlex
 
-KINDS = ("ok", "exception", "exit", "timeout", "memory", "killed", "output", "disk", "guard", "denied",
+KINDS = ("ok", "exception", "exit", "timeout", "memory", "killed", "output", "disk", "guard",
+         "denied",
          "interrupted", "cancelled", "backend")
 CLASSES = ("files", "proc", "net", "kernel", "privilege", "dos", "forge", "leftovers")
 CHECKS = ("neighbour", "outside_view", "draws_differ", "out_is_plain")
 # What each header may hold; a typo in a header is an error, not a check that silently is not made.
-KEYS = {"expect", "expect-measured", "class", "walls", "limits", "runtime", "check", "unwalled", "exit",
+KEYS = {"expect", "expect-measured", "class", "walls", "limits", "runtime", "check", "unwalled",
+        "exit",
         "signal", "stdout", "stderr", "error", "truncated", "within", "repeat", "source", "flags",
         "by", "message", "max-files", "events"}
 HEADER = re.compile(r"# ([a-z-]+): (.*)$")
@@ -122,4 +124,5 @@ def generate(text):
 
 
 def all_names():
-    return sorted(name[:-3] for name in os.listdir(FOLDER) if name.endswith(".py") and name != "run.py")
+    return sorted(name[:-3] for name in os.listdir(FOLDER) if name.endswith(".py")
+                  and name != "run.py")

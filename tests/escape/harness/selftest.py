@@ -11,15 +11,18 @@ from .plants import Identity, Plants
 from .program import generate
 from .walled import Outcome, strict_json
 
-WALLS = ["user", "mount", "pid", "net", "ipc", "uts", "cgroup", "fds", "rlimit", "caps", "landlock", "seccomp"]
+WALLS = ["user", "mount", "pid", "net", "ipc", "uts", "cgroup", "fds", "rlimit", "caps", "landlock",
+         "seccomp"]
 
 
 def clean_outcome():
     outcome = Outcome()
     outcome.code = 0
-    verdict = {key: None for key in judge.VERDICT_KEYS} | {"kind": "ok", "exit_code": 0, "by": "runner"}
+    verdict = {key: None for key in judge.VERDICT_KEYS} | {"kind": "ok", "exit_code": 0,
+                                                           "by": "runner"}
     outcome.result = {key: None for key in judge.RESULT_KEYS} | {
-        "verdict": verdict, "stdout": "held: all\n", "stderr": "", "walls": list(WALLS), "files": [],
+        "verdict": verdict, "stdout": "held: all\n", "stderr": "", "walls": list(WALLS),
+                                                                 "files": [],
         "truncated": {"stdout": False, "stderr": False}}
     outcome.out = b'{"stdout":"held: all"}'
     return outcome
@@ -29,7 +32,8 @@ def a_program(**head):
     from .program import Program
     program = Program.__new__(Program)
     program.name, program.text, program.path = "fabricated", "", ""
-    program.head = {"expect": ["ok"], "class": ["files"], "unwalled": ["safe"], "walls": ["seccomp"]}
+    program.head = {"expect": ["ok"], "class": ["files"], "unwalled": ["safe"],
+                    "walls": ["seccomp"]}
     program.head.update({key.replace("_", "-"): [value] for key, value in head.items()})
     program.check_header()
     return program
@@ -182,7 +186,8 @@ def check_strict():
 def run():
     """(passed, failed), one line each."""
     rows = [("a clean run passes", lambda: check_case({}, None, ""))]
-    rows += [("judge sees: " + name, lambda head=head, spoil=spoil, words=words: check_case(head, spoil, words))
+    rows += [("judge sees: " + name, lambda head=head, spoil=spoil,
+              words=words: check_case(head, spoil, words))
              for name, head, spoil, words in CASES]
     rows += [("judge sees: process left", check_leftovers), ("judge sees: same draws", check_draws),
              ("NaN is not JSON", check_strict)]

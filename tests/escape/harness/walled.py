@@ -118,7 +118,8 @@ def collect(process, outcome, deadline, on_line=None):
 def from_events(outcome):
     """The result as the stream tells it."""
     outcome.events = [strict_json(line) for line in outcome.out.decode("ascii").splitlines()]
-    result = {"stdout": "", "stderr": "", "displays": [], "charts": [], "result": None, "error": None}
+    result = {"stdout": "", "stderr": "", "displays": [], "charts": [], "result": None,
+              "error": None}
     for event in outcome.events:
         kind = event["type"]
         if kind in ("stdout", "stderr"):
@@ -173,7 +174,8 @@ class Walled:
             if b'"READY\\n"' in line or b"READY" in line:
                 ready.set()
 
-        process = self.popen(self.command(program, program.source(), "--events" if has_events else "--json"))
+        process = self.popen(self.command(program, program.source(),
+                                          "--events" if has_events else "--json"))
         helper = None
         if "neighbour" in program.checks:
             helper = self.meanwhile(ready, lambda: self.neighbour(outcome, "meanwhile"))
@@ -227,7 +229,8 @@ class Walled:
                 "print('child', os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
                 "select.epoll().close(); open('/workspace/a', 'w').write('x' * 100000)\n"
                 "sum(range(10))\n")
-        words = [self.options.viv, "run", "--json", "--no-daemon", "--runtime", self.options.runtime,
+        words = [self.options.viv, "run", "--json", "--no-daemon", "--runtime",
+                 self.options.runtime,
                  "--timeout", "20s", "-c", code]
         outcome = Outcome()
         collect(self.popen(words), outcome, time.monotonic() + 20 + SLACK_SECONDS)
@@ -262,7 +265,8 @@ class Unwalled:
             file.write(program.source())
         outcome = Outcome()
         process = subprocess.Popen(
-            [PYTHON, "-I", "-c", UNWALLED, *paths], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            [PYTHON, "-I", "-c", UNWALLED, *paths], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, cwd=self.plants.work, env=self.plants.environment(),
             pass_fds=self.plants.fds, preexec_fn=self.bound, **self.identity.popen_args())
         collect(process, outcome, time.monotonic() + UNWALLED_SECONDS)
