@@ -57,9 +57,10 @@ def rows_of(report, job):
 
 def pooled_ms(inside, job):
     """The median of a pooled run of this job, where `viv bench` measured one."""
-    if not inside:
-        return None
-    return inside.get("pooled_ms", {}).get(job)
+    for row in (inside or {}).get("figures", []):
+        if row["name"].startswith(f"pooled {job}") and row["name"].endswith("p50"):
+            return row["value"]
+    return None
 
 
 def draw(report, titles):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run costs beside plain python3 and bubblewrap, measured in one interleaved run.
 
-    bench/run.py [--build DIR] [--rounds N] [--quick] [--no-inside] [--results DIR]
+    bench/run.py [--build DIR] [--rounds N] [--runs N] [--quick] [--no-inside] [--results DIR]
 
 Two halves. `viv bench` looks from inside: pooled runs, spawns, memory, leaks. This script looks from
 outside: whole commands, as somebody at a terminal would start them. Every round runs each contender
@@ -22,10 +22,11 @@ import time
 
 import chart
 import host
+import table
+from table import CONTENDERS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTHON = "/usr/bin/python3"
-COLD_BOUND = 1.15  # a cold `viv run` beside bubblewrap + python3, print(1)
 
 JOBS = {
     "print": "print(1)\n",
@@ -51,7 +52,6 @@ print(len(picture.getvalue()) > 1000)
 }
 JOB_TITLES = {"print": "print(1)", "groupby": "groupby of 10,000 rows, with imports",
               "plot": "line plot to PNG, with imports"}
-CONTENDERS = ("python3", "bubblewrap", "viv")
 
 
 def bubblewrap(folder):
@@ -122,31 +122,19 @@ def measure_outside(viv, rounds):
         return result
 
 
-def measure_inside(viv, quick):
-    argv = [viv, "bench", "--json"] + (["--quick"] if quick else [])
+def measure_inside(viv, quick, runs):
+    argv = [viv, "bench", "--json"] + (["--quick"] if quick else ["--runs", str(runs)])
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
     if done.returncode != 0:
         sys.exit(f"bench: {' '.join(argv)} ended with {done.returncode}")
     return json.loads(done.stdout)
 
 
-def print_table(outside):
-    print(f"{'whole commands':<38} {'p50 ms':>9} {'p95 ms':>9} {'x python3':>10} {'x bubblewrap':>13}")
-    for job, rows in outside.items():
-        for name in CONTENDERS:
-            row = rows[name]
-            title = f"{job:<8} {'viv run, cold' if name == 'viv' else name}"
-            print(f"{title:<38} {row['p50_ms']:>9.1f} {row['p95_ms']:>9.1f} {row['x_python3']:>10.2f}"
-                  f" {row['x_bubblewrap']:>13.2f}")
-    cold = outside["print"]["viv"]["x_bubblewrap"]
-    word = "held" if cold <= COLD_BOUND else "MISSED"
-    print(f"cold run beside bubblewrap: {cold:.2f} (bound {COLD_BOUND}): {word}")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build", help="where viv has been built")
     parser.add_argument("--rounds", type=int, default=40, help="rounds of the shortest job")
+    parser.add_argument("--runs", type=int, default=20000, help="runs of the leak check")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first look")
     parser.add_argument("--no-inside", action="store_true", help="leave out `viv bench`")
     parser.add_argument("--results", default=os.path.join(ROOT, "bench", "results"))
@@ -158,10 +146,10 @@ def main():
           f"Linux {machine['kernel']}, Python {machine['python']}\n", flush=True)
     report = {"date": datetime.date.today().isoformat(), "machine": machine}
     report["outside"] = measure_outside(viv, 15 if args.quick else args.rounds)
-    print_table(report["outside"])
+    table.print_outside(report["outside"])
     if not args.no_inside:
-        report["inside"] = measure_inside(viv, args.quick)
-        chart.print_inside(report["inside"])
+        report["inside"] = measure_inside(viv, args.quick, args.runs)
+        table.print_inside(report["inside"])
 
     os.makedirs(args.results, exist_ok=True)
     stem = os.path.join(args.results, f"{report['date']}-{host.kind(machine)}")

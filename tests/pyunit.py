@@ -34,7 +34,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--viv", help="the viv to test")
     parser.add_argument("patterns", nargs="*", help="only tests whose name has one of these")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
 
     if args.viv:
         os.environ["VIV"] = os.path.abspath(args.viv)

@@ -107,6 +107,7 @@ struct audit {
 	bool is_cold;     /* how sandboxes are made now: exec, or fork of a zygote */
 	uint32_t only;    /* a bit per wall to attack; set by the caller */
 	char *args;       /* owned: JSON text for every probe */
+	int null;         /* owned: /dev/null, the stdin of every attack */
 	json_t *findings; /* owned: an array per wall, by name */
 	uint32_t counts[WALL_COUNT][AUDIT_OUTCOMES];
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 
@@ -115,6 +116,9 @@ static struct run_request request_of(const struct audit *audit, const char *code
 	request.kind.is_cold = audit->is_cold;
 	request.args = (struct run_bytes){
 		.data = audit->args, .size = strlen(audit->args), .fd = -1};
+	/* As given, so that the runner has no reason to put another descriptor in its place. */
+	request.stdin_kind = RUN_STDIN_LIVE;
+	request.stdin_fd = audit->null;
 	return request;
 }
 
@@ -229,9 +233,12 @@ int audit_open(struct audit *audit, const struct config *config, struct err *err
 	json_t *args = NULL;
 	int r;
 
+	audit->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	audit->findings = json_object();
 	for (enum wall_id wall = 0; wall < WALL_COUNT; wall++)
 		(void)json_object_set_new(audit->findings, wall_name(wall), json_array());
+	if (audit->null < 0)
+		return err_sys(err, "open /dev/null");
 	if (policy == NULL)
 		return -err->num;
 	r = policy_narrow(policy, &ask, &grant, err);
@@ -255,6 +262,7 @@ void audit_close(struct audit *audit)
 {
 	trial_close(&audit->trial);
 	audit_unplant(&audit->plant);
+	drop_fd(&audit->null);
 	free(audit->args);
 	json_decref(audit->findings);
 	*audit = (struct audit){0};

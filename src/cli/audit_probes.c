@@ -185,7 +185,8 @@ const struct audit_probe audit_probes_space[] = {
 			"        v = os.statvfs(d)\n"
 			"    except OSError:\n"
 			"        continue\n"
-			"    if v.f_blocks * v.f_frsize > _args['disk'] + 65536:\n"
+			"    most = 64 << 20 if d == '/dev/shm' else _args['disk']\n"
+			"    if v.f_blocks * v.f_frsize > most + 65536:\n"
 			"        breach('%s has %d bytes' % (d, v.f_blocks * v.f_frsize))\n"
 			"    if not 0 < v.f_files <= 1 << 20:\n"
 			"        breach('%s has %d inodes' % (d, v.f_files))\n",

@@ -174,7 +174,7 @@ static int choose_walls(const struct operands *operands, uint32_t *ret_only, str
 static int attack_all(const struct config *config, const struct options *wish, uint32_t only,
 		      struct err *err)
 {
-	struct audit audit = {.only = only};
+	struct audit audit = {.only = only, .null = -1};
 	uint64_t start = now_ns();
 	int r;
 

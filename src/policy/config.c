@@ -69,32 +69,32 @@ static void fill_paths(struct config *config)
 static int take_text(struct config *config, const void *text, size_t size, const char *name,
 		     struct err *err)
 {
-	const struct yaml_section sections[CONFIG_SECTION_COUNT] = {
-		[CONFIG_TOP] = {"", YAML_TOP, config_rows, config_row_count, 1},
-		[CONFIG_TOKENS] = {"tokens", YAML_LISTED, token_rows, token_row_count,
+	const struct section sections[CONFIG_SECTION_COUNT] = {
+		[CONFIG_TOP] = {"", SECTION_TOP, config_rows, config_row_count, 1},
+		[CONFIG_TOKENS] = {"tokens", SECTION_LISTED, token_rows, token_row_count,
 				   CONFIG_TOKENS_MAX},
-		[CONFIG_RUNTIMES] = {"runtimes", YAML_NAMED, runtime_rows, runtime_row_count,
+		[CONFIG_RUNTIMES] = {"runtimes", SECTION_NAMED, runtime_rows, runtime_row_count,
 				     RUNTIME_COUNT_MAX},
-		[CONFIG_POLICIES] = {"policies", YAML_NAMED, policy_rows, policy_row_count,
+		[CONFIG_POLICIES] = {"policies", SECTION_NAMED, policy_rows, policy_row_count,
 				     CONFIG_POLICIES_MAX},
 	};
-	struct yaml *yaml = NULL;
+	struct document *document = NULL;
 	int r;
 
-	r = yaml_load(text, size, name, sections, CONFIG_SECTION_COUNT, &yaml, err);
+	r = document_load(text, size, name, sections, CONFIG_SECTION_COUNT, &document, err);
 	if (r < 0)
 		return r;
 	set_text(&config->file, name);
 
 	/* Policies name runtimes, tokens name policies. */
-	r = config_take_top(config, yaml, err);
+	r = config_take_top(config, document, err);
 	if (r == 0)
-		r = config_take_runtimes(config, yaml, err);
+		r = config_take_runtimes(config, document, err);
 	if (r == 0)
-		r = config_take_policies(config, yaml, err);
+		r = config_take_policies(config, document, err);
 	if (r == 0)
-		r = config_take_tokens(config, yaml, err);
-	yaml_free(yaml);
+		r = config_take_tokens(config, document, err);
+	document_free(document);
 	return r;
 }
 
@@ -155,10 +155,12 @@ static int take_file(struct config *config, const char *path, struct err *err)
 	}
 	buf_init(&text, CONFIG_FILE_MAX);
 	r = io_read_file(AT_FDCWD, path, &text, err);
-	if (r < 0)
+	if (r < 0) {
 		(void)err_wrap(err, "config");
-	else
+		err->kind = ERR_BAD_REQUEST; /* the path is the user's, not our failure */
+	} else {
 		r = take_text(config, text.data, text.size, path, err);
+	}
 	buf_done(&text);
 	return r;
 }

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "policy/config.h"
-#include "policy/yaml_load.h"
+#include "policy/document.h"
 
 enum config_section {
 	CONFIG_TOP,
@@ -20,10 +20,10 @@ enum config_section {
 };
 
 /* Each takes its section of the text into the config, whole, or says "file:line: ...". */
-int config_take_top(struct config *config, const struct yaml *yaml, struct err *err);
-int config_take_tokens(struct config *config, const struct yaml *yaml, struct err *err);
-int config_take_runtimes(struct config *config, const struct yaml *yaml, struct err *err);
-int config_take_policies(struct config *config, const struct yaml *yaml, struct err *err);
+int config_take_top(struct config *config, const struct document *document, struct err *err);
+int config_take_tokens(struct config *config, const struct document *document, struct err *err);
+int config_take_runtimes(struct config *config, const struct document *document, struct err *err);
+int config_take_policies(struct config *config, const struct document *document, struct err *err);
 
 /* The runtimes that `viv runtime add` has stored, the system's and then the user's. */
 int config_take_stored(struct config *config, struct err *err);

@@ -14,7 +14,7 @@ enum progress {
 
 struct resolve {
 	struct config *config;
-	const struct yaml *yaml;
+	const struct document *document;
 	enum progress progress[CONFIG_POLICIES_MAX]; /* by entry of the file */
 };
 
@@ -28,16 +28,16 @@ static struct policy *find_policy(struct config *config, const char *name)
 }
 
 /* Every name first, so that a policy may inherit from one further down. */
-static int add_names(struct config *config, const struct yaml *yaml, struct err *err)
+static int add_names(struct config *config, const struct document *document, struct err *err)
 {
-	for (size_t i = 0; i < yaml_count(yaml, CONFIG_POLICIES); i++) {
-		const char *name = yaml_name(yaml, CONFIG_POLICIES, i);
+	for (size_t i = 0; i < document_count(document, CONFIG_POLICIES); i++) {
+		const char *name = document_name(document, CONFIG_POLICIES, i);
 		struct policy *policies;
 
 		if (!name_is_valid(name)) {
 			(void)err_set(err, ERR_BAD_REQUEST, EINVAL,
 				      "%.80s cannot name a policy; " NAME_RULE, name);
-			return yaml_blame(yaml, CONFIG_POLICIES, i, NULL, err);
+			return document_blame(document, CONFIG_POLICIES, i, NULL, err);
 		}
 		if (find_policy(config, name) != NULL)
 			continue;
@@ -53,10 +53,10 @@ static int add_names(struct config *config, const struct yaml *yaml, struct err 
 }
 
 /* The entry of the file with this name, or -1. */
-static ptrdiff_t find_entry(const struct yaml *yaml, const char *name)
+static ptrdiff_t find_entry(const struct document *document, const char *name)
 {
-	for (size_t i = 0; i < yaml_count(yaml, CONFIG_POLICIES); i++) {
-		if (strcmp(yaml_name(yaml, CONFIG_POLICIES, i), name) == 0)
+	for (size_t i = 0; i < document_count(document, CONFIG_POLICIES); i++) {
+		if (strcmp(document_name(document, CONFIG_POLICIES, i), name) == 0)
 			return (ptrdiff_t)i;
 	}
 	return -1;
@@ -64,9 +64,10 @@ static ptrdiff_t find_entry(const struct yaml *yaml, const char *name)
 
 /* The policy whose keys this one starts from: what it names, itself for a built-in, else default.
  */
-static const char *base_of(const struct yaml *yaml, size_t entry, const struct policy *policy)
+static const char *base_of(const struct document *document, size_t entry,
+			   const struct policy *policy)
 {
-	const char *base = yaml_text(yaml, CONFIG_POLICIES, entry, "base");
+	const char *base = document_text(document, CONFIG_POLICIES, entry, "base");
 
 	if (base != NULL && base[0] != '\0')
 		return base;
@@ -91,13 +92,13 @@ static int check_policy(const struct config *config, const struct policy *policy
 static int fill_policy(const struct resolve *resolve, size_t entry, struct policy *policy,
 		       const struct policy *base, struct err *err)
 {
-	const struct yaml *yaml = resolve->yaml;
+	const struct document *document = resolve->document;
 	const char *key = NULL;
 	int r;
 
 	if (base != policy)
 		settings_copy(policy_rows, policy_row_count, policy, base);
-	r = yaml_apply(yaml, CONFIG_POLICIES, entry, policy, err);
+	r = document_apply(document, CONFIG_POLICIES, entry, policy, err);
 	if (r < 0)
 		return r;
 	if (base != policy) {
@@ -110,11 +111,11 @@ static int fill_policy(const struct resolve *resolve, size_t entry, struct polic
 	/* A lower maximum lowers the default that came from the base; a default given here with it
 	 * is the file's mistake. */
 	if (policy->timeout_ms > policy->timeout_max_ms &&
-	    !yaml_has(yaml, CONFIG_POLICIES, entry, "timeout"))
+	    !document_has(document, CONFIG_POLICIES, entry, "timeout"))
 		policy->timeout_ms = policy->timeout_max_ms;
 
 	if (check_policy(resolve->config, policy, &key, err) < 0)
-		return yaml_blame(yaml, CONFIG_POLICIES, entry, key, err);
+		return document_blame(document, CONFIG_POLICIES, entry, key, err);
 	return 0;
 }
 
@@ -129,32 +130,32 @@ static int resolve_entry(struct resolve *resolve, size_t first, struct err *err)
 	ptrdiff_t entry = (ptrdiff_t)first;
 
 	while (entry >= 0 && resolve->progress[entry] == NOT_YET) {
-		const char *name = yaml_name(resolve->yaml, CONFIG_POLICIES, (size_t)entry);
+		const char *name = document_name(resolve->document, CONFIG_POLICIES, (size_t)entry);
 		struct policy *policy = find_policy(resolve->config, name);
-		const char *base = base_of(resolve->yaml, (size_t)entry, policy);
+		const char *base = base_of(resolve->document, (size_t)entry, policy);
 
 		if (config_policy(resolve->config, base, err) == NULL)
-			return yaml_blame(resolve->yaml, CONFIG_POLICIES, (size_t)entry, "base",
-					  err);
+			return document_blame(resolve->document, CONFIG_POLICIES, (size_t)entry,
+					      "base", err);
 		resolve->progress[entry] = UNDER_WAY;
 		chain[depth++] = (size_t)entry;
 		if (base == policy->name)
 			break; /* a built-in that changes keys of itself */
-		entry = find_entry(resolve->yaml, base);
+		entry = find_entry(resolve->document, base);
 		if (entry >= 0 && resolve->progress[entry] == UNDER_WAY) {
 			(void)err_set(err, ERR_BAD_REQUEST, EINVAL,
 				      "base: %.80s inherits from itself", base);
-			return yaml_blame(resolve->yaml, CONFIG_POLICIES, (size_t)entry, "base",
-					  err);
+			return document_blame(resolve->document, CONFIG_POLICIES, (size_t)entry,
+					      "base", err);
 		}
 	}
 
 	while (depth > 0) {
 		size_t i = chain[--depth];
-		const char *name = yaml_name(resolve->yaml, CONFIG_POLICIES, i);
+		const char *name = document_name(resolve->document, CONFIG_POLICIES, i);
 		struct policy *policy = find_policy(resolve->config, name);
 		const struct policy *base =
-			find_policy(resolve->config, base_of(resolve->yaml, i, policy));
+			find_policy(resolve->config, base_of(resolve->document, i, policy));
 		int r = fill_policy(resolve, i, policy, base, err);
 
 		if (r < 0)
@@ -164,14 +165,14 @@ static int resolve_entry(struct resolve *resolve, size_t first, struct err *err)
 	return 0;
 }
 
-int config_take_policies(struct config *config, const struct yaml *yaml, struct err *err)
+int config_take_policies(struct config *config, const struct document *document, struct err *err)
 {
-	struct resolve resolve = {.config = config, .yaml = yaml};
-	int r = add_names(config, yaml, err);
+	struct resolve resolve = {.config = config, .document = document};
+	int r = add_names(config, document, err);
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < yaml_count(yaml, CONFIG_POLICIES); i++) {
+	for (size_t i = 0; i < document_count(document, CONFIG_POLICIES); i++) {
 		r = resolve_entry(&resolve, i, err);
 		if (r < 0)
 			return r;

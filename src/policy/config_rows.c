@@ -153,15 +153,15 @@ static int check_top(const struct config *config, const char **ret_key, struct e
 	return 0;
 }
 
-int config_take_top(struct config *config, const struct yaml *yaml, struct err *err)
+int config_take_top(struct config *config, const struct document *document, struct err *err)
 {
 	const char *key = NULL;
-	int r = yaml_apply(yaml, CONFIG_TOP, 0, config, err);
+	int r = document_apply(document, CONFIG_TOP, 0, config, err);
 
 	if (r < 0)
 		return r;
 	if (check_top(config, &key, err) < 0)
-		return yaml_blame(yaml, CONFIG_TOP, 0, key, err);
+		return document_blame(document, CONFIG_TOP, 0, key, err);
 	return 0;
 }
 
@@ -190,9 +190,9 @@ static int check_token(const struct config *config, const struct config_token *t
 	return 0;
 }
 
-int config_take_tokens(struct config *config, const struct yaml *yaml, struct err *err)
+int config_take_tokens(struct config *config, const struct document *document, struct err *err)
 {
-	size_t count = yaml_count(yaml, CONFIG_TOKENS);
+	size_t count = document_count(document, CONFIG_TOKENS);
 
 	config->tokens = xcalloc(count > 0 ? count : 1, sizeof(*config->tokens));
 	for (size_t i = 0; i < count; i++) {
@@ -201,17 +201,17 @@ int config_take_tokens(struct config *config, const struct yaml *yaml, struct er
 		int r;
 
 		settings_init(token_rows, token_row_count, token);
-		r = yaml_apply(yaml, CONFIG_TOKENS, i, token, err);
-		if (r == 0 && yaml_has(yaml, CONFIG_TOKENS, i, "policies") &&
+		r = document_apply(document, CONFIG_TOKENS, i, token, err);
+		if (r == 0 && document_has(document, CONFIG_TOKENS, i, "policies") &&
 		    token->policies.count == 0) {
 			(void)err_set(
 				err, ERR_BAD_REQUEST, EINVAL,
 				"policies: an empty list allows nothing; leave the key out to "
 				"allow all");
-			r = yaml_blame(yaml, CONFIG_TOKENS, i, "policies", err);
+			r = document_blame(document, CONFIG_TOKENS, i, "policies", err);
 		}
 		if (r == 0 && check_token(config, token, &key, err) < 0)
-			r = yaml_blame(yaml, CONFIG_TOKENS, i, key, err);
+			r = document_blame(document, CONFIG_TOKENS, i, key, err);
 		if (r < 0) {
 			settings_done(token_rows, token_row_count, token);
 			return r;

@@ -41,7 +41,7 @@ static struct runtime *want_runtime(struct config *config, const char *name, str
 	return &runtimes[config->runtime_count++];
 }
 
-static int take_runtime(struct config *config, const struct yaml *yaml, size_t section,
+static int take_runtime(struct config *config, const struct document *document, size_t section,
 			size_t entry, const char *name, struct err *err)
 {
 	struct runtime *runtime = want_runtime(config, name, err);
@@ -50,14 +50,14 @@ static int take_runtime(struct config *config, const struct yaml *yaml, size_t s
 	int r;
 
 	if (runtime == NULL)
-		return yaml_blame(yaml, section, entry, NULL, err);
-	r = yaml_apply(yaml, section, entry, runtime, err);
+		return document_blame(document, section, entry, NULL, err);
+	r = document_apply(document, section, entry, runtime, err);
 	if (r < 0)
 		return r;
 	if (runtime_check(runtime, &key, err) < 0)
-		return yaml_blame(yaml, section, entry, key, err);
+		return document_blame(document, section, entry, key, err);
 
-	source = strdup(yaml_file(yaml));
+	source = strdup(document_file(document));
 	if (source == NULL)
 		abort();
 	free(runtime->source);
@@ -65,11 +65,11 @@ static int take_runtime(struct config *config, const struct yaml *yaml, size_t s
 	return 0;
 }
 
-int config_take_runtimes(struct config *config, const struct yaml *yaml, struct err *err)
+int config_take_runtimes(struct config *config, const struct document *document, struct err *err)
 {
-	for (size_t i = 0; i < yaml_count(yaml, CONFIG_RUNTIMES); i++) {
-		int r = take_runtime(config, yaml, CONFIG_RUNTIMES, i,
-				     yaml_name(yaml, CONFIG_RUNTIMES, i), err);
+	for (size_t i = 0; i < document_count(document, CONFIG_RUNTIMES); i++) {
+		int r = take_runtime(config, document, CONFIG_RUNTIMES, i,
+				     document_name(document, CONFIG_RUNTIMES, i), err);
 
 		if (r < 0)
 			return r;
@@ -81,10 +81,12 @@ int config_take_runtimes(struct config *config, const struct yaml *yaml, struct 
 static int take_file(struct config *config, const char *directory, const char *name,
 		     struct err *err)
 {
-	const struct yaml_section section = {
-		.key = "", .kind = YAML_TOP, .rows = runtime_rows, .row_count = runtime_row_count};
+	const struct section section = {.key = "",
+					.kind = SECTION_TOP,
+					.rows = runtime_rows,
+					.row_count = runtime_row_count};
 	char path[PATHS_MAX], runtime[NAME_MAX + 1];
-	struct yaml *yaml = NULL;
+	struct document *document = NULL;
 	struct buf text;
 	int r;
 
@@ -98,10 +100,10 @@ static int take_file(struct config *config, const char *directory, const char *n
 	buf_init(&text, RUNTIME_FILE_MAX);
 	r = io_read_file(AT_FDCWD, path, &text, err);
 	if (r >= 0)
-		r = yaml_load(text.data, text.size, path, &section, 1, &yaml, err);
+		r = document_load(text.data, text.size, path, &section, 1, &document, err);
 	if (r >= 0)
-		r = take_runtime(config, yaml, 0, 0, runtime, err);
-	yaml_free(yaml);
+		r = take_runtime(config, document, 0, 0, runtime, err);
+	document_free(document);
 	buf_done(&text);
 	return r < 0 ? r : 0;
 }

@@ -3,7 +3,8 @@
  * Paths - where our files live, and which directories never go into a sandbox whole
  *
  * Owns:    the XDG rules (user) and their system twins, and the list of directories of the host
- * that show more than was meant. May not: make directories or open files.
+ *          that show more than was meant.
+ * May not: make directories or open files.
  */
 #pragma once
 

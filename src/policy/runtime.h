@@ -3,8 +3,8 @@
  * Runtime - a Python interpreter, the packages it sees, and the set it has imported beforehand
  *
  * Owns:    the built-in runtimes, which one suits a piece of code, and which directories of the
- * host an interpreter needs inside the root. May not: run an interpreter, or import anything: what
- * is said here comes from names and files.
+ *          host an interpreter needs inside the root.
+ * May not: run an interpreter, or import anything: what is said here comes from names and files.
  */
 #pragma once
 

@@ -55,7 +55,7 @@ static void go_up(char *path)
 static int find_interpreter(const char *python, char ret_path[PATH_MAX], struct err *err)
 {
 	static const char *const names[] = {"bin/python3", "bin/python"};
-	char path[PATH_MAX], directory[PATH_MAX];
+	char path[PATH_MAX], directory[PATH_MAX], resolved[PATH_MAX];
 	const char *name;
 	int r;
 
@@ -74,9 +74,9 @@ static int find_interpreter(const char *python, char ret_path[PATH_MAX], struct 
 
 	name = strrchr(path, '/');
 	(void)snprintf(directory, sizeof(directory), "%.*s", (int)(name - path), path);
-	if (realpath(directory[0] != '\0' ? directory : "/", path) == NULL)
+	if (realpath(directory[0] != '\0' ? directory : "/", resolved) == NULL)
 		return err_sys(err, "%s", directory);
-	return join(ret_path, path, strrchr(name, '/') + 1, err);
+	return join(ret_path, resolved, name + 1, err);
 }
 
 /* The value of a key in a pyvenv.cfg ("home = /usr/bin"). */

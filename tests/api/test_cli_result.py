@@ -136,8 +136,8 @@ class Verdicts(VivCase):
     def test_disk_ends_a_run_only_uncaught(self):
         fill = "f = open('/workspace/fill', 'wb', 0)\nwhile True: f.write(bytes(2**20))"
         self.assertEqual(self.result(fill, kind="disk")["verdict"]["limit"], "disk")
-        caught = "try:\n    " + fill.replace("\n",
-                                             "\n    ") + "\nexcept OSError as e:\n    print(e.errno)"
+        body = fill.replace("\n", "\n    ")
+        caught = f"try:\n    {body}\nexcept OSError as e:\n    print(e.errno)"
         self.assertEqual(self.result(caught)["stdout"], "28\n")
 
     def test_output_is_cut_and_told(self):

@@ -157,7 +157,7 @@ class ExitCodes(VivCase):
 
     def test_vivarium_itself_failing_is_125(self):
         if os.path.exists("/usr/libexec/vivarium/viv-launch"):
-            self.fail("an installed viv-launch would be found: run these tests where none is installed")
+            self.fail("an installed viv-launch would be found; run this where none is")
         alone = self.path("viv")
         shutil.copy(VIV, alone)
         done = subprocess.run([alone, "run", "--no-daemon", "-c", "1"], capture_output=True,
@@ -189,13 +189,11 @@ class Usage(VivCase):
 
     def test_values_that_make_no_sense(self):
         for flag, value in (("--timeout", "soon"), ("--timeout", "-1s"), ("--timeout", "5parsecs"),
-                            ("--memory", "lots"),
-                            ("--memory", "99999999999999G"), ("--cpus", "many"), ("--pids", "-4"),
-                            ("--pids", "1.5"),
+                            ("--memory", "lots"), ("--memory", "99999999999999G"),
+                            ("--cpus", "many"), ("--pids", "-4"), ("--pids", "1.5"),
                             ("--args", "{not json"), ("--args", "@nowhere.json"),
-                            ("--env", "NOEQUALS"), ("--env", "=x"),
-                            ("--policy", "nosuch"), ("--runtime", "nosuch"),
-                            ("--backend", "nosuch"),
+                            ("--env", "NOEQUALS"), ("--env", "=x"), ("--policy", "nosuch"),
+                            ("--runtime", "nosuch"), ("--backend", "nosuch"),
                             ("--file", "nowhere.csv"), ("--data", "nowhere.csv"),
                             ("--data", "what.xyz")):
             with self.subTest(flag=flag, value=value):
@@ -218,8 +216,8 @@ class Usage(VivCase):
         done = self.viv("run", "--help")
         self.assertEqual(done.code, 0)
         for flag in ("policy", "runtime", "backend", "timeout", "memory", "cpus", "pids", "args",
-                     "data", "file",
-                     "expect", "stdin", "env", "out", "json", "events", "no-daemon"):
+                     "data", "file", "expect", "stdin", "env", "out", "json", "events",
+                     "no-daemon"):
             self.assertIn("--" + flag, done.out.decode())
 
     def test_viv_itself_has_help_and_a_version(self):
@@ -235,7 +233,6 @@ class Usage(VivCase):
 
 class Ending(VivCase):
     def test_a_killed_viv_leaves_nothing_running(self):
-        """The sandbox holds viv's stderr pipe for as long as it lives: end of file means that it is gone."""
         process = self.popen("run", "--no-daemon", "-c",
                              "import time\nprint('up')\ntime.sleep(1000)")
         self.assertEqual(process.stdout.readline(), b"up\n")

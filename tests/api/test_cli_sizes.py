@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Things that are too large, too many or too long: handled or refused, never hung, never lost in silence."""
+"""Too large, too many, too long: handled or refused, never hung, never lost in silence."""
 
 import unittest
 

@@ -15,8 +15,8 @@ EXAMPLES = os.path.join(ROOT, "examples")
 WAIT_SECONDS = 120
 
 RESULT_KEYS = {"id", "session", "verdict", "state", "stdout", "stderr", "truncated", "result",
-               "error", "displays",
-               "charts", "table", "files", "usage", "backend", "runtime", "walls"}
+               "error", "displays", "charts", "table", "files", "usage", "backend", "runtime",
+               "walls"}
 VERDICT_KEYS = {"kind", "exit_code", "signal", "message", "remedy", "limit", "peak", "by"}
 USAGE_KEYS = {"queue_ms", "wall_ms", "cpu_ms", "peak_memory", "output_bytes"}
 WALLS = {"user", "mount", "pid", "net", "ipc", "uts", "cgroup", "fds", "rlimit", "caps", "landlock",

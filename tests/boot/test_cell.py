@@ -129,8 +129,8 @@ class Session(unittest.TestCase):
 
     def test_broken_builtins_do_not_lose_the_testimony(self):
         with Runner() as runner:
-            outcome = runner.run("import builtins, json, os\nfor name in ('len', 'isinstance', "
-                                 "'repr', 'str', 'type', 'print'):\n    setattr(builtins, name, "
+            outcome = runner.run("import builtins, json, os\nfor name in ('isinstance', 'set', "
+                                 "'repr', 'str', 'type', 'print', 'dict'):\n    setattr(builtins, name, "
                                  "None)\njson.dumps = os.write = os.scandir = None\n1/0")
             self.assertEqual(outcome.done["kind"], "exception")
 

@@ -9,10 +9,9 @@ for name in os.listdir("/dev"):
     if name not in allowed:
         breach(f"/dev/{name} is there")
 for name in ("mem", "kmem", "port", "kmsg", "vda", "sda", "loop0", "loop-control", "fuse", "kvm",
-             "tty", "tty0",
-             "console", "ptmx", "pts/ptmx", "net/tun", "vsock", "userfaultfd", "cpu_dma_latency",
-             "rtc0", "watchdog",
-             "vhost-net", "dri/card0", "hwrng", "mqueue"):
+             "tty", "tty0", "console", "ptmx", "pts/ptmx", "net/tun", "vsock", "userfaultfd",
+             "cpu_dma_latency", "rtc0", "watchdog", "vhost-net", "dri/card0", "hwrng",
+             "mqueue"):
     try:
         os.close(os.open(f"/dev/{name}", os.O_RDWR | os.O_NONBLOCK | os.O_NOCTTY))
         breach(f"/dev/{name} opens")

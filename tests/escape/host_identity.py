@@ -12,8 +12,8 @@ for what, name in (("uname", os.uname().nodename), ("gethostname", socket.gethos
     else:
         held(f"{what}: {name}")
 for path in ("/etc/hostname", "/etc/machine-id", "/var/lib/dbus/machine-id",
-             "/proc/sys/kernel/random/boot_id",
-             "/sys/class/dmi/id/product_uuid", "/proc/sys/kernel/hostname"):
+             "/proc/sys/kernel/random/boot_id", "/sys/class/dmi/id/product_uuid",
+             "/proc/sys/kernel/hostname"):
     try:
         with open(path) as file:
             breach(f"{path}: {file.read(40)!r}")

@@ -5,18 +5,16 @@
 # unwalled: safe
 """The root holds what a run needs and nothing of the host."""
 allowed = {"bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr", "etc", "dev", "proc", "tmp",
-           "workspace", "viv",
-           "data", "opt"}
+           "workspace", "viv", "data",
+           "opt"}
 for name in sorted(set(os.listdir("/")) - allowed):
     breach(f"/{name} is there")
-for folder in ("/home", "/root", "/var", "/run", "/sys", "/boot", "/srv", "/mnt", "/media", "/opt",
-               "/data",
-               "/usr/local/share", "/usr/src"):
-    if folder != "/usr/local/share" and folder != "/usr/src" and os.path.isdir(folder) and os.listdir(folder):
+for folder in ("/home", "/root", "/var", "/run", "/sys", "/boot", "/srv", "/mnt", "/media", "/opt"):
+    if os.path.isdir(folder) and os.listdir(folder):
         breach(f"{folder} holds {os.listdir(folder)[:5]}")
 for name in ("shadow", "gshadow", "machine-id", "hostname", "ssh", "ssl/private", "sudoers",
-             "fstab", "crontab",
-             "resolv.conf", "krb5.keytab"):
+             "fstab", "crontab", "resolv.conf",
+             "krb5.keytab"):
     path = "/etc/" + name
     if os.path.exists(path) and (os.path.isdir(path) or os.path.getsize(path)):
         breach(f"{path} is there")

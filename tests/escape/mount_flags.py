@@ -19,6 +19,6 @@ with open("/proc/self/mountinfo") as file:
         if any(word.startswith(("shared:", "master:")) for word in fields[6:]):
             breach(f"{where} propagates: {fields[6:]}")
         if right.split()[0] in ("sysfs", "cgroup", "cgroup2", "debugfs", "tracefs", "securityfs",
-                                "bpf", "devpts",
-                                "mqueue", "configfs", "fusectl", "binfmt_misc"):
+                                "bpf", "devpts", "mqueue", "configfs", "fusectl",
+                                "binfmt_misc"):
             breach(f"{where} is a {right.split()[0]}")

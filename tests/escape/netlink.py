@@ -15,8 +15,8 @@ for protocol, name in ((0, "route"), (9, "audit"), (12, "netfilter"), (15, "ueve
 left, right = socket.socketpair()
 request = struct.pack("16sH14s", b"lo", 0, b"")
 for what, number in (("SIOCGIFFLAGS", 0x8913), ("SIOCSIFFLAGS", 0x8914), ("SIOCGIFCONF", 0x8912),
-                     ("SIOCADDRT", 0x890B),
-                     ("SIOCSIFADDR", 0x8916), ("SIOCETHTOOL", 0x8946), ("SIOCBRADDBR", 0x89A0)):
+                     ("SIOCADDRT", 0x890B), ("SIOCSIFADDR", 0x8916), ("SIOCETHTOOL", 0x8946),
+                     ("SIOCBRADDBR", 0x89A0)):
     if not WALLED and number != 0x8913:
         continue
     try:

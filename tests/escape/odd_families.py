@@ -14,9 +14,9 @@ try:
 except OSError as error:
     held(f"AF_ALG: {name_of(error.errno)}")
 for family, name in ((40, "vsock"), (29, "can"), (30, "tipc"), (33, "rxrpc"), (44, "xdp"),
-                     (31, "bluetooth"), (21, "rds"),
-                     (41, "kcm"), (42, "qipcrtr"), (43, "smc"), (45, "mctp"), (15, "key"),
-                     (4, "ipx"), (3, "ax25"), (39, "nfc")):
+                     (31, "bluetooth"), (21, "rds"), (41, "kcm"), (42, "qipcrtr"), (43, "smc"),
+                     (45, "mctp"), (15, "key"), (4, "ipx"), (3, "ax25"),
+                     (39, "nfc")):
     for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET):
         try:
             socket.socket(family, kind, 0).close()

@@ -7,9 +7,8 @@
 import socket
 
 for path in (_args["unix_path"], "/run/dbus/system_bus_socket", "/run/systemd/notify",
-             "/run/systemd/journal/socket",
-             "/var/run/docker.sock", "/run/containerd/containerd.sock", "/tmp/.X11-unix/X0",
-             "/run/nscd/socket",
+             "/run/systemd/journal/socket", "/var/run/docker.sock",
+             "/run/containerd/containerd.sock", "/tmp/.X11-unix/X0", "/run/nscd/socket",
              "/var/run/postgresql/.s.PGSQL.5432", "/run/user/0/bus", "/run/user/1000/bus",
              "/dev/log"):
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:

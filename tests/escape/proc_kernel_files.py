@@ -5,12 +5,10 @@
 # unwalled: safe
 """Opens the files of /proc and /sys that speak for the whole machine."""
 for name in ("sysrq-trigger", "kcore", "kallsyms", "keys", "key-users", "timer_list", "interrupts",
-             "modules", "config.gz",
-             "meminfo", "cpuinfo", "stat", "vmstat", "slabinfo", "iomem", "ioports", "schedstat",
-             "sched_debug", "kmsg",
-             "vmallocinfo", "pagetypeinfo", "acpi", "scsi", "bus", "fs", "irq", "tty", "driver",
-             "partitions", "diskstats",
-             "loadavg", "uptime", "version", "cmdline", "devices", "mtrr", "swaps", "locks",
+             "modules", "config.gz", "meminfo", "cpuinfo", "stat", "vmstat", "slabinfo", "iomem",
+             "ioports", "schedstat", "sched_debug", "kmsg", "vmallocinfo", "pagetypeinfo", "acpi",
+             "scsi", "bus", "fs", "irq", "tty", "driver", "partitions", "diskstats", "loadavg",
+             "uptime", "version", "cmdline", "devices", "mtrr", "swaps", "locks",
              "latency_stats"):
     path = "/proc/" + name
     for flags in (os.O_RDONLY, os.O_WRONLY):

@@ -8,7 +8,8 @@
 import mmap
 
 code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-code.write(b"\x53\xb8\x14\x00\x00\x00\xcd\x80\x5b\xc3")  # push rbx; mov eax, 20 (getpid); int 0x80; pop rbx; ret
+# push rbx; mov eax, 20 (getpid); int 0x80; pop rbx; ret
+code.write(b"\x53\xb8\x14\x00\x00\x00\xcd\x80\x5b\xc3")
 function = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
 status = in_child(lambda: function() > 0)
 print("int 0x80:", status)

@@ -19,7 +19,8 @@ while True:
         os.wait()
     except ChildProcessError:
         break
-for number in range(200):  # each is an orphan at once: more than the limit would hold, were they kept
+# Each is an orphan at once: were they kept, the limit would not hold so many.
+for number in range(200):
     pid = os.fork()
     if pid == 0:
         if os.fork() == 0:

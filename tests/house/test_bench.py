@@ -23,7 +23,8 @@ def report(**pooled):
     machine = {"cpu": "A <cpu> & more", "cores": 2, "virtual": True, "memory_gib": 8.0,
                "kernel": "6.1", "python": "3.11.2"}
     return {"date": "2024-01-01", "machine": machine, "outside": outside,
-            "inside": {"pooled_ms": pooled}}
+            "inside": {"figures": [{"name": f"pooled {job}(1), p50", "value": value}
+                                   for job, value in pooled.items()]}}
 
 
 class Chart(unittest.TestCase):

@@ -92,7 +92,8 @@ static void refuses_to_append_more_than_a_frame_holds(void **state)
 
 	(void)state;
 	buf_init(&buf, 100);
-	assert_int_equal(frame_append(&buf, FRAME_EVENT, 0, 1, "", FRAME_PAYLOAD_MAX + 1), -EMSGSIZE);
+	assert_int_equal(frame_append(&buf, FRAME_EVENT, 0, 1, "", FRAME_PAYLOAD_MAX + 1),
+			 -EMSGSIZE);
 	assert_int_equal(frame_append(&buf, FRAME_EVENT, 0, 1, "x", 85), -EMSGSIZE);
 	assert_int_equal(buf.size, 0);
 	buf_done(&buf);

@@ -13,8 +13,8 @@ static void see(void *context, const char *name, size_t size)
 	struct seen *seen = context;
 	size_t used = strlen(seen->names);
 
-	(void)snprintf(seen->names + used, sizeof(seen->names) - used, "%s%.*s", used > 0 ? " " : "",
-		       (int)size, name);
+	(void)snprintf(seen->names + used, sizeof(seen->names) - used, "%s%.*s",
+		       used > 0 ? " " : "", (int)size, name);
 }
 
 /* Scans an exact copy on the heap, so that a read past the end is one that a sanitizer sees. */
@@ -128,8 +128,9 @@ static void finds_calls_that_import(void **state)
 
 static void every_prefix_of_code_is_safe(void **state)
 {
-	static const char code[] = "\xef\xbb\xbfimport a.b as c, \\\n d; from .x import y\n'''s\\''' #\"\n"
-				   "''' ; __import__(\"q\")\r\nfrom z import (w)\\";
+	static const char code[] =
+		"\xef\xbb\xbfimport a.b as c, \\\n d; from .x import y\n'''s\\''' #\"\n"
+		"''' ; __import__(\"q\")\r\nfrom z import (w)\\";
 
 	(void)state;
 	for (size_t size = 0; size <= sizeof(code); size++) {
@@ -146,9 +147,10 @@ static void every_prefix_of_code_is_safe(void **state)
 
 static void the_standard_library_is_known(void **state)
 {
-	static const char *const inside[] = {"os",   "sys",     "json",  "asyncio", "__future__", "zoneinfo",
-					     "_abc", "tomllib", "imp",   "tkinter", "distutils"};
-	static const char *const outside[] = {"numpy", "pandas", "o",   "oss", "",       "zzz",
+	static const char *const inside[] = {"os",         "sys",      "json",     "asyncio",
+					     "__future__", "zoneinfo", "_abc",     "tomllib",
+					     "imp",        "tkinter",  "distutils"};
+	static const char *const outside[] = {"numpy", "pandas", "o",   "oss", "",          "zzz",
 					      "~",     "yaml",   "PIL", "jso", "jsonschema"};
 
 	(void)state;

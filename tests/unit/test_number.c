@@ -51,19 +51,19 @@ static void refuses_anything_else(void **state)
 		enum number_type type;
 		const char *text;
 	} cases[] = {
-		{NUMBER_BYTES, ""},         {NUMBER_BYTES, "-1"},      {NUMBER_BYTES, "+1"},
-		{NUMBER_BYTES, " 1"},       {NUMBER_BYTES, "1 "},      {NUMBER_BYTES, "1 MiB"},
-		{NUMBER_BYTES, "1.5GiB"},   {NUMBER_BYTES, "MiB"},     {NUMBER_BYTES, "1MB"},
-		{NUMBER_BYTES, "1MiBx"},    {NUMBER_BYTES, "0x10"},    {NUMBER_BYTES, "1e3"},
-		{NUMBER_BYTES, "1_000"},    {NUMBER_BYTES, "inf"},     {NUMBER_BYTES, "\xd9\xa1"},
-		{NUMBER_MS, ""},            {NUMBER_MS, "30"},         {NUMBER_MS, "30 s"},
-		{NUMBER_MS, "-30s"},        {NUMBER_MS, "30S"},        {NUMBER_MS, "1.5s"},
-		{NUMBER_MS, "30sec"},       {NUMBER_MS, "1m30s"},      {NUMBER_CPUS, ""},
-		{NUMBER_CPUS, "."},         {NUMBER_CPUS, ".5"},       {NUMBER_CPUS, "1."},
-		{NUMBER_CPUS, "0.0001"},    {NUMBER_CPUS, "1.5.1"},    {NUMBER_CPUS, "1,5"},
-		{NUMBER_CPUS, "-1"},        {NUMBER_CPUS, "1e1"},      {NUMBER_CPUS, "nan"},
-		{NUMBER_COUNT, ""},         {NUMBER_COUNT, "1k"},      {NUMBER_COUNT, "1.0"},
-		{NUMBER_COUNT, "12\n"},     {NUMBER_COUNT, "--1"},
+		{NUMBER_BYTES, ""},       {NUMBER_BYTES, "-1"},   {NUMBER_BYTES, "+1"},
+		{NUMBER_BYTES, " 1"},     {NUMBER_BYTES, "1 "},   {NUMBER_BYTES, "1 MiB"},
+		{NUMBER_BYTES, "1.5GiB"}, {NUMBER_BYTES, "MiB"},  {NUMBER_BYTES, "1MB"},
+		{NUMBER_BYTES, "1MiBx"},  {NUMBER_BYTES, "0x10"}, {NUMBER_BYTES, "1e3"},
+		{NUMBER_BYTES, "1_000"},  {NUMBER_BYTES, "inf"},  {NUMBER_BYTES, "\xd9\xa1"},
+		{NUMBER_MS, ""},          {NUMBER_MS, "30"},      {NUMBER_MS, "30 s"},
+		{NUMBER_MS, "-30s"},      {NUMBER_MS, "30S"},     {NUMBER_MS, "1.5s"},
+		{NUMBER_MS, "30sec"},     {NUMBER_MS, "1m30s"},   {NUMBER_CPUS, ""},
+		{NUMBER_CPUS, "."},       {NUMBER_CPUS, ".5"},    {NUMBER_CPUS, "1."},
+		{NUMBER_CPUS, "0.0001"},  {NUMBER_CPUS, "1.5.1"}, {NUMBER_CPUS, "1,5"},
+		{NUMBER_CPUS, "-1"},      {NUMBER_CPUS, "1e1"},   {NUMBER_CPUS, "nan"},
+		{NUMBER_COUNT, ""},       {NUMBER_COUNT, "1k"},   {NUMBER_COUNT, "1.0"},
+		{NUMBER_COUNT, "12\n"},   {NUMBER_COUNT, "--1"},
 	};
 
 	(void)state;

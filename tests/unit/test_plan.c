@@ -25,7 +25,9 @@ static void an_ordinary_plan_is_fine(void **state)
 
 static void names_the_number_that_is_out_of_range(void **state)
 {
-#define CHANGED(member_, value_) (struct plan){.member_ = (value_)}, offsetof(struct plan, member_), sizeof(ordinary.member_), #member_
+#define CHANGED(member_, value_)                                                                   \
+	(struct plan){.member_ = (value_)}, offsetof(struct plan, member_),                        \
+		sizeof(ordinary.member_), #member_
 	const struct {
 		struct plan change;
 		size_t offset, size;

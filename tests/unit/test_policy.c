@@ -64,7 +64,8 @@ static void the_default_is_what_the_contract_says(void **state)
 
 static void every_built_in_is_there_and_holds_together(void **state)
 {
-	static const char *const names[] = {"default", "analysis", "ephemeral", "workspace", "conversation"};
+	static const char *const names[] = {"default", "analysis", "ephemeral", "workspace",
+					    "conversation"};
 	const struct table *table = *state;
 
 	assert_int_equal(table->count, ARRAY_LEN(names));
@@ -151,7 +152,8 @@ static void a_request_never_widens(void **state)
 		{{.memory = UINT64_MAX}, "limits.memory: 18446744073709551615 is above"},
 		{{.cpus_milli = 1001}, "limits.cpus: 1.001 is above the policy's 1"},
 		{{.pids = 65}, "limits.pids: 65 is above the policy's 64"},
-		{{.pids = UINT64_MAX}, "limits.pids: 18446744073709551615 is above the policy's 64"},
+		{{.pids = UINT64_MAX},
+		 "limits.pids: 18446744073709551615 is above the policy's 64"},
 		{{.disk = GIB}, "limits.disk: 1GiB is above the policy's 256MiB"},
 		{{.output = GIB}, "limits.output: 1GiB is above the policy's 1MiB"},
 		{{.timeout_ms = 120001}, "timeout_ms: 120001ms is above the policy's 120s"},
@@ -164,7 +166,8 @@ static void a_request_never_widens(void **state)
 		struct policy_grant grant = {.output = 4711};
 		struct err err = {0};
 
-		assert_int_equal(policy_narrow(get(state, "default"), &cases[i].ask, &grant, &err), -EINVAL);
+		assert_int_equal(policy_narrow(get(state, "default"), &cases[i].ask, &grant, &err),
+				 -EINVAL);
 		assert_int_equal(err.kind, ERR_BAD_REQUEST);
 		assert_contains(err.text, cases[i].says);
 		assert_int_equal(grant.output, 4711);
@@ -232,7 +235,8 @@ static void guard_lists_hold_top_level_names(void **state)
 
 static void refuses_a_network_and_a_data_directory_that_shows_the_host(void **state)
 {
-	static const char *const wide[] = {"/", "/home", "/home/alice", "/etc/ssl", "/proc/1", "/var", "/srv/../etc"};
+	static const char *const wide[] = {"/",       "/home", "/home/alice", "/etc/ssl",
+					   "/proc/1", "/var",  "/srv/../etc"};
 	struct policy *policy = get(state, "default");
 	const char *key = NULL;
 	struct err err = {0};
@@ -270,15 +274,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_default_is_what_the_contract_says, make, end),
-		cmocka_unit_test_setup_teardown(every_built_in_is_there_and_holds_together, make, end),
-		cmocka_unit_test_setup_teardown(every_row_has_help_and_a_default_in_its_range, make, end),
-		cmocka_unit_test_setup_teardown(a_request_that_says_nothing_gets_the_policy, make, end),
+		cmocka_unit_test_setup_teardown(every_built_in_is_there_and_holds_together, make,
+						end),
+		cmocka_unit_test_setup_teardown(every_row_has_help_and_a_default_in_its_range, make,
+						end),
+		cmocka_unit_test_setup_teardown(a_request_that_says_nothing_gets_the_policy, make,
+						end),
 		cmocka_unit_test_setup_teardown(a_request_narrows, make, end),
 		cmocka_unit_test_setup_teardown(a_request_never_widens, make, end),
 		cmocka_unit_test(a_request_can_be_text),
 		cmocka_unit_test_setup_teardown(critical_modules_stay_blocked, make, end),
 		cmocka_unit_test_setup_teardown(guard_lists_hold_top_level_names, make, end),
-		cmocka_unit_test_setup_teardown(refuses_a_network_and_a_data_directory_that_shows_the_host, make, end),
+		cmocka_unit_test_setup_teardown(
+			refuses_a_network_and_a_data_directory_that_shows_the_host, make, end),
 		cmocka_unit_test(names_are_plain),
 	};
 

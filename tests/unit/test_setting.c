@@ -15,11 +15,21 @@ struct thing {
 #define AT(member_) .offset = offsetof(struct thing, member_)
 
 static const struct setting rows[] = {
-	{.key = "size", .type = SETTING_BYTES, AT(size), .low = 16 * MIB, .high = GIB, .initial = 64 * MIB},
+	{.key = "size",
+	 .type = SETTING_BYTES,
+	 AT(size),
+	 .low = 16 * MIB,
+	 .high = GIB,
+	 .initial = 64 * MIB},
 	{.key = "count", .type = SETTING_COUNT, AT(count), .low = 1, .high = 9, .initial = 3},
 	{.key = "wait", .type = SETTING_MS, AT(wait), .low = 10, .high = 60000, .initial = 1000},
 	{.key = "share", .type = SETTING_CPUS, AT(share), .low = 10, .high = 2000, .initial = 500},
-	{.key = "mode", .type = SETTING_CHOICE, AT(mode), .high = 2, .initial = 1, .words = "one|two|three"},
+	{.key = "mode",
+	 .type = SETTING_CHOICE,
+	 AT(mode),
+	 .high = 2,
+	 .initial = 1,
+	 .words = "one|two|three"},
 	{.key = "is_on", .type = SETTING_BOOL, AT(is_on), .initial = 1},
 	{.key = "text", .type = SETTING_TEXT, AT(text), .low = 1, .high = 5, .text = "abc"},
 	{.key = "path", .type = SETTING_PATH, AT(path), .text = ""},
@@ -96,7 +106,8 @@ static void says_what_is_allowed(void **state)
 	static const struct {
 		const char *key, *text, *says;
 	} cases[] = {
-		{"size", "16777215", "size: 16777215 is not an allowed size; allowed: 16MiB to 1GiB"},
+		{"size", "16777215",
+		 "size: 16777215 is not an allowed size; allowed: 16MiB to 1GiB"},
 		{"size", "2G", "16MiB to 1GiB"},
 		{"size", "", "(empty)"},
 		{"count", "0", "count: 0 is not an allowed number; allowed: 1 to 9"},
@@ -161,7 +172,8 @@ static void a_copy_shares_nothing(void **state)
 
 static void writes_values_as_text_it_would_read(void **state)
 {
-	static const char *const texts[] = {"64MiB", "3", "1s", "0.5", "two", "true", "abc", "", "[x, y]"};
+	static const char *const texts[] = {"64MiB", "3",   "1s", "0.5",   "two",
+					    "true",  "abc", "",   "[x, y]"};
 	char text[32], tiny[4];
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {

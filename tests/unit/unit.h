@@ -7,17 +7,19 @@
  */
 #pragma once
 
+/* cmocka.h wants these four above it. */
+// clang-format off
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <ftw.h>
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include "base/err.h"
 

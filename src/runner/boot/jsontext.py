@@ -51,8 +51,8 @@ def loads(text):
         value, end = scan(stripped, 0)
         if end == len(stripped):
             return value
-    except StopIteration:
-        pass
+    except (StopIteration, SystemError):
+        pass  # SystemError: `_json` cannot raise its own error while `json` is not loaded
 
     from json import loads as explain
 

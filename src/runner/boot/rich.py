@@ -31,10 +31,13 @@ def _call(value, method, *args, **kwargs):
     """What a method of the value's class returns, None when there is none or it fails. Not looked
     up on the instance: a Mock, or a class with __getattr__, has every name."""
     function = getattr(type(value), method, None)
-    if function is None:
-        return None
+    return None if function is None else _attempt(function, value, *args, **kwargs)
+
+
+def _attempt(function, *args, **kwargs):
+    """What the function returns, None when it fails: even `isinstance` may run user code."""
     try:
-        return function(value, *args, **kwargs)
+        return function(*args, **kwargs)
     except Exception:
         return None
 
@@ -65,7 +68,7 @@ def _forms(value):
             content = content[0]
         if content is not None:
             yield mime, content
-    structure = _structure(value)
+    structure = _attempt(_structure, value)
     if structure is not None:
         yield "application/json", structure
 
@@ -131,7 +134,7 @@ def display(*values, raw=False, **_ignored):
             run.flush()
             if raw and isinstance(value, dict):
                 text = dumps(json_safe(value, run.result_max))
-            elif _as_chart(value):
+            elif _attempt(_as_chart, value):
                 continue
             else:
                 text = bundle(value, run)
@@ -144,7 +147,7 @@ def display(*values, raw=False, **_ignored):
 
 def send_result(value, run):
     """The value of a cell's trailing expression."""
-    if _as_chart(value):
+    if _attempt(_as_chart, value):
         text = '{"text/plain":' + quote(wire.clean(safe_repr(value, 200))) + "}"
     else:
         text = bundle(value, run)

@@ -63,7 +63,7 @@ class _Text:
             try:
                 value, self.at = scan(self.text, self.at)
                 return value
-            except (StopIteration, ValueError):
+            except (StopIteration, ValueError, SystemError):  # as in jsontext.loads
                 if not self.more():
                     raise ValueError("not valid JSON") from None
 

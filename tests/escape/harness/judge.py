@@ -11,8 +11,8 @@ MIB = 1 << 20
 VIV_PEAK_MAX = 256 * MIB        # of the process that reads what a sandbox says
 HOST_DROP_MAX = 3072 * MIB      # of the host's free memory, whatever a run does
 RESULT_KEYS = ("id", "session", "verdict", "state", "stdout", "stderr", "truncated", "result",
-               "error",
-               "displays", "charts", "table", "files", "usage", "backend", "runtime", "walls")
+               "error", "displays", "charts", "table", "files", "usage", "backend", "runtime",
+               "walls")
 VERDICT_KEYS = ("kind", "exit_code", "signal", "message", "remedy", "limit", "peak")
 
 

@@ -7,15 +7,15 @@ import re
 import shlex
 
 KINDS = ("ok", "exception", "exit", "timeout", "memory", "killed", "output", "disk", "guard",
-         "denied",
-         "interrupted", "cancelled", "backend")
+         "denied", "interrupted", "cancelled",
+         "backend")
 CLASSES = ("files", "proc", "net", "kernel", "privilege", "dos", "forge", "leftovers")
 CHECKS = ("neighbour", "outside_view", "draws_differ", "out_is_plain")
 # What each header may hold; a typo in a header is an error, not a check that silently is not made.
 KEYS = {"expect", "expect-measured", "class", "walls", "limits", "runtime", "check", "unwalled",
-        "exit",
-        "signal", "stdout", "stderr", "error", "truncated", "within", "repeat", "source", "flags",
-        "by", "message", "max-files", "events"}
+        "exit", "signal", "stdout", "stderr", "error", "truncated", "within", "repeat", "source",
+        "flags", "by", "message", "max-files",
+        "events"}
 HEADER = re.compile(r"# ([a-z-]+): (.*)$")
 FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KIT = os.path.join(FOLDER, "harness", "kit.py")

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Yaml marks - on which line of a file each key stands
+ * Marks - on which line of a file each key stands
  *
- * Owns:    a flat list of the places in a YAML text, for messages with file:line, and the refusal
- * of what a config has no use for: aliases, a key twice, keys that are no plain words. May not:
- * keep values: libcyaml loads those.
+ * Owns:    a flat list of the places in a YAML text, for messages with file:line; and the refusal
+ *          of what a config has no use for: aliases, a key twice, keys that are no plain words.
+ * May not: keep values: libcyaml loads those.
  *
  * A path joins keys by '/', entries of a list are numbers: "policies/tight/guard/block/0".
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/yaml_marks.h"
+#include "policy/marks.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -135,6 +135,8 @@ static int take_value(struct walk *walk, const yaml_event_t *event, unsigned lin
 	    !walk->levels[walk->depth - 1].has_key)
 		return take_key(walk, event, line, err);
 
+	if (walk->depth == 0 && event->type == YAML_SCALAR_EVENT && event->data.scalar.length == 0)
+		return 0; /* "---" and nothing else */
 	r = place_value(walk, event, &line, err);
 	if (r < 0)
 		return r;

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bench's figures as text for a terminal."""
+
+CONTENDERS = ("python3", "bubblewrap", "viv")
+COLD_BOUND = 1.15  # a cold `viv run` beside bubblewrap + python3, print(1)
+
+
+def print_outside(outside):
+    print(f"{'whole commands':<38} {'p50 ms':>9} {'p95 ms':>9} {'x python3':>10} {'x bubblewrap':>13}")
+    for job, rows in outside.items():
+        for name in CONTENDERS:
+            row = rows[name]
+            title = f"{job:<8} {'viv run, cold' if name == 'viv' else name}"
+            print(f"{title:<38} {row['p50_ms']:>9.1f} {row['p95_ms']:>9.1f} {row['x_python3']:>10.2f}"
+                  f" {row['x_bubblewrap']:>13.2f}")
+    cold = outside["print"]["viv"]["x_bubblewrap"]
+    word = "met" if cold <= COLD_BOUND else "MISSED"
+    print(f"cold print(1) beside bubblewrap: {cold:.2f}x, at most {COLD_BOUND}: {word}")
+
+
+def print_inside(inside):
+    """What `viv bench --json` found; rows as in src/cli/cmd_bench.c."""
+    print(f"\n{'from the pool':<44} {'':>13} {'beside':<30} target")
+    for row in inside["figures"]:
+        beside = f"{row['ratio']:.2f}x {row['against']}" if row.get("ratio") is not None else ""
+        target = ""
+        if row.get("target") is not None:
+            target = f"{row['relation']} {row['target']:g}: {'met' if row['met'] else 'MISSED'}"
+        print(f"{row['name']:<44} {row['value']:>9.2f} {row['unit']:<3} {beside:<30} {target}".rstrip())
+
+    print(f"\n{'live sandboxes':<16} {'p50 ms':>10} {'p99 ms':>10} {'spawns/s':>12}")
+    for row in inside["live"]:
+        if "skipped" in row:
+            print(f"{row['live']:<16} skipped: {row['skipped']}")
+        else:
+            print(f"{row['live']:<16} {row['p50_ms']:>10.2f} {row['p99_ms']:>10.2f}"
+                  f" {row['spawns_per_s']:>12.0f}")
+
+    leaks = inside["leaks"]
+    print(f"\nafter {leaks['runs']} runs ({leaks['runs_per_s']:.0f}/s): "
+          f"{'something has GROWN' if leaks['grown'] else 'nothing has grown'}")
+    for row in leaks["held"]:
+        print(f"  {row['name']:<26} {row['before']:>12} -> {row['after']}{'  GROWN' if row['grown'] else ''}")

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/c.h"
+
+const struct cmd *const cmd_table[] = {
+	&cmd_run, &cmd_doctor, &cmd_audit, &cmd_bench, &cmd_runtime, &cmd_man, &cmd_completion, NULL,
+};
+
+const struct cmd *cmd_find(const char *name)
+{
+	for (size_t i = 0; cmd_table[i] != NULL; i++) {
+		if (strcmp(cmd_table[i]->name, name) == 0)
+			return cmd_table[i];
+	}
+	return NULL;
+}
+
+void cmd_help(const struct cmd *cmd, FILE *out)
+{
+	(void)fprintf(out, "usage: viv %s%s%s [flags]\n\n%s\n\n", cmd->name,
+		      cmd->operands[0] != '\0' ? " " : "", cmd->operands, cmd->about);
+	(void)fprintf(out, "flags:\n");
+	flags_help(cmd->flags, cmd->flag_count, out);
+	if (cmd->examples != NULL)
+		(void)fprintf(out, "\nexamples:\n%s\n", cmd->examples);
+}
+
+void cmd_help_all(FILE *out)
+{
+	(void)fprintf(out, "usage: viv COMMAND [flags]\n\n"
+			   "Runs Python that nobody has reviewed, behind walls that hold.\n\n"
+			   "commands:\n");
+	for (size_t i = 0; cmd_table[i] != NULL; i++) {
+		if (!cmd_table[i]->is_hidden)
+			(void)fprintf(out, "  %-10s %s\n", cmd_table[i]->name,
+				      cmd_table[i]->summary);
+	}
+	(void)fprintf(out, "\n`viv COMMAND --help` says more of each; `viv --version` prints one "
+			   "line.\n");
+}
+
+int cmd_fail(const struct cmd *cmd, const struct err *err)
+{
+	(void)fprintf(stderr, "viv %s: %s\n", cmd->name, err->text);
+	switch (err->kind) {
+	case ERR_BAD_REQUEST:
+	case ERR_NOT_FOUND:
+	case ERR_TOO_LARGE:
+		return CMD_USAGE;
+	case ERR_FORBIDDEN:
+		return CMD_REFUSED;
+	case ERR_NONE:
+	case ERR_UNAUTHORIZED:
+	case ERR_CONFLICT:
+	case ERR_BUSY:
+	case ERR_UNSUPPORTED:
+	case ERR_INTERNAL:
+		break;
+	}
+	return CMD_INTERNAL;
+}

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values as MIME bundles and strict JSON. The harness itself refuses JSON that is not strict."""
+
+import unittest
+
+from harness import Runner
+
+
+class Values(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.runner = Runner()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.runner.close()
+
+    def result(self, code, **meta):
+        outcome = self.runner.run(code, **meta)
+        self.assertEqual(outcome.done["kind"], "ok", outcome.error)
+        return outcome.result
+
+    def json(self, code, **meta):
+        return self.result(code, **meta)["application/json"]
+
+    def test_plain_values_have_their_json(self):
+        self.assertEqual(self.json("{'a': [1, 2.5, None, True, 'x']}"),
+                         {"a": [1, 2.5, None, True, "x"]})
+        self.assertEqual(self.result("'it'"), {"text/plain": "'it'", "application/json": "it"})
+
+    def test_what_json_lacks_is_replaced(self):
+        self.assertEqual(self.json("[float('nan'), float('inf'), -float('inf')]"), [None] * 3)
+        self.assertEqual(self.json("{1: 2, None: 3, (1, 2): 4, True: 5}"),
+                         {"1": 5, "None": 3, "(1, 2)": 4})
+        self.assertEqual(self.json("[{'b', 'a', 'c'}, frozenset([1]), (1, 2), range(3)]"),
+                         [["a", "b", "c"], [1], [1, 2], [0, 1, 2]])
+        self.assertEqual(self.json("[b'x', 1j, Ellipsis]"), ["b'x'", "1j", "Ellipsis"])
+        self.assertEqual(self.json("[2**63, -2**63, 2**63 - 1]"),
+                         [str(2**63), -2**63, 2**63 - 1])
+        self.assertIsInstance(self.json("[10 ** 5000]")[0], str)
+        self.assertEqual(self.json("'\\ud800'"), "\\ud800")
+        self.assertEqual(self.json("'\\x00\\u00e9\\U0001f600'"), "\0\u00e9\U0001f600")
+
+    def test_library_values_have_their_json(self):
+        self.assertEqual(self.json(
+            "import datetime, decimal, enum\nclass E(enum.IntEnum):\n    A = 1\n"
+            "[datetime.date(2020, 1, 2), datetime.datetime(2020, 1, 2, 3), datetime.time(4), "
+            "datetime.timedelta(1), decimal.Decimal('1.5'), decimal.Decimal('NaN'), E.A]"),
+            ["2020-01-02", "2020-01-02T03:00:00", "04:00:00", "1 day, 0:00:00", 1.5, None, 1])
+
+    def test_numpy_and_pandas_values_have_their_json(self):
+        self.assertEqual(self.json(
+            "import numpy as np, pandas as pd\n[np.int64(1), np.float32(.5), np.bool_(True), "
+            "np.float64('nan'), np.datetime64('2020-01-01'), np.array([[1, 2]]), np.uint64(2**63), "
+            "np.array(['2020-01-01', 'NaT'], 'M8[D]'), np.timedelta64('NaT'), np.longdouble(.5)]"),
+            [1, 0.5, True, None, "2020-01-01", [[1, 2]], str(2**63), ["2020-01-01", None],
+             None, 0.5])
+        self.assertEqual(self.json(
+            "[pd.Timestamp('2020-01-01'), pd.NaT, pd.NA, pd.Series([1, None]), "
+            "pd.Period('2020-01'), pd.Index(['a']), {'f': pd.DataFrame({'a': [1]})}]"),
+            ["2020-01-01T00:00:00", None, None, [1.0, None], "2020-01", ["a"],
+             {"f": {"columns": ["a"], "rows": [[1]]}}])
+        self.assertEqual(self.json("np.float64(2)"), 2.0)
+        self.assertEqual(self.json("np.array([1, 2])"), [1, 2])
+        self.assertEqual(self.json("pd.Timestamp('2020-01-01')"), "2020-01-01T00:00:00")
+
+    def test_a_frame_is_html_text_and_json(self):
+        result = self.result("import pandas as pd\npd.DataFrame({'a': [1, None], 'd': "
+                             "pd.to_datetime(['2020-01-01', None])})")
+        self.assertIn("<table", result["text/html"])
+        self.assertIn("2020-01-01", result["text/plain"])
+        self.assertEqual(result["application/json"],
+                         {"columns": ["a", "d"], "total": 2,
+                          "rows": [[1.0, "2020-01-01T00:00:00"], [None, None]]})
+
+    def test_a_long_frame_tells_its_total(self):
+        table = self.json("import pandas as pd\npd.DataFrame({'n': range(5000)})")
+        self.assertEqual((table["total"], len(table["rows"])), (5000, 1000))
+        self.assertEqual(self.json("pd.Series([5], index=['k'], name='s')"),
+                         {"columns": ["index", "s"], "rows": [["k", 5]], "total": 1})
+
+    def test_odd_frames_are_told(self):
+        code = ("import pandas as pd\nf = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples("
+                "[('a', 'x'), ('a', 'y')]))\nf")
+        self.assertEqual(self.json(code)["columns"], ["a x", "a y"])
+        self.assertEqual(self.json("pd.DataFrame([[1, 2]], columns=['d', 'd'])")["rows"], [[1, 2]])
+        self.assertEqual(self.json("pd.DataFrame()")["rows"], [])
+
+    def test_rich_methods_are_used(self):
+        result = self.result(
+            "class Rich:\n    def _repr_html_(self): return '<b>'\n"
+            "    def _repr_png_(self): return b'\\x89PNG'\n"
+            "    def _repr_svg_(self): return '<svg/>'\n    def _repr_latex_(self): return '$x$'\n"
+            "    def _repr_markdown_(self): return '*m*', {'meta': 1}\n"
+            "    def _repr_json_(self): return {'n': float('nan')}\n"
+            "    def _repr_jpeg_(self): 1/0\n    def __repr__(self): return 'Rich()'\nRich()")
+        self.assertEqual(result, {
+            "text/plain": "Rich()", "text/html": "<b>", "image/png": "iVBORw==",
+            "image/svg+xml": "<svg/>", "text/latex": "$x$", "text/markdown": "*m*",
+            "application/json": {"n": None}})
+
+    def test_a_mimebundle_is_used(self):
+        result = self.result(
+            "class B:\n    def _repr_mimebundle_(self, include=None, exclude=None):\n"
+            "        return {'text/plain': 'mine', 'application/x.y+json': {'a': 1}}, {}\nB()")
+        self.assertEqual(result, {"text/plain": "mine", "application/x.y+json": {"a": 1}})
+
+    def test_objects_that_answer_to_every_name_are_plain(self):
+        result = self.result("from unittest.mock import MagicMock\nMagicMock(name='m')")
+        self.assertEqual(list(result), ["text/plain"])
+        self.assertEqual(list(self.result("class C:\n    _repr_html_ = 5\nC")), ["text/plain"])
+
+    def test_hostile_values_never_break_the_result(self):
+        for body in ("def __repr__(self): 1/0", "def __repr__(self): return 5",
+                     "def __repr__(self): raise SystemExit",
+                     "def __getattribute__(self, name): 1/0",
+                     "def __class__(self): 1/0\n    __class__ = property(__class__)"):
+            outcome = self.runner.run(f"class Evil:\n    {body}\nEvil()")
+            self.assertEqual(outcome.done["kind"], "ok", body)
+            self.assertIn("text/plain", outcome.result, body)
+        self.json("class L(list):\n    def __iter__(self): 1/0\n    def __len__(self): 1/0\nL([1])")
+        self.assertEqual(self.json("class I(int):\n    def __repr__(self): return 'evil'\n[I(7)]"),
+                         [7])
+        self.assertEqual(self.json("class S(str):\n    def __str__(self): return 'evil'\n[S('s')]"),
+                         ["s"])
+
+    def test_cycles_and_depth_end_in_text(self):
+        self.assertEqual(self.json("a = [1]\na.append(a)\na"), [1, "[1, [...]]"])
+        self.assertEqual(self.json("d = {}\nd['d'] = d\nd"), {"d": "{'d': {...}}"})
+        deep = self.json("deep = []\nfor _ in range(500):\n    deep = [deep]\ndeep")
+        levels = 0
+        while isinstance(deep, list):
+            deep, levels = deep[0], levels + 1
+        self.assertLessEqual(levels, 100)
+        self.assertEqual(self.runner.run("for _ in range(100000):\n    deep = [deep]\ndeep")
+                         .done["kind"], "ok")
+
+    def test_a_huge_result_is_cut_and_flagged(self):
+        outcome = self.runner.run("'\\u00e9' * 10**6", result_max=10000)
+        self.assertTrue(outcome.done["truncated"]["result"])
+        self.assertLess(len(str(outcome.result)), 10000)
+        self.assertNotIn("application/json", outcome.result)
+        outcome = self.runner.run("list(range(10**6))", result_max=10000)
+        self.assertTrue(outcome.done["truncated"]["result"])
+        outcome = self.runner.run("'x' * 100", result_max=10000)
+        self.assertFalse(outcome.done["truncated"]["result"])
+
+    def test_display_shows_at_once(self):
+        outcome = self.runner.run("print('before')\ndisplay(1, 'two')\n"
+                                  "display({'text/html': '<i>'}, raw=True)\nprint('after')")
+        self.assertEqual([event["data"] for event in outcome.of("display")],
+                         [{"text/plain": "1", "application/json": 1},
+                          {"text/plain": "'two'", "application/json": "two"},
+                          {"text/html": "<i>"}])
+        self.assertEqual(outcome.stdout_at, [7, 7, 7])
+
+    def test_display_works_from_a_thread_and_is_silent_in_a_fork(self):
+        outcome = self.runner.run(
+            "import threading, os\nworkers = [threading.Thread(target=display, args=(n,)) "
+            "for n in range(20)]\n[w.start() for w in workers]\n[w.join() for w in workers]\n"
+            "pid = os.fork()\nif pid == 0:\n    display('child')\n    os._exit(0)\n"
+            "os.waitpid(pid, 0)\nNone")
+        self.assertEqual(sorted(event["data"]["application/json"]
+                                for event in outcome.of("display")), list(range(20)))
+
+    def test_a_thread_that_displays_between_runs_is_not_heard(self):
+        self.runner.run("import threading\ngo = threading.Event()\nsaid = threading.Event()\n"
+                        "def late():\n    go.wait()\n    display('late')\n    said.set()\n"
+                        "threading.Timer(0, lambda: None)\n"
+                        "worker = threading.Thread(target=late)\nworker.start()")
+        outcome = self.runner.run("go.set()\nworker.join()\nsaid.is_set()")
+        self.assertEqual(outcome.result["application/json"], True)
+
+
+class Tables(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.runner = Runner()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.runner.close()
+
+    def table(self, code, **meta):
+        found = self.runner.run(code, **meta).of("table")
+        return found[0]["table"] if found else None
+
+    def test_a_table_is_told_once(self):
+        self.assertEqual(self.table("_table = {'columns': ['a'], 'rows': [[1], [float('nan')]]}"),
+                         {"columns": ["a"], "rows": [[1], [None]]})
+        self.assertIsNone(self.table("1"))
+        self.assertEqual(self.table("_table = [{'a': 1}, {'b': 2}]"),
+                         {"columns": ["a", "b"], "rows": [[1, None], [None, 2]]})
+        self.assertEqual(self.table("_table = {'a': [1, 2], 'b': [3, 4]}"),
+                         {"columns": ["a", "b"], "rows": [[1, 3], [2, 4]]})
+
+    def test_atlas_names_and_frames_are_understood(self):
+        self.assertEqual(self.table(
+            "import pandas as pd, numpy as np\n_atlas_table = pd.DataFrame({'t': "
+            "[pd.Timestamp('2020-01-01')], 'n': [np.int64(3)], 's': [{1}]})"),
+            {"columns": ["t", "n", "s"], "rows": [["2020-01-01T00:00:00", 3, [1]]]})
+
+    def test_a_large_table_is_cut_and_flagged(self):
+        outcome = self.runner.run("_table = {'columns': ['n'], 'rows': [[n] for n in "
+                                  "range(100000)]}", result_max=10000)
+        table = outcome.of("table")[0]["table"]
+        self.assertEqual((table["total"], outcome.done["truncated"]["result"]), (100000, True))
+        self.assertTrue(table["rows"])
+
+    def test_chart_specs_are_told(self):
+        outcome = self.runner.run("import numpy as np\n_chart = {'type': 'bar', 'data': "
+                                  "[{'m': 'a', 'v': np.int64(3)}, {'m': 'b', 'v': np.nan}], "
+                                  "'categoryKey': 'm', 'valueKeys': ['v']}")
+        self.assertEqual(outcome.charts, [{"kind": "spec", "spec": {
+            "type": "bar", "data": [{"m": "a", "v": 3}, {"m": "b", "v": None}],
+            "categoryKey": "m", "valueKeys": ["v"]}}])
+        self.assertEqual(len(self.runner.run("_atlas_chart = [{}, {}]").charts), 2)
+
+    def test_outputs_before_an_exception_are_told(self):
+        outcome = self.runner.run("_table = {'columns': [], 'rows': []}\n1/0")
+        self.assertEqual(len(outcome.of("table")), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""viv-launch from outside: what it builds, how sandboxes end, what is left."""
+
+import glob
+import os
+import struct
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from launcher import (BEGIN, CAUSE_ASKED, CAUSE_DEADLINE, CAUSE_MEMORY, CAUSE_SELF, EXIT, GONE,
+                      LIMITS_CGROUP, LIMITS_MEASURED, LIMITS_V2, MIB, SPAWN, SPAWNED, WALL_CGROUP,
+                      WALLS_ALL, ZYGOTE_DOWN, ZYGOTE_UP, Launcher, plan)
+
+
+def groups_of(pid):
+    """Our cgroup directories of one launcher, in every hierarchy."""
+    return glob.glob(f"/sys/fs/cgroup/**/vivarium-{pid}-*", recursive=True)
+
+
+class LaunchTest(unittest.TestCase):
+    def setUp(self):
+        self.launcher = Launcher()
+        self.addCleanup(self.launcher.close)
+        self.assertEqual(self.launcher.hello.error, "")
+        self.assertEqual(self.launcher.root().error, "")
+
+    def start(self, number=0, **options):
+        sandbox = self.launcher.spawn(number, **options)
+        self.addCleanup(sandbox.close)
+        event = self.launcher.event()
+        self.assertEqual((event.type, event.error), (SPAWNED, ""))
+        self.walls = sandbox.hello()[1]
+        return sandbox
+
+    def end(self):
+        exit_event = self.launcher.expect(EXIT)
+        self.assertEqual(self.launcher.expect(GONE).error, "")
+        return exit_event
+
+    def test_all_walls_of_a_cold_sandbox_stand(self):
+        self.start()
+        expected = WALLS_ALL
+        if self.launcher.limits == LIMITS_MEASURED:
+            expected &= ~WALL_CGROUP
+        self.assertEqual(self.walls, expected)
+
+    def test_all_walls_of_a_warm_sandbox_stand(self):
+        self.assertEqual(self.launcher.zygote().type, ZYGOTE_UP)
+        self.start(zygote=0)
+        self.assertEqual(self.walls | WALL_CGROUP, WALLS_ALL)
+
+    def test_a_run_says_done_and_a_kill_leaves_nothing(self):
+        sandbox = self.start()
+        sandbox.run("print('hello')")
+        self.assertEqual(sandbox.done()["kind"], "ok")
+        self.assertEqual(sandbox.output(), "hello\n")
+        self.launcher.kill(0)
+        self.assertEqual(self.end().cause, CAUSE_ASKED)
+        self.assertEqual(self.launcher.count()["sandboxes"], 0)
+
+    def test_the_deadline_ends_a_run(self):
+        sandbox = self.start()
+        sandbox.run("while True: pass", timeout_ms=300)
+        event = self.end()
+        self.assertEqual(event.cause, CAUSE_DEADLINE)
+        self.assertGreater(event.cpu_us, 100000)
+
+    def test_the_exit_code_is_told_and_double_forks_die_with_it(self):
+        sandbox = self.start()
+        sandbox.run("import os, time\n"
+                    "if os.fork() == 0:\n"
+                    "    os.setsid()\n"
+                    "    if os.fork() == 0: time.sleep(1000)\n"
+                    "    os._exit(0)\n"
+                    "os.wait(); os._exit(7)")
+        event = self.end()
+        self.assertEqual((event.cause, event.code, event.signal), (CAUSE_SELF, 7, 0))
+
+    def test_a_signal_is_told(self):
+        sandbox = self.start()
+        sandbox.run("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+        event = self.end()
+        self.assertEqual((event.code, event.signal), (-1, 11))
+
+    def test_too_much_memory_is_told(self):
+        sandbox = self.start(packed_plan=plan(memory=64 * MIB))
+        sandbox.run("x = []\nwhile True: x.append(b'x' * 1000000)", timeout_ms=30000)
+        event = self.end()
+        if self.launcher.limits == LIMITS_MEASURED:
+            self.assertEqual(event.cause, CAUSE_MEMORY)
+        else:
+            self.assertEqual((event.cause, event.oom_kills > 0), (CAUSE_SELF, True))
+        self.assertGreater(event.peak, 50 * MIB)
+
+    def test_the_limit_of_processes_holds(self):
+        sandbox = self.start(packed_plan=plan(pids=5))
+        sandbox.run("import os, time\n"
+                    "born = 0\n"
+                    "try:\n"
+                    "    while born < 50:\n"
+                    "        if os.fork() == 0: time.sleep(1000)\n"
+                    "        born += 1\n"
+                    "except BlockingIOError: pass\n"
+                    "print(born)")
+        self.assertEqual(sandbox.done()["kind"], "ok")
+        self.assertLessEqual(int(sandbox.output()), 5)
+
+    def test_a_limit_by_cgroup_or_nothing(self):
+        self.launcher.spawn(1, packed_plan=plan(limits=LIMITS_CGROUP)).close()
+        event = self.launcher.event()
+        if self.launcher.limits == LIMITS_MEASURED:
+            self.assertEqual(event.type, GONE)
+            self.assertIn("limits: cgroup", event.error)
+        else:
+            self.assertEqual(event.type, SPAWNED)
+
+    def test_a_zygote_whose_preload_fails_goes_down_and_others_go_on(self):
+        event = self.launcher.zygote(3, preload="no_such_module_here")
+        self.assertEqual((event.type, event.id), (ZYGOTE_DOWN, 3))
+        self.assertEqual(self.launcher.zygote(4).type, ZYGOTE_UP)
+        self.start(zygote=4)
+
+    def test_a_retired_zygote_leaves_its_sandboxes_alive(self):
+        self.launcher.zygote(0)
+        sandbox = self.start(zygote=0)
+        self.launcher.request(3, struct.pack("<I", 0))
+        self.assertEqual(self.launcher.expect(ZYGOTE_DOWN).id, 0)
+        sandbox.run("print(2)")
+        self.assertEqual(sandbox.done()["kind"], "ok")
+
+    def test_killing_while_it_is_being_built_leaves_nothing(self):
+        self.launcher.zygote(0)
+        before = self.launcher.count()
+        for number in range(40):
+            sandbox = self.launcher.spawn(number, zygote=0 if number % 2 else -1)
+            self.launcher.kill(number)
+            while self.launcher.event().type != GONE:
+                pass
+            sandbox.close()
+        after = self.launcher.count()
+        self.assertEqual(after["sandboxes"], 0)
+        self.assertEqual(after["fds_inner"] - after["netns"], before["fds_inner"] - before["netns"])
+        self.assertEqual(after["fds_outer"], before["fds_outer"])
+
+    def test_descriptors_and_groups_do_not_grow(self):
+        self.launcher.zygote(0)
+
+        def one(number):
+            sandbox = self.start(number, zygote=0)
+            sandbox.run("1")
+            sandbox.done()
+            self.launcher.kill(number)
+            self.end()
+
+        for number in range(5):
+            one(number)
+        before = self.launcher.count()
+        for number in range(100):
+            one(number)
+        self.assertEqual(self.launcher.count(), before)
+
+    def test_nothing_is_left_of_a_launcher_whose_client_goes_away(self):
+        self.launcher.zygote(0)
+        for number in range(3):
+            self.start(number, zygote=0)
+        pid = self.launcher.process.pid
+        self.launcher.socket.close()
+        self.assertEqual(self.launcher.process.wait(timeout=20), 0)
+        self.assertEqual(groups_of(pid), [])
+
+    def test_a_killed_launcher_takes_its_sandboxes_along_and_the_next_one_sweeps(self):
+        sandbox = self.start()
+        sandbox.run("import time; time.sleep(1000)")
+        pid = self.launcher.process.pid
+        self.launcher.process.kill()
+        self.launcher.process.wait()
+        with self.assertRaises((EOFError, ConnectionError)):
+            sandbox.done()
+        Launcher().close()
+        self.assertEqual(groups_of(pid), [])
+
+
+class WallFromOutsideTest(unittest.TestCase):
+    """What the host sees of a sandbox: the report is not taken at its word."""
+
+    def test_status_namespaces_and_descriptors(self):
+        launcher = Launcher()
+        self.addCleanup(launcher.close)
+        launcher.root()
+        sandbox = launcher.spawn(0)
+        self.addCleanup(sandbox.close)
+        launcher.expect(SPAWNED)
+        sandbox.hello()
+        sandbox.run("import time; print('up', flush=True); time.sleep(1000)")
+        self.assertEqual(sandbox.output(), "up\n")
+
+        mine = {name: os.stat(f"/proc/self/ns/{name}").st_ino
+                for name in ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")}
+        pid = self.head_of(launcher.process.pid)
+        status = dict(line.split(":\t", 1) for line in
+                      open(f"/proc/{pid}/status", encoding="ascii").read().splitlines()
+                      if ":\t" in line)
+        self.assertEqual(status["Seccomp"].strip(), "2")
+        self.assertEqual(status["NoNewPrivs"].strip(), "1")
+        for field in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+            self.assertEqual(int(status[field], 16), 0, field)
+        if os.geteuid() == 0:
+            self.assertGreater(int(status["Uid"].split()[0]), 0x70000000)
+            for name, inode in mine.items():
+                self.assertNotEqual(os.stat(f"/proc/{pid}/ns/{name}").st_ino, inode, name)
+            pipes = {f"pipe:[{os.fstat(fd).st_ino}]"
+                     for fd in (sandbox.stdin, sandbox.stdout, sandbox.stderr)}
+            links = {fd: os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+            self.assertTrue(links.pop("3").startswith("socket:"))
+            self.assertLessEqual(set(links.values()), pipes | {"/dev/null"})
+
+    @staticmethod
+    def head_of(launcher_pid):
+        """The interpreter among the descendants of viv-launch."""
+        lines = subprocess.run(["ps", "-eo", "pid,ppid,comm"], capture_output=True, text=True,
+                               check=True).stdout.splitlines()[1:]
+        rows = [line.split(None, 2) for line in lines]
+        family = {str(launcher_pid)}
+        for _ in range(4):
+            family |= {pid for pid, parent, _ in rows if parent in family}
+        return next(int(pid) for pid, _, name in rows if pid in family and name.startswith("python"))
+
+
+class HostileClientTest(unittest.TestCase):
+    """Requests that viv would never send: nothing is done, launch goes on."""
+
+    def setUp(self):
+        self.launcher = Launcher()
+        self.addCleanup(self.launcher.close)
+
+    def still_serves(self):
+        self.assertEqual(self.launcher.root().error, "")
+
+    def test_requests_that_are_not_in_the_table(self):
+        for kind in (0, 8, 32, 64, 96, 2**31, 2**32 - 1):
+            self.launcher.request(kind, b"\xff" * 600)
+        for size in (0, 1, 3, 7, 8, 11):
+            self.launcher.socket.send(b"\x04\0\0\0\0\0\0\0\0\0\0\0"[:size] or b"\x01")
+        self.still_serves()
+
+    def test_requests_cut_short_or_with_the_wrong_descriptors(self):
+        self.launcher.request(SPAWN, b"\0" * 40)
+        self.launcher.request(BEGIN, b"\0" * 4)
+        read_end, write_end = os.pipe()
+        self.launcher.request(SPAWN, b"\0" * 600, [read_end])
+        self.launcher.request(BEGIN, struct.pack("<II", 0, 1), [read_end, write_end])
+        os.close(read_end)
+        os.close(write_end)
+        self.still_serves()
+
+    def test_numbers_out_of_range(self):
+        for number in (4096, 2**31, 2**32 - 1):
+            self.launcher.kill(number)
+            self.launcher.request(BEGIN, struct.pack("<II", number, 1000))
+            self.launcher.request(3, struct.pack("<I", number))
+        for options in ({"zygote": -2}, {"zygote": 32}, {"root": 32}, {"root": 2**32 - 1}):
+            self.launcher.spawn(1, **options).close()
+            self.assertIn("out of range", self.launcher.expect(GONE).error)
+        self.still_serves()
+
+    def test_plans_out_of_range(self):
+        bad = [{"version": 2}, {"limits": 7}, {"memory": 0}, {"memory": 2**63}, {"disk": 0},
+               {"pids": 0}, {"pids": 2**32 - 1}, {"cpus": 0}, {"files": 3}, {"reserved": 1}]
+        for change in bad:
+            self.launcher.spawn(1, packed_plan=plan(**change)).close()
+            event = self.launcher.expect(GONE)
+            self.assertNotEqual(event.error, "", change)
+        self.still_serves()
+
+    def test_texts_without_an_end(self):
+        body = struct.pack("<II", 0, 0) + b"x" * 512 + b"y" * 1024
+        self.launcher.request(2, body)
+        self.assertIn("out of range", self.launcher.expect(ZYGOTE_DOWN).error)
+        body = struct.pack("<II", 0, 1) + b"/" * 6144
+        self.launcher.request(1, body)
+        self.assertIn("not a path", self.launcher.expect(65).error)
+
+    def test_binds_that_lead_elsewhere(self):
+        for target in ("/data/../etc", "relative", ""):
+            self.assertIn("not a path", self.launcher.root(0, [("/usr", target)]).error)
+        self.assertIn("No such file", self.launcher.root(0, [("/no/such/place", "/data")]).error)
+        self.still_serves()
+
+    def test_a_sandbox_number_is_used_once_at_a_time(self):
+        self.launcher.root()
+        sandbox = self.launcher.spawn(1)
+        self.addCleanup(sandbox.close)
+        self.launcher.expect(SPAWNED)
+        self.launcher.spawn(1).close()
+        event = self.launcher.expect(GONE)
+        self.assertIn("sandbox 1 is there", event.error)
+
+
+if __name__ == "__main__":
+    unittest.main()
