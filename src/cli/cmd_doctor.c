@@ -25,9 +25,16 @@ static void report_walls(struct report *report, const struct run_facts *facts)
 {
 	for (enum wall_id id = 0; id < WALL_COUNT; id++) {
 		bool is_up = facts->walls & (1U << id);
+		bool is_measured = !is_up && id == WALL_CGROUP && facts->walls != 0;
 
-		(void)report_add(report, DOCTOR_WALLS, wall_name(id), is_up ? FACT_ON : FACT_OFF, NULL,
-				 "%s", is_up ? "up in a sandbox made just now" : "not up");
+		(void)report_add(report, DOCTOR_WALLS, wall_name(id),
+				 is_up         ? FACT_ON
+				 : is_measured ? FACT_NOTE
+					       : FACT_OFF,
+				 NULL, "%s",
+				 is_up         ? "up in a sandbox made just now"
+				 : is_measured ? "limits are measured instead, see above"
+					       : "not up");
 	}
 }
 
@@ -74,10 +81,11 @@ static bool try_sandbox(struct report *report, struct trial *trial, const struct
 
 	facts = run_facts(run);
 	output = trial_output(run, 1);
-	is_ok = facts.verdict.kind == VERDICT_OK && facts.walls == WALLS_ALL &&
-		strcmp(output, "42\n") == 0;
+	/* That every wall stood is the pool's rule: without, there is no such verdict. */
+	is_ok = facts.verdict.kind == VERDICT_OK && strcmp(output, "42\n") == 0;
 	if (is_ok)
-		(void)snprintf(said, sizeof(said), "ran code behind %d walls in %.0f ms", WALL_COUNT,
+		(void)snprintf(said, sizeof(said), "ran code behind %d walls in %.0f ms",
+			       __builtin_popcount(facts.walls),
 			       facts.usage.queue_ms + facts.usage.wall_ms);
 	else
 		(void)snprintf(said, sizeof(said), "%s: %.250s", verdict_name(facts.verdict.kind),

@@ -23,15 +23,24 @@ enum box_phase {
 	BOX_RUNNING,  /* the interpreter is inside */
 };
 
+/* A process of a box, to be found by its number when it is reaped. */
+struct box_pid {
+	LIST_ENTRY(box_pid) next;
+	struct box *box; /* borrowed: the box it is part of */
+	pid_t pid;       /* 0 before birth and once reaped */
+};
+
+LIST_HEAD(box_pids, box_pid);
+
 struct box {
 	LIST_ENTRY(box) next;
 	uint32_t id;
 	enum box_phase phase;
 	bool is_dying;  /* init was killed */
 	bool is_armed;  /* user code runs: measure it */
-	pid_t init_pid; /* 0 once reaped */
-	pid_t head_pid; /* 0 before birth and once reaped */
-	int init_pidfd; /* owned */
+	struct box_pid init;
+	struct box_pid head;
+	int init_pidfd; /* owned; until the interpreter is inside */
 	int status;     /* owned: of the shell, then of the interpreter */
 	int fds[4];     /* owned: stdin, stdout, stderr, channel; until they are handed on */
 	int cgroup;     /* owned: v2 directory, or -1 */

@@ -17,6 +17,23 @@
 #include "launch/zygote.h"
 #include "proto/zygote_msg.h"
 
+static struct box_pids *bucket(struct inner *inner, pid_t pid)
+{
+	return &inner->by_pid[(size_t)pid % ARRAY_LEN(inner->by_pid)];
+}
+
+static void remember(struct inner *inner, struct box *box, struct box_pid *entry, pid_t pid)
+{
+	*entry = (struct box_pid){.box = box, .pid = pid};
+	LIST_INSERT_HEAD(bucket(inner, pid), entry, next);
+}
+
+static void forget(struct box_pid *entry)
+{
+	LIST_REMOVE(entry, next);
+	entry->pid = 0;
+}
+
 static struct box *find(const struct inner *inner, uint32_t id)
 {
 	return id < LAUNCH_SANDBOXES_MAX ? inner->by_id[id] : NULL;
@@ -27,8 +44,8 @@ static struct box *find(const struct inner *inner, uint32_t id)
 static void kill_init(struct box *box)
 {
 	box->is_dying = true;
-	if (box->init_pid > 0)
-		(void)kill(box->init_pid, SIGKILL);
+	if (box->init.pid > 0)
+		(void)kill(box->init.pid, SIGKILL);
 }
 
 static void fail(struct box *box, const struct err *err)
@@ -52,7 +69,7 @@ static void finish(struct inner *inner, struct box *box)
 {
 	struct launch_event event = {.type = LAUNCH_GONE, .id = box->id, .err = box->err};
 
-	if (box->init_pid > 0 || box->head_pid > 0 || box->phase == BOX_FORKING)
+	if (box->init.pid > 0 || box->head.pid > 0 || box->phase == BOX_FORKING)
 		return;
 
 	LIST_REMOVE(box, next);
@@ -112,7 +129,7 @@ static int start_shell(struct inner *inner, struct box *box, struct err *err)
 	pid = shell_start(&shell, &box->init_pidfd, &box->status, err);
 	if (pid < 0)
 		return pid;
-	box->init_pid = pid;
+	remember(inner, box, &box->init, pid);
 	inner_watch_box(inner, box);
 	return 0;
 }
@@ -150,7 +167,7 @@ static void head_born(struct inner *inner, struct box *box, pid_t pid)
 {
 	struct launch_event event = {.type = INNER_HEAD_PID, .id = box->id};
 
-	box->head_pid = pid;
+	remember(inner, box, &box->head, pid);
 	box->phase = BOX_ENTERING;
 	for (size_t i = 0; i < ARRAY_LEN(box->fds); i++)
 		drop_fd(&box->fds[i]);
@@ -257,6 +274,7 @@ void boxes_status(struct inner *inner, uint32_t id)
 	drop_status(inner, box);
 	if (box->phase == BOX_ENTERING) {
 		box->phase = BOX_RUNNING;
+		drop_fd(&box->init_pidfd);
 		inner_tell_err(inner, LAUNCH_SPAWNED, box->id, &err);
 	} else if (box->phase == BOX_SHELL) {
 		(void)err_set(&err, ERR_INTERNAL, ECHILD, "the shell died");
@@ -347,11 +365,12 @@ static void tell_exit(struct inner *inner, const struct box *box, int status,
 
 void boxes_reaped(struct inner *inner, pid_t pid, int status, const struct rusage *usage)
 {
+	struct box_pid *entry = NULL;
 	struct box *box = NULL;
 
-	LIST_FOREACH(box, &inner->boxes, next) {
-		if (box->init_pid == pid || box->head_pid == pid)
-			break;
+	LIST_FOREACH(entry, bucket(inner, pid), next) {
+		if (entry->pid == pid)
+			box = entry->box;
 	}
 	if (box == NULL) {
 		inner->early[inner->early_next++ % ARRAY_LEN(inner->early)] =
@@ -359,14 +378,14 @@ void boxes_reaped(struct inner *inner, pid_t pid, int status, const struct rusag
 		return;
 	}
 
-	if (box->head_pid == pid) {
-		box->head_pid = 0;
+	if (box->head.pid == pid) {
+		forget(&box->head);
 		tell_exit(inner, box, status, usage);
 		kill_init(box); /* what the interpreter left behind goes with it */
 	} else {
 		struct err err = {0};
 
-		box->init_pid = 0;
+		forget(&box->init);
 		if (!box->is_dying) {
 			(void)err_set(&err, ERR_INTERNAL, ECHILD, "the shell's init died");
 			fail(box, &err);

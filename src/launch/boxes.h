@@ -34,6 +34,7 @@ struct inner {
 	uint32_t netns_count;
 	struct box_list boxes;
 	struct box *by_id[LAUNCH_SANDBOXES_MAX];
+	struct box_pids by_pid[1024];
 	struct box_death early[64]; /* a ring */
 	size_t early_next;
 };

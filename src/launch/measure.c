@@ -102,8 +102,8 @@ static void measure_box(struct inner *inner, struct box *box)
 	char init[16];
 	uint64_t used;
 
-	(void)snprintf(init, sizeof(init), "%d", box->init_pid);
-	used = tmpfs_memory(box->init_pid);
+	(void)snprintf(init, sizeof(init), "%d", box->init.pid);
+	used = tmpfs_memory(box->init.pid);
 	used += processes_memory(pidns_of(init), limit > used ? limit - used : 0);
 	if (used > box->peak)
 		box->peak = used;
@@ -125,7 +125,7 @@ void measure_all(struct inner *inner)
 	while (box != NULL) {
 		struct box *next = LIST_NEXT(box, next);
 
-		if (box->is_armed && !box->is_dying && box->init_pid > 0)
+		if (box->is_armed && !box->is_dying && box->init.pid > 0)
 			measure_box(inner, box);
 		box = next;
 	}

@@ -37,11 +37,11 @@ static int lock_securebits(struct err *err)
 static int empty_bounding(struct err *err)
 {
 	for (int cap = 0; cap < CAP_END; cap++) {
-		int has = prctl(PR_CAPBSET_READ, cap);
-
-		if (has < 0)
-			break;
-		if (has && prctl(PR_CAPBSET_DROP, cap) < 0)
+		if (prctl(PR_CAPBSET_DROP, cap) == 0)
+			continue;
+		if (errno == EINVAL)
+			break; /* the kernel's last one was the one before */
+		if (prctl(PR_CAPBSET_READ, cap) != 0)
 			return err_sys(err, "drop capability %d", cap);
 	}
 	return 0;
@@ -72,7 +72,11 @@ static int verify(struct err *err)
 			return err_set(err, ERR_INTERNAL, EPERM, "capabilities are left");
 	}
 	for (int cap = 0; cap < CAP_END; cap++) {
-		if (prctl(PR_CAPBSET_READ, cap) > 0)
+		int has = prctl(PR_CAPBSET_READ, cap);
+
+		if (has < 0)
+			break;
+		if (has > 0)
 			return err_set(err, ERR_INTERNAL, EPERM, "capability %d is left", cap);
 	}
 	if (prctl(PR_GET_SECUREBITS) != SECUREBITS || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)

@@ -56,6 +56,11 @@ def send(kind, flags, data, more=b""):
             raise OSError("no answer")
 
 
+def channel():
+    """The real one marks it close-on-exec; Python did that here."""
+    return _channel.fileno()
+
+
 def zygote(fd):
     """Forks one child per channel; they return, this process waits for them and ends."""
     global _channel

@@ -168,7 +168,7 @@ class Data(unittest.TestCase):
                 "pandas.testing.assert_frame_equal(df, want)\nTrue")
         self.assertTrue(self.value(code, text))
         self.refused("row 179999 has 1 values", text[:text.rindex("[", 0, -6)] + "[1]]}")
-        self.refused("not valid JSON", text[:-2] + ",]}")
+        self.refused("not valid JSON", text[:-2] + "]")
         self.refused("not valid JSON", text[:-1] + "}}")
         self.refused("row 180000 is not a list", text[:-2] + ", 5]}")
         self.assertEqual(self.value("len(df)", '{"rows":[[1]],"columns":["a"]}' + " " * (9 << 20)),

@@ -166,7 +166,6 @@ class Values(unittest.TestCase):
     def test_a_thread_that_displays_between_runs_is_not_heard(self):
         self.runner.run("import threading\ngo = threading.Event()\nsaid = threading.Event()\n"
                         "def late():\n    go.wait()\n    display('late')\n    said.set()\n"
-                        "threading.Timer(0, lambda: None)\n"
                         "worker = threading.Thread(target=late)\nworker.start()")
         outcome = self.runner.run("go.set()\nworker.join()\nsaid.is_set()")
         self.assertEqual(outcome.result["application/json"], True)

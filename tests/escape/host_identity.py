@@ -16,7 +16,9 @@ for path in ("/etc/hostname", "/etc/machine-id", "/var/lib/dbus/machine-id",
              "/proc/sys/kernel/hostname"):
     try:
         with open(path) as file:
-            breach(f"{path}: {file.read(40)!r}")
+            text = file.read(40)
+        if path != "/etc/hostname" or text.strip() == _args["host_name"]:
+            breach(f"{path}: {text!r}")
     except OSError as error:
         held(f"{path}: {name_of(error.errno)}")
 if WALLED:

@@ -12,7 +12,7 @@ for name in sorted(set(os.listdir("/")) - allowed):
 for folder in ("/home", "/root", "/var", "/run", "/sys", "/boot", "/srv", "/mnt", "/media", "/opt"):
     if os.path.isdir(folder) and os.listdir(folder):
         breach(f"{folder} holds {os.listdir(folder)[:5]}")
-for name in ("shadow", "gshadow", "machine-id", "hostname", "ssh", "ssl/private", "sudoers",
+for name in ("shadow", "gshadow", "machine-id", "ssh", "ssl/private", "sudoers",
              "fstab", "crontab", "resolv.conf",
              "krb5.keytab"):
     path = "/etc/" + name

@@ -5,7 +5,9 @@
 # unwalled: safe
 """Looks for descriptors that whoever started this left open, and reads them."""
 import fcntl
+import subprocess
 
+spare = 1  # the run's own stdin, which the runner keeps aside: a pipe with nothing in it
 for fd in range(3, 1024):
     try:
         fcntl.fcntl(fd, fcntl.F_GETFD)
@@ -22,10 +24,21 @@ for fd in range(3, 1024):
         text = os.read(fd, 200)
     except OSError as error:
         text = name_of(error.errno).encode()
-    if _args["mark"].encode() in text or b"VIVSECRET" in text or not where.startswith(("/viv/", "/workspace")):
-        breach(f"descriptor {fd} -> {where}: {text!r}")
+    if where.startswith("pipe:") and not text and spare:
+        spare -= 1
+        continue
+    breach(f"descriptor {fd} -> {where}: {text!r}")
 for fd in (0, 1, 2):
     where = os.readlink(f"/proc/self/fd/{fd}")
     if not where.startswith(("pipe:", "/dev/null", "/memfd:", "socket:")):
         breach(f"descriptor {fd} is {where}")
+
+# A program that it starts gets the three streams and not the channel, also without Python's help.
+names = subprocess.run(["ls", "-l", "/proc/self/fd"], capture_output=True, text=True, close_fds=False,
+                       pass_fds=()).stdout
+for line in names.splitlines():
+    if " -> " in line:
+        fd, where = line.split(" -> ")
+        if int(fd.split()[-1]) > 2 and not where.startswith("/proc/"):
+            breach(f"a program inherits {fd.split()[-1]} -> {where}")
 held("only what was given")

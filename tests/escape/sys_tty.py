@@ -13,7 +13,7 @@ try:
     breach("there is a controlling terminal")
 except OSError as error:
     held(f"/dev/tty: {name_of(error.errno)}")
-attempt("openpty", pty.openpty, by=(ENOENT, EACCES, EPERM))
+attempt("openpty", pty.openpty, by=(ENOENT, EACCES, EPERM, None))
 for fd in (0, 1, 2):
     if os.isatty(fd):
         breach(f"descriptor {fd} is a terminal")

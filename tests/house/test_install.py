@@ -7,7 +7,8 @@ import subprocess
 import tempfile
 import unittest
 
-BUILD = os.path.dirname(os.environ["VIV"])
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.dirname(os.environ.get("VIV", os.path.join(ROOT, "build", "viv")))
 
 
 def output(*argv, **more):

@@ -12,7 +12,9 @@ import struct
 import subprocess
 import unittest
 
-RUNNER = os.path.join(os.path.dirname(os.environ["VIV"]), "runner")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+VIV = os.environ.get("VIV", os.path.join(ROOT, "build", "viv"))
+RUNNER = os.path.join(os.path.dirname(VIV), "runner")
 WRAP = shlex.split(os.environ.get("VIV_WRAP", ""))
 PYTHON = "/usr/bin/python3"
 HEADER = struct.Struct("<IHHQ")  # size, type, flags, nonce: src/proto/frame.h

@@ -17,7 +17,11 @@ def main(arguments):
         zygote.settle()
         zygote.fork_here(int(arguments[1]))
         zygote.wake(serve.interpreter)
-    elif arguments != ["cold"]:
+    elif arguments == ["cold"]:
+        import _vivarium
+
+        _vivarium.channel()  # it came through an exec; the programs that code starts must not get it
+    else:
         raise SystemExit("usage: main.py zygote FD MODULE... | cold")
     serve.serve()
 

@@ -41,6 +41,8 @@ def _use_pyplot(pyplot):
     """Draws once: fonts are found, and the font cache is written, here."""
     from io import BytesIO
 
+    from matplotlib import font_manager
+
     figure, axes = pyplot.subplots()
     axes.plot([1, 2], [1, 2], label="a")
     axes.bar(["a", "b"], [1, 2])
@@ -48,6 +50,8 @@ def _use_pyplot(pyplot):
     axes.legend()
     figure.savefig(BytesIO(), format="png", bbox_inches="tight")
     pyplot.close(figure)
+    # A font keeps its file open, and a sandbox keeps no descriptor: a fork would read from nothing.
+    font_manager._get_font.cache_clear()
 
 
 _USES = {"pandas": _use_pandas, "matplotlib.pyplot": _use_pyplot}

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""matplotlib and plotly figures as charts."""
+
+import base64
+import os
+import unittest
+
+from harness import Runner
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def is_png(chart):
+    return base64.b64decode(chart["base64"]).startswith(PNG)
+
+
+class Pictures(unittest.TestCase):
+    """One interpreter: importing matplotlib is the slow part. It is imported by user code here; the
+    tests of the zygote have it preloaded."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.runner = Runner()
+        cls.runner.run("import matplotlib.pyplot as plt, pandas as pd, numpy as np")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.runner.close()
+
+    def charts(self, code, **meta):
+        outcome = self.runner.run(code, **meta)
+        self.assertEqual(outcome.done["kind"], "ok", outcome.error)
+        self.assertEqual(outcome.stderr, b"")
+        for chart in outcome.charts:
+            self.assertTrue(is_png(chart))
+        return outcome.charts
+
+    def data(self, code):
+        charts = self.charts(code)
+        self.assertEqual(len(charts), 1)
+        return charts[0]["data"]
+
+    def test_a_saved_chart_is_told_the_moment_savefig_returns(self):
+        outcome = self.runner.run("print('before')\nfig, ax = plt.subplots()\nax.plot([1, 2])\n"
+                                  "fig.savefig(chart_path(3))\nprint('after')")
+        self.assertEqual([chart["index"] for chart in outcome.charts], [3])
+        self.assertTrue(outcome.charts[0]["path"].endswith("/charts/chart_3.png"))
+        self.assertEqual(outcome.stdout_at, [7])
+        self.assertEqual(outcome.of("file"), [])
+
+    def test_a_saved_figure_that_is_still_open_is_one_chart(self):
+        self.assertEqual(len(self.charts("plt.plot([1, 2])\nplt.savefig('one.png')")), 1)
+        self.assertTrue(os.path.exists(self.runner.path("one.png")))
+
+    def test_saving_twice_is_the_same_chart_twice(self):
+        charts = self.charts("plt.plot([1])\nplt.savefig('s.png')\nplt.savefig('s.png')")
+        self.assertEqual([chart["index"] for chart in charts], [0, 0])
+
+    def test_every_way_to_name_a_file_is_understood(self):
+        charts = self.charts("from pathlib import Path\nplt.plot([1])\nplt.savefig(Path('p.png'))\n"
+                             "plt.savefig('bare')\nplt.savefig('b.pdf')\nimport io\n"
+                             "plt.savefig(io.BytesIO())\nplt.savefig('/tmp/elsewhere.png')\n"
+                             "import os\nos.unlink('/tmp/elsewhere.png')")
+        self.assertEqual([os.path.basename(chart["path"]) for chart in charts],
+                         ["p.png", "bare.png"])
+
+    def test_open_figures_are_captured_and_closed(self):
+        charts = self.charts("plt.plot([1, 2])\nplt.figure()\nplt.bar(['a'], [1])")
+        self.assertEqual([chart["index"] for chart in charts], [0, 1])
+        self.assertEqual(self.charts("plt.get_fignums()"), [])
+
+    def test_an_empty_figure_is_no_chart(self):
+        self.assertEqual(self.charts("plt.figure()"), [])
+
+    def test_figures_before_an_exception_are_captured(self):
+        outcome = self.runner.run("plt.plot([1, 2])\n1/0")
+        self.assertEqual(len(outcome.charts), 1)
+
+    def test_show_shows_at_once_but_not_in_atlas(self):
+        outcome = self.runner.run("plt.plot([1])\nplt.show()\nprint('later')\n"
+                                  "fig = plt.figure()\nfig.add_subplot().plot([1])\nfig.show()")
+        self.assertEqual(len(outcome.charts), 2)
+        self.assertEqual(outcome.stdout_at, [0, 6])
+        outcome = self.runner.run("plt.plot([1])\nplt.show()\nlen(plt.get_fignums())", atlas=True)
+        self.assertEqual(outcome.result["application/json"], 1)
+
+    def test_a_figure_as_value_is_one_chart(self):
+        outcome = self.runner.run("fig, ax = plt.subplots()\nax.plot([1])\nfig")
+        self.assertEqual(len(outcome.charts), 1)
+        self.assertEqual(list(outcome.result), ["text/plain"])
+        self.assertEqual(len(self.charts("display(fig)\ndisplay(fig)")), 1)
+
+    def test_a_figure_that_cannot_be_drawn_is_told_on_stderr(self):
+        outcome = self.runner.run("plt.title('$\\\\nonsense{$')")
+        self.assertEqual((outcome.done["kind"], outcome.charts), ("ok", []))
+        self.assertIn(b"a chart could not be shown", outcome.stderr)
+
+    def test_pictures_written_by_others_to_the_chart_folder_are_told_once(self):
+        code = "from PIL import Image\nImage.new('RGB', (2, 2)).save(chart_path(7))"
+        self.assertEqual([chart["index"] for chart in self.charts(code)], [7])
+        self.assertEqual(self.charts("1"), [])
+
+    def test_a_forked_worker_draws_without_a_word(self):
+        code = ("import multiprocessing\ndef draw(n):\n    plt.plot([1])\n"
+                "    plt.savefig(f'w{n}.png')\n    plt.close('all')\n    return n\n"
+                "with multiprocessing.get_context('fork').Pool(2) as pool:\n"
+                "    print(pool.map(draw, [1, 2]))")
+        outcome = self.runner.run(code)
+        self.assertEqual((outcome.text, outcome.charts), ("[1, 2]\n", []))
+        self.assertEqual(len(outcome.of("file")), 2)
+
+    def test_a_line_has_its_points(self):
+        data = self.data("plt.plot([1, 2], [3, 4.5], label='a')\nplt.plot([1, 2], [5, np.nan])\n"
+                         "plt.title('T')\nplt.xlabel('time (s)')\nplt.ylabel('speed [m/s]')")
+        self.assertEqual((data["type"], data["title"]), ("line", "T"))
+        self.assertEqual(data["elements"], [
+            {"label": "a", "points": [[1.0, 3.0], [2.0, 4.5]]},
+            {"label": "line 2", "points": [[1.0, 5.0], [2.0, None]]}])
+        self.assertEqual((data["x_label"], data["x_unit"], data["y_unit"]),
+                         ("time (s)", "s", "m/s"))
+        self.assertEqual((data["x_scale"], len(data["x_ticks"])),
+                         ("linear", len(data["x_tick_labels"])))
+
+    def test_dates_are_iso_text(self):
+        data = self.data("plt.plot(pd.to_datetime(['2020-01-01', '2020-01-02 12:00']), [1, 2])")
+        self.assertEqual(data["elements"][0]["points"],
+                         [["2020-01-01", 1.0], ["2020-01-02T12:00:00", 2.0]])
+        self.assertEqual(data["x_scale"], "datetime")
+        data = self.data("pd.Series([1, 2], index=pd.date_range('2020-01-31', periods=2, "
+                         "freq='M')).plot()")
+        self.assertEqual(data["elements"][0]["points"], [["2020-01", 1.0], ["2020-02", 2.0]])
+
+    def test_categories_and_log_scales_are_told(self):
+        data = self.data("plt.plot(['x', 'y'], [1, 10])\nplt.yscale('log')")
+        self.assertEqual(data["elements"][0]["points"], [["x", 1.0], ["y", 10.0]])
+        self.assertEqual((data["x_scale"], data["y_scale"]), ("categorical", "log"))
+
+    def test_a_scatter_has_its_points(self):
+        data = self.data("plt.scatter([1, 2], [3, 4], label='s')")
+        self.assertEqual((data["type"], data["elements"]),
+                         ("scatter", [{"label": "s", "points": [[1.0, 3.0], [2.0, 4.0]]}]))
+
+    def test_bars_have_label_value_and_group(self):
+        data = self.data("plt.bar(['a', 'b'], [1, 2])")
+        self.assertEqual((data["type"], data["elements"]), ("bar", [
+            {"label": "a", "value": 1, "group": ""}, {"label": "b", "value": 2, "group": ""}]))
+        data = self.data("plt.bar([2019, 2020], [1, 2])")
+        self.assertEqual([bar["label"] for bar in data["elements"]], ["2019", "2020"])
+
+    def test_grouped_and_flat_bars_are_told(self):
+        data = self.data("pd.DataFrame({'u': [1, 2], 'v': [3, 4]}, index=['p', 'q']).plot.bar()")
+        self.assertEqual(data["elements"], [
+            {"label": "p", "value": 1, "group": "u"}, {"label": "q", "value": 2, "group": "u"},
+            {"label": "p", "value": 3, "group": "v"}, {"label": "q", "value": 4, "group": "v"}])
+        data = self.data("plt.barh(['a', 'b'], [5, 6])")
+        self.assertEqual(data["elements"], [{"label": "a", "value": 5, "group": ""},
+                                            {"label": "b", "value": 6, "group": ""}])
+
+    def test_a_histogram_is_bars(self):
+        data = self.data("plt.hist([1, 1, 2, 4], bins=[0.5, 1.5, 2.5, 4.5])")
+        self.assertEqual([(bar["label"], bar["value"]) for bar in data["elements"]],
+                         [("1", 2.0), ("2", 1.0), ("3.5", 1.0)])
+
+    def test_a_pie_has_angles(self):
+        data = self.data("plt.pie([1, 3], labels=['a', 'b'], radius=2)")
+        self.assertEqual(data["type"], "pie")
+        self.assertEqual([(e["label"], round(e["angle"]), e["radius"]) for e in data["elements"]],
+                         [("a", 90, 2), ("b", 270, 2)])
+
+    def test_boxes_have_their_statistics(self):
+        data = self.data("plt.boxplot([[1, 2, 3, 4, 100], [5, 6, 7]], labels=['a', 'b'])")
+        self.assertEqual(data["type"], "box_and_whisker")
+        self.assertEqual(data["elements"][0], {
+            "label": "a", "min": 1, "first_quartile": 2.0, "median": 3.0, "third_quartile": 4.0,
+            "max": 4, "outliers": [100]})
+
+    def test_several_axes_are_a_superchart(self):
+        data = self.data("fig, (a, b) = plt.subplots(1, 2)\na.plot([1, 2])\nb.pie([1])\n"
+                         "fig.suptitle('both')")
+        self.assertEqual((data["type"], data["title"]), ("superchart", "both"))
+        self.assertEqual([chart["type"] for chart in data["elements"]], ["line", "pie"])
+
+    def test_other_pictures_are_unknown(self):
+        data = self.data("plt.imshow([[1, 2]])\nplt.colorbar()")
+        self.assertEqual((data["type"], data["elements"]), ("unknown", []))
+
+    def test_long_series_are_cut_and_say_so(self):
+        element = self.data("plt.plot(range(30000))")["elements"][0]
+        self.assertEqual((len(element["points"]), element["truncated"]), (10000, True))
+
+    def test_seaborn_figures_are_understood(self):
+        self.runner.run("import seaborn as sns")
+        frame = "f = pd.DataFrame({'k': ['a', 'b', 'a', 'b'], 'v': [1., 2., 3., 4.]})\n"
+        self.assertEqual(self.data(frame + "sns.barplot(data=f, x='k', y='v', errorbar=None)")
+                         ["elements"][0], {"label": "a", "value": 2.0, "group": ""})
+        self.assertEqual(self.data(frame + "sns.boxplot(data=f, x='k', y='v')")["type"],
+                         "box_and_whisker")
+        self.assertEqual(self.data(frame + "sns.scatterplot(data=f, x='v', y='v')")["type"],
+                         "scatter")
+        self.assertEqual(self.data(frame + "sns.lineplot(data=f, x='v', y='v')")["type"], "line")
+
+    def test_the_object_interface_without_pyplot_works(self):
+        self.assertEqual(len(self.charts(
+            "from matplotlib.figure import Figure\nlone = Figure()\nlone.add_subplot().plot([1])\n"
+            "lone.savefig('lone.png')")), 1)
+
+
+class Plotly(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.runner = Runner()
+        cls.runner.run("import plotly.graph_objects as go, numpy as np")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.runner.close()
+
+    def figures(self, code):
+        outcome = self.runner.run(code)
+        self.assertEqual((outcome.done["kind"], outcome.stderr), ("ok", b""), outcome.error)
+        for chart in outcome.charts:
+            self.assertEqual(chart["kind"], "plotly")
+        return [chart["figure"] for chart in outcome.charts]
+
+    def test_a_figure_left_in_the_namespace_is_told_once(self):
+        found = self.figures("a = go.Figure(go.Bar(x=['\u00e9'], y=np.array([1.5, np.nan])))\nb = a")
+        self.assertEqual(len(found), 1)
+        self.assertEqual(found[0]["data"][0]["y"], [1.5, None])
+        self.assertEqual(self.figures("b is a"), [])
+
+    def test_every_way_to_show_is_one_chart(self):
+        self.assertEqual(len(self.figures("c = go.Figure()\nc.show()")), 1)
+        self.assertEqual(len(self.figures("c = go.Figure()\nc")), 1)
+        self.assertEqual(len(self.figures("c = go.Figure()\ndisplay(c)")), 1)
+        self.assertEqual(len(self.figures("import plotly.io as pio\nc = go.Figure()\n"
+                                          "pio.show(c)")), 1)
+        self.assertEqual(len(self.figures("pio.show({'data': []})")), 1)
+
+    def test_express_figures_are_told(self):
+        self.assertEqual(len(self.figures("import plotly.express as px\n"
+                                          "p = px.line(x=[1, 2], y=[3, 4])")), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
