@@ -32,7 +32,7 @@ int backend_choose(const char *name, const struct launch_hello *hello,
 			return err_wrap(err, "backend %s", name);
 	}
 	if (is_pinned)
-		return err_set(err, ERR_NOT_FOUND, ENOENT, "no backend '%s'; `viv doctor` lists them",
-			       name);
+		return err_set(err, ERR_NOT_FOUND, ENOENT,
+			       "no backend '%s'; `viv doctor` lists them", name);
 	return err_wrap(err, "no backend can run here; see `viv doctor`");
 }

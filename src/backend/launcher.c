@@ -20,10 +20,10 @@
 #define VIV_LIBEXECDIR "/usr/libexec/vivarium"
 #endif
 
-#define LAUNCH_FD 3           /* where viv-launch finds its socket */
-#define LAUNCH_STOP_MS 5000   /* it ends its sandboxes by itself; this is the second line */
-#define EVENTS_PER_TURN 64    /* then the loop looks at other things, too */
-#define QUEUE_MAX 8192        /* requests that launch has not taken: more means it is stuck */
+#define LAUNCH_FD 3         /* where viv-launch finds its socket */
+#define LAUNCH_STOP_MS 5000 /* it ends its sandboxes by itself; this is the second line */
+#define EVENTS_PER_TURN 64  /* then the loop looks at other things, too */
+#define QUEUE_MAX 8192      /* requests that launch has not taken: more means it is stuck */
 
 /* How much of the union each request fills; the rest need not travel. */
 static const size_t request_sizes[] = {

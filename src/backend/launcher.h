@@ -2,8 +2,8 @@
 /*
  * Launcher - viv's end of the wire to viv-launch
  *
- * Owns:    the process viv-launch, the socket to it, and the queue of requests it has not taken yet.
- * May not: know what a run is, or keep a descriptor it was handed beyond its sending.
+ * Owns:    the process viv-launch, the socket to it, and the queue of requests it has not taken
+ * yet. May not: know what a run is, or keep a descriptor it was handed beyond its sending.
  *
  * When the socket closes, for whatever reason, viv-launch ends every sandbox and then itself.
  */
@@ -11,7 +11,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-
 #include <uv.h>
 
 #include "base/err.h"

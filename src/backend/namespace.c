@@ -24,12 +24,13 @@ static int start(struct launcher *launcher, const struct backend_start *start_th
 {
 	struct launch_request request = {
 		.type = LAUNCH_SPAWN,
-		.spawn = {
-			.sandbox = start_this->sandbox,
-			.root = start_this->root,
-			.zygote = start_this->zygote,
-			.plan = start_this->plan,
-		},
+		.spawn =
+			{
+				.sandbox = start_this->sandbox,
+				.root = start_this->root,
+				.zygote = start_this->zygote,
+				.plan = start_this->plan,
+			},
 	};
 
 	if (start_this->zygote < 0) {

@@ -33,7 +33,7 @@ void samples_done(struct samples *samples);
 /* The value below which `share` (0 to 1) of the samples lie, in microseconds; 0 without samples. */
 double samples_us(struct samples *samples, double share);
 
-/* ---- the twin: the same interpreter with the same imports, without walls (bench_twin.c) ---- */
+/* ---- the twin: a zygote's interpreter, ready to fork, without walls (bench_twin.c) ---- */
 
 struct twin {
 	pid_t pid;
@@ -43,6 +43,7 @@ struct twin {
 enum twin_task {
 	TWIN_FORK,    /* one bare fork + exit + wait */
 	TWIN_BURST,   /* `count` of them, eight at a time */
+	TWIN_READY,   /* the same, and each child makes itself ready for a run before it ends */
 	TWIN_GROUPBY, /* bench_groupby, in the warm interpreter itself */
 	TWIN_CPU,     /* processor time used so far, with that of its children */
 };

@@ -125,26 +125,47 @@ int bench_latency(struct bench *bench, const struct bench_size *size, json_t *re
 	return r;
 }
 
-/* Processor time of a sandbox that is made and ended, unused, beside a bare fork. */
+/* Processor time of one fork by the twin, in milliseconds. */
+static int measure_fork_cpu(struct bench *bench, enum twin_task task, uint32_t spawns, double *ret_ms,
+			    struct err *err)
+{
+	uint64_t before = 0;
+	uint64_t after = 0;
+	uint64_t ns;
+	int r;
+
+	r = twin_ask(&bench->twin, TWIN_CPU, 0, &before, err);
+	if (r == 0)
+		r = twin_ask(&bench->twin, task, spawns, &ns, err);
+	if (r == 0)
+		r = twin_ask(&bench->twin, TWIN_CPU, 0, &after, err);
+	if (r < 0)
+		return r;
+	*ret_ms = (double)(after - before) / spawns / 1e6;
+	return 0;
+}
+
+/*
+ * What isolation costs: a sandbox that is made, waits unused and is ended, less a fork of the same
+ * interpreter that does the same Python (its own random numbers, a rehearsed cell) without walls.
+ */
 static int measure_cpu(struct bench *bench, uint32_t spawns, json_t *report, struct err *err)
 {
 	pid_t launch = pool_launch_pid(bench->trial.pool);
 	struct launch_counted counted;
-	uint64_t bare_before = 0;
-	uint64_t bare_after = 0;
-	uint64_t ns = 0;
-	uint64_t before;
+	uint64_t before = 0;
 	double walled;
-	double bare;
+	double ready = 0;
+	double bare = 0;
 	int r;
 
 	r = bench_keep(bench, 0, err);
 	if (r == 0)
 		r = bench_settle(bench, &counted, err);
-	if (r < 0)
-		return r;
-	before = proc_tree_cpu_ns(launch);
-	r = bench_keep(bench, spawns, err);
+	if (r == 0) {
+		before = proc_tree_cpu_ns(launch);
+		r = bench_keep(bench, spawns, err);
+	}
 	if (r == 0)
 		r = bench_keep(bench, 0, err);
 	if (r == 0)
@@ -153,17 +174,16 @@ static int measure_cpu(struct bench *bench, uint32_t spawns, json_t *report, str
 		return r;
 	walled = (double)(proc_tree_cpu_ns(launch) - before) / spawns / 1e6;
 
-	r = twin_ask(&bench->twin, TWIN_CPU, 0, &bare_before, err);
+	r = measure_fork_cpu(bench, TWIN_BURST, spawns, &bare, err);
 	if (r == 0)
-		r = twin_ask(&bench->twin, TWIN_BURST, spawns, &ns, err);
-	if (r == 0)
-		r = twin_ask(&bench->twin, TWIN_CPU, 0, &bare_after, err);
+		r = measure_fork_cpu(bench, TWIN_READY, spawns, &ready, err);
 	if (r < 0)
 		return r;
-	bare = (double)(bare_after - bare_before) / spawns / 1e6;
-
 	add_plain(report, "processor time of a bare fork", bare, "ms");
-	add_figure(report, "processor time a sandbox adds", walled - bare, "ms", "", -1, AT_MOST, 0.5);
+	add_plain(report, "processor time of a fork ready for a run", ready, "ms");
+	add_plain(report, "processor time of a sandbox", walled, "ms");
+	add_figure(report, "processor time that isolation adds", walled - ready, "ms", "", -1, AT_MOST,
+		   0.5);
 	return 0;
 }
 

@@ -46,7 +46,7 @@ static int wait_ready(struct bench *bench, struct err *err)
 
 	for (;;) {
 		pool_ready(bench->trial.pool, &bench->kind, &ready, &coming);
-		if (ready >= bench->keep)
+		if (ready >= bench->keep && coming == 0)
 			return 0;
 		if (now_ns() > end)
 			return err_set(err, ERR_INTERNAL, ETIMEDOUT, "only %u of %u sandboxes are ready",
@@ -61,7 +61,10 @@ int bench_keep(struct bench *bench, uint32_t count, struct err *err)
 
 	bench->keep = count;
 	r = pool_keep(bench->trial.pool, &bench->kind, count, err);
-	return r < 0 ? r : wait_ready(bench, err);
+	if (r == 0)
+		r = wait_ready(bench, err);
+	/* Once more for those that were on their way when fewer became enough. */
+	return r < 0 ? r : pool_keep(bench->trial.pool, &bench->kind, count, err);
 }
 
 int bench_one(struct bench *bench, const char *code, uint64_t *ret_ns, struct err *err)

@@ -16,12 +16,12 @@
 /* Exit status of viv itself; a run's own code passes through (contracts: native, section 1). */
 enum cmd_exit {
 	CMD_OK = 0,
-	CMD_FAILED_CHECK = 1,  /* audit found a breach, doctor found no way to run */
-	CMD_USAGE = 2,         /* bad usage */
+	CMD_FAILED_CHECK = 1, /* audit found a breach, doctor found no way to run */
+	CMD_USAGE = 2,        /* bad usage */
 	CMD_TIMEOUT = 124,
-	CMD_INTERNAL = 125,    /* Vivarium itself failed */
-	CMD_REFUSED = 126,     /* guard or policy */
-	CMD_KILLED = 137,      /* killed or out of memory */
+	CMD_INTERNAL = 125, /* Vivarium itself failed */
+	CMD_REFUSED = 126,  /* guard or policy */
+	CMD_KILLED = 137,   /* killed or out of memory */
 };
 
 struct cmd {
@@ -32,8 +32,8 @@ struct cmd {
 	const char *examples; /* lines of "viv ..." for the end of --help; NULL: none */
 	const struct flag *flags;
 	size_t flag_count;
-	size_t options_size;  /* of the struct that the flags fill; at most CMD_OPTIONS_MAX */
-	bool is_hidden;       /* not in the list of commands */
+	size_t options_size; /* of the struct that the flags fill; at most CMD_OPTIONS_MAX */
+	bool is_hidden;      /* not in the list of commands */
 
 	/* `options` is the filled struct. Returns the exit status. Says itself what went wrong,
 	 * on stderr ("viv NAME: why"), with cmd_fail() for instance. */

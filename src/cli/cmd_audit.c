@@ -14,11 +14,11 @@ struct options {
 
 static const struct flag flags[] = {
 	FLAG_ROW(struct options, config, "config", 0, FLAG_TEXT, "FILE",
-		 "Read this vivarium.yaml instead of the one that would be found"),
+		 "read this vivarium.yaml instead of the one that would be found"),
 	FLAG_ROW(struct options, is_list, "list", 0, FLAG_SWITCH, NULL,
-		 "List the attacks and run none; with --json their code too"),
+		 "list the attacks and run none; with --json their code too"),
 	FLAG_ROW(struct options, is_json, "json", 0, FLAG_SWITCH, NULL,
-		 "Print one JSON object, with every attack and its end"),
+		 "print one JSON object, with every attack and its end"),
 };
 
 static const char *wall_verdict(const struct audit *audit, enum wall_id wall)
@@ -224,7 +224,7 @@ static int run(const struct cmd *cmd, const void *options, const struct operands
 const struct cmd cmd_audit = {
 	.name = "audit",
 	.operands = "[WALL...]",
-	.summary = "Attack this host's own sandboxes, wall by wall, and say what held",
+	.summary = "attack this host's own sandboxes, wall by wall, and say what held",
 	.about = "Makes sandboxes as every run has them, from the pool and cold, and runs hostile code in\n"
 		 "each. Whether an attack got through is judged from outside: by planted files, sockets,\n"
 		 "memory and descriptors, by the verdict of the run, and by looking at a live sandbox\n"

@@ -22,15 +22,15 @@ struct options {
 
 static const struct flag flags[] = {
 	FLAG_ROW(struct options, is_quick, "quick", 0, FLAG_SWITCH, NULL,
-		 "Fewer rounds, up to 100 live sandboxes: half a minute instead of several"),
+		 "fewer rounds, up to 100 live sandboxes: half a minute instead of several"),
 	FLAG_ROW(struct options, runs, "runs", 0, FLAG_COUNT, "N",
-		 "Runs of the leak check (default 2000, with --quick 500)"),
+		 "runs of the leak check (default 2000, with --quick 500)"),
 	FLAG_ROW(struct options, runtime, "runtime", 0, FLAG_TEXT, "NAME",
-		 "Measure this runtime (default base)"),
+		 "measure this runtime (default base)"),
 	FLAG_ROW(struct options, config, "config", 0, FLAG_TEXT, "FILE",
-		 "Read this vivarium.yaml instead of the one that would be found"),
+		 "read this vivarium.yaml instead of the one that would be found"),
 	FLAG_ROW(struct options, is_json, "json", 0, FLAG_SWITCH, NULL,
-		 "Print one JSON object with every figure"),
+		 "print one JSON object with every figure"),
 };
 
 /* The model of the processor; no name of the host. */
@@ -215,7 +215,7 @@ static int run(const struct cmd *cmd, const void *options, const struct operands
 const struct cmd cmd_bench = {
 	.name = "bench",
 	.operands = "",
-	.summary = "Measure latency, rate and memory on this host, beside plain Python and bubblewrap",
+	.summary = "measure latency, rate and memory on this host, beside plain Python and bubblewrap",
 	.about = "What is compared is measured in turns in one run: a run in a pooled sandbox, a bare fork\n"
 		 "of the same interpreter with the same imports, the same work in a warm interpreter, and\n"
 		 "in bubblewrap with a fresh python3. Then processor time per spawn, sustained rate, memory,\n"

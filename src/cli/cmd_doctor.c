@@ -16,9 +16,9 @@ struct options {
 
 static const struct flag flags[] = {
 	FLAG_ROW(struct options, config, "config", 0, FLAG_TEXT, "FILE",
-		 "Read this vivarium.yaml instead of the one that would be found"),
+		 "read this vivarium.yaml instead of the one that would be found"),
 	FLAG_ROW(struct options, is_json, "json", 0, FLAG_SWITCH, NULL,
-		 "Print one JSON object with the same facts"),
+		 "print one JSON object with the same facts"),
 };
 
 static void report_walls(struct report *report, const struct run_facts *facts)
@@ -176,7 +176,7 @@ static int run(const struct cmd *cmd, const void *options, const struct operands
 const struct cmd cmd_doctor = {
 	.name = "doctor",
 	.operands = "",
-	.summary = "Say which walls and backends this host gives, and how to turn on what is off",
+	.summary = "say which walls and backends this host gives, and how to turn on what is off",
 	.about = "Looks at the kernel and its settings, makes a real sandbox and runs code in it, and\n"
 		 "imports every package of every runtime from inside a sandbox. What is off comes with\n"
 		 "the command that turns it on. Nothing on the host is changed.\n"

@@ -30,8 +30,8 @@ static const struct flag flags[] = {
 	FLAG_ROW(struct options, pool, "pool", 0, FLAG_COUNT, "N",
 		 "add: sandboxes that a daemon keeps ready"),
 	FLAG_ROW(struct options, config, "config", 0, FLAG_TEXT, "FILE",
-		 "Read this vivarium.yaml instead of the one that would be found"),
-	FLAG_ROW(struct options, is_json, "json", 0, FLAG_SWITCH, NULL, "Print one JSON object"),
+		 "read this vivarium.yaml instead of the one that would be found"),
+	FLAG_ROW(struct options, is_json, "json", 0, FLAG_SWITCH, NULL, "print one JSON object"),
 };
 
 /* What every subcommand needs. */
@@ -338,7 +338,7 @@ static int run(const struct cmd *cmd, const void *options, const struct operands
 const struct cmd cmd_runtime = {
 	.name = "runtime",
 	.operands = "list|add NAME|rm NAME",
-	.summary = "List, add and remove Python environments",
+	.summary = "list, add and remove Python environments",
 	.about = "A runtime is an interpreter, the packages it sees, and the modules that are imported\n"
 		 "ahead of time. It is built outside and read-only inside.\n"
 		 "\n"

@@ -118,7 +118,7 @@ static void print_zsh_flag(const struct flag *flag)
 	const char *star = flag->kind == FLAG_LIST ? "*" : "";
 
 	(void)printf(" \\\n                '%s--%s%s[", star, flag->name, flag->value != NULL ? "=" : "");
-	put_quoted(flag->help, "[]:\\", "'\\''");
+	put_quoted(flag_help(flag), "[]:\\", "'\\''");
 	(void)putchar(']');
 	if (flag->value != NULL)
 		(void)printf(":value:%s", takes_folder(flag) ? "_files -/"
@@ -196,7 +196,7 @@ static void print_fish(void)
 			(void)printf("%s -d '", flag->kind == FLAG_SWITCH ? ""
 						: is_path                 ? " -r"
 									  : " -x");
-			put_quoted(flag->help, "\\", "\\'");
+			put_quoted(flag_help(flag), "\\", "\\'");
 			(void)fputs("'\n", stdout);
 		}
 		if (!takes_files(cmd) && cmd->operands[0] != '\0') {
@@ -231,7 +231,7 @@ static int run(const struct cmd *cmd, const void *options, const struct operands
 const struct cmd cmd_completion = {
 	.name = "completion",
 	.operands = "bash|zsh|fish",
-	.summary = "Print completions for a shell",
+	.summary = "print completions for a shell",
 	.about = "Prints a script that teaches a shell the commands and flags of viv.",
 	.examples = "source <(viv completion bash)",
 	.is_hidden = true,

@@ -40,8 +40,8 @@ static int parse_number(const struct flag *flag, enum number_type type, const ch
 	int r = number_parse(type, text, ret_number);
 
 	if (r < 0)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "--%s: '%s' is not like %s", flag->name,
-			       text, like);
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "--%s: '%s' is not like %s",
+			       flag->name, text, like);
 	return 0;
 }
 
@@ -94,7 +94,8 @@ static int take_flag(const struct flag *flags, size_t count, int argc, char **ar
 		value = word[2] != '\0' ? word + 2 : NULL;
 	}
 	if (flag == NULL)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "there is no flag %s; see --help", word);
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "there is no flag %s; see --help",
+			       word);
 	if (flag->kind == FLAG_SWITCH && value != NULL)
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "--%s takes no value", flag->name);
 	if (flag->kind != FLAG_SWITCH && value == NULL) {

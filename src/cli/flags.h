@@ -2,9 +2,9 @@
 /*
  * Flags - rows that say what a command accepts
  *
- * Owns:    parsing a command line into the command's options struct, and its help text. Manual pages
- *          and shell completions are printed from the same rows.
- * May not: act. A command sees checked values and does not know how they were spelled.
+ * Owns:    parsing a command line into the command's options struct, and its help text. Manual
+ * pages and shell completions are printed from the same rows. May not: act. A command sees checked
+ * values and does not know how they were spelled.
  */
 #pragma once
 
@@ -34,13 +34,13 @@ struct flag_list {
 
 /* One flag. `--name VALUE`, `--name=VALUE`, `-l VALUE`. Numbers that are absent stay 0. */
 struct flag {
-	const char *name;  /* long, without its dashes */
-	char letter;       /* 0: has none */
+	const char *name; /* long, without its dashes */
+	char letter;      /* 0: has none */
 	enum flag_kind kind;
-	const char *value; /* what the help calls the value: "NAME"; NULL for a switch */
-	const char *help;  /* one sentence, no full stop; read it with flag_help() */
+	const char *value;            /* what the help calls the value: "NAME"; NULL for a switch */
+	const char *help;             /* one sentence, no full stop; read it with flag_help() */
 	const char *const *help_from; /* where help is NULL: the op's row that has it */
-	size_t offset;     /* of the field in the options struct */
+	size_t offset;                /* of the field in the options struct */
 };
 
 #define FLAG_ROW(type, field, long_name, short_letter, flag_kind, value_name, help_text)           \

@@ -46,9 +46,11 @@ static int explain(const struct run *run, struct err *err)
 		errors[--length] = '\0';
 	last = strrchr(errors, '\n');
 	last = last != NULL ? last + 1 : errors;
-	return err_set(err, ERR_UNSUPPORTED, ENOEXEC, "%s: %.200s%s%.200s",
-		       verdict_name(facts.verdict.kind), facts.verdict.message,
-		       last[0] != '\0' ? ": " : "", last);
+	if (facts.verdict.kind == VERDICT_BACKEND)
+		return err_set(err, ERR_UNSUPPORTED, ENOEXEC, "%.400s", facts.verdict.message);
+	return err_set(err, ERR_BAD_REQUEST, ENOEXEC,
+		       "this is no Python that can load the runner (%s%s%.300s)",
+		       verdict_name(facts.verdict.kind), last[0] != '\0' ? ": " : "", last);
 }
 
 int interview(struct trial *trial, const struct runtime *runtime, const struct plan *plan,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Manual pages, printed from the same rows as --help and the config's checks. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "base/c.h"
@@ -9,15 +8,6 @@
 #include "policy/config.h"
 
 #define CONFIG_PAGE "vivarium.yaml"
-
-struct options {
-	const char *dir;
-};
-
-static const struct flag flags[] = {
-	FLAG_ROW(struct options, dir, "out", 0, FLAG_TEXT, "DIR",
-		 "Write every page into this folder instead of printing one"),
-};
 
 /* Text as roff takes it: no escapes, no requests by accident, hyphens that can be copied. */
 static void put_text(FILE *out, const char *text, size_t size)
@@ -88,7 +78,7 @@ static void put_flag(FILE *out, const struct flag *flag)
 		(void)fputs("\\fR", out);
 	}
 	(void)fputc('\n', out);
-	put_string(out, flag->help);
+	put_string(out, flag_help(flag));
 	(void)fprintf(out, ".%s\n", flag->kind == FLAG_LIST ? " May be given more than once." : "");
 }
 
@@ -139,7 +129,7 @@ static void print_command(FILE *out, const struct cmd *cmd)
 	(void)fputs(".SH OPTIONS\n", out);
 	for (size_t i = 0; i < cmd->flag_count; i++)
 		put_flag(out, &cmd->flags[i]);
-	(void)fputs(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nShow the help of this command.\n", out);
+	(void)fputs(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nshow this text.\n", out);
 	if (cmd->examples != NULL)
 		put_examples(out, cmd->examples);
 	(void)fputs(".SH SEE ALSO\n\\fBviv\\fR(1), \\fBvivarium.yaml\\fR(5)\n", out);
@@ -175,7 +165,6 @@ static void put_settings(FILE *out, const char *section, const char *intro, cons
 {
 	(void)fprintf(out, ".SH %s\n", section);
 	put_paragraphs(out, intro);
-	(void)fputc('\n', out);
 	for (size_t i = 0; i < count; i++) {
 		char range[256];
 		char initial[256];
@@ -235,73 +224,13 @@ static void print_config(FILE *out)
 	policy_done(&policy);
 }
 
-/* Opens DIR/<name>.<section> anew. */
-static int page_open(int dir, const char *name, int section, FILE **ret_out, struct err *err)
-{
-	char file[80];
-	int fd;
-
-	(void)snprintf(file, sizeof(file), "%s.%d", name, section);
-	fd = openat(dir, file, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd < 0)
-		return err_sys(err, "write %s", file);
-	*ret_out = fdopen(fd, "w");
-	if (*ret_out == NULL) {
-		(void)close(fd);
-		return err_sys(err, "write %s", file);
-	}
-	return 0;
-}
-
-static int page_close(FILE *out, struct err *err)
-{
-	return fclose(out) == 0 ? 0 : err_sys(err, "write a page");
-}
-
-static int write_all(const char *path, struct err *err)
-{
-	AUTO_CLOSE int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	FILE *out = NULL;
-	int r;
-
-	if (dir < 0)
-		return err_sys(err, "open %s", path);
-	r = page_open(dir, "viv", 1, &out, err);
-	if (r < 0)
-		return r;
-	print_viv(out);
-	r = page_close(out, err);
-
-	for (size_t i = 0; r == 0 && cmd_table[i] != NULL; i++) {
-		char name[64];
-
-		if (cmd_table[i]->is_hidden)
-			continue;
-		(void)snprintf(name, sizeof(name), "viv-%s", cmd_table[i]->name);
-		r = page_open(dir, name, 1, &out, err);
-		if (r < 0)
-			return r;
-		print_command(out, cmd_table[i]);
-		r = page_close(out, err);
-	}
-	if (r == 0)
-		r = page_open(dir, CONFIG_PAGE, 5, &out, err);
-	if (r < 0)
-		return r;
-	print_config(out);
-	return page_close(out, err);
-}
-
 static int run(const struct cmd *cmd, const void *options, const struct operands *operands)
 {
-	const struct options *wish = options;
 	const char *page = operands->count > 0 ? operands->items[0] : "viv";
 	const struct cmd *found = NULL;
 	struct err err = {0};
 
-	if (wish->dir != NULL)
-		return write_all(wish->dir, &err) < 0 ? cmd_fail(cmd, &err) : CMD_OK;
-
+	(void)options;
 	if (strcmp(page, "viv") == 0) {
 		print_viv(stdout);
 		return CMD_OK;
@@ -323,11 +252,9 @@ static int run(const struct cmd *cmd, const void *options, const struct operands
 const struct cmd cmd_man = {
 	.name = "man",
 	.operands = "[PAGE]",
-	.summary = "Print a manual page",
+	.summary = "print a manual page",
 	.about = "Prints viv(1), viv-COMMAND(1) or vivarium.yaml(5) for man -l -.",
 	.examples = "viv man run | man -l -",
-	CMD_FLAGS(flags),
-	.options_size = sizeof(struct options),
 	.is_hidden = true,
 	.run = run,
 };

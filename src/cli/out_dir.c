@@ -65,9 +65,8 @@ static int step(int dir, const char *name, struct err *err)
 static int walk(int root, const char *path, int *ret_parent, const char **ret_name, struct err *err)
 {
 	AUTO_CLOSE int dir = fcntl(root, F_DUPFD_CLOEXEC, 0);
-	const char *rest = strncmp(path, WORKSPACE, strlen(WORKSPACE)) == 0
-				   ? path + strlen(WORKSPACE)
-				   : path;
+	const char *rest =
+		strncmp(path, WORKSPACE, strlen(WORKSPACE)) == 0 ? path + strlen(WORKSPACE) : path;
 
 	if (dir < 0)
 		return err_sys(err, "duplicate a descriptor");

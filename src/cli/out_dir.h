@@ -16,9 +16,9 @@
 #define OUT_PATH_MAX 4096
 
 struct out_dir {
-	int dir; /* owned; -1: none */
-	int file;   /* owned: being written; -1: none */
-	int parent; /* owned: the folder of `file` */
+	int dir;                     /* owned; -1: none */
+	int file;                    /* owned: being written; -1: none */
+	int parent;                  /* owned: the folder of `file` */
 	char path[OUT_PATH_MAX + 1]; /* of `file`, as the run names it */
 	char temporary[64];
 };

@@ -51,8 +51,9 @@ struct op {
 
 	/* `args` is the op's own struct, each field checked for itself. On success the run's calls
 	 * follow; errors are the caller's mistakes and say which field. */
-	int (*run)(const struct op_context *context, const void *args, const struct run_calls *calls,
-		   void *user, struct run **ret_run, struct err *err);
+	int (*run)(const struct op_context *context, const void *args,
+		   const struct run_calls *calls, void *user, struct run **ret_run,
+		   struct err *err);
 };
 
 /* One fresh sandbox, one run. */

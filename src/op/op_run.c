@@ -9,18 +9,23 @@
 #define TRUST_DEFAULT "local" /* whoever may start viv is one person */
 
 const struct op_param op_run_params[OP_RUN_PARAM_COUNT] = {
-	[OP_RUN_CODE] = {"code", OP_BYTES, "Python to run, as a notebook cell: its last value is the "
-					   "result"},
+	[OP_RUN_CODE] = {"code", OP_BYTES,
+			 "Python to run, as a notebook cell: its last value is the "
+			 "result"},
 	[OP_RUN_COMMAND] = {"command", OP_BYTES, "shell command to run instead of Python"},
-	[OP_RUN_POLICY] = {"policy", OP_TEXT, "limits, guard and mounts to run under (default: "
-					      "default)"},
-	[OP_RUN_RUNTIME] = {"runtime", OP_TEXT,
-			    "Python environment (default: auto, the smallest that has what the code "
-			    "imports)"},
-	[OP_RUN_BACKEND] = {"backend", OP_TEXT, "way to build the sandbox (default: auto, the "
-						"strongest there is)"},
-	[OP_RUN_TIMEOUT] = {"timeout_ms", OP_MS, "end the run after this long, at most what the "
-						 "policy allows"},
+	[OP_RUN_POLICY] = {"policy", OP_TEXT,
+			   "limits, guard and mounts to run under (default: "
+			   "default)"},
+	[OP_RUN_RUNTIME] =
+		{"runtime", OP_TEXT,
+		 "Python environment (default: auto, the smallest that has what the code "
+		 "imports)"},
+	[OP_RUN_BACKEND] = {"backend", OP_TEXT,
+			    "way to build the sandbox (default: auto, the "
+			    "strongest there is)"},
+	[OP_RUN_TIMEOUT] = {"timeout_ms", OP_MS,
+			    "end the run after this long, at most what the "
+			    "policy allows"},
 	[OP_RUN_MEMORY] = {"limits.memory", OP_SIZE, "memory of the sandbox, at most the policy's"},
 	[OP_RUN_CPUS] = {"limits.cpus", OP_CPUS, "processors it may use, at most the policy's"},
 	[OP_RUN_PIDS] = {"limits.pids", OP_COUNT, "processes and threads, at most the policy's"},
@@ -30,7 +35,8 @@ const struct op_param op_run_params[OP_RUN_PARAM_COUNT] = {
 	[OP_RUN_EXPECT] = {"expect_files", OP_TEXTS,
 			   "path that the code should make; told when it is missing"},
 	[OP_RUN_STDIN] = {"stdin", OP_BYTES, "what the code reads on stdin"},
-	[OP_RUN_ENV] = {"env", OP_PAIRS, "variable of the code's environment; nothing is inherited"},
+	[OP_RUN_ENV] = {"env", OP_PAIRS,
+			"variable of the code's environment; nothing is inherited"},
 };
 
 /* The policy's pin, if it has one, else what was asked. A name that does not exist is refused. */
@@ -49,12 +55,12 @@ static int check_backend(const struct policy *policy, const char *asked, struct 
 		if (strcmp(backend_table[i]->name, asked) == 0)
 			return 0;
 	}
-	return err_set(err, ERR_NOT_FOUND, ENOENT, "backend: there is no '%s'; `viv doctor` lists them",
-		       asked);
+	return err_set(err, ERR_NOT_FOUND, ENOENT,
+		       "backend: there is no '%s'; `viv doctor` lists them", asked);
 }
 
-static int set_guard(const struct op_context *context, const struct policy *policy,
-		     bool is_command, struct run_request *request, struct err *err)
+static int set_guard(const struct op_context *context, const struct policy *policy, bool is_command,
+		     struct run_request *request, struct err *err)
 {
 	if (!policy->guard_enabled)
 		return 0;
@@ -109,8 +115,8 @@ static int set_kind(const struct op_context *context, const struct op_run_args *
 	return 0;
 }
 
-static int run(const struct op_context *context, const void *raw_args, const struct run_calls *calls,
-	       void *user, struct run **ret_run, struct err *err)
+static int run(const struct op_context *context, const void *raw_args,
+	       const struct run_calls *calls, void *user, struct run **ret_run, struct err *err)
 {
 	const struct op_run_args *args = raw_args;
 	struct run_request request = {0};

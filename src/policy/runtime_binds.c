@@ -30,6 +30,15 @@ static bool is_directory(const char *path)
 	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/* A shim of pyenv and the like: it starts an interpreter that is somewhere else. */
+static bool is_script(const char *path)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char start[2] = "";
+
+	return fd >= 0 && read(fd, start, sizeof(start)) == 2 && memcmp(start, "#!", 2) == 0;
+}
+
 static int join(char ret_path[PATH_MAX], const char *directory, const char *name, struct err *err)
 {
 	int n = snprintf(ret_path, PATH_MAX, "%s/%s", directory, name);
@@ -71,6 +80,12 @@ static int find_interpreter(const char *python, char ret_path[PATH_MAX], struct 
 		return err_set(err, ERR_UNSUPPORTED, ENOENT,
 			       "%.300s is no Python interpreter and no venv with bin/python3",
 			       python);
+
+	if (is_script(path))
+		return err_set(err, ERR_UNSUPPORTED, EINVAL,
+			       "%.300s is a script; name the interpreter it starts (import sys; "
+			       "sys.executable)",
+			       path);
 
 	name = strrchr(path, '/');
 	(void)snprintf(directory, sizeof(directory), "%.*s", (int)(name - path), path);
@@ -254,6 +269,11 @@ static int add_plain(struct runtime_layout *layout, const char *name, const char
 	if (strncmp(interpreter, root, strlen(root)) == 0 &&
 	    strchr(interpreter + strlen(root) + 1, '/') == NULL)
 		(void)snprintf(real, sizeof(real), "%s", interpreter); /* python3, not python3.11 */
+	if (strcmp(strrchr(root, '/'), "/bin") != 0)
+		return err_set(
+			err, ERR_UNSUPPORTED, EINVAL,
+			"%.300s is not in a directory bin, so what belongs to it is not known",
+			real);
 	go_up(root);
 	return add_root(layout, name, root, real, err);
 }

@@ -10,8 +10,8 @@
 #include "base/c.h"
 #include "base/io.h"
 
-#define READ_FIRST 4096U        /* an idle sandbox holds no more than this */
-#define READ_STEP (64U << 10)   /* once it talks */
+#define READ_FIRST 4096U         /* an idle sandbox holds no more than this */
+#define READ_STEP (64U << 10)    /* once it talks */
 #define READ_PER_TURN (4U << 20) /* then the loop looks at others, too */
 #define IN_MAX (FRAME_PAYLOAD_MAX + sizeof(struct frame_header) + READ_STEP)
 
@@ -46,7 +46,8 @@ static bool deliver(struct channel *channel)
 
 	for (;;) {
 		struct frame frame;
-		int64_t n = frame_decode(channel->in.data + used, channel->in.size - used, &frame, &why);
+		int64_t n = frame_decode(channel->in.data + used, channel->in.size - used, &frame,
+					 &why);
 
 		if (n < 0) {
 			end(channel, &why);
@@ -71,7 +72,8 @@ static size_t room_wanted(const struct channel *channel)
 
 	if (channel->in.size >= sizeof(header)) {
 		memcpy(&header, channel->in.data, sizeof(header));
-		if (header.size <= FRAME_PAYLOAD_MAX && sizeof(header) + header.size > channel->in.size &&
+		if (header.size <= FRAME_PAYLOAD_MAX &&
+		    sizeof(header) + header.size > channel->in.size &&
 		    sizeof(header) + header.size - channel->in.size > READ_STEP)
 			return READ_STEP * 4;
 	}
@@ -116,8 +118,9 @@ static bool send_some(struct channel *channel, struct channel_message *message)
 {
 	while (message->sent < message->bytes.size) {
 		size_t fd_count = message->fd >= 0 ? 1 : 0;
-		ssize_t n = io_send_fds(channel->fd, message->bytes.data + message->sent,
-					message->bytes.size - message->sent, &message->fd, fd_count);
+		ssize_t n =
+			io_send_fds(channel->fd, message->bytes.data + message->sent,
+				    message->bytes.size - message->sent, &message->fd, fd_count);
 
 		if (n == -EAGAIN)
 			return false;

@@ -2,17 +2,18 @@
 /*
  * Channel - viv's end of the stream socket to a sandbox
  *
- * Owns:    the socket, the bytes of a frame that is not whole yet, and what the socket has not taken.
- * May not: look into a frame. A descriptor sent from inside is dropped by the kernel, never received.
+ * Owns:    the socket, the bytes of a frame that is not whole yet, and what the socket has not
+ * taken. May not: look into a frame. A descriptor sent from inside is dropped by the kernel, never
+ * received.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <uv.h>
 
 #include <sys/queue.h>
-#include <uv.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -45,8 +46,8 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int *take_fd,
 /* Somebody else is told from now on. */
 void channel_listen(struct channel *channel, const struct channel_calls *calls, void *user);
 
-/* Sends the bytes, with a descriptor where *take_fd is not -1 (take_fd may be NULL). What the socket
- * does not take at once follows when it can. Consumes both. */
+/* Sends the bytes, with a descriptor where *take_fd is not -1 (take_fd may be NULL). What the
+ * socket does not take at once follows when it can. Consumes both. */
 int channel_send(struct channel *channel, struct buf *take_bytes, int *take_fd, struct err *err);
 
 /* Frames that are there already are delivered now. */

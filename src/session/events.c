@@ -44,7 +44,8 @@ static void make_room(struct events *events, size_t size)
 {
 	size_t dropped = 0;
 
-	while (events->text.size - dropped + size > events->text.max && dropped < events->text.size) {
+	while (events->text.size - dropped + size > events->text.max &&
+	       dropped < events->text.size) {
 		dropped += line_size(events->text.data + dropped, events->text.size - dropped) + 1;
 		events->first_seq++;
 		events->is_cut = true;

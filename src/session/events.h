@@ -27,12 +27,12 @@ struct events_sink {
 };
 
 struct events {
-	uint64_t seq;        /* of the last event */
-	uint64_t first_seq;  /* of the first one still kept */
+	uint64_t seq;       /* of the last event */
+	uint64_t first_seq; /* of the first one still kept */
 	uint64_t start_ns;
 	bool is_over;
-	bool is_cut; /* early events were dropped to stay under the cap */
-	struct buf text;     /* lines, oldest first */
+	bool is_cut;     /* early events were dropped to stay under the cap */
+	struct buf text; /* lines, oldest first */
 	LIST_HEAD(, events_sink) sinks;
 };
 

@@ -10,14 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #include <uv.h>
 
 #include "base/err.h"
 
 struct feed {
-	int from; /* borrowed until feed_close; -1: closed */
-	int to;   /* owned */
+	int from;         /* borrowed until feed_close; -1: closed */
+	int to;           /* owned */
 	bool is_pollable; /* a file is not: it is always ready */
 	uv_poll_t from_poll, to_poll;
 	uint8_t data[16384];

@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "proto/frame.h"
 
-#define META_MAX (8U << 20)   /* ten thousand files with long names */
+#define META_MAX (8U << 20) /* ten thousand files with long names */
 #define PAYLOAD_MAX (4ULL * GIB)
 #define PART_MAX 5 /* code, args, data, stdin, and the files behind them */
 #define PATH_SIZE_MAX 4096U

@@ -2,9 +2,9 @@
 /*
  * Pool - sandboxes made ahead of time, ready to take a run
  *
- * Owns:    viv-launch (through the launcher), template roots, zygotes, and which sandbox is for whom.
- * May not: know what a run says to its sandbox: a sandbox is a channel, three pipes and a handle to
- *          kill it by (sandbox.h).
+ * Owns:    viv-launch (through the launcher), template roots, zygotes, and which sandbox is for
+ * whom. May not: know what a run says to its sandbox: a sandbox is a channel, three pipes and a
+ * handle to kill it by (sandbox.h).
  *
  * Refill is off the critical path: it waits while runs are busy, a few spawns at a time, and backs
  * off when spawning fails. A zygote that is old or has forked often is replaced: the new one first,
@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #include <uv.h>
 
 #include "base/err.h"
@@ -77,7 +76,8 @@ void pool_ready(const struct pool *pool, const struct pool_kind *kind, uint32_t 
 
 /* Takes a sandbox: a ready one at once (`taken` is called before this returns), else the next that
  * is made. `taken` gets a sandbox that said HELLO with every wall up (now the caller's, given back
- * with sandbox_end), or NULL and why. *ret_ticket is valid until then; NULL when it came at once. */
+ * with sandbox_end), or NULL and why. *ret_ticket is valid until then; NULL when it came at once.
+ */
 int pool_take(struct pool *pool, const struct pool_kind *kind,
 	      void (*taken)(void *user, struct sandbox *sandbox, const struct err *why), void *user,
 	      struct pool_ticket **ret_ticket, struct err *err);

@@ -23,7 +23,8 @@ static void put_part(struct buf *buf, int *r, const char *before, const struct b
 {
 	put(buf, r, before);
 	if (*r == 0)
-		*r = part->size > 0 ? buf_append(buf, part->data, part->size) : buf_text(buf, empty);
+		*r = part->size > 0 ? buf_append(buf, part->data, part->size)
+				    : buf_text(buf, empty);
 	put(buf, r, after);
 }
 

@@ -108,8 +108,8 @@ static void fail_later(struct run *run, const struct err *why)
 	const struct launch_hello *hello = pool_hello(run->pool);
 
 	/* A policy that wants cgroups is refused where there are none; all else is our failure. */
-	run->facts.is_denied = run->needs_cgroup && hello != NULL &&
-			       hello->limits == LAUNCH_LIMITS_MEASURED;
+	run->facts.is_denied =
+		run->needs_cgroup && hello != NULL && hello->limits == LAUNCH_LIMITS_MEASURED;
 	run->facts.why = *why;
 	/* From the loop: whoever started the run holds it by then. */
 	(void)uv_timer_start(&run->timer, timer_due, 0, 0);
@@ -395,13 +395,14 @@ struct run_facts run_facts(const struct run *run)
 		.walls = run->hello.walls,
 		.limits = run->limits,
 		.verdict = run->verdict,
-		.usage = {
-			.queue_ms = (double)(begun - run->asked_ns) / 1e6,
-			.wall_ms = (double)(end - begun) / 1e6,
-			.cpu_ms = (double)run->facts.exit.cpu_us / 1e3,
-			.peak_memory = run->facts.exit.peak,
-			.output_bytes = run->streams[0].seen + run->streams[1].seen,
-		},
+		.usage =
+			{
+				.queue_ms = (double)(begun - run->asked_ns) / 1e6,
+				.wall_ms = (double)(end - begun) / 1e6,
+				.cpu_ms = (double)run->facts.exit.cpu_us / 1e3,
+				.peak_memory = run->facts.exit.peak,
+				.output_bytes = run->streams[0].seen + run->streams[1].seen,
+			},
 		.truncated_stdout = run->streams[0].is_cut,
 		.truncated_stderr = run->streams[1].is_cut,
 		.truncated_files = run->is_files_cut,

@@ -92,7 +92,8 @@ struct run_calls {
 	/* Bytes as they were written, cut at output_max. `stream` is 1 or 2. */
 	void (*output)(void *user, int stream, const void *bytes, size_t size);
 
-	/* A display, chart, table, result, error or file: `value` is its JSON text, ASCII, checked. */
+	/* A display, chart, table, result, error or file: `value` is its JSON text, ASCII, checked.
+	 */
 	void (*fact)(void *user, const char *type, const char *value, size_t size);
 
 	/* A piece of a file that the run made. The path is UTF-8 text and hostile. */
@@ -119,12 +120,13 @@ struct run_facts {
 	enum launch_limits limits;
 	struct verdict verdict; /* kind VERDICT_NONE while it runs */
 	struct run_usage usage;
-	bool truncated_stdout, truncated_stderr, truncated_files, truncated_result, truncated_events;
-	const struct buf *out, *err;                  /* raw bytes, cut at output_max */
-	const struct buf *result, *error, *table;     /* JSON text each; empty: null */
-	const struct buf *displays, *charts, *files;  /* JSON texts with commas between; empty: [] */
-	const struct buf *missing;                    /* expected files that are not there, likewise */
-	uint32_t pid;                                 /* of the sandbox's interpreter, inside */
+	bool truncated_stdout, truncated_stderr, truncated_files, truncated_result,
+		truncated_events;
+	const struct buf *out, *err;                 /* raw bytes, cut at output_max */
+	const struct buf *result, *error, *table;    /* JSON text each; empty: null */
+	const struct buf *displays, *charts, *files; /* JSON texts with commas between; empty: [] */
+	const struct buf *missing; /* expected files that are not there, likewise */
+	uint32_t pid;              /* of the sandbox's interpreter, inside */
 };
 
 /* Starts a run. On success exactly one `done` follows. Fails only for requests that cannot be

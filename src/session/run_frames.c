@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "session/run_state.h"
 
-#define FILE_PATH_MAX 4096U
 #define ERROR_TEXT_MAX (64U << 10) /* longer type or message texts are not looked into */
 
 /* The events a runner may send: which member carries the fact, and where it is kept. */
@@ -24,7 +23,8 @@ static const struct event_row {
 static void break_off(struct run *run, const char *what)
 {
 	run->facts.is_protocol_broken = true;
-	(void)err_set(&run->facts.why, ERR_BAD_REQUEST, EPROTO, "ended by the supervisor: %s", what);
+	(void)err_set(&run->facts.why, ERR_BAD_REQUEST, EPROTO, "ended by the supervisor: %s",
+		      what);
 	run_stop(run);
 }
 
@@ -227,7 +227,7 @@ static void take_event(struct run *run, const struct frame *frame)
 
 static void take_file(struct run *run, const struct frame *frame)
 {
-	char path[FILE_PATH_MAX + 1];
+	char path[RUN_FILE_PATH_MAX + 1];
 	const uint8_t *name = NULL;
 	const uint8_t *bytes = NULL;
 	size_t name_size = 0;
@@ -235,19 +235,23 @@ static void take_file(struct run *run, const struct frame *frame)
 	struct err err = {0};
 
 	if (frame_split(frame, &name, &name_size, &bytes, &size, &err) < 0 || name_size == 0 ||
-	    name_size > FILE_PATH_MAX || memchr(name, '\0', name_size) != NULL) {
+	    name_size > RUN_FILE_PATH_MAX || memchr(name, '\0', name_size) != NULL) {
 		break_off(run, "it sent a file without a proper name");
 		return;
 	}
 	if (!run->want_files || run->calls.file == NULL)
 		return;
+	memcpy(path, name, name_size);
+	path[name_size] = '\0';
+	if (strcmp(path, run->file_path) != 0) {
+		(void)snprintf(run->file_path, sizeof(run->file_path), "%s", path);
+		run->file_count++;
+	}
 	run->file_bytes += size;
-	if (run->file_bytes > run->files_bytes_max) {
+	if (run->file_bytes > run->files_bytes_max || run->file_count > run->files_max) {
 		run->is_files_cut = true;
 		return;
 	}
-	memcpy(path, name, name_size);
-	path[name_size] = '\0';
 	run->calls.file(run->user, path, bytes, size, frame->header.flags & FRAME_FLAG_LAST);
 }
 
@@ -276,8 +280,7 @@ static bool is_flood(struct run *run, const struct frame *frame)
 	run->frames++;
 	run->frame_bytes += frame->header.size;
 	/* Pieces of files are 1 MiB each, or the last of a file. */
-	return run->frames > RUN_FRAMES_MAX + run->files_bytes_max / MIB ||
-	       run->frame_bytes > most;
+	return run->frames > RUN_FRAMES_MAX + run->files_bytes_max / MIB || run->frame_bytes > most;
 }
 
 void run_frame(void *user, const struct frame *frame)

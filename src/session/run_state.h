@@ -14,9 +14,10 @@
 #include "session/sandbox.h"
 #include "session/testimony.h"
 
-#define RUN_OUTPUT_FACTOR 16U         /* past its limit times this, a run is ended */
-#define RUN_EVENTS_MAX 10000U         /* events besides output that are kept */
-#define RUN_KEPT_MAX (64U << 20)      /* bytes of all parts of the result together */
+#define RUN_OUTPUT_FACTOR 16U    /* past its limit times this, a run is ended */
+#define RUN_EVENTS_MAX 10000U    /* events besides output that are kept */
+#define RUN_KEPT_MAX (64U << 20) /* bytes of all parts of the result together */
+#define RUN_FILE_PATH_MAX 4096U
 #define RUN_FRAMES_MAX (RUN_EVENTS_MAX * RUN_OUTPUT_FACTOR)
 
 enum run_state {
@@ -38,10 +39,10 @@ enum run_part {
 };
 
 struct run_stream {
-	struct buf kept;  /* bytes as written, cut at the limit */
-	uint64_t seen;    /* bytes as written */
+	struct buf kept; /* bytes as written, cut at the limit */
+	uint64_t seen;   /* bytes as written */
 	bool is_cut;
-	uint8_t held[4];  /* the start of a character whose rest has not come */
+	uint8_t held[4]; /* the start of a character whose rest has not come */
 	size_t held_size;
 };
 
@@ -56,11 +57,11 @@ struct run {
 	struct payload payload;
 	struct guard *guard; /* owned; NULL: not asked, or has said yes */
 	struct pool_ticket *ticket;
-	struct sandbox *sandbox; /* ours from taking to sandbox_end */
+	struct sandbox *sandbox;  /* ours from taking to sandbox_end */
 	struct frame_hello hello; /* of the sandbox */
 	struct feed feed;
-	bool is_live;  /* stdin_fd is fed */
-	int stdin_fd;  /* borrowed until over */
+	bool is_live; /* stdin_fd is fed */
+	int stdin_fd; /* borrowed until over */
 	uv_timer_t timer;
 	int handles;
 	bool is_freed; /* run_free was called: the last handle gives the memory back */
@@ -80,6 +81,8 @@ struct run {
 	uint64_t kept; /* bytes in parts */
 	uint64_t frames, frame_bytes, file_bytes;
 	uint32_t event_count;
+	uint32_t file_count;
+	char file_path[RUN_FILE_PATH_MAX + 1]; /* of the file whose pieces come */
 	bool is_files_cut, is_result_cut, is_events_cut;
 	struct testimony_extras extras;
 

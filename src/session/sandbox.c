@@ -11,7 +11,8 @@
 
 #include "base/c.h"
 
-#define PIPE_SIZE (1U << 20) /* what an ordinary user may have; a burst of output then never waits */
+#define PIPE_SIZE                                                                                  \
+	(1U << 20) /* what an ordinary user may have; a burst of output then never waits */
 
 static void free_when_done(struct sandbox *sandbox)
 {
@@ -86,9 +87,10 @@ static int check_hello(struct sandbox *sandbox, const struct frame *frame, struc
 			       hello.version, FRAME_VERSION);
 	/* Closed, or nothing: one wall that does not stand, and nothing runs here. */
 	if (hello.walls != all)
-		return err_set(err, ERR_INTERNAL, EPERM,
-			       "a sandbox came up without all its walls (%#x of %#x); see `viv doctor`",
-			       hello.walls, all);
+		return err_set(
+			err, ERR_INTERNAL, EPERM,
+			"a sandbox came up without all its walls (%#x of %#x); see `viv doctor`",
+			hello.walls, all);
 	sandbox->hello = hello;
 	return 0;
 }

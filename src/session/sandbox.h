@@ -38,7 +38,8 @@ struct sandbox_calls {
 	/* HELLO came with every wall up: it is ready. */
 	void (*ready)(void *user, struct sandbox *sandbox);
 
-	/* It will not be, or no longer is, of use: died or broke the protocol before it was taken. */
+	/* It will not be, or no longer is, of use: died or broke the protocol before it was taken.
+	 */
 	void (*failed)(void *user, struct sandbox *sandbox, const struct err *why);
 
 	/* A taken one was ended: its run is over. */

@@ -10,13 +10,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #include <uv.h>
 
 #include "base/err.h"
 
 struct stream {
-	int fd; /* owned; -1: closed */
+	int fd;     /* owned; -1: closed */
 	int number; /* 1: stdout, 2: stderr */
 	uv_poll_t poll;
 	void (*bytes)(void *user, int number, const uint8_t *data, size_t size);

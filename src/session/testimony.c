@@ -2,11 +2,10 @@
 #include "session/testimony.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <jansson.h>
 
 #include "base/c.h"
 #include "base/json.h"
@@ -92,7 +91,8 @@ static void read_missing(const json_t *done, struct testimony_extras *extras)
 	const json_t *path = NULL;
 	size_t i;
 
-	json_array_foreach(missing, i, path) {
+	json_array_foreach(missing, i, path)
+	{
 		if (i >= MISSING_MAX || !json_is_string(path))
 			return;
 		if (extras->missing.size > 0)
@@ -119,8 +119,7 @@ int testimony_read(const void *bytes, size_t size, struct verdict_testimony *tes
 
 	testimony->is_given = true;
 	testimony->kind = verdict_claimed(kind, strlen(kind));
-	testimony->exit_code =
-		(int)(json_integer_value(json_object_get(done, "exit_code")) & 0xff);
+	testimony->exit_code = (int)(json_integer_value(json_object_get(done, "exit_code")) & 0xff);
 	text = json_string_value(json_object_get(done, "message"));
 	copy_text(text != NULL ? text : "", testimony->message, sizeof(testimony->message));
 	text = json_string_value(json_object_get(done, "remedy"));

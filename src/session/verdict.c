@@ -91,7 +91,8 @@ static void set_timeout(struct verdict *verdict, const struct verdict_facts *fac
 		    "raise --timeout (the policy allows up to %s) or do less in one run", most);
 	else
 		say(verdict->remedy,
-		    "do less in one run: the policy allows no more than %s; its timeout_max decides",
+		    "do less in one run: the policy allows no more than %s; its timeout_max "
+		    "decides",
 		    most);
 }
 
@@ -138,8 +139,8 @@ static void set_killed(struct verdict *verdict, int number, const char *why)
 		say(verdict->message, "SIG%s: the interpreter was ended by a signal",
 		    name != NULL ? name : "?");
 	if (number == SIGSEGV || number == SIGBUS || number == SIGABRT || number == SIGILL)
-		say(verdict->remedy,
-		    "a C library crashed: try smaller input, another version of it, or another way");
+		say(verdict->remedy, "a C library crashed: try smaller input, another version of "
+				     "it, or another way");
 	else if (number == SIGSYS)
 		say(verdict->remedy, "the code asked for a system call that no sandbox has");
 }
@@ -178,8 +179,9 @@ static void set_testimony(struct verdict *verdict, const struct verdict_testimon
 	if (testimony->kind == VERDICT_DISK) {
 		verdict->limit = "disk";
 		if (verdict->remedy[0] == '\0')
-			say(verdict->remedy, "write less, delete what is no longer needed, or raise "
-					     "the disk limit as far as the policy allows");
+			say(verdict->remedy,
+			    "write less, delete what is no longer needed, or raise "
+			    "the disk limit as far as the policy allows");
 	}
 	if (testimony->kind != VERDICT_EXCEPTION)
 		return;
@@ -188,9 +190,10 @@ static void set_testimony(struct verdict *verdict, const struct verdict_testimon
 	if (verdict->remedy[0] != '\0')
 		return;
 	if (strcmp(testimony->error_type, "ModuleNotFoundError") == 0)
-		say(verdict->remedy, "choose a runtime that has the package (--runtime; `viv runtime "
-				     "list` shows them) or make one: `viv runtime add NAME "
-				     "--requirements FILE`");
+		say(verdict->remedy,
+		    "choose a runtime that has the package (--runtime; `viv runtime "
+		    "list` shows them) or make one: `viv runtime add NAME "
+		    "--requirements FILE`");
 	else if (strcmp(testimony->error_type, "MemoryError") == 0)
 		say(verdict->remedy, "load less at a time, or raise --memory as far as the policy "
 				     "allows");
@@ -215,7 +218,8 @@ struct verdict verdict_of(const struct verdict_facts *facts,
 		set_output(&verdict, facts);
 	} else if (facts->has_exit && (exit->cause == LAUNCH_CAUSE_MEMORY || exit->oom_kills > 0)) {
 		set_memory(&verdict, facts);
-	} else if (facts->is_timed_out || (facts->has_exit && exit->cause == LAUNCH_CAUSE_DEADLINE)) {
+	} else if (facts->is_timed_out ||
+		   (facts->has_exit && exit->cause == LAUNCH_CAUSE_DEADLINE)) {
 		set_timeout(&verdict, facts);
 	} else if (facts->is_protocol_broken) {
 		set_killed(&verdict, SIGKILL, facts->why.text);

@@ -4,7 +4,8 @@
  *
  * Owns:    the rule by which facts and testimony become one verdict, and the sentences that go with
  *          it. A pure function: the same facts give the same verdict.
- * May not: let testimony outweigh a fact. What the runner says counts only where no fact contradicts.
+ * May not: let testimony outweigh a fact. What the runner says counts only where no fact
+ * contradicts.
  */
 #pragma once
 
@@ -37,7 +38,7 @@ enum verdict_kind {
 
 /* What the supervisor knows. Everything here was seen from outside the sandbox. */
 struct verdict_facts {
-	bool has_exit;           /* `exit` is set: launch reported the end of the interpreter */
+	bool has_exit; /* `exit` is set: launch reported the end of the interpreter */
 	struct launch_exit exit;
 	bool is_timed_out;       /* our own timer, the second line behind launch's */
 	bool is_output_exceeded; /* a stream or the events went past 16x their limit */
@@ -60,7 +61,7 @@ struct verdict_testimony {
 	int exit_code;
 	char message[VERDICT_TEXT_MAX];
 	char remedy[VERDICT_TEXT_MAX];
-	char error_type[128];    /* of the error event, when there was one */
+	char error_type[128]; /* of the error event, when there was one */
 	char error_message[256];
 };
 

@@ -166,7 +166,8 @@ int zygotes_lineage(struct zygotes *zygotes, const struct runtime *runtime, cons
 	if (r < 0)
 		return err_wrap(err, "runtime %s", runtime->name);
 
-	LIST_FOREACH(lineage, &zygotes->lineages, entry) {
+	LIST_FOREACH(lineage, &zygotes->lineages, entry)
+	{
 		if (lineage->runtime == runtime && lineage->root == root &&
 		    strcmp(lineage->trust, trust) == 0) {
 			*ret_lineage = lineage;
@@ -213,15 +214,14 @@ static int start_next(struct zygotes *zygotes, struct lineage *lineage, struct e
 	runtime_preload_text(lineage->runtime, preload);
 	request.zygote.zygote = i;
 	request.zygote.root = lineage->root;
-	(void)snprintf(request.zygote.python, sizeof(request.zygote.python), "%s",
-		       lineage->python);
+	(void)snprintf(request.zygote.python, sizeof(request.zygote.python), "%s", lineage->python);
 	(void)snprintf(request.zygote.preload, sizeof(request.zygote.preload), "%s", preload);
 	r = launcher_send(zygotes->launcher, &request, NULL, 0, err);
 	if (r < 0)
 		return r;
 
-	zygotes->zygotes[i] = (struct zygote){
-		.state = ZYGOTE_STARTING, .lineage = lineage, .since_ns = now_ns()};
+	zygotes->zygotes[i] =
+		(struct zygote){.state = ZYGOTE_STARTING, .lineage = lineage, .since_ns = now_ns()};
 	lineage->next = (int32_t)i;
 	return 0;
 }
@@ -241,8 +241,7 @@ int lineage_place(struct zygotes *zygotes, struct lineage *lineage, bool is_cold
 	if (root->state != ROOT_MADE)
 		return -EAGAIN;
 
-	*ret_place = (struct place){
-		.root = lineage->root, .zygote = -1, .python = lineage->python};
+	*ret_place = (struct place){.root = lineage->root, .zygote = -1, .python = lineage->python};
 	if (is_cold)
 		return 0;
 
@@ -271,7 +270,8 @@ static void retire(struct zygotes *zygotes, uint32_t id)
 
 static bool is_due(const struct zygotes *zygotes, const struct zygote *zygote)
 {
-	return zygote->forks >= zygotes->forks_max || now_ns() - zygote->since_ns >= zygotes->age_ns;
+	return zygote->forks >= zygotes->forks_max ||
+	       now_ns() - zygote->since_ns >= zygotes->age_ns;
 }
 
 static void replace_when_due(struct zygotes *zygotes, struct lineage *lineage)
@@ -372,7 +372,7 @@ void zygotes_tick(struct zygotes *zygotes)
 	struct lineage *lineage = NULL;
 
 	LIST_FOREACH(lineage, &zygotes->lineages, entry)
-		replace_when_due(zygotes, lineage);
+	replace_when_due(zygotes, lineage);
 
 	for (uint32_t i = 0; i < LAUNCH_ZYGOTES_MAX; i++) {
 		struct zygote *zygote = &zygotes->zygotes[i];

@@ -6,8 +6,8 @@
  *          long to wait after one that would not start.
  * May not: know sandboxes: it is asked for a place to spawn in, and told of each fork.
  *
- * A lineage is one (runtime, trust, root): its zygotes follow each other, the next one up before the
- * last one retires, so that addresses and hash seeds are not shared for ever.
+ * A lineage is one (runtime, trust, root): its zygotes follow each other, the next one up before
+ * the last one retires, so that addresses and hash seeds are not shared for ever.
  */
 #pragma once
 

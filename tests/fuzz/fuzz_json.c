@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <jansson.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "fuzz.h"
-
-#define DEPTH_SAFE 8 /* less nested than our limit, however it is counted */
 
 /* Any bytes become a valid JSON string of ASCII only. */
 static void claim_written(const uint8_t *bytes, size_t size)
@@ -20,16 +19,18 @@ static void claim_written(const uint8_t *bytes, size_t size)
 }
 
 /* What another strict parser takes, ours takes, too. (Not the other way around: jansson refuses
- * lone surrogates and numbers that do not fit a double.) */
+ * lone surrogates and numbers that do not fit a double; and a NUL byte it now and then skips.) */
 static void claim_as_jansson(const uint8_t *bytes, size_t size, bool is_valid)
 {
-	json_t *tree =
-		json_loadb((const char *)bytes, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+	json_t *tree;
 	size_t opened = 0;
 
+	if (size == 0 || memchr(bytes, 0, size) != NULL)
+		return;
+	tree = json_loadb((const char *)bytes, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 	for (size_t i = 0; i < size; i++)
 		opened += bytes[i] == '[' || bytes[i] == '{';
-	CLAIM(tree == NULL || is_valid || opened > DEPTH_SAFE);
+	CLAIM(tree == NULL || is_valid || opened > JSON_DEPTH_MAX);
 	json_decref(tree);
 }
 

@@ -237,7 +237,7 @@ static void a_venv_from_an_interpreter_in_tmp_is_refused(void **state)
 	(void)snprintf(home, sizeof(home), "%s/base/bin", (const char *)*state);
 	assert_int_equal(mkdir(home, 0755), 0);
 	(void)snprintf(path, sizeof(path), "%s/python3", home);
-	put(path, "#!/bin/sh\n", 0755);
+	put(path, "an interpreter", 0755);
 	(void)snprintf(root, sizeof(root), "%s/venv", (const char *)*state);
 	put_venv(root, home);
 	assert_int_equal(layout_of(root, &layout, &err), -EINVAL);
@@ -257,8 +257,14 @@ static void what_is_no_interpreter_is_refused(void **state)
 	assert_contains(err.text, "runtime mine: /nowhere is no Python interpreter");
 	assert_int_equal(layout_of(*state, &layout, &err), -ENOENT);
 	(void)snprintf(path, sizeof(path), "%s/python3", (const char *)*state);
-	put(path, "", 0644);
+	put(path, "an interpreter", 0644);
 	assert_int_equal(layout_of(path, &layout, &err), -ENOENT);
+	put(path, "#!/bin/sh\n", 0755);
+	assert_int_equal(layout_of(path, &layout, &err), -EINVAL);
+	assert_contains(err.text, "is a script");
+	put(path, "an interpreter", 0755);
+	assert_int_equal(layout_of(path, &layout, &err), -EINVAL);
+	assert_contains(err.text, "is not in a directory bin");
 }
 
 static void a_venv_without_a_home_is_refused(void **state)
@@ -298,7 +304,7 @@ static void a_link_that_leads_out_is_refused(void **state)
 	char root[128], path[160], outside[128];
 
 	(void)snprintf(outside, sizeof(outside), "%s/outside", (const char *)*state);
-	put(outside, "#!/bin/sh\n", 0755);
+	put(outside, "an interpreter", 0755);
 	(void)snprintf(root, sizeof(root), "%s/venv", (const char *)*state);
 	put_venv(root, "/usr/bin");
 	(void)snprintf(path, sizeof(path), "%s/bin/python3", root);

@@ -8,14 +8,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "attempt.h"
 #include "base/c.h"
@@ -23,21 +22,21 @@
 
 #define EVERY_SPACE (CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET | CLONE_NEWCGROUP)
 
-static _Noreturn void shell_main(int ready)
+/* Ends when the other end of `line` is closed, which the fds wall or the attempt's end does. */
+static _Noreturn void shell_main(int line)
 {
 	struct err err = {0};
+	char byte;
 
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || unshare(EVERY_SPACE) < 0 ||
-	    unshare(CLONE_NEWUSER) < 0)
+	if (unshare(EVERY_SPACE) < 0 || unshare(CLONE_NEWUSER) < 0)
 		give_up("namespaces of a shell");
 	if (io_write_file(AT_FDCWD, "/proc/self/setgroups", "deny", &err) < 0 ||
 	    io_write_file(AT_FDCWD, "/proc/self/uid_map", "1000 1000 1", &err) < 0 ||
 	    io_write_file(AT_FDCWD, "/proc/self/gid_map", "1000 1000 1", &err) < 0)
 		give_up(err.text);
-	if (write(ready, "!", 1) != 1)
+	if (write(line, "!", 1) != 1)
 		give_up("ready");
-	for (;;)
-		(void)pause();
+	_exit(read(line, &byte, 1) == 0 ? 0 : 1);
 }
 
 static void make_shell(struct walls_input *input)
@@ -46,11 +45,14 @@ static void make_shell(struct walls_input *input)
 	char byte;
 	pid_t pid;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		give_up("pipe");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		give_up("socketpair");
 	pid = fork();
-	if (pid == 0)
+	if (pid == 0) {
+		(void)close(ends[0]);
 		shell_main(ends[1]);
+	}
+	(void)close(ends[1]);
 	if (pid < 0 || read(ends[0], &byte, 1) != 1)
 		give_up("shell");
 	input->shell_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);

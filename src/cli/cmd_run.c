@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include <sys/signalfd.h>
+
+#include "base/c.h"
+#include "cli/cmd.h"
+#include "cli/run_inputs.h"
+#include "cli/run_show.h"
+#include "op/op.h"
+#include "policy/config.h"
+
+static const struct flag flags[] = {
+	FLAG_ROW_OP(struct run_options, code, "code", 'c', FLAG_TEXT, "CODE",
+		    op_run_params[OP_RUN_CODE]),
+	FLAG_ROW_OP(struct run_options, command, "command", 0, FLAG_TEXT, "COMMAND",
+		    op_run_params[OP_RUN_COMMAND]),
+	FLAG_ROW_OP(struct run_options, policy, "policy", 0, FLAG_TEXT, "NAME",
+		    op_run_params[OP_RUN_POLICY]),
+	FLAG_ROW_OP(struct run_options, runtime, "runtime", 0, FLAG_TEXT, "NAME",
+		    op_run_params[OP_RUN_RUNTIME]),
+	FLAG_ROW_OP(struct run_options, backend, "backend", 0, FLAG_TEXT, "NAME",
+		    op_run_params[OP_RUN_BACKEND]),
+	FLAG_ROW_OP(struct run_options, timeout, "timeout", 0, FLAG_TEXT, "30s|1500ms",
+		    op_run_params[OP_RUN_TIMEOUT]),
+	FLAG_ROW_OP(struct run_options, memory, "memory", 0, FLAG_TEXT, "512M",
+		    op_run_params[OP_RUN_MEMORY]),
+	FLAG_ROW_OP(struct run_options, cpus, "cpus", 0, FLAG_TEXT, "0.5",
+		    op_run_params[OP_RUN_CPUS]),
+	FLAG_ROW_OP(struct run_options, pids, "pids", 0, FLAG_TEXT, "64",
+		    op_run_params[OP_RUN_PIDS]),
+	FLAG_ROW_OP(struct run_options, args, "args", 0, FLAG_TEXT, "JSON|@FILE",
+		    op_run_params[OP_RUN_ARGS]),
+	FLAG_ROW_OP(struct run_options, data, "data", 0, FLAG_TEXT,
+		    "FILE.{json,csv,tsv,parquet}|sqlite:FILE:QUERY", op_run_params[OP_RUN_DATA]),
+	FLAG_ROW_OP(struct run_options, files, "file", 0, FLAG_LIST, "HOST[:DEST]",
+		    op_run_params[OP_RUN_FILES]),
+	FLAG_ROW_OP(struct run_options, expect, "expect", 0, FLAG_LIST, "PATH",
+		    op_run_params[OP_RUN_EXPECT]),
+	FLAG_ROW(struct run_options, wants_stdin, "stdin", 0, FLAG_SWITCH, NULL,
+		 "give the code viv's own stdin; without it input() fails"),
+	FLAG_ROW_OP(struct run_options, env, "env", 0, FLAG_LIST, "NAME=VALUE",
+		    op_run_params[OP_RUN_ENV]),
+	FLAG_ROW(struct run_options, out, "out", 0, FLAG_TEXT, "DIR",
+		 "write charts and new or changed files there"),
+	FLAG_ROW(struct run_options, is_json, "json", 0, FLAG_SWITCH, NULL,
+		 "print one JSON object with everything, and nothing else"),
+	FLAG_ROW(struct run_options, is_events, "events", 0, FLAG_SWITCH, NULL,
+		 "print one JSON object per event, as they happen"),
+	FLAG_ROW(struct run_options, no_daemon, "no-daemon", 0, FLAG_SWITCH, NULL,
+		 "do the work here, also where a daemon runs"),
+	FLAG_ROW(struct run_options, config, "config", 0, FLAG_TEXT, "FILE",
+		 "vivarium.yaml to use"),
+};
+_Static_assert(sizeof(struct run_options) <= CMD_OPTIONS_MAX, "the options do not fit");
+
+/* Everything that lives as long as the command. */
+struct work {
+	uv_loop_t loop;
+	uv_poll_t signals_poll;
+	int signals; /* owned: a signalfd */
+	struct config *config;
+	struct pool *pool;
+	struct run *run;
+	struct show show;
+};
+
+/* Signals arrive as bytes in the loop: so they also end a wait for a reader that does not read. */
+static int open_signals(struct work *work, struct err *err)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return err_sys(err, "block signals");
+	work->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (work->signals < 0)
+		return err_sys(err, "signalfd");
+	return 0;
+}
+
+static void signal_came(uv_poll_t *poll, int status, int events)
+{
+	struct work *work = poll->data;
+	struct signalfd_siginfo info;
+
+	(void)status;
+	(void)events;
+	if (read(work->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return;
+	if (work->run != NULL)
+		run_cancel(work->run, info.ssi_signo == SIGINT);
+}
+
+static int open_work(struct work *work, const struct run_options *options, struct err *err)
+{
+	int r = config_load(options->config, &work->config, err);
+
+	if (r == 0)
+		r = pool_new(&work->loop, NULL, &work->pool, err);
+	if (r < 0)
+		return r;
+	r = uv_poll_init(&work->loop, &work->signals_poll, work->signals);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "watch signals: %s", uv_strerror(r));
+	work->signals_poll.data = work;
+	(void)uv_poll_start(&work->signals_poll, UV_READABLE, signal_came);
+	return 0;
+}
+
+static void close_work(struct work *work)
+{
+	run_free(STEAL(work->run));
+	pool_close(STEAL(work->pool));
+	if (work->signals_poll.data != NULL)
+		uv_close((uv_handle_t *)&work->signals_poll, NULL);
+	/* Until viv-launch has ended all it held: then nothing of the run is left. */
+	(void)uv_run(&work->loop, UV_RUN_DEFAULT);
+	(void)uv_loop_close(&work->loop);
+	config_free(STEAL(work->config));
+	show_done(&work->show);
+	drop_fd(&work->signals);
+}
+
+static int start(struct work *work, const struct run_options *options,
+		 const struct operands *operands, struct err *err)
+{
+	struct run_inputs *inputs = xnew(struct run_inputs);
+	int r = run_inputs_read(options, operands, inputs, err);
+
+	if (r == 0 && options->out != NULL)
+		r = show_open_out(&work->show, options->out, err);
+	if (r == 0)
+		r = open_work(work, options, err);
+	if (r == 0) {
+		const struct op_context context = {.config = work->config, .pool = work->pool};
+
+		r = op_run.run(&context, &inputs->op, &show_calls, &work->show, &work->run, err);
+	}
+	run_inputs_done(inputs);
+	free(inputs);
+	return r;
+}
+
+static int run(const struct cmd *cmd, const void *raw_options, const struct operands *operands)
+{
+	const struct run_options *options = raw_options;
+	struct work work = {.signals = -1};
+	struct err err = {0};
+	int status;
+	int r;
+
+	(void)uv_loop_init(&work.loop);
+	r = open_signals(&work, &err);
+	show_init(&work.show,
+		  options->is_events ? SHOW_EVENTS
+		  : options->is_json ? SHOW_JSON
+				     : SHOW_PLAIN,
+		  work.signals);
+	if (r == 0)
+		r = start(&work, options, operands, &err);
+	if (r < 0) {
+		show_refusal(&work.show, &err);
+		status = cmd_fail(cmd, &err);
+	} else {
+		show_follow(&work.show, work.run);
+		while (!run_is_over(work.run)) {
+			(void)uv_run(&work.loop, UV_RUN_ONCE);
+			if (work.show.is_closed)
+				run_cancel(work.run, false); /* nobody reads what it prints */
+		}
+		status = show_end(&work.show, work.run);
+	}
+	close_work(&work);
+	return status;
+}
+
+const struct cmd cmd_run = {
+	.name = "run",
+	.operands = "[FILE|-]",
+	.summary = "run Python in one fresh sandbox",
+	.about = "Runs FILE (or stdin for -, or -c CODE) as a notebook cell in one fresh sandbox. "
+		 "What\n"
+		 "it prints passes through live; the value of its last expression is printed "
+		 "behind\n"
+		 "that. Charts and files are named on stderr, or written below --out.\n"
+		 "\n"
+		 "The exit status is the code's own; 124 for a timeout, 137 for killed or out of\n"
+		 "memory, 126 when guard or policy refuse, 125 when viv itself fails, 2 for bad "
+		 "usage.",
+	.examples = "  viv run -c 'print(6 * 7)'\n"
+		    "  viv run report.py --data sales.csv --out results\n"
+		    "  viv run - --json < script.py",
+	CMD_FLAGS(flags),
+	.options_size = sizeof(struct run_options),
+	.run = run,
+};

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Run charts - a chart as a file
+ *
+ * Owns:    which bytes of a chart make its file, and what that is called.
+ * May not: use a name from inside: files are chart-1.png, chart-2.json, ... by number and kind.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "cli/out_dir.h"
+
+/* Writes chart number `number`, given as its JSON text. Returns 1 and its name, or 0 when the chart
+ * is written anyway: it was saved below /workspace and comes as a file. */
+int run_chart_write(struct out_dir *out, uint32_t number, const char *value, size_t size,
+		    char *ret_name, size_t name_size, struct err *err);

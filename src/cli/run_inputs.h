@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Run inputs - from the flags of `viv run` to what the op takes
+ *
+ * Owns:    the code, and every file that a flag names, open until the run has its copy.
+ * May not: read data or files into memory: they go to the sandbox as descriptors.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/flags.h"
+#include "op/op.h"
+
+/* What the flags fill. */
+struct run_options {
+	const char *code, *command;
+	const char *policy, *runtime, *backend;
+	const char *timeout, *memory, *cpus, *pids;
+	const char *args, *data;
+	struct flag_list files, expect, env;
+	bool wants_stdin;
+	const char *out;
+	bool is_json, is_events, no_daemon;
+	const char *config;
+};
+
+struct run_inputs {
+	struct op_run_args op;
+	struct buf code, args;                /* owned */
+	int data_fd;                          /* owned */
+	char *data_path;                      /* owned */
+	struct run_file files[FLAG_LIST_MAX]; /* their fd and path are owned */
+	const char *env[FLAG_LIST_MAX + 1];
+	const char *expect[FLAG_LIST_MAX + 1];
+};
+
+/* Checks and opens everything. Each message starts with the flag it is about. */
+int run_inputs_read(const struct run_options *options, const struct operands *operands,
+		    struct run_inputs *inputs, struct err *err);
+
+void run_inputs_done(struct run_inputs *inputs);

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_show.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/c.h"
+#include "base/json.h"
+#include "cli/run_charts.h"
+#include "policy/number.h"
+
+#define PIECE 4096U /* a pipe that is ready takes so much without blocking (man 7 pipe) */
+#define RESULT_JSON_MAX (512U << 20)
+#define STATUS_PIPE_CLOSED 141 /* as a shell shows a program that SIGPIPE ended */
+
+/* Writes while somebody reads; gives up when nobody does, or when a signal waits to be served. */
+static void write_out(struct show *show, int fd, const void *data, size_t size)
+{
+	const char *bytes = data;
+
+	while (size > 0 && !show->is_cut) {
+		struct pollfd fds[2] = {{.fd = fd, .events = POLLOUT},
+					{.fd = show->signals, .events = POLLIN}};
+		size_t piece = size < PIECE ? size : PIECE;
+		ssize_t n;
+
+		if (poll(fds, 2, -1) < 0)
+			continue; /* EINTR: a child, a window's size */
+		if (fds[1].revents != 0 && !(fds[0].revents & POLLOUT)) {
+			show->is_cut = true;
+			return;
+		}
+		n = write(fd, bytes, piece);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0) {
+			show->is_cut = fd == STDOUT_FILENO;
+			show->is_closed = show->is_cut;
+			return;
+		}
+		bytes += n;
+		size -= (size_t)n;
+	}
+}
+
+/* One line of our own on stderr. What a run made up is escaped before: see put_safe. */
+static void note(struct show *show, struct buf *line)
+{
+	(void)buf_text(line, "\n");
+	write_out(show, STDERR_FILENO, line->data, line->size);
+	buf_done(line);
+}
+
+/* Control characters would let a file's name speak to the terminal. */
+static void put_safe(struct buf *line, const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		unsigned char byte = (unsigned char)text[i];
+		bool is_c1 = byte == 0xc2 && i + 1 < size && (unsigned char)text[i + 1] < 0xa0;
+
+		if (byte < 0x20 || byte == 0x7f || is_c1)
+			(void)buf_format(line, "\\x%02x", byte);
+		else
+			(void)buf_append(line, &text[i], 1);
+	}
+}
+
+static struct buf new_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static struct buf new_line(const char *format, ...)
+{
+	char text[512];
+	struct buf line;
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	buf_init(&line, 1U << 20);
+	(void)buf_text(&line, "viv run: ");
+	(void)buf_text(&line, text);
+	return line;
+}
+
+/* The text of a JSON string member; NULL: there is none. The caller frees the reference. */
+static json_t *find_text(const char *value, size_t size, const char *name)
+{
+	const char *text = NULL;
+	size_t text_size = 0;
+	json_t *string = NULL;
+
+	if (!json_find(value, size, name, &text, &text_size))
+		return NULL;
+	string = json_loadb(text, text_size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+	if (json_is_string(string))
+		return string;
+	json_decref(string);
+	return NULL;
+}
+
+void show_init(struct show *show, enum show_mode mode, int signals)
+{
+	*show = (struct show){
+		.mode = mode,
+		.out = {.dir = -1, .file = -1, .parent = -1},
+		.signals = signals,
+		.ends_in_line = true,
+	};
+}
+
+int show_open_out(struct show *show, const char *path, struct err *err)
+{
+	show->out_path = path;
+	return out_dir_open(&show->out, path, err);
+}
+
+void show_done(struct show *show)
+{
+	out_dir_close(&show->out);
+}
+
+static void keep_err(struct show *show, const char *path, const struct err *err)
+{
+	if (show->out_err.kind != ERR_NONE)
+		return;
+	show->out_err = *err;
+	(void)err_wrap(&show->out_err, "%s", path);
+}
+
+static void print_text(struct show *show, const char *bundle, size_t size)
+{
+	json_auto_t *text = find_text(bundle, size, "text/plain");
+
+	if (text == NULL)
+		return;
+	if (!show->ends_in_line)
+		write_out(show, STDOUT_FILENO, "\n", 1);
+	write_out(show, STDOUT_FILENO, json_string_value(text), json_string_length(text));
+	write_out(show, STDOUT_FILENO, "\n", 1);
+	show->ends_in_line = true;
+}
+
+static void take_chart(struct show *show, const char *value, size_t size)
+{
+	struct err err = {0};
+	char name[64] = "";
+	int r;
+
+	show->chart_count++;
+	if (show->out.dir < 0)
+		return;
+	r = run_chart_write(&show->out, show->chart_count, value, size, name, sizeof(name), &err);
+	if (r < 0)
+		keep_err(show, "chart", &err);
+	if (r > 0)
+		show->written_count++;
+}
+
+static void on_output(void *user, int stream, const void *bytes, size_t size)
+{
+	struct show *show = user;
+
+	if (show->mode != SHOW_PLAIN)
+		return;
+	write_out(show, stream, bytes, size);
+	if (stream == STDOUT_FILENO)
+		show->ends_in_line = ((const char *)bytes)[size - 1] == '\n';
+}
+
+static void on_fact(void *user, const char *type, const char *value, size_t size)
+{
+	struct show *show = user;
+
+	if (strcmp(type, "chart") == 0)
+		take_chart(show, value, size);
+	else if (show->mode == SHOW_PLAIN && strcmp(type, "display") == 0)
+		print_text(show, value, size);
+}
+
+static void on_file(void *user, const char *path, const void *bytes, size_t size, bool is_last)
+{
+	struct show *show = user;
+	struct err err = {0};
+
+	if (show->out.dir < 0)
+		return;
+	if (out_dir_piece(&show->out, path, bytes, size, is_last, &err) < 0)
+		keep_err(show, path, &err);
+	else if (is_last)
+		show->written_count++;
+}
+
+const struct run_calls show_calls = {.output = on_output, .fact = on_fact, .file = on_file};
+
+static void on_event(void *user, uint64_t seq, const char *text, size_t size)
+{
+	struct show *show = user;
+
+	(void)seq;
+	write_out(show, STDOUT_FILENO, text, size);
+	write_out(show, STDOUT_FILENO, "\n", 1);
+}
+
+void show_follow(struct show *show, struct run *run)
+{
+	struct events *events = run_events(run);
+	const char *text = NULL;
+	uint64_t seq = 0;
+	size_t size = 0;
+
+	if (show->mode != SHOW_EVENTS)
+		return;
+	while (events_next(events, seq, &seq, &text, &size))
+		on_event(show, seq, text, size);
+	show->sink = (struct events_sink){.event = on_event, .user = show};
+	events_subscribe(events, &show->sink);
+}
+
+/* ---- the end ---- */
+
+static void list_files(struct show *show, const struct run_facts *facts)
+{
+	json_auto_t *files = NULL;
+	const json_t *file = NULL;
+	struct buf text;
+	size_t i;
+
+	buf_init(&text, facts->files->size + 16);
+	(void)buf_text(&text, "[");
+	(void)buf_append(&text, facts->files->data, facts->files->size);
+	(void)buf_text(&text, "]");
+	files = json_loadb((const char *)text.data, text.size, JSON_ALLOW_NUL, NULL);
+	buf_done(&text);
+
+	json_array_foreach(files, i, file)
+	{
+		const json_t *path = json_object_get(file, "path");
+		struct buf line = new_line("file ");
+
+		put_safe(&line, json_string_value(path), json_string_length(path));
+		(void)buf_format(&line, " (%lld bytes)",
+				 (long long)json_integer_value(json_object_get(file, "size")));
+		note(show, &line);
+	}
+}
+
+static void list_artifacts(struct show *show, const struct run_facts *facts)
+{
+	struct buf line;
+
+	if (show->out.dir >= 0) {
+		if (show->written_count > 0) {
+			line = new_line("%u file%s in ", show->written_count,
+					show->written_count == 1 ? "" : "s");
+			put_safe(&line, show->out_path, strlen(show->out_path));
+			note(show, &line);
+		}
+		return;
+	}
+	list_files(show, facts);
+	if (show->chart_count > 0) {
+		line = new_line("%u chart%s", show->chart_count, show->chart_count == 1 ? "" : "s");
+		note(show, &line);
+	}
+	if (show->chart_count > 0 || facts->files->size > 0) {
+		line = new_line("nothing was written; --out DIR keeps them");
+		note(show, &line);
+	}
+}
+
+static void list_cuts(struct show *show, const struct run_facts *facts)
+{
+	const struct {
+		bool is_cut;
+		const char *what;
+	} rows[] = {
+		{facts->truncated_stdout, "stdout was cut: the policy's output limit"},
+		{facts->truncated_stderr, "stderr was cut: the policy's output limit"},
+		{facts->truncated_files, "there are more files than were taken"},
+		{facts->truncated_result, "a value was too large and was cut"},
+		{facts->truncated_events, "there were more events than were kept"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (rows[i].is_cut) {
+			struct buf line = new_line("%s", rows[i].what);
+
+			note(show, &line);
+		}
+	}
+	if (facts->missing->size > 0) {
+		struct buf line = new_line("expected and not there: ");
+
+		(void)buf_append(&line, facts->missing->data, facts->missing->size);
+		note(show, &line);
+	}
+}
+
+static void tell_verdict(struct show *show, const struct verdict *verdict)
+{
+	struct buf line;
+
+	/* The traceback, or the code's own exit, has said it. */
+	if (verdict->kind != VERDICT_OK && verdict->kind != VERDICT_EXIT &&
+	    verdict->kind != VERDICT_EXCEPTION) {
+		line = new_line("%s: ", verdict_name(verdict->kind));
+		put_safe(&line, verdict->message, strlen(verdict->message));
+		note(show, &line);
+	}
+	if (verdict->remedy[0] != '\0') {
+		line = new_line("remedy: ");
+		put_safe(&line, verdict->remedy, strlen(verdict->remedy));
+		note(show, &line);
+	}
+}
+
+static void end_plain(struct show *show, const struct run_facts *facts)
+{
+	if (facts->result->size > 0)
+		print_text(show, (const char *)facts->result->data, facts->result->size);
+	if (facts->error->size > 0) {
+		json_auto_t *trace = find_text((const char *)facts->error->data, facts->error->size,
+					       "traceback");
+
+		if (trace != NULL)
+			write_out(show, STDERR_FILENO, json_string_value(trace),
+				  json_string_length(trace));
+	}
+	tell_verdict(show, &facts->verdict);
+	list_cuts(show, facts);
+	list_artifacts(show, facts);
+}
+
+static void end_json(struct show *show, const struct run *run)
+{
+	struct err err = {0};
+	struct buf json;
+
+	buf_init(&json, RESULT_JSON_MAX);
+	if (run_result(run, &json, &err) < 0)
+		show_refusal(show, &err);
+	else if (buf_text(&json, "\n") == 0)
+		write_out(show, STDOUT_FILENO, json.data, json.size);
+	buf_done(&json);
+}
+
+int show_end(struct show *show, struct run *run)
+{
+	struct run_facts facts = run_facts(run);
+
+	if (show->mode == SHOW_PLAIN)
+		end_plain(show, &facts);
+	else if (show->mode == SHOW_JSON)
+		end_json(show, run);
+	else if (show->sink.user != NULL)
+		events_unsubscribe(&show->sink);
+
+	if (show->out_err.kind != ERR_NONE) {
+		struct buf line = new_line("--out: ");
+
+		put_safe(&line, show->out_err.text, strlen(show->out_err.text));
+		note(show, &line);
+	}
+	if (show->is_closed && !facts.verdict.signal)
+		return STATUS_PIPE_CLOSED;
+	return verdict_exit_status(&facts.verdict);
+}
+
+void show_refusal(struct show *show, const struct err *err)
+{
+	struct buf json;
+
+	if (show->mode == SHOW_PLAIN)
+		return;
+	buf_init(&json, 8192);
+	if (buf_format(&json,
+		       "{\"error\":{\"kind\":\"%s\",\"message\":", err_kind_name(err->kind)) == 0 &&
+	    json_put_text(&json, err->text) == 0 && buf_text(&json, "}}\n") == 0)
+		write_out(show, STDOUT_FILENO, json.data, json.size);
+	buf_done(&json);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Run show - what `viv run` prints and writes of a run
+ *
+ * Owns:    stdout and stderr while a run is on, and the folder of --out.
+ * May not: print a name or message of the run's making unescaped: only the code's own output passes
+ *          as it is. Nor wait for a reader when a person has pressed Ctrl-C.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "cli/out_dir.h"
+#include "session/run.h"
+
+enum show_mode {
+	SHOW_PLAIN,  /* the code's output, its value, its traceback */
+	SHOW_JSON,   /* one object at the end */
+	SHOW_EVENTS, /* one object per line as it happens */
+};
+
+struct show {
+	enum show_mode mode;
+	struct out_dir out; /* where dir >= 0 */
+	const char *out_path;
+	int signals;       /* borrowed: a signalfd that ends every wait; -1: none */
+	bool is_cut;       /* somebody closed stdout, or a signal came while it was full */
+	bool is_closed;    /* it was closed */
+	bool ends_in_line; /* the last byte on stdout was a line's end, or there was none */
+	uint32_t chart_count, written_count;
+	struct err out_err; /* the first thing that could not be written */
+	struct events_sink sink;
+};
+
+void show_init(struct show *show, enum show_mode mode, int signals);
+
+/* Opens the folder of --out. */
+int show_open_out(struct show *show, const char *path, struct err *err);
+void show_done(struct show *show);
+
+/* The calls of a run; their user is the show. */
+extern const struct run_calls show_calls;
+
+/* For SHOW_EVENTS: told of every event from the first on. */
+void show_follow(struct show *show, struct run *run);
+
+/* What is to be said at the end. Returns the exit status. */
+int show_end(struct show *show, struct run *run);
+
+/* For SHOW_JSON and SHOW_EVENTS: {"error":...} on stdout for a run that never began. */
+void show_refusal(struct show *show, const struct err *err);
