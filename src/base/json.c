@@ -352,36 +352,35 @@ static bool after_value(struct reader *in, struct nesting *open)
 	return true;
 }
 
+/* Behind an opening bracket: up to where its first value starts, or past it when it is empty. */
+static bool open_container(struct reader *in, struct nesting *open, uint8_t close)
+{
+	skip_space(in);
+	if (open->depth == JSON_DEPTH_MAX)
+		return false;
+	if (take(in, close))
+		return after_value(in, open);
+	open->close[open->depth++] = close;
+	return close == ']' || take_key(in);
+}
+
 /* Takes one value, whole. A loop with its own small stack: depth from outside costs no C stack. */
 static bool take_value(struct reader *in)
 {
 	struct nesting open;
-	bool is_object;
+	bool is_good;
 
 	open.depth = 0;
 	do {
 		skip_space(in);
-		is_object = in->at < in->end && *in->at == '{';
-		if (!is_object && (in->at == in->end || *in->at != '[')) {
-			if (!take_scalar(in) || !after_value(in, &open))
-				return false;
-			continue;
-		}
-
-		if (open.depth == JSON_DEPTH_MAX)
-			return false;
-		in->at++;
-		open.close[open.depth++] = is_object ? '}' : ']';
-		skip_space(in);
-		if (take(in, is_object ? '}' : ']')) {
-			open.depth--;
-			if (!after_value(in, &open))
-				return false;
-		} else if (is_object && !take_key(in)) {
-			return false;
-		}
-	} while (open.depth > 0);
-	return true;
+		if (take(in, '{'))
+			is_good = open_container(in, &open, '}');
+		else if (take(in, '['))
+			is_good = open_container(in, &open, ']');
+		else
+			is_good = take_scalar(in) && after_value(in, &open);
+	} while (is_good && open.depth > 0);
+	return is_good;
 }
 
 bool json_is_valid(const void *bytes, size_t size)

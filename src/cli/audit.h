@@ -112,6 +112,9 @@ struct audit {
 	uint32_t counts[WALL_COUNT][AUDIT_OUTCOMES];
 };
 
+/* The limits that the attacks run against: those of the default policy, made small. */
+int audit_plan(const struct config *config, struct plan *ret_plan, struct err *err);
+
 /* Plants, and starts viv-launch. The audit is zeroed but for `only`. */
 int audit_open(struct audit *audit, const struct config *config, struct err *err);
 void audit_close(struct audit *audit);

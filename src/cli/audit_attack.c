@@ -23,9 +23,13 @@ static void tell(void *user, enum wall_id wall, const char *name, const char *tr
 		 enum audit_outcome outcome, const char *detail)
 {
 	struct audit *audit = user;
-	json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", name, "tries", tries, "sandbox",
-				audit->is_cold ? "cold" : "pooled", "verdict", audit_outcome_name(outcome),
-				"detail", detail);
+	json_t *row = NULL;
+
+	if (!(audit->only & (1U << wall)))
+		return;
+	row = json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", name, "tries", tries, "sandbox",
+			audit->is_cold ? "cold" : "pooled", "verdict", audit_outcome_name(outcome),
+			"detail", detail);
 
 	/* A detail may quote bytes from inside that are not UTF-8. */
 	if (row == NULL)
@@ -223,13 +227,26 @@ static int attack_table(struct audit *audit, const struct audit_probe *probes, s
 	return 0;
 }
 
-int audit_open(struct audit *audit, const struct config *config, struct err *err)
+int audit_plan(const struct config *config, struct plan *ret_plan, struct err *err)
 {
-	/* Small, so that using it up takes no time; within every policy's range. */
+	/* Small, so that using it up takes no time. */
 	const struct policy_ask ask = {
 		.memory = 128 * MIB, .cpus_milli = 500, .pids = 32, .disk = 16 * MIB};
 	const struct policy *policy = config_policy(config, "default", err);
 	struct policy_grant grant;
+	int r;
+
+	if (policy == NULL)
+		return -err->num;
+	r = policy_narrow(policy, &ask, &grant, err);
+	if (r < 0)
+		return r;
+	*ret_plan = grant.plan;
+	return 0;
+}
+
+int audit_open(struct audit *audit, const struct config *config, struct err *err)
+{
 	json_t *args = NULL;
 	int r;
 
@@ -239,12 +256,9 @@ int audit_open(struct audit *audit, const struct config *config, struct err *err
 		(void)json_object_set_new(audit->findings, wall_name(wall), json_array());
 	if (audit->null < 0)
 		return err_sys(err, "open /dev/null");
-	if (policy == NULL)
-		return -err->num;
-	r = policy_narrow(policy, &ask, &grant, err);
+	r = audit_plan(config, &audit->plan, err);
 	if (r < 0)
 		return r;
-	audit->plan = grant.plan;
 	audit->runtime = &config->runtimes[0];
 
 	r = audit_plant(&audit->plant, err);

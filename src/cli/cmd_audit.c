@@ -137,18 +137,28 @@ static void list_table(const struct audit_probe *probes, size_t count, uint32_t 
 	}
 }
 
-static void list(uint32_t only, bool is_json)
+/* With JSON also what `_args` would be; what an audit plants is missing there. */
+static int list(const struct config *config, uint32_t only, bool is_json, struct err *err)
 {
+	const struct audit_plant nothing = {0};
 	json_auto_t *object = json_object();
 	json_t *rows = is_json ? json_array() : NULL;
+	struct plan plan;
+	int r;
+
+	r = audit_plan(config, &plan, err);
+	if (r < 0)
+		return r;
 
 	list_table(audit_probes_space, audit_probes_space_count, only, rows);
 	list_table(audit_probes_power, audit_probes_power_count, only, rows);
 	if (!is_json)
-		return;
+		return 0;
+	(void)json_object_set_new(object, "args", audit_args(&nothing, &plan));
 	(void)json_object_set_new(object, "attacks", rows);
 	(void)json_dumpf(object, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
 	(void)printf("\n");
+	return 0;
 }
 
 /* Operands are names of walls; none: all of them. */
@@ -205,14 +215,11 @@ static int run(const struct cmd *cmd, const void *options, const struct operands
 
 	if (choose_walls(operands, &only, &err) < 0)
 		return cmd_fail(cmd, &err);
-	if (wish->is_list) {
-		list(only, wish->is_json);
-		return CMD_OK;
-	}
 	if (config_load(wish->config, &config, &err) < 0)
 		return cmd_fail(cmd, &err);
 
-	r = attack_all(config, wish, only, &err);
+	r = wish->is_list ? list(config, only, wish->is_json, &err)
+			  : attack_all(config, wish, only, &err);
 	config_free(config);
 	if (r < 0) {
 		(void)cmd_fail(cmd, &err);

@@ -182,23 +182,22 @@ static int read_data(const char *text, struct run_inputs *inputs, struct err *er
 /* HOST or HOST:DEST. A colon may be part of a name, so a file of the whole name comes first. */
 static int read_file(const char *text, struct run_file *file, struct err *err)
 {
-	AUTO_FREE char *host = strdup(text);
-	const char *dest = NULL;
-	char *colon = NULL;
+	const char *slash = strrchr(text, '/');
+	const char *colon = strrchr(text, ':');
+	const char *dest = slash != NULL ? slash + 1 : text;
+	size_t host_size = strlen(text);
+	char *host = NULL;
 	int r;
 
+	if (colon != NULL && access(text, F_OK) != 0) {
+		host_size = (size_t)(colon - text);
+		dest = colon + 1;
+	}
+	host = strndup(text, host_size);
 	if (host == NULL)
 		abort();
-	colon = strrchr(host, ':');
-	if (access(host, F_OK) != 0 && colon != NULL) {
-		*colon = '\0';
-		dest = colon + 1;
-	} else {
-		const char *slash = strrchr(host, '/');
-
-		dest = slash != NULL ? slash + 1 : host;
-	}
 	r = open_file(host, &file->bytes, err);
+	free(host);
 	if (r < 0)
 		return err_wrap(err, "--file");
 	file->path = strdup(dest);

@@ -2,7 +2,7 @@
 /*
  * Cgroup - a limited, countable, killable group for each sandbox
  *
- * Owns:    one directory of ours per hierarchy (`vivarium-<pid>-<start>`) and everything below it.
+ * Owns:    one directory of ours per hierarchy (`vivarium-<random>`, locked) and everything below it.
  * May not: touch a group it did not make, except to enable controllers on the way to its own.
  *
  * Two trees may be in use at once. `v2` is where sandboxes are born (CLONE_INTO_CGROUP) and killed
@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/id.h"
 #include "launch/idmap.h"
 #include "policy/plan.h"
 #include "proto/launch_msg.h"
@@ -40,7 +41,7 @@ struct cgroup_free {
 struct cgroups {
 	int tree[CGROUP_TREES]; /* owned: our directory in that hierarchy, or -1 */
 	int parent[CGROUP_TREES]; /* owned: the directory ours is in */
-	char name[64];            /* of our directory */
+	char name[ID_SIZE];       /* of our directory */
 	bool v2_limits;           /* memory, pids and cpu are v2 controllers here */
 	bool v1_limits;
 	uint32_t next_id;

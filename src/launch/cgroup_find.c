@@ -3,17 +3,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <mntent.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/c.h"
+#include "base/id.h"
 #include "base/io.h"
 #include "launch/cgroup.h"
 
@@ -24,27 +24,6 @@ static const char *const v1_controller[CGROUP_TREES] = {
 	[CGROUP_V1_PIDS] = "pids",
 	[CGROUP_V1_CPU] = "cpu",
 };
-
-/* Field 22 of /proc/PID/stat: with the pid it names a process for good. 0: no such process. */
-static uint64_t start_time(pid_t pid)
-{
-	struct buf text;
-	struct err err = {0};
-	uint64_t value = 0;
-	char path[32];
-	const char *at = NULL;
-
-	buf_init(&text, 4096);
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (io_read_file(AT_FDCWD, path, &text, &err) == 0)
-		at = strrchr(buf_string(&text), ')'); /* the name in it may hold anything */
-	for (int field = 2; at != NULL && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	if (at != NULL)
-		value = strtoull(at, NULL, 10);
-	buf_done(&text);
-	return value;
-}
 
 static bool has_word(const char *list, const char *word)
 {
@@ -129,7 +108,9 @@ static void remove_group(int dir, const char *name)
 	(void)unlinkat(dir, name, AT_REMOVEDIR);
 }
 
-/* Removes the groups of launchers that are gone: kill -9 of one leaves its (empty) groups. */
+/* Removes the groups of launchers that are gone: kill -9 of one leaves its (empty) groups. Whoever
+ * lives holds a lock on its own; the kernel lets go of it at its death. (A pid in the name would not
+ * do: launchers in other pid namespaces use the same tree.) */
 static void sweep(int parent)
 {
 	int copy = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -142,32 +123,41 @@ static void sweep(int parent)
 		return;
 	}
 	while ((entry = readdir(stream)) != NULL) {
-		int pid = 0;
-		uint64_t start = 0;
+		AUTO_CLOSE int dir = -1;
 
-		if (sscanf(entry->d_name, NAME_PREFIX "%d-%" SCNu64, &pid, &start) != 2)
+		if (strncmp(entry->d_name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0)
 			continue;
-		if (start_time(pid) != start)
+		dir = openat(parent, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0)
 			remove_group(parent, entry->d_name);
 	}
 	(void)closedir(stream);
 }
 
-/* Makes our directory below `path`. */
+/* Makes our directory below `path` and locks it. Between the two a sweeper may take it for a dead
+ * one's: then it is gone, and made again. */
 static int open_tree_at(struct cgroups *groups, enum cgroup_tree tree, const char *path,
 			struct err *err)
 {
 	AUTO_CLOSE int parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int ours = -1;
+	struct stat status = {0};
 
 	if (parent < 0)
 		return err_sys(err, "open %s", path);
 	sweep(parent);
-	if (mkdirat(parent, groups->name, 0755) < 0 && errno != EEXIST)
-		return err_sys(err, "make a cgroup in %s", path);
-	ours = openat(parent, groups->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (ours < 0)
-		return err_sys(err, "open %s/%s", path, groups->name);
+	while (status.st_nlink == 0) {
+		drop_fd(&ours);
+		if (mkdirat(parent, groups->name, 0755) < 0 && errno != EEXIST)
+			return err_sys(err, "make a cgroup in %s", path);
+		ours = openat(parent, groups->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (ours < 0 && errno == ENOENT)
+			continue;
+		if (ours < 0 || flock(ours, LOCK_EX) < 0)
+			return err_sys(err, "open %s/%s", path, groups->name);
+		if (fstatat(parent, groups->name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+			status.st_nlink = 0;
+	}
 
 	groups->parent[tree] = steal_fd(&parent);
 	groups->tree[tree] = steal_fd(&ours);
@@ -257,8 +247,7 @@ void cgroups_open(struct cgroups *groups)
 		groups->tree[i] = -1;
 		groups->parent[i] = -1;
 	}
-	(void)snprintf(groups->name, sizeof(groups->name), NAME_PREFIX "%d-%" PRIu64, getpid(),
-		       start_time(getpid()));
+	id_new(NAME_PREFIX, groups->name);
 
 	if (open_v2(groups, &v2_err) < 0)
 		close_tree(groups, CGROUP_V2);

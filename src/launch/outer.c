@@ -300,5 +300,6 @@ int outer_main(int *take_socket)
 	if (r == 0)
 		serve(outer);
 	end_all(outer);
+	free(outer);
 	return r == 0 ? 0 : 1;
 }

@@ -239,6 +239,14 @@ static int make_schema(struct document *document, struct err *err)
 	return 0;
 }
 
+static void swap_bytes(char *text, char from, char to)
+{
+	for (; *text != '\0'; text++) {
+		if (*text == from)
+			*text = to;
+	}
+}
+
 static void list_keys(const cyaml_schema_field_t *fields, char *ret_text, size_t size)
 {
 	size_t used = 0;
@@ -290,8 +298,7 @@ static int refuse_kind(const struct document *document, const struct mark *mark,
 	char name[MARK_PATH_MAX];
 
 	(void)snprintf(name, sizeof(name), "%s", mark->path[0] != '\0' ? mark->path : "the file");
-	for (char *p = name; *p != '\0'; p++)
-		*p = *p == '/' ? '.' : *p;
+	swap_bytes(name, '/', '.');
 	return marks_refuse(&document->marks, mark->path, err, "%.200s must be %s", name, want);
 }
 
@@ -300,7 +307,7 @@ static int explain(const struct document *document, cyaml_err_t problem, struct 
 {
 	for (size_t i = 0; i < document->marks.count; i++) {
 		const struct mark *mark = &document->marks.items[i];
-		const cyaml_schema_value_t *value = NULL;
+		const cyaml_schema_value_t *value = &document->schema;
 		int r = find_value(document, mark->path, &value, err);
 
 		if (r < 0)
@@ -427,8 +434,7 @@ static void entry_path(const struct document *document, size_t section, size_t e
 	used = strlen(ret_path);
 	if (it->kind != SECTION_TOP && key != NULL)
 		(void)snprintf(ret_path + used, size - used, "/%s", key);
-	for (char *p = ret_path + (it->kind == SECTION_TOP ? 0 : used); *p != '\0'; p++)
-		*p = *p == '.' ? '/' : *p;
+	swap_bytes(ret_path + (it->kind == SECTION_TOP ? 0 : used), '.', '/');
 }
 
 bool document_has(const struct document *document, size_t section, size_t entry, const char *key)

@@ -249,6 +249,9 @@ int marks_refuse(const struct marks *marks, const char *path, struct err *err, c
 	char text[400];
 	va_list args;
 
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
 	(void)snprintf(above, sizeof(above), "%s", path);
 	while (mark == NULL && above[0] != '\0') {
 		char *slash = strrchr(above, '/');
@@ -256,8 +259,5 @@ int marks_refuse(const struct marks *marks, const char *path, struct err *err, c
 		above[slash != NULL ? slash - above : 0] = '\0';
 		mark = marks_find(marks, above);
 	}
-	va_start(args, format);
-	(void)vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
 	return refuse_line(marks, mark != NULL ? mark->line : 1, err, text);
 }

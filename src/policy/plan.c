@@ -27,7 +27,7 @@ int plan_check(const struct plan *plan, struct err *err)
 		{"memory", plan->memory, 16 * MIB, 1024 * GIB},
 		{"disk", plan->disk, MIB / 16, 1024 * GIB},
 		{"pids", plan->pids, 1, 65536},
-		{"cpus_milli", plan->cpus_milli, 10, 1024 * 1000},
+		{"cpus_milli", plan->cpus_milli, 10, 1024000},
 		{"files", plan->files, 16, 65536},
 		{"reserved", plan->reserved, 0, 0},
 	};

@@ -223,9 +223,7 @@ static int add_root(struct runtime_layout *layout, const char *name, const char 
 	char target[PATH_MAX];
 	int n;
 
-	if (path_is_below(root, "/usr"))
-		n = snprintf(target, sizeof(target), "%s", root);
-	else if (is_covered(root))
+	if (is_covered(root))
 		n = snprintf(target, sizeof(target), ELSEWHERE "%s", name);
 	else
 		n = snprintf(target, sizeof(target), "%s", root);

@@ -103,7 +103,7 @@ int runtime_save(const struct runtime *runtime, char ret_path[RUNTIME_PATH_MAX],
 {
 	char path[RUNTIME_PATH_MAX];
 	const char *key = NULL;
-	size_t directory_size;
+	size_t directory_size = 0;
 	struct buf text;
 	int r;
 
@@ -128,7 +128,7 @@ int runtime_save(const struct runtime *runtime, char ret_path[RUNTIME_PATH_MAX],
 int runtime_remove(const char *name, char ret_path[RUNTIME_PATH_MAX], struct err *err)
 {
 	char path[RUNTIME_PATH_MAX];
-	size_t directory_size;
+	size_t directory_size = 0;
 	int r;
 
 	r = store_path(name, path, &directory_size, err);

@@ -35,14 +35,19 @@ static void replace_text(char **text, const char *with)
 	*text = copy;
 }
 
-void text_list_add(struct text_list *list, const char *text)
+static void list_add(struct text_list *list, const char *text, size_t size)
 {
 	char **items = reallocarray(list->items, list->count + 1, sizeof(*items));
 
 	if (items == NULL)
 		abort();
 	list->items = items;
-	list->items[list->count++] = copy_text(text, strlen(text));
+	list->items[list->count++] = copy_text(text, size);
+}
+
+void text_list_add(struct text_list *list, const char *text)
+{
+	list_add(list, text, strlen(text));
 }
 
 void text_list_done(struct text_list *list)
@@ -68,9 +73,8 @@ static void list_from_words(struct text_list *list, const char *words)
 {
 	while (words != NULL && *words != '\0') {
 		size_t size = strcspn(words, " ");
-		AUTO_FREE char *word = copy_text(words, size);
 
-		text_list_add(list, word);
+		list_add(list, words, size);
 		words += size;
 		words += strspn(words, " ");
 	}

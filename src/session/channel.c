@@ -12,6 +12,7 @@
 
 #define READ_FIRST 4096U         /* an idle sandbox holds no more than this */
 #define READ_STEP (64U << 10)    /* once it talks */
+#define READ_LARGE (256U << 10)  /* in the middle of a large frame */
 #define READ_PER_TURN (4U << 20) /* then the loop looks at others, too */
 #define IN_MAX (FRAME_PAYLOAD_MAX + sizeof(struct frame_header) + READ_STEP)
 
@@ -75,7 +76,7 @@ static size_t room_wanted(const struct channel *channel)
 		if (header.size <= FRAME_PAYLOAD_MAX &&
 		    sizeof(header) + header.size > channel->in.size &&
 		    sizeof(header) + header.size - channel->in.size > READ_STEP)
-			return READ_STEP * 4;
+			return READ_LARGE;
 	}
 	return channel->in.capacity == 0 ? READ_FIRST : READ_STEP;
 }

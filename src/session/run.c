@@ -286,7 +286,7 @@ static void set_limits(struct run *run, const struct run_request *request)
 		buf_init(&run->streams[i].kept, request->output_max);
 	for (size_t i = 0; i < PART_COUNT; i++)
 		buf_init(&run->parts[i], RUN_KEPT_MAX + MIB);
-	buf_init(&run->extras.missing, TESTIMONY_MAX * 2);
+	buf_init(&run->extras.missing, 2UL * TESTIMONY_MAX);
 	events_init(&run->events, EVENTS_KEEP_DEFAULT);
 }
 

@@ -18,7 +18,7 @@
 #define RUN_EVENTS_MAX 10000U    /* events besides output that are kept */
 #define RUN_KEPT_MAX (64U << 20) /* bytes of all parts of the result together */
 #define RUN_FILE_PATH_MAX 4096U
-#define RUN_FRAMES_MAX (RUN_EVENTS_MAX * RUN_OUTPUT_FACTOR)
+#define RUN_FRAMES_MAX (16UL * RUN_EVENTS_MAX)
 
 enum run_state {
 	RUN_QUEUED,  /* waits for a sandbox, or for the guard */

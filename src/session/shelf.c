@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,6 +261,7 @@ static int spawn(struct pool *pool, struct shelf *shelf, const struct place *pla
 	if (r < 0)
 		return r;
 
+	assert(sandbox != NULL);
 	sandbox->shelf = shelf;
 	pool->sandboxes[sandbox->id] = sandbox;
 	pool->coming_count++;

@@ -25,8 +25,7 @@
 
 static int lock_securebits(struct err *err)
 {
-	/* Locked already by an outer sandbox in the same way: asking again would need CAP_SETPCAP.
-	 */
+	/* Locked in this way already: asking again would need CAP_SETPCAP. */
 	if (prctl(PR_GET_SECUREBITS) == SECUREBITS)
 		return 0;
 	if (prctl(PR_SET_SECUREBITS, SECUREBITS) < 0)
@@ -41,8 +40,11 @@ static int empty_bounding(struct err *err)
 			continue;
 		if (errno == EINVAL)
 			break; /* the kernel's last one was the one before */
-		if (prctl(PR_CAPBSET_READ, cap) != 0)
-			return err_sys(err, "drop capability %d", cap);
+		/* Without CAP_SETPCAP nothing can be dropped; nothing needs to be when all are
+		 * gone. */
+		if (prctl(PR_CAPBSET_READ, cap) > 0)
+			return err_set(err, ERR_INTERNAL, EPERM, "capability %d cannot be dropped",
+				       cap);
 	}
 	return 0;
 }

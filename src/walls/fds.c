@@ -12,8 +12,8 @@
 
 #define KEPT_COUNT (WALL_CHANNEL_FD + 1)
 
-/* How far above the kept ones we look for a survivor; zygotes and launch live well below it. */
-#define LOOK_UNTIL 64
+/* How far we look for a survivor: zygotes and launch open little, and the lowest numbers first. */
+#define LOOK_UNTIL 32
 
 /*
  * A directory leads out of the root by openat(fd, ".."), so none may come in as a standard stream;

@@ -25,6 +25,8 @@
  */
 
 #define FRONT_MAX 256
+#define FRONT_ROWS_MAX 32
+#define FRONT_GROUP 4
 #define X32_BIT 0x40000000U
 #define EVERY_BIT 0xffffffffU
 /* In place of an errno: leave the call to libseccomp's part. */
@@ -43,6 +45,11 @@ _Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN, "arguments are read at their low
 struct front {
 	struct sock_filter code[FRONT_MAX];
 	size_t count;
+};
+
+struct numbered_row {
+	int number;
+	const struct call_row *row; /* borrowed: from call_rows */
 };
 
 static void release_context(scmp_filter_ctx *context)
@@ -146,9 +153,9 @@ static void begin_front(struct front *front)
 	emit(front, BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_NATIVE, 1, 0);
 	emit_hand_on(front);
 	emit(front, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+	emit(front, BPF_JMP | BPF_JGT | BPF_K, CALL_REVIEWED_MAX, 0, 3);
 	emit(front, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
 	emit_hand_on(front);
-	emit(front, BPF_JMP | BPF_JGT | BPF_K, CALL_REVIEWED_MAX, 0, 1);
 	emit_refusal(front, ENOSYS);
 }
 
@@ -156,8 +163,7 @@ static int finish_front(struct front *front, struct err *err)
 {
 	if (front->count > FRONT_MAX)
 		return err_set(err, ERR_INTERNAL, E2BIG,
-			       "the rows of the seccomp table with an "
-			       "errno of their own are too many");
+			       "the part of the filter that refuses is too long");
 	for (size_t i = 0; i < front->count; i++) {
 		if (front->code[i].code == (BPF_JMP | BPF_JA))
 			front->code[i].k = (uint32_t)(front->count - i - 1);
@@ -165,18 +171,59 @@ static int finish_front(struct front *front, struct err *err)
 	return 0;
 }
 
-static int build_front(struct front *front, struct err *err)
+static int compare_descending(const void *left, const void *right)
 {
-	begin_front(front);
+	const struct numbered_row *a = left, *b = right;
+
+	return (a->number < b->number) - (a->number > b->number);
+}
+
+/* The rows that need something here: EPERM is what libseccomp refuses with by itself. Returns how
+ * many there are; stores no more than there is room for. */
+static size_t collect_rows(struct numbered_row *rows)
+{
+	size_t n = 0;
+
 	for (size_t i = 0; i < call_row_count; i++) {
 		const struct call_row *row = &call_rows[i];
 		int number = seccomp_syscall_resolve_name(row->name);
+		bool is_ours = row->rule == CALL_UNLESS ||
+			       (row->rule == CALL_ONLY && row->refusal != EPERM);
 
-		if (number < 0)
+		if (number < 0 || !is_ours)
 			continue;
-		/* EPERM is libseccomp's default: such a row needs nothing here. */
-		if (row->rule == CALL_UNLESS || (row->rule == CALL_ONLY && row->refusal != EPERM))
-			emit_row(front, row, number);
+		if (n < FRONT_ROWS_MAX)
+			rows[n] = (struct numbered_row){.number = number, .row = row};
+		n++;
+	}
+	return n;
+}
+
+/*
+ * In groups, each behind one test of its lowest number: when a filter is installed the kernel walks
+ * it once for every number there is, to learn which are always allowed, and a plain chain of these
+ * rows took a fifth of the time that the wall takes.
+ */
+static int build_front(struct front *front, struct err *err)
+{
+	struct numbered_row rows[FRONT_ROWS_MAX];
+	size_t count = collect_rows(rows);
+
+	if (count > FRONT_ROWS_MAX)
+		return err_set(err, ERR_INTERNAL, E2BIG, "%zu rows with an errno of their own",
+			       count);
+	qsort(rows, count, sizeof(*rows), compare_descending);
+
+	begin_front(front);
+	for (size_t begin = 0; begin < count; begin += FRONT_GROUP) {
+		size_t end = begin + FRONT_GROUP < count ? begin + FRONT_GROUP : count;
+		size_t jump = front->count;
+
+		emit(front, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)rows[end - 1].number, 0, 0);
+		for (size_t i = begin; i < end; i++)
+			emit_row(front, rows[i].row, rows[i].number);
+		emit_hand_on(front);
+		land_here(front, jump);
 	}
 	return finish_front(front, err);
 }
@@ -212,8 +259,8 @@ static int add_row(scmp_filter_ctx context, const struct call_row *row)
 	case CALL_ALLOW:
 	case CALL_UNLESS:
 		return seccomp_rule_add(context, SCMP_ACT_ALLOW, number, 0);
-	case CALL_ABSENT:
-		return seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), number, 0);
+	case CALL_REFUSE:
+		return seccomp_rule_add(context, SCMP_ACT_ERRNO((unsigned)row->refusal), number, 0);
 	case CALL_ONLY:
 		for (size_t i = 0; i < row->case_count && r == 0; i++)
 			r = allow_case(context, number, &row->cases[i]);

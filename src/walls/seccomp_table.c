@@ -101,10 +101,12 @@ static const struct call_case packet_in_band[] = {CASE(HAS_NONE_OF(3, MSG_OOB))}
 	{                                                                                          \
 		.name = (name_), .rule = CALL_ALLOW, .reason = (reason_)                           \
 	}
-#define ABSENT(name_, reason_)                                                                     \
+#define REFUSE(name_, refusal_, reason_)                                                           \
 	{                                                                                          \
-		.name = (name_), .rule = CALL_ABSENT, .reason = (reason_)                          \
+		.name = (name_), .rule = CALL_REFUSE, .refusal = (refusal_), .reason = (reason_)   \
 	}
+/* As on a kernel that is older than the call. */
+#define ABSENT(name_, reason_) REFUSE(name_, ENOSYS, reason_)
 #define TESTED(name_, rule_, cases_, refusal_, reason_)                                            \
 	{                                                                                          \
 		.name = (name_), .rule = (rule_), .refusal = (refusal_), .cases = (cases_),        \
@@ -210,6 +212,9 @@ const struct call_row call_rows[] = {
 	ALLOW("listxattr", "shutil.copystat"),
 	ALLOW("llistxattr", "ls -l"),
 	ALLOW("flistxattr", "cp -p"),
+	REFUSE("setxattr", ENOTSUP, "cp -a and shutil take it for a plain file system"),
+	REFUSE("lsetxattr", ENOTSUP, "as setxattr"),
+	REFUSE("fsetxattr", ENOTSUP, "as setxattr"),
 	ABSENT("inotify_init", "as inotify_init1"),
 	ABSENT("inotify_init1",
 	       "shows what neighbours do with shared inodes; callers poll instead"),

@@ -15,7 +15,7 @@ enum call_rule {
 	CALL_ALLOW,  /* whatever its arguments */
 	CALL_ONLY,   /* if a case holds; else `refusal` */
 	CALL_UNLESS, /* if no case holds; else `refusal` */
-	CALL_ABSENT, /* ENOSYS: its callers fall back, as they must on an older kernel */
+	CALL_REFUSE, /* never, and with another errno than EPERM: one at which callers fall back */
 };
 
 /* Holds when the low 32 bits of the argument, masked, have the value. The high ones are not looked
@@ -35,7 +35,7 @@ struct call_case {
 struct call_row {
 	const char *name;
 	enum call_rule rule;
-	int refusal; /* errno; of CALL_ONLY and CALL_UNLESS */
+	int refusal; /* errno; of all but CALL_ALLOW */
 	const struct call_case *cases;
 	size_t case_count;
 	const char *reason;

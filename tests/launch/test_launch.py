@@ -14,14 +14,16 @@ from launcher import (BEGIN, CAUSE_ASKED, CAUSE_DEADLINE, CAUSE_MEMORY, CAUSE_SE
                       WALLS_ALL, ZYGOTE_DOWN, ZYGOTE_UP, Launcher, plan)
 
 
-def groups_of(pid):
-    """Our cgroup directories of one launcher, in every hierarchy."""
-    return glob.glob(f"/sys/fs/cgroup/**/vivarium-{pid}-*", recursive=True)
+def groups():
+    """Our cgroup directories in every hierarchy, of all launchers."""
+    return set(glob.glob("/sys/fs/cgroup/**/vivarium-*", recursive=True))
 
 
 class LaunchTest(unittest.TestCase):
     def setUp(self):
+        before = groups()
         self.launcher = Launcher()
+        self.own_groups = groups() - before
         self.addCleanup(self.launcher.close)
         self.assertEqual(self.launcher.hello.error, "")
         self.assertEqual(self.launcher.root().error, "")
@@ -165,21 +167,29 @@ class LaunchTest(unittest.TestCase):
         self.launcher.zygote(0)
         for number in range(3):
             self.start(number, zygote=0)
-        pid = self.launcher.process.pid
         self.launcher.socket.close()
         self.assertEqual(self.launcher.process.wait(timeout=20), 0)
-        self.assertEqual(groups_of(pid), [])
+        self.assertEqual(self.own_groups & groups(), set())
+
+    def test_a_live_launcher_is_not_swept_from_another_pid_namespace(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root: an ordinary user has no cgroups to sweep here")
+        here = os.path.dirname(os.path.abspath(__file__))
+        code = f"import sys; sys.path.insert(0, {here!r}); import launcher; launcher.Launcher().close()"
+        subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "/usr/bin/python3", "-c", code],
+                       check=True, timeout=30)
+        self.assertEqual(self.own_groups - groups(), set())
+        self.start()
 
     def test_a_killed_launcher_takes_its_sandboxes_along_and_the_next_one_sweeps(self):
         sandbox = self.start()
         sandbox.run("import time; time.sleep(1000)")
-        pid = self.launcher.process.pid
         self.launcher.process.kill()
         self.launcher.process.wait()
         with self.assertRaises((EOFError, ConnectionError)):
             sandbox.done()
         Launcher().close()
-        self.assertEqual(groups_of(pid), [])
+        self.assertEqual(self.own_groups & groups(), set())
 
 
 class WallFromOutsideTest(unittest.TestCase):

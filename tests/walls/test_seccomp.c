@@ -61,10 +61,10 @@ static int call_all_that_is_refused(struct walls_input *input, const struct wall
 		const struct call_row *row = row_of(number);
 		int expected = number > CALL_REVIEWED_MAX ? ENOSYS : EPERM;
 
-		if (is_never_filtered(number) || (row != NULL && row->rule != CALL_ABSENT))
+		if (is_never_filtered(number) || (row != NULL && row->rule != CALL_REFUSE))
 			continue;
 		if (row != NULL)
-			expected = ENOSYS;
+			expected = row->refusal;
 		if (call(number, -1) != -1 || errno != expected) {
 			(void)fprintf(stderr, "number %d: errno %d\n", number, errno);
 			return 1;

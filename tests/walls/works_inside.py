@@ -167,8 +167,10 @@ def shared_memory_and_locks():
     block.buf[0] = 7
     block.close()
     block.unlink()
-    with Lock(), Value("i", 3) as value:
-        assert value == 3 or value.value == 3
+    value = Value("i", 3)
+    with Lock(), value.get_lock():
+        value.value += 1
+    assert value.value == 4
 
 
 def asyncio_tasks_and_children():
@@ -278,7 +280,8 @@ def the_rest_of_the_list():
 
 
 def main():
-    tests = [test for name, test in list(globals().items()) if callable(test) and name != "main"]
+    tests = [test for name, test in list(globals().items())
+             if isinstance(test, type(main)) and name != "main"]
     failed = []
     for test in tests:
         try:
