@@ -41,16 +41,6 @@ void config_free(struct config *config)
 	free(config);
 }
 
-static void set_text(char **text, const char *value)
-{
-	char *copy = strdup(value);
-
-	if (copy == NULL)
-		abort();
-	free(*text);
-	*text = copy;
-}
-
 /* What the file left open and the environment decides. */
 static void fill_paths(struct config *config)
 {
@@ -58,11 +48,11 @@ static void fill_paths(struct config *config)
 
 	if (config->state_dir[0] == '\0') {
 		path_state(path, PATHS_MAX);
-		set_text(&config->state_dir, path);
+		text_set(&config->state_dir, path);
 	}
 	if (config->audit_file[0] == '\0') {
 		(void)snprintf(path, sizeof(path), "%s/audit.jsonl", config->state_dir);
-		set_text(&config->audit_file, path);
+		text_set(&config->audit_file, path);
 	}
 }
 
@@ -84,7 +74,7 @@ static int take_text(struct config *config, const void *text, size_t size, const
 	r = document_load(text, size, name, sections, CONFIG_SECTION_COUNT, &document, err);
 	if (r < 0)
 		return r;
-	set_text(&config->file, name);
+	text_set(&config->file, name);
 
 	/* Policies name runtimes, tokens name policies. */
 	r = config_take_top(config, document, err);
@@ -150,7 +140,7 @@ static int take_file(struct config *config, const char *path, struct err *err)
 	int r;
 
 	if (path[0] == '\0') {
-		set_text(&config->file, "");
+		text_set(&config->file, "");
 		return 0;
 	}
 	buf_init(&text, CONFIG_FILE_MAX);

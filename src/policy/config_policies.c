@@ -15,39 +15,42 @@ enum progress {
 struct resolve {
 	struct config *config;
 	const struct document *document;
-	enum progress progress[CONFIG_POLICIES_MAX]; /* by entry of the file */
+	/* By entry of the file: */
+	enum progress progress[CONFIG_POLICIES_MAX];
+	size_t index[CONFIG_POLICIES_MAX]; /* of the policy in the config */
 };
 
-static struct policy *find_policy(struct config *config, const char *name)
+/* The policy of this name, made when there is none yet. */
+static size_t want_policy(struct config *config, const char *name)
 {
-	for (size_t i = 0; i < config->policy_count; i++) {
-		if (strcmp(config->policies[i].name, name) == 0)
-			return &config->policies[i];
-	}
-	return NULL;
+	struct policy *policies;
+	size_t i = 0;
+
+	while (i < config->policy_count && strcmp(config->policies[i].name, name) != 0)
+		i++;
+	if (i < config->policy_count)
+		return i;
+
+	policies = reallocarray(config->policies, i + 1, sizeof(*policies));
+	if (policies == NULL)
+		abort();
+	config->policies = policies;
+	policy_init(&policies[config->policy_count++], name);
+	return i;
 }
 
 /* Every name first, so that a policy may inherit from one further down. */
-static int add_names(struct config *config, const struct document *document, struct err *err)
+static int add_names(struct resolve *resolve, struct err *err)
 {
-	for (size_t i = 0; i < document_count(document, CONFIG_POLICIES); i++) {
-		const char *name = document_name(document, CONFIG_POLICIES, i);
-		struct policy *policies;
+	for (size_t i = 0; i < document_count(resolve->document, CONFIG_POLICIES); i++) {
+		const char *name = document_name(resolve->document, CONFIG_POLICIES, i);
 
 		if (!name_is_valid(name)) {
 			(void)err_set(err, ERR_BAD_REQUEST, EINVAL,
 				      "%.80s cannot name a policy; " NAME_RULE, name);
-			return document_blame(document, CONFIG_POLICIES, i, NULL, err);
+			return document_blame(resolve->document, CONFIG_POLICIES, i, NULL, err);
 		}
-		if (find_policy(config, name) != NULL)
-			continue;
-
-		policies =
-			reallocarray(config->policies, config->policy_count + 1, sizeof(*policies));
-		if (policies == NULL)
-			abort();
-		config->policies = policies;
-		policy_init(&policies[config->policy_count++], name);
+		resolve->index[i] = want_policy(resolve->config, name);
 	}
 	return 0;
 }
@@ -62,8 +65,7 @@ static ptrdiff_t find_entry(const struct document *document, const char *name)
 	return -1;
 }
 
-/* The policy whose keys this one starts from: what it names, itself for a built-in, else default.
- */
+/* The policy whose keys this one starts from: what it names, itself (a built-in), or default. */
 static const char *base_of(const struct document *document, size_t entry,
 			   const struct policy *policy)
 {
@@ -101,12 +103,8 @@ static int fill_policy(const struct resolve *resolve, size_t entry, struct polic
 	r = document_apply(document, CONFIG_POLICIES, entry, policy, err);
 	if (r < 0)
 		return r;
-	if (base != policy) {
-		free(policy->base);
-		policy->base = strdup(base->name);
-		if (policy->base == NULL)
-			abort();
-	}
+	if (base != policy)
+		text_set(&policy->base, base->name);
 
 	/* A lower maximum lowers the default that came from the base; a default given here with it
 	 * is the file's mistake. */
@@ -119,63 +117,47 @@ static int fill_policy(const struct resolve *resolve, size_t entry, struct polic
 	return 0;
 }
 
-/*
- * Walks up the bases of an entry until one is resolved, then fills on the way back. At most as deep
- * as there are policies: an entry that is met again under way is a circle.
- */
-static int resolve_entry(struct resolve *resolve, size_t first, struct err *err)
+static int refuse_circle(const struct resolve *resolve, size_t entry, struct err *err)
 {
-	size_t chain[CONFIG_POLICIES_MAX];
-	size_t depth = 0;
-	ptrdiff_t entry = (ptrdiff_t)first;
+	(void)err_set(err, ERR_BAD_REQUEST, EINVAL, "base: %.80s inherits from itself",
+		      document_name(resolve->document, CONFIG_POLICIES, entry));
+	return document_blame(resolve->document, CONFIG_POLICIES, entry, "base", err);
+}
 
-	while (entry >= 0 && resolve->progress[entry] == NOT_YET) {
-		const char *name = document_name(resolve->document, CONFIG_POLICIES, (size_t)entry);
-		struct policy *policy = find_policy(resolve->config, name);
-		const char *base = base_of(resolve->document, (size_t)entry, policy);
+/* First its base, then itself. As deep as policies inherit, at most as many as there are: one that
+ * is met again on the way is a circle. */
+static int resolve_entry(struct resolve *resolve, size_t entry, struct err *err)
+{
+	struct policy *policy = &resolve->config->policies[resolve->index[entry]];
+	const char *name = base_of(resolve->document, entry, policy);
+	const struct policy *base = config_policy(resolve->config, name, err);
+	ptrdiff_t base_entry = find_entry(resolve->document, name);
+	int r = 0;
 
-		if (config_policy(resolve->config, base, err) == NULL)
-			return document_blame(resolve->document, CONFIG_POLICIES, (size_t)entry,
-					      "base", err);
-		resolve->progress[entry] = UNDER_WAY;
-		chain[depth++] = (size_t)entry;
-		if (base == policy->name)
-			break; /* a built-in that changes keys of itself */
-		entry = find_entry(resolve->document, base);
-		if (entry >= 0 && resolve->progress[entry] == UNDER_WAY) {
-			(void)err_set(err, ERR_BAD_REQUEST, EINVAL,
-				      "base: %.80s inherits from itself", base);
-			return document_blame(resolve->document, CONFIG_POLICIES, (size_t)entry,
-					      "base", err);
-		}
-	}
+	if (resolve->progress[entry] == RESOLVED)
+		return 0;
+	if (base == NULL)
+		return document_blame(resolve->document, CONFIG_POLICIES, entry, "base", err);
+	if (resolve->progress[entry] == UNDER_WAY || (base == policy && !policy->is_built_in))
+		return refuse_circle(resolve, entry, err);
 
-	while (depth > 0) {
-		size_t i = chain[--depth];
-		const char *name = document_name(resolve->document, CONFIG_POLICIES, i);
-		struct policy *policy = find_policy(resolve->config, name);
-		const struct policy *base =
-			find_policy(resolve->config, base_of(resolve->document, i, policy));
-		int r = fill_policy(resolve, i, policy, base, err);
-
-		if (r < 0)
-			return r;
-		resolve->progress[i] = RESOLVED;
-	}
+	resolve->progress[entry] = UNDER_WAY;
+	if (base != policy && base_entry >= 0)
+		r = resolve_entry(resolve, (size_t)base_entry, err);
+	if (r == 0)
+		r = fill_policy(resolve, entry, policy, base, err);
+	if (r < 0)
+		return r;
+	resolve->progress[entry] = RESOLVED;
 	return 0;
 }
 
 int config_take_policies(struct config *config, const struct document *document, struct err *err)
 {
 	struct resolve resolve = {.config = config, .document = document};
-	int r = add_names(config, document, err);
+	int r = add_names(&resolve, err);
 
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < document_count(document, CONFIG_POLICIES); i++) {
+	for (size_t i = 0; r == 0 && i < document_count(document, CONFIG_POLICIES); i++)
 		r = resolve_entry(&resolve, i, err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	return r;
 }

@@ -23,7 +23,8 @@
 const struct setting config_rows[] = {
 	TEXT("listen", listen, SETTING_LIST, 16, "127.0.0.1:7878",
 	     "where to listen: ADDRESS:PORT or unix:PATH"),
-	TEXT("state_dir", state_dir, SETTING_PATH, 0, "", "event logs, audit, spill"),
+	TEXT("state_dir", state_dir, SETTING_PATH, 0, "",
+	     "event logs, audit, spill; default: the user's or the system's state directory"),
 	TEXT("hosts", hosts, SETTING_LIST, 256, "",
 	     "Host and Origin names allowed beside loopback"),
 	NUMBER("limits.concurrent_runs", concurrent_runs, SETTING_COUNT, 1, 4096, 64,
@@ -194,6 +195,11 @@ int config_take_tokens(struct config *config, const struct document *document, s
 {
 	size_t count = document_count(document, CONFIG_TOKENS);
 
+	if (count > CONFIG_TOKENS_MAX) {
+		(void)err_set(err, ERR_BAD_REQUEST, EINVAL, "tokens: more than %d entries",
+			      CONFIG_TOKENS_MAX);
+		return document_blame(document, CONFIG_TOKENS, CONFIG_TOKENS_MAX, NULL, err);
+	}
 	config->tokens = xcalloc(count > 0 ? count : 1, sizeof(*config->tokens));
 	for (size_t i = 0; i < count; i++) {
 		struct config_token *token = &config->tokens[i];

@@ -46,7 +46,6 @@ static int take_runtime(struct config *config, const struct document *document, 
 {
 	struct runtime *runtime = want_runtime(config, name, err);
 	const char *key = NULL;
-	char *source;
 	int r;
 
 	if (runtime == NULL)
@@ -57,11 +56,7 @@ static int take_runtime(struct config *config, const struct document *document, 
 	if (runtime_check(runtime, &key, err) < 0)
 		return document_blame(document, section, entry, key, err);
 
-	source = strdup(document_file(document));
-	if (source == NULL)
-		abort();
-	free(runtime->source);
-	runtime->source = source;
+	text_set(&runtime->source, document_file(document));
 	return 0;
 }
 

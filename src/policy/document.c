@@ -334,9 +334,7 @@ int document_load(const void *text, size_t size, const char *file, const struct 
 
 	document->sections = sections;
 	document->section_count = section_count;
-	document->file = strdup(file);
-	if (document->file == NULL)
-		abort();
+	text_set(&document->file, file);
 
 	r = marks_init(&document->marks, text, size, document->file, err);
 	if (r == 0)

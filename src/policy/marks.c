@@ -8,6 +8,7 @@
 #include <yaml.h>
 
 #include "base/c.h"
+#include "policy/setting.h"
 
 #define MARKS_MAX 8192 /* each key looks for its twin among all: keep this small */
 
@@ -48,9 +49,8 @@ static int add_mark(struct walk *walk, enum mark_kind kind, unsigned line, struc
 			abort();
 		marks->items = items;
 	}
-	marks->items[marks->count] = (struct mark){strdup(walk->path), kind, line};
-	if (marks->items[marks->count].path == NULL)
-		abort();
+	marks->items[marks->count] = (struct mark){.kind = kind, .line = line};
+	text_set(&marks->items[marks->count].path, walk->path);
 	marks->count++;
 	return 0;
 }

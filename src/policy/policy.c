@@ -80,9 +80,8 @@ static const struct {
 
 void policy_init(struct policy *policy, const char *name)
 {
-	*policy = (struct policy){.name = strdup(name)};
-	if (policy->name == NULL)
-		abort();
+	*policy = (struct policy){0};
+	text_set(&policy->name, name);
 	settings_init(policy_rows, policy_row_count, policy);
 }
 

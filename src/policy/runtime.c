@@ -75,9 +75,9 @@ static const struct {
 
 void runtime_init(struct runtime *runtime, const char *name)
 {
-	*runtime = (struct runtime){.name = strdup(name), .source = strdup("")};
-	if (runtime->name == NULL || runtime->source == NULL)
-		abort();
+	*runtime = (struct runtime){0};
+	text_set(&runtime->name, name);
+	text_set(&runtime->source, "");
 	settings_init(runtime_rows, runtime_row_count, runtime);
 }
 

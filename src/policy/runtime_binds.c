@@ -300,7 +300,7 @@ int runtime_binds(const struct runtime *runtime, struct runtime_layout *ret_layo
 	if (r < 0)
 		return err_wrap(err, "runtime %s", runtime->name);
 
-	(void)snprintf(layout.host, sizeof(layout.host), "%s", interpreter);
+	memcpy(layout.host, interpreter, strlen(interpreter) + 1);
 	*ret_layout = layout;
 	return 0;
 }

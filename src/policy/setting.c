@@ -27,9 +27,9 @@ static char *copy_text(const char *text, size_t size)
 	return copy;
 }
 
-static void replace_text(char **text, const char *with)
+void text_set(char **text, const char *value)
 {
-	char *copy = copy_text(with, strlen(with));
+	char *copy = copy_text(value, strlen(value));
 
 	free(*text);
 	*text = copy;
@@ -98,7 +98,7 @@ void settings_init(const struct setting *rows, size_t count, void *object)
 			break;
 		case SETTING_TEXT:
 		case SETTING_PATH:
-			replace_text(member(row, object), row->text != NULL ? row->text : "");
+			text_set(member(row, object), row->text != NULL ? row->text : "");
 			break;
 		case SETTING_LIST:
 			text_list_done(member(row, object));
@@ -150,7 +150,7 @@ void settings_copy(const struct setting *rows, size_t count, void *to, const voi
 			break;
 		case SETTING_TEXT:
 		case SETTING_PATH:
-			replace_text(member(row, to), *(char *const *)member_const(row, from));
+			text_set(member(row, to), *(char *const *)member_const(row, from));
 			break;
 		case SETTING_LIST:
 			copy_list(member(row, to), member_const(row, from));
@@ -313,7 +313,7 @@ static int parse_path(const struct setting *row, char **to, const char *text, st
 		return refuse(row, text, err);
 
 	squeeze_slashes(path);
-	replace_text(to, path);
+	text_set(to, path);
 	return 0;
 }
 
@@ -334,7 +334,7 @@ int setting_parse(const struct setting *row, void *object, const char *text, str
 	case SETTING_TEXT:
 		if (strlen(text) < row->low || strlen(text) > row->high)
 			return refuse(row, text, err);
-		replace_text(member(row, object), text);
+		text_set(member(row, object), text);
 		return 0;
 	case SETTING_LIST:
 		break;

@@ -67,6 +67,9 @@ void setting_format(const struct setting *row, const void *object, char *ret_tex
 /* What the row allows, in words: "16MiB to 64GiB", "cgroup or measured". Cut to `size`. */
 void setting_range(const struct setting *row, char *ret_text, size_t size);
 
+/* Frees what is there and owns a copy of `value`; for members of type char *. */
+void text_set(char **text, const char *value);
+
 /* Lists grow at the end and own copies. */
 void text_list_add(struct text_list *list, const char *text);
 void text_list_done(struct text_list *list);

@@ -93,7 +93,7 @@ static int fds_up(const struct walls_input *input, struct err *err)
 {
 	const int sources[KEPT_COUNT] = {input->std[0], input->std[1], input->std[2],
 					 input->channel};
-	int lifted[KEPT_COUNT];
+	int lifted[KEPT_COUNT] = {-1, -1, -1, -1};
 	int r = lift(sources, lifted, err);
 
 	if (r < 0)

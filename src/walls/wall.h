@@ -21,19 +21,19 @@
 /* What the walls are built from. Nothing in it is allocated here. */
 struct walls_input {
 	struct plan plan;
-	int shell_pidfd;                   /* borrowed: the shell to enter; closed by the fds wall */
-	int channel;                       /* borrowed: becomes WALL_CHANNEL_FD in the fds wall */
-	int std[3];                        /* borrowed: become 0, 1, 2 in the fds wall */
-	uint32_t landlock_abi;             /* from the probe; 0: refuse */
-	const struct sock_filter *filter;  /* borrowed: the seccomp program, made by seccomp_build */
+	int shell_pidfd;                  /* borrowed: the shell to enter; closed by the fds wall */
+	int channel;                      /* borrowed: becomes WALL_CHANNEL_FD in the fds wall */
+	int std[3];                       /* borrowed: become 0, 1, 2 in the fds wall */
+	uint32_t landlock_abi;            /* from the probe; 0: refuse */
+	const struct sock_filter *filter; /* borrowed: the seccomp program, made by seccomp_build */
 	uint16_t filter_count;
-	uint32_t is_measured;              /* this host gives no cgroup: rlimits and sampling instead;
-					    * refused when the plan wants a cgroup */
+	uint32_t is_measured; /* this host gives no cgroup: rlimits and sampling instead;
+			       * refused when the plan wants a cgroup */
 };
 
 /* What a sandbox says of its walls, before a hostile byte runs. Travels in the HELLO frame. */
 struct walls_report {
-	uint32_t up;           /* a bit per enum wall_id */
+	uint32_t up; /* a bit per enum wall_id */
 	uint32_t landlock_abi;
 };
 
@@ -44,17 +44,18 @@ struct wall {
 	int (*up)(const struct walls_input *input, struct err *err);
 };
 
-extern const struct wall wall_enter;    /* user, mount, pid, net, ipc, uts, cgroup: joins the shell */
-extern const struct wall wall_fds;      /* 0,1,2 and the channel, nothing else */
-extern const struct wall wall_rlimit;   /* nofile, core, fsize, memlock, ... */
-extern const struct wall wall_caps;     /* no capability in any set, no_new_privs */
+extern const struct wall wall_enter;  /* user, mount, pid, net, ipc, uts, cgroup: joins the shell */
+extern const struct wall wall_fds;    /* 0,1,2 and the channel, nothing else */
+extern const struct wall wall_rlimit; /* nofile, core, fsize, memlock, ... */
+extern const struct wall wall_caps;   /* no capability in any set, no_new_privs */
 extern const struct wall wall_landlock; /* files, TCP, signals, abstract sockets */
 extern const struct wall wall_seccomp;  /* the last one */
 
 /* Puts all walls up, in THE order. On failure the process must end. */
 int walls_up(const struct walls_input *input, struct walls_report *report, struct err *err);
 
-/* Builds the seccomp program with libseccomp (in viv-launch, once). The caller frees *ret_filter. */
+/* Builds the seccomp program with libseccomp (in viv-launch, once). The caller frees *ret_filter.
+ */
 int seccomp_build(struct sock_filter **ret_filter, uint16_t *ret_count, struct err *err);
 
 /* The highest landlock ABI of this kernel; 0 when it is off. */

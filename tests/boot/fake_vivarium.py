@@ -45,15 +45,16 @@ def next():
 
 
 def send(kind, flags, data, more=b""):
-    payload = bytes(data) + bytes(more)
-    _channel.sendall(HEADER.pack(len(payload), kind, flags, _nonce) + payload)
-    if flags & WAIT:
-        # An interrupt here would leave the answer unread; the C half does not let it in either.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        answer = _receive()
+    # An interrupt here would leave half a frame, or its answer unread; the C half lets none in.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        payload = bytes(data) + bytes(more)
+        _channel.sendall(HEADER.pack(len(payload), kind, flags, _nonce) + payload)
+        answer = _receive() if flags & WAIT else (ACK,)
+    finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        if answer is None or answer[0] != ACK:
-            raise OSError("no answer")
+    if answer is None or answer[0] != ACK:
+        raise OSError("no answer")
 
 
 def channel():

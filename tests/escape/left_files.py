@@ -5,7 +5,8 @@
 # unwalled: safe
 # repeat: 2
 """Leaves files wherever it can, and looks for those of the run before."""
-for folder in ("/tmp", "/dev/shm", "/workspace", "/var/tmp", os.path.expanduser("~"), os.getcwd()):
+places = ["/tmp", "/dev/shm", "/workspace", "/var/tmp", os.path.expanduser("~"), os.getcwd()]
+for folder in dict.fromkeys(places):
     path = os.path.join(folder, _args["mark"] + ".left")
     if os.path.exists(path):
         breach(f"{path} of an earlier run is there")

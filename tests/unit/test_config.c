@@ -230,6 +230,7 @@ static const struct {
 	{"dialects:\n  basic: {}\n", "vivarium.yaml:2: unknown key basic; allowed here: atlas,"},
 	{"policies:\n  tight:\n    memory: 1TiB\n", "vivarium.yaml:3: memory: 1TiB is not"},
 	{"policies:\n  tight:\n    memory: 1MiB\n", "allowed: 16MiB to 64GiB"},
+	{"policies:\n  v1.2:\n    guard:\n      enabled: 2\n", "vivarium.yaml:4: guard.enabled: 2"},
 	{"policies:\n  tight:\n\n    guard:\n      enabled: maybe\n",
 	 "vivarium.yaml:5: guard.enabled: maybe is not an allowed word; allowed: true or false"},
 	{"policies:\n  tight:\n    memory:\n", "vivarium.yaml:3: memory: (empty)"},
@@ -395,8 +396,7 @@ static void a_stored_runtime_is_loaded_and_the_file_comes_after(void **state)
 
 	runtime_init(&runtime, "stored");
 	text_list_add(&runtime.preload, "torch");
-	free(runtime.python);
-	runtime.python = strdup("/opt/\"odd\" \xc3\xa9/venv");
+	text_set(&runtime.python, "/opt/\"odd\" \xc3\xa9/venv");
 	assert_ok(runtime_save(&runtime, path, &err), err);
 	assert_contains(path, "/vivarium/runtimes.d/stored.yaml");
 	runtime_done(&runtime);

@@ -143,8 +143,7 @@ static const char *const invalid[] = {
 	"[1]]",
 	"{}{}",
 	"// x\n1",
-	"\xef\xbb\xbf"
-	"1",
+	"\xef\xbb\xbf[]",
 };
 
 static void refuses_everything_else(void **state)

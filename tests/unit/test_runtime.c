@@ -160,8 +160,7 @@ static int layout_of(const char *python, struct runtime_layout *ret_layout, stru
 	int r;
 
 	runtime_init(&runtime, "mine");
-	free(runtime.python);
-	runtime.python = strdup(python);
+	text_set(&runtime.python, python);
 	r = runtime_binds(&runtime, ret_layout, err);
 	runtime_done(&runtime);
 	return r;

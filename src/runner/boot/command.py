@@ -2,12 +2,12 @@
 """Runs of a shell command instead of code."""
 
 import os
+from _signal import SIGINT, SIGPIPE, SIGXFSZ, signal
 
 from .hooks import load
 from .wire import Done, clean
 
 ARGUMENT_MAX = (128 << 10) - 1  # of one argument, to execve(2)
-SIGPIPE, SIGXFSZ, SIGINT = 13, 25, 2
 
 
 def _shell():
@@ -28,18 +28,31 @@ def _arguments(command):
     return [shell, path], path
 
 
-def _wait(pid):
-    """Exit status of the shell. An interrupt is passed on and told when the shell has ended."""
-    interrupted = None
-    while True:
-        try:
-            status = os.waitpid(pid, 0)[1]
-        except KeyboardInterrupt as error:
-            interrupted = error
-            os.kill(pid, SIGINT)
-            continue
-        if interrupted is not None:
-            raise interrupted
+class _Shell:
+    """The shell and all it starts: a process group of its own, so that an interrupt reaches the
+    program that the shell waits for, and not only the shell."""
+
+    def __init__(self):
+        self.pid = 0
+        self.is_interrupted = False
+
+    def interrupt(self, _number=None, _frame=None):
+        """As a signal handler: it never raises, so that no moment is the wrong one."""
+        self.is_interrupted = True
+        if self.pid:
+            os.killpg(self.pid, SIGINT)
+
+    def run(self, arguments):
+        """Exit status, as waitpid has it."""
+        signal(SIGINT, self.interrupt)
+        # Python ignores two signals that programs expect to die of.
+        pid = os.posix_spawn(arguments[0], arguments, os.environ, setpgroup=0,
+                             setsigdef=(SIGPIPE, SIGXFSZ))
+        self.pid = pid
+        if self.is_interrupted:
+            self.interrupt()
+        status = os.waitpid(pid, 0)[1]
+        self.pid = 0
         return status
 
 
@@ -48,13 +61,14 @@ def run(command):
     if b"\0" in command:
         return Done("exception", 1, "the command contains a NUL byte")
     arguments, path = _arguments(command)
+    shell = _Shell()
     try:
-        # Python ignores these two; a program expects to die of them.
-        pid = os.posix_spawn(arguments[0], arguments, os.environ, setsigdef=(SIGPIPE, SIGXFSZ))
-        status = _wait(pid)
+        status = shell.run(arguments)
     finally:
         if path:
             os.unlink(path)
+    if shell.is_interrupted:
+        return Done("interrupted", 130, "the run was interrupted")
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = load("signal").Signals(number).name

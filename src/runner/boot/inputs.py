@@ -22,7 +22,8 @@ class Request:
 
     def __init__(self, meta, payload):
         self.meta = loads(str(meta, "utf-8"))
-        self.payload = memoryview(payload)
+        # The very view that the frame came with: others would keep its memory after `release`.
+        self.payload = payload if isinstance(payload, memoryview) else memoryview(payload)
 
     def piece(self, at):
         """The part `[offset, size]` of the payload; a view, not a copy."""

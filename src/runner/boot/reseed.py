@@ -76,6 +76,12 @@ def find():
     objects = gc.get_objects()
     _find_numpy(objects)
     _find_random(objects)
+    _stir_ssl()  # OpenSSL sets itself up at the first call: 900 pages that no fork should pay for
+
+
+def _stir_ssl():
+    if "ssl" in _modules:
+        _modules["ssl"].RAND_add(urandom(48), 48.0)
 
 
 def reseed():
@@ -87,8 +93,7 @@ def reseed():
     if "uuid" in _modules:
         _modules["uuid"]._last_timestamp = None
         _modules["uuid"]._node = None
-    if "ssl" in _modules:
-        _modules["ssl"].RAND_add(urandom(48), 48.0)
+    _stir_ssl()
     if "multiprocessing.process" in _modules:
         process = _modules["multiprocessing.process"]
         process.current_process().authkey = urandom(32)

@@ -10,6 +10,8 @@ import os
 import sys
 from io import BufferedReader, BufferedWriter, FileIO, TextIOWrapper
 
+from _vivarium import flush as _flush_c
+
 NO_INPUT = ('EOF when reading a line: this run has no stdin; give it "stdin" text '
             '(viv run --stdin), or start it with "stdin": "live"')
 
@@ -73,6 +75,7 @@ class Streams:
                     shown.flush()
             except Exception:
                 pass
+        _flush_c()
 
     def give_none(self):
         """No stdin: end of file, and an `input()` that says what to do about it."""

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <signal.h>
+
+#include "base/c.h"
+#include "session/verdict.h"
+#include "unit.h"
+
+/* One way to end, and what must be said of it. */
+struct row {
+	const char *name;
+	struct verdict_facts facts;
+	struct verdict_testimony testimony;
+	enum verdict_kind kind;
+	int exit_code;
+	int signal;
+	bool is_by_runner;
+	int exit_status;
+};
+
+#define EXITED(code_) .has_exit = true, .exit = {.cause = LAUNCH_CAUSE_SELF, .code = (code_)}
+#define SIGNALLED(signal_)                                                                         \
+	.has_exit = true, .exit = {.cause = LAUNCH_CAUSE_SELF, .code = -1, .signal = (signal_)}
+#define KILLED_AS_ASKED                                                                            \
+	.has_exit = true, .exit = {.cause = LAUNCH_CAUSE_ASKED, .code = -1, .signal = SIGKILL}
+#define ENDED(cause_) .has_exit = true, .exit = {.cause = (cause_), .code = -1, .signal = SIGKILL}
+#define SAID(kind_, code_) .is_given = true, .kind = (kind_), .exit_code = (code_)
+#define WHY(text_) .why = {.kind = ERR_INTERNAL, .num = EIO, .text = (text_)}
+
+static const struct row rows[] = {
+	{"ok", {KILLED_AS_ASKED}, {SAID(VERDICT_OK, 0)}, VERDICT_OK, 0, 0, true, 0},
+	{"exception",
+	 {KILLED_AS_ASKED},
+	 {SAID(VERDICT_EXCEPTION, 1)},
+	 VERDICT_EXCEPTION,
+	 1,
+	 0,
+	 true,
+	 1},
+	{"sys.exit(7)", {KILLED_AS_ASKED}, {SAID(VERDICT_EXIT, 7)}, VERDICT_EXIT, 7, 0, true, 7},
+	{"disk", {KILLED_AS_ASKED}, {SAID(VERDICT_DISK, 1)}, VERDICT_DISK, 1, 0, true, 1},
+	{"guard", {KILLED_AS_ASKED}, {SAID(VERDICT_GUARD, 0)}, VERDICT_GUARD, 126, 0, true, 126},
+	{"os._exit(0)", {EXITED(0)}, {0}, VERDICT_OK, 0, 0, false, 0},
+	{"os._exit(41)", {EXITED(41)}, {0}, VERDICT_EXIT, 41, 0, false, 41},
+	{"a crash", {SIGNALLED(SIGSEGV)}, {0}, VERDICT_KILLED, 139, SIGSEGV, false, 139},
+	{"said, then died by itself",
+	 {EXITED(3)},
+	 {SAID(VERDICT_OK, 0)},
+	 VERDICT_OK,
+	 0,
+	 0,
+	 true,
+	 0},
+	{"the deadline", {ENDED(LAUNCH_CAUSE_DEADLINE)}, {0}, VERDICT_TIMEOUT, 124, 0, false, 124},
+	{"our own clock", {.is_timed_out = true}, {0}, VERDICT_TIMEOUT, 124, 0, false, 124},
+	{"ok, but past the deadline",
+	 {ENDED(LAUNCH_CAUSE_DEADLINE)},
+	 {SAID(VERDICT_OK, 0)},
+	 VERDICT_TIMEOUT,
+	 124,
+	 0,
+	 false,
+	 124},
+	{"measured memory", {ENDED(LAUNCH_CAUSE_MEMORY)}, {0}, VERDICT_MEMORY, 137, 0, false, 137},
+	{"ok, but the cgroup killed a child",
+	 {.has_exit = true,
+	  .exit = {.cause = LAUNCH_CAUSE_ASKED, .signal = SIGKILL, .oom_kills = 1}},
+	 {SAID(VERDICT_OK, 0)},
+	 VERDICT_MEMORY,
+	 137,
+	 0,
+	 false,
+	 137},
+	{"too much output",
+	 {KILLED_AS_ASKED, .is_output_exceeded = true},
+	 {0},
+	 VERDICT_OUTPUT,
+	 1,
+	 0,
+	 false,
+	 1},
+	{"cancelled",
+	 {KILLED_AS_ASKED, .is_cancelled = true},
+	 {0},
+	 VERDICT_CANCELLED,
+	 143,
+	 0,
+	 false,
+	 143},
+	{"Ctrl-C",
+	 {KILLED_AS_ASKED, .is_cancelled = true, .is_interrupted = true},
+	 {0},
+	 VERDICT_INTERRUPTED,
+	 130,
+	 0,
+	 false,
+	 130},
+	{"nonsense on the channel",
+	 {KILLED_AS_ASKED, .is_protocol_broken = true, WHY("no JSON")},
+	 {0},
+	 VERDICT_KILLED,
+	 137,
+	 SIGKILL,
+	 false,
+	 137},
+	{"nonsense, and a claim",
+	 {KILLED_AS_ASKED, .is_protocol_broken = true, WHY("no JSON")},
+	 {SAID(VERDICT_OK, 0)},
+	 VERDICT_KILLED,
+	 137,
+	 SIGKILL,
+	 false,
+	 137},
+	{"denied", {.is_denied = true, WHY("no cgroup")}, {0}, VERDICT_DENIED, 126, 0, false, 126},
+	{"no sandbox", {WHY("no landlock")}, {0}, VERDICT_BACKEND, 125, 0, false, 125},
+	{"a claim without any fact",
+	 {WHY("launch is gone")},
+	 {SAID(VERDICT_OK, 0)},
+	 VERDICT_BACKEND,
+	 125,
+	 0,
+	 false,
+	 125},
+	{"nothing at all", {0}, {0}, VERDICT_BACKEND, 125, 0, false, 125},
+};
+
+static void facts_outweigh_testimony(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct row *row = &rows[i];
+		struct verdict verdict = verdict_of(&row->facts, &row->testimony);
+
+		if (verdict.kind != row->kind || verdict.exit_code != row->exit_code ||
+		    verdict.signal != row->signal || verdict.is_by_runner != row->is_by_runner ||
+		    verdict_exit_status(&verdict) != row->exit_status)
+			fail_msg("%s: %s exit_code=%d signal=%d by_runner=%d status=%d", row->name,
+				 verdict_name(verdict.kind), verdict.exit_code, verdict.signal,
+				 verdict.is_by_runner, verdict_exit_status(&verdict));
+	}
+}
+
+static void a_timeout_says_how_far_it_may_be_raised(void **state)
+{
+	struct verdict_facts facts = {ENDED(LAUNCH_CAUSE_DEADLINE), .timeout_ms = 30000,
+				      .timeout_max_ms = 120000};
+	struct verdict verdict = verdict_of(&facts, &(struct verdict_testimony){0});
+
+	(void)state;
+	assert_contains(verdict.message, "30s");
+	assert_contains(verdict.remedy, "--timeout");
+	assert_contains(verdict.remedy, "2m");
+	assert_string_equal(verdict.limit, "timeout_ms");
+	assert_int_equal(verdict.limit_value, 30000);
+
+	facts.timeout_ms = 120000;
+	verdict = verdict_of(&facts, &(struct verdict_testimony){0});
+	assert_null(strstr(verdict.remedy, "raise"));
+}
+
+static void out_of_memory_names_limit_and_peak(void **state)
+{
+	struct verdict_facts facts = {ENDED(LAUNCH_CAUSE_MEMORY), .memory_max = 512 * MIB};
+	struct verdict verdict;
+
+	(void)state;
+	facts.exit.peak = 511 * MIB;
+	verdict = verdict_of(&facts, &(struct verdict_testimony){0});
+	assert_string_equal(verdict.limit, "memory");
+	assert_int_equal(verdict.peak, 511 * MIB);
+	assert_contains(verdict.message, "512MiB");
+	assert_contains(verdict.message, "511.0 MiB");
+}
+
+static void a_missing_module_names_the_command(void **state)
+{
+	const struct verdict_facts facts = {KILLED_AS_ASKED};
+	struct verdict_testimony testimony = {
+		SAID(VERDICT_EXCEPTION, 1),
+		.error_type = "ModuleNotFoundError",
+		.error_message = "No module named 'torch'",
+	};
+	struct verdict verdict = verdict_of(&facts, &testimony);
+
+	(void)state;
+	assert_contains(verdict.remedy, "viv runtime add");
+	assert_string_equal(verdict.message, "ModuleNotFoundError: No module named 'torch'");
+
+	(void)snprintf(testimony.remedy, sizeof(testimony.remedy), "its own words");
+	verdict = verdict_of(&facts, &testimony);
+	assert_string_equal(verdict.remedy, "its own words");
+}
+
+static void only_some_kinds_can_be_claimed(void **state)
+{
+	static const char *const facts[] = {"timeout", "memory",    "killed",  "output",
+					    "denied",  "cancelled", "backend", "none",
+					    "",        "OK",        "okay"};
+
+	(void)state;
+	assert_int_equal(verdict_claimed("ok", 2), VERDICT_OK);
+	assert_int_equal(verdict_claimed("interrupted", 11), VERDICT_INTERRUPTED);
+	for (size_t i = 0; i < ARRAY_LEN(facts); i++)
+		assert_int_equal(verdict_claimed(facts[i], strlen(facts[i])), VERDICT_NONE);
+}
+
+static void the_json_has_every_key(void **state)
+{
+	const struct verdict_facts facts = {SIGNALLED(SIGKILL)};
+	struct verdict verdict = verdict_of(&facts, &(struct verdict_testimony){0});
+	struct buf json;
+
+	(void)state;
+	buf_init(&json, 4096);
+	assert_int_equal(verdict_put(&verdict, &json), 0);
+	assert_string_equal(
+		buf_string(&json),
+		"{\"kind\":\"killed\",\"exit_code\":137,\"signal\":9,\"message\":\"SIGKILL: the "
+		"interpreter was ended by a signal\",\"remedy\":\"\",\"limit\":null,\"peak\":null,"
+		"\"by\":\"supervisor\"}");
+	buf_done(&json);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(facts_outweigh_testimony),
+		cmocka_unit_test(a_timeout_says_how_far_it_may_be_raised),
+		cmocka_unit_test(out_of_memory_names_limit_and_peak),
+		cmocka_unit_test(a_missing_module_names_the_command),
+		cmocka_unit_test(only_some_kinds_can_be_claimed),
+		cmocka_unit_test(the_json_has_every_key),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
