@@ -4,22 +4,21 @@
  *
  * Owns:    the tables of attacks, one row each, the Python they share, and what is planted on the
  *          host for them to reach.
- * May not: judge. A probe says what it managed; cmd_audit.c decides, from the run's verdict and from
- *          what was planted.
+ * May not: judge. A probe says what it managed; cmd_audit.c decides, from the run's verdict and
+ * from what was planted.
  *
- * A probe is Python between audit_prelude and audit_coda. It has `_args` (what was planted where) and:
- *   tries(what, call, *args)  the call must be refused; a return value is a breach
- *   breach(what)              says what it managed
- *   leak(what, bytes)         a breach when the planted token is in there
+ * A probe is Python between audit_prelude and audit_coda. It has `_args` (what was planted where)
+ * and: tries(what, call, *args)  the call must be refused; a return value is a breach breach(what)
+ * says what it managed leak(what, bytes)         a breach when the planted token is in there
  *   sysc(number, *args)       a raw system call, OSError when it is refused
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <jansson.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -39,8 +38,8 @@ struct audit_probe {
 	const char *name;
 	const char *tries; /* what it tries, in a line */
 	const char *code;
-	const char *ends;             /* verdict kinds in which a held wall ends it; NULL: ok */
-	enum audit_control control;   /* who can see the attack succeed without walls: tests do */
+	const char *ends;              /* verdict kinds in which a held wall ends it; NULL: ok */
+	enum audit_control control;    /* who can see the attack succeed without walls: tests do */
 	unsigned int needs_cgroup : 1; /* measured limits do not promise this */
 };
 
@@ -55,18 +54,18 @@ extern const size_t audit_probes_power_count;
 /* What stands outside the sandbox for an attack to reach. Each is also an oracle: it shows from
  * outside whether it was reached. */
 struct audit_plant {
-	char token[ID_SIZE];   /* must never come out of a sandbox */
-	char marker[16];       /* the name a process gives itself to be found by */
-	char files[2][128];    /* in /tmp and /var/tmp, world-readable */
-	char shm_file[64];     /* in /dev/shm */
+	char token[ID_SIZE]; /* must never come out of a sandbox */
+	char marker[16];     /* the name a process gives itself to be found by */
+	char files[2][128];  /* in /tmp and /var/tmp, world-readable */
+	char shm_file[64];   /* in /dev/shm */
 	char socket_path[108];
 	char queue[64];
 	char abstract[64];
-	int listeners[4];      /* owned: tcp, udp, abstract, unix */
+	int listeners[4]; /* owned: tcp, udp, abstract, unix */
 	uint16_t tcp_port, udp_port;
-	int memfd;             /* owned: inheritable on purpose */
-	int queue_fd;          /* owned */
-	int shm_id;            /* System V; -1: none */
+	int memfd;    /* owned: inheritable on purpose */
+	int queue_fd; /* owned */
+	int shm_id;   /* System V; -1: none */
 	int shm_key;
 };
 

@@ -33,8 +33,8 @@ static void tell(void *user, enum wall_id wall, const char *name, const char *tr
 
 	/* A detail may quote bytes from inside that are not UTF-8. */
 	if (row == NULL)
-		row = json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", name, "tries", tries, "sandbox",
-				audit->is_cold ? "cold" : "pooled", "verdict",
+		row = json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", name, "tries", tries,
+				"sandbox", audit->is_cold ? "cold" : "pooled", "verdict",
 				audit_outcome_name(outcome), "detail", "(not UTF-8)");
 	(void)json_array_append_new(json_object_get(audit->findings, wall_name(wall)), row);
 	audit->counts[wall][outcome]++;
@@ -63,8 +63,8 @@ static bool is_held_end(const struct audit_probe *probe, const struct run_facts 
 	if (probe->ends == NULL || !has_word(probe->ends, verdict_name(verdict->kind)))
 		return false;
 	if (verdict->kind == VERDICT_EXCEPTION)
-		return facts->error->size > 0 &&
-		       memmem(facts->error->data, facts->error->size, "\"MemoryError\"", 13) != NULL;
+		return facts->error->size > 0 && memmem(facts->error->data, facts->error->size,
+							"\"MemoryError\"", 13) != NULL;
 	if (verdict->kind == VERDICT_KILLED)
 		return verdict->signal == SIGSYS || verdict->signal == SIGKILL ||
 		       verdict->signal == SIGSEGV; /* a kernel without 32-bit entry */
@@ -85,7 +85,8 @@ static enum audit_outcome judge(const struct audit *audit, const struct audit_pr
 		(void)snprintf(ret_detail, size, "%.*s", (int)strcspn(said + 8, "\n"), said + 8);
 		return AUDIT_BREACHED;
 	}
-	if (strstr(output, audit->plant.token) != NULL || strstr(errors, audit->plant.token) != NULL) {
+	if (strstr(output, audit->plant.token) != NULL ||
+	    strstr(errors, audit->plant.token) != NULL) {
 		(void)snprintf(ret_detail, size, "the planted token came out");
 		return AUDIT_BREACHED;
 	}
@@ -112,14 +113,14 @@ static int settle(struct audit *audit, struct err *err)
 	return err_set(err, ERR_INTERNAL, ETIMEDOUT, "%u sandboxes did not end", counted.sandboxes);
 }
 
-static struct run_request request_of(const struct audit *audit, const char *code, uint32_t timeout_ms)
+static struct run_request request_of(const struct audit *audit, const char *code,
+				     uint32_t timeout_ms)
 {
-	struct run_request request =
-		trial_request(audit->runtime, &audit->plan, code, timeout_ms);
+	struct run_request request = trial_request(audit->runtime, &audit->plan, code, timeout_ms);
 
 	request.kind.is_cold = audit->is_cold;
-	request.args = (struct run_bytes){
-		.data = audit->args, .size = strlen(audit->args), .fd = -1};
+	request.args =
+		(struct run_bytes){.data = audit->args, .size = strlen(audit->args), .fd = -1};
 	/* As given, so that the runner has no reason to put another descriptor in its place. */
 	request.stdin_kind = RUN_STDIN_LIVE;
 	request.stdin_fd = audit->null;

@@ -95,8 +95,10 @@ static void look_at_ids(struct look *look)
 	bool is_held;
 
 	status_value(look, "Uid", seen, sizeof(seen));
-	is_read = sscanf(seen, "%u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) == 4; // NOLINT(cert-err34-c)
-	is_held = is_read && ids[0] != 0 && ids[0] == ids[1] && ids[0] == ids[2] && ids[0] == ids[3];
+	is_read = sscanf(seen, "%u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) ==
+		  4; // NOLINT(cert-err34-c)
+	is_held =
+		is_read && ids[0] != 0 && ids[0] == ids[1] && ids[0] == ids[2] && ids[0] == ids[3];
 	if (geteuid() == 0)
 		is_held = is_held && ids[0] >= 65536;
 	look->tell(look->user, WALL_USER, "outside_uid", "be root, or one of the host's users",
@@ -113,7 +115,7 @@ static void look_at_groups(struct look *look)
 	status_value(look, "Groups", seen, sizeof(seen));
 	has_none = seen[strspn(seen, " ")] == '\0';
 	look->tell(look->user, WALL_USER, "outside_groups", "keep groups of the host",
-		   has_none          ? AUDIT_HELD
+		   has_none         ? AUDIT_HELD
 		   : geteuid() != 0 ? AUDIT_SKIPPED
 				    : AUDIT_BREACHED,
 		   has_none ? "none" : seen);
@@ -125,8 +127,9 @@ static void look_at_spaces(struct look *look)
 		enum wall_id wall;
 		const char *space;
 	} rows[] = {
-		{WALL_USER, "user"}, {WALL_MOUNT, "mnt"}, {WALL_PID, "pid"}, {WALL_NET, "net"},
-		{WALL_IPC, "ipc"},   {WALL_UTS, "uts"},   {WALL_CGROUP, "cgroup"},
+		{WALL_USER, "user"},     {WALL_MOUNT, "mnt"}, {WALL_PID, "pid"},
+		{WALL_NET, "net"},       {WALL_IPC, "ipc"},   {WALL_UTS, "uts"},
+		{WALL_CGROUP, "cgroup"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -143,7 +146,8 @@ static void look_at_spaces(struct look *look)
 		if (readlink(path, theirs, sizeof(theirs) - 1) > 0)
 			outcome = strcmp(mine, theirs) != 0 ? AUDIT_HELD : AUDIT_BREACHED;
 		look->tell(look->user, rows[i].wall, name, "be in the host's namespace", outcome,
-			   outcome == AUDIT_SKIPPED ? "this user may not see it from outside" : theirs);
+			   outcome == AUDIT_SKIPPED ? "this user may not see it from outside"
+						    : theirs);
 	}
 }
 

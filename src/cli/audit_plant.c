@@ -31,7 +31,10 @@ static const struct {
 	const char *name;
 	long number;
 } calls[] = {
-#define CALL(name) {#name, SYS_##name}
+#define CALL(name)                                                                                 \
+	{                                                                                          \
+#name, SYS_##name                                                                  \
+	}
 	CALL(acct),
 	CALL(add_key),
 	CALL(adjtimex),
@@ -142,7 +145,7 @@ static int plant_unix(const char *name, bool is_abstract, int *ret_fd, struct er
 
 	if (strlen(name) > sizeof(address.sun_path) - 2)
 		return err_set(err, ERR_INTERNAL, ENAMETOOLONG, "socket name %s", name);
-	memcpy(start, name, strlen(name));
+	memcpy(start, name, strlen(name) + 1);
 	size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name) + 1);
 	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, size) < 0 || listen(fd, 8) < 0)
 		return err_sys(err, "listen on %s", name);
@@ -192,8 +195,10 @@ static void name_all(struct audit_plant *plant)
 
 	(void)snprintf(plant->marker, sizeof(plant->marker), "viva-%.8s", unique);
 	(void)snprintf(plant->files[0], sizeof(plant->files[0]), "/tmp/viv-audit-%.12s", unique);
-	(void)snprintf(plant->files[1], sizeof(plant->files[1]), "/var/tmp/viv-audit-%.12s", unique);
-	(void)snprintf(plant->shm_file, sizeof(plant->shm_file), "/dev/shm/viv-audit-%.12s", unique);
+	(void)snprintf(plant->files[1], sizeof(plant->files[1]), "/var/tmp/viv-audit-%.12s",
+		       unique);
+	(void)snprintf(plant->shm_file, sizeof(plant->shm_file), "/dev/shm/viv-audit-%.12s",
+		       unique);
 	(void)snprintf(plant->socket_path, sizeof(plant->socket_path), "/tmp/viv-audit-%.12s.sock",
 		       unique);
 	(void)snprintf(plant->queue, sizeof(plant->queue), "/viv-audit-%.12s", unique);
@@ -289,9 +294,9 @@ json_t *audit_args(const struct audit_plant *plant, const struct plan *plan)
 		"{s:s, s:s, s:[s,s,s], s:i, s:i, s:s, s:s, s:i, s:s, s:i, s:s, s:[s,s,s,s]}",
 		"token", plant->token, "marker", plant->marker, "files", plant->files[0],
 		plant->files[1], plant->shm_file, "tcp", plant->tcp_port, "udp", plant->udp_port,
-		"abstract", plant->abstract, "unix", plant->socket_path, "shm", plant->shm_key, "queue",
-		plant->queue, "pid", getpid(), "host", name.nodename, "dull", "", "localhost",
-		"sandbox", "vivarium");
+		"abstract", plant->abstract, "unix", plant->socket_path, "shm", plant->shm_key,
+		"queue", plant->queue, "pid", getpid(), "host", name.nodename, "dull", "",
+		"localhost", "sandbox", "vivarium");
 	if (args == NULL)
 		return NULL;
 	(void)json_object_set_new(args, "disk", json_integer((json_int_t)plan->disk));
@@ -323,7 +328,8 @@ bool audit_was_reached(const struct audit_plant *plant, char *ret_what, size_t s
 			is_hit = caller >= 0;
 		}
 		if (is_hit) {
-			(void)snprintf(ret_what, size, "the host's %s listener was reached", names[i]);
+			(void)snprintf(ret_what, size, "the host's %s listener was reached",
+				       names[i]);
 			was_reached = true;
 		}
 	}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/audit.h"
-
 #include "base/c.h"
+#include "cli/audit.h"
 
 /* Every probe needs the same few words; they import only the standard library. */
 const char audit_prelude[] =
@@ -97,13 +96,15 @@ const struct audit_probe audit_probes_space[] = {
 		.name = "host_folders",
 		.tries = "find /home, /root, /var, /run, /sys, /boot and secrets in /etc",
 		.control = CONTROL_ANY,
-		.code = "for path in '/home /root /var /run /sys /boot /srv /mnt /media /lost+found'.split():\n"
+		.code = "for path in '/home /root /var /run /sys /boot /srv /mnt /media "
+			"/lost+found'.split():\n"
 			"    try:\n"
 			"        if os.listdir(path):\n"
 			"            breach(path + ' has ' + os.listdir(path)[0])\n"
 			"    except OSError:\n"
 			"        pass\n"
-			"for path in '/etc/shadow /etc/gshadow /etc/sudoers /etc/machine-id /etc/ssh'.split():\n"
+			"for path in '/etc/shadow /etc/gshadow /etc/sudoers /etc/machine-id "
+			"/etc/ssh'.split():\n"
 			"    if os.path.lexists(path):\n"
 			"        breach(path)\n",
 	},
@@ -112,7 +113,8 @@ const struct audit_probe audit_probes_space[] = {
 		.name = "proc_files",
 		.tries = "reach the kernel's files in /proc",
 		.control = CONTROL_ANY,
-		.code = "for n in 'sys sysrq-trigger kcore kallsyms keys kmsg timer_list interrupts'.split():\n"
+		.code = "for n in 'sys sysrq-trigger kcore kallsyms keys kmsg timer_list "
+			"interrupts'.split():\n"
 			"    if os.path.exists('/proc/' + n):\n"
 			"        breach('/proc/' + n)\n",
 	},
@@ -120,9 +122,12 @@ const struct audit_probe audit_probes_space[] = {
 		.wall = WALL_MOUNT,
 		.name = "write_root",
 		.tries = "write outside /workspace, /tmp and /dev/shm",
-		.code = "tops = ['/'] + ['/' + n for n in os.listdir('/') if n not in ('workspace', 'tmp')]\n"
-			"for d in tops + ['/usr/bin', '/usr/lib/python3', '/viv/vivarium', '/dev', '/proc']:\n"
-			"    tries('created a file in ' + d, os.open, d + '/.viv-audit', os.O_CREAT | os.O_WRONLY)\n"
+		.code = "tops = ['/'] + ['/' + n for n in os.listdir('/') if n not in "
+			"('workspace', 'tmp')]\n"
+			"for d in tops + ['/usr/bin', '/usr/lib/python3', '/viv/vivarium', '/dev', "
+			"'/proc']:\n"
+			"    tries('created a file in ' + d, os.open, d + '/.viv-audit', "
+			"os.O_CREAT | os.O_WRONLY)\n"
 			"    tries('made a folder in ' + d, os.mkdir, d + '/.viv-audit.d')\n"
 			"open('mine', 'w').close()\n"
 			"tries('link into /usr', os.link, 'mine', '/usr/.viv-audit')\n"
@@ -135,7 +140,8 @@ const struct audit_probe audit_probes_space[] = {
 		.name = "old_root",
 		.tries = "climb back to the host's root",
 		.control = CONTROL_ROOT,
-		.code = "ways = ['/proc/1/root', '/proc/1/cwd', '/proc/self/root/' + '../' * 64, '../' * 64]\n"
+		.code = "ways = ['/proc/1/root', '/proc/1/cwd', '/proc/self/root/' + '../' * 64, "
+			"'../' * 64]\n"
 			"ways += ['/proc/%d/root' % p for p in range(2, 9)]\n"
 			"for way in ways:\n"
 			"    for path in _args['files']:\n"
@@ -155,7 +161,8 @@ const struct audit_probe audit_probes_space[] = {
 			"tries('bind', m, b'/usr', b'/workspace', None, 4096, None)\n"
 			"tries('remount rw', m, None, b'/usr', None, 32 | 4096, None)\n"
 			"tries('umount', lambda: check(libc.umount2(b'/usr', 2)))\n"
-			"for n in ('open_tree', 'fsopen', 'move_mount', 'mount_setattr', 'pivot_root', 'fspick'):\n"
+			"for n in ('open_tree', 'fsopen', 'move_mount', 'mount_setattr', "
+			"'pivot_root', 'fspick'):\n"
 			"    try:\n"
 			"        sysc(_args['sys'][n], -1, -1, -1, -1, -1)\n"
 			"        breach(n)\n"
@@ -168,7 +175,8 @@ const struct audit_probe audit_probes_space[] = {
 		.name = "devices",
 		.tries = "find or make device nodes",
 		.control = CONTROL_ANY,
-		.code = "fine = set('null zero full random urandom shm fd stdin stdout stderr'.split())\n"
+		.code = "fine = set('null zero full random urandom shm fd stdin stdout "
+			"stderr'.split())\n"
 			"for n in os.listdir('/dev'):\n"
 			"    if n not in fine:\n"
 			"        breach('/dev/' + n)\n"
@@ -267,7 +275,8 @@ const struct audit_probe audit_probes_space[] = {
 		.tries = "connect to a listener on the host's loopback",
 		.control = CONTROL_ANY,
 		.code = "tries('tcp', socket.create_connection, ('127.0.0.1', _args['tcp']), 2)\n"
-			"tries('tcp6', socket.create_connection, ('::ffff:127.0.0.1', _args['tcp']), 2)\n",
+			"tries('tcp6', socket.create_connection, ('::ffff:127.0.0.1', "
+			"_args['tcp']), 2)\n",
 	},
 	{
 		.wall = WALL_NET,
@@ -302,9 +311,12 @@ const struct audit_probe audit_probes_space[] = {
 		.name = "families",
 		.tries = "open raw, packet, netlink, vsock, alg and other sockets",
 		.control = CONTROL_ANY,
-		.code = "for family, kind in ((2, 3), (10, 3), (17, 3), (16, 3), (40, 1), (38, 5), (31, 3),\n"
-			"                     (29, 3), (30, 1), (44, 3), (33, 2), (15, 3), (2, 1), (10, 1)):\n"
-			"    tries('socket(%d, %d)' % (family, kind), socket.socket, family, kind)\n",
+		.code = "for family, kind in ((2, 3), (10, 3), (17, 3), (16, 3), (40, 1), (38, 5), "
+			"(31, 3),\n"
+			"                     (29, 3), (30, 1), (44, 3), (33, 2), (15, 3), (2, 1), "
+			"(10, 1)):\n"
+			"    tries('socket(%d, %d)' % (family, kind), socket.socket, family, "
+			"kind)\n",
 	},
 	{
 		.wall = WALL_NET,
@@ -324,14 +336,16 @@ const struct audit_probe audit_probes_space[] = {
 		.name = "shared_memory",
 		.tries = "attach a System V segment of the host",
 		.control = CONTROL_ANY,
-		.code = "tries('shmget', lambda: check(libc.shmget(ctypes.c_int(_args['shm']), 0, 0)))\n",
+		.code = "tries('shmget', lambda: check(libc.shmget(ctypes.c_int(_args['shm']), 0, "
+			"0)))\n",
 	},
 	{
 		.wall = WALL_IPC,
 		.name = "message_queue",
 		.tries = "open a POSIX message queue of the host",
 		.control = CONTROL_ANY,
-		.code = "tries('mq_open', lambda: check(libc.mq_open(_args['queue'].encode(), 0)))\n"
+		.code = "tries('mq_open', lambda: check(libc.mq_open(_args['queue'].encode(), "
+			"0)))\n"
 			"if os.path.exists('/dev/mqueue'):\n"
 			"    breach('/dev/mqueue')\n",
 	},
@@ -349,7 +363,8 @@ const struct audit_probe audit_probes_space[] = {
 		.name = "host_name",
 		.tries = "learn the host's name",
 		.control = CONTROL_ANY,
-		.code = "if os.uname().nodename == _args['host'] and _args['host'] not in _args['dull']:\n"
+		.code = "if os.uname().nodename == _args['host'] and _args['host'] not in "
+			"_args['dull']:\n"
 			"    breach(os.uname().nodename)\n",
 	},
 	{
@@ -357,7 +372,8 @@ const struct audit_probe audit_probes_space[] = {
 		.name = "set_host_name",
 		.tries = "rename the host",
 		.code = "tries('sethostname', lambda: check(libc.sethostname(b'breached', 8)))\n"
-			"tries('setdomainname', lambda: check(libc.setdomainname(b'breached', 8)))\n",
+			"tries('setdomainname', lambda: check(libc.setdomainname(b'breached', "
+			"8)))\n",
 	},
 };
 const size_t audit_probes_space_count = ARRAY_LEN(audit_probes_space);

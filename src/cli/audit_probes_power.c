@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/audit.h"
-
 #include "base/c.h"
+#include "cli/audit.h"
 
 const struct audit_probe audit_probes_power[] = {
 	{
@@ -109,7 +108,8 @@ const struct audit_probe audit_probes_power[] = {
 			"count = 0\n"
 			"try:\n"
 			"    while count < _args['pids'] * 2 + 8:\n"
-			"        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+			"        threading.Thread(target=time.sleep, args=(60,), "
+			"daemon=True).start()\n"
 			"        count += 1\n"
 			"    breach('%d threads' % count)\n"
 			"except (RuntimeError, OSError):\n"
@@ -223,7 +223,8 @@ const struct audit_probe audit_probes_power[] = {
 		.control = CONTROL_ANY,
 		.code = "import resource as r\n"
 			"for n, most in (('CORE', 1), ('MSGQUEUE', 0), ('SIGPENDING', 4096),\n"
-			"                ('MEMLOCK', 65536), ('NOFILE', _args['open']), ('RTPRIO', 0)):\n"
+			"                ('MEMLOCK', 65536), ('NOFILE', _args['open']), ('RTPRIO', "
+			"0)):\n"
 			"    hard = r.getrlimit(getattr(r, 'RLIMIT_' + n))[1]\n"
 			"    if hard > most or hard == r.RLIM_INFINITY:\n"
 			"        breach('%s %d' % (n, hard))\n",
@@ -257,7 +258,8 @@ const struct audit_probe audit_probes_power[] = {
 		.name = "sets",
 		.tries = "hold a capability in any set",
 		.control = CONTROL_ANY,
-		.code = "rows = dict(l.split(':\\t', 1) for l in slurp('/proc/self/status').decode().splitlines())\n"
+		.code = "rows = dict(l.split(':\\t', 1) for l in "
+			"slurp('/proc/self/status').decode().splitlines())\n"
 			"for n in ('CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'):\n"
 			"    if int(rows[n], 16):\n"
 			"        breach(n + ' ' + rows[n])\n"
@@ -305,7 +307,8 @@ const struct audit_probe audit_probes_power[] = {
 		.name = "write_proc",
 		.tries = "write to its own files in /proc",
 		.control = CONTROL_ANY,
-		.code = "for n in 'mem comm oom_score_adj coredump_filter clear_refs uid_map setgroups'.split():\n"
+		.code = "for n in 'mem comm oom_score_adj coredump_filter clear_refs uid_map "
+			"setgroups'.split():\n"
 			"    try:\n"
 			"        os.close(os.open('/proc/self/' + n, os.O_WRONLY))\n"
 			"    except OSError:\n"
@@ -337,7 +340,8 @@ const struct audit_probe audit_probes_power[] = {
 		.name = "filter",
 		.tries = "run without a filter",
 		.control = CONTROL_ANY,
-		.code = "rows = dict(l.split(':\\t', 1) for l in slurp('/proc/self/status').decode().splitlines())\n"
+		.code = "rows = dict(l.split(':\\t', 1) for l in "
+			"slurp('/proc/self/status').decode().splitlines())\n"
 			"if rows['Seccomp'] != '2':\n"
 			"    breach('Seccomp ' + rows['Seccomp'])\n",
 	},
@@ -364,8 +368,10 @@ const struct audit_probe audit_probes_power[] = {
 			"    if pid == 0:\n"
 			"        os._exit(0)\n"
 			"    os.waitpid(pid, 0)\n"
-			"for flag in (0x10000000, 0x10020000, 0x10000000 | 0x20000000, 0x10000000 | 0x40000000):\n"
-			"    tries('clone %#x' % flag, clone, _args['clone'], flag | 17, 0, 0, 0, 0)\n"
+			"for flag in (0x10000000, 0x10020000, 0x10000000 | 0x20000000, 0x10000000 "
+			"| 0x40000000):\n"
+			"    tries('clone %#x' % flag, clone, _args['clone'], flag | 17, 0, 0, 0, "
+			"0)\n"
 			"room = (ctypes.c_uint64 * 11)(0x10000000, 0, 0, 0, 17)\n"
 			"tries('clone3', clone, _args['clone3'], ctypes.addressof(room), 88)\n",
 	},
@@ -392,7 +398,10 @@ const struct audit_probe audit_probes_power[] = {
 		.code = "if os.uname().machine == 'x86_64':\n"
 			"    import mmap\n"
 			"    room = mmap.mmap(-1, 4096, prot=7)\n"
-			"    room.write(b'\\xb8\\x14\\x00\\x00\\x00\\xcd\\x80\\xc3')\n" /* mov 20,eax; int 0x80; ret */
+			"    room.write(b'\\xb8\\x14\\x00\\x00\\x00\\xcd\\x80\\xc3')\n" /* mov
+											   20,eax;
+											   int 0x80;
+											   ret */
 			"    at = ctypes.addressof(ctypes.c_char.from_buffer(room))\n"
 			"    breach('i386 getpid: %d' % ctypes.CFUNCTYPE(ctypes.c_int)(at)())\n"
 			"else:\n"

@@ -8,11 +8,11 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <jansson.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -105,10 +105,10 @@ int bench_settle(struct bench *bench, struct launch_counted *ret_counted, struct
 /* ---- figures (bench_figures.c) ---- */
 
 struct bench_size {
-	uint32_t rounds;  /* of the interleaved part */
-	uint32_t spawns;  /* for rates and processor time */
-	uint32_t live;    /* most live sandboxes */
-	uint32_t runs;    /* of the leak check */
+	uint32_t rounds; /* of the interleaved part */
+	uint32_t spawns; /* for rates and processor time */
+	uint32_t live;   /* most live sandboxes */
+	uint32_t runs;   /* of the leak check */
 };
 
 /* Each puts its figures into `report`: "figures" (rows with name, value, unit, ratio, target, met),
@@ -117,7 +117,6 @@ int bench_latency(struct bench *bench, const struct bench_size *size, json_t *re
 		  struct err *err);
 int bench_spawns(struct bench *bench, const struct bench_size *size, json_t *report,
 		 struct err *err);
-int bench_live(struct bench *bench, const struct bench_size *size, json_t *report,
-	       struct err *err);
+int bench_live(struct bench *bench, const struct bench_size *size, json_t *report, struct err *err);
 int bench_leaks(struct bench *bench, const struct bench_size *size, json_t *report,
 		struct err *err);

@@ -24,7 +24,8 @@ static void add_figure(json_t *report, const char *name, double value, const cha
 	bool is_met = kind == AT_MOST ? judged <= target : judged >= target;
 	json_t *row = json_pack("{s:s, s:f, s:s, s:s, s:s, s:f, s:b}", "name", name, "value", value,
 				"unit", unit, "against", against, "relation",
-				kind == AT_MOST ? "at most" : "at least", "target", target, "met", is_met);
+				kind == AT_MOST ? "at most" : "at least", "target", target, "met",
+				is_met);
 
 	(void)json_object_set_new(row, "ratio", ratio >= 0 ? json_real(ratio) : json_null());
 	(void)json_array_append_new(json_object_get(report, "figures"), row);
@@ -32,9 +33,9 @@ static void add_figure(json_t *report, const char *name, double value, const cha
 
 static void add_plain(json_t *report, const char *name, double value, const char *unit)
 {
-	(void)json_array_append_new(
-		json_object_get(report, "figures"),
-		json_pack("{s:s, s:f, s:s, s:n}", "name", name, "value", value, "unit", unit, "ratio"));
+	(void)json_array_append_new(json_object_get(report, "figures"),
+				    json_pack("{s:s, s:f, s:s, s:n}", "name", name, "value", value,
+					      "unit", unit, "ratio"));
 }
 
 /* Everything whose ratio counts, measured in turns. */
@@ -87,12 +88,12 @@ static void tell_turns(struct turns *turns, json_t *report)
 	double bwrap = samples_us(&turns->bwrap, 0.5);
 
 	add_plain(report, "bare fork + exit + wait, p50", fork / 1e3, "ms");
-	add_figure(report, "pooled print(1), p50", print / 1e3, "ms", "a bare fork", print / fork, AT_MOST,
-		   0.4);
+	add_figure(report, "pooled print(1), p50", print / 1e3, "ms", "a bare fork", print / fork,
+		   AT_MOST, 0.4);
 	add_plain(report, "pooled print(1), p99", samples_us(&turns->print, 0.99) / 1e3, "ms");
 	add_plain(report, "groupby in a warm interpreter, p50", warm / 1e3, "ms");
-	add_figure(report, "pooled groupby of 10k rows, p50", groupby / 1e3, "ms", "a warm interpreter",
-		   groupby / warm, AT_MOST, 3.5);
+	add_figure(report, "pooled groupby of 10k rows, p50", groupby / 1e3, "ms",
+		   "a warm interpreter", groupby / warm, AT_MOST, 3.5);
 	if (bwrap > 0) {
 		add_plain(report, "groupby by bubblewrap + python3, p50", bwrap / 1e3, "ms");
 		add_figure(report, "pooled groupby is faster by", bwrap / groupby, "x",
@@ -126,8 +127,8 @@ int bench_latency(struct bench *bench, const struct bench_size *size, json_t *re
 }
 
 /* Processor time of one fork by the twin, in milliseconds. */
-static int measure_fork_cpu(struct bench *bench, enum twin_task task, uint32_t spawns, double *ret_ms,
-			    struct err *err)
+static int measure_fork_cpu(struct bench *bench, enum twin_task task, uint32_t spawns,
+			    double *ret_ms, struct err *err)
 {
 	uint64_t before = 0;
 	uint64_t after = 0;
@@ -182,8 +183,8 @@ static int measure_cpu(struct bench *bench, uint32_t spawns, json_t *report, str
 	add_plain(report, "processor time of a bare fork", bare, "ms");
 	add_plain(report, "processor time of a fork ready for a run", ready, "ms");
 	add_plain(report, "processor time of a sandbox", walled, "ms");
-	add_figure(report, "processor time that isolation adds", walled - ready, "ms", "", -1, AT_MOST,
-		   0.5);
+	add_figure(report, "processor time that isolation adds", walled - ready, "ms", "", -1,
+		   AT_MOST, 0.5);
 	return 0;
 }
 
@@ -269,7 +270,7 @@ static bool has_room(uint32_t live)
 	struct rlimit files;
 
 	return getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur > live * 8ULL + 256 &&
-	       memory_available() > live * 16 * MIB;
+	       memory_available() > live * (16 * MIB);
 }
 
 static int measure_live(struct bench *bench, uint32_t live, uint32_t rounds, json_t *rows,
@@ -311,8 +312,9 @@ int bench_live(struct bench *bench, const struct bench_size *size, json_t *repor
 	for (uint32_t live = 1; r == 0 && live <= size->live; live *= 10) {
 		if (!has_room(live)) {
 			(void)json_array_append_new(
-				rows, json_pack("{s:i, s:s}", "live", (int)live, "skipped",
-						"too few descriptors (ulimit -n) or too little memory"));
+				rows,
+				json_pack("{s:i, s:s}", "live", (int)live, "skipped",
+					  "too few descriptors (ulimit -n) or too little memory"));
 			break;
 		}
 		r = measure_live(bench, live, size->rounds / 2 + 1, rows, err);

@@ -87,11 +87,16 @@ static void tell_stock(const uint64_t before[HELD_COUNT], const uint64_t after[H
 		const char *name;
 		uint64_t slack;
 	} rows[HELD_COUNT] = {
-		[HELD_SANDBOXES] = {"sandboxes", 0},   [HELD_ZYGOTES] = {"zygotes", 0},
-		[HELD_ROOTS] = {"roots", 0},           [HELD_NETNS] = {"netns", 0},
-		[HELD_CGROUPS] = {"cgroups", 0},       [HELD_FDS_OUTER] = {"fds of launch, outer", 0},
-		[HELD_FDS_INNER] = {"fds of launch, inner", 0}, [HELD_FDS_VIV] = {"fds of viv", 0},
-		[HELD_PROCESSES] = {"processes", 0},   [HELD_MOUNTS] = {"mounts", 0},
+		[HELD_SANDBOXES] = {"sandboxes", 0},
+		[HELD_ZYGOTES] = {"zygotes", 0},
+		[HELD_ROOTS] = {"roots", 0},
+		[HELD_NETNS] = {"netns", 0},
+		[HELD_CGROUPS] = {"cgroups", 0},
+		[HELD_FDS_OUTER] = {"fds of launch, outer", 0},
+		[HELD_FDS_INNER] = {"fds of launch, inner", 0},
+		[HELD_FDS_VIV] = {"fds of viv", 0},
+		[HELD_PROCESSES] = {"processes", 0},
+		[HELD_MOUNTS] = {"mounts", 0},
 		[HELD_RSS_OUTER] = {"memory of launch, outer", RSS_SLACK},
 		[HELD_RSS_INNER] = {"memory of launch, inner", RSS_SLACK},
 	};
@@ -103,8 +108,8 @@ static void tell_stock(const uint64_t before[HELD_COUNT], const uint64_t after[H
 
 		has_grown = has_grown || is_more;
 		(void)json_array_append_new(held,
-					    json_pack("{s:s, s:I, s:I, s:b}", "name", rows[i].name, "before",
-						      (json_int_t)before[i], "after",
+					    json_pack("{s:s, s:I, s:I, s:b}", "name", rows[i].name,
+						      "before", (json_int_t)before[i], "after",
 						      (json_int_t)after[i], "grown", is_more));
 	}
 	(void)json_object_set_new(report, "leaks",

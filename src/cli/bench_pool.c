@@ -49,8 +49,8 @@ static int wait_ready(struct bench *bench, struct err *err)
 		if (ready >= bench->keep && coming == 0)
 			return 0;
 		if (now_ns() > end)
-			return err_set(err, ERR_INTERNAL, ETIMEDOUT, "only %u of %u sandboxes are ready",
-				       ready, bench->keep);
+			return err_set(err, ERR_INTERNAL, ETIMEDOUT,
+				       "only %u of %u sandboxes are ready", ready, bench->keep);
 		(void)uv_run(&bench->trial.loop, UV_RUN_ONCE);
 	}
 }
@@ -99,7 +99,8 @@ static void burst_start(struct burst *burst)
 	struct run *run = NULL;
 
 	burst->to_start--;
-	if (run_start(burst->bench->trial.pool, &burst->request, &calls, burst, &run, &burst->err) == 0)
+	if (run_start(burst->bench->trial.pool, &burst->request, &calls, burst, &run,
+		      &burst->err) == 0)
 		burst->running++;
 	else
 		burst->to_start = 0;
@@ -123,8 +124,7 @@ static void burst_done(void *user, struct run *run)
 int bench_burst(struct bench *bench, const char *code, uint32_t runs, uint32_t width,
 		uint64_t *ret_ns, struct err *err)
 {
-	struct burst burst = {
-		.bench = bench, .request = request_of(bench, code), .to_start = runs};
+	struct burst burst = {.bench = bench, .request = request_of(bench, code), .to_start = runs};
 	uint64_t start = now_ns();
 
 	while (burst.to_start > 0 && burst.running < width)

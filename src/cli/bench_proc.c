@@ -113,7 +113,8 @@ size_t proc_tree(pid_t root, pid_t *ret_pids, size_t max)
 		while (stream != NULL && count < max && (entry = readdir(stream)) != NULL) {
 			pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-			if (isdigit((unsigned char)entry->d_name[0]) && !contains(ret_pids, count, pid) &&
+			if (isdigit((unsigned char)entry->d_name[0]) &&
+			    !contains(ret_pids, count, pid) &&
 			    contains(ret_pids, count, parent_of(pid)))
 				ret_pids[count++] = pid;
 		}

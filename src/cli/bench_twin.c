@@ -14,6 +14,7 @@
 
 #define BWRAP "/usr/bin/bwrap"
 #define ANSWER_MS 120000
+#define ARGS_MAX (RUNTIME_PRELOAD_MAX / 2 + 16) /* the shortest name is a letter and a space */
 
 const char bench_print[] = "print(1)\n";
 
@@ -26,62 +27,67 @@ const char bench_groupby[] =
 
 /*
  * argv: the runner's folder, the code of the groupby, then the modules to import. It makes itself
- * ready with the runner's own code, so that it holds what a zygote holds, and then does, on request,
- * what is compared with a sandbox. The extension is not there: nothing here enters a sandbox.
+ * ready with the runner's own code, so that it holds what a zygote holds, and then does, on
+ * request, what is compared with a sandbox. The extension is not there: nothing here enters a
+ * sandbox.
  */
-static const char script[] =
-	"import io, os, resource, sys, time, types\n"
-	"runner, text, *modules = sys.argv[1:]\n"
-	"fake = sys.modules['_vivarium'] = types.ModuleType('_vivarium')\n"
-	"fake.next = fake.send = None\n"
-	"sys.path.insert(0, runner)\n"
-	"from vivarium import serve, zygote\n"
-	"del sys.path[0]\n"
-	"serve.get_ready()\n"
-	"zygote.preload(modules)\n"
-	"code = compile(text, 'groupby', 'exec')\n"
-	"zygote.settle()\n"
-	"def fork(is_prepared):\n"
-	"    pid = os.fork()\n"
-	"    if pid == 0:\n"
-	"        if is_prepared:\n"
-	"            zygote.wake(serve.interpreter)\n"
-	"        os._exit(0)\n"
-	"    return pid\n"
-	"def burst(n, is_prepared):\n"
-	"    live = 0\n"
-	"    for i in range(n):\n"
-	"        fork(is_prepared)\n"
-	"        live += 1\n"
-	"        if live == 8:\n"
-	"            os.wait()\n"
-	"            live -= 1\n"
-	"    while live:\n"
-	"        os.wait()\n"
-	"        live -= 1\n"
-	"def groupby():\n"
-	"    old, sys.stdout = sys.stdout, io.StringIO()\n"
-	"    try:\n"
-	"        exec(code, {'__name__': '__main__'})\n"
-	"    finally:\n"
-	"        sys.stdout = old\n"
-	"def cpu():\n"
-	"    return sum(int((r.ru_utime + r.ru_stime) * 1e9) for r in (\n"
-	"        resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)))\n"
-	"os.write(1, b'0\\n')\n"
-	"for line in sys.stdin:\n"
-	"    task, count = line.split()\n"
-	"    start = time.perf_counter_ns()\n"
-	"    if task == '0':\n"
-	"        os.waitpid(fork(False), 0)\n"
-	"    elif task == '1':\n"
-	"        burst(int(count), False)\n"
-	"    elif task == '2':\n"
-	"        burst(int(count), True)\n"
-	"    elif task == '3':\n"
-	"        groupby()\n"
-	"    took = cpu() if task == '4' else time.perf_counter_ns() - start\n"
-	"    os.write(1, b'%d\\n' % took)\n";
+static const char script[] = "import io, os, resource, sys, time, types\n"
+			     "runner, text, *modules = sys.argv[1:]\n"
+			     "fake = sys.modules['_vivarium'] = types.ModuleType('_vivarium')\n"
+			     "def absent(name):\n"
+			     "    if name.startswith('__'):\n"
+			     "        raise AttributeError(name)\n"
+			     "    return lambda *args: None\n"
+			     "fake.__getattr__ = absent\n"
+			     "sys.path.insert(0, runner)\n"
+			     "from vivarium import serve, zygote\n"
+			     "del sys.path[0]\n"
+			     "serve.get_ready()\n"
+			     "zygote.preload(modules)\n"
+			     "code = compile(text, 'groupby', 'exec')\n"
+			     "zygote.settle()\n"
+			     "def fork(is_prepared):\n"
+			     "    pid = os.fork()\n"
+			     "    if pid == 0:\n"
+			     "        if is_prepared:\n"
+			     "            zygote.wake(serve.interpreter)\n"
+			     "        os._exit(0)\n"
+			     "    return pid\n"
+			     "def burst(n, is_prepared):\n"
+			     "    live = 0\n"
+			     "    for i in range(n):\n"
+			     "        fork(is_prepared)\n"
+			     "        live += 1\n"
+			     "        if live == 8:\n"
+			     "            os.wait()\n"
+			     "            live -= 1\n"
+			     "    while live:\n"
+			     "        os.wait()\n"
+			     "        live -= 1\n"
+			     "def groupby():\n"
+			     "    old, sys.stdout = sys.stdout, io.StringIO()\n"
+			     "    try:\n"
+			     "        exec(code, {'__name__': '__main__'})\n"
+			     "    finally:\n"
+			     "        sys.stdout = old\n"
+			     "def cpu():\n"
+			     "    return sum(int((r.ru_utime + r.ru_stime) * 1e9) for r in (\n"
+			     "        resource.getrusage(resource.RUSAGE_SELF), "
+			     "resource.getrusage(resource.RUSAGE_CHILDREN)))\n"
+			     "os.write(1, b'0\\n')\n"
+			     "for line in sys.stdin:\n"
+			     "    task, count = line.split()\n"
+			     "    start = time.perf_counter_ns()\n"
+			     "    if task == '0':\n"
+			     "        os.waitpid(fork(False), 0)\n"
+			     "    elif task == '1':\n"
+			     "        burst(int(count), False)\n"
+			     "    elif task == '2':\n"
+			     "        burst(int(count), True)\n"
+			     "    elif task == '3':\n"
+			     "        groupby()\n"
+			     "    took = cpu() if task == '4' else time.perf_counter_ns() - start\n"
+			     "    os.write(1, b'%d\\n' % took)\n";
 
 /* Where the runner's Python lies: beside viv in a build dir; installed, in lib/ of the prefix. */
 static int find_runner(char *ret_path, size_t size, struct err *err)
@@ -110,10 +116,14 @@ static int find_runner(char *ret_path, size_t size, struct err *err)
 
 /* The environment a zygote has, so that both import the same. */
 static char *const environment[] = {
-	(char[]){"PATH=/usr/bin:/bin"},       (char[]){"LANG=C.UTF-8"},
-	(char[]){"MPLBACKEND=Agg"},           (char[]){"OPENBLAS_NUM_THREADS=1"},
-	(char[]){"OMP_NUM_THREADS=1"},        (char[]){"MPLCONFIGDIR=/tmp"},
-	(char[]){"PYTHONDONTWRITEBYTECODE=1"}, NULL,
+	(char[]){"PATH=/usr/bin:/bin"},
+	(char[]){"LANG=C.UTF-8"},
+	(char[]){"MPLBACKEND=Agg"},
+	(char[]){"OPENBLAS_NUM_THREADS=1"},
+	(char[]){"OMP_NUM_THREADS=1"},
+	(char[]){"MPLCONFIGDIR=/tmp"},
+	(char[]){"PYTHONDONTWRITEBYTECODE=1"},
+	NULL,
 };
 
 /* Reads one line with a number. */
@@ -130,11 +140,13 @@ static int read_answer(const struct twin *twin, uint64_t *ret_ns, struct err *er
 			return err_set(err, ERR_INTERNAL, ETIMEDOUT, "the plain interpreter hangs");
 		n = read(twin->from, line + size, sizeof(line) - 1 - size);
 		if (n <= 0)
-			return err_set(err, ERR_INTERNAL, EPIPE,
-				       "the plain interpreter ended (are the runtime's packages there?)");
+			return err_set(
+				err, ERR_INTERNAL, EPIPE,
+				"the plain interpreter ended (are the runtime's packages there?)");
 		size += (size_t)n;
 		if (size == sizeof(line) - 1)
-			return err_set(err, ERR_INTERNAL, EPROTO, "the plain interpreter says too much");
+			return err_set(err, ERR_INTERNAL, EPROTO,
+				       "the plain interpreter says too much");
 	}
 	line[size] = '\0';
 	*ret_ns = strtoull(line, NULL, 10);
@@ -161,7 +173,7 @@ static int spawn(const char *const argv[], int in, int out, pid_t *ret_pid, stru
 
 int twin_open(const struct runtime *runtime, struct twin *ret_twin, struct err *err)
 {
-	AUTO_FREE const char **argv = xcalloc(runtime->preload.count + 7, sizeof(*argv));
+	const char *argv[ARGS_MAX] = {NULL};
 	int to[2] = {-1, -1};
 	int from[2] = {-1, -1};
 	struct twin twin = {.to = -1, .from = -1};
@@ -182,7 +194,7 @@ int twin_open(const struct runtime *runtime, struct twin *ret_twin, struct err *
 	argv[n++] = script;
 	argv[n++] = runner;
 	argv[n++] = bench_groupby;
-	for (size_t i = 0; i < runtime->preload.count; i++)
+	for (size_t i = 0; i < runtime->preload.count && n < ARGS_MAX - 1; i++)
 		argv[n++] = runtime->preload.items[i];
 
 	if (pipe2(to, O_CLOEXEC) < 0)
@@ -234,20 +246,46 @@ int bwrap_run(const struct runtime *runtime, uint64_t *ret_ns, struct err *err)
 {
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct runtime_layout layout = {0};
-	const char *const argv[] = {
-		BWRAP,       "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
-		"--ro-bind", "/usr",          "/usr",              "--ro-bind",     "/etc",       "/etc",
-		"--symlink", "usr/bin",       "/bin",              "--symlink",     "usr/lib",    "/lib",
-		"--symlink", "usr/lib64",     "/lib64",            "--proc",        "/proc",      "--dev",
-		"/dev",      "--tmpfs",       "/tmp",              layout.host,     "-I",         "-c",
-		bench_groupby, NULL};
+	const char *const argv[] = {BWRAP,
+				    "--unshare-all",
+				    "--die-with-parent",
+				    "--new-session",
+				    "--cap-drop",
+				    "ALL",
+				    "--ro-bind",
+				    "/usr",
+				    "/usr",
+				    "--ro-bind",
+				    "/etc",
+				    "/etc",
+				    "--symlink",
+				    "usr/bin",
+				    "/bin",
+				    "--symlink",
+				    "usr/lib",
+				    "/lib",
+				    "--symlink",
+				    "usr/lib64",
+				    "/lib64",
+				    "--proc",
+				    "/proc",
+				    "--dev",
+				    "/dev",
+				    "--tmpfs",
+				    "/tmp",
+				    layout.host,
+				    "-I",
+				    "-c",
+				    bench_groupby,
+				    NULL};
 	uint64_t start;
 	int status = 0;
 	pid_t pid = 0;
 	int r;
 
 	if (access(BWRAP, X_OK) < 0 || null < 0)
-		return err_set(err, ERR_NOT_FOUND, ENOENT, "no bubblewrap (apt install bubblewrap)");
+		return err_set(err, ERR_NOT_FOUND, ENOENT,
+			       "no bubblewrap (apt install bubblewrap)");
 	r = runtime_binds(runtime, &layout, err);
 	if (r < 0)
 		return r;

@@ -45,7 +45,8 @@ static void print_findings(const json_t *rows)
 	size_t index;
 	const json_t *row;
 
-	json_array_foreach (rows, index, row) {
+	json_array_foreach(rows, index, row)
+	{
 		const char *verdict = json_string_value(json_object_get(row, "verdict"));
 
 		if (strcmp(verdict, "held") == 0)
@@ -78,8 +79,8 @@ static void print_table(const struct audit *audit, uint64_t took_ns)
 			     counts[AUDIT_HELD] + counts[AUDIT_BREACHED] + counts[AUDIT_UNCLEAR]);
 		print_findings(json_object_get(audit->findings, wall_name(wall)));
 	}
-	(void)printf("\n%u attacks in %.1f s: ",
-		     total(audit, AUDIT_HELD) + breaches + unclear, (double)took_ns / 1e9);
+	(void)printf("\n%u attacks in %.1f s: ", total(audit, AUDIT_HELD) + breaches + unclear,
+		     (double)took_ns / 1e9);
 	if (breaches > 0)
 		(void)printf("%u got through.\n", breaches);
 	else if (unclear > 0)
@@ -129,11 +130,12 @@ static void list_table(const struct audit_probe *probes, size_t count, uint32_t 
 				     probe->tries);
 		else
 			(void)json_array_append_new(
-				rows, json_pack("{s:s, s:s, s:s, s:s++, s:s, s:s}", "wall",
-						wall_name(probe->wall), "name", probe->name, "tries",
-						probe->tries, "code", audit_prelude, probe->code,
-						audit_coda, "ends", probe->ends ? probe->ends : "ok",
-						"control", controls[probe->control]));
+				rows,
+				json_pack("{s:s, s:s, s:s, s:s++, s:s, s:s}", "wall",
+					  wall_name(probe->wall), "name", probe->name, "tries",
+					  probe->tries, "code", audit_prelude, probe->code,
+					  audit_coda, "ends", probe->ends ? probe->ends : "ok",
+					  "control", controls[probe->control]));
 	}
 }
 
@@ -232,12 +234,16 @@ const struct cmd cmd_audit = {
 	.name = "audit",
 	.operands = "[WALL...]",
 	.summary = "attack this host's own sandboxes, wall by wall, and say what held",
-	.about = "Makes sandboxes as every run has them, from the pool and cold, and runs hostile code in\n"
-		 "each. Whether an attack got through is judged from outside: by planted files, sockets,\n"
-		 "memory and descriptors, by the verdict of the run, and by looking at a live sandbox\n"
+	.about = "Makes sandboxes as every run has them, from the pool and cold, and runs hostile "
+		 "code in\n"
+		 "each. Whether an attack got through is judged from outside: by planted files, "
+		 "sockets,\n"
+		 "memory and descriptors, by the verdict of the run, and by looking at a live "
+		 "sandbox\n"
 		 "through /proc. Nothing outside is harmed, whatever the outcome.\n"
 		 "\n"
-		 "Exit status: 0 when every wall held, 1 when an attack got through, 125 when that could\n"
+		 "Exit status: 0 when every wall held, 1 when an attack got through, 125 when that "
+		 "could\n"
 		 "not be found out.",
 	.examples = "viv audit\nviv audit seccomp net\nviv audit --list",
 	CMD_FLAGS(flags),

@@ -36,6 +36,8 @@ static const struct flag flags[] = {
 /* The model of the processor; no name of the host. */
 static json_t *machine(const struct bench *bench)
 {
+	const struct launch_hello *hello = bench->trial.hello;
+	uint32_t limits = hello != NULL ? hello->limits : LAUNCH_LIMITS_MEASURED;
 	struct utsname name = {0};
 	char model[128] = "unknown";
 	FILE *stream = fopen("/proc/cpuinfo", "re");
@@ -47,18 +49,20 @@ static json_t *machine(const struct bench *bench)
 
 		if (strncmp(line, "model name", 10) != 0 || value == NULL)
 			continue;
-		(void)snprintf(model, sizeof(model), "%.*s", (int)strcspn(value + 2, "\n"), value + 2);
+		(void)snprintf(model, sizeof(model), "%.*s", (int)strcspn(value + 2, "\n"),
+			       value + 2);
 		break;
 	}
 	if (stream != NULL)
 		(void)fclose(stream);
-	return json_pack("{s:s, s:I, s:s, s:I, s:s, s:s}", "cpu", model, "cores",
-			 (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "kernel", name.release, "memory",
-			 (json_int_t)sysconf(_SC_PHYS_PAGES) * (json_int_t)sysconf(_SC_PAGESIZE), "limits",
-			 bench->trial.hello->limits == LAUNCH_LIMITS_V2   ? "cgroup v2"
-			 : bench->trial.hello->limits == LAUNCH_LIMITS_V1 ? "cgroup v1"
-									  : "measured",
-			 "user", geteuid() == 0 ? "root" : "ordinary");
+	return json_pack(
+		"{s:s, s:I, s:s, s:I, s:s, s:s}", "cpu", model, "cores",
+		(json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "kernel", name.release, "memory",
+		(json_int_t)sysconf(_SC_PHYS_PAGES) * (json_int_t)sysconf(_SC_PAGESIZE), "limits",
+		limits == LAUNCH_LIMITS_V2   ? "cgroup v2"
+		: limits == LAUNCH_LIMITS_V1 ? "cgroup v1"
+					     : "measured",
+		"user", geteuid() == 0 ? "root" : "ordinary");
 }
 
 static void progress(const char *text)
@@ -104,7 +108,8 @@ static int open_all(struct bench *bench, const struct config *config, const stru
 	r = policy_narrow(policy, NULL, &grant, err);
 	if (r < 0)
 		return r;
-	bench->kind = (struct pool_kind){.runtime = runtime, .trust = TRIAL_TRUST, .plan = grant.plan};
+	bench->kind =
+		(struct pool_kind){.runtime = runtime, .trust = TRIAL_TRUST, .plan = grant.plan};
 
 	/* A thousand sandboxes need more descriptors than the usual 1024; launch inherits this. */
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
@@ -123,13 +128,15 @@ static void print_figure(const json_t *row)
 	char target[48] = "";
 
 	if (json_is_real(ratio))
-		(void)snprintf(compared, sizeof(compared), "%.2fx %s", json_real_value(ratio), against);
+		(void)snprintf(compared, sizeof(compared), "%.2fx %s", json_real_value(ratio),
+			       against);
 	if (json_is_real(json_object_get(row, "target")))
 		(void)snprintf(target, sizeof(target), "%s %g: %s",
 			       json_string_value(json_object_get(row, "relation")),
 			       json_real_value(json_object_get(row, "target")),
 			       json_is_true(json_object_get(row, "met")) ? "met" : "MISSED");
-	(void)printf("%-44s %9.2f %-3s  %-30s %s\n", json_string_value(json_object_get(row, "name")),
+	(void)printf("%-44s %9.2f %-3s  %-30s %s\n",
+		     json_string_value(json_object_get(row, "name")),
 		     json_real_value(json_object_get(row, "value")),
 		     json_string_value(json_object_get(row, "unit")), compared, target);
 }
@@ -140,14 +147,15 @@ static void print_table(const json_t *report)
 	size_t index;
 	const json_t *row;
 
-	json_array_foreach (json_object_get(report, "figures"), index, row)
-		print_figure(row);
+	json_array_foreach(json_object_get(report, "figures"), index, row) print_figure(row);
 
 	(void)printf("\n%-16s %10s %10s %12s\n", "live sandboxes", "p50 ms", "p99 ms", "spawns/s");
-	json_array_foreach (json_object_get(report, "live"), index, row) {
+	json_array_foreach(json_object_get(report, "live"), index, row)
+	{
 		const char *skipped = json_string_value(json_object_get(row, "skipped"));
 
-		(void)printf("%-16lld", (long long)json_integer_value(json_object_get(row, "live")));
+		(void)printf("%-16lld",
+			     (long long)json_integer_value(json_object_get(row, "live")));
 		if (skipped != NULL)
 			(void)printf(" skipped: %s\n", skipped);
 		else
@@ -162,12 +170,11 @@ static void print_table(const json_t *report)
 		     json_real_value(json_object_get(leaks, "runs_per_s")),
 		     json_is_true(json_object_get(leaks, "grown")) ? "something has GROWN"
 								   : "nothing has grown");
-	json_array_foreach (json_object_get(leaks, "held"), index, row)
-		(void)printf("  %-26s %12lld -> %lld%s\n",
-			     json_string_value(json_object_get(row, "name")),
-			     (long long)json_integer_value(json_object_get(row, "before")),
-			     (long long)json_integer_value(json_object_get(row, "after")),
-			     json_is_true(json_object_get(row, "grown")) ? "  GROWN" : "");
+	json_array_foreach(json_object_get(leaks, "held"), index, row)(void) printf(
+		"  %-26s %12lld -> %lld%s\n", json_string_value(json_object_get(row, "name")),
+		(long long)json_integer_value(json_object_get(row, "before")),
+		(long long)json_integer_value(json_object_get(row, "after")),
+		json_is_true(json_object_get(row, "grown")) ? "  GROWN" : "");
 }
 
 static int run(const struct cmd *cmd, const void *options, const struct operands *operands)
@@ -204,7 +211,8 @@ static int run(const struct cmd *cmd, const void *options, const struct operands
 		return cmd_fail(cmd, &err);
 
 	if (wish->is_json) {
-		(void)json_dumpf(report, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(6));
+		(void)json_dumpf(report, stdout,
+				 JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(6));
 		(void)printf("\n");
 	} else {
 		print_table(report);
@@ -215,10 +223,14 @@ static int run(const struct cmd *cmd, const void *options, const struct operands
 const struct cmd cmd_bench = {
 	.name = "bench",
 	.operands = "",
-	.summary = "measure latency, rate and memory on this host, beside plain Python and bubblewrap",
-	.about = "What is compared is measured in turns in one run: a run in a pooled sandbox, a bare fork\n"
-		 "of the same interpreter with the same imports, the same work in a warm interpreter, and\n"
-		 "in bubblewrap with a fresh python3. Then processor time per spawn, sustained rate, memory,\n"
+	.summary =
+		"measure latency, rate and memory on this host, beside plain Python and bubblewrap",
+	.about = "What is compared is measured in turns in one run: a run in a pooled sandbox, a "
+		 "bare fork\n"
+		 "of the same interpreter with the same imports, the same work in a warm "
+		 "interpreter, and\n"
+		 "in bubblewrap with a fresh python3. Then processor time per spawn, sustained "
+		 "rate, memory,\n"
 		 "the same with many live sandboxes, and whether anything grows over many runs.\n"
 		 "\n"
 		 "A target that is missed is shown, and is no failure: exit status 0.",

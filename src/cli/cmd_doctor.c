@@ -55,10 +55,11 @@ static void report_backends(struct report *report, const struct launch_hello *he
 		} else if (hello == NULL) {
 			detail = said;
 		}
-		fact = report_add(report, DOCTOR_BACKENDS, backend->name, is_there ? FACT_ON : FACT_OFF,
+		fact = report_add(report, DOCTOR_BACKENDS, backend->name,
+				  is_there ? FACT_ON : FACT_OFF,
 				  is_there ? NULL : "mend what is marked above", "%.300s", detail);
-		fact->more = json_pack("{s:i, s:s, s:b}", "priority", backend->priority, "isolation",
-				       backend->isolation, "available", is_there);
+		fact->more = json_pack("{s:i, s:s, s:b}", "priority", backend->priority,
+				       "isolation", backend->isolation, "available", is_there);
 	}
 }
 
@@ -66,7 +67,8 @@ static void report_backends(struct report *report, const struct launch_hello *he
 static bool try_sandbox(struct report *report, struct trial *trial, const struct runtime *runtime,
 			const struct plan *plan)
 {
-	struct run_request request = trial_request(runtime, plan, "print(6 * 7)", DOCTOR_TIMEOUT_MS);
+	struct run_request request =
+		trial_request(runtime, plan, "print(6 * 7)", DOCTOR_TIMEOUT_MS);
 	AUTO_FREE char *output = NULL;
 	struct run *run = NULL;
 	struct run_facts facts;
@@ -177,8 +179,10 @@ const struct cmd cmd_doctor = {
 	.name = "doctor",
 	.operands = "",
 	.summary = "say which walls and backends this host gives, and how to turn on what is off",
-	.about = "Looks at the kernel and its settings, makes a real sandbox and runs code in it, and\n"
-		 "imports every package of every runtime from inside a sandbox. What is off comes with\n"
+	.about = "Looks at the kernel and its settings, makes a real sandbox and runs code in it, "
+		 "and\n"
+		 "imports every package of every runtime from inside a sandbox. What is off comes "
+		 "with\n"
 		 "the command that turns it on. Nothing on the host is changed.\n"
 		 "\n"
 		 "Exit status: 0 when the default policy can run here, 1 when it cannot.",

@@ -24,7 +24,8 @@ static const struct flag flags[] = {
 	FLAG_ROW(struct options, python, "python", 0, FLAG_TEXT, "VENV",
 		 "add: an interpreter (3.9 or later) or the folder of a venv"),
 	FLAG_ROW(struct options, requirements, "requirements", 0, FLAG_TEXT, "FILE",
-		 "add: make a venv and install what this file lists, with pip, outside of any sandbox"),
+		 "add: make a venv and install what this file lists, with pip, outside of any "
+		 "sandbox"),
 	FLAG_ROW(struct options, preload, "preload", 0, FLAG_LIST, "MODULE",
 		 "add: import this module ahead of time"),
 	FLAG_ROW(struct options, pool, "pool", 0, FLAG_COUNT, "N",
@@ -89,8 +90,8 @@ static void print_row(const json_t *row)
 	(void)printf("%-12s %-8s %8s  %s", json_string_value(json_object_get(row, "name")),
 		     version != NULL ? version : "-", packages,
 		     json_string_value(json_object_get(row, "python")));
-	json_array_foreach (preload, index, module)
-		(void)printf("%s%s", index == 0 ? "  " : " ", json_string_value(module));
+	json_array_foreach(preload, index, module)(void)
+		printf("%s%s", index == 0 ? "  " : " ", json_string_value(module));
 	(void)printf("%s%s\n", why != NULL ? "  broken: " : "", why != NULL ? why : "");
 }
 
@@ -105,7 +106,8 @@ static void ask_all(const struct desk *desk, struct trial *trial, json_t *rows)
 		json_t *said = json_object_get(answers, runtime->python);
 		struct err err = {0};
 
-		if (said == NULL && interview(trial, runtime, &desk->plan, no_modules, &said, &err) == 0)
+		if (said == NULL &&
+		    interview(trial, runtime, &desk->plan, no_modules, &said, &err) == 0)
 			(void)json_object_set_new(answers, runtime->python, said);
 		(void)json_array_append_new(rows, row_to_json(runtime, said, &err));
 	}
@@ -133,8 +135,7 @@ static int list(const struct desk *desk, struct err *err)
 		return 0;
 	}
 	(void)printf("%-12s %-8s %8s  %s\n", "NAME", "VERSION", "PACKAGES", "PYTHON  PRELOAD");
-	json_array_foreach (rows, index, row)
-		print_row(row);
+	json_array_foreach(rows, index, row) print_row(row);
 	return 0;
 }
 
@@ -150,7 +151,8 @@ static int check_answer(const struct runtime *runtime, const json_t *said, struc
 	major = strtol(version, &end, 10);
 	if (*end == '.')
 		minor = strtol(end + 1, NULL, 10);
-	if (major < PYTHON_FLOOR_MAJOR || (major == PYTHON_FLOOR_MAJOR && minor < PYTHON_FLOOR_MINOR))
+	if (major < PYTHON_FLOOR_MAJOR ||
+	    (major == PYTHON_FLOOR_MAJOR && minor < PYTHON_FLOOR_MINOR))
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "Python %s is too old: %d.%d or later",
 			       version, PYTHON_FLOOR_MAJOR, PYTHON_FLOOR_MINOR);
 
@@ -159,8 +161,8 @@ static int check_answer(const struct runtime *runtime, const json_t *said, struc
 		const char *why = json_string_value(json_object_get(lacks, module));
 
 		if (why != NULL)
-			return err_set(err, ERR_BAD_REQUEST, EINVAL, "cannot preload %s: %.300s", module,
-				       why);
+			return err_set(err, ERR_BAD_REQUEST, EINVAL, "cannot preload %s: %.300s",
+				       module, why);
 	}
 	return 0;
 }
@@ -196,8 +198,8 @@ static void set_text(char **member, const char *text)
 }
 
 /* Fills what the flags say; makes the venv when one is asked for, whose path goes to ret_made. */
-static int describe(const struct desk *desk, struct runtime *runtime, char ret_made[RUNTIME_PATH_MAX],
-		    struct err *err)
+static int describe(const struct desk *desk, struct runtime *runtime,
+		    char ret_made[RUNTIME_PATH_MAX], struct err *err)
 {
 	const struct options *wish = desk->wish;
 	char path[RUNTIME_PATH_MAX];
@@ -319,7 +321,8 @@ static int dispatch(const struct desk *desk, const struct operands *operands, st
 		return add(desk, operands->items[1], err);
 	if (strcmp(verb, "rm") == 0 && operands->count == 2)
 		return rm(desk, operands->items[1], err);
-	return err_set(err, ERR_BAD_REQUEST, EINVAL, "usage: viv runtime list | add NAME | rm NAME");
+	return err_set(err, ERR_BAD_REQUEST, EINVAL,
+		       "usage: viv runtime list | add NAME | rm NAME");
 }
 
 static int run(const struct cmd *cmd, const void *options, const struct operands *operands)
@@ -339,14 +342,17 @@ const struct cmd cmd_runtime = {
 	.name = "runtime",
 	.operands = "list|add NAME|rm NAME",
 	.summary = "list, add and remove Python environments",
-	.about = "A runtime is an interpreter, the packages it sees, and the modules that are imported\n"
-		 "ahead of time. It is built outside and read-only inside.\n"
-		 "\n"
-		 "list asks each interpreter, inside a sandbox, for its version and its packages.\n"
-		 "add takes an interpreter or a venv that is there (--python), or makes a venv and\n"
-		 "installs what a file lists (--requirements). Before it is kept it must run in a\n"
-		 "sandbox on this host and import its preload. rm forgets it; a venv that add made is\n"
-		 "deleted, too.",
+	.about =
+		"A runtime is an interpreter, the packages it sees, and the modules that are "
+		"imported\n"
+		"ahead of time. It is built outside and read-only inside.\n"
+		"\n"
+		"list asks each interpreter, inside a sandbox, for its version and its packages.\n"
+		"add takes an interpreter or a venv that is there (--python), or makes a venv and\n"
+		"installs what a file lists (--requirements). Before it is kept it must run in a\n"
+		"sandbox on this host and import its preload. rm forgets it; a venv that add made "
+		"is\n"
+		"deleted, too.",
 	.examples = "viv runtime list\n"
 		    "viv runtime add geo --requirements geo.txt --preload shapely\n"
 		    "viv run --runtime geo map.py\n"

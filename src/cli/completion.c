@@ -8,9 +8,9 @@
 
 static bool takes_file(const struct flag *flag)
 {
-	return flag->value != NULL && (strstr(flag->value, "FILE") != NULL ||
-				       strstr(flag->value, "HOST") != NULL ||
-				       strstr(flag->value, "VENV") != NULL);
+	return flag->value != NULL &&
+	       (strstr(flag->value, "FILE") != NULL || strstr(flag->value, "HOST") != NULL ||
+		strstr(flag->value, "VENV") != NULL);
 }
 
 static bool takes_folder(const struct flag *flag)
@@ -64,7 +64,8 @@ static void print_bash_values(const struct cmd *cmd)
 		(void)printf("        %s:--%s", cmd->name, flag->name);
 		if (flag->letter != 0)
 			(void)printf(" | %s:-%c", cmd->name, flag->letter);
-		(void)printf(") mapfile -t COMPREPLY < <(compgen %s -- \"$word\"); return ;;\n", how);
+		(void)printf(") mapfile -t COMPREPLY < <(compgen %s -- \"$word\"); return ;;\n",
+			     how);
 	}
 }
 
@@ -117,7 +118,8 @@ static void print_zsh_flag(const struct flag *flag)
 {
 	const char *star = flag->kind == FLAG_LIST ? "*" : "";
 
-	(void)printf(" \\\n                '%s--%s%s[", star, flag->name, flag->value != NULL ? "=" : "");
+	(void)printf(" \\\n                '%s--%s%s[", star, flag->name,
+		     flag->value != NULL ? "=" : "");
 	put_quoted(flag_help(flag), "[]:\\", "'\\''");
 	(void)putchar(']');
 	if (flag->value != NULL)
@@ -157,7 +159,8 @@ static void print_zsh(void)
 
 		if (cmd->is_hidden)
 			continue;
-		(void)printf("        %s)\n            _arguments -s '--help[Show the help]'", cmd->name);
+		(void)printf("        %s)\n            _arguments -s '--help[Show the help]'",
+			     cmd->name);
 		for (size_t j = 0; j < cmd->flag_count; j++)
 			print_zsh_flag(&cmd->flags[j]);
 		if (takes_files(cmd)) {

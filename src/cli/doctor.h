@@ -2,9 +2,9 @@
 /*
  * Doctor - what this host gives, found by trying
  *
- * Owns:    the questions, in three files: the kernel and its settings (doctor_host.c), Python and its
- *          packages (doctor_runtime.c), and a real sandbox (cmd_doctor.c).
- * May not: change the host. A remedy is a command that the user runs.
+ * Owns:    the questions, in three files: the kernel and its settings (doctor_host.c), Python and
+ * its packages (doctor_runtime.c), and a real sandbox (cmd_doctor.c). May not: change the host. A
+ * remedy is a command that the user runs.
  */
 #pragma once
 
@@ -24,7 +24,8 @@
 /* Kernel version, user namespaces, /proc, landlock, seccomp. Needs no viv-launch. */
 void doctor_host(struct report *report);
 
-/* Which cgroups there are and whether this user may use them; `hello` NULL: launch did not start. */
+/* Which cgroups there are and whether this user may use them; `hello` NULL: launch did not start.
+ */
 void doctor_limits(struct report *report, const struct launch_hello *hello);
 
 /* What weakens a host without stopping a run: KSM, swap, SMT, core dumps, io_uring. */

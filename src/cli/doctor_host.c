@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/doctor.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -14,6 +12,7 @@
 
 #include "base/c.h"
 #include "base/io.h"
+#include "cli/doctor.h"
 
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
@@ -22,11 +21,11 @@
 /* What a child found out before it ended: the step it reached, and why it got no further. */
 enum step {
 	STEP_NONE,
-	STEP_USER,      /* a user namespace was made */
-	STEP_MAP,       /* ... with an id in it */
-	STEP_SPACES,    /* ... mount, pid, net, ipc, uts namespaces below it */
-	STEP_TMPFS,     /* ... a file system mounted in there */
-	STEP_PROC,      /* ... and a fresh /proc */
+	STEP_USER,   /* a user namespace was made */
+	STEP_MAP,    /* ... with an id in it */
+	STEP_SPACES, /* ... mount, pid, net, ipc, uts namespaces below it */
+	STEP_TMPFS,  /* ... a file system mounted in there */
+	STEP_PROC,   /* ... and a fresh /proc */
 };
 
 struct attempt {
@@ -171,10 +170,11 @@ static void report_spaces(struct report *report)
 		(void)report_add(report, DOCTOR_HOST, "proc", FACT_ON, NULL,
 				 "fully visible: a sandbox can have its own");
 	else if (attempt.step == STEP_TMPFS)
-		(void)report_add(report, DOCTOR_HOST, "proc", FACT_OFF,
-				 "in Docker: docker run --security-opt systempaths=unconfined ...",
-				 "parts of /proc are covered, so the kernel refuses a fresh one: %s",
-				 strerror(attempt.error));
+		(void)report_add(
+			report, DOCTOR_HOST, "proc", FACT_OFF,
+			"in Docker: docker run --security-opt systempaths=unconfined ...",
+			"parts of /proc are covered, so the kernel refuses a fresh one: %s",
+			strerror(attempt.error));
 	else
 		(void)report_add(report, DOCTOR_HOST, "proc", FACT_NOTE, NULL,
 				 "not tried: there is no namespace to try it in");
@@ -243,7 +243,8 @@ static void report_cgroup_version(struct report *report)
 	if (access("/sys/fs/cgroup/unified/cgroup.controllers", R_OK) == 0) {
 		read_line("/sys/fs/cgroup/unified/cgroup.controllers", v2, sizeof(v2));
 		(void)report_add(report, DOCTOR_LIMITS, "cgroup", FACT_NOTE, NULL,
-				 "v1 and v2 side by side; v2 has: %s", v2[0] != '\0' ? v2 : "no controller");
+				 "v1 and v2 side by side; v2 has: %s",
+				 v2[0] != '\0' ? v2 : "no controller");
 		return;
 	}
 	if (access("/sys/fs/cgroup/memory", R_OK) == 0)
@@ -259,10 +260,11 @@ static void report_ids(struct report *report, const struct launch_hello *hello)
 		(void)report_add(report, DOCTOR_LIMITS, "ids", FACT_ON, NULL,
 				 "%u host ids: each sandbox has one of its own", hello->uid_count);
 	else
-		(void)report_add(report, DOCTOR_LIMITS, "ids", FACT_NOTE,
-				 "sudo apt install uidmap && sudo usermod --add-subuids 100000-165535 "
-				 "--add-subgids 100000-165535 \"$USER\"",
-				 "one: all sandboxes share yours, per-user limits are shared too");
+		(void)report_add(
+			report, DOCTOR_LIMITS, "ids", FACT_NOTE,
+			"sudo apt install uidmap && sudo usermod --add-subuids 100000-165535 "
+			"--add-subgids 100000-165535 \"$USER\"",
+			"one: all sandboxes share yours, per-user limits are shared too");
 }
 
 void doctor_limits(struct report *report, const struct launch_hello *hello)
@@ -287,7 +289,8 @@ void doctor_limits(struct report *report, const struct launch_hello *hello)
 				 hello->why.text);
 		break;
 	}
-	(void)report_add(report, DOCTOR_LIMITS, "kill", hello->cgroup_kill ? FACT_ON : FACT_NOTE, NULL,
+	(void)report_add(report, DOCTOR_LIMITS, "kill", hello->cgroup_kill ? FACT_ON : FACT_NOTE,
+			 NULL,
 			 hello->cgroup_kill ? "whole trees at once, by cgroup.kill"
 					    : "by the death of the pid namespace");
 	report_ids(report, hello);
@@ -316,7 +319,8 @@ void doctor_notes(struct report *report)
 	number = read_number("/sys/kernel/mm/ksm/run", 0);
 	(void)report_add(report, DOCTOR_NOTES, "ksm", number == 1 ? FACT_OFF : FACT_ON,
 			 number == 1 ? "echo 0 | sudo tee /sys/kernel/mm/ksm/run" : NULL,
-			 number == 1 ? "merges equal pages: a side channel between sandboxes" : "off");
+			 number == 1 ? "merges equal pages: a side channel between sandboxes"
+				     : "off");
 
 	number = swap_count();
 	(void)report_add(report, DOCTOR_NOTES, "swap", FACT_NOTE, NULL, "%s",
@@ -324,13 +328,14 @@ void doctor_notes(struct report *report)
 
 	number = read_number("/sys/devices/system/cpu/smt/active", 0);
 	(void)report_add(report, DOCTOR_NOTES, "smt", FACT_NOTE,
-			 number == 1 ? "echo off | sudo tee /sys/devices/system/cpu/smt/control" : NULL,
+			 number == 1 ? "echo off | sudo tee /sys/devices/system/cpu/smt/control"
+				     : NULL,
 			 number == 1 ? "on: a hardware side channel between tenants" : "off");
 
 	read_line("/proc/sys/kernel/core_pattern", line, sizeof(line));
-	(void)report_add(report, DOCTOR_NOTES, "core_pattern", FACT_NOTE, NULL, "%s%s", line,
-			 line[0] == '|' ? " (a host program; the rlimit wall keeps it from starting)"
-					: "");
+	(void)report_add(
+		report, DOCTOR_NOTES, "core_pattern", FACT_NOTE, NULL, "%s%s", line,
+		line[0] == '|' ? " (a host program; the rlimit wall keeps it from starting)" : "");
 
 	number = read_number("/proc/sys/kernel/io_uring_disabled", -1);
 	(void)report_add(report, DOCTOR_NOTES, "io_uring", FACT_NOTE, NULL, "%s",

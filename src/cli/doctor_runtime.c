@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/doctor.h"
-
 #include <string.h>
 
 #include "base/c.h"
+#include "cli/doctor.h"
 #include "cli/interview.h"
 
 /* What one interpreter answered; runtimes that share it share the answer. */
@@ -43,15 +42,16 @@ static json_t *modules_of(const struct config *config, const char *host)
 		if (runtime_binds(runtime, &layout, &ignored) < 0 || strcmp(layout.host, host) != 0)
 			continue;
 		for (size_t j = 0; j < runtime->preload.count; j++)
-			(void)json_array_append_new(modules, json_string(runtime->preload.items[j]));
+			(void)json_array_append_new(modules,
+						    json_string(runtime->preload.items[j]));
 	}
 	return modules;
 }
 
 /* The answer of the interpreter at `host`, asked once. */
 static struct answer *answer_of(struct answer *answers, size_t *count, const struct config *config,
-				struct trial *trial, const struct runtime *runtime, const char *host,
-				const struct plan *plan)
+				struct trial *trial, const struct runtime *runtime,
+				const char *host, const struct plan *plan)
 {
 	struct answer *answer = NULL;
 	json_t *modules = NULL;
@@ -99,9 +99,10 @@ static void report_runtime(struct report *report, const struct runtime *runtime,
 
 		(void)snprintf(top, sizeof(top), "%.*s", (int)strcspn(module, "."), module);
 		(void)json_array_append_new(
-			modules, json_pack("{s:s, s:b, s:s?, s:s?}", "module", module, "found",
-					   why == NULL, "version",
-					   json_string_value(json_object_get(found, module)), "why", why));
+			modules,
+			json_pack("{s:s, s:b, s:s?, s:s?}", "module", module, "found", why == NULL,
+				  "version", json_string_value(json_object_get(found, module)),
+				  "why", why));
 		if (why == NULL)
 			continue;
 		add_word(missing, sizeof(missing), "", module, strlen(module));
@@ -110,13 +111,15 @@ static void report_runtime(struct report *report, const struct runtime *runtime,
 				 is_debian ? debian_name(top) : top,
 				 strlen(is_debian ? debian_name(top) : top));
 	}
-	fact = report_add(report, DOCTOR_RUNTIMES, runtime->name, missing[0] != '\0' ? FACT_OFF : FACT_ON,
-			  NULL, "Python %s, %s, %zu preloaded%s%s", version != NULL ? version : "?",
-			  layout->host, runtime->preload.count, missing[0] != '\0' ? "; lacks " : "",
-			  missing);
+	fact = report_add(report, DOCTOR_RUNTIMES, runtime->name,
+			  missing[0] != '\0' ? FACT_OFF : FACT_ON, NULL,
+			  "Python %s, %s, %zu preloaded%s%s", version != NULL ? version : "?",
+			  layout->host, runtime->preload.count,
+			  missing[0] != '\0' ? "; lacks " : "", missing);
 	if (remedy[0] != '\0')
-		(void)snprintf(fact->remedy, sizeof(fact->remedy), "%s %s",
-			       is_debian ? "sudo apt install" : "pip install in that venv:", remedy);
+		(void)snprintf(
+			fact->remedy, sizeof(fact->remedy), "%s %s",
+			is_debian ? "sudo apt install" : "pip install in that venv:", remedy);
 	fact->more = json_pack("{s:s, s:s?, s:o}", "python", layout->host, "version", version,
 			       "preload", modules);
 }

@@ -55,8 +55,8 @@ static void put_paragraphs(FILE *out, const char *text)
 
 static void put_heading(FILE *out, const char *name, int section, const char *title)
 {
-	(void)fprintf(out, ".TH \"%s\" \"%d\" \"\" \"Vivarium %s\" \"Vivarium manual\"\n", name, section,
-		      VIV_VERSION);
+	(void)fprintf(out, ".TH \"%s\" \"%d\" \"\" \"Vivarium %s\" \"Vivarium manual\"\n", name,
+		      section, VIV_VERSION);
 	(void)fputs(".nh\n.ad l\n.SH NAME\n", out);
 	put_string(out, name);
 	(void)fputs(" \\- ", out);
@@ -138,13 +138,16 @@ static void print_command(FILE *out, const struct cmd *cmd)
 static void print_viv(FILE *out)
 {
 	put_heading(out, "viv", 1, "run untrusted Python behind glass walls");
-	(void)fputs(".SH SYNOPSIS\n\\fBviv\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIOPERAND\\fR]...\n"
-		    ".SH DESCRIPTION\n"
-		    "Vivarium runs Python that nobody has reviewed on one Linux machine: each run in a\n"
-		    "sandbox of its own, behind walls of the kernel, without Docker and without root\n"
-		    "where the kernel allows it. Everything inside can be seen, nothing gets out.\n"
-		    ".SH COMMANDS\n",
-		    out);
+	(void)fputs(
+		".SH SYNOPSIS\n\\fBviv\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... "
+		"[\\fIOPERAND\\fR]...\n"
+		".SH DESCRIPTION\n"
+		"Vivarium runs Python that nobody has reviewed on one Linux machine: each run in "
+		"a\n"
+		"sandbox of its own, behind walls of the kernel, without Docker and without root\n"
+		"where the kernel allows it. Everything inside can be seen, nothing gets out.\n"
+		".SH COMMANDS\n",
+		out);
 	for (size_t i = 0; cmd_table[i] != NULL; i++) {
 		if (cmd_table[i]->is_hidden)
 			continue;
@@ -153,15 +156,16 @@ static void print_viv(FILE *out)
 		(void)fputs(".\n", out);
 	}
 	put_exit_statuses(out);
-	(void)fputs(".SH ENVIRONMENT\n.TP\n\\fBVIVARIUM_CONFIG\\fR\nThe config file, before any other is "
+	(void)fputs(".SH ENVIRONMENT\n.TP\n\\fBVIVARIUM_CONFIG\\fR\nThe config file, before any "
+		    "other is "
 		    "looked for.\n"
 		    ".SH SEE ALSO\n\\fBvivarium.yaml\\fR(5)\n",
 		    out);
 }
 
 /* One setting per paragraph: its key, what it takes, its default, what it is for. */
-static void put_settings(FILE *out, const char *section, const char *intro, const struct setting *rows,
-			 size_t count, const void *defaults)
+static void put_settings(FILE *out, const char *section, const char *intro,
+			 const struct setting *rows, size_t count, const void *defaults)
 {
 	(void)fprintf(out, ".SH %s\n", section);
 	put_paragraphs(out, intro);
@@ -200,20 +204,26 @@ static void print_config(FILE *out)
 	policy_init(&policy, "name");
 
 	put_heading(out, CONFIG_PAGE, 5, "the configuration of Vivarium");
-	(void)fputs(".SH DESCRIPTION\n"
-		    "YAML. Found by \\fB\\-\\-config\\fR, $VIVARIUM_CONFIG, ./vivarium.yaml, the user's and\n"
-		    "then the system's config folder; with none the defaults below hold. An unknown key or\n"
-		    "a bad value stops the start with file:line and what is allowed.\n.PP\n"
-		    "A dot in a key is a step into a nested mapping. Sizes are 512MiB, 512M or bytes;\n"
-		    "times 30s, 1500ms, 2m.\n",
-		    out);
-	put_settings(out, "TOP LEVEL", "Keys of the file itself.", config_rows, config_row_count, &config);
+	(void)fputs(
+		".SH DESCRIPTION\n"
+		"YAML. Found by \\fB\\-\\-config\\fR, $VIVARIUM_CONFIG, ./vivarium.yaml, the "
+		"user's and\n"
+		"then the system's config folder; with none the defaults below hold. An unknown "
+		"key or\n"
+		"a bad value stops the start with file:line and what is allowed.\n.PP\n"
+		"A dot in a key is a step into a nested mapping. Sizes are 512MiB, 512M or bytes;\n"
+		"times 30s, 1500ms, 2m.\n",
+		out);
+	put_settings(out, "TOP LEVEL", "Keys of the file itself.", config_rows, config_row_count,
+		     &config);
 	put_settings(out, "POLICIES",
-		     "Below policies.NAME. A policy with a built-in's name (default, analysis, ephemeral,\n"
+		     "Below policies.NAME. A policy with a built-in's name (default, analysis, "
+		     "ephemeral,\n"
 		     "workspace, conversation) changes only the keys it names.",
 		     policy_rows, policy_row_count, &policy);
 	put_settings(out, "RUNTIMES",
-		     "Below runtimes.NAME. Built in are bare, base and full; `viv runtime add` writes more.",
+		     "Below runtimes.NAME. Built in are bare, base and full; `viv runtime add` "
+		     "writes more.",
 		     runtime_rows, runtime_row_count, &runtime);
 	put_settings(out, "TOKENS", "A list below tokens.", token_rows, token_row_count, &token);
 	(void)fputs(".SH SEE ALSO\n\\fBviv\\fR(1), \\fBviv\\-runtime\\fR(1)\n", out);
@@ -241,8 +251,8 @@ static int run(const struct cmd *cmd, const void *options, const struct operands
 	}
 	found = cmd_find(strncmp(page, "viv-", 4) == 0 ? page + 4 : page);
 	if (found == NULL) {
-		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "no page %s; there are viv, viv-COMMAND and "
-			      CONFIG_PAGE, page);
+		(void)err_set(&err, ERR_NOT_FOUND, ENOENT,
+			      "no page %s; there are viv, viv-COMMAND and " CONFIG_PAGE, page);
 		return cmd_fail(cmd, &err);
 	}
 	print_command(stdout, found);

@@ -128,11 +128,12 @@ void report_print(const struct report *report, FILE *out, bool is_terminal)
 
 static json_t *fact_to_json(const struct fact *fact)
 {
-	json_t *row = json_pack("{s:s, s:s, s:s, s:s}", "name", fact->name, "state",
-				marks[fact->state].word, "detail", fact->detail, "remedy",
-				fact->remedy);
+	json_t *row =
+		json_pack("{s:s, s:s, s:s, s:s}", "name", fact->name, "state",
+			  marks[fact->state].word, "detail", fact->detail, "remedy", fact->remedy);
 
-	/* What the kernel or a tool said may not be UTF-8, and then jansson refuses the whole row. */
+	/* What the kernel or a tool said may not be UTF-8, and then jansson refuses the whole row.
+	 */
 	if (row == NULL)
 		row = json_pack("{s:s, s:s, s:s, s:s}", "name", fact->name, "state",
 				marks[fact->state].word, "detail", "(not UTF-8)", "remedy", "");

@@ -7,11 +7,10 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-
-#include <jansson.h>
 
 enum fact_state {
 	FACT_ON,   /* there, and it was tried */

@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
 #include <uv.h>
 
 #include "base/err.h"

@@ -29,11 +29,13 @@ static int data_dir(char ret_path[RUNTIME_PATH_MAX], struct err *err)
 	else if (geteuid() == 0)
 		length = snprintf(ret_path, RUNTIME_PATH_MAX, "/var/lib/vivarium/runtimes");
 	else if (home != NULL && home[0] == '/')
-		length = snprintf(ret_path, RUNTIME_PATH_MAX, "%s/.local/share/vivarium/runtimes", home);
+		length = snprintf(ret_path, RUNTIME_PATH_MAX, "%s/.local/share/vivarium/runtimes",
+				  home);
 	else
 		return err_set(err, ERR_UNSUPPORTED, ENOENT, "set HOME or XDG_DATA_HOME");
 	if (length >= RUNTIME_PATH_MAX - 64)
-		return err_set(err, ERR_UNSUPPORTED, ENAMETOOLONG, "the data folder's path is too long");
+		return err_set(err, ERR_UNSUPPORTED, ENAMETOOLONG,
+			       "the data folder's path is too long");
 	return 0;
 }
 
@@ -54,8 +56,10 @@ static int make_folders(const char *path, struct err *err)
 }
 
 /* Runs a program with its output on our stderr, and waits. */
-static int run_program(char *const argv[], struct err *err)
+static int run_program(const char *const argv[], struct err *err)
 {
+	/* posix_spawn takes char *const[] and writes to none of them. */
+	char *const *plain = (char *const *)(uintptr_t)argv;
 	posix_spawn_file_actions_t actions;
 	int status = 0;
 	pid_t pid = 0;
@@ -65,7 +69,7 @@ static int run_program(char *const argv[], struct err *err)
 	if (r == 0)
 		r = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
 	if (r == 0)
-		r = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
+		r = posix_spawn(&pid, argv[0], &actions, NULL, plain, environ);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	if (r != 0)
 		return err_set(err, ERR_INTERNAL, r, "start %s: %s", argv[0], strerror(r));
@@ -82,21 +86,12 @@ static int run_program(char *const argv[], struct err *err)
 
 static int fill(const char *path, const char *requirements, struct err *err)
 {
-	char program[] = RUNTIME_PYTHON;
 	char python[RUNTIME_PATH_MAX + 16];
-	char isolated[] = "-Im";
-	char venv[] = "venv";
-	char pip[] = "pip";
-	char install[] = "install";
-	char quiet[] = "--quiet";
-	char no_check[] = "--disable-pip-version-check";
-	char no_input[] = "--no-input";
-	char from[] = "-r";
-	AUTO_FREE char *folder = strdup(path);
-	AUTO_FREE char *file = strdup(requirements);
-	char *const make[] = {program, isolated, venv, folder, NULL};
-	char *const get[] = {python, isolated, pip,      install, quiet,
-			     no_check, no_input, from, file,    NULL};
+	const char *const make[] = {RUNTIME_PYTHON, "-Im", "venv", path, NULL};
+	const char *const get[] = {python,       "-Im",     "pip",
+				   "install",    "--quiet", "--disable-pip-version-check",
+				   "--no-input", "-r",      requirements,
+				   NULL};
 	int r;
 
 	(void)snprintf(python, sizeof(python), "%s/bin/python", path);

@@ -30,16 +30,22 @@ static void break_off(struct run *run, const char *what)
 
 /* ---- output ---- */
 
+/* How long a character that starts with this byte is; 1 for bytes that start none. */
+static size_t character_size(uint8_t byte)
+{
+	if (byte >= 0xf5 || byte < 0xc2)
+		return 1;
+	return byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+}
+
 /* How many bytes at the end are the start of a character that is not whole. */
 static size_t unfinished(const uint8_t *data, size_t size)
 {
 	for (size_t back = 1; back <= 3 && back <= size; back++) {
 		uint8_t byte = data[size - back];
-		size_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
 
-		if ((byte & 0xc0) == 0x80)
-			continue;
-		return length > back ? back : 0;
+		if ((byte & 0xc0) != 0x80)
+			return character_size(byte) > back ? back : 0;
 	}
 	return 0;
 }

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# expect: exit
+# expect: killed
 # class: forge
 # unwalled: never
-# exit: 5
-"""Testimony of things that only the supervisor can know, with the right nonce: not believed."""
+# exit: 137
+# signal: 9
+# by: supervisor
+"""Testimony of things that only the supervisor can know, with the right nonce: ends the run."""
 import _vivarium
 
 for kind in ("timeout", "memory", "killed", "output", "denied", "cancelled", "backend", "nonsense"):

@@ -2,7 +2,6 @@
 # expect: exception
 # class: forge
 # unwalled: never
-# error: ValueError
 """Replaces what a runner in the same interpreter would use, then fails."""
 import builtins
 import json

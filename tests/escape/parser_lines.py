@@ -3,5 +3,5 @@
 # class: dos
 # limits: memory=512M timeout=60s
 # unwalled: never
-# source: "x = 1\n" * 300000
+# source: "x = 1\n" * 100000
 """Many lines; nothing wrong with them."""

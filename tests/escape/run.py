@@ -179,7 +179,8 @@ def main(words):
     if not options.self_test and not os.access(options.viv, os.X_OK):
         print(f"tests/escape: {options.viv} is not there; build it or give --viv")
         return 1
-    programs = [program for program in wanted(options)]
+    before = oracles.cgroups()
+    programs = list(wanted(options))
     passed = failed = skipped = 0
     if options.self_test and not options.only and not options.only_class:
         passed, failed = selftest.run()
@@ -198,6 +199,9 @@ def main(words):
                 passed += 1
             else:
                 failed += 1
+    for problem in oracles.leftover_cgroups(before):
+        failed += 1
+        print(f"FAIL {'leftovers':10} {problem}")
     if skipped:
         print(f"{skipped} not for this mode, as said above")
     print(f"{passed} passed, {failed} failed")

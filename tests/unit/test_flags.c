@@ -52,13 +52,14 @@ static void takes_every_kind(void **state)
 	struct options options;
 	struct operands operands = {0};
 	struct err err = {0};
+	int r;
 
 	(void)state;
-	assert_ok(parse(WORDS(W("file"), W("-o"), W("--text=a=b"), W("--list"), W("1"), W("--list"),
-			      W("-2"), W("--count"), W("64"), W("--size=512M"), W("--time"),
-			      W("1500ms"), W("--cpus"), W("0.5"), W("-"), W("--"), W("--on")),
-			&options, &operands, &err),
-		  err);
+	r = parse(WORDS(W("file"), W("-o"), W("--text=a=b"), W("--list"), W("1"), W("--list"),
+			W("-2"), W("--count"), W("64"), W("--size=512M"), W("--time"), W("1500ms"),
+			W("--cpus"), W("0.5"), W("-"), W("--"), W("--on")),
+		  &options, &operands, &err);
+	assert_ok(r, err);
 	assert_true(options.is_on);
 	assert_string_equal(options.text, "a=b");
 	assert_int_equal(options.list.count, 2);
@@ -78,11 +79,14 @@ static void a_letter_takes_its_value_with_or_without_a_space(void **state)
 	struct options options;
 	struct operands operands = {0};
 	struct err err = {0};
+	int r;
 
 	(void)state;
-	assert_ok(parse(WORDS(W("-tx")), &options, &operands, &err), err);
+	r = parse(WORDS(W("-tx")), &options, &operands, &err);
+	assert_ok(r, err);
 	assert_string_equal(options.text, "x");
-	assert_ok(parse(WORDS(W("-t"), W("")), &options, &operands, &err), err);
+	r = parse(WORDS(W("-t"), W("")), &options, &operands, &err);
+	assert_ok(r, err);
 	assert_string_equal(options.text, "");
 }
 

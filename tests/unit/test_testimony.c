@@ -81,10 +81,11 @@ static void odd_types_count_as_absent(void **state)
 
 static void long_texts_are_cut_at_a_character(void **state)
 {
+	static const char json[] = "\"abcde\\u20acf\"";
 	char text[8];
 
 	(void)state;
-	testimony_text("\"abcde\\u20acf\"", 13, text, sizeof(text));
+	testimony_text(json, strlen(json), text, sizeof(text));
 	assert_string_equal(text, "abcde");
 	testimony_text("17", 2, text, sizeof(text));
 	assert_string_equal(text, "");

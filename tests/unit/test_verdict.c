@@ -149,7 +149,7 @@ static void a_timeout_says_how_far_it_may_be_raised(void **state)
 	(void)state;
 	assert_contains(verdict.message, "30s");
 	assert_contains(verdict.remedy, "--timeout");
-	assert_contains(verdict.remedy, "2m");
+	assert_contains(verdict.remedy, "120s");
 	assert_string_equal(verdict.limit, "timeout_ms");
 	assert_int_equal(verdict.limit_value, 30000);
 

@@ -15,7 +15,9 @@ from .jsontext import quote
 
 DEPTH_MAX = 64
 ENTRIES_MAX = 200000
+PATH_SHOWN_MAX = 4096
 PIECE = 1 << 20
+MISSING_MAX = 1000
 
 _scandir, _open, _fstat, _read, _close = os.scandir, os.open, os.fstat, os.read, os.close
 
@@ -131,6 +133,9 @@ def _send(path, size, run):
     """One file: its pieces, then the event that closes them with their size and hash."""
     shown = _show(path)
     digest = None
+    if len(shown.encode("utf-8")) > PATH_SHOWN_MAX:
+        run.cut.add("files")
+        return
     if size <= run.file_max:
         try:
             size, digest = _send_bytes(path, shown, run)
@@ -154,9 +159,11 @@ def collect(before, run):
 
 
 def missing(expected):
-    """Those of the expected paths that are no regular files."""
+    """Those of the expected paths that are no regular files; the first of them, if they are many."""
     absent = []
     for path in expected:
+        if len(absent) == MISSING_MAX:
+            break
         try:
             if not S_ISREG(os.lstat(resolve(path)).st_mode):
                 absent.append(path)

@@ -8,7 +8,7 @@ import sys
 from weakref import ref
 
 from . import current, wire
-from .jsonsafe import json_safe
+from .jsonsafe import TooLarge, json_safe
 from .jsontext import dumps, loads
 
 FIGURE_MAX = wire.EVENT_MAX - 1024
@@ -42,12 +42,8 @@ def _is_figure(value):
 
 
 def _text(figure):
-    """The figure's JSON: plotly's own, made strict and ASCII."""
-    value = loads(figure.to_json())
-    try:
-        return dumps(value)
-    except (TypeError, ValueError):
-        return dumps(json_safe(value, FIGURE_MAX))
+    """The figure's JSON: plotly's own, made strict, ASCII and bounded."""
+    return dumps(json_safe(loads(figure.to_json()), FIGURE_MAX))
 
 
 def show_value(value):
@@ -56,12 +52,13 @@ def show_value(value):
         return False
     _told[id(value)] = ref(value)
     try:
-        body = '{"kind":"plotly","figure":' + _text(value) + "}"
-        if len(body) > FIGURE_MAX:
-            current.now.cut.add("charts")
-            body = '{"kind":"plotly","figure":null,"truncated":true}'
         current.now.flush()
-        wire.event("chart", "chart", body, wait=True)
+        body = '{"kind":"plotly","figure":' + _text(value) + "}"
+        if not wire.event("chart", "chart", body, wait=True) and wire.is_ours():
+            raise TooLarge
+    except TooLarge:
+        current.now.cut.add("charts")
+        wire.event("chart", "chart", '{"kind":"plotly","figure":null,"truncated":true}', wait=True)
     except Exception as error:
         print(f"vivarium: a plotly figure could not be shown: {error!r}", file=sys.stderr)
     return True

@@ -39,8 +39,17 @@ def _failed(error):
         return None
 
 
+def _next():
+    """The next frame, None when the other side is gone, however it went."""
+    try:
+        return wire.next_frame()
+    except OSError:
+        return None
+
+
 def serve():
-    """Answers frames until the other side is gone."""
+    """Answers frames until the other side is gone, and ends the process: nobody is left to hear what
+    threads or exit handlers would say, and tidying up would unshare the zygote's memory."""
     run.calm()
     interpreter.streams.restore()
     if "" not in sys.path:
@@ -51,9 +60,9 @@ def serve():
         pass  # then the code starts where the sandbox put us
 
     while True:
-        frame = wire.next_frame()
+        frame = _next()
         if frame is None:
-            return
+            os._exit(0)
         kind, _nonce, meta, payload = frame
         del frame
         wire.open_run()

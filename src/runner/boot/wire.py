@@ -24,11 +24,6 @@ _lock = allocate_lock()
 _owner = 0
 
 
-def keep_channel():
-    """A cold interpreter was executed with the channel open: what it starts must not have it."""
-    _vivarium.channel()
-
-
 def open_run():
     """From here to `close_run` this process, and none that it forks, may send events."""
     global _owner
