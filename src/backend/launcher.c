@@ -208,10 +208,11 @@ static void stop_late(uv_timer_t *timer)
 		(void)uv_process_kill(&launcher->process, SIGKILL);
 }
 
-/* Where viv-launch may be, in order: installed side by side, the build tree, the prefix. */
+/* Where viv-launch may be, in order: beside viv (a build tree), where an installation has it seen
+ * from viv (wherever that was moved), and below the prefix. */
 static int find_program(char *ret_path, size_t size, struct err *err)
 {
-	static const char *const beside[] = {"viv-launch", "../launch/viv-launch"};
+	static const char *const beside[] = {"viv-launch", "../libexec/vivarium/viv-launch"};
 	char self[512];
 	char *slash = NULL;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);

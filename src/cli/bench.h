@@ -92,7 +92,7 @@ struct bench {
 /* Keeps `count` ready and waits until they are. */
 int bench_keep(struct bench *bench, uint32_t count, struct err *err);
 
-/* One run in a ready sandbox: from request to verdict. Waits for readiness first, unmeasured. */
+/* One run in a ready sandbox: from request to verdict. Settles first, unmeasured. */
 int bench_one(struct bench *bench, const char *code, uint64_t *ret_ns, struct err *err);
 
 /* `runs` runs, `width` at a time, each in a fresh sandbox. */

@@ -67,15 +67,37 @@ int bench_keep(struct bench *bench, uint32_t count, struct err *err)
 	return r < 0 ? r : pool_keep(bench->trial.pool, &bench->kind, count, err);
 }
 
+int bench_settle(struct bench *bench, struct launch_counted *ret_counted, struct err *err)
+{
+	uint64_t end = now_ns() + SETTLE_MS * 1000000ULL;
+	int r;
+
+	r = wait_ready(bench, err);
+	if (r < 0)
+		return r;
+	do {
+		r = pool_count(bench->trial.pool, ret_counted, err);
+		if (r < 0)
+			return r;
+		if (ret_counted->sandboxes <= bench->keep)
+			return 0;
+		uv_sleep(2);
+	} while (now_ns() < end);
+	return err_set(err, ERR_INTERNAL, ETIMEDOUT, "launch still holds %u sandboxes, %u are kept",
+		       ret_counted->sandboxes, bench->keep);
+}
+
 int bench_one(struct bench *bench, const char *code, uint64_t *ret_ns, struct err *err)
 {
 	struct run_request request = request_of(bench, code);
 	const struct run_calls calls = {0};
+	struct launch_counted counted;
 	struct run *run = NULL;
 	uint64_t start;
 	int r;
 
-	r = wait_ready(bench, err);
+	/* The last run's sandbox is taken apart first: its end is not this run's latency. */
+	r = bench_settle(bench, &counted, err);
 	if (r < 0)
 		return r;
 
@@ -137,24 +159,4 @@ int bench_burst(struct bench *bench, const char *code, uint32_t runs, uint32_t w
 		return -err->num;
 	}
 	return 0;
-}
-
-int bench_settle(struct bench *bench, struct launch_counted *ret_counted, struct err *err)
-{
-	uint64_t end = now_ns() + SETTLE_MS * 1000000ULL;
-	int r;
-
-	r = wait_ready(bench, err);
-	if (r < 0)
-		return r;
-	do {
-		r = pool_count(bench->trial.pool, ret_counted, err);
-		if (r < 0)
-			return r;
-		if (ret_counted->sandboxes <= bench->keep)
-			return 0;
-		uv_sleep(2);
-	} while (now_ns() < end);
-	return err_set(err, ERR_INTERNAL, ETIMEDOUT, "launch still holds %u sandboxes, %u are kept",
-		       ret_counted->sandboxes, bench->keep);
 }

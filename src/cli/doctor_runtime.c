@@ -95,9 +95,10 @@ static void report_runtime(struct report *report, const struct runtime *runtime,
 	for (size_t i = 0; i < runtime->preload.count; i++) {
 		const char *module = runtime->preload.items[i];
 		const char *why = json_string_value(json_object_get(lacks, module));
-		char top[64];
+		size_t length = strcspn(module, ".");
+		char top[64] = "";
 
-		(void)snprintf(top, sizeof(top), "%.*s", (int)strcspn(module, "."), module);
+		memcpy(top, module, length < sizeof(top) ? length : sizeof(top) - 1);
 		(void)json_array_append_new(
 			modules,
 			json_pack("{s:s, s:b, s:s?, s:s?}", "module", module, "found", why == NULL,

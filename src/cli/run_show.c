@@ -11,9 +11,10 @@
 #include "base/c.h"
 #include "base/json.h"
 #include "cli/run_charts.h"
-#include "policy/number.h"
+#include "session/testimony.h"
 
 #define PIECE 4096U /* a pipe that is ready takes so much without blocking (man 7 pipe) */
+#define FILES_TEXT_MAX (16U << 20)
 #define RESULT_JSON_MAX (512U << 20)
 #define STATUS_PIPE_CLOSED 141 /* as a shell shows a program that SIGPIPE ended */
 
@@ -86,20 +87,15 @@ static struct buf new_line(const char *format, ...)
 	return line;
 }
 
-/* The text of a JSON string member; NULL: there is none. The caller frees the reference. */
-static json_t *find_text(const char *value, size_t size, const char *name)
+/* The text of a JSON string member, as UTF-8; false when there is none. */
+static bool find_text(const char *value, size_t size, const char *name, struct buf *ret_text)
 {
 	const char *text = NULL;
 	size_t text_size = 0;
-	json_t *string = NULL;
 
-	if (!json_find(value, size, name, &text, &text_size))
-		return NULL;
-	string = json_loadb(text, text_size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-	if (json_is_string(string))
-		return string;
-	json_decref(string);
-	return NULL;
+	buf_init(ret_text, size + 1);
+	return json_find(value, size, name, &text, &text_size) &&
+	       testimony_decode(ret_text, text, text_size) == 0;
 }
 
 void show_init(struct show *show, enum show_mode mode, int signals)
@@ -110,6 +106,7 @@ void show_init(struct show *show, enum show_mode mode, int signals)
 		.signals = signals,
 		.ends_in_line = true,
 	};
+	buf_init(&show->files, FILES_TEXT_MAX);
 }
 
 int show_open_out(struct show *show, const char *path, struct err *err)
@@ -121,6 +118,7 @@ int show_open_out(struct show *show, const char *path, struct err *err)
 void show_done(struct show *show)
 {
 	out_dir_close(&show->out);
+	buf_done(&show->files);
 }
 
 static void keep_err(struct show *show, const char *path, const struct err *err)
@@ -133,15 +131,16 @@ static void keep_err(struct show *show, const char *path, const struct err *err)
 
 static void print_text(struct show *show, const char *bundle, size_t size)
 {
-	json_auto_t *text = find_text(bundle, size, "text/plain");
+	struct buf text;
 
-	if (text == NULL)
-		return;
-	if (!show->ends_in_line)
+	if (find_text(bundle, size, "text/plain", &text)) {
+		if (!show->ends_in_line)
+			write_out(show, STDOUT_FILENO, "\n", 1);
+		write_out(show, STDOUT_FILENO, text.data, text.size);
 		write_out(show, STDOUT_FILENO, "\n", 1);
-	write_out(show, STDOUT_FILENO, json_string_value(text), json_string_length(text));
-	write_out(show, STDOUT_FILENO, "\n", 1);
-	show->ends_in_line = true;
+		show->ends_in_line = true;
+	}
+	buf_done(&text);
 }
 
 static void take_chart(struct show *show, const char *value, size_t size)
@@ -158,6 +157,23 @@ static void take_chart(struct show *show, const char *value, size_t size)
 		keep_err(show, "chart", &err);
 	if (r > 0)
 		show->written_count++;
+}
+
+/* A line for the end; there are at most as many as the run may report. */
+static void name_file(struct show *show, const char *value, size_t size)
+{
+	const char *bytes = NULL;
+	size_t bytes_size = 0;
+	struct buf path;
+
+	if (find_text(value, size, "path", &path) &&
+	    json_find(value, size, "size", &bytes, &bytes_size)) {
+		(void)buf_text(&show->files, "viv run: file ");
+		put_safe(&show->files, (const char *)path.data, path.size);
+		(void)buf_format(&show->files, " (%.*s bytes)\n",
+				 (int)(bytes_size < 20 ? bytes_size : 20), bytes);
+	}
+	buf_done(&path);
 }
 
 static void on_output(void *user, int stream, const void *bytes, size_t size)
@@ -177,6 +193,8 @@ static void on_fact(void *user, const char *type, const char *value, size_t size
 
 	if (strcmp(type, "chart") == 0)
 		take_chart(show, value, size);
+	else if (show->mode == SHOW_PLAIN && strcmp(type, "file") == 0)
+		name_file(show, value, size);
 	else if (show->mode == SHOW_PLAIN && strcmp(type, "display") == 0)
 		print_text(show, value, size);
 }
@@ -222,33 +240,7 @@ void show_follow(struct show *show, struct run *run)
 
 /* ---- the end ---- */
 
-static void list_files(struct show *show, const struct run_facts *facts)
-{
-	json_auto_t *files = NULL;
-	const json_t *file = NULL;
-	struct buf text;
-	size_t i;
-
-	buf_init(&text, facts->files->size + 16);
-	(void)buf_text(&text, "[");
-	(void)buf_append(&text, facts->files->data, facts->files->size);
-	(void)buf_text(&text, "]");
-	files = json_loadb((const char *)text.data, text.size, JSON_ALLOW_NUL, NULL);
-	buf_done(&text);
-
-	json_array_foreach(files, i, file)
-	{
-		const json_t *path = json_object_get(file, "path");
-		struct buf line = new_line("file ");
-
-		put_safe(&line, json_string_value(path), json_string_length(path));
-		(void)buf_format(&line, " (%lld bytes)",
-				 (long long)json_integer_value(json_object_get(file, "size")));
-		note(show, &line);
-	}
-}
-
-static void list_artifacts(struct show *show, const struct run_facts *facts)
+static void list_artifacts(struct show *show)
 {
 	struct buf line;
 
@@ -261,12 +253,12 @@ static void list_artifacts(struct show *show, const struct run_facts *facts)
 		}
 		return;
 	}
-	list_files(show, facts);
+	write_out(show, STDERR_FILENO, show->files.data, show->files.size);
 	if (show->chart_count > 0) {
 		line = new_line("%u chart%s", show->chart_count, show->chart_count == 1 ? "" : "s");
 		note(show, &line);
 	}
-	if (show->chart_count > 0 || facts->files->size > 0) {
+	if (show->chart_count > 0 || show->files.size > 0) {
 		line = new_line("nothing was written; --out DIR keeps them");
 		note(show, &line);
 	}
@@ -323,16 +315,16 @@ static void end_plain(struct show *show, const struct run_facts *facts)
 	if (facts->result->size > 0)
 		print_text(show, (const char *)facts->result->data, facts->result->size);
 	if (facts->error->size > 0) {
-		json_auto_t *trace = find_text((const char *)facts->error->data, facts->error->size,
-					       "traceback");
+		struct buf trace;
 
-		if (trace != NULL)
-			write_out(show, STDERR_FILENO, json_string_value(trace),
-				  json_string_length(trace));
+		if (find_text((const char *)facts->error->data, facts->error->size, "traceback",
+			      &trace))
+			write_out(show, STDERR_FILENO, trace.data, trace.size);
+		buf_done(&trace);
 	}
 	tell_verdict(show, &facts->verdict);
 	list_cuts(show, facts);
-	list_artifacts(show, facts);
+	list_artifacts(show);
 }
 
 static void end_json(struct show *show, const struct run *run)

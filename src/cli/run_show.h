@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "cli/out_dir.h"
 #include "session/run.h"
@@ -30,6 +31,7 @@ struct show {
 	bool is_closed;    /* it was closed */
 	bool ends_in_line; /* the last byte on stdout was a line's end, or there was none */
 	uint32_t chart_count, written_count;
+	struct buf files;   /* owned: a line for each file, when they are only named */
 	struct err out_err; /* the first thing that could not be written */
 	struct events_sink sink;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/facts.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -150,6 +151,19 @@ static void on_gone(struct outer *outer, struct launch_event *event)
 	tell(outer, event);
 }
 
+static uint32_t count_fds(void)
+{
+	DIR *stream = opendir("/proc/self/fd");
+	uint32_t count = 0;
+
+	if (stream == NULL)
+		return 0;
+	while (readdir(stream) != NULL)
+		count++;
+	(void)closedir(stream);
+	return count;
+}
+
 static void on_counted(struct outer *outer, struct launch_event *event)
 {
 	struct rusage usage;
@@ -157,8 +171,7 @@ static void on_counted(struct outer *outer, struct launch_event *event)
 	event->counted.cgroups = (uint32_t)outer->groups.free_count;
 	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++)
 		event->counted.cgroups += outer->slots[i].is_live;
-	for (int fd = 0; fd < 65536; fd++)
-		event->counted.fds_outer += fcntl(fd, F_GETFD) >= 0;
+	event->counted.fds_outer = count_fds();
 	if (getrusage(RUSAGE_SELF, &usage) == 0)
 		event->counted.rss_outer = (uint64_t)usage.ru_maxrss * KIB;
 	tell(outer, event);

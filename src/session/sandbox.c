@@ -193,6 +193,7 @@ int sandbox_new(uv_loop_t *loop, struct launcher *launcher, const struct backend
 	for (size_t i = 0; i < BACKEND_FD_COUNT; i++)
 		start->fds[i] = -1;
 	sandbox->id = start->sandbox;
+	sandbox->zygote = start->zygote;
 	sandbox->launcher = launcher;
 	sandbox->backend = backend;
 	sandbox->calls = calls;

@@ -55,9 +55,9 @@ struct sandbox {
 	const struct backend *backend; /* borrowed: a static row */
 	struct launcher *launcher;     /* borrowed: from the pool, which outlives it */
 	const struct sandbox_calls *calls;
-	void *user;  /* borrowed: the pool */
-	void *shelf; /* borrowed: the pool's, for its own use */
-	void *lineage;
+	void *user;        /* borrowed: the pool */
+	void *shelf;       /* borrowed: the pool's, for its own use */
+	int32_t zygote;    /* that it comes from; -1: none */
 	uint64_t asked_ns; /* when it was asked for */
 	struct frame_hello hello;
 

@@ -149,6 +149,7 @@ static void sandbox_is_ready(void *user, struct sandbox *sandbox)
 	pool->coming_count--;
 	shelf->coming_count--;
 	shelf->failures = 0;
+	zygotes_landed(pool->zygotes, sandbox->zygote);
 	TAILQ_INSERT_TAIL(&shelf->ready, sandbox, entry);
 	shelf->ready_count++;
 
@@ -184,6 +185,7 @@ void shelf_sandbox_failed(void *user, struct sandbox *sandbox, const struct err 
 	} else {
 		pool->coming_count--;
 		shelf->coming_count--;
+		zygotes_landed(pool->zygotes, sandbox->zygote);
 	}
 	sandbox_end(sandbox);
 	shelf_set_back(shelf);
@@ -266,8 +268,7 @@ static int spawn(struct pool *pool, struct shelf *shelf, const struct place *pla
 	pool->sandboxes[sandbox->id] = sandbox;
 	pool->coming_count++;
 	shelf->coming_count++;
-	if (place->zygote >= 0)
-		lineage_forked(pool->zygotes, shelf->lineage);
+	zygotes_forked(pool->zygotes, place->zygote);
 	return 0;
 }
 

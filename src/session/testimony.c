@@ -2,41 +2,130 @@
 #include "session/testimony.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/c.h"
 #include "base/json.h"
 
-#define MISSING_MAX 1000U
+#define TEXT_MAX (64U << 10) /* longer texts are not looked into */
+#define REPLACEMENT 0xfffdU
 
-/* Copies UTF-8 text, cut where a character begins. */
-static void copy_text(const char *from, char *to, size_t room)
+/* ---- JSON strings; all of this is valid JSON: json_is_valid has seen it ---- */
+
+static int put_utf8(struct buf *buf, uint32_t code)
 {
-	size_t size = strlen(from);
+	uint8_t bytes[4];
+	size_t size;
 
-	if (size >= room) {
-		size = room - 1;
-		while (size > 0 && ((uint8_t)from[size] & 0xc0) == 0x80)
-			size--;
+	if (code < 0x80) {
+		bytes[0] = (uint8_t)code;
+		size = 1;
+	} else if (code < 0x800) {
+		bytes[0] = (uint8_t)(0xc0 | code >> 6);
+		bytes[1] = (uint8_t)(0x80 | (code & 0x3f));
+		size = 2;
+	} else if (code < 0x10000) {
+		bytes[0] = (uint8_t)(0xe0 | code >> 12);
+		bytes[1] = (uint8_t)(0x80 | (code >> 6 & 0x3f));
+		bytes[2] = (uint8_t)(0x80 | (code & 0x3f));
+		size = 3;
+	} else {
+		bytes[0] = (uint8_t)(0xf0 | code >> 18);
+		bytes[1] = (uint8_t)(0x80 | (code >> 12 & 0x3f));
+		bytes[2] = (uint8_t)(0x80 | (code >> 6 & 0x3f));
+		bytes[3] = (uint8_t)(0x80 | (code & 0x3f));
+		size = 4;
 	}
-	memcpy(to, from, size);
-	to[size] = '\0';
+	return buf_append(buf, bytes, size);
+}
+
+/* The number in "\uXXXX" at `text`, or 0 when there is none. */
+static uint32_t unit_at(const char *text, size_t size)
+{
+	char digits[5] = "";
+
+	if (size < 6 || text[0] != '\\' || text[1] != 'u')
+		return 0;
+	memcpy(digits, text + 2, 4);
+	return (uint32_t)strtoul(digits, NULL, 16);
+}
+
+static int put_unit(struct buf *buf, const char *text, size_t size, size_t *ret_used)
+{
+	uint32_t code = unit_at(text, size);
+	uint32_t low = unit_at(text + 6, size - 6);
+
+	*ret_used = 6;
+	if (code >= 0xd800 && code < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
+		*ret_used = 12;
+		code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+	} else if (code >= 0xd800 && code < 0xe000) {
+		code = REPLACEMENT;
+	}
+	return put_utf8(buf, code);
+}
+
+static int put_escape(struct buf *buf, const char *text, size_t size, size_t *ret_used)
+{
+	static const char names[] = "bfnrt";
+	static const char means[] = "\b\f\n\r\t";
+	const char *name = memchr(names, text[1], sizeof(names) - 1);
+
+	if (text[1] == 'u' && size >= 6)
+		return put_unit(buf, text, size, ret_used);
+	*ret_used = 2;
+	return buf_append(buf, name != NULL ? &means[name - names] : &text[1], 1);
+}
+
+int testimony_decode(struct buf *buf, const char *value, size_t size)
+{
+	size_t at = 1;
+	int r = 0;
+
+	if (size < 2 || value[0] != '"')
+		return -EINVAL;
+	size--; /* the closing quote */
+	while (at < size && r == 0) {
+		const char *escape = memchr(value + at, '\\', size - at);
+		size_t plain = escape != NULL ? (size_t)(escape - value) - at : size - at;
+		size_t used = 0;
+
+		r = buf_append(buf, value + at, plain);
+		at += plain;
+		if (r == 0 && at + 1 < size)
+			r = put_escape(buf, value + at, size - at, &used);
+		at += used > 0 ? used : 1;
+	}
+	return r;
 }
 
 void testimony_text(const char *value, size_t size, char *text, size_t room)
 {
-	json_auto_t *string = json_loadb(value, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+	struct buf buf;
+	size_t taken = 0;
 
 	text[0] = '\0';
-	if (json_is_string(string))
-		copy_text(json_string_value(string), text, room);
+	if (size > TEXT_MAX)
+		return;
+	buf_init(&buf, 4UL * TEXT_MAX);
+	if (testimony_decode(&buf, value, size) == 0 && buf.size > 0) {
+		taken = strlen(buf_string(&buf));
+		if (taken >= room) {
+			taken = room - 1;
+			while (taken > 0 && (buf.data[taken] & 0xc0) == 0x80)
+				taken--;
+		}
+		memcpy(text, buf.data, taken);
+		text[taken] = '\0';
+	}
+	buf_done(&buf);
 }
 
-/* Four bytes at most, and valid: json_is_valid has seen them. */
-static size_t decode(const uint8_t *bytes, size_t size, uint32_t *ret_code)
+/* ---- passing on ---- */
+
+static size_t read_utf8(const uint8_t *bytes, size_t size, uint32_t *ret_code)
 {
 	size_t length = bytes[0] >= 0xf0 ? 4 : bytes[0] >= 0xe0 ? 3 : 2;
 	uint32_t code = bytes[0] & (0xffU >> (length + 1));
@@ -65,7 +154,7 @@ int testimony_ascii(struct buf *buf, const char *value, size_t size)
 	while (at < size && r == 0) {
 		uint32_t code;
 
-		if (bytes[at] >= 0x20 && bytes[at] < 0x80) {
+		if (bytes[at] >= 0x20 && bytes[at] < 0x7f) {
 			at++;
 			continue;
 		}
@@ -74,60 +163,84 @@ int testimony_ascii(struct buf *buf, const char *value, size_t size)
 			/* Only blanks outside strings: inside, JSON allows none of these. */
 			r = buf_append(buf, " ", 1);
 			at++;
+		} else if (r == 0 && bytes[at] == 0x7f) {
+			r = put_code(buf, 0x7f);
+			at++;
 		} else if (r == 0) {
-			at += decode(bytes + at, size - at, &code);
+			at += read_utf8(bytes + at, size - at, &code);
 			r = put_code(buf, code);
 		}
 		start = at;
 	}
-	if (r == 0)
-		r = buf_append(buf, bytes + start, at > start ? at - start : 0);
+	if (r == 0 && at > start)
+		r = buf_append(buf, bytes + start, at - start);
 	return r;
 }
 
-static void read_missing(const json_t *done, struct testimony_extras *extras)
-{
-	const json_t *missing = json_object_get(done, "missing");
-	const json_t *path = NULL;
-	size_t i;
+/* ---- DONE ---- */
 
-	json_array_foreach(missing, i, path)
-	{
-		if (i >= MISSING_MAX || !json_is_string(path))
-			return;
-		if (extras->missing.size > 0)
-			(void)buf_text(&extras->missing, ",");
-		(void)json_put_string(&extras->missing, json_string_value(path),
-				      json_string_length(path));
+static bool is_true(const char *object, size_t size, const char *name)
+{
+	const char *value = NULL;
+	size_t value_size = 0;
+
+	return json_find(object, size, name, &value, &value_size) && value_size == 4 &&
+	       memcmp(value, "true", 4) == 0;
+}
+
+static int read_exit_code(const char *done, size_t size)
+{
+	const char *value = NULL;
+	size_t value_size = 0;
+	char digits[16] = "";
+
+	if (!json_find(done, size, "exit_code", &value, &value_size) ||
+	    value_size >= sizeof(digits))
+		return 0;
+	memcpy(digits, value, value_size);
+	return (int)(strtol(digits, NULL, 10) & 0xff);
+}
+
+static void read_text(const char *done, size_t size, const char *name, char *text, size_t room)
+{
+	const char *value = NULL;
+	size_t value_size = 0;
+
+	text[0] = '\0';
+	if (json_find(done, size, name, &value, &value_size))
+		testimony_text(value, value_size, text, room);
+}
+
+static void read_extras(const char *done, size_t size, struct testimony_extras *extras)
+{
+	const char *value = NULL;
+	size_t value_size = 0;
+
+	if (json_find(done, size, "truncated", &value, &value_size) && value[0] == '{') {
+		extras->is_files_cut = is_true(value, value_size, "files");
+		extras->is_result_cut = is_true(value, value_size, "result");
 	}
+	if (json_find(done, size, "missing", &value, &value_size) && value[0] == '[')
+		(void)testimony_ascii(&extras->missing, value + 1, value_size - 2);
 }
 
 int testimony_read(const void *bytes, size_t size, struct verdict_testimony *testimony,
 		   struct testimony_extras *extras, struct err *err)
 {
-	json_auto_t *done = NULL;
-	const json_t *truncated = NULL;
-	const char *kind = NULL;
-	const char *text = NULL;
+	const char *done = bytes;
+	char kind[32];
 
-	if (size > TESTIMONY_MAX || !json_is_valid(bytes, size))
-		return err_set(err, ERR_BAD_REQUEST, EPROTO, "its testimony is no JSON");
-	done = json_loadb(bytes, size, JSON_ALLOW_NUL, NULL);
-	kind = json_string_value(json_object_get(done, "kind"));
-	if (kind == NULL || verdict_claimed(kind, strlen(kind)) == VERDICT_NONE)
+	if (size > TESTIMONY_MAX || !json_is_valid(bytes, size) || done[0] != '{')
+		return err_set(err, ERR_BAD_REQUEST, EPROTO, "its testimony is no JSON object");
+	read_text(done, size, "kind", kind, sizeof(kind));
+	if (verdict_claimed(kind, strlen(kind)) == VERDICT_NONE)
 		return err_set(err, ERR_BAD_REQUEST, EPROTO, "its testimony claims no known kind");
 
 	testimony->is_given = true;
 	testimony->kind = verdict_claimed(kind, strlen(kind));
-	testimony->exit_code = (int)(json_integer_value(json_object_get(done, "exit_code")) & 0xff);
-	text = json_string_value(json_object_get(done, "message"));
-	copy_text(text != NULL ? text : "", testimony->message, sizeof(testimony->message));
-	text = json_string_value(json_object_get(done, "remedy"));
-	copy_text(text != NULL ? text : "", testimony->remedy, sizeof(testimony->remedy));
-
-	truncated = json_object_get(done, "truncated");
-	extras->is_files_cut = json_is_true(json_object_get(truncated, "files"));
-	extras->is_result_cut = json_is_true(json_object_get(truncated, "result"));
-	read_missing(done, extras);
+	testimony->exit_code = read_exit_code(done, size);
+	read_text(done, size, "message", testimony->message, sizeof(testimony->message));
+	read_text(done, size, "remedy", testimony->remedy, sizeof(testimony->remedy));
+	read_extras(done, size, extras);
 	return 0;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Testimony - what a runner says in DONE
+ * Testimony - what a runner says in DONE, and texts in what it says elsewhere
  *
  * Owns:    reading it. It was written by a process that runs hostile code.
- * May not: decide: that is the verdict's.
+ * May not: decide: that is the verdict's. Nor build a tree of it.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 
 struct testimony_extras {
 	bool is_files_cut, is_result_cut;
-	struct buf missing; /* owned: JSON strings with commas between */
+	struct buf missing; /* owned: what stood between the brackets of "missing" */
 };
 
 /* Fills `testimony` (its error_* stay) and `extras`. -EPROTO for anything but what the protocol
@@ -26,7 +26,11 @@ struct testimony_extras {
 int testimony_read(const void *bytes, size_t size, struct verdict_testimony *testimony,
 		   struct testimony_extras *extras, struct err *err);
 
-/* The text of the JSON string `value` into `text`, cut to whole characters; "" when it is none. */
+/* Appends the text of the valid JSON string `value` as UTF-8; half a surrogate pair is U+FFFD.
+ * -EINVAL when it is no string. */
+int testimony_decode(struct buf *buf, const char *value, size_t size);
+
+/* The same into a C string: cut at `room` to whole characters, and at a NUL; "" when it is none. */
 void testimony_text(const char *value, size_t size, char *text, size_t room);
 
 /* Appends valid JSON as one line of ASCII: blanks for line ends, \u for what is not ASCII. */

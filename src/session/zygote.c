@@ -33,13 +33,16 @@ enum zygote_state {
 	ZYGOTE_NONE,
 	ZYGOTE_STARTING,
 	ZYGOTE_UP,
-	ZYGOTE_RETIRING,
+	ZYGOTE_OLD,      /* replaced; sandboxes are still coming from it */
+	ZYGOTE_RETIRING, /* asked to end */
+	ZYGOTE_DOWN,     /* ended; its number is free once nothing comes from it any more */
 };
 
 struct zygote {
 	enum zygote_state state;
 	struct lineage *lineage; /* borrowed: lives as long as the table */
 	uint32_t forks;
+	uint32_t coming; /* sandboxes asked for and not there yet */
 	uint64_t since_ns;
 };
 
@@ -290,12 +293,28 @@ static void replace_when_due(struct zygotes *zygotes, struct lineage *lineage)
 	}
 }
 
-void lineage_forked(struct zygotes *zygotes, struct lineage *lineage)
+void zygotes_forked(struct zygotes *zygotes, int32_t zygote)
 {
-	if (lineage->current < 0)
+	if (zygote < 0)
 		return;
-	zygotes->zygotes[lineage->current].forks++;
-	replace_when_due(zygotes, lineage);
+	zygotes->zygotes[zygote].forks++;
+	zygotes->zygotes[zygote].coming++;
+	replace_when_due(zygotes, zygotes->zygotes[zygote].lineage);
+}
+
+void zygotes_landed(struct zygotes *zygotes, int32_t zygote)
+{
+	struct zygote *from = zygote >= 0 ? &zygotes->zygotes[zygote] : NULL;
+
+	if (from == NULL || from->coming == 0)
+		return;
+	from->coming--;
+	if (from->coming > 0)
+		return;
+	if (from->state == ZYGOTE_OLD)
+		retire(zygotes, (uint32_t)zygote);
+	else if (from->state == ZYGOTE_DOWN)
+		*from = (struct zygote){.state = ZYGOTE_NONE};
 }
 
 uint64_t lineage_retry_ns(const struct lineage *lineage)
@@ -312,8 +331,14 @@ static void zygote_up(struct zygotes *zygotes, uint32_t id)
 		return;
 	zygote->state = ZYGOTE_UP;
 	zygote->since_ns = now_ns();
-	if (lineage->current >= 0)
-		retire(zygotes, (uint32_t)lineage->current);
+	if (lineage->current >= 0) {
+		uint32_t old = (uint32_t)lineage->current;
+
+		if (zygotes->zygotes[old].coming > 0)
+			zygotes->zygotes[old].state = ZYGOTE_OLD;
+		else
+			retire(zygotes, old);
+	}
 	lineage->current = (int32_t)id;
 	lineage->next = -1;
 }
@@ -325,14 +350,14 @@ static void zygote_down(struct zygotes *zygotes, uint32_t id, const struct err *
 	enum zygote_state was = zygote->state;
 	bool was_stable = was == ZYGOTE_UP && now_ns() - zygote->since_ns >= STABLE_NS;
 
-	if (was == ZYGOTE_NONE)
+	if (was == ZYGOTE_NONE || was == ZYGOTE_DOWN)
 		return;
-	*zygote = (struct zygote){.state = ZYGOTE_NONE};
+	zygote->state = zygote->coming > 0 ? ZYGOTE_DOWN : ZYGOTE_NONE;
 	if (lineage->current == (int32_t)id)
 		lineage->current = -1;
 	if (lineage->next == (int32_t)id)
 		lineage->next = -1;
-	if (was == ZYGOTE_RETIRING)
+	if (was == ZYGOTE_RETIRING || was == ZYGOTE_OLD)
 		return;
 
 	if (was_stable)

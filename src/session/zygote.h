@@ -44,8 +44,11 @@ int zygotes_lineage(struct zygotes *zygotes, const struct runtime *runtime, cons
 int lineage_place(struct zygotes *zygotes, struct lineage *lineage, bool is_cold,
 		  struct place *ret_place, struct err *err);
 
-/* A sandbox was forked from the place. */
-void lineage_forked(struct zygotes *zygotes, struct lineage *lineage);
+/* A sandbox was asked of this zygote (not -1). */
+void zygotes_forked(struct zygotes *zygotes, int32_t zygote);
+
+/* That sandbox is there, or will never be: only then may the zygote retire. */
+void zygotes_landed(struct zygotes *zygotes, int32_t zygote);
 
 /* When a lineage that failed may be tried again, in now_ns() time; 0: now. */
 uint64_t lineage_retry_ns(const struct lineage *lineage);

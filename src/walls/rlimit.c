@@ -70,7 +70,8 @@ static int rlimit_up(const struct walls_input *input, struct err *err)
 	const rlim_t file_size = plan->disk > plan->memory ? plan->disk : plan->memory;
 	const struct limit limits[] = {
 		/* 1, not 0: at 0 a core_pattern with a pipe still starts its handler, as the host's
-		 * root; 1 is the kernel's own mark for "not even that" (man 5 core). */
+		 * root; 1 is the kernel's own mark for "not even that" (man 5 core). A hard limit
+		 * of 0 from above us stays 0. */
 		{"RLIMIT_CORE", RLIMIT_CORE, 0, 1},
 		{"RLIMIT_NOFILE", RLIMIT_NOFILE, 0, plan->files},
 		{"RLIMIT_FSIZE", RLIMIT_FSIZE, 0, file_size},

@@ -121,7 +121,8 @@ static const struct call_case packet_in_band[] = {CASE(HAS_NONE_OF(3, MSG_OOB))}
  * - splice, tee, vmsplice, sendfile, copy_file_range: hand page-cache pages around; a bug there
  *   writes files that every sandbox shares, read-only mounts or not.
  * - inotify: watches inodes, and those of /usr are shared: it shows what the neighbours open.
- * - sysinfo: load, memory and uptime of the host. mincore, preadv2: what is in its page cache.
+ * - sysinfo: load and memory of the host. glibc does not look whether it failed, so that
+ *   sysconf(_SC_PHYS_PAGES) is a random number inside. mincore, preadv2: what its page cache holds.
  * - sync, syncfs: write back all of the host's disks. setxattr: kernel memory per file.
  * - io_uring, bpf, userfaultfd, perf, keys, ptrace, process_vm, pidfd_getfd, namespaces, mounts,
  *   System V IPC, message queues, NUMA, further seccomp and landlock: surface no analysis needs.

@@ -54,8 +54,7 @@ extern const struct wall wall_seccomp;  /* the last one */
 /* Puts all walls up, in THE order. On failure the process must end. */
 int walls_up(const struct walls_input *input, struct walls_report *report, struct err *err);
 
-/* Builds the seccomp program with libseccomp (in viv-launch, once). The caller frees *ret_filter.
- */
+/* Builds the seccomp program with libseccomp, once, in viv-launch. The caller frees *ret_filter. */
 int seccomp_build(struct sock_filter **ret_filter, uint16_t *ret_count, struct err *err);
 
 /* The highest landlock ABI of this kernel; 0 when it is off. */

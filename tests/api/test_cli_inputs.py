@@ -65,7 +65,7 @@ class Data(VivCase):
         for name, text in (("d.json", "{"), ("d.json", "[1]"), ("d.db", "not a database")):
             with self.subTest(name=name, text=text):
                 path = self.write(name, text)
-                what = f"sqlite:{path}:select 1" if name.endswith("db") else path
+                what = f"sqlite:{path}:select * from sqlite_master" if name.endswith("db") else path
                 done = self.run_viv("print('never')", "--data", what)
                 self.assertIn(done.code, (1, 2))
                 self.assertEqual(done.out, b"")

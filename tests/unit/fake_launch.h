@@ -49,6 +49,7 @@ struct fake {
 	uint32_t last_retired;
 	uint32_t walls;         /* what new sandboxes report */
 	bool fails_spawns;      /* they never stand */
+	bool is_slow;           /* HELLO comes only by fake_hello() */
 	bool is_mute;           /* KILL is not answered */
 	struct launch_exit end; /* told after KILL; cause ASKED unless set */
 };
@@ -109,11 +110,17 @@ static inline void fake_exit(struct fake *fake, struct fake_sandbox *sandbox,
 	fake_close(sandbox);
 }
 
+static inline void fake_hello(const struct fake *fake, struct fake_sandbox *sandbox)
+{
+	struct frame_hello hello = {
+		.version = FRAME_VERSION, .walls = fake->walls, .landlock_abi = 7, .pid = 2};
+
+	fake_send(sandbox, FRAME_HELLO, 0, 0, &hello, sizeof(hello));
+}
+
 static inline void fake_spawn(struct fake *fake, const struct launch_request *request, int *fds)
 {
 	struct fake_sandbox *sandbox = &fake->sandboxes[fake->spawn_count++];
-	struct frame_hello hello = {
-		.version = FRAME_VERSION, .walls = fake->walls, .landlock_abi = 7, .pid = 2};
 	struct launch_event event = {.type = LAUNCH_GONE, .id = request->spawn.sandbox};
 
 	assert_true(fake->spawn_count < FAKE_SANDBOXES);
@@ -130,7 +137,8 @@ static inline void fake_spawn(struct fake *fake, const struct launch_request *re
 	}
 	event.type = LAUNCH_SPAWNED;
 	fake_tell(fake, &event);
-	fake_send(sandbox, FRAME_HELLO, 0, 0, &hello, sizeof(hello));
+	if (!fake->is_slow)
+		fake_hello(fake, sandbox);
 }
 
 static inline void fake_answer(struct fake *fake, const struct launch_request *request, int *fds)

@@ -187,6 +187,33 @@ static void the_next_zygote_is_up_before_the_last_retires(void **state)
 	fake_done(&fake);
 }
 
+static void a_zygote_retires_when_nothing_comes_from_it_any_more(void **state)
+{
+	struct fake fake;
+	struct pool_settings settings = {.zygote_forks_max = 2};
+	struct taken taken[2] = {0};
+	struct pool_kind kind;
+
+	(void)state;
+	fake_open(&fake, &settings);
+	fake.is_slow = true;
+	kind = fake_kind(&fake, false);
+	take(&fake, &kind, &taken[0]);
+	take(&fake, &kind, &taken[1]);
+	fake_until(&fake, fake.zygote_count == 2);
+	for (int i = 0; i < 20; i++)
+		fake_turn(&fake);
+	assert_int_equal(fake.spawn_count, 2);
+	fake_hello(&fake, &fake.sandboxes[0]);
+	fake_until(&fake, taken[0].calls == 1);
+	assert_int_equal(fake.retire_count, 0);
+	fake_hello(&fake, &fake.sandboxes[1]);
+	fake_until(&fake, fake.retire_count == 1);
+	sandbox_end(taken[0].sandbox);
+	sandbox_end(taken[1].sandbox);
+	fake_done(&fake);
+}
+
 static void whoever_waits_is_told_after_a_few_failures(void **state)
 {
 	struct fake fake;
@@ -293,6 +320,7 @@ int main(void)
 		cmocka_unit_test(kinds_are_not_mixed),
 		cmocka_unit_test(a_cold_one_needs_no_zygote),
 		cmocka_unit_test(the_next_zygote_is_up_before_the_last_retires),
+		cmocka_unit_test(a_zygote_retires_when_nothing_comes_from_it_any_more),
 		cmocka_unit_test(whoever_waits_is_told_after_a_few_failures),
 		cmocka_unit_test(refill_backs_off_when_spawning_fails),
 		cmocka_unit_test(a_dead_one_is_replaced),

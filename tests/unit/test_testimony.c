@@ -91,6 +91,33 @@ static void long_texts_are_cut_at_a_character(void **state)
 	assert_string_equal(text, "");
 }
 
+static void texts_come_out_as_utf8(void **state)
+{
+	static const struct {
+		const char *json, *text;
+	} rows[] = {
+		{"\"\"", ""},
+		{"\"plain\"", "plain"},
+		{"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\b\f\n\r\t"},
+		{"\"\\u00e9\\u20ac\\ud83d\\udc0d\"", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\x8d"},
+		{"\"a\\ud800\"", "a\xef\xbf\xbd"},
+		{"\"\\ud800\\n\"", "\xef\xbf\xbd\n"},
+		{"\"\\udc00\\ud83dx\"", "\xef\xbf\xbd\xef\xbf\xbdx"},
+		{"\"\xe2\x82\xac\"", "\xe2\x82\xac"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct buf buf;
+
+		buf_init(&buf, 100);
+		assert_true(json_is_valid(rows[i].json, strlen(rows[i].json)));
+		assert_int_equal(testimony_decode(&buf, rows[i].json, strlen(rows[i].json)), 0);
+		assert_string_equal(buf_string(&buf), rows[i].text);
+		buf_done(&buf);
+	}
+}
+
 static void passed_on_json_is_one_line_of_ascii(void **state)
 {
 	static const char json[] = "{\"a\":\n\t\"\xe2\x82\xac \xf0\x9f\x90\x8d\",\r\n\"b\":[1]}";
@@ -112,6 +139,7 @@ int main(void)
 		cmocka_unit_test(refuses_all_else),
 		cmocka_unit_test(odd_types_count_as_absent),
 		cmocka_unit_test(long_texts_are_cut_at_a_character),
+		cmocka_unit_test(texts_come_out_as_utf8),
 		cmocka_unit_test(passed_on_json_is_one_line_of_ascii),
 	};
 

@@ -12,9 +12,6 @@ import sys
 from .hooks import load, remember
 
 ONLY_AST, TOP_LEVEL_AWAIT, COROUTINE = 0x400, 0x2000, 0x80
-# A syntax tree takes a hundred times the memory of its source. Larger code runs as a script does,
-# without a trailing value.
-TREE_MAX = 4 << 20
 
 _compile, _exec, _eval = compile, exec, eval
 
@@ -42,14 +39,14 @@ class Notebook:
         return self.filename()
 
     def run(self, code):
-        """Runs one cell. Returns (value of the trailing expression or None, whether a value was not
-        looked for); raises whatever the code raises."""
-        body, last, is_large = self._compile(code)
+        """Runs one cell. Returns the value of its trailing expression, or None; raises whatever the
+        code raises."""
+        body, last = self._compile(code)
         if any(part is not None and part.co_flags & COROUTINE for part in (body, last)):
-            return self._await(self._steps(body, last)), is_large
+            return self._await(self._steps(body, last))
         if body is not None:
             _exec(body, self.names)
-        return None if last is None else _eval(last, self.names), is_large
+        return None if last is None else _eval(last, self.names)
 
     def filename(self):
         """Names the cell in tracebacks: each its own, so that old functions keep their lines."""
@@ -59,9 +56,6 @@ class Notebook:
         filename = self.filename()
         source = decode(code, filename)
         remember(filename, source)
-        if len(source) > TREE_MAX:
-            return _compile(source, filename, "exec", TOP_LEVEL_AWAIT, True), None, True
-
         tree = _compile(source, filename, "exec", ONLY_AST | TOP_LEVEL_AWAIT, True)
         last = None
         if tree.body and type(tree.body[-1]).__name__ == "Expr":
@@ -70,7 +64,7 @@ class Notebook:
         body = None
         if tree.body:
             body = _compile(tree, filename, "exec", TOP_LEVEL_AWAIT, True)
-        return body, last, False
+        return body, last
 
     @staticmethod
     def _expression(statement, filename):
@@ -142,7 +136,8 @@ def _cookie(data, filename):
 
 def _is_silenced(source, statement):
     """Whether a semicolon follows the statement: as in Jupyter, its value is then not shown."""
-    lines = source.split("\n")[statement.end_lineno - 1:]
+    below = source.count("\n") + 1 - statement.end_lineno
+    head, *lines = source.rsplit("\n", below)
     # Offsets of the tree count bytes of UTF-8.
-    lines[0] = lines[0].encode("utf-8")[statement.end_col_offset:].decode("utf-8")
-    return any(";" in line.partition("#")[0] for line in lines)
+    after = head.rpartition("\n")[2].encode("utf-8")[statement.end_col_offset:].decode("utf-8")
+    return any(";" in line.partition("#")[0] for line in [after, *lines])

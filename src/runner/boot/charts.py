@@ -126,7 +126,7 @@ def _send(image, key, figure, path=None):
     """Tells one chart. Without its picture when that does not fit."""
     fields = ['"kind":"image"', '"mime":"image/png"', f'"index":{_index(key)}']
     if image is None:
-        current.now.cut.add("charts")
+        current.now.cut.add("result")
         fields.append('"truncated":true')
     else:
         fields.append(f'"base64":"{b2a_base64(image, newline=False).decode("ascii")}"')
@@ -137,7 +137,7 @@ def _send(image, key, figure, path=None):
     body = "{" + ",".join(fields) + "}"
     current.now.flush()
     if not wire.event("chart", "chart", body, wait=True) and wire.is_ours():
-        current.now.cut.add("charts")
+        current.now.cut.add("result")
 
 
 def _data_text(figure):
@@ -199,7 +199,7 @@ def capture_open():
         if count < FIGURES_MAX:
             _quietly(_capture, manager.canvas.figure)
         else:
-            current.now.cut.add("charts")
+            current.now.cut.add("result")
         helpers.Gcf.destroy(manager.num)
 
 

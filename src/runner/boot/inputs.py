@@ -12,6 +12,8 @@ from .jsontext import loads
 
 ENOSPC, EDQUOT = 28, 122
 
+_environ = os.environ  # user code may put something else in its place
+
 
 class InputError(ValueError):
     """An input that cannot be given to the code; the text is for the caller."""
@@ -93,8 +95,8 @@ def set_env(env):
     for name, value in env.items():
         if not name or "=" in name or "\0" in name or "\0" in str(value):
             raise InputError(f"bad environment variable {name!r}")
-    before = {name: os.environ.get(name) for name in env}
-    os.environ.update((name, str(value)) for name, value in env.items())
+    before = {name: _environ.get(name) for name in env}
+    _environ.update((name, str(value)) for name, value in env.items())
     if "TZ" in env:
         _tell_libc()
     return before
@@ -103,9 +105,9 @@ def set_env(env):
 def unset_env(before):
     for name, value in before.items():
         if value is None:
-            os.environ.pop(name, None)
+            _environ.pop(name, None)
         else:
-            os.environ[name] = value
+            _environ[name] = value
     if "TZ" in before:
         _tell_libc()
 

@@ -57,7 +57,7 @@ def show_value(value):
         if not wire.event("chart", "chart", body, wait=True) and wire.is_ours():
             raise TooLarge
     except TooLarge:
-        current.now.cut.add("charts")
+        current.now.cut.add("result")
         wire.event("chart", "chart", '{"kind":"plotly","figure":null,"truncated":true}', wait=True)
     except Exception as error:
         print(f"vivarium: a plotly figure could not be shown: {error!r}", file=sys.stderr)

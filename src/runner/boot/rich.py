@@ -148,7 +148,10 @@ def display(*values, raw=False, **_ignored):
 def send_result(value, run):
     """The value of a cell's trailing expression."""
     if _attempt(_as_chart, value):
-        text = '{"text/plain":' + quote(wire.clean(safe_repr(value, 200))) + "}"
+        # The chart is the value; its repr is only a name for it (plotly's is the whole figure).
+        name = safe_repr(value, 200)
+        name = f"{type(value).__name__}(...)" if "\n" in name else name
+        text = '{"text/plain":' + quote(wire.clean(name)) + "}"
     else:
         text = bundle(value, run)
     if not wire.event("result", "result", text):

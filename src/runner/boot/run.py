@@ -10,7 +10,7 @@ import os
 import sys
 from _signal import SIGINT, default_int_handler, signal
 
-from . import current, files, inputs, wire
+from . import current, ending, files, inputs, wire
 from .cell import Notebook
 from .streams import Streams
 
@@ -57,21 +57,15 @@ class Interpreter:
         return done
 
     def rehearse(self):
-        """Goes the way of a small cell, without a word to anybody, so that the memory which a first
-        cell touches is this process's own before somebody waits for it."""
+        """Runs a small cell in a namespace of its own, for the memory it touches."""
         code = b"import sys\nprint(end='')\nx = [1, 2.5, 'a']\nx"
-        request = inputs.Request(b'{"code":[0,%d],"cwd":"/workspace"}' % len(code), code)
-        run = current.begin(request.meta, self.streams.flush)
-        self.streams.restore()
-        scratch = Notebook()
-        value, _is_large = scratch.run(request.piece(request.meta["code"]))
-        from .rich import bundle
-
-        bundle(value, run)
-        files.snapshot()
-        calm()
-        self.streams.flush()
-        wire.Done().text()
+        meta = b'{"code":[0,%d],"stdin":"live"}' % len(code)
+        real, self.notebook = self.notebook, Notebook()
+        try:
+            return self.run(inputs.Request(meta, code))
+        finally:
+            self.notebook = real
+            del builtins._
 
     def _prepare(self, request):
         """Puts the inputs in place; returns how things were just before the code."""
@@ -89,6 +83,7 @@ class Interpreter:
 
             names["data"], names["df"] = read_data(request)
         env = inputs.set_env(meta["env"]) if "env" in meta else {}
+        ending.mark()
         left = [names.get(name) for name in READ_BACK]
         return {"env": env, "files": files.snapshot()[0], "left": left}
 
@@ -107,21 +102,13 @@ class Interpreter:
             filename = self.notebook.enter(run.is_atlas)
             work = lambda: self._cell(text, run)
         request.release()
-        signal(SIGINT, default_int_handler)
-        try:
-            return work()
-        except BaseException:
-            calm()
-            from .errors import tell
-
-            return tell(sys.exc_info(), filename)
-        finally:
-            calm()
+        done = _guarded(work, filename)
+        if run.is_once and "command" not in meta and wire.is_ours():
+            done = _guarded(ending.wait_for_threads, "") or done
+        return done
 
     def _cell(self, code, run):
-        value, is_large = self.notebook.run(code)
-        if is_large:
-            run.cut.add("result")
+        value = self.notebook.run(code)
         if value is not None and wire.is_ours():
             from .rich import send_result
 
@@ -137,20 +124,39 @@ class Interpreter:
                 value = names.get(name)
                 if value is not None and value is not left:
                     _safely(_tell_variable, name, value, run)
-            if "matplotlib.figure" in _modules:
-                _safely(_modules["vivarium.charts"].capture_open)
-            if "vivarium.charts" in _modules:
-                _safely(_modules["vivarium.charts"].collect_files)
+            charts = _modules.get("vivarium.charts")
+            if charts is not None:
+                _safely(charts.capture_open)
+                _safely(charts.collect_files)
             if "plotly.basedatatypes" in _modules:
-                _safely(_modules["vivarium.plotly_figures"].collect, names)
+                _safely(lambda: _modules["vivarium.plotly_figures"].collect(names))
+            if run.is_once:
+                _safely(ending.run_exit_handlers)
+                self.streams.flush()
         _safely(files.collect, before["files"], run)
+
+
+def _guarded(work, filename):
+    """Calls `work`, which is user code; what it raises becomes the testimony. `filename` is the
+    cell's, for its lines."""
+    signal(SIGINT, default_int_handler)
+    try:
+        return work()
+    except BaseException:
+        calm()
+        from .errors import tell
+
+        return tell(sys.exc_info(), filename)
+    finally:
+        calm()
 
 
 def _safely(function, *args):
     try:
         function(*args)
-    except Exception as error:
-        print(f"vivarium: a part of the result is missing: {error!r}", file=sys.__stderr__)
+    except BaseException as error:
+        text = f"vivarium: a part of the result is missing: {type(error).__name__}\n"
+        os.write(2, text.encode("ascii", "replace"))
 
 
 def _tell_variable(name, value, run):
@@ -170,7 +176,7 @@ def _tell_variable(name, value, run):
             body = '{"kind":"spec","spec":' + dumps(json_safe(spec, run.result_max)) + "}"
             wire.event("chart", "chart", body)
         except TooLarge:
-            run.cut.add("charts")
+            run.cut.add("result")
 
 
 def calm():

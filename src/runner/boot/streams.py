@@ -73,8 +73,8 @@ class Streams:
                 shown = getattr(sys, name)
                 if shown is not stream:
                     shown.flush()
-            except Exception:
-                pass
+            except BaseException:
+                pass  # it is user code
         _flush_c()
 
     def give_none(self):

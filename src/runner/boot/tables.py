@@ -5,6 +5,7 @@ Owns:    what counts as a table. pandas is imported only when a request brings d
 """
 
 import sys
+from io import BufferedReader, BytesIO, RawIOBase, StringIO
 
 from .hooks import load
 from .inputs import InputError
@@ -77,16 +78,30 @@ def check_rows(columns, rows, first):
                              f"{width} columns")
 
 
+class _View(RawIOBase):
+    """The payload as a file, without a copy of it."""
+
+    def __init__(self, piece):
+        self.rest = piece
+
+    def readable(self):
+        return True
+
+    def readinto(self, room):
+        count = min(len(room), len(self.rest))
+        room[:count] = self.rest[:count]
+        self.rest = self.rest[count:]
+        return count
+
+
 def _from_csv(piece, pandas, meta):
     separator = "\t" if meta.get("data_format") == "tsv" else ","
     if pandas:
-        from io import BytesIO
-
         try:
-            return pandas.read_csv(BytesIO(piece), sep=separator)
+            return pandas.read_csv(BufferedReader(_View(piece)), sep=separator)
         except pandas.errors.EmptyDataError:
             return pandas.DataFrame()
-    lines = load("io").StringIO(str(piece, "utf-8-sig"), newline="")
+    lines = StringIO(str(piece, "utf-8-sig"), newline="")
     rows = list(load("csv").reader(lines, delimiter=separator))
     return {"columns": rows[0] if rows else [], "rows": rows[1:]}
 
@@ -94,8 +109,6 @@ def _from_csv(piece, pandas, meta):
 def _from_parquet(piece, pandas, _meta):
     if not pandas:
         raise InputError("data: parquet needs pandas, which this runtime has not")
-    from io import BytesIO
-
     return pandas.read_parquet(BytesIO(piece))
 
 

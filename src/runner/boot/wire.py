@@ -65,7 +65,7 @@ class Done:
         self.exit_code = exit_code
         self.message = message
         self.remedy = remedy
-        self.cut = set()  # what of this run was cut: "files", "result", "charts"
+        self.cut = set()  # what of this run was cut: "files", "result"
         self.missing = []
 
     def text(self):
@@ -90,6 +90,18 @@ def close_run(done):
     with _lock:
         _owner = 0
         _send(DONE, 0, data)
+
+
+def rehearse(play):
+    """Does all that is done around a run, without a word to anybody. In a fresh fork this makes the
+    memory that a first run touches the fork's own, while nobody is waiting for it."""
+    global _send
+    real, _send = _send, lambda *_parts: None
+    try:
+        open_run()
+        close_run(play())
+    finally:
+        _send = real
 
 
 def clean(text):

@@ -12,7 +12,7 @@ from importlib import import_module
 
 import _vivarium
 
-from . import reseed
+from . import reseed, wire
 
 PRELOAD_FAILED = 3
 
@@ -92,4 +92,4 @@ def wake(interpreter):
     first cell touches made its own while nobody is waiting."""
     reseed.reseed()
     interpreter.streams.remake()
-    interpreter.rehearse()
+    wire.rehearse(interpreter.rehearse)
