@@ -71,7 +71,7 @@ const struct audit_probe audit_probes_power[] = {
 		.wall = WALL_CGROUP,
 		.name = "memory_in_files",
 		.tries = "use twice the memory of the policy in memfds",
-		.ends = "memory exception",
+		.ends = "ok memory exception",
 		.code = "import time\n"
 			"fds, wrote = [], 0\n"
 			"try:\n"

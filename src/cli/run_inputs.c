@@ -41,7 +41,7 @@ static int read_code(const struct run_options *options, const struct operands *o
 	const char *text = options->code != NULL ? options->code : options->command;
 	size_t sources = operands->count + (options->code != NULL ? 1 : 0) +
 			 (options->command != NULL ? 1 : 0);
-	const char *path = operands->count > 0 ? operands->items[0] : NULL;
+	const char *path = NULL;
 	int r;
 
 	if (sources != 1)
@@ -54,6 +54,7 @@ static int read_code(const struct run_options *options, const struct operands *o
 		inputs->op.code = (struct run_bytes){.data = text, .size = strlen(text), .fd = -1};
 		return 0;
 	}
+	path = operands->items[0];
 	if (strcmp(path, "-") != 0)
 		r = io_read_file(AT_FDCWD, path, &inputs->code, err);
 	else if (options->wants_stdin)

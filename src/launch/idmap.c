@@ -133,11 +133,33 @@ static int map_single(pid_t pid, struct idmap *map, struct err *err)
 	return 0;
 }
 
+/* Are all ids mapped to themselves? Then 0 is the host's root, whose id no sandbox may have. */
+static bool is_first_namespace(void)
+{
+	struct buf text;
+	struct err err = {0};
+	unsigned long inside = 1;
+	unsigned long outside = 1;
+	bool is_first = true; /* when in doubt */
+
+	buf_init(&text, 4096);
+	if (io_read_file(AT_FDCWD, "/proc/self/uid_map", &text, &err) == 0 &&
+	    sscanf(buf_string(&text), "%lu %lu", &inside, &outside) == 2)
+		is_first = inside == 0 && outside == 0;
+	buf_done(&text);
+	return is_first;
+}
+
 int idmap_write(pid_t pid, struct idmap *ret_map, struct err *err)
 {
-	if (getuid() == 0)
-		return map_root(pid, ret_map, err);
-	if (map_subordinate(pid, ret_map))
+	/* Root of a user namespace (in a container) may not have the range: then it has its one id,
+	 * which is not the host's 0. */
+	if (getuid() == 0 && map_root(pid, ret_map, err) == 0)
+		return 0;
+	if (getuid() == 0 && is_first_namespace())
+		return -err->num;
+	*err = (struct err){0};
+	if (getuid() != 0 && map_subordinate(pid, ret_map))
 		return 0;
 	return map_single(pid, ret_map, err);
 }

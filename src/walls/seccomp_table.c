@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <sched.h>
 
-#include <linux/memfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -91,7 +90,6 @@ static const struct call_case everyone[] = {CASE(IS(0, -1))};
 static const struct call_case mknod_fifo[] = {CASE({1, S_IFMT, S_IFIFO})};
 static const struct call_case mknodat_fifo[] = {CASE({2, S_IFMT, S_IFIFO})};
 static const struct call_case mmap_small_pages[] = {CASE(HAS_NONE_OF(3, MAP_HUGETLB))};
-static const struct call_case memfd_small_pages[] = {CASE(HAS_NONE_OF(1, MFD_HUGETLB))};
 static const struct call_case merging[] = {CASE(IS(2, MADV_MERGEABLE))};
 static const struct call_case eviction[] = {CASE(IS(3, POSIX_FADV_DONTNEED))};
 static const struct call_case message_in_band[] = {CASE(HAS_NONE_OF(2, MSG_OOB))};
@@ -152,7 +150,7 @@ const struct call_row call_rows[] = {
 	ALLOW("flock", "locks of caches and databases"),
 	ALLOW("fsync", "databases"),
 	ALLOW("fdatasync", "databases"),
-	ALLOW("ftruncate", "file.truncate, sizes of memfds"),
+	ALLOW("ftruncate", "file.truncate"),
 	ALLOW("fallocate", "tempfiles of numpy and sqlite"),
 	UNLESS("fadvise64", eviction, EPERM, "advice by cp and sort; not to evict shared files"),
 	ABSENT("sendfile", "splices pages; shutil and sockets fall back to read and write"),
@@ -230,8 +228,7 @@ const struct call_row call_rows[] = {
 	ALLOW("msync", "numpy.memmap.flush"),
 	ALLOW("mlock", "crypto libraries lock keys, up to RLIMIT_MEMLOCK"),
 	ALLOW("munlock", "as mlock"),
-	ONLY("memfd_create", memfd_small_pages, EINVAL,
-	     "shared memory; huge pages escape memory.max"),
+	ABSENT("memfd_create", "memory no mount counts and, unmapped, no process; /dev/shm is there"),
 	ABSENT("get_mempolicy", "NUMA; libnuma takes ENOSYS for a machine without"),
 	ABSENT("membarrier", "interrupts other cpus; its users have a slower way"),
 

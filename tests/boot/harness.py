@@ -140,27 +140,33 @@ class Runner:
         self.channel.sendall(HEADER.pack(len(body), kind, 0, self.nonce) + body)
 
     def run(self, code=None, *, command=None, args=None, data=None, stdin=None, on_event=None,
-            on_start=None, **meta):
+            on_start=None, insist=False, **meta):
+        """A whole run. `insist`: interrupts it, from the first event on, until it is over."""
         if stdin == "live":
             meta["stdin"], stdin = "live", None
         self.send(RUN, {"code": code, "command": command, "args": args, "data": data,
                         "stdin": stdin}, meta)
         if on_start:
             on_start(self)
-        return self._collect(on_event)
+        return self._collect(on_event, insist)
 
     def check(self, code, **meta):
         self.send(CHECK, {"code": code}, meta)
         return self._collect(None).done
 
-    def _collect(self, on_event):
+    def _collect(self, on_event, insist=False):
         outcome = Outcome()
+        wait_s = 0.05 if insist else DEADLINE_S
         with selectors.DefaultSelector() as selector:
             for source in (self.channel, self.process.stdout, self.process.stderr):
                 selector.register(source, selectors.EVENT_READ)
             while outcome.done is None:
-                ready = selector.select(DEADLINE_S)
-                if not ready:
+                ready = selector.select(wait_s)
+                if not ready and insist:
+                    # One that comes just before a thread blocks is not seen by CPython until later.
+                    if outcome.events:
+                        self.interrupt()
+                elif not ready:
                     raise TimeoutError(f"nothing came for {DEADLINE_S} s")
                 # Output first: what was written before an event was there before the event.
                 self._drain(outcome)

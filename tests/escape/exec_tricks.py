@@ -12,7 +12,11 @@ path = os.path.join("/workspace" if WALLED else _args["work"], "copy")
 with open("/usr/bin/python3", "rb") as source, open(path, "wb") as copy:
     copy.write(source.read())
 os.chmod(path, 0o755)
-memory = os.memfd_create("python", 0)
+try:
+    memory = os.memfd_create("python", 0)
+except OSError as error:
+    held(f"memory to exec from: {name_of(error.errno)}")
+    memory = os.open("/dev/shm", os.O_TMPFILE | os.O_RDWR, 0o700)
 with open(path, "rb") as source:
     os.write(memory, source.read())
 ways = {"exec": ["/usr/bin/python3", "-I", "-c", test], "copy": [path, "-I", "-c", test],

@@ -11,9 +11,9 @@ mark = b"REMNANT-" + _args["mark"].encode()
 size = 64 << 20
 pieces = {"anonymous": mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS),
           "shared": mmap.mmap(-1, size)}
-memory = os.memfd_create("m")
+memory = os.open("/dev/shm", os.O_TMPFILE | os.O_RDWR, 0o600)
 os.ftruncate(memory, size)
-pieces["memfd"] = mmap.mmap(memory, size)
+pieces["file"] = mmap.mmap(memory, size)
 _libc.malloc.restype = ctypes.c_void_p
 address = _libc.malloc(ctypes.c_size_t(size))
 pieces["malloc"] = (ctypes.c_char * size).from_address(address)

@@ -4,6 +4,7 @@
 
     run.py --viv build/viv                 all programs, as this user
     run.py --viv build/viv --as-user       as root: as an ordinary user (uid 65534)
+    run.py --viv build/viv --pool          in sandboxes forked from a zygote, not cold ones
     run.py --self-test                     without walls: the attacks must get through, and be seen
 
 One line per program, then "N passed, N failed"; exit 1 on any failure.
@@ -24,12 +25,14 @@ sys.path.insert(0, FOLDER)
 from harness import judge, oracles, selftest  # noqa: E402
 from harness.plants import Identity, Plants  # noqa: E402
 from harness.program import Program, all_names  # noqa: E402
-from harness.walled import Unwalled, Walled  # noqa: E402
+from harness.walled import Outcome, Pooled, Unwalled, Walled  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
 NOBODY = 65534
 WORKER_SECONDS = 240
 SKIPPED = 77
+# What a forked sandbox could have less of than a cold one: walls, and a fresh start.
+POOLED = ("files", "proc", "net", "kernel", "privilege", "leftovers")
 
 
 def parse(words):
@@ -42,7 +45,7 @@ def parse(words):
                         help="repeatable; a prefix with *")
     parser.add_argument("--class", dest="only_class", help="files, proc, net, kernel, ...")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--pool", action="store_true", help="take sandboxes from a warm pool")
+    parser.add_argument("--pool", action="store_true", help="sandboxes forked from a zygote")
     parser.add_argument("--self-test", action="store_true", help="run the attacks without walls")
     parser.add_argument("--verbose", action="store_true", help="show what every program printed")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
@@ -71,6 +74,8 @@ def why_not(program, options):
         if mode == "root" and os.getuid() != 0:
             return "only root can do this without walls"
         return None
+    if options.pool and program.one("class") not in POOLED:
+        return "the same with and without a pool"
     if not program.runs_on(options.runtime):
         return f"not for runtime {options.runtime}"
     return None
@@ -85,20 +90,17 @@ def identity_for(program, options):
 
 
 def run_walled(program, options, plants, identity):
-    walled = Walled(options, identity, plants)
-    repeat = int(program.one("repeat", "1"))
+    walled = (Pooled if options.pool else Walled)(options, identity, plants)
     outcomes, problems = [], []
-    for number in range(repeat):
-        outcome = walled.run(program)
+    for outcome in walled.outcomes(program):
         outcomes.append(outcome)
         problems += judge.judge(program, outcome, plants)
         problems += oracles.leftover_processes({plants.victim.pid})
     if "draws_differ" in program.checks:
         problems += judge.draws_problems(outcomes)
-    last = outcomes[-1]
-    last.problems.clear()
-    walled.neighbour(last, "afterwards")
-    return problems + last.problems, outcomes
+    after = Outcome()
+    Walled(options, identity, plants).neighbour(after, "afterwards")
+    return problems + after.problems, outcomes
 
 
 def run_unwalled(program, plants, identity):

@@ -2,12 +2,14 @@
 """Runs of a shell command instead of code."""
 
 import os
-from _signal import SIGINT, SIGPIPE, SIGXFSZ, signal
+from _signal import (SIG_BLOCK, SIG_SETMASK, SIGCHLD, SIGINT, SIGPIPE, SIGXFSZ, pthread_sigmask,
+                     signal, sigtimedwait)
 
 from .hooks import load
 from .wire import Done, clean
 
 ARGUMENT_MAX = (128 << 10) - 1  # of one argument, to execve(2)
+LOOK_S = 0.5  # between looks, should another thread have been given the signal
 
 
 def _shell():
@@ -33,27 +35,38 @@ class _Shell:
     program that the shell waits for, and not only the shell."""
 
     def __init__(self):
-        self.pid = 0
         self.is_interrupted = False
 
-    def interrupt(self, _number=None, _frame=None):
-        """As a signal handler: it never raises, so that no moment is the wrong one."""
+    def note(self, _number, _frame):
+        """As a signal handler, for an interrupt that another thread of ours was given."""
         self.is_interrupted = True
-        if self.pid:
-            os.killpg(self.pid, SIGINT)
 
     def run(self, arguments):
         """Exit status, as waitpid has it."""
-        signal(SIGINT, self.interrupt)
-        # Python ignores two signals that programs expect to die of.
-        pid = os.posix_spawn(arguments[0], arguments, os.environ, setpgroup=0,
-                             setsigdef=(SIGPIPE, SIGXFSZ))
-        self.pid = pid
-        if self.is_interrupted:
-            self.interrupt()
-        status = os.waitpid(pid, 0)[1]
-        self.pid = 0
-        return status
+        # Both are blocked and taken by sigtimedwait: an interrupt that came just before a plain
+        # waitpid would be noticed only after it.
+        signal(SIGINT, self.note)
+        before = pthread_sigmask(SIG_BLOCK, (SIGINT, SIGCHLD))
+        try:
+            # Python ignores two signals that programs expect to die of.
+            pid = os.posix_spawn(arguments[0], arguments, os.environ, setpgroup=0,
+                                 setsigmask=before, setsigdef=(SIGPIPE, SIGXFSZ))
+            return self._wait(pid)
+        finally:
+            pthread_sigmask(SIG_SETMASK, before)
+
+    def _wait(self, pid):
+        is_told = False
+        while True:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                return status
+            if self.is_interrupted and not is_told:
+                os.killpg(pid, SIGINT)
+                is_told = True
+            taken = sigtimedwait((SIGINT, SIGCHLD), LOOK_S)
+            if taken is not None and taken.si_signo == SIGINT:
+                self.is_interrupted, is_told = True, False
 
 
 def run(command):

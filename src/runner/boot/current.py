@@ -12,8 +12,8 @@ FILES_MAX = 1000
 class Run:
     """One run's settings, and what was sent of it so far."""
 
-    __slots__ = ("result_max", "file_max", "files_max", "want_files", "is_atlas", "is_once", "cut",
-                 "charts", "saved", "flush")
+    __slots__ = ("result_max", "file_max", "files_max", "want_files", "is_atlas", "is_once",
+                 "is_interrupted", "cut", "charts", "saved", "flush")
 
     def __init__(self, meta, flush):
         self.result_max = meta.get("result_max", RESULT_MAX)
@@ -22,6 +22,7 @@ class Run:
         self.want_files = meta.get("want_files", False)
         self.is_atlas = meta.get("atlas", False)
         self.is_once = meta.get("once", False)  # the sandbox ends with this run
+        self.is_interrupted = False
         self.cut = set()  # names for the testimony's "truncated"
         self.charts = {}  # path of a saved chart, or a number -> its index
         self.saved = []  # figures that are charts of this run already

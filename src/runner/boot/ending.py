@@ -25,6 +25,10 @@ def wait_for_threads():
     threading = _modules.get("threading")
     if threading is not None and len(threading._active) > 1:
         threading._shutdown()
+        here = threading.current_thread()
+        if any(other.is_alive() and not other.daemon and other is not here
+               for other in list(threading._active.values())):
+            raise KeyboardInterrupt  # since Python 3.13 it ends the wait, but is not raised
 
 
 def run_exit_handlers():

@@ -103,8 +103,8 @@ class Interpreter:
             work = lambda: self._cell(text, run)
         request.release()
         done = _guarded(work, filename)
-        if run.is_once and "command" not in meta and wire.is_ours():
-            done = _guarded(ending.wait_for_threads, "") or done
+        if run.is_once and filename and done.kind != "interrupted" and wire.is_ours():
+            done = _guarded(ending.wait_for_threads, filename) or done
         return done
 
     def _cell(self, code, run):
@@ -141,6 +141,8 @@ def _guarded(work, filename):
     cell's, for its lines."""
     signal(SIGINT, default_int_handler)
     try:
+        if current.now.is_interrupted:  # while inputs were read, or between two steps
+            raise KeyboardInterrupt
         return work()
     except BaseException:
         calm()
@@ -181,15 +183,16 @@ def _tell_variable(name, value, run):
 
 def calm():
     """Between runs no interrupt, trace or tiny stack may hit the runner itself."""
-    signal(SIGINT, _ignore)
+    signal(SIGINT, _note_interrupt)
     sys.settrace(None)
     sys.setprofile(None)
     if sys.getrecursionlimit() < RECURSION_MIN:
         sys.setrecursionlimit(RECURSION_MIN)
 
 
-def _ignore(_number, _frame):
-    """An interrupt for a run that is over, or not yet on."""
+def _note_interrupt(_number, _frame):
+    """An interrupt that comes while the runner itself is at work, or when no run is on."""
+    current.now.is_interrupted = True
 
 
 def _display(*values, **options):

@@ -125,10 +125,7 @@ def _device_of_stdin():
 
 def _file_of(data):
     """A descriptor, at its start, of a file without a name that holds `data`."""
-    try:
-        fd = os.memfd_create("stdin")
-    except OSError:
-        fd = os.open("/tmp", os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    fd = os.open("/tmp", os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         rest = memoryview(data)
         while rest:

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a program in sandboxes forked from one zygote, where `viv run` would make a cold one.
+
+    pooled.py LAUNCH PRELOAD REPEAT TIMEOUT_MS MEMORY PIDS ARGS CODE
+
+Prints one result per run, in the shape of `viv run --json`. It holds no rules of its own: the facts
+are those of viv-launch, the testimony is taken as it comes.
+"""
+
+import json
+import os
+import selectors
+import signal
+import struct
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "launch"))
+import launcher  # noqa: E402
+
+WALL_NAMES = ("user", "mount", "pid", "net", "ipc", "uts", "cgroup", "fds", "rlimit", "caps",
+              "landlock", "seccomp")
+LIMITS_NAMES = ("cgroup v2", "cgroup v1", "measured")
+FLAG_WAIT, FLAG_MEMFD, FRAME_ACK = 1, 2, 6
+KEEP = 1 << 20
+INLINE_MAX = 64 << 10
+
+
+class Run:
+    """One run: what came on its pipes, its channel and from launch, until nothing is left of it."""
+
+    def __init__(self, launch, sandbox):
+        self.launch, self.sandbox = launch, sandbox
+        self.text = {"stdout": bytearray(), "stderr": bytearray()}
+        self.inbox = b""
+        self.events, self.done, self.exit = [], None, None
+        self.is_killed = False
+
+    def begin(self, code, args, timeout_ms):
+        meta = {"code": [0, len(code)], "args": [len(code), len(args)], "result_max": KEEP}
+        head = json.dumps(meta).encode()
+        body = struct.pack("<I", len(head)) + head
+        self.launch.request(launcher.BEGIN, struct.pack("<II", self.sandbox.number, timeout_ms))
+        if len(body) + len(code) + len(args) > INLINE_MAX:
+            raise ValueError("too long for a frame without a memfd")
+        self.send(launcher.FRAME_RUN, body + code + args)
+
+    def send(self, kind, body=b""):
+        header = struct.pack("<IHHQ", len(body), kind, 0, self.sandbox.nonce)
+        self.sandbox.channel.sendall(header + body)
+
+    def end(self):
+        if not self.is_killed:
+            self.is_killed = True
+            self.launch.kill(self.sandbox.number)
+
+    def frames(self, data):
+        self.inbox += data
+        while len(self.inbox) >= 16:
+            size, kind, flags, nonce = struct.unpack("<IHHQ", self.inbox[:16])
+            if len(self.inbox) < 16 + size:
+                return
+            body, self.inbox = self.inbox[16:16 + size], self.inbox[16 + size:]
+            if nonce != self.sandbox.nonce:
+                continue
+            if kind == launcher.FRAME_EVENT:
+                self.events.append(json.loads(body))
+                if flags & FLAG_WAIT:
+                    self.send(FRAME_ACK)
+            elif kind == launcher.FRAME_DONE and self.done is None:
+                self.done = json.loads(body)
+                self.end()
+
+    def pump(self):
+        """Until viv-launch says that nothing of the sandbox is left."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.launch.socket, selectors.EVENT_READ, "launch")
+            selector.register(self.sandbox.channel, selectors.EVENT_READ, "channel")
+            selector.register(self.sandbox.stdout, selectors.EVENT_READ, "stdout")
+            selector.register(self.sandbox.stderr, selectors.EVENT_READ, "stderr")
+            is_gone = False
+            while not is_gone:
+                for key, _ in selector.select():
+                    if key.data == "launch":
+                        event = self.launch.event()
+                        if event.type == launcher.EXIT:
+                            self.exit = event
+                            self.end()
+                        is_gone = is_gone or event.type == launcher.GONE
+                        continue
+                    try:
+                        data = os.read(key.fd, 1 << 16)
+                    except ConnectionResetError:
+                        data = b""
+                    if not data:
+                        selector.unregister(key.fileobj)
+                    elif key.data == "channel":
+                        self.frames(data)
+                    elif len(self.text[key.data]) < KEEP:
+                        self.text[key.data] += data
+
+    def verdict(self):
+        found = {"kind": "backend", "exit_code": 125, "signal": None, "message": "", "remedy": "",
+                 "limit": None, "peak": None, "by": "supervisor"}
+        end = self.exit
+        if end and (end.cause == launcher.CAUSE_MEMORY or end.oom_kills):
+            found.update(kind="memory", exit_code=137, peak=end.peak)
+        elif end and end.cause == launcher.CAUSE_DEADLINE:
+            found.update(kind="timeout", exit_code=124)
+        elif self.done:
+            found.update(kind=self.done["kind"], exit_code=self.done["exit_code"], by="runner")
+        elif end and end.signal:
+            found.update(kind="killed", signal=end.signal, exit_code=128 + end.signal,
+                         message=signal.Signals(end.signal).name)
+        elif end:
+            found.update(kind="exit" if end.code else "ok", exit_code=end.code)
+        return found
+
+    def result(self, walls):
+        errors = [event["error"] for event in self.events if event["type"] == "error"]
+        return {"id": "run_pooled", "session": None, "verdict": self.verdict(), "state": "none",
+                "stdout": self.text["stdout"].decode("utf-8", "replace"),
+                "stderr": self.text["stderr"].decode("utf-8", "replace"),
+                "truncated": (self.done or {}).get("truncated", {}), "result": None,
+                "error": errors[-1] if errors else None, "displays": [], "charts": [], "table": None,
+                "files": [event["file"] for event in self.events if event["type"] == "file"],
+                "usage": {}, "backend": "namespace", "runtime": "pooled",
+                "walls": [name for bit, name in enumerate(WALL_NAMES) if walls >> bit & 1],
+                "limits": LIMITS_NAMES[self.launch.limits]}
+
+
+def main(program, preload, repeat, timeout_ms, memory, pids, args_path, code_path):
+    with open(args_path, "rb") as file:
+        args = file.read()
+    with open(code_path, "rb") as file:
+        code = file.read()
+    launch = launcher.Launcher(program)
+    launch.root()
+    event = launch.zygote(preload=preload)
+    if event.type != launcher.ZYGOTE_UP:
+        raise SystemExit(f"no zygote: {event.error}")
+    plan = launcher.plan(memory=int(memory), disk=256 << 20, pids=int(pids), files=1024)
+    # All at once: what one of them leaves behind would be there for the others.
+    sandboxes = []
+    for number in range(int(repeat)):
+        sandboxes.append(launch.spawn(number, zygote=0, packed_plan=plan))
+        launch.expect(launcher.SPAWNED)
+    nothing = os.open("/dev/null", os.O_WRONLY)
+    for sandbox in sandboxes:
+        os.dup2(nothing, sandbox.stdin)  # its own end of the pipe is at end of file now
+        walls = sandbox.hello()[1]
+        run = Run(launch, sandbox)
+        sandbox.channel.settimeout(None)
+        run.begin(code, args, int(timeout_ms))
+        run.pump()
+        print(json.dumps(run.result(walls)), flush=True)
+        sandbox.close()
+    launch.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
