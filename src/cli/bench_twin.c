@@ -130,7 +130,7 @@ static char *const environment[] = {
 static int read_answer(const struct twin *twin, uint64_t *ret_ns, struct err *err)
 {
 	struct pollfd wait = {.fd = twin->from, .events = POLLIN};
-	char line[32];
+	char line[32] = "";
 	size_t size = 0;
 
 	while (size == 0 || line[size - 1] != '\n') {

@@ -107,6 +107,14 @@ static struct box *box_new(struct inner *inner, const struct launch_spawn *spawn
 	return box;
 }
 
+/* A host id of its own for each sandbox, the longest unused one first: the kernel counts the user
+ * namespace of an id's last sandbox for a moment after its end. */
+static uint32_t take_id(struct inner *inner)
+{
+	inner->next_id = (inner->next_id + 1) % (IDMAP_COUNT - IDMAP_FIRST_SANDBOX);
+	return IDMAP_FIRST_SANDBOX + inner->next_id;
+}
+
 static int start_shell(struct inner *inner, struct box *box, struct err *err)
 {
 	const bool has_range = inner->input.map.count > 1;
@@ -114,7 +122,7 @@ static int start_shell(struct inner *inner, struct box *box, struct err *err)
 		.plan = box->spawn.plan,
 		.mntns = inner->roots[box->spawn.root],
 		.cgroup = box->cgroup,
-		.id = has_range ? IDMAP_FIRST_SANDBOX + box->id : 0,
+		.id = has_range ? take_id(inner) : 0,
 		.has_range = has_range,
 	};
 	pid_t pid;

@@ -32,6 +32,7 @@ struct inner {
 	int netns[NETNS_POOL];
 	size_t netns_free;
 	uint32_t netns_count;
+	uint32_t next_id; /* of a sandbox, in our user namespace */
 	struct box_list boxes;
 	struct box *by_id[LAUNCH_SANDBOXES_MAX];
 	struct box_pids by_pid[1024];

@@ -270,6 +270,7 @@ static void dispatch(struct inner *inner, const struct epoll_event *event)
 
 static void inner_init(struct inner *inner, int control)
 {
+	struct err err = {0};
 	sigset_t signals;
 
 	inner->control = control;
@@ -286,6 +287,13 @@ static void inner_init(struct inner *inner, int control)
 	/* Our own pid namespace's proc, for measure.c. Where it is refused (a masked /proc) no root
 	 * can be made either, and that says why. */
 	(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+
+	/* One user namespace per id: a sandbox is in its own already and can make none below it. It
+	 * stands behind seccomp, which refuses the calls. (Written for each sandbox instead, the
+	 * kernel would search a list as long as there are sandboxes.) */
+	if (inner->input.map.count > 1 &&
+	    io_write_file(AT_FDCWD, "/proc/sys/user/max_user_namespaces", "1", &err) < 0)
+		_exit(1);
 
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGCHLD);

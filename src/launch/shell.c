@@ -24,20 +24,8 @@
 #include "base/io.h"
 
 /* The id that user code sees; walls/enter.c becomes it. */
-#define SANDBOX_ID 1000
+#define SANDBOX_ID 1000U
 #define INODES_MAX 262144
-
-/* Caps of the last user namespace, as a second fence: no namespace below it (every other kind needs
- * a user namespace first); and where all sandboxes share one id, what is counted per user must not
- * be used up by one of them. */
-static const struct {
-	const char *file, *value;
-	bool only_shared;
-} user_caps[] = {
-	{"sys/user/max_user_namespaces", "0", false},
-	{"sys/user/max_inotify_instances", "16", true},
-	{"sys/user/max_inotify_watches", "1024", true},
-};
 
 static int mount_tmpfs(const char *path, const struct shell_input *input, uint64_t size,
 		       unsigned long flags, struct err *err)
@@ -55,7 +43,7 @@ static int mount_tmpfs(const char *path, const struct shell_input *input, uint64
 /*
  * A proc of the new pid namespace that shows nothing but its processes. It is made while the
  * template's full proc is still mounted (see root.c), which is then taken away. The old one stays
- * open as *ret_full: uid_map and the caps in sys/user are written through it later on.
+ * open as *ret_full: uid_map and a cap in sys/user are written through it later on.
  */
 static int swap_proc(int *ret_full, struct err *err)
 {
@@ -135,14 +123,12 @@ static int enter_user(const struct shell_input *input, int proc, struct err *err
 	r = io_write_file(proc, "self/gid_map", map, err);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < ARRAY_LEN(user_caps); i++) {
-		if (user_caps[i].only_shared && input->has_range)
-			continue;
-		r = io_write_file(proc, user_caps[i].file, user_caps[i].value, err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+
+	/* A second fence: no namespace below this one. With ids of its own a sandbox is stopped by
+	 * the inner half's limit of one per id (inner.c), which costs nothing here. */
+	if (input->has_range)
+		return 0;
+	return io_write_file(proc, "sys/user/max_user_namespaces", "0", err);
 }
 
 /* The init keeps nothing: no capability, no way to gain one, no descriptor, no tracer. */

@@ -235,6 +235,9 @@ static void put_settings(struct maker *maker, const struct run_request *request)
 		put_name(maker, "atlas");
 		put_text(maker, "true");
 	}
+	/* A sandbox is made for one run: threads and exit handlers end as a script's do. */
+	put_name(maker, "once");
+	put_text(maker, "true");
 }
 
 static int read_exactly(int fd, uint8_t *data, uint64_t size, struct err *err)

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <sys/resource.h>
+
 #include "base/c.h"
 #include "session/pool_state.h"
 
@@ -33,7 +35,7 @@ static void lose(struct pool *pool, const struct err *why)
 			sandbox_lost(pool->sandboxes[i], why);
 	}
 	LIST_FOREACH(shelf, &pool->shelves, entry)
-	shelf_fail_tickets(shelf, why);
+		shelf_fail_tickets(shelf, why);
 }
 
 static void launch_lost(void *user, const struct err *why)
@@ -99,6 +101,17 @@ static void handle_closed(uv_handle_t *handle)
 	pool_free_when_done(pool);
 }
 
+/* Each sandbox takes four descriptors here: with the usual 1024 there would be room for 250. */
+static void raise_file_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int pool_new(uv_loop_t *loop, const struct pool_settings *settings, struct pool **ret_pool,
 	     struct err *err)
 {
@@ -114,6 +127,7 @@ int pool_new(uv_loop_t *loop, const struct pool_settings *settings, struct pool 
 	set->zygote_forks_max = set->zygote_forks_max > 0 ? set->zygote_forks_max : FORKS_MAX;
 	set->zygote_age_ms = set->zygote_age_ms > 0 ? set->zygote_age_ms : AGE_MS;
 	set->busy_defer_ms = set->busy_defer_ms > 0 ? set->busy_defer_ms : BUSY_DEFER_MS;
+	raise_file_limit();
 	pool->loop = loop;
 	LIST_INIT(&pool->shelves);
 

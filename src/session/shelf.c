@@ -30,8 +30,7 @@ struct shelf *shelf_find(const struct pool *pool, const struct pool_kind *kind)
 {
 	struct shelf *shelf = NULL;
 
-	LIST_FOREACH(shelf, &pool->shelves, entry)
-	{
+	LIST_FOREACH(shelf, &pool->shelves, entry) {
 		if (kind_is(&shelf->kind, kind))
 			return shelf;
 	}
@@ -278,7 +277,7 @@ static uint32_t ticket_count(const struct shelf *shelf)
 	uint32_t count = 0;
 
 	TAILQ_FOREACH(ticket, &shelf->tickets, entry)
-	count++;
+		count++;
 	return count;
 }
 

@@ -169,8 +169,7 @@ int zygotes_lineage(struct zygotes *zygotes, const struct runtime *runtime, cons
 	if (r < 0)
 		return err_wrap(err, "runtime %s", runtime->name);
 
-	LIST_FOREACH(lineage, &zygotes->lineages, entry)
-	{
+	LIST_FOREACH(lineage, &zygotes->lineages, entry) {
 		if (lineage->runtime == runtime && lineage->root == root &&
 		    strcmp(lineage->trust, trust) == 0) {
 			*ret_lineage = lineage;
@@ -397,7 +396,7 @@ void zygotes_tick(struct zygotes *zygotes)
 	struct lineage *lineage = NULL;
 
 	LIST_FOREACH(lineage, &zygotes->lineages, entry)
-	replace_when_due(zygotes, lineage);
+		replace_when_due(zygotes, lineage);
 
 	for (uint32_t i = 0; i < LAUNCH_ZYGOTES_MAX; i++) {
 		struct zygote *zygote = &zygotes->zygotes[i];

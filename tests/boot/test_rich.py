@@ -171,6 +171,15 @@ class Values(unittest.TestCase):
         self.assertEqual(outcome.result["application/json"], True)
 
 
+class Notebook(unittest.TestCase):
+    def test_the_display_of_ipython_is_ours(self):
+        with Runner() as runner:
+            outcome = runner.run("from IPython.display import display\ndisplay(1)", files=[
+                ("IPython/__init__.py", ""), ("IPython/display.py", "def display(x): 1/0")])
+            self.assertEqual([event["data"]["text/plain"] for event in outcome.of("display")],
+                             ["1"])
+
+
 class Tables(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -245,6 +245,29 @@ class WallFromOutsideTest(unittest.TestCase):
             self.assertTrue(links.pop("3").startswith("socket:"))
             self.assertLessEqual(set(links.values()), pipes | {"/dev/null"})
 
+    def test_no_user_namespace_can_be_made_below_a_sandbox(self):
+        """The fence behind seccomp: a process without the filter joins the sandbox's user namespace
+        and tries; from where the test is, without that fence, the same call works."""
+        launcher = Launcher()
+        self.addCleanup(launcher.close)
+        launcher.root()
+        sandbox = launcher.spawn(0)
+        self.addCleanup(sandbox.close)
+        launcher.expect(SPAWNED)
+        sandbox.hello()
+        code = ("import ctypes, os, sys; l = ctypes.CDLL(None, use_errno=True); "
+                "f = os.open(f'/proc/{sys.argv[1]}/ns/user', 0) if sys.argv[1] != '-' else -1; "
+                "r = l.setns(f, 0) if f >= 0 else 0; "
+                "assert r == 0, os.strerror(ctypes.get_errno()); f < 0 or os.setresuid(1000, 1000, 1000); "
+                "print(l.unshare(0x10000000), os.strerror(ctypes.get_errno()))")
+
+        def tried(target):
+            return subprocess.run(["/usr/bin/python3", "-c", code, target], capture_output=True,
+                                  text=True, timeout=30, check=True).stdout.strip()
+
+        self.assertEqual(tried(str(self.head_of(launcher.process.pid))), "-1 No space left on device")
+        self.assertEqual(tried("-"), "0 Success")
+
     @staticmethod
     def head_of(launcher_pid):
         """The interpreter among the descendants of viv-launch."""

@@ -16,8 +16,9 @@ from . import reseed, wire
 
 PRELOAD_FAILED = 3
 
-# Every run may need these; a fork should not have to load them.
-_OURS = ("ast", "asyncio", "base64", "csv", "hashlib", "inspect", "io", "json", "linecache",
+# Every run may need these; a fork should not have to load them. Not asyncio: it brings OpenSSL, and
+# half as much memory again to a bare zygote, which each fork would copy the tables of.
+_OURS = ("ast", "base64", "csv", "hashlib", "inspect", "io", "json", "linecache",
          "random", "re", "tempfile", "textwrap", "tokenize", "traceback", "types", "warnings")
 _PARTS = ("charts", "chart_data", "command", "errors", "files", "guard", "inputs", "jsonsafe",
           "plotly_figures", "rich", "rows", "tables")
