@@ -15,6 +15,7 @@
 #include "base/io.h"
 
 #define CPU_PERIOD_US 100000
+#define LEAF "launch" /* where the inner half and its zygotes are */
 #define USED_AGAIN_MAX (2 * MIB)
 
 /* One limit: a file of the sandbox's group and how its value comes from the plan. */
@@ -303,24 +304,42 @@ void cgroup_give(struct cgroups *groups, const struct cgroup *group)
 	}
 }
 
-int cgroups_adopt(struct cgroups *groups, pid_t inner, const struct idmap *map, struct err *err)
+int cgroups_leaf(struct cgroups *groups, int *ret_v2, struct err *err)
 {
-	char text[16];
+	*ret_v2 = -1;
+	for (size_t i = 0; i < CGROUP_TREES; i++) {
+		if (groups->tree[i] >= 0 && mkdirat(groups->tree[i], LEAF, 0755) < 0 && errno != EEXIST)
+			return err_sys(err, "make cgroup " LEAF);
+	}
+	if (groups->tree[CGROUP_V2] < 0)
+		return 0;
+	*ret_v2 = openat(groups->tree[CGROUP_V2], LEAF, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*ret_v2 < 0)
+		return err_sys(err, "open cgroup " LEAF);
+	return 0;
+}
+
+int cgroups_hand_over(const struct cgroups *groups, const struct idmap *map, struct err *err)
+{
 	int v2 = groups->tree[CGROUP_V2];
 
-	if (v2 < 0)
+	if (v2 < 0 || geteuid() != 0)
 		return 0;
-
-	(void)snprintf(text, sizeof(text), "%d", inner);
-	if (mkdirat(v2, "launch", 0755) < 0 && errno != EEXIST)
-		return err_sys(err, "make cgroup launch");
-	if (io_write_file(v2, "launch/cgroup.procs", text, err) < 0)
-		return err_wrap(err, "move the inner half");
-
-	/* A clone into a group needs write access to the procs file of the common ancestor, too. */
-	if (geteuid() == 0 && fchownat(v2, "cgroup.procs", map->uid, map->gid, 0) < 0)
+	if (fchownat(v2, "cgroup.procs", map->uid, map->gid, 0) < 0)
 		return err_sys(err, "hand over %s", groups->name);
 	return 0;
+}
+
+void cgroups_adopt(const struct cgroups *groups, pid_t inner)
+{
+	struct err ignored = {0};
+	char text[16];
+
+	(void)snprintf(text, sizeof(text), "%d", inner);
+	for (size_t i = CGROUP_V1_MEMORY; i < CGROUP_TREES; i++) {
+		if (groups->tree[i] >= 0)
+			(void)io_write_file(groups->tree[i], LEAF "/cgroup.procs", text, &ignored);
+	}
 }
 
 enum launch_limits cgroups_limits(const struct cgroups *groups)

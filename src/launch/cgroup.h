@@ -66,8 +66,16 @@ struct cgroup_facts {
 void cgroups_open(struct cgroups *groups);
 void cgroups_close(struct cgroups *groups);
 
-/* Lets the inner half (its host ids) bear sandboxes in v2, and puts it into a leaf of its own. */
-int cgroups_adopt(struct cgroups *groups, pid_t inner, const struct idmap *map, struct err *err);
+/* Makes the leaf that the inner half lives in; *ret_v2 (or -1) is the directory to clone it into. */
+int cgroups_leaf(struct cgroups *groups, int *ret_v2, struct err *err);
+
+/* Lets the inner half bear sandboxes in v2: a clone into a group needs write access to the procs
+ * file of the common ancestor, too. Limits stay ours. */
+int cgroups_hand_over(const struct cgroups *groups, const struct idmap *map, struct err *err);
+
+/* Moves the inner half into its leaf in v1, for the sake of order. The kernel makes the first move
+ * in a while wait for milliseconds; done early, the first sandbox need not. */
+void cgroups_adopt(const struct cgroups *groups, pid_t inner);
 
 /* A group with the plan's limits. *ret_v2 (or -1) is the directory to clone into. */
 int cgroup_take(struct cgroups *groups, const struct plan *plan, const struct idmap *map,

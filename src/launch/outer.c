@@ -71,11 +71,18 @@ static int clone_inner(struct outer *outer, int *ret_control, struct err *err)
 		.exit_signal = SIGCHLD,
 	};
 	AUTO_CLOSE int program = -1;
+	AUTO_CLOSE int leaf = -1;
 	int pair[2];
 	int r = copy_self(&program, err);
 
+	if (r == 0)
+		r = cgroups_leaf(&outer->groups, &leaf, err);
 	if (r < 0)
 		return r;
+	if (leaf >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (unsigned)leaf;
+	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, "socketpair");
 	outer->inner_pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
@@ -134,7 +141,7 @@ static int start_inner(struct outer *outer, struct err *err)
 	if (r == 0)
 		r = idmap_write(outer->inner_pid, &outer->map, err);
 	if (r == 0)
-		r = cgroups_adopt(&outer->groups, outer->inner_pid, &outer->map, err);
+		r = cgroups_hand_over(&outer->groups, &outer->map, err);
 	hello->uid_count = outer->map.count;
 	input.map = outer->map;
 	if (r == 0 && (send(control, &outer->map, sizeof(outer->map), MSG_NOSIGNAL) < 0 ||

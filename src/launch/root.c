@@ -57,10 +57,10 @@ static const struct {
 };
 
 /* What of the host's /etc Python and its libraries read: public, and no secret in any of it.
- * alternatives holds the links to the BLAS in use. A missing one is left out. Copied, not bound:
- * every mount of the template is copied again for each sandbox. */
-static const char *const etc_copies[] = {"alternatives", "ld.so.cache", "matplotlibrc", "fonts",
-					 "mime.types"};
+ * alternatives holds the links to the BLAS in use. A missing one is left out. Files are copied
+ * (every mount of the template is copied again for each sandbox), folders of many bound. */
+static const char *const etc_names[] = {"alternatives", "ld.so.cache", "matplotlibrc", "fonts",
+					"mime.types"};
 
 /* A detached, restricted copy of the mount tree at `path` below `from`. */
 static int clone_tree(int from, const char *path, uint64_t attributes, int *ret_tree,
@@ -122,38 +122,23 @@ static int make_directories(int stage, const char *path, struct err *err)
 	return 0;
 }
 
-static int copy_link(int from, int to, const char *name, struct err *err)
+static int copy_file(int from, const char *path, int to, const char *target, struct err *err)
 {
-	char target[PATH_MAX];
-	ssize_t n = readlinkat(from, name, target, sizeof(target) - 1);
-
-	if (n < 0)
-		return err_sys(err, "read the link %s", name);
-	target[n] = '\0';
-	if (symlinkat(target, to, name) < 0)
-		return err_sys(err, "make the link %s", name);
-	return 0;
-}
-
-static int copy_file(int from, int to, const char *name, struct err *err)
-{
-	AUTO_CLOSE int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	AUTO_CLOSE int out = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	AUTO_CLOSE int in = openat(from, path, O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int out = openat(to, target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	ssize_t n;
 
 	if (in < 0 || out < 0)
-		return err_sys(err, "copy %s", name);
+		return err_sys(err, "copy %s", path);
 	do {
 		n = sendfile(out, in, NULL, 1 << 20);
 	} while (n > 0);
 	if (n < 0)
-		return err_sys(err, "copy %s", name);
+		return err_sys(err, "copy %s", path);
 	return 0;
 }
 
-static int copy_any(int from, int to, const char *name, struct err *err);
-
-/* Files, links and directories; nothing else is of use in there. */
+/* Files and directories; nothing else is of use in there. */
 static int copy_tree(int from, int to, struct err *err)
 {
 	int listed = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -164,34 +149,24 @@ static int copy_tree(int from, int to, struct err *err)
 	if (stream == NULL)
 		return err_sys(err, "list a directory to copy");
 	while (r == 0 && (entry = readdir(stream)) != NULL) {
-		if (entry->d_name[0] != '.')
-			r = copy_any(from, to, entry->d_name, err);
+		const char *name = entry->d_name;
+		AUTO_CLOSE int sub_from = -1;
+		AUTO_CLOSE int sub_to = -1;
+
+		if (entry->d_type == DT_REG)
+			r = copy_file(from, name, to, name, err);
+		if (entry->d_type != DT_DIR || name[0] == '.')
+			continue;
+		sub_from = openat(from, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (mkdirat(to, name, 0755) == 0)
+			sub_to = openat(to, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (sub_from < 0 || sub_to < 0)
+			r = err_sys(err, "copy %s", name);
+		else
+			r = copy_tree(sub_from, sub_to, err);
 	}
 	(void)closedir(stream);
 	return r;
-}
-
-static int copy_any(int from, int to, const char *name, struct err *err)
-{
-	AUTO_CLOSE int sub_from = -1;
-	AUTO_CLOSE int sub_to = -1;
-	struct stat status;
-
-	if (fstatat(from, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-		return err_sys(err, "look at %s", name);
-	if (S_ISREG(status.st_mode))
-		return copy_file(from, to, name, err);
-	if (S_ISLNK(status.st_mode))
-		return copy_link(from, to, name, err);
-	if (!S_ISDIR(status.st_mode))
-		return 0;
-	if (mkdirat(to, name, 0755) < 0)
-		return err_sys(err, "make %s", name);
-	sub_from = openat(from, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	sub_to = openat(to, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (sub_from < 0 || sub_to < 0)
-		return err_sys(err, "open %s", name);
-	return copy_tree(sub_from, sub_to, err);
 }
 
 static int fill_usr(int stage, struct err *err)
@@ -228,26 +203,36 @@ static int fill_usr(int stage, struct err *err)
 	return 0;
 }
 
+static int fill_etc_name(int stage, const char *name, struct err *err)
+{
+	char path[64];
+	char target[64];
+	struct stat status;
+	int r;
+
+	(void)snprintf(path, sizeof(path), "/etc/%s", name);
+	(void)snprintf(target, sizeof(target), "etc/%s", name);
+	if (stat(path, &status) < 0)
+		return 0;
+	if (!S_ISDIR(status.st_mode))
+		return copy_file(AT_FDCWD, path, stage, target, err);
+	r = make_directories(stage, target, err);
+	if (r < 0)
+		return r;
+	return bind_at(path, stage, target, READ_ONLY, err);
+}
+
 static int fill_etc(int stage, struct err *err)
 {
-	AUTO_CLOSE int from = -1;
-	AUTO_CLOSE int to = -1;
-
 	for (size_t i = 0; i < ARRAY_LEN(etc_files); i++) {
 		int r = make_file(stage, etc_files[i].name, etc_files[i].text, err);
 
 		if (r < 0)
 			return r;
 	}
-	from = open("/etc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	to = openat(stage, "etc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (from < 0 || to < 0)
-		return err_sys(err, "open /etc");
-	for (size_t i = 0; i < ARRAY_LEN(etc_copies); i++) {
-		int r = 0;
+	for (size_t i = 0; i < ARRAY_LEN(etc_names); i++) {
+		int r = fill_etc_name(stage, etc_names[i], err);
 
-		if (faccessat(from, etc_copies[i], R_OK, 0) == 0)
-			r = copy_any(from, to, etc_copies[i], err);
 		if (r < 0)
 			return r;
 	}

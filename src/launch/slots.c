@@ -124,6 +124,10 @@ static void on_root(struct outer *outer, const struct launch_request *request)
 	}
 	if (r == 0) {
 		forward(outer, request, fds, count);
+		/* While that is being built there is time for this. */
+		if (!outer->is_adopted)
+			cgroups_adopt(&outer->groups, outer->inner_pid);
+		outer->is_adopted = true;
 		return;
 	}
 	for (size_t i = 0; i < count; i++)

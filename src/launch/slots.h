@@ -36,6 +36,7 @@ struct outer {
 	int epoll;
 	int signals;
 	pid_t inner_pid;
+	bool is_adopted; /* the inner half is in its v1 groups */
 	int runner; /* owned: O_PATH of the runner's directory, in the inner half's mounts */
 	struct idmap map;
 	struct cgroups groups;

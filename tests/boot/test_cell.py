@@ -127,9 +127,11 @@ class Session(unittest.TestCase):
 
     def test_broken_builtins_do_not_lose_the_testimony(self):
         with Runner() as runner:
-            outcome = runner.run("import builtins, json, os\nfor name in ('isinstance', 'set', "
-                                 "'repr', 'str', 'type', 'print', 'dict'):\n    setattr(builtins, name, "
-                                 "None)\njson.dumps = os.write = os.scandir = None\n1/0")
+            outcome = runner.run(
+                "import builtins, json, os\n"
+                "for name in ('isinstance', 'set', 'repr', 'str', 'type', 'print', 'dict'):\n"
+                "    setattr(builtins, name, None)\n"
+                "json.dumps = os.write = os.scandir = None\n1/0")
             self.assertEqual(outcome.done["kind"], "exception")
 
     def test_a_fork_that_reaches_the_end_says_nothing_on_the_channel(self):
@@ -139,7 +141,7 @@ class Session(unittest.TestCase):
         self.assertEqual(outcome.sent, [3, 5])
 
     def test_a_failing_fork_shows_why_and_its_exit_code(self):
-        outcome = self.ok("import os\npid = os.fork()\nif pid == 0:\n    raise ValueError('child')\n"
+        outcome = self.ok("import os\npid = os.fork()\nif pid == 0: raise ValueError('child')\n"
                           "os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])")
         self.assertIn(b"ValueError: child", outcome.stderr)
         self.assertEqual(outcome.result["application/json"], 1)

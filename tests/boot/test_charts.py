@@ -223,7 +223,8 @@ class Plotly(unittest.TestCase):
         return [chart["figure"] for chart in outcome.charts]
 
     def test_a_figure_left_in_the_namespace_is_told_once(self):
-        found = self.figures("a = go.Figure(go.Bar(x=['\u00e9'], y=np.array([1.5, np.nan])))\nb = a")
+        found = self.figures("a = go.Figure(go.Bar(x=['\u00e9'], y=np.array([1.5, np.nan])))\n"
+                             "b = a")
         self.assertEqual(len(found), 1)
         self.assertEqual(found[0]["data"][0]["y"], [1.5, None])
         self.assertEqual(self.figures("b is a"), [])

@@ -89,10 +89,12 @@ class Guard(unittest.TestCase):
         self.assertRegex(self.runner.check(b"\n\0")["message"], r"^SyntaxError: .*line 2")
 
     def test_parser_bombs_are_refused(self):
-        for code in ("(" * 100000, "-" * 100000 + "1", "a" + ".b" * 200000,
-                     "x = " + "1 + " * 100000 + "1"):
-            self.assertEqual(self.runner.check(code)["kind"], "guard")
-        self.passes("[" * 90 + "]" * 90)
+        # In an interpreter of its own: before Python 3.11 it may die of these, which refuses, too.
+        with Runner() as runner:
+            for code in ("(" * 100000, "-" * 100000 + "1", "a" + ".b" * 200000,
+                         "x = " + "1 + " * 100000 + "1"):
+                self.assertEqual(runner.check(code)["kind"], "guard")
+            self.assertEqual(runner.check("[" * 90 + "]" * 90)["kind"], "ok")
 
     def test_nothing_of_the_code_runs(self):
         self.passes("print('ran')\n1/0")

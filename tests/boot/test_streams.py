@@ -79,7 +79,8 @@ class Input(unittest.TestCase):
 
     def test_without_it_everything_reads_end_of_file(self):
         with Runner(stdin=subprocess.PIPE) as runner:
-            outcome = runner.run("import subprocess, sys\nsubprocess.run(['cat'])\nsys.stdin.read()")
+            outcome = runner.run("import subprocess, sys\nsubprocess.run(['cat'])\n"
+                                 "sys.stdin.read()")
             self.assertEqual(outcome.result["application/json"], "")
             self.assertEqual(runner.run("input()").error["type"], "EOFError")
 

@@ -28,8 +28,8 @@ class Notebook:
         self.loop = None
 
     def enter(self, is_builtins):
-        """Starts a cell in this namespace, as the interpreter's main module; returns the cell's name
-        in tracebacks. Under Atlas `__name__` is not set: it is found in builtins, as there."""
+        """Starts a cell in this namespace, as the interpreter's main module; returns its name in
+        tracebacks. Under Atlas `__name__` is not set: it is found in builtins, as there."""
         self.number += 1
         sys.modules["__main__"] = self.module
         if is_builtins:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a matplotlib figure shows, as data: lines, scatters, bars, pies, boxes (clients.md, 2.3).
 
-Read from the finished figure, so that it holds for pyplot, pandas and seaborn alike. An axes that is
-none of these is "unknown"; several axes are a "superchart". Large series are cut, and say so.
+Read from the finished figure, so that it holds for pyplot, pandas and seaborn alike. An axes that
+is none of these is "unknown"; several axes are a "superchart". Large series are cut, and say so.
 """
 
 import sys

@@ -182,7 +182,7 @@ def _capture(figure):
 
 
 def show_value(value):
-    """For display() and trailing expressions: True when `value` is a figure, which is then shown."""
+    """For display() and trailing expressions: True when `value` is a figure; it is shown."""
     if not isinstance(value, _original.get("Figure", ())):
         return False
     _quietly(_capture, value)

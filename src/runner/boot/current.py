@@ -26,7 +26,7 @@ class Run:
         self.cut = set()  # names for the testimony's "truncated"
         self.charts = {}  # path of a saved chart, or a number -> its index
         self.saved = []  # figures that are charts of this run already
-        self.flush = flush  # pushes out stdout and stderr, before an event that must come after them
+        self.flush = flush  # pushes out stdout and stderr, before an event that comes after them
 
 
 now = Run({}, lambda: None)

@@ -24,8 +24,8 @@ _isinstance = isinstance
 
 
 def tell(info, filename):
-    """Turns `sys.exc_info()` of a cell into its error event and returns the testimony. `filename` is
-    the cell's name in tracebacks."""
+    """Turns `sys.exc_info()` of a cell into its error event and returns the testimony. `filename`
+    is the cell's name in tracebacks."""
     kind, value, trace = info
     if issubclass(kind, SystemExit):
         return _exit(value)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Artifacts: the regular files under the workspace that a run made or changed.
 
-Owns:    which files those are, and sending them. Links, devices, pipes and sockets are never opened.
+Owns:    which files those are, and sending them. Links, devices, pipes, sockets are never opened.
 May not: trust a name, a size or a tree: other processes of the run may still be changing them.
 """
 
@@ -159,7 +159,7 @@ def collect(before, run):
 
 
 def missing(expected):
-    """Those of the expected paths that are no regular files; the first of them, if they are many."""
+    """Those of the expected paths that are no regular files; the first of them, if many."""
     absent = []
     for path in expected:
         if len(absent) == MISSING_MAX:

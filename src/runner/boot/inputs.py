@@ -42,7 +42,7 @@ class Request:
 
 
 def resolve(path):
-    """The absolute form of a path given relative to, or below, the workspace. InputError otherwise."""
+    """The absolute form of a path that is relative to, or below, the workspace; else InputError."""
     if not isinstance(path, str) or not path or "\0" in path:
         raise InputError(f"bad path {path!r}: a path is text without NUL")
     parts = [part for part in path.split("/") if part not in ("", ".")]

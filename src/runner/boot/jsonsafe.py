@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Any Python value as a tree that strict JSON can hold.
 
-NaN and infinities become null, numpy scalars numbers, timestamps ISO text, sets lists, anything else
-its repr. Bounded in size and depth; never raises but `TooLarge`. What user code may have written (a
-repr, a subclass's method) is called only where its failure is caught.
+NaN and infinities become null, numpy scalars numbers, timestamps ISO text, sets lists, anything
+else its repr. Bounded in size and depth; never raises but `TooLarge`. What user code may have
+written (a repr, a subclass's method) is called only where its failure is caught.
 """
 
 import sys

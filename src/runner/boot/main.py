@@ -20,7 +20,7 @@ def main(arguments):
     elif arguments == ["cold"]:
         import _vivarium
 
-        _vivarium.channel()  # it came through an exec; the programs that code starts must not get it
+        _vivarium.channel()  # it came through an exec; what the code starts must not get it
     else:
         raise SystemExit("usage: main.py zygote FD MODULE... | cold")
     serve.serve()

@@ -48,8 +48,8 @@ def _next():
 
 
 def serve():
-    """Answers frames until the other side is gone, and ends the process: nobody is left to hear what
-    threads or exit handlers would say, and tidying up would unshare the zygote's memory."""
+    """Answers frames until the other side is gone, and ends the process: nobody is left to hear
+    what threads or exit handlers would say, and tidying up would unshare the zygote's memory."""
     run.calm()
     interpreter.streams.restore()
     if "" not in sys.path:

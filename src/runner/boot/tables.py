@@ -146,8 +146,8 @@ def _frame_table(frame, rows_max):
 
 
 def structure(value, room):
-    """The natural JSON form of library values, None for all others: a frame is columns and rows (the
-    first of them, with the total), arrays are lists, scalars and moments are themselves."""
+    """The natural JSON form of library values, None for all others: a frame is columns and rows
+    (the first of them, with the total), arrays are lists, scalars and moments are themselves."""
     pandas = sys.modules.get("pandas")
     if pandas and hasattr(pandas, "DataFrame"):
         if isinstance(value, pandas.Series):
@@ -183,7 +183,8 @@ def _as_table(value):
     if isinstance(value, (list, tuple)):
         if value and all(isinstance(row, dict) for row in value):
             columns = list(dict.fromkeys(key for row in value for key in row))
-            return {"columns": columns, "rows": [[row.get(key) for key in columns] for row in value]}
+            rows = [[row.get(key) for key in columns] for row in value]
+            return {"columns": columns, "rows": rows}
         return {"columns": ["value"], "rows": [[item] for item in value]}
     return {"columns": ["value"], "rows": [[value]]}
 
