@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the unittest files of a folder and prints the count that tests/run reads.
 
-    tests/pyunit.py FOLDER [--viv PATH] [PATTERN...]
+    tests/pyunit.py FOLDER [--viv PATH] [--without NAME] [PATTERN...]
 
 The path of viv reaches the tests as the environment variable VIV.
 """
@@ -29,10 +29,20 @@ class Result(unittest.TextTestResult):
         print(f"SKIP {test.id()}: {reason}", flush=True)
 
 
+def each_of(tests):
+    """The single tests of a suite of suites."""
+    for test in tests:
+        if isinstance(test, unittest.TestSuite):
+            yield from each_of(test)
+        else:
+            yield test
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
     parser.add_argument("--viv", help="the viv to test")
+    parser.add_argument("--without", default="", help="not the tests whose name has this")
     parser.add_argument("patterns", nargs="*", help="only tests whose name has one of these")
     args = parser.parse_intermixed_args()
 
@@ -42,6 +52,8 @@ def main():
     if args.patterns:
         loader.testNamePatterns = [f"*{pattern}*" for pattern in args.patterns]
     tests = loader.discover(args.folder, pattern="test_*.py", top_level_dir=args.folder)
+    if args.without:
+        tests = unittest.TestSuite(test for test in each_of(tests) if args.without not in test.id())
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, resultclass=Result).run(tests)
     failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
     passed = result.passed + len(result.expectedFailures)

@@ -50,7 +50,8 @@ static inline void drop_fd(int *fd)
 		(void)close(gone);
 }
 
-#define AUTO_CLOSE __attribute__((cleanup(close_fd)))
+/* unused: clang does not count the cleanup as a use. */
+#define AUTO_CLOSE __attribute__((cleanup(close_fd), unused))
 #define AUTO_FREE __attribute__((cleanup(free_pointer)))
 #define STEAL(p)                                                                                   \
 	({                                                                                         \

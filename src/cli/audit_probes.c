@@ -39,7 +39,7 @@ const char audit_coda[] = "\nif not _said:\n"
 /* One row per namespace: its inode, seen from inside, must not be the one of the host. */
 #define OWN_NAMESPACE(id, ns)                                                                      \
 	{                                                                                          \
-		.wall = id, .name = "own_" ns "_namespace", .control = CONTROL_ANY,                \
+		.wall = (id), .name = "own_" ns "_namespace", .control = CONTROL_ANY,              \
 		.tries = "share the " ns " namespace of the host",                                 \
 		.code = "mine = os.readlink('/proc/self/ns/" ns "')\n"                             \
 			"if mine == _args['ns']['" ns "']:\n"                                      \

@@ -96,6 +96,7 @@ static void report_runtime(struct report *report, const struct runtime *runtime,
 		const char *module = runtime->preload.items[i];
 		const char *why = json_string_value(json_object_get(lacks, module));
 		size_t length = strcspn(module, ".");
+		const char *package = NULL;
 		char top[64] = "";
 
 		memcpy(top, module, length < sizeof(top) ? length : sizeof(top) - 1);
@@ -107,10 +108,10 @@ static void report_runtime(struct report *report, const struct runtime *runtime,
 		if (why == NULL)
 			continue;
 		add_word(missing, sizeof(missing), "", module, strlen(module));
-		if (strstr(remedy, debian_name(top)) == NULL)
-			add_word(remedy, sizeof(remedy) - 100, is_debian ? "python3-" : "",
-				 is_debian ? debian_name(top) : top,
-				 strlen(is_debian ? debian_name(top) : top));
+		package = is_debian ? debian_name(top) : top;
+		if (strstr(remedy, package) == NULL)
+			add_word(remedy, sizeof(remedy) - 100, is_debian ? "python3-" : "", package,
+				 strlen(package));
 	}
 	fact = report_add(report, DOCTOR_RUNTIMES, runtime->name,
 			  missing[0] != '\0' ? FACT_OFF : FACT_ON, NULL,

@@ -138,8 +138,7 @@ static int start_shell(struct inner *inner, struct box *box, struct err *err)
 	if (pid < 0)
 		return pid;
 	remember(inner, box, &box->init, pid);
-	inner_watch_box(inner, box);
-	return 0;
+	return inner_watch_box(inner, box, err);
 }
 
 void boxes_spawn(struct inner *inner, const struct launch_spawn *spawn, int *take_fds,
@@ -194,8 +193,8 @@ static int start_cold(struct inner *inner, struct box *box, int status, struct e
 		.std = {box->fds[0], box->fds[1], box->fds[2]},
 		.landlock_abi = inner->input.landlock_abi,
 		.is_measured = inner->input.is_measured,
-		.filter = inner->input.filter,
-		.filter_count = (uint16_t)inner->input.filter_count,
+		.filter = inner->filter,
+		.filter_count = (uint16_t)inner->filter_count,
 	};
 	pid_t pid = zygote_cold(&walls, inner->own_pidns, box->cgroup, status,
 				box->spawn.python, err);
@@ -248,11 +247,10 @@ static void shell_stands(struct inner *inner, struct box *box)
 	else
 		r = start_warm(inner, box, pair[1], &err);
 	(void)close(pair[1]);
-	if (r < 0) {
+	if (r == 0)
+		r = inner_watch_box(inner, box, &err);
+	if (r < 0)
 		fail(box, &err);
-		return;
-	}
-	inner_watch_box(inner, box);
 }
 
 void boxes_status(struct inner *inner, uint32_t id)

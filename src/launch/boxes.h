@@ -11,6 +11,7 @@
 
 #include "launch/box.h"
 #include "launch/inner.h"
+#include "proto/zygote_msg.h"
 
 #define NETNS_POOL 256
 
@@ -24,6 +25,8 @@ struct box_death {
 struct inner {
 	struct inner_input input;
 	int control; /* to the outer half */
+	uint32_t filter_count;
+	struct sock_filter filter[ZYGOTE_FILTER_MAX]; /* the seccomp program of every sandbox */
 	int epoll;
 	int signals;
 	int own_pidns;
@@ -41,8 +44,7 @@ struct inner {
 };
 
 /* Of inner.c, for this file and measure.c. */
-void inner_watch(struct inner *inner, int fd, uint32_t kind, uint32_t index);
-void inner_watch_box(struct inner *inner, const struct box *box);
+int inner_watch_box(const struct inner *inner, const struct box *box, struct err *err);
 void inner_tell(struct inner *inner, const struct launch_event *event, int fd);
 void inner_tell_err(struct inner *inner, uint32_t type, uint32_t id, const struct err *err);
 int inner_netns_take(struct inner *inner, struct err *err);

@@ -307,12 +307,10 @@ void cgroup_give(struct cgroups *groups, const struct cgroup *group)
 int cgroups_leaf(struct cgroups *groups, int *ret_v2, struct err *err)
 {
 	*ret_v2 = -1;
-	for (size_t i = 0; i < CGROUP_TREES; i++) {
-		if (groups->tree[i] >= 0 && mkdirat(groups->tree[i], LEAF, 0755) < 0 && errno != EEXIST)
-			return err_sys(err, "make cgroup " LEAF);
-	}
 	if (groups->tree[CGROUP_V2] < 0)
 		return 0;
+	if (mkdirat(groups->tree[CGROUP_V2], LEAF, 0755) < 0 && errno != EEXIST)
+		return err_sys(err, "make cgroup " LEAF);
 	*ret_v2 = openat(groups->tree[CGROUP_V2], LEAF, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*ret_v2 < 0)
 		return err_sys(err, "open cgroup " LEAF);
@@ -328,18 +326,6 @@ int cgroups_hand_over(const struct cgroups *groups, const struct idmap *map, str
 	if (fchownat(v2, "cgroup.procs", map->uid, map->gid, 0) < 0)
 		return err_sys(err, "hand over %s", groups->name);
 	return 0;
-}
-
-void cgroups_adopt(const struct cgroups *groups, pid_t inner)
-{
-	struct err ignored = {0};
-	char text[16];
-
-	(void)snprintf(text, sizeof(text), "%d", inner);
-	for (size_t i = CGROUP_V1_MEMORY; i < CGROUP_TREES; i++) {
-		if (groups->tree[i] >= 0)
-			(void)io_write_file(groups->tree[i], LEAF "/cgroup.procs", text, &ignored);
-	}
 }
 
 enum launch_limits cgroups_limits(const struct cgroups *groups)

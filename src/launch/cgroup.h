@@ -73,10 +73,6 @@ int cgroups_leaf(struct cgroups *groups, int *ret_v2, struct err *err);
  * file of the common ancestor, too. Limits stay ours. */
 int cgroups_hand_over(const struct cgroups *groups, const struct idmap *map, struct err *err);
 
-/* Moves the inner half into its leaf in v1, for the sake of order. The kernel makes the first move
- * in a while wait for milliseconds; done early, the first sandbox need not. */
-void cgroups_adopt(const struct cgroups *groups, pid_t inner);
-
 /* A group with the plan's limits. *ret_v2 (or -1) is the directory to clone into. */
 int cgroup_take(struct cgroups *groups, const struct plan *plan, const struct idmap *map,
 		struct cgroup *ret_group, int *ret_v2, struct err *err);

@@ -37,16 +37,19 @@ enum source {
 	SOURCE_BOX,
 };
 
-void inner_watch(struct inner *inner, int fd, uint32_t kind, uint32_t index)
+static int watch(const struct inner *inner, int fd, uint32_t kind, uint32_t index, struct err *err)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint64_t)kind << 32 | index};
 
-	(void)epoll_ctl(inner->epoll, EPOLL_CTL_ADD, fd, &event);
+	/* ENOSPC: whoever shares our user id has used up its watches (man 7 epoll). */
+	if (epoll_ctl(inner->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
+		return err_sys(err, "watch a descriptor");
+	return 0;
 }
 
-void inner_watch_box(struct inner *inner, const struct box *box)
+int inner_watch_box(const struct inner *inner, const struct box *box, struct err *err)
 {
-	inner_watch(inner, box->status, SOURCE_BOX, box->id);
+	return watch(inner, box->status, SOURCE_BOX, box->id, err);
 }
 
 void inner_tell(struct inner *inner, const struct launch_event *event, int fd)
@@ -107,6 +110,16 @@ static void on_root(struct inner *inner, const struct launch_root *root, const i
 	inner_tell_err(inner, LAUNCH_ROOT_MADE, root->root, &err);
 }
 
+static void on_filter(struct inner *inner, uint32_t count, int fd)
+{
+	size_t size = count * sizeof(inner->filter[0]);
+
+	/* Half a filter would be a wall with a hole: without all of it nothing is ever started. */
+	if (size > sizeof(inner->filter) || pread(fd, inner->filter, size, 0) != (ssize_t)size)
+		_exit(1);
+	inner->filter_count = count;
+}
+
 static void on_zygote(struct inner *inner, const struct launch_zygote *request)
 {
 	struct err err = {0};
@@ -117,14 +130,16 @@ static void on_zygote(struct inner *inner, const struct launch_zygote *request)
 	else if (inner->zygotes[request->zygote] >= 0)
 		(void)err_set(&err, ERR_CONFLICT, EEXIST, "zygote %u is up", request->zygote);
 	else
-		(void)zygote_start(request, inner->roots[request->root], &inner->input, &socket,
+		(void)zygote_start(request, inner->roots[request->root], inner, &socket,
 				   &err);
+	if (err.kind == ERR_NONE)
+		(void)watch(inner, socket, SOURCE_ZYGOTE, request->zygote, &err);
 	if (err.kind != ERR_NONE) {
+		drop_fd(&socket);
 		inner_tell_err(inner, LAUNCH_ZYGOTE_DOWN, request->zygote, &err);
 		return;
 	}
 	inner->zygotes[request->zygote] = socket;
-	inner_watch(inner, socket, SOURCE_ZYGOTE, request->zygote);
 }
 
 static void zygote_down(struct inner *inner, uint32_t id, const struct err *err)
@@ -216,6 +231,9 @@ static void on_control(struct inner *inner)
 	case LAUNCH_SPAWN:
 		boxes_spawn(inner, &request.spawn, fds, fd_count);
 		break;
+	case INNER_FILTER:
+		on_filter(inner, request.id, fds[0]);
+		break;
 	case INNER_ATTACHED:
 		boxes_attached(inner, request.id);
 		break;
@@ -301,10 +319,15 @@ static void inner_init(struct inner *inner, int control)
 	inner->signals = signalfd(-1, &signals, SFD_CLOEXEC);
 	inner->epoll = epoll_create1(EPOLL_CLOEXEC);
 	inner->own_pidns = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-	if (inner->signals < 0 || inner->epoll < 0 || inner->own_pidns < 0)
+	if (inner->signals < 0 || inner->epoll < 0 || inner->own_pidns < 0 ||
+	    watch(inner, inner->control, SOURCE_CONTROL, 0, &err) < 0 ||
+	    watch(inner, inner->signals, SOURCE_SIGNAL, 0, &err) < 0)
 		_exit(1);
-	inner_watch(inner, inner->control, SOURCE_CONTROL, 0);
-	inner_watch(inner, inner->signals, SOURCE_SIGNAL, 0);
+
+	/* The namespace we were born in is as empty as any other. */
+	inner->netns[0] = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	inner->netns_free = inner->netns[0] >= 0 ? 1 : 0;
+	inner->netns_count = (uint32_t)inner->netns_free;
 }
 
 _Noreturn void inner_main(int control)

@@ -15,13 +15,11 @@
 
 #include <stdint.h>
 
-#include <linux/filter.h>
-
 #include "launch/idmap.h"
-#include "proto/zygote_msg.h"
 
 enum inner_type {
 	INNER_ATTACHED = 32,  /* outer -> inner: the interpreter is in its cgroup */
+	INNER_FILTER = 33,    /* outer -> inner: the seccomp program, `id` steps, in a sealed memfd */
 	INNER_HEAD_PID = 96,  /* inner -> outer: an interpreter was born; a pidfd beside it */
 };
 
@@ -31,8 +29,7 @@ struct inner_input {
 	uint32_t landlock_abi;
 	uint32_t is_measured;  /* no cgroup limits: sample memory ourselves */
 	uint32_t needs_attach; /* v1: a newborn waits until the outer half has moved it */
-	uint32_t filter_count; /* of the seccomp program */
-	struct sock_filter filter[ZYGOTE_FILTER_MAX];
+	uint32_t reserved;
 };
 
 /* Never returns. Ends when the outer half goes away. */

@@ -12,7 +12,9 @@
 
 #include <linux/sched.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -22,6 +24,7 @@
 #include "base/io.h"
 #include "launch/facts.h"
 #include "launch/inner.h"
+#include "proto/zygote_msg.h"
 #include "walls/wall.h"
 
 #define INNER_CONTROL_FD 3
@@ -30,15 +33,19 @@
  * it, and nobody can write to what runs. */
 static int copy_self(int *ret_fd, struct err *err)
 {
-	struct buf program;
-	int r;
+	AUTO_CLOSE int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int copy = memfd_create("viv-launch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	ssize_t n;
 
-	buf_init(&program, 64 * MIB);
-	r = io_read_file(AT_FDCWD, "/proc/self/exe", &program, err);
-	if (r == 0)
-		r = io_sealed_memfd(program.data, program.size, ret_fd, err);
-	buf_done(&program);
-	return r;
+	if (self < 0 || copy < 0)
+		return err_sys(err, "copy this program");
+	do {
+		n = sendfile(copy, self, NULL, 64 * MIB);
+	} while (n > 0);
+	if (n < 0 || fcntl(copy, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) < 0)
+		return err_sys(err, "copy this program");
+	*ret_fd = steal_fd(&copy);
+	return 0;
 }
 
 /* In the clone: wait for the maps, become the root of the new user namespace, without a group from
@@ -99,27 +106,6 @@ static int clone_inner(struct outer *outer, int *ret_control, struct err *err)
 	return 0;
 }
 
-static int fill_input(const struct outer *outer, struct inner_input *input, struct err *err)
-{
-	struct sock_filter *filter = NULL;
-	uint16_t count = 0;
-	int r = seccomp_build(&filter, &count, err);
-
-	if (r < 0)
-		return r;
-	if (count > ARRAY_LEN(input->filter)) {
-		free(filter);
-		return err_set(err, ERR_INTERNAL, E2BIG, "the seccomp program has %u steps", count);
-	}
-	memcpy(input->filter, filter, count * sizeof(filter[0]));
-	free(filter);
-	input->filter_count = count;
-	input->landlock_abi = outer->hello.landlock_abi;
-	input->is_measured = outer->hello.limits == LAUNCH_LIMITS_MEASURED;
-	input->needs_attach = outer->hello.limits == LAUNCH_LIMITS_V1;
-	return 0;
-}
-
 static int start_inner(struct outer *outer, struct err *err)
 {
 	struct launch_hello *hello = &outer->hello;
@@ -134,9 +120,9 @@ static int start_inner(struct outer *outer, struct err *err)
 	hello->cgroup_kill = outer->groups.tree[CGROUP_V2] >= 0;
 	hello->why = outer->groups.why;
 
-	r = fill_input(outer, &input, err);
-	if (r < 0)
-		return r;
+	input.landlock_abi = hello->landlock_abi;
+	input.is_measured = hello->limits == LAUNCH_LIMITS_MEASURED;
+	input.needs_attach = hello->limits == LAUNCH_LIMITS_V1;
 	r = clone_inner(outer, &control, err);
 	if (r == 0)
 		r = idmap_write(outer->inner_pid, &outer->map, err);
@@ -150,6 +136,32 @@ static int start_inner(struct outer *outer, struct err *err)
 	if (control >= 0)
 		link_init(&outer->inner, &control);
 	return r;
+}
+
+/* Not before it is needed: building it takes as long as a root does, and goes on beside that. */
+int outer_send_filter(struct outer *outer, struct err *err)
+{
+	struct launch_request request = {.type = INNER_FILTER};
+	struct sock_filter *filter = NULL;
+	uint16_t count = 0;
+	int fd = -1;
+	int r;
+
+	if (outer->has_filter)
+		return 0;
+	r = seccomp_build(&filter, &count, err);
+	if (r == 0 && count > ZYGOTE_FILTER_MAX)
+		r = err_set(err, ERR_INTERNAL, E2BIG, "the seccomp program has %u steps", count);
+	if (r == 0)
+		r = io_sealed_memfd(filter, count * sizeof(filter[0]), &fd, err);
+	free(filter);
+	if (r < 0)
+		return r;
+	request.id = count;
+	link_send(&outer->inner, &request, offsetof(struct launch_request, id) + sizeof(request.id),
+		  &fd, 1);
+	outer->has_filter = true;
+	return 0;
 }
 
 /* Asks for EPOLLOUT only while something waits to be sent. */

@@ -124,10 +124,8 @@ static void on_root(struct outer *outer, const struct launch_request *request)
 	}
 	if (r == 0) {
 		forward(outer, request, fds, count);
-		/* While that is being built there is time for this. */
-		if (!outer->is_adopted)
-			cgroups_adopt(&outer->groups, outer->inner_pid);
-		outer->is_adopted = true;
+		/* While that is being built there is time for this; who needs it asks again. */
+		(void)outer_send_filter(outer, &err);
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -142,8 +140,11 @@ static void on_zygote(struct outer *outer, const struct launch_request *request)
 
 	if (zygote->zygote >= LAUNCH_ZYGOTES_MAX || zygote->root >= LAUNCH_ROOTS_MAX ||
 	    !is_terminated(zygote->python, sizeof(zygote->python)) ||
-	    !is_terminated(zygote->preload, sizeof(zygote->preload))) {
+	    !is_terminated(zygote->preload, sizeof(zygote->preload)))
 		(void)err_set(&err, ERR_BAD_REQUEST, EINVAL, "zygote out of range");
+	else
+		(void)outer_send_filter(outer, &err);
+	if (err.kind != ERR_NONE) {
 		facts_tell_err(outer, LAUNCH_ZYGOTE_DOWN, zygote->zygote, &err);
 		return;
 	}
@@ -174,6 +175,8 @@ static void on_spawn(struct outer *outer, const struct launch_request *request, 
 	int v2 = -1;
 	int r = check_spawn(outer, spawn, &err);
 
+	if (r == 0)
+		r = outer_send_filter(outer, &err);
 	if (r == 0)
 		r = cgroup_take(&outer->groups, &spawn->plan, &outer->map, &slot.group, &v2, &err);
 	if (r < 0) {

@@ -36,7 +36,7 @@ struct outer {
 	int epoll;
 	int signals;
 	pid_t inner_pid;
-	bool is_adopted; /* the inner half is in its v1 groups */
+	bool has_filter; /* the inner half knows the seccomp program */
 	int runner; /* owned: O_PATH of the runner's directory, in the inner half's mounts */
 	struct idmap map;
 	struct cgroups groups;
@@ -45,6 +45,9 @@ struct outer {
 	TAILQ_HEAD(, slot) armed;
 	struct slot slots[LAUNCH_SANDBOXES_MAX];
 };
+
+/* Builds the seccomp program and tells the inner half, once (outer.c). */
+int outer_send_filter(struct outer *outer, struct err *err);
 
 void slots_init(struct outer *outer);
 

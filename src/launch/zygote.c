@@ -83,12 +83,12 @@ static _Noreturn void zygote_main(const struct launch_zygote *zygote, int mntns,
 	_exit(127);
 }
 
-static int send_walls(int socket, const struct inner_input *inner, struct err *err)
+static int send_walls(int socket, const struct inner *inner, struct err *err)
 {
 	struct zygote_walls walls = {
 		.type = ZYGOTE_WALLS,
-		.landlock_abi = inner->landlock_abi,
-		.is_measured = inner->is_measured,
+		.landlock_abi = inner->input.landlock_abi,
+		.is_measured = inner->input.is_measured,
 		.filter_count = inner->filter_count,
 	};
 	ssize_t n;
@@ -100,7 +100,7 @@ static int send_walls(int socket, const struct inner_input *inner, struct err *e
 	return 0;
 }
 
-int zygote_start(const struct launch_zygote *zygote, int mntns, const struct inner_input *inner,
+int zygote_start(const struct launch_zygote *zygote, int mntns, const struct inner *inner,
 		 int *ret_socket, struct err *err)
 {
 	int pair[2];

@@ -11,13 +11,13 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "launch/inner.h"
+#include "launch/boxes.h"
 #include "proto/launch_msg.h"
 #include "walls/wall.h"
 
 /* Starts a zygote in the root `mntns` and tells it its walls. *ret_socket speaks
  * proto/zygote_msg.h; its end of file is the zygote's end. */
-int zygote_start(const struct launch_zygote *zygote, int mntns, const struct inner_input *inner,
+int zygote_start(const struct launch_zygote *zygote, int mntns, const struct inner *inner,
 		 int *ret_socket, struct err *err);
 
 /* A cold interpreter for a shell: forks into the shell's pid namespace and the v2 group

@@ -16,6 +16,7 @@
  * each thread adds a stack of 8 MiB and an arena of 64 MiB address space).
  */
 #define MAPPED_WRITABLE (1 * GIB)
+#define FILES_MEASURED 256
 #define MAPPED_AT_ALL (4 * GIB)
 
 /* `soft` of 0 means: the same as `hard`. */
@@ -87,6 +88,9 @@ static int rlimit_up(const struct walls_input *input, struct err *err)
 	};
 	const struct limit measured[] = {
 		{"RLIMIT_DATA", RLIMIT_DATA, 0, plan->memory + MAPPED_WRITABLE},
+		/* Each descriptor can hold kernel memory that nobody counts here (a socket's buffer)
+		 * or a watch of the one user id that all sandboxes share. */
+		{"RLIMIT_NOFILE", RLIMIT_NOFILE, 0, FILES_MEASURED},
 		{"RLIMIT_AS", RLIMIT_AS, 0, plan->memory + MAPPED_AT_ALL},
 	};
 	int r = lower_all(limits, ARRAY_LEN(limits), err);

@@ -76,11 +76,11 @@ static const struct call_case personalities[] = {
 	CASE(IS(0, 0xffffffffU)),
 };
 
-/* Without SO_ATTACH_FILTER and its kin, which load a program into the kernel. */
+/* Without SO_ATTACH_FILTER and its kin, which load a program into the kernel, and without sizes of
+ * buffers, which are the kernel's memory. */
 static const struct call_case socket_options[] = {
 	CASE(IS(1, SOL_SOCKET), IS(2, SO_REUSEADDR)), CASE(IS(1, SOL_SOCKET), IS(2, SO_KEEPALIVE)),
 	CASE(IS(1, SOL_SOCKET), IS(2, SO_LINGER)),    CASE(IS(1, SOL_SOCKET), IS(2, SO_PASSCRED)),
-	CASE(IS(1, SOL_SOCKET), IS(2, SO_SNDBUF)),    CASE(IS(1, SOL_SOCKET), IS(2, SO_RCVBUF)),
 	CASE(IS(1, SOL_SOCKET), IS(2, SO_SNDTIMEO)),  CASE(IS(1, SOL_SOCKET), IS(2, SO_RCVTIMEO)),
 	CASE(IS(1, SOL_SOCKET), IS(2, SO_RCVLOWAT)),
 };
@@ -346,7 +346,7 @@ const struct call_row call_rows[] = {
 	ALLOW("getsockname", "socket.socket(fileno=)"),
 	ALLOW("getpeername", "asyncio transports"),
 	ALLOW("getsockopt", "socket.socket(fileno=), SO_ERROR after connect"),
-	ONLY("setsockopt", socket_options, ENOPROTOOPT, "sizes and timeouts; no programs"),
+	ONLY("setsockopt", socket_options, ENOPROTOOPT, "timeouts; no programs, no larger buffers"),
 	ONLY("sendto", packet_in_band, EOPNOTSUPP, "socket.send; unix sockets' MSG_OOB had holes"),
 	ONLY("recvfrom", packet_in_band, EOPNOTSUPP, "socket.recv, as sendto"),
 	ONLY("sendmsg", message_in_band, EOPNOTSUPP, "descriptors to workers, as sendto"),
