@@ -47,7 +47,8 @@ int io_read_all(int fd, struct buf *buf, struct err *err)
 		if (n == 0)
 			return 0;
 		if (room == 0)
-			return err_set(err, ERR_TOO_LARGE, EMSGSIZE, "longer than %zu bytes", buf->max);
+			return err_set(err, ERR_TOO_LARGE, EMSGSIZE, "longer than %zu bytes",
+				       buf->max);
 		buf->size += (size_t)n;
 	}
 }
@@ -113,11 +114,11 @@ ssize_t io_send_fds(int socket, const void *data, size_t size, const int *fds, s
 	if (fd_count > IO_FDS_MAX)
 		return -EINVAL;
 	if (fd_count > 0) {
-		struct cmsghdr *header = NULL;
+		/* CMSG_FIRSTHDR, which is never NULL where there is room. */
+		struct cmsghdr *header = (struct cmsghdr *)(void *)control;
 
 		msg.msg_control = control;
 		msg.msg_controllen = CMSG_SPACE(sizeof(int) * fd_count);
-		header = CMSG_FIRSTHDR(&msg);
 		header->cmsg_level = SOL_SOCKET;
 		header->cmsg_type = SCM_RIGHTS;
 		header->cmsg_len = CMSG_LEN(sizeof(int) * fd_count);

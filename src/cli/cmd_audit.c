@@ -45,8 +45,7 @@ static void print_findings(const json_t *rows)
 	size_t index;
 	const json_t *row;
 
-	json_array_foreach(rows, index, row)
-	{
+	json_array_foreach(rows, index, row) {
 		const char *verdict = json_string_value(json_object_get(row, "verdict"));
 
 		if (strcmp(verdict, "held") == 0)

@@ -147,11 +147,11 @@ static void print_table(const json_t *report)
 	size_t index;
 	const json_t *row;
 
-	json_array_foreach(json_object_get(report, "figures"), index, row) print_figure(row);
+	json_array_foreach(json_object_get(report, "figures"), index, row)
+		print_figure(row);
 
 	(void)printf("\n%-16s %10s %10s %12s\n", "live sandboxes", "p50 ms", "p99 ms", "spawns/s");
-	json_array_foreach(json_object_get(report, "live"), index, row)
-	{
+	json_array_foreach(json_object_get(report, "live"), index, row) {
 		const char *skipped = json_string_value(json_object_get(row, "skipped"));
 
 		(void)printf("%-16lld",
@@ -170,11 +170,12 @@ static void print_table(const json_t *report)
 		     json_real_value(json_object_get(leaks, "runs_per_s")),
 		     json_is_true(json_object_get(leaks, "grown")) ? "something has GROWN"
 								   : "nothing has grown");
-	json_array_foreach(json_object_get(leaks, "held"), index, row)(void) printf(
-		"  %-26s %12lld -> %lld%s\n", json_string_value(json_object_get(row, "name")),
-		(long long)json_integer_value(json_object_get(row, "before")),
-		(long long)json_integer_value(json_object_get(row, "after")),
-		json_is_true(json_object_get(row, "grown")) ? "  GROWN" : "");
+	json_array_foreach(json_object_get(leaks, "held"), index, row)
+		(void)printf("  %-26s %12lld -> %lld%s\n",
+			     json_string_value(json_object_get(row, "name")),
+			     (long long)json_integer_value(json_object_get(row, "before")),
+			     (long long)json_integer_value(json_object_get(row, "after")),
+			     json_is_true(json_object_get(row, "grown")) ? "  GROWN" : "");
 }
 
 static int run(const struct cmd *cmd, const void *options, const struct operands *operands)

@@ -90,8 +90,8 @@ static void print_row(const json_t *row)
 	(void)printf("%-12s %-8s %8s  %s", json_string_value(json_object_get(row, "name")),
 		     version != NULL ? version : "-", packages,
 		     json_string_value(json_object_get(row, "python")));
-	json_array_foreach(preload, index, module)(void)
-		printf("%s%s", index == 0 ? "  " : " ", json_string_value(module));
+	json_array_foreach(preload, index, module)
+		(void)printf("%s%s", index == 0 ? "  " : " ", json_string_value(module));
 	(void)printf("%s%s\n", why != NULL ? "  broken: " : "", why != NULL ? why : "");
 }
 
@@ -135,7 +135,8 @@ static int list(const struct desk *desk, struct err *err)
 		return 0;
 	}
 	(void)printf("%-12s %-8s %8s  %s\n", "NAME", "VERSION", "PACKAGES", "PYTHON  PRELOAD");
-	json_array_foreach(rows, index, row) print_row(row);
+	json_array_foreach(rows, index, row)
+		print_row(row);
 	return 0;
 }
 

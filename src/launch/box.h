@@ -36,8 +36,8 @@ struct box {
 	LIST_ENTRY(box) next;
 	uint32_t id;
 	enum box_phase phase;
-	bool is_dying;  /* init was killed */
-	bool is_armed;  /* user code runs: measure it */
+	bool is_dying; /* init was killed */
+	bool is_armed; /* user code runs: measure it */
 	struct box_pid init;
 	struct box_pid head;
 	int init_pidfd; /* owned; until the interpreter is inside */

@@ -196,8 +196,8 @@ static int start_cold(struct inner *inner, struct box *box, int status, struct e
 		.filter = inner->filter,
 		.filter_count = (uint16_t)inner->filter_count,
 	};
-	pid_t pid = zygote_cold(&walls, inner->own_pidns, box->cgroup, status,
-				box->spawn.python, err);
+	pid_t pid =
+		zygote_cold(&walls, inner->own_pidns, box->cgroup, status, box->spawn.python, err);
 
 	if (pid < 0)
 		return -EAGAIN;
@@ -210,8 +210,8 @@ static int start_warm(struct inner *inner, struct box *box, int status, struct e
 	struct zygote_fork request = {
 		.type = ZYGOTE_FORK, .sandbox = box->id, .plan = box->spawn.plan};
 	int fds[ZYGOTE_FD_COUNT] = {
-		[ZYGOTE_FD_STDIN] = box->fds[0],   [ZYGOTE_FD_STDOUT] = box->fds[1],
-		[ZYGOTE_FD_STDERR] = box->fds[2],  [ZYGOTE_FD_CHANNEL] = box->fds[3],
+		[ZYGOTE_FD_STDIN] = box->fds[0],     [ZYGOTE_FD_STDOUT] = box->fds[1],
+		[ZYGOTE_FD_STDERR] = box->fds[2],    [ZYGOTE_FD_CHANNEL] = box->fds[3],
 		[ZYGOTE_FD_SHELL] = box->init_pidfd, [ZYGOTE_FD_STATUS] = status,
 		[ZYGOTE_FD_CGROUP] = box->cgroup,
 	};
@@ -225,6 +225,7 @@ static int start_warm(struct inner *inner, struct box *box, int status, struct e
 	if (n < 0)
 		return err_set(err, ERR_INTERNAL, (int)-n, "ask zygote %d", box->spawn.zygote);
 	box->phase = BOX_FORKING;
+	inner->forking++;
 	return 0;
 }
 
@@ -301,6 +302,14 @@ static bool take_early(struct inner *inner, pid_t pid, struct box_death *ret_dea
 	return false;
 }
 
+/* Once no fork is due, nobody will ask for the early dead: their numbers may be given again. */
+static void fork_came(struct inner *inner, struct box *box)
+{
+	box->phase = BOX_ENTERING;
+	if (--inner->forking == 0)
+		memset(inner->early, 0, sizeof(inner->early));
+}
+
 void boxes_forked(struct inner *inner, uint32_t id, pid_t pid, const struct err *err)
 {
 	struct box *box = find(inner, id);
@@ -309,12 +318,15 @@ void boxes_forked(struct inner *inner, uint32_t id, pid_t pid, const struct err 
 	if (box == NULL || box->phase != BOX_FORKING)
 		return;
 	if (pid > 0) {
+		bool is_dead = take_early(inner, pid, &death);
+
+		fork_came(inner, box);
 		head_born(inner, box, pid);
-		if (take_early(inner, pid, &death))
+		if (is_dead)
 			boxes_reaped(inner, pid, death.status, &death.usage);
 		return;
 	}
-	box->phase = BOX_ENTERING;
+	fork_came(inner, box);
 	fail(box, err);
 	finish(inner, box);
 }
@@ -329,7 +341,7 @@ void boxes_zygote_down(struct inner *inner, uint32_t zygote)
 		struct box *next = LIST_NEXT(box, next);
 
 		if (box->phase == BOX_FORKING && box->spawn.zygote == (int32_t)zygote) {
-			box->phase = BOX_ENTERING;
+			fork_came(inner, box);
 			fail(box, &err);
 			finish(inner, box);
 		}
@@ -378,6 +390,8 @@ void boxes_reaped(struct inner *inner, pid_t pid, int status, const struct rusag
 		if (entry->pid == pid)
 			box = entry->box;
 	}
+	if (box == NULL && inner->forking == 0)
+		return;
 	if (box == NULL) {
 		inner->early[inner->early_next++ % ARRAY_LEN(inner->early)] =
 			(struct box_death){.pid = pid, .status = status, .usage = *usage};

@@ -41,6 +41,7 @@ struct inner {
 	struct box_pids by_pid[1024];
 	struct box_death early[64]; /* a ring */
 	size_t early_next;
+	uint32_t forking; /* boxes in BOX_FORKING */
 };
 
 /* Of inner.c, for this file and measure.c. */

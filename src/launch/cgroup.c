@@ -23,8 +23,8 @@ struct limit_row {
 	enum cgroup_tree tree;
 	const char *file;
 	uint64_t (*value)(const struct plan *plan);
-	const char *tail;      /* written behind the number */
-	bool may_be_missing;   /* a kernel without swap accounting has no file for it */
+	const char *tail;    /* written behind the number */
+	bool may_be_missing; /* a kernel without swap accounting has no file for it */
 };
 
 static uint64_t memory_value(const struct plan *plan)

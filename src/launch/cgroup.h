@@ -2,8 +2,8 @@
 /*
  * Cgroup - a limited, countable, killable group for each sandbox
  *
- * Owns:    one directory of ours per hierarchy (`vivarium-<random>`, locked) and everything below it.
- * May not: touch a group it did not make, except to enable controllers on the way to its own.
+ * Owns:    one directory of ours per hierarchy (`vivarium-<random>`, locked) and everything below
+ * it. May not: touch a group it did not make, except to enable controllers on the way to its own.
  *
  * Two trees may be in use at once. `v2` is where sandboxes are born (CLONE_INTO_CGROUP) and killed
  * (cgroup.kill); limits come from v2 where its controllers are at hand, else from v1.
@@ -39,7 +39,7 @@ struct cgroup_free {
 };
 
 struct cgroups {
-	int tree[CGROUP_TREES]; /* owned: our directory in that hierarchy, or -1 */
+	int tree[CGROUP_TREES];   /* owned: our directory in that hierarchy, or -1 */
 	int parent[CGROUP_TREES]; /* owned: the directory ours is in */
 	char name[ID_SIZE];       /* of our directory */
 	bool v2_limits;           /* memory, pids and cpu are v2 controllers here */
@@ -66,7 +66,7 @@ struct cgroup_facts {
 void cgroups_open(struct cgroups *groups);
 void cgroups_close(struct cgroups *groups);
 
-/* Makes the leaf that the inner half lives in; *ret_v2 (or -1) is the directory to clone it into. */
+/* Makes the leaf that the inner half lives in; *ret_v2 (or -1) is the directory to clone into. */
 int cgroups_leaf(struct cgroups *groups, int *ret_v2, struct err *err);
 
 /* Lets the inner half bear sandboxes in v2: a clone into a group needs write access to the procs

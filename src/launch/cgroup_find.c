@@ -109,8 +109,8 @@ static void remove_group(int dir, const char *name)
 }
 
 /* Removes the groups of launchers that are gone: kill -9 of one leaves its (empty) groups. Whoever
- * lives holds a lock on its own; the kernel lets go of it at its death. (A pid in the name would not
- * do: launchers in other pid namespaces use the same tree.) */
+ * lives holds a lock on its own; the kernel lets go of it at its death. (A pid in the name would
+ * not do: launchers in other pid namespaces use the same tree.) */
 static void sweep(int parent)
 {
 	int copy = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -201,10 +201,13 @@ static int open_v2(struct cgroups *groups, struct err *err)
 
 	if (geteuid() != 0) {
 		(void)mkdirat(groups->parent[CGROUP_V2], "viv-launch", 0755);
-		(void)io_write_file(groups->parent[CGROUP_V2], "viv-launch/cgroup.procs", "0", &ignored);
+		(void)io_write_file(groups->parent[CGROUP_V2], "viv-launch/cgroup.procs", "0",
+				    &ignored);
 	}
-	(void)io_write_file(groups->parent[CGROUP_V2], "cgroup.subtree_control", controllers, &ignored);
-	(void)io_write_file(groups->tree[CGROUP_V2], "cgroup.subtree_control", controllers, &ignored);
+	(void)io_write_file(groups->parent[CGROUP_V2], "cgroup.subtree_control", controllers,
+			    &ignored);
+	(void)io_write_file(groups->tree[CGROUP_V2], "cgroup.subtree_control", controllers,
+			    &ignored);
 
 	buf_init(&text, 4096);
 	if (io_read_file(groups->tree[CGROUP_V2], "cgroup.subtree_control", &text, &ignored) == 0)
@@ -237,6 +240,18 @@ static int open_v1(struct cgroups *groups, struct err *err)
 	return 0;
 }
 
+/* The kernel makes the first move of a process between groups in a while wait for a grace period, 5
+ * ms and more. A child takes that wait now, beside all else, so that the first sandbox need not. */
+static void move_ahead(const struct cgroups *groups)
+{
+	struct err ignored = {0};
+
+	if (fork() == 0) {
+		(void)io_write_file(groups->tree[CGROUP_V1_PIDS], "cgroup.procs", "0", &ignored);
+		_exit(0);
+	}
+}
+
 void cgroups_open(struct cgroups *groups)
 {
 	struct err v2_err = {0};
@@ -259,7 +274,9 @@ void cgroups_open(struct cgroups *groups)
 		(void)err_set(&groups->why, ERR_UNSUPPORTED, ENOTSUP, "v2: %.200s; v1: %.200s",
 			      v2_err.kind != ERR_NONE ? v2_err.text : "lacks memory, pids or cpu",
 			      v1_err.text);
+		return;
 	}
+	move_ahead(groups);
 }
 
 void cgroups_close(struct cgroups *groups)

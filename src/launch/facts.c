@@ -83,8 +83,8 @@ static void send_inner(struct outer *outer, uint32_t type, uint32_t id)
 {
 	struct launch_request request = {.type = type, .id = id};
 
-	link_send(&outer->inner, &request,
-		  offsetof(struct launch_request, id) + sizeof(request.id), NULL, 0);
+	link_send(&outer->inner, &request, offsetof(struct launch_request, id) + sizeof(request.id),
+		  NULL, 0);
 }
 
 void facts_end(struct outer *outer, struct slot *slot, enum launch_cause cause)

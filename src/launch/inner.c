@@ -130,8 +130,7 @@ static void on_zygote(struct inner *inner, const struct launch_zygote *request)
 	else if (inner->zygotes[request->zygote] >= 0)
 		(void)err_set(&err, ERR_CONFLICT, EEXIST, "zygote %u is up", request->zygote);
 	else
-		(void)zygote_start(request, inner->roots[request->root], inner, &socket,
-				   &err);
+		(void)zygote_start(request, inner->roots[request->root], inner, &socket, &err);
 	if (err.kind == ERR_NONE)
 		(void)watch(inner, socket, SOURCE_ZYGOTE, request->zygote, &err);
 	if (err.kind != ERR_NONE) {

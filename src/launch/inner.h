@@ -18,9 +18,9 @@
 #include "launch/idmap.h"
 
 enum inner_type {
-	INNER_ATTACHED = 32,  /* outer -> inner: the interpreter is in its cgroup */
-	INNER_FILTER = 33,    /* outer -> inner: the seccomp program, `id` steps, in a sealed memfd */
-	INNER_HEAD_PID = 96,  /* inner -> outer: an interpreter was born; a pidfd beside it */
+	INNER_ATTACHED = 32, /* outer -> inner: the interpreter is in its cgroup */
+	INNER_FILTER = 33, /* outer -> inner: the seccomp program, `id` steps, in a sealed memfd */
+	INNER_HEAD_PID = 96, /* inner -> outer: an interpreter was born; a pidfd beside it */
 };
 
 /* First message from the outer half: what the inner half works with. */

@@ -15,7 +15,7 @@
 struct link_message;
 
 struct link {
-	int fd; /* owned, non-blocking */
+	int fd;              /* owned, non-blocking */
 	bool is_watched;     /* by its owner's epoll */
 	bool is_watched_out; /* ... for EPOLLOUT, too */
 	STAILQ_HEAD(link_queue, link_message) queue;

@@ -69,8 +69,8 @@ static uint64_t processes_memory(ino_t pidns, uint64_t limit)
 		while ((entry = readdir(stream)) != NULL) {
 			if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
 			    pidns_of(entry->d_name) == pidns)
-				exact += read_fields(entry->d_name, "smaps_rollup", "Pss_Anon:",
-						     "Pss_Shmem:");
+				exact += read_fields(entry->d_name, "smaps_rollup",
+						     "Pss_Anon:", "Pss_Shmem:");
 		}
 		rough = exact;
 	}

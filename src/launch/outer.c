@@ -211,6 +211,7 @@ static bool is_over(struct outer *outer)
 	while (read(outer->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		if (info.ssi_signo != SIGCHLD || info.ssi_pid == (uint32_t)outer->inner_pid)
 			return true;
+		(void)waitpid((pid_t)info.ssi_pid, NULL, WNOHANG);
 	}
 	return false;
 }
@@ -269,8 +270,7 @@ static void serve(struct outer *outer)
 	watch(outer, &outer->inner);
 	while (is_up) {
 		struct epoll_event events[16];
-		int n = epoll_wait(outer->epoll, events, ARRAY_LEN(events),
-				   facts_timeout(outer));
+		int n = epoll_wait(outer->epoll, events, ARRAY_LEN(events), facts_timeout(outer));
 
 		for (int i = 0; is_up && i < n; i++)
 			is_up = dispatch(outer, &events[i]);
@@ -280,7 +280,7 @@ static void serve(struct outer *outer)
 	}
 }
 
-/* With its init the whole pid namespace dies: no orphan can be left. Groups are empty after that. */
+/* With its init the whole pid namespace dies: no orphan can be left, and groups are empty then. */
 static void end_all(struct outer *outer)
 {
 	if (outer->inner_pid > 0) {

@@ -16,7 +16,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "base/c.h"
 #include "base/io.h"
@@ -67,9 +66,9 @@ static int clone_tree(int from, const char *path, uint64_t attributes, int *ret_
 		      struct err *err)
 {
 	struct mount_attr attr = {.attr_set = attributes, .propagation = MS_PRIVATE};
-	AUTO_CLOSE int tree = (int)syscall(SYS_open_tree, from, path,
-					   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
-						   AT_EMPTY_PATH);
+	AUTO_CLOSE int tree =
+		(int)syscall(SYS_open_tree, from, path,
+			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
 
 	if (tree < 0)
 		return err_sys(err, "clone the mount %s", path);
@@ -407,8 +406,7 @@ int root_make(const struct launch_root *root, int runner, const int *binds, int 
 	}
 
 	n = io_recv_fds(pair[0], &answer, sizeof(answer), fds, &fd_count);
-	(void)close(pair[0]);
-	(void)waitpid(pid, NULL, 0);
+	(void)close(pair[0]); /* pid 1 reaps the builder with all others */
 	if (n != (ssize_t)sizeof(answer))
 		return err_set(err, ERR_INTERNAL, EIO, "the root builder died");
 	if (answer.kind != ERR_NONE || fd_count != 1) {

@@ -47,8 +47,8 @@ static int mount_tmpfs(const char *path, const struct shell_input *input, uint64
  */
 static int swap_proc(int *ret_full, struct err *err)
 {
-	const unsigned flags = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-			       MOUNT_ATTR_NOEXEC;
+	const unsigned flags =
+		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
 	AUTO_CLOSE int full = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int context = (int)syscall(SYS_fsopen, "proc", FSOPEN_CLOEXEC);
 	AUTO_CLOSE int fresh = -1;
@@ -95,7 +95,8 @@ static int make_mounts(const struct shell_input *input, int *ret_proc, struct er
 /* RLIMIT_NPROC at this moment becomes the limit of the new user namespace, for good. */
 static int enter_user(const struct shell_input *input, int proc, struct err *err)
 {
-	struct rlimit processes = {.rlim_cur = input->plan.pids + 1, .rlim_max = input->plan.pids + 1};
+	struct rlimit processes = {.rlim_cur = input->plan.pids + 1,
+				   .rlim_max = input->plan.pids + 1};
 	char map[48];
 	int r;
 

@@ -18,13 +18,14 @@
 
 struct shell_input {
 	struct plan plan;
-	int mntns;      /* borrowed: of the template root */
-	int netns;      /* borrowed: an empty one from the pool */
-	int cgroup;     /* borrowed: v2 directory to be born into, or -1 */
-	uint32_t id;    /* of the inner user namespace: the sandbox's own, or 0 when all share one */
+	int mntns;   /* borrowed: of the template root */
+	int netns;   /* borrowed: an empty one from the pool */
+	int cgroup;  /* borrowed: v2 directory to be born into, or -1 */
+	uint32_t id; /* of the inner user namespace: the sandbox's own, or 0 when all share one */
 	bool has_range; /* more than one id is mapped */
 };
 
 /* Starts a shell. On the socket *ret_status a struct err comes back, ERR_NONE when the shell
  * stands. Returns the pid. */
-pid_t shell_start(const struct shell_input *input, int *ret_pidfd, int *ret_status, struct err *err);
+pid_t shell_start(const struct shell_input *input, int *ret_pidfd, int *ret_status,
+		  struct err *err);

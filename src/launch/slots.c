@@ -19,7 +19,8 @@ static const struct {
 	size_t fds;
 } request_rows[] = {
 	[LAUNCH_ROOT] = {offsetof(struct launch_request, root) + sizeof(struct launch_root), 0},
-	[LAUNCH_ZYGOTE] = {offsetof(struct launch_request, zygote) + sizeof(struct launch_zygote), 0},
+	[LAUNCH_ZYGOTE] = {offsetof(struct launch_request, zygote) + sizeof(struct launch_zygote),
+			   0},
 	[LAUNCH_RETIRE] = {offsetof(struct launch_request, id) + sizeof(uint32_t), 0},
 	[LAUNCH_SPAWN] = {offsetof(struct launch_request, spawn) + sizeof(struct launch_spawn), 4},
 	[LAUNCH_BEGIN] = {offsetof(struct launch_request, begin) + sizeof(struct launch_begin), 0},
@@ -160,9 +161,10 @@ static int check_spawn(const struct outer *outer, const struct launch_spawn *spa
 	if (outer->slots[spawn->sandbox].is_live)
 		return err_set(err, ERR_CONFLICT, EEXIST, "sandbox %u is there", spawn->sandbox);
 	if (spawn->plan.limits == LIMITS_CGROUP && outer->hello.limits == LAUNCH_LIMITS_MEASURED)
-		return err_set(err, ERR_UNSUPPORTED, ENOTSUP,
-			       "the policy asks for limits: cgroup, and this user has none (%.300s)",
-			       outer->hello.why.text);
+		return err_set(
+			err, ERR_UNSUPPORTED, ENOTSUP,
+			"the policy asks for limits: cgroup, and this user has none (%.300s)",
+			outer->hello.why.text);
 	return plan_check(&spawn->plan, err);
 }
 

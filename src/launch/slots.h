@@ -20,13 +20,13 @@
 #include "proto/launch_msg.h"
 
 struct slot {
-	bool is_live;     /* from SPAWN to GONE */
-	bool is_told;     /* LAUNCH_EXIT was sent */
-	bool is_armed;    /* user code runs; in the list of deadlines */
-	uint32_t cause;   /* enum launch_cause */
+	bool is_live;   /* from SPAWN to GONE */
+	bool is_told;   /* LAUNCH_EXIT was sent */
+	bool is_armed;  /* user code runs; in the list of deadlines */
+	uint32_t cause; /* enum launch_cause */
 	struct cgroup group;
-	pid_t head;       /* the interpreter, as the host counts; 0 before it is born */
-	uint64_t end_ns;  /* deadline */
+	pid_t head;      /* the interpreter, as the host counts; 0 before it is born */
+	uint64_t end_ns; /* deadline */
 	TAILQ_ENTRY(slot) armed;
 };
 
@@ -37,7 +37,7 @@ struct outer {
 	int signals;
 	pid_t inner_pid;
 	bool has_filter; /* the inner half knows the seccomp program */
-	int runner; /* owned: O_PATH of the runner's directory, in the inner half's mounts */
+	int runner;      /* owned: O_PATH of the runner's directory, in the inner half's mounts */
 	struct idmap map;
 	struct cgroups groups;
 	struct launch_hello hello;

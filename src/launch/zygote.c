@@ -109,7 +109,7 @@ int zygote_start(const struct launch_zygote *zygote, int mntns, const struct inn
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, "socketpair");
-	/* ZYGOTE_SOCKET could be the very number of mntns or the socket: lift both out of its way. */
+	/* ZYGOTE_SOCKET could be the number of mntns or of the socket: lift both out of its way. */
 	pid = fork();
 	if (pid == 0) {
 		int high_mntns = fcntl(mntns, F_DUPFD_CLOEXEC, 64);
@@ -140,12 +140,13 @@ static int send_hello(const struct walls_report *report)
 		struct frame_hello hello;
 	} frame = {
 		.header = {.size = sizeof(frame.hello), .type = FRAME_HELLO},
-		.hello = {
-			.version = FRAME_VERSION,
-			.walls = report->up,
-			.landlock_abi = report->landlock_abi,
-			.pid = (uint32_t)getpid(),
-		},
+		.hello =
+			{
+				.version = FRAME_VERSION,
+				.walls = report->up,
+				.landlock_abi = report->landlock_abi,
+				.pid = (uint32_t)getpid(),
+			},
 	};
 
 	return write(WALL_CHANNEL_FD, &frame, sizeof(frame)) == (ssize_t)sizeof(frame) ? 0 : -1;

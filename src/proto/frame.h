@@ -16,8 +16,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define FRAME_PAYLOAD_MAX (16U << 20)  /* one frame */
-#define FRAME_INLINE_MAX (64U << 10)   /* a RUN with a larger payload brings it in a memfd */
+#define FRAME_PAYLOAD_MAX (16U << 20) /* one frame */
+#define FRAME_INLINE_MAX (64U << 10)  /* a RUN with a larger payload brings it in a memfd */
 
 enum frame_type {
 	FRAME_HELLO = 1, /* runner -> viv, once: struct frame_hello */
@@ -26,10 +26,10 @@ enum frame_type {
 	FRAME_FILE = 4,  /* runner -> viv: u32 path size, path, bytes: a piece of an artifact */
 	FRAME_DONE = 5,  /* runner -> viv, once per RUN: JSON testimony */
 	FRAME_ACK = 6,   /* viv -> runner: an EVENT with FRAME_WAIT has been taken */
-	FRAME_CHECK = 7, /* viv -> runner: as RUN; the import guard looks at the code, nothing runs */
+	FRAME_CHECK = 7, /* viv -> runner: as RUN; the guard looks at the code, nothing runs */
 };
 
-#define FRAME_FLAG_WAIT 1U  /* EVENT: the runner waits for an ACK (keeps output in program order) */
+#define FRAME_FLAG_WAIT 1U  /* EVENT: the runner waits for an ACK, to keep output in order */
 #define FRAME_FLAG_MEMFD 2U /* RUN, CHECK: the payload is a sealed memfd sent along */
 #define FRAME_FLAG_LAST 4U  /* FILE: the last piece of this file */
 
@@ -59,9 +59,9 @@ struct frame {
 int64_t frame_decode(const void *bytes, size_t size, struct frame *ret_frame, struct err *err);
 
 /* Appends header and payload to `buf`. */
-int frame_append(struct buf *buf, uint16_t type, uint16_t flags, uint64_t nonce, const void *payload,
-		 size_t size);
+int frame_append(struct buf *buf, uint16_t type, uint16_t flags, uint64_t nonce,
+		 const void *payload, size_t size);
 
-/* Splits the payload of a RUN or CHECK: meta and what follows it. -EPROTO when it does not add up. */
+/* Splits the payload of a RUN or CHECK: meta and the rest. -EPROTO when it does not add up. */
 int frame_split(const struct frame *frame, const uint8_t **ret_meta, size_t *ret_meta_size,
 		const uint8_t **ret_rest, size_t *ret_rest_size, struct err *err);

@@ -95,12 +95,12 @@ struct launch_request {
 
 struct launch_hello {
 	uint32_t version;
-	uint32_t limits;       /* enum launch_limits */
+	uint32_t limits; /* enum launch_limits */
 	uint32_t landlock_abi;
-	uint32_t uid_count;    /* host ids at hand: 1 = all sandboxes share the caller's */
+	uint32_t uid_count; /* host ids at hand: 1 = all sandboxes share the caller's */
 	uint32_t is_root;
-	uint32_t cgroup_kill;  /* a v2 tree is there to kill by */
-	struct err why;        /* why limits are only measured; ERR_NONE otherwise */
+	uint32_t cgroup_kill; /* a v2 tree is there to kill by */
+	struct err why;       /* why limits are only measured; ERR_NONE otherwise */
 };
 
 enum launch_cause {

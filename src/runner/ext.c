@@ -7,7 +7,6 @@
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -136,8 +135,7 @@ static int read_frame(struct buf *bytes, struct frame *frame, int *fds, size_t *
 
 	if (r < 0)
 		return r;
-	if (header.size > FRAME_PAYLOAD_MAX ||
-	    buf_reserve(bytes, sizeof(header) + header.size) < 0)
+	if (header.size > FRAME_PAYLOAD_MAX || buf_reserve(bytes, sizeof(header) + header.size) < 0)
 		return err_set(err, ERR_INTERNAL, EMSGSIZE, "a frame of %u bytes", header.size);
 	memcpy(bytes->data, &header, sizeof(header));
 	r = read_exact(bytes->data + sizeof(header), header.size, fds, fd_count);
@@ -304,7 +302,7 @@ static PyMethodDef methods[] = {
 };
 
 static struct PyModuleDef module = {
-	PyModuleDef_HEAD_INIT,
+	.m_base = PyModuleDef_HEAD_INIT,
 	.m_name = "_vivarium",
 	.m_doc = "The C half of the runner.",
 	.m_size = -1,

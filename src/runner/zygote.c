@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
 #include "runner/zygote.h"
 
+#include <Python.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -113,12 +112,13 @@ static int send_hello(const struct walls_report *report, struct err *err)
 		struct frame_hello hello;
 	} frame = {
 		.header = {.size = sizeof(frame.hello), .type = FRAME_HELLO},
-		.hello = {
-			.version = FRAME_VERSION,
-			.walls = report->up,
-			.landlock_abi = report->landlock_abi,
-			.pid = (uint32_t)getpid(),
-		},
+		.hello =
+			{
+				.version = FRAME_VERSION,
+				.walls = report->up,
+				.landlock_abi = report->landlock_abi,
+				.pid = (uint32_t)getpid(),
+			},
 	};
 
 	return io_write_all(WALL_CHANNEL_FD, &frame, sizeof(frame), err);
@@ -183,8 +183,8 @@ static int read_walls(struct zygote *zygote, struct err *err)
 {
 	int fds[IO_FDS_MAX];
 	size_t fd_count = 0;
-	ssize_t n = io_recv_fds(zygote->socket, &zygote->walls, sizeof(zygote->walls), fds,
-				&fd_count);
+	ssize_t n =
+		io_recv_fds(zygote->socket, &zygote->walls, sizeof(zygote->walls), fds, &fd_count);
 
 	if (n != (ssize_t)sizeof(zygote->walls) || zygote->walls.type != ZYGOTE_WALLS ||
 	    zygote->walls.filter_count > ZYGOTE_FILTER_MAX)

@@ -88,8 +88,8 @@ static int rlimit_up(const struct walls_input *input, struct err *err)
 	};
 	const struct limit measured[] = {
 		{"RLIMIT_DATA", RLIMIT_DATA, 0, plan->memory + MAPPED_WRITABLE},
-		/* Each descriptor can hold kernel memory that nobody counts here (a socket's buffer)
-		 * or a watch of the one user id that all sandboxes share. */
+		/* Each descriptor can hold kernel memory that nobody counts here (a socket's
+		 * buffer) or a watch of the one user id that all sandboxes share. */
 		{"RLIMIT_NOFILE", RLIMIT_NOFILE, 0, FILES_MEASURED},
 		{"RLIMIT_AS", RLIMIT_AS, 0, plan->memory + MAPPED_AT_ALL},
 	};

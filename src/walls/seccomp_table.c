@@ -228,7 +228,8 @@ const struct call_row call_rows[] = {
 	ALLOW("msync", "numpy.memmap.flush"),
 	ALLOW("mlock", "crypto libraries lock keys, up to RLIMIT_MEMLOCK"),
 	ALLOW("munlock", "as mlock"),
-	ABSENT("memfd_create", "memory no mount counts and, unmapped, no process; /dev/shm is there"),
+	ABSENT("memfd_create",
+	       "memory no mount counts and, unmapped, no process; /dev/shm is there"),
 	ABSENT("get_mempolicy", "NUMA; libnuma takes ENOSYS for a machine without"),
 	ABSENT("membarrier", "interrupts other cpus; its users have a slower way"),
 

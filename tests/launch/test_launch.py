@@ -17,9 +17,10 @@ from launcher import (BEGIN, CAUSE_ASKED, CAUSE_DEADLINE, CAUSE_MEMORY, CAUSE_SE
 
 def groups_of(launcher):
     """A pattern of this launcher's own cgroup directories: its inner half is in one of them."""
-    lines = subprocess.run(["ps", "-o", "pid=", "--ppid", str(launcher.process.pid)],
-                           capture_output=True, text=True, check=True).stdout.split()
-    with open(f"/proc/{lines[0]}/cgroup", encoding="ascii") as file:
+    lines = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(launcher.process.pid)],
+                           capture_output=True, text=True, check=True).stdout.splitlines()
+    inner = next(line.split()[0] for line in lines if "viv-launch-in" in line)
+    with open(f"/proc/{inner}/cgroup", encoding="ascii") as file:
         found = re.search(r"vivarium-[0-9a-z]+", file.read())
     return f"/sys/fs/cgroup/**/{found[0]}" if found else None
 
@@ -31,10 +32,10 @@ def groups(pattern):
 class LaunchTest(unittest.TestCase):
     def setUp(self):
         self.launcher = Launcher()
-        self.own_groups = groups_of(self.launcher)
         self.addCleanup(self.launcher.close)
         self.assertEqual(self.launcher.hello.error, "")
         self.assertEqual(self.launcher.root().error, "")
+        self.own_groups = groups_of(self.launcher)
 
     def start(self, number=0, **options):
         sandbox = self.launcher.spawn(number, **options)
