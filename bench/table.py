@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench's figures as text for a terminal."""
+"""The bench's figures as text for a terminal, and as Markdown for the README.
+
+    bench/table.py REPORT.json      prints the Markdown
+"""
+
+import json
+import sys
 
 CONTENDERS = ("python3", "bubblewrap", "viv")
 COLD_BOUND = 1.15  # a cold `viv run` beside bubblewrap + python3, print(1)
@@ -41,3 +47,29 @@ def print_inside(inside):
           f"{'something has GROWN' if leaks['grown'] else 'nothing has grown'}")
     for row in leaks["held"]:
         print(f"  {row['name']:<26} {row['before']:>12} -> {row['after']}{'  GROWN' if row['grown'] else ''}")
+
+
+def markdown(report):
+    machine = report["machine"]
+    lines = ["| whole commands, median | python3 | bubblewrap + python3 | `viv run`, cold | beside bubblewrap |",
+             "|---|---|---|---|---|"]
+    for job, rows in report["outside"].items():
+        times = " | ".join(f"{rows[name]['p50_ms']:.0f} ms" for name in CONTENDERS)
+        lines.append(f"| {job} | {times} | {rows['viv']['x_bubblewrap']:.2f}x |")
+    lines += ["", "| from the pool | | beside | target |", "|---|---|---|---|"]
+    for row in report.get("inside", {}).get("figures", []):
+        if row.get("target") is None:
+            continue
+        beside = f"{row['ratio']:.2f}x {row['against']}" if row.get("ratio") is not None else ""
+        met = "met" if row["met"] else "**missed**"
+        lines.append(f"| {row['name']} | {row['value']:.2f} {row['unit']} | {beside} | "
+                     f"{row['relation']} {row['target']:g}: {met} |")
+    lines += ["", f"{machine['cpu']}, {machine['cores']} cores{' (VM)' if machine['virtual'] else ''}, "
+              f"{machine['memory_gib']} GiB, Linux {machine['kernel']}, Python {machine['python']}, "
+              f"{'root' if machine['root'] else 'ordinary user'}, {report['date']}."]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1], encoding="utf-8") as file:
+        print(markdown(json.load(file)))

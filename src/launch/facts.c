@@ -182,6 +182,9 @@ void facts_event(struct outer *outer, struct launch_event *event, int *take_fds,
 	struct slot *slot = NULL;
 
 	switch (event->type) {
+	case INNER_UP:
+		outer->is_inner_up = true;
+		break;
 	case INNER_HEAD_PID:
 		on_born(outer, event, fd_count > 0 ? take_fds[0] : -1);
 		break;

@@ -334,6 +334,7 @@ _Noreturn void inner_main(int control)
 	struct inner *inner = xnew(struct inner);
 
 	inner_init(inner, control);
+	inner_tell_err(inner, INNER_UP, 0, &(struct err){0});
 	for (;;) {
 		struct epoll_event events[32];
 		int timeout = inner->input.is_measured && boxes_any_armed(inner) ? MEASURE_MS : -1;

@@ -266,7 +266,6 @@ static void serve(struct outer *outer)
 {
 	bool is_up = true;
 
-	watch(outer, &outer->client);
 	watch(outer, &outer->inner);
 	while (is_up) {
 		struct epoll_event events[16];
@@ -275,7 +274,8 @@ static void serve(struct outer *outer)
 		for (int i = 0; is_up && i < n; i++)
 			is_up = dispatch(outer, &events[i]);
 		facts_tick(outer);
-		watch(outer, &outer->client);
+		if (outer->is_inner_up)
+			watch(outer, &outer->client);
 		watch(outer, &outer->inner);
 	}
 }

@@ -4,11 +4,15 @@
 # unwalled: never
 # check: out_is_plain
 # within: 20s
-"""Empty files in folders two thousand deep: no byte is written, and the host's disk fills with folders."""
+"""Empty files four hundred folders deep: no byte counts, and the host's disk fills with folders.
+
+A path of this length also has no name on the host once --out stands in front of it: whoever looks
+through that folder, the judge included, stumbles over it.
+"""
 import _vivarium
 
-for number in range(4):
-    path = b"/workspace/%d/" % number + b"d/" * 2000 + b"f"
+for number in range(8):
+    path = b"/workspace/%d/" % number + b"folder012/" * 408 + b"f"
     try:
         _vivarium.send(4, 4, struct.pack("<I", len(path)) + path)
     except OSError as error:

@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(FOLDER, "..", "..", "launch"))
 import launcher  # noqa: E402
 
 NOBODY = 65534
-SPAWN_SECONDS = 1.5     # some milliseconds, on a busy machine
+SPAWN_SECONDS = 0.7     # some milliseconds, on a busy machine
 DEADLINE_SECONDS = 2.0  # from a deadline of 0.2 s to the last process's end
 
 FORK = """
