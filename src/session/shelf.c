@@ -159,6 +159,11 @@ static void sandbox_is_ready(void *user, struct sandbox *sandbox)
 		TAILQ_REMOVE(&shelf->tickets, ticket, entry);
 		free(ticket);
 		shelf_hand_out(pool, shelf, copy.taken, copy.user);
+	} else if (shelf->ready_count > shelf->keep) {
+		/* Wanted when it was asked for, and no longer. */
+		TAILQ_REMOVE(&shelf->ready, sandbox, entry);
+		shelf->ready_count--;
+		sandbox_end(sandbox);
 	}
 	if (!pool->is_closed)
 		pool_work(pool);
