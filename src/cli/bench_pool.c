@@ -61,10 +61,7 @@ int bench_keep(struct bench *bench, uint32_t count, struct err *err)
 
 	bench->keep = count;
 	r = pool_keep(bench->trial.pool, &bench->kind, count, err);
-	if (r == 0)
-		r = wait_ready(bench, err);
-	/* Once more for those that were on their way when fewer became enough. */
-	return r < 0 ? r : pool_keep(bench->trial.pool, &bench->kind, count, err);
+	return r < 0 ? r : wait_ready(bench, err);
 }
 
 int bench_settle(struct bench *bench, struct launch_counted *ret_counted, struct err *err)
