@@ -193,6 +193,7 @@ static int start_cold(struct inner *inner, struct box *box, int status, struct e
 		.std = {box->fds[0], box->fds[1], box->fds[2]},
 		.landlock_abi = inner->input.landlock_abi,
 		.is_measured = inner->input.is_measured,
+		.is_shared = inner->input.map.count == 1,
 		.filter = inner->filter,
 		.filter_count = (uint16_t)inner->filter_count,
 	};

@@ -37,6 +37,8 @@ struct inner {
 	uint32_t netns_count;
 	uint32_t next_id; /* of a sandbox, in our user namespace */
 	struct box_list boxes;
+	int sample; /* owned: pipe of the memory sample at work, or -1 */
+	uint64_t next_sample_ns;
 	struct box *by_id[LAUNCH_SANDBOXES_MAX];
 	struct box_pids by_pid[1024];
 	struct box_death early[64]; /* a ring */
@@ -45,6 +47,7 @@ struct inner {
 };
 
 /* Of inner.c, for this file and measure.c. */
+int inner_watch_sample(const struct inner *inner, int fd);
 int inner_watch_box(const struct inner *inner, const struct box *box, struct err *err);
 void inner_tell(struct inner *inner, const struct launch_event *event, int fd);
 void inner_tell_err(struct inner *inner, uint32_t type, uint32_t id, const struct err *err);

@@ -163,19 +163,13 @@ static int make_group(const struct cgroups *groups, uint32_t id, const struct pl
 	return 0;
 }
 
-/* Takes one of the same plan from the free list. The last sandbox's files may still be on their
- * way out (the kernel unmounts them lazily): such a group is passed over for now. */
+/* Takes one of the same plan from the free list. */
 static bool take_free(struct cgroups *groups, const struct plan *plan, struct cgroup *ret_group)
 {
 	for (size_t i = groups->free_count; i-- > 0;) {
 		const struct cgroup_free *free_one = &groups->free[i];
-		char path[96];
 
 		if (memcmp(&free_one->plan, plan, sizeof(*plan)) != 0)
-			continue;
-		group_path(path, sizeof(path), free_one->id, "memory.usage_in_bytes");
-		if (groups->v1_limits &&
-		    read_number(groups->tree[CGROUP_V1_MEMORY], path, NULL) > USED_AGAIN_MAX)
 			continue;
 		*ret_group = (struct cgroup){
 			.id = free_one->id, .oom_before = free_one->oom_kills, .plan = *plan};
@@ -267,11 +261,15 @@ void cgroup_kill(const struct cgroups *groups, const struct cgroup *group)
 	(void)io_write_file(groups->tree[CGROUP_V2], path, "1", &ignored);
 }
 
-/* Is the group empty, so that the next sandbox may be born into it? */
-static bool is_empty(const struct cgroups *groups, const struct cgroup *group)
+/* Is the group as good as new? Nobody is in it, and nothing much is charged to it any more: files
+ * that are still on their way out, names the kernel remembers. */
+static bool is_clean(const struct cgroups *groups, const struct cgroup *group)
 {
 	char path[96];
 
+	group_path(path, sizeof(path), group->id, "memory.usage_in_bytes");
+	if (read_number(groups->tree[CGROUP_V1_MEMORY], path, NULL) > USED_AGAIN_MAX)
+		return false;
 	if (groups->tree[CGROUP_V2] < 0)
 		return true;
 	group_path(path, sizeof(path), group->id, "cgroup.events");
@@ -287,7 +285,7 @@ void cgroup_give(struct cgroups *groups, const struct cgroup *group)
 	char path[96];
 
 	group_path(path, sizeof(path), group->id, "memory.max_usage_in_bytes");
-	if (groups->v1_limits && groups->free_count < CGROUP_FREE_MAX && is_empty(groups, group) &&
+	if (groups->v1_limits && groups->free_count < CGROUP_FREE_MAX && is_clean(groups, group) &&
 	    io_write_file(groups->tree[CGROUP_V1_MEMORY], path, "0", &ignored) == 0) {
 		cgroup_read(groups, group, &facts);
 		groups->free[groups->free_count++] = (struct cgroup_free){

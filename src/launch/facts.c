@@ -87,11 +87,32 @@ static void send_inner(struct outer *outer, uint32_t type, uint32_t id)
 		  NULL, 0);
 }
 
+/* The most that a live process had in memory; where no cgroup counts this must do. */
+static uint64_t peak_of(pid_t pid)
+{
+	struct buf text;
+	struct err err = {0};
+	const char *at = NULL;
+	uint64_t peak = 0;
+	char path[32];
+
+	buf_init(&text, 16 * KIB);
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (pid > 0 && io_read_file(AT_FDCWD, path, &text, &err) == 0)
+		at = strstr(buf_string(&text), "\nVmHWM:");
+	if (at != NULL)
+		peak = strtoull(at + strlen("\nVmHWM:"), NULL, 10) * KIB;
+	buf_done(&text);
+	return peak;
+}
+
 void facts_end(struct outer *outer, struct slot *slot, enum launch_cause cause)
 {
 	struct launch_exit facts = {.cause = cause, .code = -1, .cpu_us = cpu_us_of(slot->head)};
 	uint32_t id = slot_id(outer, slot);
 
+	if (outer->hello.limits == LAUNCH_LIMITS_MEASURED)
+		facts.peak = peak_of(slot->head);
 	if (slot->head > 0)
 		tell_exit(outer, slot, &facts);
 	if (outer->groups.v2_limits)

@@ -9,13 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sys/random.h>
 #include <sys/wait.h>
 
 #include "base/c.h"
 #include "base/io.h"
 
-/* Above what distributions and systemd hand out (systemd-nspawn ends at 0x6fffffff). */
-#define ROOT_RANGE 0x70000000U
+/* Above what distributions and systemd hand out (systemd-nspawn ends at 0x6fffffff): room for 2047
+ * launchers side by side, each with its own. */
+#define ROOT_RANGES 0x78000000U
+#define ROOT_RANGE_COUNT 2047U
 
 static int write_map(pid_t pid, const char *file, const char *text, struct err *err)
 {
@@ -98,17 +101,21 @@ static bool map_subordinate(pid_t pid, struct idmap *map)
 
 static int map_root(pid_t pid, struct idmap *map, struct err *err)
 {
+	uint32_t start = 0;
 	char text[64];
 	int r;
 
-	(void)snprintf(text, sizeof(text), "0 %u %u", ROOT_RANGE, (unsigned)IDMAP_COUNT);
+	if (getrandom(&start, sizeof(start), 0) != (ssize_t)sizeof(start))
+		return err_sys(err, "getrandom");
+	start = ROOT_RANGES + start % ROOT_RANGE_COUNT * IDMAP_COUNT;
+	(void)snprintf(text, sizeof(text), "0 %u %u", start, (unsigned)IDMAP_COUNT);
 	r = write_map(pid, "uid_map", text, err);
 	if (r < 0)
 		return r;
 	r = write_map(pid, "gid_map", text, err);
 	if (r < 0)
 		return r;
-	*map = (struct idmap){.count = IDMAP_COUNT, .uid = ROOT_RANGE, .gid = ROOT_RANGE};
+	*map = (struct idmap){.count = IDMAP_COUNT, .uid = start, .gid = start};
 	return 0;
 }
 

@@ -35,6 +35,7 @@ enum source {
 	SOURCE_SIGNAL,
 	SOURCE_ZYGOTE,
 	SOURCE_BOX,
+	SOURCE_SAMPLE,
 };
 
 static int watch(const struct inner *inner, int fd, uint32_t kind, uint32_t index, struct err *err)
@@ -50,6 +51,13 @@ static int watch(const struct inner *inner, int fd, uint32_t kind, uint32_t inde
 int inner_watch_box(const struct inner *inner, const struct box *box, struct err *err)
 {
 	return watch(inner, box->status, SOURCE_BOX, box->id, err);
+}
+
+int inner_watch_sample(const struct inner *inner, int fd)
+{
+	struct err ignored = {0};
+
+	return watch(inner, fd, SOURCE_SAMPLE, 0, &ignored);
 }
 
 void inner_tell(struct inner *inner, const struct launch_event *event, int fd)
@@ -282,6 +290,9 @@ static void dispatch(struct inner *inner, const struct epoll_event *event)
 	case SOURCE_BOX:
 		boxes_status(inner, index);
 		break;
+	case SOURCE_SAMPLE:
+		measure_read(inner);
+		break;
 	}
 }
 
@@ -294,6 +305,7 @@ static void inner_init(struct inner *inner, int control)
 	if (recv(control, &inner->input, sizeof(inner->input), 0) != (ssize_t)sizeof(inner->input))
 		_exit(0);
 	LIST_INIT(&inner->boxes);
+	inner->sample = -1;
 	memset(inner->roots, 0xff, sizeof(inner->roots));
 	memset(inner->zygotes, 0xff, sizeof(inner->zygotes));
 
@@ -342,7 +354,9 @@ _Noreturn void inner_main(int control)
 
 		for (int i = 0; i < n; i++)
 			dispatch(inner, &events[i]);
-		if (timeout >= 0)
-			measure_all(inner);
+		if (timeout >= 0 && now_ns() >= inner->next_sample_ns) {
+			inner->next_sample_ns = now_ns() + MEASURE_MS * 1000000ULL;
+			measure_start(inner);
+		}
 	}
 }

@@ -6,34 +6,111 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include "base/c.h"
 #include "base/io.h"
 
-static uint64_t kib_field(const char *text, const char *key)
-{
-	const char *at = strstr(text, key);
+#define AREAS_MAX 256
 
-	return at != NULL ? strtoull(at + strlen(key), NULL, 10) * KIB : 0;
-}
+/* What the child tells of one sandbox. The init's number says that it is still the same one. */
+struct sample {
+	uint32_t id;
+	pid_t init;
+	uint64_t used;
+};
 
-/* The sum of two fields of a file in /proc/PID. */
-static uint64_t read_fields(const char *pid, const char *file, const char *one, const char *two)
+/* Shared anonymous memory, each area once: its pages can be in nobody's page tables, so what counts
+ * is how large it is. */
+struct areas {
+	size_t count;
+	uint64_t inodes[AREAS_MAX];
+	uint64_t size;
+};
+
+/* Adds the value of a line "key  123 kB" of a file in `folder`. False: there is none, as in a process
+ * whose first thread has ended while others go on. `key` begins with a line break, or a process's
+ * name could look like it. */
+static bool add_field(const char *folder, const char *file, const char *key, uint64_t *sum)
 {
 	struct buf text;
 	struct err err = {0};
-	uint64_t value = 0;
-	char path[300];
+	const char *at = NULL;
+	char path[640];
 
-	buf_init(&text, 16 * KIB);
-	(void)snprintf(path, sizeof(path), "/proc/%s/%s", pid, file);
+	buf_init(&text, 64 * KIB);
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, file);
 	if (io_read_file(AT_FDCWD, path, &text, &err) == 0)
-		value = kib_field(buf_string(&text), one) + kib_field(buf_string(&text), two);
+		at = strstr(buf_string(&text), key);
+	if (at != NULL)
+		*sum += strtoull(at + strlen(key), NULL, 10) * KIB;
 	buf_done(&text);
-	return value;
+	return at != NULL;
+}
+
+/* Of the first thread that has memory: all threads have the same. */
+static void add_memory(const char *pid, const char *file, const char *key, uint64_t *sum)
+{
+	const struct dirent *entry = NULL;
+	char folder[300];
+	DIR *stream = NULL;
+
+	(void)snprintf(folder, sizeof(folder), "/proc/%s", pid);
+	if (add_field(folder, file, key, sum))
+		return;
+	(void)snprintf(folder, sizeof(folder), "/proc/%s/task", pid);
+	stream = opendir(folder);
+	while (stream != NULL && (entry = readdir(stream)) != NULL) {
+		char task[600];
+
+		if (entry->d_name[0] == '.')
+			continue;
+		(void)snprintf(task, sizeof(task), "%s/%s", folder, entry->d_name);
+		if (add_field(task, file, key, sum))
+			break;
+	}
+	if (stream != NULL)
+		(void)closedir(stream);
+}
+
+static void add_area(struct areas *areas, uint64_t inode, uint64_t size)
+{
+	for (size_t i = 0; i < areas->count; i++) {
+		if (areas->inodes[i] == inode)
+			return;
+	}
+	if (areas->count < AREAS_MAX)
+		areas->inodes[areas->count++] = inode;
+	areas->size += size;
+}
+
+/* "start-end rw-s offset dev inode  /dev/zero (deleted)" is shared anonymous memory. */
+static void add_areas(const char *pid, struct areas *areas)
+{
+	char path[300];
+	char line[512];
+	FILE *stream = NULL;
+
+	(void)snprintf(path, sizeof(path), "/proc/%s/maps", pid);
+	stream = fopen(path, "re");
+	while (stream != NULL && fgets(line, sizeof(line), stream) != NULL) {
+		unsigned long start = 0;
+		unsigned long end = 0;
+		unsigned long inode = 0;
+		char flags[8] = "";
+
+		if (strstr(line, " /dev/zero (deleted)") == NULL)
+			continue;
+		if (sscanf(line, "%lx-%lx %7s %*s %*s %lu", &start, &end, flags, &inode) == 4 &&
+		    flags[3] == 's')
+			add_area(areas, inode, end - start);
+	}
+	if (stream != NULL)
+		(void)fclose(stream);
 }
 
 static ino_t pidns_of(const char *pid)
@@ -46,36 +123,38 @@ static ino_t pidns_of(const char *pid)
 }
 
 /*
- * Memory of all processes in the box's pid namespace. The cheap figure counts what is shared with
+ * Memory of all processes in the box's pid namespace, but for files: those are in its tmpfs, which
+ * is counted by itself. The cheap figure counts what is shared with
  * the zygote as the sandbox's own, so it can only be too high: the exact one (Pss), which walks
  * the page tables, is asked for only when the cheap one is above the limit.
  */
 static uint64_t processes_memory(ino_t pidns, uint64_t limit)
 {
+	struct areas areas = {0};
 	uint64_t rough = 0;
 	uint64_t exact = 0;
 	const struct dirent *entry = NULL;
 	DIR *stream = opendir("/proc");
 
-	if (stream == NULL)
-		return 0;
-	while ((entry = readdir(stream)) != NULL) {
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-		    pidns_of(entry->d_name) == pidns)
-			rough += read_fields(entry->d_name, "status", "RssAnon:", "RssShmem:");
+	while (stream != NULL && (entry = readdir(stream)) != NULL) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+		    pidns_of(entry->d_name) != pidns)
+			continue;
+		add_memory(entry->d_name, "status", "\nRssAnon:", &rough);
+		add_areas(entry->d_name, &areas);
 	}
-	if (rough > limit) {
+	if (rough + areas.size > limit && stream != NULL) {
 		rewinddir(stream);
 		while ((entry = readdir(stream)) != NULL) {
 			if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
 			    pidns_of(entry->d_name) == pidns)
-				exact += read_fields(entry->d_name, "smaps_rollup",
-						     "Pss_Anon:", "Pss_Shmem:");
+				add_memory(entry->d_name, "smaps_rollup", "\nPss_Anon:", &exact);
 		}
 		rough = exact;
 	}
-	(void)closedir(stream);
-	return rough;
+	if (stream != NULL)
+		(void)closedir(stream);
+	return rough + areas.size;
 }
 
 static uint64_t tmpfs_memory(pid_t init)
@@ -95,19 +174,61 @@ static uint64_t tmpfs_memory(pid_t init)
 	return sum;
 }
 
-static void measure_box(struct inner *inner, struct box *box)
+static bool is_measured(const struct box *box)
 {
-	struct launch_event event = {.type = LAUNCH_EXIT, .id = box->id};
-	uint64_t limit = box->spawn.plan.memory;
-	char init[16];
-	uint64_t used;
+	return box->is_armed && !box->is_dying && box->init.pid > 0;
+}
 
-	(void)snprintf(init, sizeof(init), "%d", box->init.pid);
-	used = tmpfs_memory(box->init.pid);
-	used += processes_memory(pidns_of(init), limit > used ? limit - used : 0);
-	if (used > box->peak)
-		box->peak = used;
-	if (used <= limit)
+static _Noreturn void sampler_main(const struct inner *inner, int out)
+{
+	const struct box *box = NULL;
+	struct err err = {0};
+
+	LIST_FOREACH(box, &inner->boxes, next) {
+		struct sample sample = {.id = box->id, .init = box->init.pid};
+		uint64_t limit = box->spawn.plan.memory;
+		char init[16];
+
+		if (!is_measured(box))
+			continue;
+		(void)snprintf(init, sizeof(init), "%d", sample.init);
+		sample.used = tmpfs_memory(sample.init);
+		sample.used += processes_memory(pidns_of(init),
+						limit > sample.used ? limit - sample.used : 0);
+		if (io_write_all(out, &sample, sizeof(sample), &err) < 0)
+			break;
+	}
+	_exit(0);
+}
+
+void measure_start(struct inner *inner)
+{
+	int pair[2];
+	pid_t pid;
+
+	if (inner->sample >= 0 || pipe2(pair, O_CLOEXEC) < 0)
+		return;
+	pid = fork();
+	if (pid == 0)
+		sampler_main(inner, pair[1]);
+	(void)close(pair[1]);
+	if (pid < 0 || inner_watch_sample(inner, pair[0]) < 0) {
+		(void)close(pair[0]);
+		return;
+	}
+	inner->sample = pair[0];
+}
+
+static void judge(struct inner *inner, const struct sample *sample)
+{
+	struct launch_event event = {.type = LAUNCH_EXIT, .id = sample->id};
+	struct box *box = inner->by_id[sample->id];
+
+	if (box == NULL || box->init.pid != sample->init || !is_measured(box))
+		return;
+	if (sample->used > box->peak)
+		box->peak = sample->used;
+	if (sample->used <= box->spawn.plan.memory)
 		return;
 
 	event.exit.sandbox = box->id;
@@ -118,15 +239,17 @@ static void measure_box(struct inner *inner, struct box *box)
 	boxes_kill(inner, box->id);
 }
 
-void measure_all(struct inner *inner)
+void measure_read(struct inner *inner)
 {
-	struct box *box = LIST_FIRST(&inner->boxes);
+	struct sample sample;
 
-	while (box != NULL) {
-		struct box *next = LIST_NEXT(box, next);
-
-		if (box->is_armed && !box->is_dying && box->init.pid > 0)
-			measure_box(inner, box);
-		box = next;
+	if (inner->sample < 0)
+		return;
+	if (read(inner->sample, &sample, sizeof(sample)) == (ssize_t)sizeof(sample)) {
+		if (sample.id < LAUNCH_SANDBOXES_MAX)
+			judge(inner, &sample);
+		return;
 	}
+	(void)epoll_ctl(inner->epoll, EPOLL_CTL_DEL, inner->sample, NULL);
+	drop_fd(&inner->sample);
 }

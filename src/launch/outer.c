@@ -149,7 +149,7 @@ int outer_send_filter(struct outer *outer, struct err *err)
 
 	if (outer->has_filter)
 		return 0;
-	r = seccomp_build(&filter, &count, err);
+	r = seccomp_build(outer->hello.limits == LAUNCH_LIMITS_MEASURED, &filter, &count, err);
 	if (r == 0 && count > ZYGOTE_FILTER_MAX)
 		r = err_set(err, ERR_INTERNAL, E2BIG, "the seccomp program has %u steps", count);
 	if (r == 0)

@@ -15,7 +15,6 @@
 #include <linux/sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -25,6 +24,7 @@
 
 /* The id that user code sees; walls/enter.c becomes it. */
 #define SANDBOX_ID 1000U
+#define NODE_NAME "vivarium"
 #define INODES_MAX 262144
 
 static int mount_tmpfs(const char *path, const struct shell_input *input, uint64_t size,
@@ -92,11 +92,8 @@ static int make_mounts(const struct shell_input *input, int *ret_proc, struct er
 	return swap_proc(ret_proc, err);
 }
 
-/* RLIMIT_NPROC at this moment becomes the limit of the new user namespace, for good. */
 static int enter_user(const struct shell_input *input, int proc, struct err *err)
 {
-	struct rlimit processes = {.rlim_cur = input->plan.pids + 1,
-				   .rlim_max = input->plan.pids + 1};
 	char map[48];
 	int r;
 
@@ -106,9 +103,6 @@ static int enter_user(const struct shell_input *input, int proc, struct err *err
 	if (input->has_range && (setresgid(input->id, input->id, input->id) < 0 ||
 				 setresuid(input->id, input->id, input->id) < 0))
 		return err_sys(err, "become id %u", input->id);
-	if (setrlimit(RLIMIT_NPROC, &processes) < 0)
-		return err_sys(err, "limit processes");
-
 	if (unshare(CLONE_NEWUSER) < 0)
 		return err_sys(err, "unshare user");
 	/* A change of id made the process undumpable, and its map files root's (man 5 proc). */
@@ -157,7 +151,9 @@ static int build(const struct shell_input *input, struct err *err)
 		return r;
 	if (setns(input->netns, CLONE_NEWNET) < 0)
 		return err_sys(err, "enter the network namespace");
-	if (sethostname("vivarium", strlen("vivarium")) < 0)
+	/* Both are inherited: the host's must not show. */
+	if (sethostname(NODE_NAME, strlen(NODE_NAME)) < 0 ||
+	    setdomainname(NODE_NAME, strlen(NODE_NAME)) < 0)
 		return err_sys(err, "hostname");
 
 	r = enter_user(input, proc, err);

@@ -89,6 +89,7 @@ static int send_walls(int socket, const struct inner *inner, struct err *err)
 		.type = ZYGOTE_WALLS,
 		.landlock_abi = inner->input.landlock_abi,
 		.is_measured = inner->input.is_measured,
+		.is_shared = inner->input.map.count == 1,
 		.filter_count = inner->filter_count,
 	};
 	ssize_t n;

@@ -38,7 +38,9 @@ struct zygote_walls {
 	uint32_t type;
 	uint32_t landlock_abi;
 	uint32_t is_measured;
+	uint32_t is_shared;
 	uint32_t filter_count;
+	uint32_t reserved;
 	struct sock_filter filter[ZYGOTE_FILTER_MAX];
 };
 

@@ -135,6 +135,7 @@ static int child_enter(const struct zygote *zygote, const struct zygote_fork *re
 		.std = {fds[ZYGOTE_FD_STDIN], fds[ZYGOTE_FD_STDOUT], fds[ZYGOTE_FD_STDERR]},
 		.landlock_abi = zygote->walls.landlock_abi,
 		.is_measured = zygote->walls.is_measured,
+		.is_shared = zygote->walls.is_shared,
 		.filter = zygote->walls.filter,
 		.filter_count = (uint16_t)zygote->walls.filter_count,
 	};

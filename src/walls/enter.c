@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <sys/stat.h>
 
+#include "base/io.h"
 #include "walls/wall.h"
 
 /* The one id that a sandbox's user namespace maps (launch/shell.c). */
@@ -25,7 +27,13 @@ static int enter_up(const struct walls_input *input, struct err *err)
 {
 	const int outer = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
 	sigset_t none;
+	int r;
 
+	/* Some kernel memory is charged to nobody (file locks). If the host runs out of memory by it,
+	 * a sandbox goes first. Inside, proc is read-only: it cannot be taken back. */
+	r = io_write_file(AT_FDCWD, "/proc/self/oom_score_adj", "1000", err);
+	if (r < 0)
+		return r;
 	if (setns(input->shell_pidfd, outer) < 0)
 		return err_sys(err, "join the shell's namespaces");
 	/* The root of a cgroup namespace is the group one is in when it is made: by now the right

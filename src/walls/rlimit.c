@@ -6,6 +6,7 @@
 #include "base/c.h"
 #include "walls/wall.h"
 
+#define FILES_SHARED 256
 #define STACK_SOFT (8 * MIB)
 #define STACK_HARD (64 * MIB)
 
@@ -16,7 +17,6 @@
  * each thread adds a stack of 8 MiB and an arena of 64 MiB address space).
  */
 #define MAPPED_WRITABLE (1 * GIB)
-#define FILES_MEASURED 256
 #define MAPPED_AT_ALL (4 * GIB)
 
 /* `soft` of 0 means: the same as `hard`. */
@@ -60,12 +60,14 @@ static int lower_all(const struct limit *limits, size_t count, struct err *err)
 
 /*
  * Should:   bound what is counted per process or per user: descriptors, locked memory, signals.
- * Must not: be the wall on memory or processes (a cgroup is; RLIMIT_NPROC was set by the shell at
- *           the moment that makes it count), raise anything, or start the host's core handler.
+ * Must not: be the wall on memory or processes (a cgroup is), raise anything, or start the host's core handler.
  */
 static int rlimit_up(const struct walls_input *input, struct err *err)
 {
 	const struct plan *plan = &input->plan;
+	/* Descriptors hold kernel memory (a socket's buffer) that only a cgroup counts, and what is
+	 * counted per user (watches, descriptors on their way) all sandboxes of one id share. */
+	const rlim_t files = input->is_measured || input->is_shared ? FILES_SHARED : plan->files;
 	/* Nothing larger has a place to be: files live in `disk`, memfds in `memory`. This ends the
 	 * sparse file of a terabyte, which costs nothing to make and everything to read. */
 	const rlim_t file_size = plan->disk > plan->memory ? plan->disk : plan->memory;
@@ -74,7 +76,10 @@ static int rlimit_up(const struct walls_input *input, struct err *err)
 		 * root; 1 is the kernel's own mark for "not even that" (man 5 core). A hard limit
 		 * of 0 from above us stays 0. */
 		{"RLIMIT_CORE", RLIMIT_CORE, 0, 1},
-		{"RLIMIT_NOFILE", RLIMIT_NOFILE, 0, plan->files},
+		{"RLIMIT_NOFILE", RLIMIT_NOFILE, 0, files < plan->files ? files : plan->files},
+		/* Counted in the sandbox's own user namespace, init included. Set there, not before
+		 * it was made: it would then bind what all sandboxes of one id have together. */
+		{"RLIMIT_NPROC", RLIMIT_NPROC, 0, plan->pids + 1},
 		{"RLIMIT_FSIZE", RLIMIT_FSIZE, 0, file_size},
 		/* Room for the keys that crypto libraries lock, none to pin memory with. */
 		{"RLIMIT_MEMLOCK", RLIMIT_MEMLOCK, 0, 64 * KIB},
@@ -88,9 +93,6 @@ static int rlimit_up(const struct walls_input *input, struct err *err)
 	};
 	const struct limit measured[] = {
 		{"RLIMIT_DATA", RLIMIT_DATA, 0, plan->memory + MAPPED_WRITABLE},
-		/* Each descriptor can hold kernel memory that nobody counts here (a socket's
-		 * buffer) or a watch of the one user id that all sandboxes share. */
-		{"RLIMIT_NOFILE", RLIMIT_NOFILE, 0, FILES_MEASURED},
 		{"RLIMIT_AS", RLIMIT_AS, 0, plan->memory + MAPPED_AT_ALL},
 	};
 	int r = lower_all(limits, ARRAY_LEN(limits), err);

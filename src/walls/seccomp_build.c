@@ -244,7 +244,7 @@ static int allow_case(scmp_filter_ctx context, int number, const struct call_cas
 	return seccomp_rule_add_array(context, SCMP_ACT_ALLOW, number, n, tests);
 }
 
-static int add_row(scmp_filter_ctx context, const struct call_row *row)
+static int add_row(scmp_filter_ctx context, const struct call_row *row, bool is_measured)
 {
 	int number = seccomp_syscall_resolve_name(row->name);
 	int r = 0;
@@ -259,6 +259,10 @@ static int add_row(scmp_filter_ctx context, const struct call_row *row)
 	case CALL_ALLOW:
 	case CALL_UNLESS:
 		return seccomp_rule_add(context, SCMP_ACT_ALLOW, number, 0);
+	case CALL_COUNTED:
+		if (!is_measured)
+			return seccomp_rule_add(context, SCMP_ACT_ALLOW, number, 0);
+		return seccomp_rule_add(context, SCMP_ACT_ERRNO((unsigned)row->refusal), number, 0);
 	case CALL_REFUSE:
 		return seccomp_rule_add(context, SCMP_ACT_ERRNO((unsigned)row->refusal), number, 0);
 	case CALL_ONLY:
@@ -270,7 +274,7 @@ static int add_row(scmp_filter_ctx context, const struct call_row *row)
 }
 
 /* libseccomp's part, as the bytes of a filter. */
-static int build_list(struct buf *list, struct err *err)
+static int build_list(bool is_measured, struct buf *list, struct err *err)
 {
 	__attribute__((cleanup(release_context))) scmp_filter_ctx context =
 		seccomp_init(SCMP_ACT_ERRNO(EPERM));
@@ -290,7 +294,7 @@ static int build_list(struct buf *list, struct err *err)
 	if (r < 0)
 		return err_seccomp(err, r, "set", "the optimization");
 	for (size_t i = 0; i < call_row_count; i++) {
-		r = add_row(context, &call_rows[i]);
+		r = add_row(context, &call_rows[i], is_measured);
 		if (r < 0)
 			return err_seccomp(err, r, "row", call_rows[i].name);
 	}
@@ -323,7 +327,8 @@ static int join(const struct front *front, const struct buf *list, struct sock_f
 	return 0;
 }
 
-int seccomp_build(struct sock_filter **ret_filter, uint16_t *ret_count, struct err *err)
+int seccomp_build(bool is_measured, struct sock_filter **ret_filter, uint16_t *ret_count,
+		  struct err *err)
 {
 	struct front front = {0};
 	struct buf list;
@@ -334,7 +339,7 @@ int seccomp_build(struct sock_filter **ret_filter, uint16_t *ret_count, struct e
 		return r;
 
 	buf_init(&list, BPF_MAXINSNS * sizeof(struct sock_filter));
-	r = build_list(&list, err);
+	r = build_list(is_measured, &list, err);
 	if (r == 0)
 		r = join(&front, &list, ret_filter, ret_count, err);
 	buf_done(&list);

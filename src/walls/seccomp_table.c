@@ -56,7 +56,7 @@ static const struct call_case ioctl_requests[] = {
 /* Without leases, F_NOTIFY, signals on I/O and F_SETPIPE_SZ (pipe pages are counted per user). */
 static const struct call_case fcntl_commands[] = {
 	CASE(IS(1, F_DUPFD)),      CASE(IS(1, F_DUPFD_CLOEXEC)), CASE(IS(1, F_GETFD)),
-	CASE(IS(1, F_SETFD)),      CASE(IS(1, F_GETFL)),         CASE(IS(1, F_SETFL)),
+	CASE(IS(1, F_SETFD)),      CASE(IS(1, F_GETFL)),         CASE(IS(1, F_SETFL), HAS_NONE_OF(2, O_DIRECT)),
 	CASE(IS(1, F_GETLK)),      CASE(IS(1, F_SETLK)),         CASE(IS(1, F_SETLKW)),
 	CASE(IS(1, F_OFD_GETLK)),  CASE(IS(1, F_OFD_SETLK)),     CASE(IS(1, F_OFD_SETLKW)),
 	CASE(IS(1, F_GETPIPE_SZ)), CASE(IS(1, F_ADD_SEALS)),     CASE(IS(1, F_GET_SEALS)),
@@ -76,6 +76,16 @@ static const struct call_case personalities[] = {
 	CASE(IS(0, 0xffffffffU)),
 };
 
+/* What a socket is. Not who is at its other end: SO_PEERPIDFD of the channel would be viv's. */
+static const struct call_case socket_questions[] = {
+	CASE(IS(1, SOL_SOCKET), IS(2, SO_TYPE)),      CASE(IS(1, SOL_SOCKET), IS(2, SO_ERROR)),
+	CASE(IS(1, SOL_SOCKET), IS(2, SO_DOMAIN)),    CASE(IS(1, SOL_SOCKET), IS(2, SO_PROTOCOL)),
+	CASE(IS(1, SOL_SOCKET), IS(2, SO_ACCEPTCONN)), CASE(IS(1, SOL_SOCKET), IS(2, SO_LINGER)),
+	CASE(IS(1, SOL_SOCKET), IS(2, SO_SNDBUF)),    CASE(IS(1, SOL_SOCKET), IS(2, SO_RCVBUF)),
+	CASE(IS(1, SOL_SOCKET), IS(2, SO_SNDTIMEO)),  CASE(IS(1, SOL_SOCKET), IS(2, SO_RCVTIMEO)),
+	CASE(IS(1, SOL_SOCKET), IS(2, SO_REUSEADDR)), CASE(IS(1, SOL_SOCKET), IS(2, SO_KEEPALIVE)),
+};
+
 /* Without SO_ATTACH_FILTER and its kin, which load a program into the kernel, and without sizes of
  * buffers, which are the kernel's memory. */
 static const struct call_case socket_options[] = {
@@ -85,6 +95,8 @@ static const struct call_case socket_options[] = {
 	CASE(IS(1, SOL_SOCKET), IS(2, SO_RCVLOWAT)),
 };
 
+static const struct call_case open_cached[] = {CASE(HAS_NONE_OF(1, O_DIRECT))};
+static const struct call_case openat_cached[] = {CASE(HAS_NONE_OF(2, O_DIRECT))};
 static const struct call_case oneself[] = {CASE(IS(0, 0))};
 static const struct call_case everyone[] = {CASE(IS(0, -1))};
 static const struct call_case mknod_fifo[] = {CASE({1, S_IFMT, S_IFIFO})};
@@ -105,6 +117,11 @@ static const struct call_case packet_in_band[] = {CASE(HAS_NONE_OF(3, MSG_OOB))}
 	}
 /* As on a kernel that is older than the call. */
 #define ABSENT(name_, reason_) REFUSE(name_, ENOSYS, reason_)
+/* Allowed where a cgroup counts the kernel memory behind it. */
+#define COUNTED(name_, refusal_, reason_)                                                          \
+	{                                                                                          \
+		.name = (name_), .rule = CALL_COUNTED, .refusal = (refusal_), .reason = (reason_)  \
+	}
 #define TESTED(name_, rule_, cases_, refusal_, reason_)                                            \
 	{                                                                                          \
 		.name = (name_), .rule = (rule_), .refusal = (refusal_), .cases = (cases_),        \
@@ -148,8 +165,9 @@ const struct call_row call_rows[] = {
 	ONLY("fcntl", fcntl_commands, EPERM, "flags, locks and duplicates of descriptors"),
 	ONLY("ioctl", ioctl_requests, ENOTTY, "isatty() on every open; the rest is device surface"),
 	ALLOW("flock", "locks of caches and databases"),
-	ALLOW("fsync", "databases"),
-	ALLOW("fdatasync", "databases"),
+	REFUSE("fsync", 0, "databases; all that can be written is memory, so it is done already: on a "
+			   "read-only file of the host the kernel would flush its disk"),
+	REFUSE("fdatasync", 0, "as fsync"),
 	ALLOW("ftruncate", "file.truncate"),
 	ALLOW("fallocate", "tempfiles of numpy and sqlite"),
 	UNLESS("fadvise64", eviction, EPERM, "advice by cp and sort; not to evict shared files"),
@@ -158,8 +176,8 @@ const struct call_row call_rows[] = {
 	ABSENT("splice", "as sendfile"),
 
 	/* Paths; which of them is decided by mounts and landlock */
-	ALLOW("open", "files, by older programs"),
-	ALLOW("openat", "files"),
+	ONLY("open", open_cached, EINVAL, "files, by older programs; O_DIRECT reads the host's disk"),
+	ONLY("openat", openat_cached, EINVAL, "files; not past the page cache, as open"),
 	ALLOW("creat", "files, by older programs"),
 	ABSENT("openat2", "its flags lie behind a pointer; callers fall back to openat"),
 	ALLOW("stat", "os.stat of older programs"),
@@ -225,7 +243,7 @@ const struct call_row call_rows[] = {
 	ALLOW("mremap", "realloc of large arrays"),
 	ALLOW("mprotect", "the dynamic loader, thread stacks, ffi closures"),
 	UNLESS("madvise", merging, EINVAL, "free; merged pages would tell what neighbours hold"),
-	ALLOW("msync", "numpy.memmap.flush"),
+	REFUSE("msync", 0, "numpy.memmap.flush; as fsync"),
 	ALLOW("mlock", "crypto libraries lock keys, up to RLIMIT_MEMLOCK"),
 	ALLOW("munlock", "as mlock"),
 	ABSENT("memfd_create",
@@ -339,14 +357,15 @@ const struct call_row call_rows[] = {
 	     "multiprocessing; the answer of a host without a net"),
 	ONLY("socketpair", unix_only, EAFNOSUPPORT, "asyncio wakes itself up by one"),
 	ALLOW("bind", "multiprocessing.Manager"),
-	ALLOW("listen", "multiprocessing.Manager"),
+	COUNTED("listen", EOPNOTSUPP, "multiprocessing.Manager; what waits in its queue is the "
+				      "kernel's memory, held by no descriptor"),
 	ALLOW("accept", "multiprocessing.Manager of older versions"),
 	ALLOW("accept4", "multiprocessing.Manager"),
 	ALLOW("connect", "multiprocessing.Manager; nscd, which is not there"),
 	ALLOW("shutdown", "asyncio streams"),
 	ALLOW("getsockname", "socket.socket(fileno=)"),
 	ALLOW("getpeername", "asyncio transports"),
-	ALLOW("getsockopt", "socket.socket(fileno=), SO_ERROR after connect"),
+	ONLY("getsockopt", socket_questions, ENOPROTOOPT, "SO_TYPE, SO_ERROR; not who the peer is"),
 	ONLY("setsockopt", socket_options, ENOPROTOOPT, "timeouts; no programs, no larger buffers"),
 	ONLY("sendto", packet_in_band, EOPNOTSUPP, "socket.send; unix sockets' MSG_OOB had holes"),
 	ONLY("recvfrom", packet_in_band, EOPNOTSUPP, "socket.recv, as sendto"),

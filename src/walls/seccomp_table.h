@@ -12,10 +12,12 @@
 #include <stdint.h>
 
 enum call_rule {
-	CALL_ALLOW,  /* whatever its arguments */
-	CALL_ONLY,   /* if a case holds; else `refusal` */
-	CALL_UNLESS, /* if no case holds; else `refusal` */
-	CALL_REFUSE, /* never, and with another errno than EPERM: one at which callers fall back */
+	CALL_ALLOW,   /* whatever its arguments */
+	CALL_ONLY,    /* if a case holds; else `refusal` */
+	CALL_UNLESS,  /* if no case holds; else `refusal` */
+	CALL_COUNTED, /* where a cgroup counts memory; `refusal` where it is only measured */
+	CALL_REFUSE,  /* never: with an errno at which callers fall back, or with 0 where
+		       * there is nothing to do */
 };
 
 /* Holds when the low 32 bits of the argument, masked, have the value. The high ones are not looked

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <linux/filter.h>
@@ -29,6 +30,7 @@ struct walls_input {
 	uint16_t filter_count;
 	uint32_t is_measured; /* this host gives no cgroup: rlimits and sampling instead;
 			       * refused when the plan wants a cgroup */
+	uint32_t is_shared;   /* all sandboxes have one host id: what is counted by it is scarce */
 };
 
 /* What a sandbox says of its walls, before a hostile byte runs. Travels in the HELLO frame. */
@@ -55,7 +57,8 @@ extern const struct wall wall_seccomp;  /* the last one */
 int walls_up(const struct walls_input *input, struct walls_report *report, struct err *err);
 
 /* Builds the seccomp program with libseccomp, once, in viv-launch. The caller frees *ret_filter. */
-int seccomp_build(struct sock_filter **ret_filter, uint16_t *ret_count, struct err *err);
+int seccomp_build(bool is_measured, struct sock_filter **ret_filter, uint16_t *ret_count,
+		  struct err *err);
 
 /* The highest landlock ABI of this kernel; 0 when it is off. */
 uint32_t landlock_probe(void);

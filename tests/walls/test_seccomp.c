@@ -65,7 +65,9 @@ static int call_all_that_is_refused(struct walls_input *input, const struct wall
 			continue;
 		if (row != NULL)
 			expected = row->refusal;
-		if (call(number, -1) != -1 || errno != expected) {
+		errno = 0;
+		/* An errno of 0 is the answer of a call that has nothing to do. */
+		if (call(number, -1) != (expected == 0 ? 0 : -1) || errno != expected) {
 			(void)fprintf(stderr, "number %d: errno %d\n", number, errno);
 			return 1;
 		}
