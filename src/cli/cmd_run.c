@@ -46,7 +46,9 @@ static const struct flag flags[] = {
 	FLAG_ROW_OP(struct run_options, env, "env", 0, FLAG_LIST, "NAME=VALUE",
 		    op_run_params[OP_RUN_ENV]),
 	FLAG_ROW(struct run_options, out, "out", 0, FLAG_TEXT, "DIR",
-		 "write charts and new or changed files there"),
+		 "write charts and new or changed files there; what is there already is kept"),
+	FLAG_ROW(struct run_options, may_overwrite, "overwrite", 0, FLAG_SWITCH, NULL,
+		 "with --out: replace regular files that are there already"),
 	FLAG_ROW(struct run_options, is_json, "json", 0, FLAG_SWITCH, NULL,
 		 "print one JSON object with everything, and nothing else"),
 	FLAG_ROW(struct run_options, is_events, "events", 0, FLAG_SWITCH, NULL,
@@ -135,8 +137,10 @@ static int start(struct work *work, const struct run_options *options,
 	struct run_inputs *inputs = xnew(struct run_inputs);
 	int r = run_inputs_read(options, operands, inputs, err);
 
+	if (r == 0 && options->out == NULL && options->may_overwrite)
+		r = err_set(err, ERR_BAD_REQUEST, EINVAL, "--overwrite: there is no --out DIR");
 	if (r == 0 && options->out != NULL)
-		r = show_open_out(&work->show, options->out, err);
+		r = show_open_out(&work->show, options->out, options->may_overwrite, err);
 	if (r == 0)
 		r = open_work(work, options, err);
 	if (r == 0) {
@@ -186,14 +190,19 @@ const struct cmd cmd_run = {
 	.name = "run",
 	.operands = "[FILE|-]",
 	.summary = "run Python in one fresh sandbox",
-	.about = "Runs FILE (or stdin for -, or -c CODE) as a notebook cell in one fresh sandbox. "
-		 "What\n"
-		 "it prints passes through live; the value of its last expression is printed "
-		 "behind\n"
-		 "that. Charts and files are named on stderr, or written below --out.\n"
+	.about = "Runs FILE (or stdin for -, or -c CODE) as a notebook cell in one fresh\n"
+		 "sandbox. What it prints passes through live; the value of its last expression\n"
+		 "is printed behind that. Charts and files are named on stderr, or written below\n"
+		 "--out.\n"
+		 "\n"
+		 "--out makes the folder where there is none. What is there already is kept: a\n"
+		 "file whose name is taken is not written, and stderr says so; the exit status is\n"
+		 "the run's all the same. --overwrite replaces regular files; it is refused for\n"
+		 "the current folder, your home, and the folders above them. Never written: names\n"
+		 "that begin with a dot, vivarium.yaml, HEAD.\n"
 		 "\n"
 		 "The exit status is the code's own; 124 for a timeout, 137 for killed or out of\n"
-		 "memory, 126 when guard or policy refuse, 125 when viv itself fails, 2 for bad "
+		 "memory, 126 when guard or policy refuse, 125 when viv itself fails, 2 for bad\n"
 		 "usage.",
 	.examples = "  viv run -c 'print(6 * 7)'\n"
 		    "  viv run report.py --data sales.csv --out results\n"

@@ -210,7 +210,10 @@ static void print_config(FILE *out)
 		"user's and\n"
 		"then the system's config folder; with none the defaults below hold. An unknown "
 		"key or\n"
-		"a bad value stops the start with file:line and what is allowed.\n.PP\n"
+		"a bad value stops the start with file:line and what is allowed.\n"
+		"./vivarium.yaml, which nobody has to name, must belong to the caller or root, "
+		"and\n"
+		"nobody else may be able to write it; else the start is refused.\n.PP\n"
 		"A dot in a key is a step into a nested mapping. Sizes are 512MiB, 512M or bytes;\n"
 		"times 30s, 1500ms, 2m.\n",
 		out);

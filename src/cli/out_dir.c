@@ -10,30 +10,85 @@
 #include <sys/stat.h>
 
 #include "base/c.h"
-#include "base/id.h"
 #include "base/io.h"
 
 #define WORKSPACE "/workspace/"
 #define NAME_SIZE_MAX 255U
 
-int out_dir_open(struct out_dir *out, const char *path, struct err *err)
+/* Without a dot in front, and obeyed all the same by whoever works in the folder. */
+static const struct name_row {
+	const char *name;
+	const char *why;
+} refused_names[] = {
+	{"vivarium.yaml", "viv would obey it"},
+	/* With HEAD, objects and refs a folder is a bare repository; its config runs programs. */
+	{"HEAD", "git would take the folder for a repository, and obey it"},
+};
+
+/* ---- the folder ---- */
+
+/* Is `place` this folder, or somewhere below it? Where that cannot be told: yes. */
+static bool holds(const struct stat *folder, const char *place)
 {
-	*out = (struct out_dir){.dir = -1, .file = -1, .parent = -1};
+	AUTO_CLOSE int dir = open(place, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat info;
+
+	if (dir < 0)
+		return errno != ENOENT && errno != ENOTDIR;
+	if (fstat(dir, &info) < 0)
+		return true;
+	for (;;) {
+		struct stat above;
+		int up;
+
+		if (info.st_dev == folder->st_dev && info.st_ino == folder->st_ino)
+			return true;
+		up = openat(dir, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (up < 0)
+			return true;
+		(void)close(dir);
+		dir = up;
+		if (fstat(dir, &above) < 0)
+			return true;
+		if (above.st_dev == info.st_dev && above.st_ino == info.st_ino)
+			return false; /* the root is its own parent */
+		info = above;
+	}
+}
+
+int out_dir_open(struct out_dir *out, const char *path, bool may_replace, struct err *err)
+{
+	const char *home = getenv("HOME");
+	struct stat info;
+
+	*out = (struct out_dir){.dir = -1, .file = -1, .parent = -1, .may_replace = may_replace};
 	if (mkdir(path, 0777) < 0 && errno != EEXIST)
 		return err_sys(err, "--out: make %s", path);
 	out->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (out->dir < 0)
 		return err_sys(err, "--out: open %s", path);
+	if (fstat(out->dir, &info) < 0)
+		return err_sys(err, "--out: look at %s", path);
+
+	out->is_lived_in =
+		holds(&info, ".") || (home != NULL && home[0] != '\0' && holds(&info, home));
+	if (may_replace && out->is_lived_in)
+		return err_set(err, ERR_BAD_REQUEST, EPERM,
+			       "--overwrite: %.200s is the current folder, your home, or above one "
+			       "of them; choose a folder that holds results alone",
+			       path);
 	return 0;
 }
 
+/* ---- one file ---- */
+
 static void drop_file(struct out_dir *out)
 {
-	if (out->file >= 0)
+	if (out->temporary[0] != '\0')
 		(void)unlinkat(out->parent, out->temporary, 0);
+	out->temporary[0] = '\0';
 	drop_fd(&out->file);
 	drop_fd(&out->parent);
-	out->path[0] = '\0';
 }
 
 void out_dir_close(struct out_dir *out)
@@ -42,10 +97,42 @@ void out_dir_close(struct out_dir *out)
 	drop_fd(&out->dir);
 }
 
-static bool is_name(const char *name, size_t size)
+static int check_name(const char *name, size_t size, struct err *err)
 {
-	return size > 0 && size <= NAME_SIZE_MAX && !(size == 1 && name[0] == '.') &&
-	       !(size == 2 && name[0] == '.' && name[1] == '.');
+	bool is_step = size <= 2 && memcmp(name, "..", size) == 0; /* "", "." and ".." */
+
+	if (is_step || size > NAME_SIZE_MAX)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "its path is not a plain one");
+	if (name[0] == '.')
+		return err_set(err, ERR_FORBIDDEN, EPERM,
+			       "names that begin with a dot are never written");
+	/* Whatever the case: some folders fold it. */
+	for (size_t i = 0; i < ARRAY_LEN(refused_names); i++) {
+		const struct name_row *row = &refused_names[i];
+
+		if (size == strlen(row->name) && strncasecmp(name, row->name, size) == 0)
+			return err_set(err, ERR_FORBIDDEN, EPERM, "%s is never written: %s",
+				       row->name, row->why);
+	}
+	return 0;
+}
+
+/* All of a path below the folder, before the first of its folders is made. */
+static int check_path(const char *path, struct err *err)
+{
+	for (unsigned int depth = 1;; depth++) {
+		size_t size = strcspn(path, "/");
+		int r = check_name(path, size, err);
+
+		if (r < 0)
+			return r;
+		if (depth > OUT_DEPTH_MAX)
+			return err_set(err, ERR_TOO_LARGE, ENAMETOOLONG,
+				       "its path has more than %u names", OUT_DEPTH_MAX);
+		if (path[size] == '\0')
+			return 0;
+		path += size + 1;
+	}
 }
 
 /* Goes down one step, and makes it where it is missing. A link there is an error, not a way. */
@@ -61,77 +148,129 @@ static int step(int dir, const char *name, struct err *err)
 	return next;
 }
 
-/* The folder in which the last name of `path` belongs. */
-static int walk(int root, const char *path, int *ret_parent, const char **ret_name, struct err *err)
+/* The folder in which the last name of `path`, a checked one, belongs. */
+static int walk(int root, const char *path, int *ret_parent, struct err *err)
 {
 	AUTO_CLOSE int dir = fcntl(root, F_DUPFD_CLOEXEC, 0);
-	const char *rest =
-		strncmp(path, WORKSPACE, strlen(WORKSPACE)) == 0 ? path + strlen(WORKSPACE) : path;
 
 	if (dir < 0)
 		return err_sys(err, "duplicate a descriptor");
-	for (;;) {
-		size_t size = strcspn(rest, "/");
+	for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(path, '/')) {
 		char name[NAME_SIZE_MAX + 1];
 		int next;
 
-		if (!is_name(rest, size))
-			return err_set(err, ERR_BAD_REQUEST, EINVAL, "its path is not a plain one");
-		if (rest[size] == '\0')
-			break;
-		memcpy(name, rest, size);
-		name[size] = '\0';
+		(void)snprintf(name, sizeof(name), "%.*s", (int)(slash - path), path);
 		next = step(dir, name, err);
 		if (next < 0)
 			return next;
 		(void)close(dir);
 		dir = next;
-		rest += size + 1;
+		path = slash + 1;
 	}
 	*ret_parent = steal_fd(&dir);
-	*ret_name = rest;
 	return 0;
 }
 
-static int open_file(struct out_dir *out, const char *path, struct err *err)
+static int refuse_taken(struct err *err)
 {
-	char id[ID_SIZE];
-	const char *name = NULL;
+	return err_set(err, ERR_CONFLICT, EEXIST, "its name is taken, and what is there is kept");
+}
+
+/* May a file get this name? Asked before its bytes are written, and once more before they count. */
+static int check_free(const struct out_dir *out, const char *name, struct err *err)
+{
+	struct stat info;
+
+	if (fstatat(out->parent, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : err_sys(err, "look for a file");
+	if (!out->may_replace)
+		return refuse_taken(err);
+	if (!S_ISREG(info.st_mode))
+		return err_set(err, ERR_CONFLICT, EEXIST,
+			       "its name is taken by what is no regular file, which is kept");
+	return 0;
+}
+
+static const char *last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+static int open_file(struct out_dir *out, struct err *err)
+{
+	const char *path = out->path;
 	int r;
 
-	drop_file(out);
-	if (strlen(path) > OUT_PATH_MAX)
-		return err_set(err, ERR_BAD_REQUEST, ENAMETOOLONG, "its path is too long");
-	r = walk(out->dir, path, &out->parent, &name, err);
+	if (strncmp(path, WORKSPACE, strlen(WORKSPACE)) == 0)
+		path += strlen(WORKSPACE);
+	r = check_path(path, err);
+	if (r == 0)
+		r = walk(out->dir, path, &out->parent, err);
+	if (r == 0)
+		r = check_free(out, last_name(path), err);
 	if (r < 0)
 		return r;
 
-	/* Under a name of our own until it is whole; then renamed over whatever has its name. */
-	id_new(".viv-", id);
-	(void)snprintf(out->temporary, sizeof(out->temporary), "%s", id);
+	/* Under a name of our own until it is whole. */
+	id_new(".viv-", out->temporary);
 	out->file = openat(out->parent, out->temporary,
 			   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	if (out->file < 0)
-		return err_sys(err, "make a file");
-	(void)snprintf(out->path, sizeof(out->path), "%s", path);
+	if (out->file < 0) {
+		r = err_sys(err, "make a file");
+		out->temporary[0] = '\0'; /* not ours, if there is one */
+		return r;
+	}
+	return 0;
+}
+
+/* Gives the file its name only where nothing has it: the kernel checks and acts in one. */
+static int place_new(const struct out_dir *out, const char *name, struct err *err)
+{
+	int r = renameat2(out->parent, out->temporary, out->parent, name, RENAME_NOREPLACE);
+
+	/* NFS and others know no such flag; a second name never replaces either. */
+	if (r < 0 && errno == EINVAL) {
+		r = linkat(out->parent, out->temporary, out->parent, name, 0);
+		if (r == 0)
+			(void)unlinkat(out->parent, out->temporary, 0);
+	}
+	if (r < 0)
+		return errno == EEXIST ? refuse_taken(err) : err_sys(err, "put it in its place");
 	return 0;
 }
 
 static int finish_file(struct out_dir *out, struct err *err)
 {
-	const char *slash = strrchr(out->path, '/');
-	const char *name = slash != NULL ? slash + 1 : out->path;
+	const char *name = last_name(out->path);
+	int r;
 
-	drop_fd(&out->file);
-	if (renameat(out->parent, out->temporary, out->parent, name) < 0) {
-		int r = err_sys(err, "put a file in its place");
-
-		(void)unlinkat(out->parent, out->temporary, 0);
-		drop_file(out);
-		return r;
+	if (!out->may_replace) {
+		r = place_new(out, name, err);
+	} else {
+		r = check_free(out, name, err);
+		if (r == 0 && renameat(out->parent, out->temporary, out->parent, name) < 0)
+			r = err_sys(err, "put it in its place");
 	}
-	drop_file(out);
-	return 0;
+	if (r < 0)
+		return r;
+	out->temporary[0] = '\0';
+	return 1;
+}
+
+static int take_piece(struct out_dir *out, const void *bytes, size_t size, bool is_last,
+		      struct err *err)
+{
+	int r = 0;
+
+	if (out->file < 0)
+		r = open_file(out, err);
+	if (r == 0)
+		r = io_write_all(out->file, bytes, size, err);
+	if (r == 0 && is_last)
+		r = finish_file(out, err);
+	return r;
 }
 
 int out_dir_piece(struct out_dir *out, const char *path, const void *bytes, size_t size,
@@ -139,13 +278,20 @@ int out_dir_piece(struct out_dir *out, const char *path, const void *bytes, size
 {
 	int r = 0;
 
-	if (out->file < 0 || strcmp(out->path, path) != 0)
-		r = open_file(out, path, err);
-	if (r == 0)
-		r = io_write_all(out->file, bytes, size, err);
-	if (r == 0 && is_last)
-		r = finish_file(out, err);
-	if (r < 0)
+	if (strlen(path) > OUT_PATH_MAX)
+		return err_set(err, ERR_BAD_REQUEST, ENAMETOOLONG, "its path is too long");
+	if (strcmp(out->path, path) != 0) {
 		drop_file(out);
+		out->is_refused = false;
+		(void)snprintf(out->path, sizeof(out->path), "%s", path);
+	}
+	/* Without its head the rest of a file would be another file. */
+	if (!out->is_refused)
+		r = take_piece(out, bytes, size, is_last, err);
+	if (r < 0 || is_last)
+		drop_file(out);
+	out->is_refused = !is_last && (out->is_refused || r < 0);
+	if (is_last)
+		out->path[0] = '\0';
 	return r;
 }

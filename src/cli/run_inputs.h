@@ -23,6 +23,7 @@ struct run_options {
 	struct flag_list files, expect, env;
 	bool wants_stdin;
 	const char *out;
+	bool may_overwrite;
 	bool is_json, is_events, no_daemon;
 	const char *config;
 };

@@ -15,6 +15,7 @@
 
 #define PIECE 4096U /* a pipe that is ready takes so much without blocking (man 7 pipe) */
 #define FILES_TEXT_MAX (16U << 20)
+#define REFUSED_LINES_MAX 20U /* files that are named as not written; the others are counted */
 #define RESULT_JSON_MAX (512U << 20)
 #define STATUS_PIPE_CLOSED 141 /* as a shell shows a program that SIGPIPE ended */
 
@@ -107,26 +108,30 @@ void show_init(struct show *show, enum show_mode mode, int signals)
 		.ends_in_line = true,
 	};
 	buf_init(&show->files, FILES_TEXT_MAX);
+	buf_init(&show->refused, FILES_TEXT_MAX);
 }
 
-int show_open_out(struct show *show, const char *path, struct err *err)
+int show_open_out(struct show *show, const char *path, bool may_replace, struct err *err)
 {
 	show->out_path = path;
-	return out_dir_open(&show->out, path, err);
+	return out_dir_open(&show->out, path, may_replace, err);
 }
 
 void show_done(struct show *show)
 {
 	out_dir_close(&show->out);
 	buf_done(&show->files);
+	buf_done(&show->refused);
 }
 
-static void keep_err(struct show *show, const char *path, const struct err *err)
+static void keep_refusal(struct show *show, const char *path, const struct err *err)
 {
-	if (show->out_err.kind != ERR_NONE)
+	show->has_taken |= err->num == EEXIST;
+	if (++show->refused_count > REFUSED_LINES_MAX)
 		return;
-	show->out_err = *err;
-	(void)err_wrap(&show->out_err, "%s", path);
+	(void)buf_text(&show->refused, "viv run: not written: ");
+	put_safe(&show->refused, path, strlen(path));
+	(void)buf_format(&show->refused, ": %s\n", err->text);
 }
 
 static void print_text(struct show *show, const char *bundle, size_t size)
@@ -146,7 +151,7 @@ static void print_text(struct show *show, const char *bundle, size_t size)
 static void take_chart(struct show *show, const char *value, size_t size)
 {
 	struct err err = {0};
-	char name[64] = "";
+	char name[64] = "chart";
 	int r;
 
 	show->chart_count++;
@@ -154,7 +159,7 @@ static void take_chart(struct show *show, const char *value, size_t size)
 		return;
 	r = run_chart_write(&show->out, show->chart_count, value, size, name, sizeof(name), &err);
 	if (r < 0)
-		keep_err(show, "chart", &err);
+		keep_refusal(show, name, &err);
 	if (r > 0)
 		show->written_count++;
 }
@@ -203,12 +208,14 @@ static void on_file(void *user, const char *path, const void *bytes, size_t size
 {
 	struct show *show = user;
 	struct err err = {0};
+	int r;
 
 	if (show->out.dir < 0)
 		return;
-	if (out_dir_piece(&show->out, path, bytes, size, is_last, &err) < 0)
-		keep_err(show, path, &err);
-	else if (is_last)
+	r = out_dir_piece(&show->out, path, bytes, size, is_last, &err);
+	if (r < 0)
+		keep_refusal(show, path, &err);
+	if (r > 0)
 		show->written_count++;
 }
 
@@ -260,6 +267,25 @@ static void list_artifacts(struct show *show)
 	}
 	if (show->chart_count > 0 || show->files.size > 0) {
 		line = new_line("nothing was written; --out DIR keeps them");
+		note(show, &line);
+	}
+}
+
+/* In every mode: a file that is missing in the folder is told, whatever stdout is for. */
+static void list_refused(struct show *show)
+{
+	struct buf line;
+
+	write_out(show, STDERR_FILENO, show->refused.data, show->refused.size);
+	if (show->refused_count > REFUSED_LINES_MAX) {
+		line = new_line("not written: %u more", show->refused_count - REFUSED_LINES_MAX);
+		note(show, &line);
+	}
+	if (show->has_taken) {
+		line = new_line("remedy: choose an empty or new folder%s",
+				show->out.is_lived_in || show->out.may_replace
+					? ""
+					: ", or add --overwrite");
 		note(show, &line);
 	}
 }
@@ -351,12 +377,7 @@ int show_end(struct show *show, struct run *run)
 	else if (show->sink.user != NULL)
 		events_unsubscribe(&show->sink);
 
-	if (show->out_err.kind != ERR_NONE) {
-		struct buf line = new_line("--out: ");
-
-		put_safe(&line, show->out_err.text, strlen(show->out_err.text));
-		note(show, &line);
-	}
+	list_refused(show);
 	if (show->is_closed && !facts.verdict.signal)
 		return STATUS_PIPE_CLOSED;
 	return verdict_exit_status(&facts.verdict);

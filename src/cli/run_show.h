@@ -31,15 +31,18 @@ struct show {
 	bool is_closed;    /* it was closed */
 	bool ends_in_line; /* the last byte on stdout was a line's end, or there was none */
 	uint32_t chart_count, written_count;
-	struct buf files;   /* owned: a line for each file, when they are only named */
-	struct err out_err; /* the first thing that could not be written */
+	struct buf files;       /* owned: a line for each file, when they are only named */
+	struct buf refused;     /* owned: a line for each file that was not written, or the first of
+				   them */
+	uint32_t refused_count; /* ... and for how many there would be one */
+	bool has_taken;         /* the name of one was taken */
 	struct events_sink sink;
 };
 
 void show_init(struct show *show, enum show_mode mode, int signals);
 
-/* Opens the folder of --out. */
-int show_open_out(struct show *show, const char *path, struct err *err);
+/* Opens the folder of --out; `may_replace` is --overwrite. */
+int show_open_out(struct show *show, const char *path, bool may_replace, struct err *err);
 void show_done(struct show *show);
 
 /* The calls of a run; their user is the show. */

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sys/stat.h>
+
 #include "base/c.h"
 #include "base/io.h"
 #include "policy/config_parts.h"
@@ -108,8 +110,8 @@ static bool is_there(const char *path)
 	return access(path, F_OK) == 0;
 }
 
-/* The file to load, "" for none. */
-static void find_file(const char *asked, char *ret_path, size_t size)
+/* The file to load, "" for none. True when nobody named it: it is simply in this folder. */
+static bool find_file(const char *asked, char *ret_path, size_t size)
 {
 	const char *from_environment = getenv("VIVARIUM_CONFIG");
 	char user[PATHS_MAX];
@@ -118,23 +120,76 @@ static void find_file(const char *asked, char *ret_path, size_t size)
 		asked = from_environment;
 	if (asked != NULL) {
 		(void)snprintf(ret_path, size, "%s", asked);
-		return;
+		return false;
 	}
 
 	(void)snprintf(ret_path, size, "%s", CONFIG_NAME);
 	if (is_there(ret_path))
-		return;
+		return true;
 	if (path_user_config(user, sizeof(user))) {
 		(void)snprintf(ret_path, size, "%s/" CONFIG_NAME, user);
 		if (is_there(ret_path))
-			return;
+			return false;
 	}
 	(void)snprintf(ret_path, size, "%s", PATH_SYSTEM_CONFIG "/" CONFIG_NAME);
 	if (!is_there(ret_path))
 		ret_path[0] = '\0';
+	return false;
 }
 
-static int take_file(struct config *config, const char *path, struct err *err)
+static int check_owner(const char *path, const struct stat *info, struct err *err)
+{
+	if (info->st_uid == 0 || info->st_uid == geteuid())
+		return 0;
+	return err_set(err, ERR_BAD_REQUEST, EPERM,
+		       "%s in this folder belongs to uid %u; unasked, viv obeys only your own and "
+		       "root's; if you trust it, say --config %s",
+		       path, (unsigned int)info->st_uid, path);
+}
+
+/* A file that is obeyed because it lies in the current folder, which may be /tmp, or a tree that
+ * somebody else has filled: whose it is and who may change it decides. A link has two owners. */
+static int open_unasked(const char *path, int *ret_fd, struct err *err)
+{
+	AUTO_CLOSE int fd = -1;
+	struct stat info;
+	int r;
+
+	if (lstat(path, &info) < 0)
+		return err_sys(err, "%s", path);
+	r = check_owner(path, &info, err);
+	if (r < 0)
+		return r;
+
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &info) < 0)
+		return err_sys(err, "open %s", path);
+	r = check_owner(path, &info, err);
+	if (r < 0)
+		return r;
+	if (!S_ISREG(info.st_mode))
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s is no regular file", path);
+	if (info.st_mode & (S_IWGRP | S_IWOTH))
+		return err_set(err, ERR_BAD_REQUEST, EPERM,
+			       "%s in this folder can be changed by others (mode %04o); chmod go-w "
+			       "%s, or, if you trust it, say --config %s",
+			       path, info.st_mode & 07777, path, path);
+	*ret_fd = steal_fd(&fd);
+	return 0;
+}
+
+static int read_file(const char *path, bool is_unasked, struct buf *text, struct err *err)
+{
+	AUTO_CLOSE int fd = -1;
+	int r;
+
+	if (!is_unasked)
+		return io_read_file(AT_FDCWD, path, text, err);
+	r = open_unasked(path, &fd, err);
+	return r < 0 ? r : io_read_all(fd, text, err);
+}
+
+static int take_file(struct config *config, const char *path, bool is_unasked, struct err *err)
 {
 	struct buf text;
 	int r;
@@ -144,7 +199,7 @@ static int take_file(struct config *config, const char *path, struct err *err)
 		return 0;
 	}
 	buf_init(&text, CONFIG_FILE_MAX);
-	r = io_read_file(AT_FDCWD, path, &text, err);
+	r = read_file(path, is_unasked, &text, err);
 	if (r < 0) {
 		(void)err_wrap(err, "config");
 		err->kind = ERR_BAD_REQUEST; /* the path is the user's, not our failure */
@@ -159,12 +214,11 @@ int config_load(const char *path, struct config **ret_config, struct err *err)
 {
 	struct config *config = config_new();
 	char file[PATHS_MAX + sizeof("/" CONFIG_NAME)];
-	int r;
+	bool is_unasked = find_file(path, file, sizeof(file));
+	int r = config_take_stored(config, err);
 
-	find_file(path, file, sizeof(file));
-	r = config_take_stored(config, err);
 	if (r == 0)
-		r = take_file(config, file, err);
+		r = take_file(config, file, is_unasked, err);
 	if (r < 0) {
 		config_free(config);
 		return r;

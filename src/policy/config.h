@@ -73,7 +73,8 @@ extern const size_t token_row_count;
 
 /* Loads `path`, or with NULL what is found: $VIVARIUM_CONFIG, ./vivarium.yaml, the user's, the
  * system's; with none the built-in defaults. Then the runtimes.d directories. A bad file is
- * ERR_BAD_REQUEST with "file:line: ...". */
+ * ERR_BAD_REQUEST with "file:line: ...", and so is a ./vivarium.yaml that nobody asked for and that
+ * belongs to, or can be changed by, anybody but the caller and root. */
 int config_load(const char *path, struct config **ret_config, struct err *err);
 
 /* The same from bytes; `name` stands for the file in messages. No runtimes.d. */

@@ -7,6 +7,9 @@
 #include "session/run_state.h"
 
 #define ERROR_TEXT_MAX (64U << 10) /* longer type or message texts are not looked into */
+#define WORKSPACE "/workspace/"
+#define FILE_DEPTH_MAX 64U /* names in a file's path: as deep as a runner looks */
+#define FOLDER_BYTES 4096U /* what a folder counts, of all that the run's files may take */
 
 /* The events a runner may send: which member carries the fact, and where it is kept. */
 static const struct event_row {
@@ -231,6 +234,43 @@ static void take_event(struct run *run, const struct frame *frame)
 
 /* ---- files ---- */
 
+/* How many names `path` has below the workspace. */
+static size_t depth_of(const char *path)
+{
+	size_t depth = 1;
+
+	if (strncmp(path, WORKSPACE, strlen(WORKSPACE)) == 0)
+		path += strlen(WORKSPACE);
+	for (path = strchr(path, '/'); path != NULL; path = strchr(path + 1, '/'))
+		depth++;
+	return depth;
+}
+
+/* How many folders of `path` are not on the way to `before`. A runner sends paths in order: then
+ * each folder is counted once. In any other order some are counted again, and none is left out. */
+static size_t new_folders(const char *before, const char *path)
+{
+	size_t count = 0;
+
+	if (before[0] == '\0')
+		before = WORKSPACE;
+	while (*path != '\0' && *path == *before) {
+		path++;
+		before++;
+	}
+	for (; *path != '\0'; path++)
+		count += *path == '/';
+	return count;
+}
+
+static void begin_file(struct run *run, const char *path)
+{
+	run->file_count++;
+	/* An empty file can be deep, and folders are not free to whoever keeps the files. */
+	run->file_bytes += new_folders(run->file_path, path) * FOLDER_BYTES;
+	(void)snprintf(run->file_path, sizeof(run->file_path), "%s", path);
+}
+
 static void take_file(struct run *run, const struct frame *frame)
 {
 	char path[RUN_FILE_PATH_MAX + 1];
@@ -249,10 +289,12 @@ static void take_file(struct run *run, const struct frame *frame)
 		return;
 	memcpy(path, name, name_size);
 	path[name_size] = '\0';
-	if (strcmp(path, run->file_path) != 0) {
-		(void)snprintf(run->file_path, sizeof(run->file_path), "%s", path);
-		run->file_count++;
+	if (depth_of(path) > FILE_DEPTH_MAX) {
+		run->is_files_cut = true;
+		return;
 	}
+	if (strcmp(path, run->file_path) != 0)
+		begin_file(run, path);
 	run->file_bytes += size;
 	if (run->file_bytes > run->files_bytes_max || run->file_count > run->files_max) {
 		run->is_files_cut = true;

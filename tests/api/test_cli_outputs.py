@@ -52,15 +52,17 @@ class Files(VivCase):
                 "b'a' * 255, b'...', b'back\\\\slash']\n"
                 "for n in names: open(b'/workspace/' + n, 'wb').write(b'x')\nNone")
         out = self.path("out")
-        result = self.result(code, "--out", out)
-        self.assertEqual(len(result["files"]), 9)
+        done = self.viv("run", "--no-daemon", "--json", "--out", out, "-c", code)
+        self.assertEqual(len(self.check_result(done, "ok")["files"]), 9)
+        for name in (b"..x", b"..."):
+            self.assertIn(b"not written: /workspace/" + name + b": ", done.err)
         taken = []
         for base, folders, files in os.walk(os.fsencode(out)):
             for name in files:
                 path = os.path.join(base, name)
                 self.assertTrue(stat.S_ISREG(os.lstat(path).st_mode))
                 taken.append(path)
-        self.assertEqual(len(taken), 9)
+        self.assertEqual(len(taken), 7)
         self.assertEqual(sorted(os.listdir(self.folder)), ["home", "out"])
 
     def test_out_does_not_follow_links_that_are_there_already(self):
@@ -70,6 +72,7 @@ class Files(VivCase):
         self.run_viv("open('x.txt', 'w').write('overwritten')\nNone", "--out", out)
         with open(victim, encoding="ascii") as file:
             self.assertEqual(file.read(), "untouched")
+        self.assertTrue(os.path.islink(os.path.join(out, "x.txt")))
 
     def test_expected_files_that_are_missing_are_told(self):
         result = self.result("open('a.txt', 'w').write('x')\nNone", "--expect", "/workspace/a.txt",

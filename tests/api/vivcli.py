@@ -37,6 +37,9 @@ class Done:
         self.code, self.out, self.err = process.returncode, process.stdout, process.stderr
 
 
+os.umask(0o022)  # a ./vivarium.yaml that others may write is refused
+
+
 class VivCase(unittest.TestCase):
     """A test with a folder and a home of its own. viv must have been built: nothing is skipped."""
 

@@ -20,7 +20,10 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         held(f"connect: {name_of(error.errno)}")
 server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 server.bind(path if WALLED else path + str(os.getpid()))
-server.listen(1)
+try:
+    server.listen(1)
+except OSError as error:  # where memory is only measured
+    held(f"listen: {name_of(error.errno)}")
 name = ("/" + _args["mark"]).encode()
 queue, number = call("mq_open", name[1:], os.O_CREAT | os.O_RDWR | os.O_EXCL, 0o600, None)
 if number == errno.EEXIST:

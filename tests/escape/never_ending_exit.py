@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# expect: ok
+# expect: timeout
 # class: dos
-# limits: timeout=20s
+# limits: timeout=3s
 # unwalled: never
 # within: 8s
+# by: supervisor
 # stdout: done
-"""Whatever runs at the end of an interpreter does not end: atexit, threads, finalizers."""
+"""Whatever runs at the end of an interpreter does not end: atexit, threads, finalizers.
+A one-shot run waits for them as a script would, and its deadline holds."""
 import atexit
 import threading
 import time

@@ -443,6 +443,7 @@ static int enter(void **state)
 	static char directory[64];
 
 	scratch_make(directory);
+	(void)umask(022); /* a file that others may write is not loaded unasked */
 	*state = directory;
 	if (setenv("XDG_CONFIG_HOME", directory, 1) < 0 || unsetenv("VIVARIUM_CONFIG") < 0)
 		return -1;

@@ -8,7 +8,6 @@ told where everything is (`_args`), never what it says.
 import ctypes
 import os
 import secrets
-import shutil
 import socket
 import subprocess
 import sys
@@ -216,10 +215,9 @@ class Plants:
 
 
 def remove(path):
-    """Attack debris has odd modes and depths; rm copes with what shutil does not."""
+    """Attack debris has odd modes and depths; chmod and rm cope with what shutil does not."""
     if os.path.isdir(path) and not os.path.islink(path):
         subprocess.run(["chmod", "-R", "u+rwX", path], stderr=subprocess.DEVNULL, check=False)
-        shutil.rmtree(path, ignore_errors=True)
         subprocess.run(["rm", "-rf", "--", path], check=False)
     elif os.path.lexists(path):
         os.unlink(path)
