@@ -46,7 +46,7 @@ static const struct flag flags[] = {
 	FLAG_ROW_OP(struct run_options, env, "env", 0, FLAG_LIST, "NAME=VALUE",
 		    op_run_params[OP_RUN_ENV]),
 	FLAG_ROW(struct run_options, out, "out", 0, FLAG_TEXT, "DIR",
-		 "write charts and new or changed files there; what is there already is kept"),
+		 "write charts and new or changed files there, replacing nothing"),
 	FLAG_ROW(struct run_options, may_overwrite, "overwrite", 0, FLAG_SWITCH, NULL,
 		 "with --out: replace regular files that are there already"),
 	FLAG_ROW(struct run_options, is_json, "json", 0, FLAG_SWITCH, NULL,

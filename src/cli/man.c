@@ -211,9 +211,9 @@ static void print_config(FILE *out)
 		"then the system's config folder; with none the defaults below hold. An unknown "
 		"key or\n"
 		"a bad value stops the start with file:line and what is allowed.\n"
-		"./vivarium.yaml, which nobody has to name, must belong to the caller or root, "
-		"and\n"
-		"nobody else may be able to write it; else the start is refused.\n.PP\n"
+		"So does a ./vivarium.yaml, found but not named, that belongs to somebody else "
+		"than\n"
+		"the caller or root, or that others can write.\n.PP\n"
 		"A dot in a key is a step into a nested mapping. Sizes are 512MiB, 512M or bytes;\n"
 		"times 30s, 1500ms, 2m.\n",
 		out);

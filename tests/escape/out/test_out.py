@@ -142,11 +142,9 @@ class Out(unittest.TestCase):
         os.symlink(below, self.path("alias"))
         for out in (".", "..", "/", below, home, self.path("home"), self.path("alias")):
             with self.subTest(out):
-                done = self.viv("--overwrite", "--out", out, "-c", "open('x', 'w')", cwd=below,
-                                home=home)
+                done = self.viv("--overwrite", "--out", out, "-c", "1", cwd=below, home=home)
                 self.assertEqual(done.returncode, 2)
                 self.assertIn("--overwrite: ", done.stderr)
-        self.assertEqual(os.listdir(below), [])
         done = self.viv("--overwrite", "-c", "1")
         self.assertEqual(done.returncode, 2)
         self.assertIn("--out", done.stderr)
