@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bench's figures as text for a terminal, and as Markdown for the README.
 
-    bench/table.py REPORT.json      prints the Markdown
+    bench/table.py REPORT.json             prints the Markdown
+    bench/table.py REPORT.json README.md   puts it there, between the two marks
 """
 
 import json
+import os
+import re
 import sys
 
 CONTENDERS = ("python3", "bubblewrap", "viv")
@@ -49,6 +52,19 @@ def print_inside(inside):
         print(f"  {row['name']:<26} {row['before']:>12} -> {row['after']}{'  GROWN' if row['grown'] else ''}")
 
 
+def rest_of(inside):
+    """In a sentence each: many live sandboxes, and what many runs left behind."""
+    if not inside:
+        return []
+    live = [row for row in inside["live"] if "skipped" not in row]
+    counts = ", ".join(str(row["live"]) for row in live)
+    times = ", ".join(f"{row['p50_ms']:.2f}" for row in live)
+    leaks = inside["leaks"]
+    return ["", f"With {counts} live sandboxes a pooled `print(1)` takes {times} ms (median). After {leaks['runs']} runs "
+            + ("something has **grown**" if leaks["grown"] else "nothing has grown")
+            + " (processes, descriptors, cgroups, mounts, network namespaces, memory of launch)."]
+
+
 def markdown(report):
     machine = report["machine"]
     lines = ["| whole commands, median | python3 | bubblewrap + python3 | `viv run`, cold | beside bubblewrap |",
@@ -64,12 +80,33 @@ def markdown(report):
         met = "met" if row["met"] else "**missed**"
         lines.append(f"| {row['name']} | {row['value']:.2f} {row['unit']} | {beside} | "
                      f"{row['relation']} {row['target']:g}: {met} |")
+    lines += rest_of(report.get("inside"))
     lines += ["", f"{machine['cpu']}, {machine['cores']} cores{' (VM)' if machine['virtual'] else ''}, "
               f"{machine['memory_gib']} GiB, Linux {machine['kernel']}, Python {machine['python']}, "
               f"{'root' if machine['root'] else 'ordinary user'}, {report['date']}."]
     return "\n".join(lines)
 
 
+def put_into(path, text):
+    with open(path, encoding="utf-8") as file:
+        page = file.read()
+    marks = re.compile(r"(<!-- bench -->\n).*?(<!-- /bench -->)", re.S)
+    if not marks.search(page):
+        sys.exit(f"{path} has no <!-- bench --> marks")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(marks.sub(lambda found: found.group(1) + text + found.group(2), page))
+
+
+def main():
+    report_path = sys.argv[1]
+    with open(report_path, encoding="utf-8") as file:
+        text = markdown(json.load(file)) + "\n"
+    if len(sys.argv) < 3:
+        print(text, end="")
+        return
+    picture = os.path.relpath(os.path.splitext(report_path)[0] + ".svg", os.path.dirname(sys.argv[2]) or ".")
+    put_into(sys.argv[2], f"{text}\n![The same as a chart]({picture})\n")
+
+
 if __name__ == "__main__":
-    with open(sys.argv[1], encoding="utf-8") as file:
-        print(markdown(json.load(file)))
+    main()

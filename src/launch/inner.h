@@ -20,7 +20,7 @@
 enum inner_type {
 	INNER_ATTACHED = 32, /* outer -> inner: the interpreter is in its cgroup */
 	INNER_FILTER = 33, /* outer -> inner: the seccomp program, `id` steps, in a sealed memfd */
-	INNER_UP = 95,        /* inner -> outer: the exec is done, requests may come */
+	INNER_UP = 95,     /* inner -> outer: the exec is done, requests may come */
 	INNER_HEAD_PID = 96, /* inner -> outer: an interpreter was born; a pidfd beside it */
 };
 

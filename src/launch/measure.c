@@ -32,9 +32,9 @@ struct areas {
 	uint64_t size;
 };
 
-/* Adds the value of a line "key  123 kB" of a file in `folder`. False: there is none, as in a process
- * whose first thread has ended while others go on. `key` begins with a line break, or a process's
- * name could look like it. */
+/* Adds the value of a line "key  123 kB" of a file in `folder`. False: there is none, as in a
+ * process whose first thread has ended while others go on. `key` begins with a line break, or a
+ * process's name could look like it. */
 static bool add_field(const char *folder, const char *file, const char *key, uint64_t *sum)
 {
 	struct buf text;

@@ -55,11 +55,14 @@ static const struct call_case ioctl_requests[] = {
 
 /* Without leases, F_NOTIFY, signals on I/O and F_SETPIPE_SZ (pipe pages are counted per user). */
 static const struct call_case fcntl_commands[] = {
-	CASE(IS(1, F_DUPFD)),      CASE(IS(1, F_DUPFD_CLOEXEC)), CASE(IS(1, F_GETFD)),
-	CASE(IS(1, F_SETFD)),      CASE(IS(1, F_GETFL)),         CASE(IS(1, F_SETFL), HAS_NONE_OF(2, O_DIRECT)),
-	CASE(IS(1, F_GETLK)),      CASE(IS(1, F_SETLK)),         CASE(IS(1, F_SETLKW)),
-	CASE(IS(1, F_OFD_GETLK)),  CASE(IS(1, F_OFD_SETLK)),     CASE(IS(1, F_OFD_SETLKW)),
-	CASE(IS(1, F_GETPIPE_SZ)), CASE(IS(1, F_ADD_SEALS)),     CASE(IS(1, F_GET_SEALS)),
+	CASE(IS(1, F_DUPFD)),      CASE(IS(1, F_DUPFD_CLOEXEC)),
+	CASE(IS(1, F_GETFD)),      CASE(IS(1, F_SETFD)),
+	CASE(IS(1, F_GETFL)),      CASE(IS(1, F_SETFL), HAS_NONE_OF(2, O_DIRECT)),
+	CASE(IS(1, F_GETLK)),      CASE(IS(1, F_SETLK)),
+	CASE(IS(1, F_SETLKW)),     CASE(IS(1, F_OFD_GETLK)),
+	CASE(IS(1, F_OFD_SETLK)),  CASE(IS(1, F_OFD_SETLKW)),
+	CASE(IS(1, F_GETPIPE_SZ)), CASE(IS(1, F_ADD_SEALS)),
+	CASE(IS(1, F_GET_SEALS)),
 };
 
 /* Names and questions. What changes a wall, the memory map or tracing is not here. */
@@ -78,12 +81,12 @@ static const struct call_case personalities[] = {
 
 /* What a socket is. Not who is at its other end: SO_PEERPIDFD of the channel would be viv's. */
 static const struct call_case socket_questions[] = {
-	CASE(IS(1, SOL_SOCKET), IS(2, SO_TYPE)),      CASE(IS(1, SOL_SOCKET), IS(2, SO_ERROR)),
-	CASE(IS(1, SOL_SOCKET), IS(2, SO_DOMAIN)),    CASE(IS(1, SOL_SOCKET), IS(2, SO_PROTOCOL)),
+	CASE(IS(1, SOL_SOCKET), IS(2, SO_TYPE)),       CASE(IS(1, SOL_SOCKET), IS(2, SO_ERROR)),
+	CASE(IS(1, SOL_SOCKET), IS(2, SO_DOMAIN)),     CASE(IS(1, SOL_SOCKET), IS(2, SO_PROTOCOL)),
 	CASE(IS(1, SOL_SOCKET), IS(2, SO_ACCEPTCONN)), CASE(IS(1, SOL_SOCKET), IS(2, SO_LINGER)),
-	CASE(IS(1, SOL_SOCKET), IS(2, SO_SNDBUF)),    CASE(IS(1, SOL_SOCKET), IS(2, SO_RCVBUF)),
-	CASE(IS(1, SOL_SOCKET), IS(2, SO_SNDTIMEO)),  CASE(IS(1, SOL_SOCKET), IS(2, SO_RCVTIMEO)),
-	CASE(IS(1, SOL_SOCKET), IS(2, SO_REUSEADDR)), CASE(IS(1, SOL_SOCKET), IS(2, SO_KEEPALIVE)),
+	CASE(IS(1, SOL_SOCKET), IS(2, SO_SNDBUF)),     CASE(IS(1, SOL_SOCKET), IS(2, SO_RCVBUF)),
+	CASE(IS(1, SOL_SOCKET), IS(2, SO_SNDTIMEO)),   CASE(IS(1, SOL_SOCKET), IS(2, SO_RCVTIMEO)),
+	CASE(IS(1, SOL_SOCKET), IS(2, SO_REUSEADDR)),  CASE(IS(1, SOL_SOCKET), IS(2, SO_KEEPALIVE)),
 };
 
 /* Without SO_ATTACH_FILTER and its kin, which load a program into the kernel, and without sizes of
@@ -165,8 +168,9 @@ const struct call_row call_rows[] = {
 	ONLY("fcntl", fcntl_commands, EPERM, "flags, locks and duplicates of descriptors"),
 	ONLY("ioctl", ioctl_requests, ENOTTY, "isatty() on every open; the rest is device surface"),
 	ALLOW("flock", "locks of caches and databases"),
-	REFUSE("fsync", 0, "databases; all that can be written is memory, so it is done already: on a "
-			   "read-only file of the host the kernel would flush its disk"),
+	REFUSE("fsync", 0,
+	       "databases; all that can be written is memory, so it is done already: on a "
+	       "read-only file of the host the kernel would flush its disk"),
 	REFUSE("fdatasync", 0, "as fsync"),
 	ALLOW("ftruncate", "file.truncate"),
 	ALLOW("fallocate", "tempfiles of numpy and sqlite"),
@@ -176,7 +180,8 @@ const struct call_row call_rows[] = {
 	ABSENT("splice", "as sendfile"),
 
 	/* Paths; which of them is decided by mounts and landlock */
-	ONLY("open", open_cached, EINVAL, "files, by older programs; O_DIRECT reads the host's disk"),
+	ONLY("open", open_cached, EINVAL,
+	     "files, by older programs; O_DIRECT reads the host's disk"),
 	ONLY("openat", openat_cached, EINVAL, "files; not past the page cache, as open"),
 	ALLOW("creat", "files, by older programs"),
 	ABSENT("openat2", "its flags lie behind a pointer; callers fall back to openat"),
@@ -357,8 +362,9 @@ const struct call_row call_rows[] = {
 	     "multiprocessing; the answer of a host without a net"),
 	ONLY("socketpair", unix_only, EAFNOSUPPORT, "asyncio wakes itself up by one"),
 	ALLOW("bind", "multiprocessing.Manager"),
-	COUNTED("listen", EOPNOTSUPP, "multiprocessing.Manager; what waits in its queue is the "
-				      "kernel's memory, held by no descriptor"),
+	COUNTED("listen", EOPNOTSUPP,
+		"multiprocessing.Manager; what waits in its queue is the "
+		"kernel's memory, held by no descriptor"),
 	ALLOW("accept", "multiprocessing.Manager of older versions"),
 	ALLOW("accept4", "multiprocessing.Manager"),
 	ALLOW("connect", "multiprocessing.Manager; nscd, which is not there"),
