@@ -61,7 +61,7 @@ static int lower_all(const struct limit *limits, size_t count, struct err *err)
 /*
  * Should:   bound what is counted per process or per user: descriptors, locked memory, signals.
  * Must not: be the wall on memory or processes (a cgroup is), raise anything, or start the host's
- * core handler.
+ *           core handler.
  */
 static int rlimit_up(const struct walls_input *input, struct err *err)
 {
