@@ -289,10 +289,10 @@ void doctor_limits(struct report *report, const struct launch_hello *hello)
 				 hello->why.text);
 		break;
 	}
-	(void)report_add(report, DOCTOR_LIMITS, "kill", hello->cgroup_kill ? FACT_ON : FACT_NOTE,
-			 NULL,
-			 hello->cgroup_kill ? "whole trees at once, by cgroup.kill"
-					    : "by the death of the pid namespace");
+	(void)report_add(report, DOCTOR_LIMITS, "kill", FACT_ON, NULL,
+			 hello->cgroup_kill
+				 ? "whole trees at once, by cgroup.kill and pid namespace"
+				 : "whole trees at once, by their pid namespace");
 	report_ids(report, hello);
 }
 

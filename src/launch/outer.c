@@ -117,7 +117,7 @@ static int start_inner(struct outer *outer, struct err *err)
 	hello->limits = cgroups_limits(&outer->groups);
 	hello->landlock_abi = landlock_probe();
 	hello->is_root = geteuid() == 0;
-	hello->cgroup_kill = outer->groups.tree[CGROUP_V2] >= 0;
+	hello->cgroup_kill = outer->groups.v2_limits;
 	hello->why = outer->groups.why;
 
 	input.landlock_abi = hello->landlock_abi;

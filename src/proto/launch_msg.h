@@ -99,7 +99,8 @@ struct launch_hello {
 	uint32_t landlock_abi;
 	uint32_t uid_count; /* host ids at hand: 1 = all sandboxes share the caller's */
 	uint32_t is_root;
-	uint32_t cgroup_kill; /* a v2 tree is there to kill by */
+	uint32_t cgroup_kill; /* sandboxes are killed by cgroup.kill, not by their pid namespace
+				 alone */
 	struct err why;       /* why limits are only measured; ERR_NONE otherwise */
 };
 
