@@ -177,8 +177,8 @@ ssize_t io_recv_fds(int socket, void *data, size_t size, int *fds, size_t *ret_f
 	if (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
 		for (size_t i = 0; i < count; i++)
 			drop_fd(&fds[i]);
-		return -EMSGSIZE;
+		count = 0;
 	}
 	*ret_fd_count = count;
-	return n;
+	return msg.msg_flags & MSG_TRUNC ? -EMSGSIZE : n;
 }

@@ -37,5 +37,7 @@ int io_sealed_memfd(const void *data, size_t size, int *ret_fd, struct err *err)
 ssize_t io_send_fds(int socket, const void *data, size_t size, const int *fds, size_t fd_count);
 
 /* Receives one message. Descriptors arrive close-on-exec in `fds` (room for IO_FDS_MAX, unused ones
- * -1). Returns the bytes, 0 at the end, or a negative errno; a cut message is -EMSGSIZE. */
+ * -1). Returns the bytes, 0 at the end, or a negative errno; a cut message is -EMSGSIZE.
+ * Descriptors come all or none: where this process may not open more, none, and the caller counts.
+ */
 ssize_t io_recv_fds(int socket, void *data, size_t size, int *fds, size_t *ret_fd_count);

@@ -147,8 +147,11 @@ void boxes_spawn(struct inner *inner, const struct launch_spawn *spawn, int *tak
 	struct err err = {0};
 	struct box *box = NULL;
 
-	if (find(inner, spawn->sandbox) != NULL) {
+	if (find(inner, spawn->sandbox) != NULL)
 		(void)err_set(&err, ERR_CONFLICT, EEXIST, "sandbox %u is there", spawn->sandbox);
+	else if (fd_count < 4)
+		(void)err_set(&err, ERR_BUSY, EMFILE, "viv-launch cannot take more descriptors");
+	if (err.kind != ERR_NONE) {
 		inner_tell_err(inner, LAUNCH_GONE, spawn->sandbox, &err);
 		return;
 	}

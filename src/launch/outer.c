@@ -223,7 +223,7 @@ static bool on_client(struct outer *outer)
 	size_t fd_count = 0;
 	ssize_t n = io_recv_fds(outer->client.fd, &request, sizeof(request), fds, &fd_count);
 
-	if (n == -EAGAIN)
+	if (n == -EAGAIN || n == -EMSGSIZE)
 		return true;
 	if (n <= 0)
 		return false;

@@ -209,12 +209,19 @@ void slots_request(struct outer *outer, struct launch_request *request, size_t s
 		   size_t fd_count)
 {
 	struct slot *slot = NULL;
+	struct err err = {0};
 
 	/* A request that is not in the table is our own caller's bug: nothing is done with it. */
 	if (size < sizeof(uint32_t) || request->type == 0 ||
-	    request->type >= ARRAY_LEN(request_rows) || size < request_rows[request->type].size ||
-	    fd_count != request_rows[request->type].fds)
+	    request->type >= ARRAY_LEN(request_rows) || size < request_rows[request->type].size)
 		return;
+	if (fd_count != request_rows[request->type].fds) {
+		(void)err_set(&err, ERR_BUSY, EMFILE, "viv-launch cannot take more descriptors");
+		if (request->type == LAUNCH_SPAWN && fd_count == 0 &&
+		    facts_slot(outer, request->spawn.sandbox) == NULL)
+			facts_tell_err(outer, LAUNCH_GONE, request->spawn.sandbox, &err);
+		return;
+	}
 
 	switch (request->type) {
 	case LAUNCH_ROOT:

@@ -153,12 +153,15 @@ static int child_enter(const struct zygote *zygote, const struct zygote_fork *re
 }
 
 /* Returns 1 in the child that stands, 0 in the zygote. */
-static int fork_one(struct zygote *zygote, const struct zygote_fork *request, const int *fds)
+static int fork_one(struct zygote *zygote, const struct zygote_fork *request, const int *fds,
+		    size_t fd_count)
 {
 	struct zygote_answer answer = {.type = ZYGOTE_FORKED, .sandbox = request->sandbox};
 	pid_t pid = -1;
 
-	if (setns(fds[ZYGOTE_FD_SHELL], CLONE_NEWPID) < 0) {
+	if (fd_count < ZYGOTE_FD_CGROUP) {
+		(void)err_set(&answer.err, ERR_BUSY, EMFILE, "the zygote got no descriptors");
+	} else if (setns(fds[ZYGOTE_FD_SHELL], CLONE_NEWPID) < 0) {
 		(void)err_sys(&answer.err, "aim at the shell's pid namespace");
 	} else {
 		PyOS_BeforeFork();
@@ -231,7 +234,7 @@ int zygote_serve(int socket, struct err *err)
 		if (n <= 0)
 			return 1;
 		if (n == (ssize_t)sizeof(request) && request.type == ZYGOTE_FORK &&
-		    fd_count >= ZYGOTE_FD_CGROUP && fork_one(&zygote, &request, fds) == 1)
+		    fork_one(&zygote, &request, fds, fd_count) == 1)
 			return 0;
 		for (size_t i = 0; i < IO_FDS_MAX; i++)
 			drop_fd(&fds[i]);

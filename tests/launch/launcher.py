@@ -4,6 +4,7 @@
 import array
 import json
 import os
+import resource
 import socket
 import struct
 import subprocess
@@ -96,7 +97,7 @@ class Sandbox:
 class Launcher:
     """A viv-launch of one's own. Its end leaves nothing behind."""
 
-    def __init__(self, program=None):
+    def __init__(self, program=None, files=None):
         program = program or os.path.join(os.path.dirname(os.environ["VIV"]), "viv-launch")
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         number = theirs.fileno()
@@ -104,6 +105,8 @@ class Launcher:
         def child():
             os.setsid()
             os.dup2(number, 3)
+            if files:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
         # The test's own thread is the only one: preexec_fn is safe here.
         self.process = subprocess.Popen([program], preexec_fn=child, pass_fds=(3,),

@@ -281,6 +281,39 @@ class WallFromOutsideTest(unittest.TestCase):
         return next(int(pid) for pid, _, name in rows if pid in family and name.startswith("python"))
 
 
+class ScarceTest(unittest.TestCase):
+    def test_out_of_descriptors_is_told_and_passes(self):
+        """Each live sandbox costs launch a descriptor or two: the limit is met, told, and survived."""
+        launcher = Launcher(files=40)
+        self.addCleanup(launcher.close)
+        self.assertEqual(launcher.root().error, "")
+        alive = []
+        for number in range(60):
+            sandbox = launcher.spawn(number)
+            self.addCleanup(sandbox.close)
+            event = launcher.event()
+            if event.type == EXIT:  # born, and no descriptor left to build a wall with
+                event = launcher.expect(GONE)
+            if event.type == GONE:
+                break
+            self.assertEqual(event.type, SPAWNED)
+            alive.append(number)
+        self.assertEqual(event.type, GONE)
+        self.assertNotEqual(event.error, "")
+        self.assertGreater(len(alive), 3)
+
+        for number in alive:
+            launcher.kill(number)
+        for _ in range(2 * len(alive)):
+            self.assertIn(launcher.event().type, (EXIT, GONE))
+        sandbox = launcher.spawn(100)
+        self.addCleanup(sandbox.close)
+        launcher.expect(SPAWNED)
+        sandbox.hello()
+        sandbox.run("print('again')")
+        self.assertEqual(sandbox.done()["kind"], "ok")
+
+
 class HostileClientTest(unittest.TestCase):
     """Requests that viv would never send: nothing is done, launch goes on."""
 
