@@ -34,6 +34,7 @@ struct inner {
 	int zygotes[LAUNCH_ZYGOTES_MAX]; /* sockets, or -1 */
 	int netns[NETNS_POOL];
 	size_t netns_free;
+	size_t netns_keep; /* how many may be kept */
 	uint32_t netns_count;
 	uint32_t next_id; /* of a sandbox, in our user namespace */
 	struct box_list boxes;

@@ -97,7 +97,7 @@ void inner_netns_give(struct inner *inner, int *take_fd)
 {
 	if (*take_fd < 0)
 		return;
-	if (inner->netns_free < ARRAY_LEN(inner->netns)) {
+	if (inner->netns_free < inner->netns_keep) {
 		inner->netns[inner->netns_free++] = steal_fd(take_fd);
 		return;
 	}
@@ -299,6 +299,7 @@ static void dispatch(struct inner *inner, const struct epoll_event *event)
 static void inner_init(struct inner *inner, int control)
 {
 	struct err err = {0};
+	struct rlimit files;
 	sigset_t signals;
 
 	inner->control = control;
@@ -334,6 +335,12 @@ static void inner_init(struct inner *inner, int control)
 	    watch(inner, inner->control, SOURCE_CONTROL, 0, &err) < 0 ||
 	    watch(inner, inner->signals, SOURCE_SIGNAL, 0, &err) < 0)
 		_exit(1);
+
+	/* What is kept for later must not be what the next sandbox lacks. */
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 16 < NETNS_POOL)
+		inner->netns_keep = files.rlim_cur / 16;
+	else
+		inner->netns_keep = NETNS_POOL;
 
 	/* The namespace we were born in is as empty as any other. */
 	inner->netns[0] = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
