@@ -322,8 +322,14 @@ void boxes_forked(struct inner *inner, uint32_t id, pid_t pid, const struct err 
 	if (box == NULL || box->phase != BOX_FORKING)
 		return;
 	if (pid > 0) {
-		bool is_dead = take_early(inner, pid, &death);
+		siginfo_t info;
+		/* Only the kernel knows: a child that is there was not reaped, whatever the ring
+		 * says. */
+		bool is_dead = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 &&
+			       errno == ECHILD;
 
+		if (!take_early(inner, pid, &death))
+			death = (struct box_death){.pid = pid, .status = SIGKILL};
 		fork_came(inner, box);
 		head_born(inner, box, pid);
 		if (is_dead)

@@ -30,6 +30,7 @@ struct inner {
 	int epoll;
 	int signals;
 	int own_pidns;
+	int own_netns;
 	int roots[LAUNCH_ROOTS_MAX];     /* mount namespaces, or -1 */
 	int zygotes[LAUNCH_ZYGOTES_MAX]; /* sockets, or -1 */
 	int netns[NETNS_POOL];

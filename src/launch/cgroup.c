@@ -234,6 +234,7 @@ void cgroup_read(const struct cgroups *groups, const struct cgroup *group,
 {
 	const int v2 = groups->tree[CGROUP_V2];
 	const int v1 = groups->tree[CGROUP_V1_MEMORY];
+	uint64_t kills = 0;
 	char path[96];
 
 	*ret_facts = (struct cgroup_facts){0};
@@ -244,7 +245,8 @@ void cgroup_read(const struct cgroups *groups, const struct cgroup *group,
 		ret_facts->peak = read_number(v2, path, NULL);
 	} else if (groups->v1_limits) {
 		group_path(path, sizeof(path), group->id, "memory.oom_control");
-		ret_facts->oom_kills = read_number(v1, path, "oom_kill ") - group->oom_before;
+		kills = read_number(v1, path, "oom_kill ");
+		ret_facts->oom_kills = kills > group->oom_before ? kills - group->oom_before : 0;
 		group_path(path, sizeof(path), group->id, "memory.max_usage_in_bytes");
 		ret_facts->peak = read_number(v1, path, NULL);
 	}

@@ -113,7 +113,7 @@ void facts_end(struct outer *outer, struct slot *slot, enum launch_cause cause)
 
 	if (outer->hello.limits == LAUNCH_LIMITS_MEASURED)
 		facts.peak = peak_of(slot->head);
-	if (slot->head > 0)
+	if (slot->head > 0 || slot->is_armed) /* user code ran: its end has a cause */
 		tell_exit(outer, slot, &facts);
 	if (outer->groups.v2_limits)
 		cgroup_kill(&outer->groups, &slot->group);
@@ -153,7 +153,9 @@ static void on_born(struct outer *outer, const struct launch_event *event, int p
 	if (outer->hello.limits != LAUNCH_LIMITS_V1)
 		return;
 	if (pid == 0 || cgroup_attach(&outer->groups, &slot->group, pid, &err) < 0) {
-		/* It died, or it must not run without limits: both end the same way. */
+		/* It died, or it must not run without limits: it never stood, and GONE says why. */
+		slot->err = err;
+		slot->is_told = true;
 		send_inner(outer, LAUNCH_KILL, event->id);
 		return;
 	}
@@ -168,6 +170,8 @@ static void on_gone(struct outer *outer, struct launch_event *event)
 		return;
 	disarm(outer, slot);
 	slot->is_live = false;
+	if (event->err.kind == ERR_NONE)
+		event->err = slot->err;
 	cgroup_give(&outer->groups, &slot->group);
 	tell(outer, event);
 }

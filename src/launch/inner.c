@@ -65,7 +65,8 @@ void inner_tell(struct inner *inner, const struct launch_event *event, int fd)
 	AUTO_CLOSE int owned = fd;
 
 	/* Blocks when the outer half is slow; that half never blocks on us. */
-	(void)io_send_fds(inner->control, event, sizeof(*event), &fd, fd >= 0 ? 1 : 0);
+	if (io_send_fds(inner->control, event, sizeof(*event), &fd, fd >= 0 ? 1 : 0) < 0 && fd >= 0)
+		(void)io_send_fds(inner->control, event, sizeof(*event), NULL, 0);
 }
 
 void inner_tell_err(struct inner *inner, uint32_t type, uint32_t id, const struct err *err)
@@ -88,7 +89,11 @@ int inner_netns_take(struct inner *inner, struct err *err)
 		return err_sys(err, "make a network namespace");
 	fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return err_sys(err, "open the network namespace");
+		(void)err_sys(err, "open the network namespace");
+	if (setns(inner->own_netns, CLONE_NEWNET) < 0)
+		abort(); /* what we make next would be seen by that sandbox */
+	if (fd < 0)
+		return -err->num;
 	inner->netns_count++;
 	return fd;
 }
@@ -342,10 +347,10 @@ static void inner_init(struct inner *inner, int control)
 	else
 		inner->netns_keep = NETNS_POOL;
 
-	/* The namespace we were born in is as empty as any other. */
-	inner->netns[0] = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	inner->netns_free = inner->netns[0] >= 0 ? 1 : 0;
-	inner->netns_count = (uint32_t)inner->netns_free;
+	/* No sandbox ever gets the one that we and the zygotes are in. */
+	inner->own_netns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (inner->own_netns < 0)
+		_exit(1);
 }
 
 _Noreturn void inner_main(int control)

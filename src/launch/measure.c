@@ -10,12 +10,14 @@
 
 #include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 
 #include "base/c.h"
 #include "base/io.h"
 
 #define AREAS_MAX 256
+#define SAMPLE_FD 3
 
 /* What the child tells of one sandbox. The init's number says that it is still the same one. */
 struct sample {
@@ -136,6 +138,9 @@ static uint64_t processes_memory(ino_t pidns, uint64_t limit)
 	const struct dirent *entry = NULL;
 	DIR *stream = opendir("/proc");
 
+	/* Not seen is not "nothing used": the run ends rather than go on unmeasured. */
+	if (stream == NULL)
+		return UINT64_MAX / 2;
 	while (stream != NULL && (entry = readdir(stream)) != NULL) {
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
 		    pidns_of(entry->d_name) != pidns)
@@ -183,6 +188,12 @@ static _Noreturn void sampler_main(const struct inner *inner, int out)
 {
 	const struct box *box = NULL;
 	struct err err = {0};
+
+	/* Room of its own: where launch has no descriptor left, this must see all the same. */
+	if (dup2(out, SAMPLE_FD) != SAMPLE_FD ||
+	    syscall(SYS_close_range, SAMPLE_FD + 1, ~0U, 0U) < 0)
+		_exit(1);
+	out = SAMPLE_FD;
 
 	LIST_FOREACH(box, &inner->boxes, next) {
 		struct sample sample = {.id = box->id, .init = box->init.pid};

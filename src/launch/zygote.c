@@ -162,7 +162,10 @@ static _Noreturn void cold_main(const struct walls_input *walls, int status, con
 
 	if (read(status, &go, 1) != 1)
 		_exit(125);
-	if (walls_up(walls, &report, &err) == 0 && send_hello(&report) == 0) {
+	/* HELLO says that code can run here: not before the interpreter is known to be there. */
+	if (walls_up(walls, &report, &err) == 0 && access(python, X_OK) < 0) {
+		(void)err_sys(&err, "exec %s", python);
+	} else if (err.kind == ERR_NONE && send_hello(&report) == 0) {
 		/* The channel survives this one exec; main.py marks it close-on-exec again. */
 		(void)fcntl(WALL_CHANNEL_FD, F_SETFD, 0);
 		exec_python(python, argv);

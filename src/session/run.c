@@ -218,7 +218,8 @@ static void begin(struct run *run)
 	static const struct channel_calls calls = {.frame = run_frame, .ended = channel_ended};
 	struct err err = {0};
 
-	if (run->sandbox == NULL || run->guard != NULL)
+	/* Cancelled while it waited: the timer that ends it is due, and must stay so. */
+	if (run->sandbox == NULL || run->guard != NULL || run->facts.is_cancelled)
 		return;
 	run->state = RUN_RUNNING;
 	run->begun_ns = now_ns();
