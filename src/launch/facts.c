@@ -154,7 +154,9 @@ static void on_born(struct outer *outer, const struct launch_event *event, int p
 		return;
 	if (pid == 0 || cgroup_attach(&outer->groups, &slot->group, pid, &err) < 0) {
 		/* It died, or it must not run without limits: it never stood, and GONE says why. */
-		slot->err = err;
+		free(slot->err);
+		slot->err = xnew(struct err);
+		*slot->err = err;
 		slot->is_told = true;
 		send_inner(outer, LAUNCH_KILL, event->id);
 		return;
@@ -170,8 +172,9 @@ static void on_gone(struct outer *outer, struct launch_event *event)
 		return;
 	disarm(outer, slot);
 	slot->is_live = false;
-	if (event->err.kind == ERR_NONE)
-		event->err = slot->err;
+	if (slot->err != NULL && event->err.kind == ERR_NONE)
+		event->err = *slot->err;
+	free(STEAL(slot->err));
 	cgroup_give(&outer->groups, &slot->group);
 	tell(outer, event);
 }

@@ -25,7 +25,7 @@ struct slot {
 	bool is_armed;  /* user code runs; in the list of deadlines */
 	uint32_t cause; /* enum launch_cause */
 	struct cgroup group;
-	struct err err;  /* why it never stood, when the outer half knows */
+	struct err *err; /* owned: why it never stood, when the outer half knows */
 	pid_t head;      /* the interpreter, as the host counts; 0 before it is born */
 	uint64_t end_ns; /* deadline */
 	TAILQ_ENTRY(slot) armed;
