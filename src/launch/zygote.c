@@ -133,26 +133,6 @@ int zygote_start(const struct launch_zygote *zygote, int mntns, const struct inn
 	return 0;
 }
 
-/* Says that the sandbox stands: the last bytes that are surely ours. */
-static int send_hello(const struct walls_report *report)
-{
-	struct {
-		struct frame_header header;
-		struct frame_hello hello;
-	} frame = {
-		.header = {.size = sizeof(frame.hello), .type = FRAME_HELLO},
-		.hello =
-			{
-				.version = FRAME_VERSION,
-				.walls = report->up,
-				.landlock_abi = report->landlock_abi,
-				.pid = (uint32_t)getpid(),
-			},
-	};
-
-	return write(WALL_CHANNEL_FD, &frame, sizeof(frame)) == (ssize_t)sizeof(frame) ? 0 : -1;
-}
-
 static _Noreturn void cold_main(const struct walls_input *walls, int status, const char *python)
 {
 	const char *const argv[] = {python, "-I", "/viv/main.py", "cold", NULL};
@@ -165,7 +145,8 @@ static _Noreturn void cold_main(const struct walls_input *walls, int status, con
 	/* HELLO says that code can run here: not before the interpreter is known to be there. */
 	if (walls_up(walls, &report, &err) == 0 && access(python, X_OK) < 0) {
 		(void)err_sys(&err, "exec %s", python);
-	} else if (err.kind == ERR_NONE && send_hello(&report) == 0) {
+	} else if (err.kind == ERR_NONE &&
+		   frame_send_hello(WALL_CHANNEL_FD, report.up, report.landlock_abi, &err) == 0) {
 		/* The channel survives this one exec; main.py marks it close-on-exec again. */
 		(void)fcntl(WALL_CHANNEL_FD, F_SETFD, 0);
 		exec_python(python, argv);

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/c.h"
+#include "base/io.h"
 
 _Static_assert(sizeof(struct frame_header) == 16, "the header is what the wire says");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames are little endian");
@@ -61,6 +63,25 @@ int frame_append(struct buf *buf, uint16_t type, uint16_t flags, uint64_t nonce,
 	(void)buf_append(buf, &header, sizeof(header));
 	(void)buf_append(buf, payload, size);
 	return 0;
+}
+
+int frame_send_hello(int channel, uint32_t walls, uint32_t landlock_abi, struct err *err)
+{
+	struct {
+		struct frame_header header;
+		struct frame_hello hello;
+	} frame = {
+		.header = {.size = sizeof(frame.hello), .type = FRAME_HELLO},
+		.hello =
+			{
+				.version = FRAME_VERSION,
+				.walls = walls,
+				.landlock_abi = landlock_abi,
+				.pid = (uint32_t)getpid(),
+			},
+	};
+
+	return io_write_all(channel, &frame, sizeof(frame), err);
 }
 
 int frame_split(const struct frame *frame, const uint8_t **ret_meta, size_t *ret_meta_size,

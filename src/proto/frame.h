@@ -62,6 +62,9 @@ int64_t frame_decode(const void *bytes, size_t size, struct frame *ret_frame, st
 int frame_append(struct buf *buf, uint16_t type, uint16_t flags, uint64_t nonce,
 		 const void *payload, size_t size);
 
+/* Says on `channel` that the sandbox stands: the last bytes that are surely ours. */
+int frame_send_hello(int channel, uint32_t walls, uint32_t landlock_abi, struct err *err);
+
 /* Splits the payload of a RUN or CHECK: meta and the rest. -EPROTO when it does not add up. */
 int frame_split(const struct frame *frame, const uint8_t **ret_meta, size_t *ret_meta_size,
 		const uint8_t **ret_rest, size_t *ret_rest_size, struct err *err);

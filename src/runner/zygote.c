@@ -105,25 +105,6 @@ static pid_t clone_sibling(int cgroup)
 	return pid;
 }
 
-static int send_hello(const struct walls_report *report, struct err *err)
-{
-	struct {
-		struct frame_header header;
-		struct frame_hello hello;
-	} frame = {
-		.header = {.size = sizeof(frame.hello), .type = FRAME_HELLO},
-		.hello =
-			{
-				.version = FRAME_VERSION,
-				.walls = report->up,
-				.landlock_abi = report->landlock_abi,
-				.pid = (uint32_t)getpid(),
-			},
-	};
-
-	return io_write_all(WALL_CHANNEL_FD, &frame, sizeof(frame), err);
-}
-
 /* In the child, before anything else runs: wait for the cgroup, then put the walls up. */
 static int child_enter(const struct zygote *zygote, const struct zygote_fork *request,
 		       const int *fds)
@@ -145,7 +126,8 @@ static int child_enter(const struct zygote *zygote, const struct zygote_fork *re
 
 	if (read(fds[ZYGOTE_FD_STATUS], &go, 1) != 1)
 		return -EPIPE;
-	if (walls_up(&input, &report, &err) == 0 && send_hello(&report, &err) == 0)
+	if (walls_up(&input, &report, &err) == 0 &&
+	    frame_send_hello(WALL_CHANNEL_FD, report.up, report.landlock_abi, &err) == 0)
 		return 0;
 	if (send(fds[ZYGOTE_FD_STATUS], &err, sizeof(err), MSG_NOSIGNAL) < 0)
 		(void)dprintf(2, "vivarium: %s\n", err.text);
