@@ -31,7 +31,6 @@ static const struct {
 void slots_init(struct outer *outer)
 {
 	TAILQ_INIT(&outer->armed);
-	outer->runner = -1;
 }
 
 static void forward(struct outer *outer, const struct launch_request *request, int *take_fds,

@@ -39,7 +39,6 @@ struct outer {
 	pid_t inner_pid;
 	bool is_inner_up; /* before its exec nobody may look through its /proc/PID/root */
 	bool has_filter;  /* the inner half knows the seccomp program */
-	int runner;       /* owned: O_PATH of the runner's directory, in the inner half's mounts */
 	struct idmap map;
 	struct cgroups groups;
 	struct launch_hello hello;

@@ -127,6 +127,15 @@ class LaunchTest(unittest.TestCase):
         else:
             self.assertEqual(event.type, SPAWNED)
 
+    def test_a_missing_interpreter_is_never_said_to_stand(self):
+        sandbox = self.launcher.spawn(0, python="/usr/bin/no-such-python")
+        self.addCleanup(sandbox.close)
+        with self.assertRaises((EOFError, ConnectionError)):
+            sandbox.hello()
+        while self.launcher.event().type != GONE:
+            pass
+        self.assertIn("no-such-python", os.read(sandbox.stderr, 4096).decode())
+
     def test_a_zygote_whose_preload_fails_goes_down_and_others_go_on(self):
         event = self.launcher.zygote(3, preload="no_such_module_here")
         self.assertEqual((event.type, event.id), (ZYGOTE_DOWN, 3))
@@ -240,6 +249,11 @@ class WallFromOutsideTest(unittest.TestCase):
             self.assertGreater(int(status["Uid"].split()[0]), 0x70000000)
             for name, inode in mine.items():
                 self.assertNotEqual(os.stat(f"/proc/{pid}/ns/{name}").st_ino, inode, name)
+            # Nor may it see the sockets of the inner half, whose child it is.
+            with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+                inner = file.read().rpartition(")")[2].split()[1]
+            self.assertNotEqual(os.stat(f"/proc/{pid}/ns/net").st_ino,
+                                os.stat(f"/proc/{inner}/ns/net").st_ino)
             pipes = {f"pipe:[{os.fstat(fd).st_ino}]"
                      for fd in (sandbox.stdin, sandbox.stdout, sandbox.stderr)}
             links = {fd: os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
