@@ -3,10 +3,11 @@
 
     bench/run.py [--build DIR] [--rounds N] [--runs N] [--quick] [--no-inside] [--results DIR]
 
-Two halves. `viv bench` looks from inside: pooled runs, spawns, memory, leaks. This script looks from
-outside: whole commands, as somebody at a terminal would start them. Every round runs each contender
-once, in a new order, so that what disturbs the machine disturbs all of them; figures are medians, and
-the ones to quote are ratios. Writes JSON and a chart into bench/results/.
+Two halves. `viv bench` looks from inside: pooled runs, spawns, memory, leaks; beside it stands what the
+kernel alone charges for a sandbox (bench/floor.c). This script looks from outside: whole commands, as
+somebody at a terminal would start them. Every round runs each contender once, in a new order, so that
+what disturbs the machine disturbs all of them; figures are medians, and the ones to quote are ratios.
+Writes JSON and a chart into bench/results/.
 """
 
 import argparse
@@ -130,6 +131,13 @@ def measure_inside(viv, quick, runs):
     return json.loads(done.stdout)
 
 
+def measure_floor(build, quick):
+    """What the kernel alone charges for a sandbox, wall by wall; None where it cannot be measured."""
+    argv = [os.path.join(build, "bench", "floor"), "100" if quick else "400"]
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
+    return json.loads(done.stdout)["floor"] if done.returncode == 0 else None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build", help="where viv has been built")
@@ -148,8 +156,10 @@ def main():
     report["outside"] = measure_outside(viv, 15 if args.quick else args.rounds)
     table.print_outside(report["outside"])
     if not args.no_inside:
+        report["floor"] = measure_floor(args.build, args.quick)
         report["inside"] = measure_inside(viv, args.quick, args.runs)
         table.print_inside(report["inside"])
+        table.print_floor(report["floor"])
 
     os.makedirs(args.results, exist_ok=True)
     stem = os.path.join(args.results, f"{report['date']}-{host.kind(machine)}")

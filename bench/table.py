@@ -37,13 +37,13 @@ def print_inside(inside):
             target = f"{row['relation']} {row['target']:g}: {'met' if row['met'] else 'MISSED'}"
         print(f"{row['name']:<44} {row['value']:>9.2f} {row['unit']:<3} {beside:<30} {target}".rstrip())
 
-    print(f"\n{'live sandboxes':<16} {'p50 ms':>10} {'p99 ms':>10} {'spawns/s':>12}")
+    print(f"\n{'live sandboxes':<16} {'p50 ms':>10} {'p99 ms':>10} {'spawns/s':>12} {'bare forks/s':>14}")
     for row in inside["live"]:
         if "skipped" in row:
             print(f"{row['live']:<16} skipped: {row['skipped']}")
         else:
             print(f"{row['live']:<16} {row['p50_ms']:>10.2f} {row['p99_ms']:>10.2f}"
-                  f" {row['spawns_per_s']:>12.0f}")
+                  f" {row['spawns_per_s']:>12.0f} {row['forks_per_s']:>14.0f}")
 
     leaks = inside["leaks"]
     print(f"\nafter {leaks['runs']} runs ({leaks['runs_per_s']:.0f}/s): "
@@ -52,17 +52,34 @@ def print_inside(inside):
         print(f"  {row['name']:<26} {row['before']:>12} -> {row['after']}{'  GROWN' if row['grown'] else ''}")
 
 
-def rest_of(inside):
-    """In a sentence each: many live sandboxes, and what many runs left behind."""
+def print_floor(floor):
+    """What bench/floor.c found: each row is all above it and one thing more."""
+    if not floor:
+        return
+    print(f"\n{'the kernel alone, processor time':<58} {'ms':>6} {'adds':>6}")
+    for row, before in zip(floor, [floor[0]] + floor):
+        print(f"{row['name']:<58} {row['ms']:>6.2f} {row['ms'] - before['ms']:>6.2f}")
+    print(f"{'all walls, without a line of ours':<58} {'':>6} {floor[-1]['ms'] - floor[0]['ms']:>6.2f}")
+
+
+def rest_of(inside, floor):
+    """In a sentence each: many live sandboxes, what many runs left behind, the kernel's own price."""
     if not inside:
         return []
     live = [row for row in inside["live"] if "skipped" not in row]
     counts = ", ".join(str(row["live"]) for row in live)
     times = ", ".join(f"{row['p50_ms']:.2f}" for row in live)
+    rates = ", ".join(f"{row['spawns_per_s']:.0f}" for row in live)
+    forks = ", ".join(f"{row['forks_per_s']:.0f}" for row in live)
     leaks = inside["leaks"]
-    return ["", f"With {counts} live sandboxes a pooled `print(1)` takes {times} ms (median). After {leaks['runs']} runs "
-            + ("something has **grown**" if leaks["grown"] else "nothing has grown")
-            + " (processes, descriptors, cgroups, mounts, network namespaces, memory of launch)."]
+    lines = ["", f"With {counts} live sandboxes a pooled `print(1)` takes {times} ms (median), and {rates} more are "
+             f"made per second (bare forks, as ready: {forks}). After {leaks['runs']} runs "
+             + ("something has **grown**" if leaks["grown"] else "nothing has grown")
+             + " (processes, descriptors, cgroups, mounts, network namespaces, memory of launch)."]
+    if floor:
+        lines[-1] += (f" The kernel alone charges {floor[-1]['ms'] - floor[0]['ms']:.2f} ms of processor time for "
+                      "the same walls around an empty process (`bench/floor.c`).")
+    return lines
 
 
 def markdown(report):
@@ -84,7 +101,7 @@ def markdown(report):
         met = "met" if row["met"] else "**missed**"
         lines.append(f"| {row['name']} | {row['value']:.2f} {row['unit']} | {beside} | "
                      f"{row['relation']} {row['target']:g}: {met} |")
-    lines += rest_of(report.get("inside"))
+    lines += rest_of(report.get("inside"), report.get("floor"))
     lines += ["", f"{machine['cpu']}, {machine['cores']} cores{' (VM)' if machine['virtual'] else ''}, "
               f"{machine['memory_gib']} GiB, Linux {machine['kernel']}, Python {machine['python']}, "
               f"{'root' if machine['root'] else 'ordinary user'}, {report['date']}."]

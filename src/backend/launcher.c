@@ -13,14 +13,10 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
+#include "backend/launcher_start.h"
 #include "base/c.h"
 #include "base/io.h"
 
-#ifndef VIV_LIBEXECDIR
-#define VIV_LIBEXECDIR "/usr/libexec/vivarium"
-#endif
-
-#define LAUNCH_FD 3         /* where viv-launch finds its socket */
 #define LAUNCH_STOP_MS 5000 /* it ends its sandboxes by itself; this is the second line */
 #define EVENTS_PER_TURN 64  /* then the loop looks at other things, too */
 #define QUEUE_MAX 8192      /* requests that launch has not taken: more means it is stuck */
@@ -34,6 +30,15 @@ static const size_t request_sizes[] = {
 	[LAUNCH_BEGIN] = sizeof(struct launch_begin),
 	[LAUNCH_KILL] = sizeof(uint32_t),
 	[LAUNCH_COUNT] = 0,
+	[LAUNCH_END] = sizeof(struct launch_head_ref),
+	[LAUNCH_HEAD] = sizeof(struct launch_head),
+	[LAUNCH_DROP] = sizeof(struct launch_head_ref),
+	[LAUNCH_SIGNAL] = sizeof(struct launch_head_ref),
+	[LAUNCH_FREEZE] = sizeof(struct launch_head_ref),
+	[LAUNCH_SAVE] = sizeof(struct launch_head_ref),
+	[LAUNCH_RESTORE] = sizeof(struct launch_head_ref),
+	[LAUNCH_KEEP] = sizeof(struct launch_keep),
+	[LAUNCH_QUIT] = 0,
 };
 
 /* A request that did not fit into the socket. */
@@ -86,10 +91,11 @@ static void lose(struct launcher *launcher, const struct err *why)
 	launcher->calls.lost(launcher->user, why);
 }
 
-static void take_event(struct launcher *launcher, const struct launch_event *event)
+static void take_event(struct launcher *launcher, const struct launch_event *event, int *take_fds,
+		       size_t fd_count)
 {
 	if (event->type != LAUNCH_HELLO) {
-		launcher->calls.event(launcher->user, event);
+		launcher->calls.event(launcher->user, event, take_fds, fd_count);
 		return;
 	}
 	if (event->err.kind != ERR_NONE) {
@@ -110,17 +116,22 @@ static void read_events(struct launcher *launcher)
 	for (int i = 0; i < EVENTS_PER_TURN && !launcher->is_closed && !launcher->is_lost; i++) {
 		struct launch_event event;
 		struct err why = {0};
-		ssize_t n = recv(launcher->socket, &event, sizeof(event), MSG_DONTWAIT | MSG_TRUNC);
+		int fds[IO_FDS_MAX];
+		size_t fd_count = 0;
+		ssize_t n = io_recv_fds(launcher->socket, &event, sizeof(event), fds, &fd_count);
 
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		if (n == -EAGAIN || n == -EINTR)
 			return;
 		if (n == (ssize_t)sizeof(event)) {
-			take_event(launcher, &event);
+			take_event(launcher, &event, fds, fd_count);
+			for (size_t fd = 0; fd < fd_count; fd++)
+				drop_fd(&fds[fd]);
 			continue;
 		}
 
 		if (n < 0)
-			(void)err_sys(&why, "viv-launch");
+			(void)err_set(&why, ERR_INTERNAL, (int)-n, "viv-launch: %s",
+				      strerror((int)-n));
 		else if (n == 0)
 			(void)err_set(&why, ERR_INTERNAL, EPIPE, "viv-launch ended");
 		else
@@ -208,60 +219,6 @@ static void stop_late(uv_timer_t *timer)
 		(void)uv_process_kill(&launcher->process, SIGKILL);
 }
 
-/* Where viv-launch may be, in order: beside viv (a build tree), where an installation has it seen
- * from viv (wherever that was moved), and below the prefix. */
-static int find_program(char *ret_path, size_t size, struct err *err)
-{
-	static const char *const beside[] = {"viv-launch", "../libexec/vivarium/viv-launch"};
-	char self[512];
-	char *slash = NULL;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	if (n < 0)
-		return err_sys(err, "read /proc/self/exe");
-	self[n] = '\0';
-	slash = strrchr(self, '/');
-	if (slash != NULL)
-		*slash = '\0';
-
-	for (size_t i = 0; i < ARRAY_LEN(beside); i++) {
-		if (snprintf(ret_path, size, "%s/%s", self, beside[i]) < (int)size &&
-		    access(ret_path, X_OK) == 0)
-			return 0;
-	}
-	(void)snprintf(ret_path, size, "%s/viv-launch", VIV_LIBEXECDIR);
-	if (access(ret_path, X_OK) == 0)
-		return 0;
-	return err_set(err, ERR_INTERNAL, ENOENT,
-		       "viv-launch is neither beside viv (%s) nor in %s; install it there", self,
-		       VIV_LIBEXECDIR);
-}
-
-/* The few variables that viv-launch may need to find the user's service manager. */
-static size_t make_environment(char **ret_env, size_t room, char *text, size_t size)
-{
-	static const char *const names[] = {"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"};
-	static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-	size_t count = 0;
-	size_t used = 0;
-
-	ret_env[count++] = path;
-	for (size_t i = 0; i < ARRAY_LEN(names) && count + 1 < room; i++) {
-		const char *value = getenv(names[i]);
-		int n;
-
-		if (value == NULL)
-			continue;
-		n = snprintf(text + used, size - used, "%s=%s", names[i], value);
-		if (n < 0 || (size_t)n >= size - used)
-			break;
-		ret_env[count++] = text + used;
-		used += (size_t)n + 1;
-	}
-	ret_env[count] = NULL;
-	return count;
-}
-
 static int start_process(struct launcher *launcher, uv_loop_t *loop, int socket, struct err *err)
 {
 	char path[1024];
@@ -284,12 +241,12 @@ static int start_process(struct launcher *launcher, uv_loop_t *loop, int socket,
 		.stdio_count = LAUNCH_FD + 1,
 		.stdio = stdio,
 	};
-	int r = find_program(path, sizeof(path), err);
+	int r = launcher_find(path, sizeof(path), err);
 
 	if (r < 0)
 		return r;
 	options.file = path;
-	(void)make_environment(env, ARRAY_LEN(env), env_text, sizeof(env_text));
+	launcher_environment(env, ARRAY_LEN(env), env_text, sizeof(env_text));
 
 	/* Whatever our own caller left open must not reach the privileged program. */
 	(void)close_range(LAUNCH_FD, ~0U, CLOSE_RANGE_CLOEXEC);
@@ -345,6 +302,26 @@ int launcher_attach(uv_loop_t *loop, int *take_socket, const struct launcher_cal
 	}
 	*ret_launcher = launcher;
 	return 0;
+}
+
+int launcher_connect(uv_loop_t *loop, const struct launcher_stay *stay,
+		     const struct launcher_calls *calls, void *user, struct launcher **ret_launcher,
+		     struct err *err)
+{
+	AUTO_CLOSE int listener = -1;
+	AUTO_CLOSE int socket = stay->connected;
+	int r = socket >= 0 ? 0 : launcher_dial(stay->path, &socket, err);
+
+	if (r < 0 && !stay->is_minded) {
+		r = launcher_listen(stay, &listener, err);
+		if (r == 0)
+			r = launcher_spawn(stay, listener, NULL, err);
+		if (r == 0)
+			r = launcher_dial(stay->path, &socket, err);
+	}
+	if (r < 0)
+		return r;
+	return launcher_attach(loop, &socket, calls, user, ret_launcher, err);
 }
 
 int launcher_open(uv_loop_t *loop, const struct launcher_calls *calls, void *user,

@@ -5,7 +5,9 @@
  * Owns:    the process viv-launch, the socket to it, and the queue of requests it has not taken
  * yet. May not: know what a run is, or keep a descriptor it was handed beyond its sending.
  *
- * When the socket closes, for whatever reason, viv-launch ends every sandbox and then itself.
+ * Two ways: a viv-launch of one's own (launcher_open), which ends every sandbox and then itself
+ * when the socket closes; and one that stays (launcher_connect), which keeps what it was told to
+ * keep for the next viv.
  */
 #pragma once
 
@@ -19,8 +21,9 @@
 struct launcher;
 
 struct launcher_calls {
-	/* Every event but HELLO, in the order of arrival. */
-	void (*event)(void *user, const struct launch_event *event);
+	/* Every event but HELLO, in the order of arrival. Descriptors that came along and are not
+	 * taken (set to -1) are closed afterwards. */
+	void (*event)(void *user, const struct launch_event *event, int *take_fds, size_t fd_count);
 
 	/* HELLO has arrived. */
 	void (*hello)(void *user, const struct launch_hello *hello);
@@ -34,7 +37,22 @@ struct launcher_calls {
 int launcher_open(uv_loop_t *loop, const struct launcher_calls *calls, void *user,
 		  struct launcher **ret_launcher, struct err *err);
 
-/* The same over a socket somebody else made (tests). Consumes the socket. */
+/* The one that stays: it listens at `path`, for `owner` alone. */
+struct launcher_stay {
+	const char *path;
+	uid_t owner;
+	uint32_t reattach_ms;
+	bool is_minded; /* somebody else starts it: wait for that, never start one */
+	int connected;  /* the first connection, if there is one already; -1: none */
+};
+
+/* Connects to the one that stays; where nobody answers, starts one, in a session of its own. Takes
+ * stay->connected. */
+int launcher_connect(uv_loop_t *loop, const struct launcher_stay *stay,
+		     const struct launcher_calls *calls, void *user, struct launcher **ret_launcher,
+		     struct err *err);
+
+/* The same as launcher_open over a socket somebody else made (tests). Consumes the socket. */
 int launcher_attach(uv_loop_t *loop, int *take_socket, const struct launcher_calls *calls,
 		    void *user, struct launcher **ret_launcher, struct err *err);
 

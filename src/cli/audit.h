@@ -115,8 +115,8 @@ struct audit {
 int audit_plan(const struct config *config, struct plan *ret_plan, struct err *err);
 
 /* Plants, and starts viv-launch. The audit is zeroed but for `only`. */
-int audit_open(struct audit *audit, const struct config *config, struct err *err);
-void audit_close(struct audit *audit);
+int attack_open(struct audit *audit, const struct config *config, struct err *err);
+void attack_close(struct audit *audit);
 
 /* Makes every attack in sandboxes of one kind. Fails only when it could not attack at all. */
 int audit_attack(struct audit *audit, bool is_cold, struct err *err);

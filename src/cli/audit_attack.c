@@ -246,7 +246,7 @@ int audit_plan(const struct config *config, struct plan *ret_plan, struct err *e
 	return 0;
 }
 
-int audit_open(struct audit *audit, const struct config *config, struct err *err)
+int attack_open(struct audit *audit, const struct config *config, struct err *err)
 {
 	json_t *args = NULL;
 	int r;
@@ -273,7 +273,7 @@ int audit_open(struct audit *audit, const struct config *config, struct err *err
 	return trial_open(&audit->trial, err);
 }
 
-void audit_close(struct audit *audit)
+void attack_close(struct audit *audit)
 {
 	trial_close(&audit->trial);
 	audit_unplant(&audit->plant);

@@ -124,7 +124,7 @@ const struct audit_probe audit_probes_space[] = {
 		.tries = "write outside /workspace, /tmp and /dev/shm",
 		.code = "tops = ['/'] + ['/' + n for n in os.listdir('/') if n not in "
 			"('workspace', 'tmp')]\n"
-			"for d in tops + ['/usr/bin', '/usr/lib/python3', '/viv/vivarium', '/dev', "
+			"for d in tops + ['/usr/bin', '/usr/lib/python3', '/viv', '/dev', "
 			"'/proc']:\n"
 			"    tries('created a file in ' + d, os.open, d + '/.viv-audit', "
 			"os.O_CREAT | os.O_WRONLY)\n"

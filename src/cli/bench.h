@@ -46,6 +46,7 @@ enum twin_task {
 	TWIN_READY,   /* the same, and each child makes itself ready for a run before it ends */
 	TWIN_GROUPBY, /* bench_groupby, in the warm interpreter itself */
 	TWIN_CPU,     /* processor time used so far, with that of its children */
+	TWIN_HOLD,    /* as many live children as `count`, ready for a run, and no more */
 };
 
 /* Starts it and waits until its imports are done. */
@@ -79,6 +80,11 @@ uint64_t proc_rss(pid_t pid);
 
 /* Bytes that new processes could have. */
 uint64_t memory_available(void);
+
+/* Uses that much memory for a moment. A virtual machine gets its memory from its host at the first
+ * touch, at three times the price, and gives it back when it lies idle: what is measured after this
+ * does not pay for that. */
+void memory_touch(uint64_t bytes);
 
 /* ---- sandboxes (bench_pool.c) ---- */
 

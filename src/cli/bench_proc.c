@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <sys/mman.h>
+
 #include "base/c.h"
 #include "base/io.h"
 #include "cli/bench.h"
@@ -185,4 +187,16 @@ uint64_t proc_rss(pid_t pid)
 uint64_t memory_available(void)
 {
 	return sum_lines("/proc/meminfo", "MemAvailable");
+}
+
+void memory_touch(uint64_t bytes)
+{
+	uint8_t *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return;
+	for (uint64_t at = 0; at < bytes; at += 4 * KIB)
+		memory[at] = 1;
+	(void)munmap(memory, bytes);
 }

@@ -7,8 +7,8 @@
 #include "base/c.h"
 
 const struct cmd *const cmd_table[] = {
-	&cmd_run,     &cmd_doctor, &cmd_audit,      &cmd_bench,
-	&cmd_runtime, &cmd_man,    &cmd_completion, NULL,
+	&cmd_run,     &cmd_serve, &cmd_doctor, &cmd_audit,      &cmd_bench,
+	&cmd_runtime, &cmd_token, &cmd_man,    &cmd_completion, NULL,
 };
 
 const struct cmd *cmd_find(const char *name)

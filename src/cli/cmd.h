@@ -47,10 +47,12 @@ struct cmd {
 extern const struct cmd *const cmd_table[];
 
 extern const struct cmd cmd_run;
+extern const struct cmd cmd_serve;
 extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_audit;
 extern const struct cmd cmd_bench;
 extern const struct cmd cmd_runtime;
+extern const struct cmd cmd_token;
 extern const struct cmd cmd_man;        /* hidden: prints a manual page */
 extern const struct cmd cmd_completion; /* hidden: prints completions for a shell */
 

@@ -189,7 +189,7 @@ static int attack_all(const struct config *config, const struct options *wish, u
 	uint64_t start = now_ns();
 	int r;
 
-	r = audit_open(&audit, config, err);
+	r = attack_open(&audit, config, err);
 	if (r == 0)
 		r = audit_attack(&audit, false, err);
 	if (r == 0)
@@ -202,7 +202,7 @@ static int attack_all(const struct config *config, const struct options *wish, u
 		r = CMD_FAILED_CHECK;
 	else if (r == 0 && total(&audit, AUDIT_UNCLEAR) > 0)
 		r = CMD_INTERNAL;
-	audit_close(&audit);
+	attack_close(&audit);
 	return r;
 }
 

@@ -150,7 +150,8 @@ static void print_table(const json_t *report)
 	json_array_foreach(json_object_get(report, "figures"), index, row)
 		print_figure(row);
 
-	(void)printf("\n%-16s %10s %10s %12s\n", "live sandboxes", "p50 ms", "p99 ms", "spawns/s");
+	(void)printf("\n%-16s %10s %10s %12s %14s\n", "live sandboxes", "p50 ms", "p99 ms",
+		     "spawns/s", "bare forks/s");
 	json_array_foreach(json_object_get(report, "live"), index, row) {
 		const char *skipped = json_string_value(json_object_get(row, "skipped"));
 
@@ -159,10 +160,11 @@ static void print_table(const json_t *report)
 		if (skipped != NULL)
 			(void)printf(" skipped: %s\n", skipped);
 		else
-			(void)printf(" %10.2f %10.2f %12.0f\n",
+			(void)printf(" %10.2f %10.2f %12.0f %14.0f\n",
 				     json_real_value(json_object_get(row, "p50_ms")),
 				     json_real_value(json_object_get(row, "p99_ms")),
-				     json_real_value(json_object_get(row, "spawns_per_s")));
+				     json_real_value(json_object_get(row, "spawns_per_s")),
+				     json_real_value(json_object_get(row, "forks_per_s")));
 	}
 
 	(void)printf("\nafter %lld runs (%.0f/s): %s\n",

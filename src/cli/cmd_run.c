@@ -143,11 +143,9 @@ static int start(struct work *work, const struct run_options *options,
 		r = show_open_out(&work->show, options->out, options->may_overwrite, err);
 	if (r == 0)
 		r = open_work(work, options, err);
-	if (r == 0) {
-		const struct op_context context = {.config = work->config, .pool = work->pool};
-
-		r = op_run.run(&context, &inputs->op, &show_calls, &work->show, &work->run, err);
-	}
+	if (r == 0)
+		r = op_run_start(work->config, work->pool, &inputs->op, &show_calls, &work->show,
+				 &work->run, err);
 	run_inputs_done(inputs);
 	free(inputs);
 	return r;

@@ -49,9 +49,10 @@ static int read_code(const struct run_options *options, const struct operands *o
 			       sources == 0
 				       ? "what should run? Give a FILE, - for stdin, or -c CODE"
 				       : "give one of FILE, -c CODE and --command");
-	inputs->op.is_command = options->command != NULL;
 	if (text != NULL) {
-		inputs->op.code = (struct run_bytes){.data = text, .size = strlen(text), .fd = -1};
+		struct run_bytes bytes = {.data = text, .size = strlen(text), .fd = -1};
+
+		*(options->command != NULL ? &inputs->op.command : &inputs->op.code) = bytes;
 		return 0;
 	}
 	path = operands->items[0];

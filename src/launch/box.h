@@ -30,23 +30,28 @@ struct box_pid {
 	pid_t pid;       /* 0 before birth and once reaped */
 };
 
+struct files;
+
 LIST_HEAD(box_pids, box_pid);
 
 struct box {
 	LIST_ENTRY(box) next;
 	uint32_t id;
 	enum box_phase phase;
-	bool is_dying; /* init was killed */
-	bool is_armed; /* user code runs: measure it */
+	bool is_dying;  /* init was killed */
+	bool is_armed;  /* user code runs: measure it */
+	bool is_shared; /* it has other heads: it does not end with the first one */
 	struct box_pid init;
 	struct box_pid head;
-	int init_pidfd; /* owned; until the interpreter is inside */
-	int status;     /* owned: of the shell, then of the interpreter */
-	int fds[4];     /* owned: stdin, stdout, stderr, channel; until they are handed on */
-	int cgroup;     /* owned: v2 directory, or -1 */
-	int netns;      /* owned; goes back to the pool */
-	uint64_t peak;  /* measured */
-	struct err err; /* why it never stood */
+	int init_pidfd;      /* owned; until the interpreter is inside */
+	int status;          /* owned: of the shell, then of the interpreter */
+	int fds[4];          /* owned: stdin, stdout, stderr, channel; until they are handed on */
+	int cgroup;          /* owned: v2 directory, or -1 */
+	int netns;           /* owned; goes back to the pool; -1: the shell made it */
+	uint64_t peak;       /* measured */
+	uint64_t used;       /* measured: the last sample */
+	struct files *files; /* owned, or NULL: saved copies of its files */
+	struct err err;      /* why it never stood */
 	struct launch_spawn spawn;
 };
 

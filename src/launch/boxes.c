@@ -13,6 +13,7 @@
 
 #include "base/c.h"
 #include "base/io.h"
+#include "launch/files.h"
 #include "launch/shell.h"
 #include "launch/zygote.h"
 #include "proto/zygote_msg.h"
@@ -44,6 +45,7 @@ static struct box *find(const struct inner *inner, uint32_t id)
 static void kill_init(struct box *box)
 {
 	box->is_dying = true;
+	files_stop(box->files);
 	if (box->init.pid > 0)
 		(void)kill(box->init.pid, SIGKILL);
 }
@@ -69,12 +71,14 @@ static void finish(struct inner *inner, struct box *box)
 {
 	struct launch_event event = {.type = LAUNCH_GONE, .id = box->id, .err = box->err};
 
-	if (box->init.pid > 0 || box->head.pid > 0 || box->phase == BOX_FORKING)
+	if (box->init.pid > 0 || box->head.pid > 0 || box->phase == BOX_FORKING ||
+	    files_is_busy(box->files))
 		return;
 
 	LIST_REMOVE(box, next);
 	inner->by_id[box->id] = NULL;
 	inner_netns_give(inner, &box->netns);
+	files_free(STEAL(box->files));
 	drop_fd(&box->init_pidfd);
 	drop_status(inner, box);
 	drop_fd(&box->cgroup);
@@ -84,9 +88,12 @@ static void finish(struct inner *inner, struct box *box)
 	inner_tell(inner, &event, -1);
 }
 
-static void say_go(const struct box *box)
+/* Lets the interpreter enter; see walls_wait. */
+static void say_go(const struct box *box, const int *tasks, size_t count)
 {
-	(void)send(box->status, "g", 1, MSG_NOSIGNAL);
+	const struct walls_go go = {.task_count = (uint32_t)count};
+
+	(void)io_send_fds(box->status, &go, sizeof(go), tasks, count);
 }
 
 static struct box *box_new(struct inner *inner, const struct launch_spawn *spawn, int *take_fds,
@@ -127,11 +134,17 @@ static int start_shell(struct inner *inner, struct box *box, struct err *err)
 	};
 	pid_t pid;
 
+	if (shell.mntns < 0 && inner->root_errs[box->spawn.root].kind != ERR_NONE) {
+		*err = inner->root_errs[box->spawn.root];
+		return err->num > 0 ? -err->num : -EIO;
+	}
 	if (shell.mntns < 0)
 		return err_set(err, ERR_NOT_FOUND, ENOENT, "no root %u", box->spawn.root);
-	box->netns = inner_netns_take(inner, err);
-	if (box->netns < 0)
-		return box->netns;
+	if (inner->own_netns >= 0) {
+		box->netns = inner_netns_take(inner, err);
+		if (box->netns < 0)
+			return box->netns;
+	}
 	shell.netns = box->netns;
 
 	pid = shell_start(&shell, &box->init_pidfd, &box->status, err);
@@ -163,16 +176,24 @@ void boxes_spawn(struct inner *inner, const struct launch_spawn *spawn, int *tak
 	}
 }
 
-void boxes_attached(struct inner *inner, uint32_t id)
+void boxes_attach(struct inner *inner, uint32_t id, const int *tasks, size_t count)
 {
-	const struct box *box = find(inner, id);
+	struct box *box = find(inner, id);
+	struct err err = {0};
 
-	if (box != NULL && box->status >= 0)
-		say_go(box);
+	if (box == NULL || box->status < 0)
+		return;
+	if (count > 0) {
+		say_go(box, tasks, count);
+		return;
+	}
+	/* Without its groups it must not run. */
+	(void)err_set(&err, ERR_BUSY, EMFILE, "viv-launch cannot take more descriptors");
+	fail(box, &err);
 }
 
-/* The interpreter is born and waits; its number is good until we reap it. Where the outer half must
- * move it first, INNER_ATTACHED lets it go on. */
+/* The interpreter is born and waits; its number is good until we reap it. Where it needs the ways
+ * into its groups first, INNER_ATTACH lets it go on. */
 static void head_born(struct inner *inner, struct box *box, pid_t pid)
 {
 	struct launch_event event = {.type = INNER_HEAD_PID, .id = box->id};
@@ -184,7 +205,7 @@ static void head_born(struct inner *inner, struct box *box, pid_t pid)
 	drop_fd(&box->cgroup);
 	inner_tell(inner, &event, (int)syscall(SYS_pidfd_open, pid, 0));
 	if (!inner->input.needs_attach)
-		say_go(box);
+		say_go(box, NULL, 0);
 }
 
 static int start_cold(struct inner *inner, struct box *box, int status, struct err *err)
@@ -198,7 +219,7 @@ static int start_cold(struct inner *inner, struct box *box, int status, struct e
 		.is_measured = inner->input.is_measured,
 		.is_shared = inner->input.map.count == 1,
 		.filter = inner->filter,
-		.filter_count = (uint16_t)inner->filter_count,
+		.filter_count = inner->filter_count,
 	};
 	pid_t pid =
 		zygote_cold(&walls, inner->own_pidns, box->cgroup, status, box->spawn.python, err);
@@ -363,8 +384,60 @@ void boxes_begin(struct inner *inner, uint32_t id)
 {
 	struct box *box = find(inner, id);
 
+	if (box == NULL)
+		return;
+	box->is_armed = true;
+	box->peak = 0;
+}
+
+void boxes_end_run(struct inner *inner, const struct launch_head_ref *ref)
+{
+	struct launch_event event = {.type = LAUNCH_ENDED, .id = ref->sandbox};
+	struct box *box = find(inner, ref->sandbox);
+
+	if (box == NULL)
+		return;
+	box->is_armed = false;
+	event.exit.sandbox = ref->sandbox;
+	event.exit.head = ref->head;
+	event.exit.peak = box->peak;
+	event.exit.memory = box->used;
+	inner_tell(inner, &event, -1);
+}
+
+void boxes_files(struct inner *inner, const struct launch_request *request, int *take_fds,
+		 size_t fd_count)
+{
+	struct box *box = find(inner, request->ref.sandbox);
+
+	if (box != NULL && request->ref.head < LAUNCH_HEADS_MAX)
+		files_request(inner, box, request, take_fds, fd_count);
+}
+
+void boxes_unsave(struct inner *inner, const struct launch_head_ref *ref)
+{
+	struct box *box = find(inner, ref->sandbox);
+
 	if (box != NULL)
-		box->is_armed = true;
+		files_unsave(inner, box, ref->head);
+}
+
+void boxes_files_over(struct inner *inner, uint32_t id)
+{
+	struct box *box = find(inner, id);
+
+	if (box == NULL)
+		return;
+	files_over(inner, box);
+	finish(inner, box);
+}
+
+void boxes_share(struct inner *inner, uint32_t id)
+{
+	struct box *box = find(inner, id);
+
+	if (box != NULL)
+		box->is_shared = true;
 }
 
 void boxes_kill(struct inner *inner, uint32_t id)
@@ -386,6 +459,8 @@ static void tell_exit(struct inner *inner, const struct box *box, int status,
 	event.exit.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	event.exit.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	event.exit.peak = box->peak;
+	if (inner->input.is_measured && (uint64_t)usage->ru_maxrss * KIB > box->peak)
+		event.exit.peak = (uint64_t)usage->ru_maxrss * KIB;
 	event.exit.cpu_us = (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
 			    (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
 	inner_tell(inner, &event, -1);
@@ -411,7 +486,8 @@ void boxes_reaped(struct inner *inner, pid_t pid, int status, const struct rusag
 	if (box->head.pid == pid) {
 		forget(&box->head);
 		tell_exit(inner, box, status, usage);
-		kill_init(box); /* what the interpreter left behind goes with it */
+		if (!box->is_shared)
+			kill_init(box); /* what the interpreter left behind goes with it */
 	} else {
 		struct err err = {0};
 

@@ -24,22 +24,24 @@ struct box_death {
 
 struct inner {
 	struct inner_input input;
-	int control; /* to the outer half */
-	uint32_t filter_count;
-	struct sock_filter filter[ZYGOTE_FILTER_MAX]; /* the seccomp program of every sandbox */
+	int control;                      /* to the outer half */
+	const struct sock_filter *filter; /* the seccomp program of every sandbox */
+	uint16_t filter_count;
 	int epoll;
 	int signals;
 	int own_pidns;
-	int own_netns;
-	int roots[LAUNCH_ROOTS_MAX];     /* mount namespaces, or -1 */
-	int zygotes[LAUNCH_ZYGOTES_MAX]; /* sockets, or -1 */
+	int own_netns;               /* -1: still in the host's; shells make their own then */
+	int roots[LAUNCH_ROOTS_MAX]; /* mount namespaces, or -1 */
+	struct err root_errs[LAUNCH_ROOTS_MAX]; /* why there is none */
+	int zygotes[LAUNCH_ZYGOTES_MAX];        /* sockets, or -1 */
 	int netns[NETNS_POOL];
 	size_t netns_free;
 	size_t netns_keep; /* how many may be kept */
 	uint32_t netns_count;
 	uint32_t next_id; /* of a sandbox, in our user namespace */
 	struct box_list boxes;
-	int sample; /* owned: pipe of the memory sample at work, or -1 */
+	TAILQ_HEAD(, files) busy; /* helpers at work (files.c) */
+	int sample;               /* owned: pipe of the memory sample at work, or -1 */
 	uint64_t next_sample_ns;
 	struct box *by_id[LAUNCH_SANDBOXES_MAX];
 	struct box_pids by_pid[1024];
@@ -50,6 +52,7 @@ struct inner {
 
 /* Of inner.c, for this file and measure.c. */
 int inner_watch_sample(const struct inner *inner, int fd);
+int inner_watch_files(const struct inner *inner, int pidfd, uint32_t id, struct err *err);
 int inner_watch_box(const struct inner *inner, const struct box *box, struct err *err);
 void inner_tell(struct inner *inner, const struct launch_event *event, int fd);
 void inner_tell_err(struct inner *inner, uint32_t type, uint32_t id, const struct err *err);
@@ -60,8 +63,8 @@ void inner_netns_give(struct inner *inner, int *take_fd);
 void boxes_spawn(struct inner *inner, const struct launch_spawn *spawn, int *take_fds,
 		 size_t fd_count);
 
-/* The interpreter of the sandbox is in its cgroup and may go on. */
-void boxes_attached(struct inner *inner, uint32_t id);
+/* The ways into its v1 groups, for the interpreter of the sandbox, which waits for them. */
+void boxes_attach(struct inner *inner, uint32_t id, const int *tasks, size_t count);
 
 /* The status socket of a sandbox has something, or ended. */
 void boxes_status(struct inner *inner, uint32_t id);
@@ -73,6 +76,18 @@ void boxes_forked(struct inner *inner, uint32_t id, pid_t pid, const struct err 
 void boxes_zygote_down(struct inner *inner, uint32_t zygote);
 
 void boxes_begin(struct inner *inner, uint32_t id);
+
+/* Nothing runs in it any more: tells what was measured meanwhile. */
+void boxes_end_run(struct inner *inner, const struct launch_head_ref *ref);
+
+/* SAVE, RESTORE, and what follows (files.h). */
+void boxes_files(struct inner *inner, const struct launch_request *request, int *take_fds,
+		 size_t fd_count);
+void boxes_unsave(struct inner *inner, const struct launch_head_ref *ref);
+void boxes_files_over(struct inner *inner, uint32_t id);
+
+/* From now on it ends when it is told to, not with its first head. */
+void boxes_share(struct inner *inner, uint32_t id);
 void boxes_kill(struct inner *inner, uint32_t id);
 void boxes_reaped(struct inner *inner, pid_t pid, int status, const struct rusage *usage);
 bool boxes_any_armed(const struct inner *inner);

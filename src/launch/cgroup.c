@@ -70,7 +70,7 @@ static const struct limit_row v1_limits[] = {
 	{CGROUP_V1_CPU, "cpu.cfs_quota_us", cpu_value, "", false},
 };
 
-static void group_path(char *path, size_t size, uint32_t id, const char *file)
+void cgroup_path(char *path, size_t size, uint32_t id, const char *file)
 {
 	(void)snprintf(path, size, "g%u%s%s", id, file[0] != '\0' ? "/" : "", file);
 }
@@ -82,7 +82,7 @@ static int write_limit(const struct cgroups *groups, uint32_t id, const struct l
 	char text[48];
 	int r;
 
-	group_path(path, sizeof(path), id, row->file);
+	cgroup_path(path, sizeof(path), id, row->file);
 	(void)snprintf(text, sizeof(text), "%" PRIu64 "%s", row->value(plan), row->tail);
 	r = io_write_file(groups->tree[row->tree], path, text, err);
 	if (r == -ENOENT && row->may_be_missing)
@@ -107,7 +107,7 @@ static int write_limits(const struct cgroups *groups, uint32_t id, const struct 
 	return 0;
 }
 
-static uint64_t read_number(int dir, const char *path, const char *key)
+uint64_t cgroup_number(int dir, const char *path, const char *key)
 {
 	struct buf text;
 	struct err err = {0};
@@ -129,7 +129,7 @@ static int remove_group(const struct cgroups *groups, uint32_t id)
 	char path[96];
 	int r = 0;
 
-	group_path(path, sizeof(path), id, "");
+	cgroup_path(path, sizeof(path), id, "");
 	for (size_t i = 0; i < CGROUP_TREES; i++) {
 		if (groups->tree[i] < 0)
 			continue;
@@ -145,7 +145,7 @@ static int make_group(const struct cgroups *groups, uint32_t id, const struct pl
 	char path[96];
 	int r;
 
-	group_path(path, sizeof(path), id, "");
+	cgroup_path(path, sizeof(path), id, "");
 	for (size_t i = 0; i < CGROUP_TREES; i++) {
 		if (groups->tree[i] < 0)
 			continue;
@@ -156,7 +156,7 @@ static int make_group(const struct cgroups *groups, uint32_t id, const struct pl
 	if (r < 0)
 		return r;
 
-	group_path(path, sizeof(path), id, "cgroup.procs");
+	cgroup_path(path, sizeof(path), id, "cgroup.procs");
 	if (groups->tree[CGROUP_V2] >= 0 && geteuid() == 0 &&
 	    fchownat(groups->tree[CGROUP_V2], path, map->uid, map->gid, 0) < 0)
 		return err_sys(err, "hand over cgroup %s", path);
@@ -196,7 +196,7 @@ int cgroup_take(struct cgroups *groups, const struct plan *plan, const struct id
 		}
 	}
 	if (groups->tree[CGROUP_V2] >= 0) {
-		group_path(path, sizeof(path), group.id, "");
+		cgroup_path(path, sizeof(path), group.id, "");
 		v2 = openat(groups->tree[CGROUP_V2], path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (v2 < 0) {
 			r = err_sys(err, "open cgroup %s", path);
@@ -209,23 +209,31 @@ int cgroup_take(struct cgroups *groups, const struct plan *plan, const struct id
 	return 0;
 }
 
-int cgroup_attach(const struct cgroups *groups, const struct cgroup *group, pid_t pid,
-		  struct err *err)
+/* `tasks`, not `cgroup.procs`: one thread that moves itself takes no lock that the whole host
+ * shares. The other way the first move in a while waits for a grace period, 6 ms and more. */
+int cgroup_open_tasks(const struct cgroups *groups, const struct cgroup *group,
+		      int ret_tasks[WALL_TASKS_MAX], size_t *ret_count, struct err *err)
 {
 	char path[96];
-	char text[16];
+	size_t count = 0;
 
-	(void)snprintf(text, sizeof(text), "%d", pid);
-	group_path(path, sizeof(path), group->id, "cgroup.procs");
+	cgroup_path(path, sizeof(path), group->id, "tasks");
 	for (size_t i = CGROUP_V1_MEMORY; i < CGROUP_TREES; i++) {
-		int r;
+		int fd;
 
 		if (groups->tree[i] < 0)
 			continue;
-		r = io_write_file(groups->tree[i], path, text, err);
-		if (r < 0)
+		fd = openat(groups->tree[i], path, O_WRONLY | O_CLOEXEC);
+		if (fd < 0) {
+			int r = err_sys(err, "open %s", path);
+
+			while (count > 0)
+				(void)close(ret_tasks[--count]);
 			return r;
+		}
+		ret_tasks[count++] = fd;
 	}
+	*ret_count = count;
 	return 0;
 }
 
@@ -239,16 +247,16 @@ void cgroup_read(const struct cgroups *groups, const struct cgroup *group,
 
 	*ret_facts = (struct cgroup_facts){0};
 	if (groups->v2_limits) {
-		group_path(path, sizeof(path), group->id, "memory.events");
-		ret_facts->oom_kills = read_number(v2, path, "oom_kill ");
-		group_path(path, sizeof(path), group->id, "memory.peak");
-		ret_facts->peak = read_number(v2, path, NULL);
+		cgroup_path(path, sizeof(path), group->id, "memory.events");
+		ret_facts->oom_kills = cgroup_number(v2, path, "oom_kill ");
+		cgroup_path(path, sizeof(path), group->id, "memory.peak");
+		ret_facts->peak = cgroup_number(v2, path, NULL);
 	} else if (groups->v1_limits) {
-		group_path(path, sizeof(path), group->id, "memory.oom_control");
-		kills = read_number(v1, path, "oom_kill ");
+		cgroup_path(path, sizeof(path), group->id, "memory.oom_control");
+		kills = cgroup_number(v1, path, "oom_kill ");
 		ret_facts->oom_kills = kills > group->oom_before ? kills - group->oom_before : 0;
-		group_path(path, sizeof(path), group->id, "memory.max_usage_in_bytes");
-		ret_facts->peak = read_number(v1, path, NULL);
+		cgroup_path(path, sizeof(path), group->id, "memory.max_usage_in_bytes");
+		ret_facts->peak = cgroup_number(v1, path, NULL);
 	}
 }
 
@@ -259,7 +267,7 @@ void cgroup_kill(const struct cgroups *groups, const struct cgroup *group)
 
 	if (groups->tree[CGROUP_V2] < 0)
 		return;
-	group_path(path, sizeof(path), group->id, "cgroup.kill");
+	cgroup_path(path, sizeof(path), group->id, "cgroup.kill");
 	(void)io_write_file(groups->tree[CGROUP_V2], path, "1", &ignored);
 }
 
@@ -269,13 +277,13 @@ static bool is_clean(const struct cgroups *groups, const struct cgroup *group)
 {
 	char path[96];
 
-	group_path(path, sizeof(path), group->id, "memory.usage_in_bytes");
-	if (read_number(groups->tree[CGROUP_V1_MEMORY], path, NULL) > USED_AGAIN_MAX)
+	cgroup_path(path, sizeof(path), group->id, "memory.usage_in_bytes");
+	if (cgroup_number(groups->tree[CGROUP_V1_MEMORY], path, NULL) > USED_AGAIN_MAX)
 		return false;
 	if (groups->tree[CGROUP_V2] < 0)
 		return true;
-	group_path(path, sizeof(path), group->id, "cgroup.events");
-	return read_number(groups->tree[CGROUP_V2], path, "populated ") == 0;
+	cgroup_path(path, sizeof(path), group->id, "cgroup.events");
+	return cgroup_number(groups->tree[CGROUP_V2], path, "populated ") == 0;
 }
 
 /* With v2 limits a group is used once: its peak cannot be reset for all readers, and who is born
@@ -286,8 +294,9 @@ void cgroup_give(struct cgroups *groups, const struct cgroup *group)
 	struct err ignored = {0};
 	char path[96];
 
-	group_path(path, sizeof(path), group->id, "memory.max_usage_in_bytes");
-	if (groups->v1_limits && groups->free_count < CGROUP_FREE_MAX && is_clean(groups, group) &&
+	cgroup_path(path, sizeof(path), group->id, "memory.max_usage_in_bytes");
+	if (groups->v1_limits && !group->is_used_up && groups->free_count < CGROUP_FREE_MAX &&
+	    is_clean(groups, group) &&
 	    io_write_file(groups->tree[CGROUP_V1_MEMORY], path, "0", &ignored) == 0) {
 		cgroup_read(groups, group, &facts);
 		groups->free[groups->free_count++] = (struct cgroup_free){

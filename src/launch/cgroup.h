@@ -15,11 +15,13 @@
 
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/id.h"
 #include "launch/idmap.h"
 #include "policy/plan.h"
 #include "proto/launch_msg.h"
+#include "walls/wall.h"
 
 enum cgroup_tree {
 	CGROUP_V2,
@@ -54,6 +56,7 @@ struct cgroups {
 struct cgroup {
 	uint32_t id;
 	uint64_t oom_before; /* of earlier sandboxes */
+	bool is_used_up;     /* its settings were changed: nobody else gets it */
 	struct plan plan;
 };
 
@@ -77,9 +80,10 @@ int cgroups_hand_over(const struct cgroups *groups, const struct idmap *map, str
 int cgroup_take(struct cgroups *groups, const struct plan *plan, const struct idmap *map,
 		struct cgroup *ret_group, int *ret_v2, struct err *err);
 
-/* Puts a process into the v1 groups (into v2 it was born). */
-int cgroup_attach(const struct cgroups *groups, const struct cgroup *group, pid_t pid,
-		  struct err *err);
+/* The ways into its v1 groups (into v2 it was born): writable descriptors, one per hierarchy, now
+ * the caller's. A process that writes "0" moves itself. */
+int cgroup_open_tasks(const struct cgroups *groups, const struct cgroup *group,
+		      int ret_tasks[WALL_TASKS_MAX], size_t *ret_count, struct err *err);
 
 /* What the kernel counted so far. */
 void cgroup_read(const struct cgroups *groups, const struct cgroup *group,
@@ -94,3 +98,36 @@ void cgroup_give(struct cgroups *groups, const struct cgroup *group);
 
 /* enum launch_limits: what the limits come from. */
 enum launch_limits cgroups_limits(const struct cgroups *groups);
+
+/* Of cgroup_state.c: a sandbox that is alive. */
+
+/* Stops all in it, or lets it go on (v2 only). */
+int cgroup_freeze(const struct cgroups *groups, struct cgroup *group, bool is_on, struct err *err);
+bool cgroup_is_frozen(const struct cgroups *groups, const struct cgroup *group);
+
+/* From now on the kernel takes one process at a time when memory is short, not all at once. */
+void cgroup_spare_others(const struct cgroups *groups, struct cgroup *group);
+
+/* CPU time of all that was ever in it, in us. False: nobody counts it here. */
+bool cgroup_cpu(const struct cgroups *groups, const struct cgroup *group, uint64_t *ret_us);
+
+/* Bytes that it has now; 0: not known. */
+uint64_t cgroup_memory(const struct cgroups *groups, const struct cgroup *group);
+
+/* The peak is counted anew from here, where the kernel can do that. */
+void cgroup_reset_peak(const struct cgroups *groups, const struct cgroup *group);
+
+/* All ways into it: the v2 directory to clone into, where there is one, then those of v1. */
+int cgroup_open_all(const struct cgroups *groups, const struct cgroup *group,
+		    int ret_fds[1 + WALL_TASKS_MAX], size_t *ret_count, bool *ret_has_v2,
+		    struct err *err);
+
+/* The processes in it as text, a number in a line (v2 only). */
+int cgroup_list(const struct cgroups *groups, const struct cgroup *group, struct buf *text,
+		struct err *err);
+
+/* "g<id>/<file>", below the directory of a tree. */
+void cgroup_path(char *path, size_t size, uint32_t id, const char *file);
+
+/* The number in a file, behind `key` where one is given. 0: there is none. */
+uint64_t cgroup_number(int dir, const char *path, const char *key);

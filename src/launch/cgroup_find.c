@@ -240,18 +240,6 @@ static int open_v1(struct cgroups *groups, struct err *err)
 	return 0;
 }
 
-/* The kernel makes the first move of a process between groups in a while wait for a grace period, 5
- * ms and more. A child takes that wait now, beside all else, so that the first sandbox need not. */
-static void move_ahead(const struct cgroups *groups)
-{
-	struct err ignored = {0};
-
-	if (fork() == 0) {
-		(void)io_write_file(groups->tree[CGROUP_V1_PIDS], "cgroup.procs", "0", &ignored);
-		_exit(0);
-	}
-}
-
 void cgroups_open(struct cgroups *groups)
 {
 	struct err v2_err = {0};
@@ -274,9 +262,7 @@ void cgroups_open(struct cgroups *groups)
 		(void)err_set(&groups->why, ERR_UNSUPPORTED, ENOTSUP, "v2: %.200s; v1: %.200s",
 			      v2_err.kind != ERR_NONE ? v2_err.text : "lacks memory, pids or cpu",
 			      v1_err.text);
-		return;
 	}
-	move_ahead(groups);
 }
 
 void cgroups_close(struct cgroups *groups)

@@ -13,7 +13,11 @@
 
 #include "base/c.h"
 #include "base/io.h"
+#include "launch/attach.h"
+#include "launch/freeze.h"
+#include "launch/heads.h"
 #include "launch/inner.h"
+#include "launch/walk.h"
 
 #define TICK_NS 50000000ULL
 
@@ -24,28 +28,34 @@ struct slot *facts_slot(struct outer *outer, uint32_t id)
 	return &outer->slots[id];
 }
 
-static void tell(struct outer *outer, const struct launch_event *event)
+void facts_tell(struct outer *outer, const struct launch_event *event, int *take_fds,
+		size_t fd_count)
 {
-	link_send(&outer->client, event, sizeof(*event), NULL, 0);
+	if (outer->is_attached) {
+		link_send(&outer->client, event, sizeof(*event), take_fds, fd_count);
+		return;
+	}
+	for (size_t i = 0; i < fd_count; i++)
+		drop_fd(&take_fds[i]);
 }
 
 void facts_tell_err(struct outer *outer, uint32_t type, uint32_t id, const struct err *err)
 {
 	struct launch_event event = {.type = type, .id = id, .err = *err};
 
-	tell(outer, &event);
+	facts_tell(outer, &event, NULL, 0);
 }
 
-static uint32_t slot_id(const struct outer *outer, const struct slot *slot)
+uint32_t slot_id(const struct outer *outer, const struct slot *slot)
 {
 	return (uint32_t)(slot - outer->slots);
 }
 
-static void disarm(struct outer *outer, struct slot *slot)
+void facts_disarm(struct outer *outer, struct head *head)
 {
-	if (slot->is_armed)
-		TAILQ_REMOVE(&outer->armed, slot, armed);
-	slot->is_armed = false;
+	if (head->is_armed)
+		TAILQ_REMOVE(&outer->armed, head, armed);
+	head->is_armed = false;
 }
 
 /* CPU time of a live process, by its own clock (man 3 clock_getcpuclockid). */
@@ -59,27 +69,67 @@ static uint64_t cpu_us_of(pid_t pid)
 	return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
 }
 
-/* The facts of a run's end: once, and before anything is torn down. */
-static void tell_exit(struct outer *outer, struct slot *slot, const struct launch_exit *facts)
+/* The sandbox's time where a cgroup counts it, else the head's own. */
+uint64_t facts_cpu(const struct outer *outer, const struct head *head)
 {
-	struct launch_event event = {.type = LAUNCH_EXIT, .id = slot_id(outer, slot)};
-	struct cgroup_facts counted;
+	uint64_t cpu_us = 0;
 
-	disarm(outer, slot);
-	if (slot->is_told)
-		return;
-	slot->is_told = true;
-
-	cgroup_read(&outer->groups, &slot->group, &counted);
-	event.exit = *facts;
-	event.exit.sandbox = event.id;
-	event.exit.oom_kills = counted.oom_kills;
-	if (counted.peak > event.exit.peak)
-		event.exit.peak = counted.peak;
-	tell(outer, &event);
+	if (cgroup_cpu(&outer->groups, &head->slot->group, &cpu_us))
+		return cpu_us;
+	return cpu_us_of(head->pid);
 }
 
-static void send_inner(struct outer *outer, uint32_t type, uint32_t id)
+uint64_t facts_oom_kills(const struct outer *outer, const struct slot *slot)
+{
+	struct cgroup_facts counted;
+
+	cgroup_read(&outer->groups, &slot->group, &counted);
+	return counted.oom_kills;
+}
+
+void facts_fill(const struct outer *outer, const struct head *head, struct launch_exit *facts)
+{
+	const struct slot *slot = head->slot;
+	uint64_t before = head->is_armed ? head->oom_before : slot->oom_before;
+	uint64_t cpu_us = head->has_run ? facts_cpu(outer, head) : 0;
+	struct cgroup_facts counted;
+
+	cgroup_read(&outer->groups, &slot->group, &counted);
+	facts->sandbox = slot_id(outer, slot);
+	facts->head = head->id;
+	facts->oom_kills = counted.oom_kills > before ? counted.oom_kills - before : 0;
+	if (counted.peak > facts->peak)
+		facts->peak = counted.peak;
+	if (cpu_us == 0) /* its own clock ended with it: the inner half has what wait(2) told */
+		cpu_us = facts->cpu_us;
+	facts->cpu_us = cpu_us > head->cpu_before ? cpu_us - head->cpu_before : 0;
+	if (counted.peak > 0)
+		facts->memory = cgroup_memory(&outer->groups, &slot->group);
+}
+
+void facts_tell_exit(struct outer *outer, struct slot *slot, const struct launch_exit *facts)
+{
+	struct launch_event event = {.type = LAUNCH_EXIT, .id = slot_id(outer, slot)};
+
+	event.exit = *facts;
+	attach_note_exit(slot, facts);
+	facts_tell(outer, &event, NULL, 0);
+}
+
+/* The facts of the end of a sandbox with one head: once, and before anything is torn down. */
+static void tell_exit(struct outer *outer, struct slot *slot, const struct launch_exit *facts)
+{
+	struct launch_exit all = *facts;
+
+	if (!slot->is_told) {
+		slot->is_told = true;
+		facts_fill(outer, &slot->first, &all);
+		facts_tell_exit(outer, slot, &all);
+	}
+	facts_disarm(outer, &slot->first);
+}
+
+void facts_send_inner(struct outer *outer, uint32_t type, uint32_t id)
 {
 	struct launch_request request = {.type = type, .id = id};
 
@@ -87,37 +137,53 @@ static void send_inner(struct outer *outer, uint32_t type, uint32_t id)
 		  NULL, 0);
 }
 
-/* The most that a live process had in memory; where no cgroup counts this must do. */
-static uint64_t peak_of(pid_t pid)
+/* A line "key  123 kB" of a live process, in bytes. `key` begins with a line break, or a process's
+ * name could look like it. */
+static uint64_t status_bytes(pid_t pid, const char *key)
 {
 	struct buf text;
 	struct err err = {0};
 	const char *at = NULL;
-	uint64_t peak = 0;
+	uint64_t bytes = 0;
 	char path[32];
 
 	buf_init(&text, 16 * KIB);
 	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	if (pid > 0 && io_read_file(AT_FDCWD, path, &text, &err) == 0)
-		at = strstr(buf_string(&text), "\nVmHWM:");
+		at = strstr(buf_string(&text), key);
 	if (at != NULL)
-		peak = strtoull(at + strlen("\nVmHWM:"), NULL, 10) * KIB;
+		bytes = strtoull(at + strlen(key), NULL, 10) * KIB;
 	buf_done(&text);
-	return peak;
+	return bytes;
+}
+
+uint64_t facts_resident(pid_t pid)
+{
+	return status_bytes(pid, "\nVmRSS:");
 }
 
 void facts_end(struct outer *outer, struct slot *slot, enum launch_cause cause)
 {
-	struct launch_exit facts = {.cause = cause, .code = -1, .cpu_us = cpu_us_of(slot->head)};
+	struct launch_exit facts = {.cause = cause, .code = -1};
+	struct err ignored = {0};
 	uint32_t id = slot_id(outer, slot);
 
-	if (outer->hello.limits == LAUNCH_LIMITS_MEASURED)
-		facts.peak = peak_of(slot->head);
-	if (slot->head > 0 || slot->is_armed) /* user code ran: its end has a cause */
+	if (slot->is_shared) {
+		heads_end_all(outer, slot, cause);
+	} else if (slot->first.pid > 0 || slot->first.is_armed) {
+		/* User code ran: its end has a cause. The most a process had in memory must do
+		 * where no cgroup counts. */
+		if (outer->hello.limits == LAUNCH_LIMITS_MEASURED)
+			facts.peak = status_bytes(slot->first.pid, "\nVmHWM:");
 		tell_exit(outer, slot, &facts);
+	}
 	if (outer->groups.v2_limits)
 		cgroup_kill(&outer->groups, &slot->group);
-	send_inner(outer, LAUNCH_KILL, id); /* ends the pid namespace, and all in it */
+	if (slot->is_frozen || slot->is_held)
+		(void)cgroup_freeze(&outer->groups, &slot->group, false, &ignored);
+	slot->is_frozen = false;
+	slot->is_held = false;
+	facts_send_inner(outer, LAUNCH_KILL, id); /* ends the pid namespace, and all in it */
 }
 
 /* The number of a process in our pid namespace, from its pidfd. 0: it is gone already. */
@@ -139,29 +205,34 @@ static pid_t pid_of(int pidfd)
 	return pid > 0 ? pid : 0;
 }
 
-/* A newborn interpreter. On v1 it waits: move it into its groups, then let it go on. Its number
- * is good: the inner half has not reaped it, or the pidfd says -1. */
+/* A newborn interpreter. On v1 it waits: the ways into its groups let it go on. Its number is good:
+ * the inner half has not reaped it, or the pidfd says -1. */
 static void on_born(struct outer *outer, const struct launch_event *event, int pidfd)
 {
 	struct slot *slot = facts_slot(outer, event->id);
 	pid_t pid = pidfd >= 0 ? pid_of(pidfd) : 0;
+	struct launch_request go = {.type = INNER_ATTACH, .id = event->id};
+	int tasks[WALL_TASKS_MAX];
+	size_t count = 0;
 	struct err err = {0};
 
 	if (slot == NULL)
 		return;
-	slot->head = pid;
+	slot->first.pid = pid;
+	slot->pidns = walk_pidns(pid);
 	if (outer->hello.limits != LAUNCH_LIMITS_V1)
 		return;
-	if (pid == 0 || cgroup_attach(&outer->groups, &slot->group, pid, &err) < 0) {
+	if (pid == 0 || cgroup_open_tasks(&outer->groups, &slot->group, tasks, &count, &err) < 0) {
 		/* It died, or it must not run without limits: it never stood, and GONE says why. */
 		free(slot->err);
 		slot->err = xnew(struct err);
 		*slot->err = err;
 		slot->is_told = true;
-		send_inner(outer, LAUNCH_KILL, event->id);
+		facts_send_inner(outer, LAUNCH_KILL, event->id);
 		return;
 	}
-	send_inner(outer, INNER_ATTACHED, event->id);
+	link_send(&outer->inner, &go, offsetof(struct launch_request, id) + sizeof(go.id), tasks,
+		  count);
 }
 
 static void on_gone(struct outer *outer, struct launch_event *event)
@@ -170,13 +241,17 @@ static void on_gone(struct outer *outer, struct launch_event *event)
 
 	if (slot == NULL)
 		return;
-	disarm(outer, slot);
+	heads_end_all(outer, slot, LAUNCH_CAUSE_SELF);
+	facts_disarm(outer, &slot->first);
+	freeze_done(outer, slot);
+	slot->first.is_dead = true;
 	slot->is_live = false;
 	if (slot->err != NULL && event->err.kind == ERR_NONE)
 		event->err = *slot->err;
 	free(STEAL(slot->err));
 	cgroup_give(&outer->groups, &slot->group);
-	tell(outer, event);
+	attach_note_gone(outer, slot, &event->err);
+	facts_tell(outer, event, NULL, 0);
 }
 
 static uint32_t count_fds(void)
@@ -197,12 +272,40 @@ static void on_counted(struct outer *outer, struct launch_event *event)
 	struct rusage usage;
 
 	event->counted.cgroups = (uint32_t)outer->groups.free_count;
-	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++)
-		event->counted.cgroups += outer->slots[i].is_live;
+	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
+		const struct head *head = NULL;
+
+		if (!outer->slots[i].is_live)
+			continue;
+		event->counted.cgroups++;
+		LIST_FOREACH(head, &outer->slots[i].heads, next)
+			event->counted.heads++;
+	}
 	event->counted.fds_outer = count_fds();
 	if (getrusage(RUSAGE_SELF, &usage) == 0)
 		event->counted.rss_outer = (uint64_t)usage.ru_maxrss * KIB;
-	tell(outer, event);
+	facts_tell(outer, event, NULL, 0);
+}
+
+static void on_first_over(struct outer *outer, const struct launch_event *event)
+{
+	struct slot *slot = facts_slot(outer, event->id);
+
+	if (slot == NULL)
+		return;
+	if (slot->is_shared)
+		heads_first_over(outer, slot, &event->exit);
+	else
+		tell_exit(outer, slot, &event->exit);
+}
+
+static void on_filed(struct outer *outer, const struct launch_event *event)
+{
+	struct slot *slot = facts_slot(outer, event->id);
+
+	if (slot != NULL)
+		slot->is_filing = false;
+	facts_tell(outer, event, NULL, 0);
 }
 
 void facts_event(struct outer *outer, struct launch_event *event, int *take_fds, size_t fd_count)
@@ -216,10 +319,23 @@ void facts_event(struct outer *outer, struct launch_event *event, int *take_fds,
 	case INNER_HEAD_PID:
 		on_born(outer, event, fd_count > 0 ? take_fds[0] : -1);
 		break;
-	case LAUNCH_EXIT:
+	case INNER_FORGOTTEN:
+		outer->is_forgetting = false;
+		break;
+	case INNER_ABOVE:
 		slot = facts_slot(outer, event->id);
 		if (slot != NULL)
-			tell_exit(outer, slot, &event->exit);
+			heads_above(outer, slot, event->exit.peak);
+		break;
+	case LAUNCH_ENDED:
+		heads_ended(outer, &event->exit);
+		break;
+	case LAUNCH_EXIT:
+		on_first_over(outer, event);
+		break;
+	case LAUNCH_SAVED:
+	case LAUNCH_RESTORED:
+		on_filed(outer, event);
 		break;
 	case LAUNCH_GONE:
 		on_gone(outer, event);
@@ -228,47 +344,80 @@ void facts_event(struct outer *outer, struct launch_event *event, int *take_fds,
 		on_counted(outer, event);
 		break;
 	default:
-		tell(outer, event);
+		facts_tell(outer, event, NULL, 0);
 		break;
 	}
 }
 
+/* On v1 the kernel kills one process at a time, and so it does in a sandbox with several heads. */
+static bool needs_looks(const struct outer *outer, const struct head *head)
+{
+	return outer->hello.limits == LAUNCH_LIMITS_V1 ||
+	       (outer->hello.limits == LAUNCH_LIMITS_V2 && head->slot->is_shared);
+}
+
 int facts_timeout(const struct outer *outer)
 {
-	const struct slot *slot = NULL;
+	const struct head *head = NULL;
 	uint64_t now = now_ns();
 	uint64_t next = UINT64_MAX;
 
 	if (TAILQ_EMPTY(&outer->armed))
 		return -1;
-	TAILQ_FOREACH(slot, &outer->armed, armed) {
-		if (slot->end_ns < next)
-			next = slot->end_ns;
+	TAILQ_FOREACH(head, &outer->armed, armed) {
+		if (head->end_ns < next)
+			next = head->end_ns;
+		if (needs_looks(outer, head) && outer->next_tick_ns < next)
+			next = outer->next_tick_ns;
 	}
-	if (outer->hello.limits == LAUNCH_LIMITS_V1 && outer->next_tick_ns < next)
-		next = outer->next_tick_ns;
 	return next > now ? (int)((next - now) / 1000000 + 1) : 0;
+}
+
+/* Has the kernel taken something of the head's sandbox? Then the rest goes with it. */
+static bool ends_for_memory(struct outer *outer, struct head *head)
+{
+	struct slot *slot = head->slot;
+
+	if (facts_oom_kills(outer, slot) <= head->oom_before)
+		return false;
+	if (slot->is_shared)
+		heads_oom(outer, slot);
+	else
+		facts_end(outer, slot, LAUNCH_CAUSE_SELF);
+	return true;
+}
+
+/* Looks at one head that runs. True: it ended, and maybe others with it. */
+static bool ends(struct outer *outer, struct head *head, uint64_t now, bool looks)
+{
+	if (looks && needs_looks(outer, head) && head->looked_ns != now) {
+		head->looked_ns = now;
+		if (ends_for_memory(outer, head))
+			return true;
+	}
+	if (now < head->end_ns)
+		return false;
+	heads_end(outer, head, LAUNCH_CAUSE_DEADLINE);
+	return true;
 }
 
 void facts_tick(struct outer *outer)
 {
-	struct slot *slot = TAILQ_FIRST(&outer->armed);
+	struct head *head = NULL;
 	uint64_t now = now_ns();
-	bool looks = outer->hello.limits == LAUNCH_LIMITS_V1 && now >= outer->next_tick_ns;
+	bool looks = now >= outer->next_tick_ns;
+	bool is_again = true;
 
+	if (TAILQ_EMPTY(&outer->armed))
+		return;
 	if (looks)
 		outer->next_tick_ns = now + TICK_NS;
-	while (slot != NULL) {
-		struct slot *next = TAILQ_NEXT(slot, armed);
-		struct cgroup_facts counted = {0};
-
-		/* v1 kills one process at a time; the rest of the sandbox goes with it. */
-		if (looks)
-			cgroup_read(&outer->groups, &slot->group, &counted);
-		if (counted.oom_kills > 0)
-			facts_end(outer, slot, LAUNCH_CAUSE_SELF);
-		else if (now >= slot->end_ns)
-			facts_end(outer, slot, LAUNCH_CAUSE_DEADLINE);
-		slot = next;
+	while (is_again) {
+		is_again = false;
+		TAILQ_FOREACH(head, &outer->armed, armed) {
+			is_again = ends(outer, head, now, looks);
+			if (is_again)
+				break; /* the list is another one now */
+		}
 	}
 }

@@ -9,11 +9,31 @@
 
 #include "launch/slots.h"
 
+/* NULL: no live sandbox has this number. */
 struct slot *facts_slot(struct outer *outer, uint32_t id);
+
+/* To the client, where there is one. */
+void facts_tell(struct outer *outer, const struct launch_event *event, int *take_fds,
+		size_t fd_count);
 void facts_tell_err(struct outer *outer, uint32_t type, uint32_t id, const struct err *err);
 
 /* Ends a live sandbox; its exit is told at once, with what is known by now. */
 void facts_end(struct outer *outer, struct slot *slot, enum launch_cause cause);
+
+/* A message of one number to the inner half. */
+void facts_send_inner(struct outer *outer, uint32_t type, uint32_t id);
+
+/* What is known of a head's run so far: adds to `facts` what the kernel counted since BEGIN. */
+void facts_fill(const struct outer *outer, const struct head *head, struct launch_exit *facts);
+uint64_t facts_oom_kills(const struct outer *outer, const struct slot *slot);
+uint64_t facts_cpu(const struct outer *outer, const struct head *head);
+uint64_t facts_resident(pid_t pid);
+
+/* The last word on a head. */
+void facts_tell_exit(struct outer *outer, struct slot *slot, const struct launch_exit *facts);
+
+/* Takes the head out of the list of deadlines. */
+void facts_disarm(struct outer *outer, struct head *head);
 
 /* A message from the inner half. */
 void facts_event(struct outer *outer, struct launch_event *event, int *take_fds, size_t fd_count);

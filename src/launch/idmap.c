@@ -81,14 +81,20 @@ static bool helper_maps(const char *helper, pid_t pid, uint32_t start)
 
 static bool map_subordinate(pid_t pid, struct idmap *map)
 {
-	const struct passwd *user = getpwuid(getuid());
-	const char *name = user != NULL ? user->pw_name : "";
-	uint32_t uid = subordinate_start("/etc/subuid", name, getuid());
-	uint32_t gid = subordinate_start("/etc/subgid", name, getuid());
+	const struct passwd *user = NULL;
+	const char *name = NULL;
+	uint32_t uid;
+	uint32_t gid;
 
-	if (uid == 0 || gid == 0)
-		return false;
+	/* First, for it is cheap: a look for a user's name may ask servers (man 5 nsswitch.conf).
+	 */
 	if (access("/usr/bin/newuidmap", X_OK) < 0 || access("/usr/bin/newgidmap", X_OK) < 0)
+		return false;
+	user = getpwuid(getuid());
+	name = user != NULL ? user->pw_name : "";
+	uid = subordinate_start("/etc/subuid", name, getuid());
+	gid = subordinate_start("/etc/subgid", name, getuid());
+	if (uid == 0 || gid == 0)
 		return false;
 
 	if (!helper_maps("/usr/bin/newgidmap", pid, gid))

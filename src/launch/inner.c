@@ -22,6 +22,7 @@
 #include "base/io.h"
 #include "launch/box.h"
 #include "launch/boxes.h"
+#include "launch/files.h"
 #include "launch/measure.h"
 #include "launch/root.h"
 #include "launch/zygote.h"
@@ -36,6 +37,7 @@ enum source {
 	SOURCE_ZYGOTE,
 	SOURCE_BOX,
 	SOURCE_SAMPLE,
+	SOURCE_FILES,
 };
 
 static int watch(const struct inner *inner, int fd, uint32_t kind, uint32_t index, struct err *err)
@@ -51,6 +53,11 @@ static int watch(const struct inner *inner, int fd, uint32_t kind, uint32_t inde
 int inner_watch_box(const struct inner *inner, const struct box *box, struct err *err)
 {
 	return watch(inner, box->status, SOURCE_BOX, box->id, err);
+}
+
+int inner_watch_files(const struct inner *inner, int pidfd, uint32_t id, struct err *err)
+{
+	return watch(inner, pidfd, SOURCE_FILES, id, err);
 }
 
 int inner_watch_sample(const struct inner *inner, int fd)
@@ -112,25 +119,36 @@ void inner_netns_give(struct inner *inner, int *take_fd)
 
 static void on_root(struct inner *inner, const struct launch_root *root, const int *fds)
 {
-	struct err err = {0};
+	struct err *err = &inner->root_errs[root->root];
+	int answer = -1;
 	int mntns = -1;
+	int r;
 
+	*err = (struct err){0};
 	/* fds[0] is the runner's directory, then one per bind; the outer half counted them. */
-	if (root_make(root, fds[0], fds + 1, &mntns, &err) == 0) {
+	r = root_start(root, fds[0], fds + 1, &answer, err);
+	if (r == 0)
+		r = root_finish(root, answer, &mntns, err);
+	drop_fd(&answer);
+	if (r == 0) {
 		drop_fd(&inner->roots[root->root]);
 		inner->roots[root->root] = mntns;
 	}
-	inner_tell_err(inner, LAUNCH_ROOT_MADE, root->root, &err);
+	inner_tell_err(inner, LAUNCH_ROOT_MADE, root->root, err);
 }
 
-static void on_filter(struct inner *inner, uint32_t count, int fd)
+/* A zygote imports other people's packages: never in the host's network, and never in one that a
+ * sandbox gets. Where no zygote is wanted, making ours would only be in the way of a cold start. */
+static int leave_network(struct inner *inner, struct err *err)
 {
-	size_t size = count * sizeof(inner->filter[0]);
-
-	/* Half a filter would be a wall with a hole: without all of it nothing is ever started. */
-	if (size > sizeof(inner->filter) || pread(fd, inner->filter, size, 0) != (ssize_t)size)
-		_exit(1);
-	inner->filter_count = count;
+	if (inner->own_netns >= 0)
+		return 0;
+	if (unshare(CLONE_NEWNET) < 0)
+		return err_sys(err, "make a network namespace");
+	inner->own_netns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (inner->own_netns < 0)
+		return err_sys(err, "open the network namespace");
+	return 0;
 }
 
 static void on_zygote(struct inner *inner, const struct launch_zygote *request)
@@ -142,7 +160,7 @@ static void on_zygote(struct inner *inner, const struct launch_zygote *request)
 		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "no root %u", request->root);
 	else if (inner->zygotes[request->zygote] >= 0)
 		(void)err_set(&err, ERR_CONFLICT, EEXIST, "zygote %u is up", request->zygote);
-	else
+	else if (leave_network(inner, &err) == 0)
 		(void)zygote_start(request, inner->roots[request->root], inner, &socket, &err);
 	if (err.kind == ERR_NONE)
 		(void)watch(inner, socket, SOURCE_ZYGOTE, request->zygote, &err);
@@ -219,6 +237,18 @@ static void on_count(struct inner *inner)
 	inner_tell(inner, &event, -1);
 }
 
+/* What the next viv makes must not meet what the last one made. */
+static void on_forget(struct inner *inner)
+{
+	struct err none = {0};
+
+	for (uint32_t i = 0; i < LAUNCH_ZYGOTES_MAX; i++)
+		zygote_down(inner, i, &none);
+	for (size_t i = 0; i < LAUNCH_ROOTS_MAX; i++)
+		drop_fd(&inner->roots[i]);
+	inner_tell_err(inner, INNER_FORGOTTEN, 0, &none);
+}
+
 static void on_control(struct inner *inner)
 {
 	struct launch_request request = {0};
@@ -243,14 +273,27 @@ static void on_control(struct inner *inner)
 	case LAUNCH_SPAWN:
 		boxes_spawn(inner, &request.spawn, fds, fd_count);
 		break;
-	case INNER_FILTER:
-		on_filter(inner, request.id, fds[0]);
-		break;
-	case INNER_ATTACHED:
-		boxes_attached(inner, request.id);
+	case INNER_ATTACH:
+		boxes_attach(inner, request.id, fds, fd_count);
 		break;
 	case LAUNCH_BEGIN:
 		boxes_begin(inner, request.begin.sandbox);
+		break;
+	case LAUNCH_END:
+		boxes_end_run(inner, &request.ref);
+		break;
+	case LAUNCH_SAVE:
+	case LAUNCH_RESTORE:
+		boxes_files(inner, &request, fds, fd_count);
+		break;
+	case INNER_UNSAVE:
+		boxes_unsave(inner, &request.ref);
+		break;
+	case INNER_SHARED:
+		boxes_share(inner, request.id);
+		break;
+	case INNER_FORGET:
+		on_forget(inner);
 		break;
 	case LAUNCH_KILL:
 		boxes_kill(inner, request.id);
@@ -298,6 +341,9 @@ static void dispatch(struct inner *inner, const struct epoll_event *event)
 	case SOURCE_SAMPLE:
 		measure_read(inner);
 		break;
+	case SOURCE_FILES:
+		boxes_files_over(inner, index);
+		break;
 	}
 }
 
@@ -311,7 +357,10 @@ static void inner_init(struct inner *inner, int control)
 	if (recv(control, &inner->input, sizeof(inner->input), 0) != (ssize_t)sizeof(inner->input))
 		_exit(0);
 	LIST_INIT(&inner->boxes);
+	TAILQ_INIT(&inner->busy);
+	inner->filter = seccomp_program(inner->input.is_measured, &inner->filter_count);
 	inner->sample = -1;
+	inner->own_netns = -1;
 	memset(inner->roots, 0xff, sizeof(inner->roots));
 	memset(inner->zygotes, 0xff, sizeof(inner->zygotes));
 
@@ -346,11 +395,6 @@ static void inner_init(struct inner *inner, int control)
 		inner->netns_keep = files.rlim_cur / 16;
 	else
 		inner->netns_keep = NETNS_POOL;
-
-	/* No sandbox ever gets the one that we and the zygotes are in. */
-	inner->own_netns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	if (inner->own_netns < 0)
-		_exit(1);
 }
 
 _Noreturn void inner_main(int control)
@@ -361,14 +405,21 @@ _Noreturn void inner_main(int control)
 	inner_tell_err(inner, INNER_UP, 0, &(struct err){0});
 	for (;;) {
 		struct epoll_event events[32];
-		int timeout = inner->input.is_measured && boxes_any_armed(inner) ? MEASURE_MS : -1;
-		int n = epoll_wait(inner->epoll, events, ARRAY_LEN(events), timeout);
+		bool measures = inner->input.is_measured && boxes_any_armed(inner);
+		int timeout = files_timeout(inner);
+		int n;
+
+		if (measures && (timeout < 0 || timeout > MEASURE_MS))
+			timeout = MEASURE_MS;
+		n = epoll_wait(inner->epoll, events, ARRAY_LEN(events), timeout);
 
 		for (int i = 0; i < n; i++)
 			dispatch(inner, &events[i]);
-		if (timeout >= 0 && now_ns() >= inner->next_sample_ns) {
+		/* What ended meanwhile needs no sample: it would only be in the way of its end. */
+		if (measures && boxes_any_armed(inner) && now_ns() >= inner->next_sample_ns) {
 			inner->next_sample_ns = now_ns() + MEASURE_MS * 1000000ULL;
 			measure_start(inner);
 		}
+		files_tick(inner);
 	}
 }

@@ -6,7 +6,7 @@
  *          its children, and when it dies the kernel ends every one of them.
  * May not: touch cgroups or id maps of the host (the outer half does), or hold a capability there.
  *
- * It is a program of its own (an exec of a sealed copy of viv-launch), because what a process may
+ * It is a program of its own (an exec of viv-launch), because what a process may
  * look into is decided by the user namespace that its memory was made in.
  *
  * Between the halves the messages of proto/launch_msg.h travel on, plus these.
@@ -18,10 +18,14 @@
 #include "launch/idmap.h"
 
 enum inner_type {
-	INNER_ATTACHED = 32, /* outer -> inner: the interpreter is in its cgroup */
-	INNER_FILTER = 33, /* outer -> inner: the seccomp program, `id` steps, in a sealed memfd */
-	INNER_UP = 95,     /* inner -> outer: the exec is done, requests may come */
-	INNER_HEAD_PID = 96, /* inner -> outer: an interpreter was born; a pidfd beside it */
+	INNER_ATTACH = 32,    /* outer -> inner: the ways into its v1 groups, for the interpreter */
+	INNER_SHARED = 34,    /* outer -> inner: the sandbox no longer ends with its interpreter */
+	INNER_UNSAVE = 35,    /* outer -> inner: the saved files of a head are no longer needed */
+	INNER_FORGET = 36,    /* outer -> inner: viv is gone, and its zygotes and roots with it */
+	INNER_FORGOTTEN = 93, /* inner -> outer */
+	INNER_ABOVE = 94,     /* inner -> outer: a shared sandbox is above its measured limit */
+	INNER_UP = 95,        /* inner -> outer: the exec is done, requests may come */
+	INNER_HEAD_PID = 96,  /* inner -> outer: an interpreter was born; a pidfd beside it */
 };
 
 /* First message from the outer half: what the inner half works with. */
@@ -29,7 +33,7 @@ struct inner_input {
 	struct idmap map;
 	uint32_t landlock_abi;
 	uint32_t is_measured;  /* no cgroup limits: sample memory ourselves */
-	uint32_t needs_attach; /* v1: a newborn waits until the outer half has moved it */
+	uint32_t needs_attach; /* v1: a newborn waits for INNER_ATTACH and moves itself */
 	uint32_t reserved;
 };
 

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* viv-launch - the only holder of privilege. Started by viv with a SEQPACKET socket as fd 3. */
+/*
+ * viv-launch - the only holder of privilege. Started by viv with a SEQPACKET socket as fd 3: a
+ * connected one, and it ends with its client; or, with --owner UID --reattach-ms N, a listening
+ * one.
+ */
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,22 +19,50 @@
 
 #define CLIENT_FD 3
 
+/* A number that is the whole word. */
+static bool read_number(const char *text, uint32_t *ret_number)
+{
+	char *end = NULL;
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || value > UINT32_MAX)
+		return false;
+	*ret_number = (uint32_t)value;
+	return true;
+}
+
+static bool read_options(int argc, char **argv, struct outer_options *ret_options)
+{
+	return argc == 5 && strcmp(argv[1], "--owner") == 0 &&
+	       read_number(argv[2], &ret_options->owner) && strcmp(argv[3], "--reattach-ms") == 0 &&
+	       read_number(argv[4], &ret_options->reattach_ms);
+}
+
 int main(int argc, char **argv)
 {
+	struct outer_options options = {0};
 	socklen_t size = sizeof(int);
 	int socket = CLIENT_FD;
+	int is_listening = 0;
 	int type = 0;
 
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		(void)printf("viv-launch %s\n", VIV_VERSION);
 		return 0;
 	}
-	if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET) {
+	if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET ||
+	    getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &size) < 0) {
 		(void)fprintf(stderr, "viv-launch: started by viv, not by hand\n");
 		return 2;
 	}
 	(void)umask(077);
 	if (argc == 2 && strcmp(argv[1], "inner") == 0)
 		inner_main(socket);
-	return outer_main(&socket);
+	if (is_listening != 0 && !read_options(argc, argv, &options)) {
+		(void)fprintf(stderr, "usage: viv-launch --owner UID --reattach-ms N\n");
+		return 2;
+	}
+	return outer_main(&socket, is_listening != 0 ? &options : NULL);
 }

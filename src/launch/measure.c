@@ -15,6 +15,7 @@
 
 #include "base/c.h"
 #include "base/io.h"
+#include "launch/files.h"
 
 #define AREAS_MAX 256
 #define SAMPLE_FD 3
@@ -203,7 +204,7 @@ static _Noreturn void sampler_main(const struct inner *inner, int out)
 		if (!is_measured(box))
 			continue;
 		(void)snprintf(init, sizeof(init), "%d", sample.init);
-		sample.used = tmpfs_memory(sample.init);
+		sample.used = tmpfs_memory(sample.init) + files_used(box->files);
 		sample.used += processes_memory(pidns_of(init),
 						limit > sample.used ? limit - sample.used : 0);
 		if (io_write_all(out, &sample, sizeof(sample), &err) < 0)
@@ -237,6 +238,7 @@ static void judge(struct inner *inner, const struct sample *sample)
 
 	if (box == NULL || box->init.pid != sample->init || !is_measured(box))
 		return;
+	box->used = sample->used;
 	if (sample->used > box->peak)
 		box->peak = sample->used;
 	if (sample->used <= box->spawn.plan.memory)
@@ -246,8 +248,11 @@ static void judge(struct inner *inner, const struct sample *sample)
 	event.exit.cause = LAUNCH_CAUSE_MEMORY;
 	event.exit.code = -1;
 	event.exit.peak = box->peak;
+	if (box->is_shared)
+		event.type = INNER_ABOVE; /* the outer half knows which head runs, and ends that */
 	inner_tell(inner, &event, -1);
-	boxes_kill(inner, box->id);
+	if (!box->is_shared)
+		boxes_kill(inner, box->id);
 }
 
 void measure_read(struct inner *inner)

@@ -17,27 +17,27 @@
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/c.h"
 #include "base/io.h"
+#include "launch/attach.h"
 #include "launch/facts.h"
+#include "launch/freeze.h"
+#include "launch/heads.h"
 #include "launch/inner.h"
-#include "proto/zygote_msg.h"
 #include "walls/wall.h"
 
 #define INNER_CONTROL_FD 3
 
-/* A sealed copy of this program: whatever the file's own mode and place, the inner half can exec
- * it, and nobody can write to what runs. */
-static int copy_self(int *ret_fd, struct err *err)
+static int copy_program(int self, int *ret_fd, struct err *err)
 {
-	AUTO_CLOSE int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	AUTO_CLOSE int copy = memfd_create("viv-launch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	ssize_t n;
 
-	if (self < 0 || copy < 0)
+	if (copy < 0)
 		return err_sys(err, "copy this program");
 	do {
 		n = sendfile(copy, self, NULL, 64 * MIB);
@@ -45,6 +45,23 @@ static int copy_self(int *ret_fd, struct err *err)
 	if (n < 0 || fcntl(copy, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) < 0)
 		return err_sys(err, "copy this program");
 	*ret_fd = steal_fd(&copy);
+	return 0;
+}
+
+/* This program, for the inner half to exec, whatever its place. Where others may not read it a
+ * sealed copy does: of a program that one cannot read, one's memory belongs to the namespace above
+ * (man 2 execve and PR_SET_DUMPABLE). */
+static int open_program(int *ret_fd, struct err *err)
+{
+	AUTO_CLOSE int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	const mode_t needed = S_IROTH | S_IXOTH;
+	struct stat status;
+
+	if (self < 0 || fstat(self, &status) < 0)
+		return err_sys(err, "open this program");
+	if ((status.st_mode & needed) != needed)
+		return copy_program(self, ret_fd, err);
+	*ret_fd = steal_fd(&self);
 	return 0;
 }
 
@@ -73,14 +90,14 @@ static _Noreturn void become_inner(int program, int control)
 static int clone_inner(struct outer *outer, int *ret_control, struct err *err)
 {
 	struct clone_args args = {
-		.flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC |
-			 CLONE_NEWUTS,
+		/* Its network follows with the first zygote (inner.c). */
+		.flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS,
 		.exit_signal = SIGCHLD,
 	};
 	AUTO_CLOSE int program = -1;
 	AUTO_CLOSE int leaf = -1;
 	int pair[2];
-	int r = copy_self(&program, err);
+	int r = open_program(&program, err);
 
 	if (r == 0)
 		r = cgroups_leaf(&outer->groups, &leaf, err);
@@ -118,6 +135,7 @@ static int start_inner(struct outer *outer, struct err *err)
 	hello->landlock_abi = landlock_probe();
 	hello->is_root = geteuid() == 0;
 	hello->cgroup_kill = outer->groups.v2_limits;
+	hello->can_freeze = outer->groups.tree[CGROUP_V2] >= 0;
 	hello->why = outer->groups.why;
 
 	input.landlock_abi = hello->landlock_abi;
@@ -138,42 +156,16 @@ static int start_inner(struct outer *outer, struct err *err)
 	return r;
 }
 
-/* Not before it is needed: building it takes as long as a root does, and goes on beside that. */
-int outer_send_filter(struct outer *outer, struct err *err)
-{
-	struct launch_request request = {.type = INNER_FILTER};
-	struct sock_filter *filter = NULL;
-	uint16_t count = 0;
-	int fd = -1;
-	int r;
-
-	if (outer->has_filter)
-		return 0;
-	r = seccomp_build(outer->hello.limits == LAUNCH_LIMITS_MEASURED, &filter, &count, err);
-	if (r == 0 && count > ZYGOTE_FILTER_MAX)
-		r = err_set(err, ERR_INTERNAL, E2BIG, "the seccomp program has %u steps", count);
-	if (r == 0)
-		r = io_sealed_memfd(filter, count * sizeof(filter[0]), &fd, err);
-	free(filter);
-	if (r < 0)
-		return r;
-	request.id = count;
-	link_send(&outer->inner, &request, offsetof(struct launch_request, id) + sizeof(request.id),
-		  &fd, 1);
-	outer->has_filter = true;
-	return 0;
-}
-
 /* Asks for EPOLLOUT only while something waits to be sent. */
-static void watch(const struct outer *outer, struct link *link)
+static void watch(const struct outer *outer, struct link *link, enum watched kind)
 {
 	bool waits = link_is_waiting(link);
 	struct epoll_event event = {
 		.events = EPOLLIN | (waits ? (uint32_t)EPOLLOUT : 0U),
-		.data.fd = link->fd,
+		.data.u64 = WATCHED(kind, 0, 0),
 	};
 
-	if (link->is_watched && link->is_watched_out == waits)
+	if (link->fd < 0 || (link->is_watched && link->is_watched_out == waits))
 		return;
 	(void)epoll_ctl(outer->epoll, link->is_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, link->fd,
 			&event);
@@ -197,7 +189,7 @@ static int open_loop(struct outer *outer, struct err *err)
 	outer->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (outer->signals < 0 || outer->epoll < 0)
 		return err_sys(err, "event loop");
-	event.data.fd = outer->signals;
+	event.data.u64 = WATCHED(WATCHED_SIGNALS, 0, 0);
 	if (epoll_ctl(outer->epoll, EPOLL_CTL_ADD, outer->signals, &event) < 0)
 		return err_sys(err, "event loop");
 	return 0;
@@ -216,6 +208,7 @@ static bool is_over(struct outer *outer)
 	return false;
 }
 
+/* False: it is gone. What it asked before that has been done. */
 static bool on_client(struct outer *outer)
 {
 	struct launch_request request = {0};
@@ -223,7 +216,7 @@ static bool on_client(struct outer *outer)
 	size_t fd_count = 0;
 	ssize_t n = io_recv_fds(outer->client.fd, &request, sizeof(request), fds, &fd_count);
 
-	if (n == -EAGAIN || n == -EMSGSIZE)
+	if (n == -EAGAIN || n == -EMSGSIZE || n == -EBADF)
 		return true;
 	if (n <= 0)
 		return false;
@@ -252,31 +245,69 @@ static bool on_inner(struct outer *outer)
 
 static bool dispatch(struct outer *outer, const struct epoll_event *event)
 {
-	if (event->data.fd == outer->signals)
+	bool is_readable = event->events & (EPOLLIN | EPOLLHUP);
+	uint32_t index = (uint32_t)event->data.u64;
+
+	switch ((enum watched)(event->data.u64 >> 32)) {
+	case WATCHED_SIGNALS:
 		return !is_over(outer);
-	if (event->data.fd == outer->client.fd) {
+	case WATCHED_CLIENT:
 		link_flush(&outer->client);
-		return !(event->events & (EPOLLIN | EPOLLHUP)) || on_client(outer);
+		return !is_readable || on_client(outer) || attach_lost(outer);
+	case WATCHED_LISTENER:
+		attach_accept(outer);
+		return true;
+	case WATCHED_HEAD:
+		heads_over(outer, index >> 8, index & 0xff);
+		return true;
+	case WATCHED_INNER:
+		break;
 	}
 	link_flush(&outer->inner);
-	return !(event->events & (EPOLLIN | EPOLLHUP)) || on_inner(outer);
+	return !is_readable || on_inner(outer);
+}
+
+/* The shortest of what the parts want; -1 is for ever. */
+static int timeout_of(const struct outer *outer)
+{
+	const int wanted[] = {facts_timeout(outer), heads_timeout(outer), freeze_timeout(outer),
+			      attach_timeout(outer)};
+	int shortest = -1;
+
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+		if (wanted[i] >= 0 && (shortest < 0 || wanted[i] < shortest))
+			shortest = wanted[i];
+	}
+	return shortest;
+}
+
+static void watch_listener(const struct outer *outer)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = WATCHED(WATCHED_LISTENER, 0, 0)};
+
+	if (outer->listener >= 0)
+		(void)epoll_ctl(outer->epoll, EPOLL_CTL_ADD, outer->listener, &event);
 }
 
 static void serve(struct outer *outer)
 {
 	bool is_up = true;
 
-	watch(outer, &outer->inner);
-	while (is_up) {
+	watch(outer, &outer->inner, WATCHED_INNER);
+	watch_listener(outer);
+	while (is_up && !outer->is_quitting && !attach_is_over(outer)) {
 		struct epoll_event events[16];
-		int n = epoll_wait(outer->epoll, events, ARRAY_LEN(events), facts_timeout(outer));
+		int n = epoll_wait(outer->epoll, events, ARRAY_LEN(events), timeout_of(outer));
 
 		for (int i = 0; is_up && i < n; i++)
 			is_up = dispatch(outer, &events[i]);
 		facts_tick(outer);
-		if (outer->is_inner_up)
-			watch(outer, &outer->client);
-		watch(outer, &outer->inner);
+		heads_tick(outer);
+		freeze_tick(outer);
+		attach_tick(outer);
+		if (outer->is_inner_up && outer->is_attached)
+			watch(outer, &outer->client, WATCHED_CLIENT);
+		watch(outer, &outer->inner, WATCHED_INNER);
 	}
 }
 
@@ -292,17 +323,41 @@ static void end_all(struct outer *outer)
 	link_done(&outer->client);
 }
 
-int outer_main(int *take_socket)
+/* One client for life has its HELLO at once; who connects has it when its turn comes. */
+static void say_first(struct outer *outer, const struct err *err)
+{
+	struct launch_event event = {.type = LAUNCH_HELLO, .hello = outer->hello, .err = *err};
+
+	if (outer->listener < 0) {
+		outer->is_attached = true;
+		facts_tell(outer, &event, NULL, 0);
+	} else if (err->kind != ERR_NONE) {
+		attach_refuse_first(outer, err);
+	}
+}
+
+int outer_main(int *take_socket, const struct outer_options *options)
 {
 	struct outer *outer = xnew(struct outer);
-	struct launch_event event = {.type = LAUNCH_HELLO};
 	struct err err = {0};
 	struct rlimit files;
 	int r;
 
-	link_init(&outer->client, take_socket);
+	outer->listener = -1;
+	outer->client.fd = -1;
+	STAILQ_INIT(&outer->client.queue);
 	outer->inner.fd = -1;
 	STAILQ_INIT(&outer->inner.queue);
+	if (options != NULL) {
+		outer->listener = steal_fd(take_socket);
+		(void)fcntl(outer->listener, F_SETFD, FD_CLOEXEC);
+		(void)fcntl(outer->listener, F_SETFL, O_NONBLOCK);
+		outer->owner = options->owner;
+		outer->hello.reattach_ms = options->reattach_ms;
+		outer->away_ns = now_ns();
+	} else {
+		link_init(&outer->client, take_socket);
+	}
 	slots_init(outer);
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
@@ -313,9 +368,7 @@ int outer_main(int *take_socket)
 	r = open_loop(outer, &err);
 	if (r == 0)
 		r = start_inner(outer, &err);
-	event.hello = outer->hello;
-	event.err = err;
-	link_send(&outer->client, &event, sizeof(event), NULL, 0);
+	say_first(outer, &err);
 	if (r == 0)
 		serve(outer);
 	end_all(outer);

@@ -8,5 +8,15 @@
  */
 #pragma once
 
-/* Serves the socket until it ends; leaves nothing behind. Returns the exit status. */
-int outer_main(int *take_socket);
+#include <stdint.h>
+
+#include <sys/types.h>
+
+struct outer_options {
+	uid_t owner;          /* who may connect, beside root */
+	uint32_t reattach_ms; /* how long sandboxes wait for the next viv */
+};
+
+/* Serves the socket until it ends; leaves nothing behind. Returns the exit status. With options it
+ * is a listening socket, and what it serves goes on without it for a while. */
+int outer_main(int *take_socket, const struct outer_options *options);

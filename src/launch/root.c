@@ -137,8 +137,8 @@ static int copy_file(int from, const char *path, int to, const char *target, str
 	return 0;
 }
 
-/* Files and directories; nothing else is of use in there. */
-static int copy_tree(int from, int to, struct err *err)
+/* The files of a directory; what lies below it stays outside. */
+static int copy_files(int from, int to, struct err *err)
 {
 	int listed = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *stream = listed >= 0 ? fdopendir(listed) : NULL;
@@ -148,21 +148,8 @@ static int copy_tree(int from, int to, struct err *err)
 	if (stream == NULL)
 		return err_sys(err, "list a directory to copy");
 	while (r == 0 && (entry = readdir(stream)) != NULL) {
-		const char *name = entry->d_name;
-		AUTO_CLOSE int sub_from = -1;
-		AUTO_CLOSE int sub_to = -1;
-
 		if (entry->d_type == DT_REG)
-			r = copy_file(from, name, to, name, err);
-		if (entry->d_type != DT_DIR || name[0] == '.')
-			continue;
-		sub_from = openat(from, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (mkdirat(to, name, 0755) == 0)
-			sub_to = openat(to, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (sub_from < 0 || sub_to < 0)
-			r = err_sys(err, "copy %s", name);
-		else
-			r = copy_tree(sub_from, sub_to, err);
+			r = copy_file(from, entry->d_name, to, entry->d_name, err);
 	}
 	(void)closedir(stream);
 	return r;
@@ -268,7 +255,7 @@ static int fill_runner(int stage, int runner, struct err *err)
 
 	if (to < 0)
 		return err_sys(err, "open /viv");
-	return copy_tree(runner, to, err);
+	return copy_files(runner, to, err);
 }
 
 static int fill_binds(int stage, const struct launch_root *root, const int *trees, struct err *err)
@@ -384,14 +371,10 @@ static _Noreturn void builder_main(const struct launch_root *root, int runner, c
 	_exit(0);
 }
 
-int root_make(const struct launch_root *root, int runner, const int *binds, int *ret_mntns,
-	      struct err *err)
+int root_start(const struct launch_root *root, int runner, const int *binds, int *ret_answer,
+	       struct err *err)
 {
-	int fds[IO_FDS_MAX];
-	size_t fd_count = 0;
-	struct err answer = {0};
 	int pair[2];
-	ssize_t n;
 	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -404,15 +387,23 @@ int root_make(const struct launch_root *root, int runner, const int *binds, int 
 		(void)close(pair[0]);
 		return err_sys(err, "fork");
 	}
+	*ret_answer = pair[0]; /* pid 1 reaps the builder with all others */
+	return 0;
+}
 
-	n = io_recv_fds(pair[0], &answer, sizeof(answer), fds, &fd_count);
-	(void)close(pair[0]); /* pid 1 reaps the builder with all others */
-	if (n != (ssize_t)sizeof(answer))
+int root_finish(const struct launch_root *root, int answer, int *ret_mntns, struct err *err)
+{
+	int fds[IO_FDS_MAX];
+	size_t fd_count = 0;
+	struct err built = {0};
+	ssize_t n = io_recv_fds(answer, &built, sizeof(built), fds, &fd_count);
+
+	if (n != (ssize_t)sizeof(built))
 		return err_set(err, ERR_INTERNAL, EIO, "the root builder died");
-	if (answer.kind != ERR_NONE || fd_count != 1) {
+	if (built.kind != ERR_NONE || fd_count != 1) {
 		for (size_t i = 0; i < fd_count; i++)
 			(void)close(fds[i]);
-		*err = answer;
+		*err = built;
 		return err_wrap(err, "root %u", root->root);
 	}
 	*ret_mntns = fds[0];

@@ -12,8 +12,11 @@
 #include "base/err.h"
 #include "proto/launch_msg.h"
 
-/* Builds a root and returns its mount namespace. Runs in the inner half; forks to do it.
- * runner: directory that becomes /viv; binds: one per root->binds. Both are O_PATH descriptors
- * that lie in this process's mount namespace. */
-int root_make(const struct launch_root *root, int runner, const int *binds, int *ret_mntns,
-	      struct err *err);
+/* Begins to build a root, in a process of its own. runner: directory that becomes /viv; binds: one
+ * per root->binds. Both are O_PATH descriptors that lie in this process's mount namespace.
+ * *ret_answer is for root_finish, and the caller's to close. */
+int root_start(const struct launch_root *root, int runner, const int *binds, int *ret_answer,
+	       struct err *err);
+
+/* Waits until it is built and returns its mount namespace. */
+int root_finish(const struct launch_root *root, int answer, int *ret_mntns, struct err *err);

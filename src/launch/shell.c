@@ -149,7 +149,7 @@ static int build(const struct shell_input *input, struct err *err)
 	r = make_mounts(input, &proc, err);
 	if (r < 0)
 		return r;
-	if (setns(input->netns, CLONE_NEWNET) < 0)
+	if (input->netns >= 0 && setns(input->netns, CLONE_NEWNET) < 0)
 		return err_sys(err, "enter the network namespace");
 	/* Both are inherited: the host's must not show. */
 	if (sethostname(NODE_NAME, strlen(NODE_NAME)) < 0 ||
@@ -197,6 +197,8 @@ pid_t shell_start(const struct shell_input *input, int *ret_pidfd, int *ret_stat
 	};
 	pid_t pid;
 
+	if (input->netns < 0)
+		args.flags |= CLONE_NEWNET;
 	if (input->cgroup >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (unsigned)input->cgroup;

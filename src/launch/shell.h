@@ -19,7 +19,7 @@
 struct shell_input {
 	struct plan plan;
 	int mntns;   /* borrowed: of the template root */
-	int netns;   /* borrowed: an empty one from the pool */
+	int netns;   /* borrowed: an empty one from the pool; -1: make one */
 	int cgroup;  /* borrowed: v2 directory to be born into, or -1 */
 	uint32_t id; /* of the inner user namespace: the sandbox's own, or 0 when all share one */
 	bool has_range; /* more than one id is mapped */

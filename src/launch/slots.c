@@ -11,26 +11,42 @@
 
 #include "base/c.h"
 #include "base/io.h"
+#include "launch/attach.h"
 #include "launch/facts.h"
+#include "launch/freeze.h"
+#include "launch/heads.h"
+
+#define BODY(member, type) (offsetof(struct launch_request, member) + sizeof(type))
 
 /* The closed table of requests: how long each must be, and how many descriptors it brings. */
 static const struct {
 	size_t size;
-	size_t fds;
+	size_t fds_min, fds_max;
 } request_rows[] = {
-	[LAUNCH_ROOT] = {offsetof(struct launch_request, root) + sizeof(struct launch_root), 0},
-	[LAUNCH_ZYGOTE] = {offsetof(struct launch_request, zygote) + sizeof(struct launch_zygote),
-			   0},
-	[LAUNCH_RETIRE] = {offsetof(struct launch_request, id) + sizeof(uint32_t), 0},
-	[LAUNCH_SPAWN] = {offsetof(struct launch_request, spawn) + sizeof(struct launch_spawn), 4},
-	[LAUNCH_BEGIN] = {offsetof(struct launch_request, begin) + sizeof(struct launch_begin), 0},
-	[LAUNCH_KILL] = {offsetof(struct launch_request, id) + sizeof(uint32_t), 0},
-	[LAUNCH_COUNT] = {offsetof(struct launch_request, id), 0},
+	[LAUNCH_ROOT] = {BODY(root, struct launch_root), 0, 0},
+	[LAUNCH_ZYGOTE] = {BODY(zygote, struct launch_zygote), 0, 0},
+	[LAUNCH_RETIRE] = {BODY(id, uint32_t), 0, 0},
+	[LAUNCH_SPAWN] = {BODY(spawn, struct launch_spawn), 4, 4},
+	[LAUNCH_BEGIN] = {BODY(begin, struct launch_begin), 0, 0},
+	[LAUNCH_KILL] = {BODY(id, uint32_t), 0, 0},
+	[LAUNCH_COUNT] = {offsetof(struct launch_request, id), 0, 0},
+	[LAUNCH_END] = {BODY(ref, struct launch_head_ref), 0, 0},
+	/* None came: there was no room for one, and the answer says so. */
+	[LAUNCH_HEAD] = {BODY(head, struct launch_head), 0, 1},
+	[LAUNCH_DROP] = {BODY(ref, struct launch_head_ref), 0, 0},
+	[LAUNCH_SIGNAL] = {BODY(ref, struct launch_head_ref), 0, 0},
+	[LAUNCH_FREEZE] = {BODY(ref, struct launch_head_ref), 0, 0},
+	[LAUNCH_SAVE] = {BODY(ref, struct launch_head_ref), 0, 0},
+	[LAUNCH_RESTORE] = {BODY(ref, struct launch_head_ref), 0, 0},
+	[LAUNCH_KEEP] = {BODY(keep, struct launch_keep), 0, LAUNCH_KEPT_MAX},
+	[LAUNCH_QUIT] = {offsetof(struct launch_request, id), 0, 0},
 };
 
 void slots_init(struct outer *outer)
 {
 	TAILQ_INIT(&outer->armed);
+	TAILQ_INIT(&outer->ending);
+	TAILQ_INIT(&outer->waiting);
 }
 
 static void forward(struct outer *outer, const struct launch_request *request, int *take_fds,
@@ -124,8 +140,6 @@ static void on_root(struct outer *outer, const struct launch_request *request)
 	}
 	if (r == 0) {
 		forward(outer, request, fds, count);
-		/* While that is being built there is time for this; who needs it asks again. */
-		(void)outer_send_filter(outer, &err);
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -142,8 +156,6 @@ static void on_zygote(struct outer *outer, const struct launch_request *request)
 	    !is_terminated(zygote->python, sizeof(zygote->python)) ||
 	    !is_terminated(zygote->preload, sizeof(zygote->preload)))
 		(void)err_set(&err, ERR_BAD_REQUEST, EINVAL, "zygote out of range");
-	else
-		(void)outer_send_filter(outer, &err);
 	if (err.kind != ERR_NONE) {
 		facts_tell_err(outer, LAUNCH_ZYGOTE_DOWN, zygote->zygote, &err);
 		return;
@@ -170,20 +182,20 @@ static int check_spawn(const struct outer *outer, const struct launch_spawn *spa
 static void on_spawn(struct outer *outer, const struct launch_request *request, int *take_fds)
 {
 	const struct launch_spawn *spawn = &request->spawn;
-	struct slot slot = {.is_live = true};
+	struct slot slot = {.is_live = true, .first = {.pidfd = -1, .channel = -1}};
 	struct err err = {0};
 	int fds[5];
 	int v2 = -1;
 	int r = check_spawn(outer, spawn, &err);
 
 	if (r == 0)
-		r = outer_send_filter(outer, &err);
-	if (r == 0)
 		r = cgroup_take(&outer->groups, &spawn->plan, &outer->map, &slot.group, &v2, &err);
 	if (r < 0) {
 		facts_tell_err(outer, LAUNCH_GONE, spawn->sandbox, &err);
 		return;
 	}
+	attach_forget(&outer->slots[spawn->sandbox]);
+	slot.first.slot = &outer->slots[spawn->sandbox];
 	outer->slots[spawn->sandbox] = slot;
 	for (size_t i = 0; i < 4; i++)
 		fds[i] = steal_fd(&take_fds[i]);
@@ -191,30 +203,104 @@ static void on_spawn(struct outer *outer, const struct launch_request *request, 
 	forward(outer, request, fds, v2 >= 0 ? 5 : 4);
 }
 
-static void on_begin(struct outer *outer, const struct launch_request *request)
+static void on_kill(struct outer *outer, uint32_t id)
 {
-	struct slot *slot = facts_slot(outer, request->begin.sandbox);
+	struct slot *slot = facts_slot(outer, id);
 
-	if (slot == NULL || slot->is_told || slot->is_armed)
+	if (slot != NULL)
+		facts_end(outer, slot, LAUNCH_CAUSE_ASKED);
+	else if (id < LAUNCH_SANDBOXES_MAX)
+		attach_forget(&outer->slots[id]); /* its end was heard */
+}
+
+static void on_keep(struct outer *outer, const struct launch_keep *keep, int *take_fds,
+		    size_t fd_count)
+{
+	struct slot *slot = facts_slot(outer, keep->sandbox);
+
+	if (slot != NULL)
+		attach_keep(outer, slot, keep, take_fds, fd_count);
+}
+
+/* SAVE and RESTORE. The work is done inside the sandbox's groups: the way into them goes along. */
+static void on_files(struct outer *outer, struct launch_request *request)
+{
+	const struct launch_head_ref *ref = &request->ref;
+	struct head *head = heads_find(outer, ref->sandbox, ref->head);
+	struct slot *slot = head != NULL ? head->slot : NULL;
+	struct err err = {0};
+	int fds[1 + WALL_TASKS_MAX];
+	bool has_v2 = false;
+	size_t count = 0;
+
+	if (head == NULL || head->pid == 0)
+		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "no head %u in sandbox %u", ref->head,
+			      ref->sandbox);
+	else if (slot->is_frozen || slot->is_filing)
+		(void)err_set(&err, ERR_CONFLICT, EBUSY, "sandbox %u is %s", ref->sandbox,
+			      slot->is_frozen ? "frozen" : "at it already");
+	else
+		(void)cgroup_open_all(&outer->groups, &slot->group, fds, &count, &has_v2, &err);
+	if (err.kind != ERR_NONE) {
+		struct launch_event event = {.id = ref->sandbox, .err = err};
+
+		event.type = request->type == LAUNCH_SAVE ? LAUNCH_SAVED : LAUNCH_RESTORED;
+		event.head.sandbox = ref->sandbox;
+		event.head.head = ref->head;
+		facts_tell(outer, &event, NULL, 0);
 		return;
-	slot->end_ns = now_ns() + (uint64_t)request->begin.timeout_ms * 1000000;
-	slot->is_armed = true;
-	TAILQ_INSERT_TAIL(&outer->armed, slot, armed);
-	if (outer->hello.limits == LAUNCH_LIMITS_MEASURED)
-		forward(outer, request, NULL, 0);
+	}
+	slot->is_filing = true;
+	slot->has_saved = true;
+	request->reserved = has_v2;
+	forward(outer, request, fds, count);
+}
+
+static void on_head_request(struct outer *outer, struct launch_request *request, int *take_fds,
+			    size_t fd_count)
+{
+	switch (request->type) {
+	case LAUNCH_BEGIN:
+		heads_begin(outer, &request->begin);
+		break;
+	case LAUNCH_END:
+		heads_end_run(outer, &request->ref);
+		break;
+	case LAUNCH_HEAD:
+		heads_add(outer, &request->head, take_fds);
+		break;
+	case LAUNCH_DROP:
+		heads_drop(outer, &request->ref);
+		break;
+	case LAUNCH_SIGNAL:
+		heads_signal(outer, &request->ref);
+		break;
+	case LAUNCH_FREEZE:
+		freeze_request(outer, &request->ref);
+		break;
+	case LAUNCH_SAVE:
+	case LAUNCH_RESTORE:
+		on_files(outer, request);
+		break;
+	case LAUNCH_KEEP:
+		on_keep(outer, &request->keep, take_fds, fd_count);
+		break;
+	default:
+		break;
+	}
 }
 
 void slots_request(struct outer *outer, struct launch_request *request, size_t size, int *take_fds,
 		   size_t fd_count)
 {
-	struct slot *slot = NULL;
 	struct err err = {0};
 
 	/* A request that is not in the table is our own caller's bug: nothing is done with it. */
 	if (size < sizeof(uint32_t) || request->type == 0 ||
 	    request->type >= ARRAY_LEN(request_rows) || size < request_rows[request->type].size)
 		return;
-	if (fd_count != request_rows[request->type].fds) {
+	if (fd_count < request_rows[request->type].fds_min ||
+	    fd_count > request_rows[request->type].fds_max) {
 		(void)err_set(&err, ERR_BUSY, EMFILE, "viv-launch cannot take more descriptors");
 		if (request->type == LAUNCH_SPAWN && fd_count == 0 &&
 		    facts_slot(outer, request->spawn.sandbox) == NULL)
@@ -236,16 +322,17 @@ void slots_request(struct outer *outer, struct launch_request *request, size_t s
 	case LAUNCH_SPAWN:
 		on_spawn(outer, request, take_fds);
 		break;
-	case LAUNCH_BEGIN:
-		on_begin(outer, request);
-		break;
 	case LAUNCH_KILL:
-		slot = facts_slot(outer, request->id);
-		if (slot != NULL)
-			facts_end(outer, slot, LAUNCH_CAUSE_ASKED);
+		on_kill(outer, request->id);
+		break;
+	case LAUNCH_COUNT:
+		forward(outer, request, NULL, 0);
+		break;
+	case LAUNCH_QUIT:
+		outer->is_quitting = true;
 		break;
 	default:
-		forward(outer, request, NULL, 0);
+		on_head_request(outer, request, take_fds, fd_count);
 		break;
 	}
 }

@@ -19,16 +19,53 @@
 #include "launch/link.h"
 #include "proto/launch_msg.h"
 
+struct kept;
+struct slot;
+
+/* One interpreter of a sandbox. Most sandboxes have one all their life; forks of a session's are
+ * allocated as they come. */
+struct head {
+	LIST_ENTRY(head) next;    /* of its slot; the first one is in no list */
+	TAILQ_ENTRY(head) armed;  /* those with a deadline */
+	TAILQ_ENTRY(head) ending; /* those of which something may be left */
+	struct slot *slot;        /* borrowed: the slot it is part of */
+	uint32_t id;
+	pid_t pid;   /* as the host counts; 0: not born, or over */
+	int pidfd;   /* owned; the first head's only once there is another */
+	int channel; /* owned: kept for the next viv; the first head's is among what is kept */
+	bool is_look;
+	bool has_run;         /* BEGIN came */
+	bool is_armed;        /* user code runs; in the list of deadlines */
+	bool is_parked;       /* a checkpoint: it forked the next head and waits */
+	bool is_dead;         /* its process is over; what it started may not be */
+	uint64_t born;        /* in clock ticks since the boot */
+	uint64_t end_ns;      /* deadline */
+	uint64_t looked_ns;   /* when its sandbox's memory was looked at */
+	uint64_t oom_before;  /* counted at BEGIN */
+	uint64_t cpu_before;  /* in us, at BEGIN */
+	struct head_end *end; /* owned: set while it is ending */
+};
+
 struct slot {
-	bool is_live;   /* from SPAWN to GONE */
-	bool is_told;   /* LAUNCH_EXIT was sent */
-	bool is_armed;  /* user code runs; in the list of deadlines */
-	uint32_t cause; /* enum launch_cause */
+	bool is_live;    /* from SPAWN to GONE */
+	bool is_told;    /* LAUNCH_EXIT of the first head was sent */
+	bool is_shared;  /* it has, or had, a second head: its end is not the first one's */
+	bool has_run;    /* BEGIN came before */
+	bool has_saved;  /* SAVE came before */
+	bool is_frozen;  /* by LAUNCH_FREEZE */
+	bool is_held;    /* stopped for a moment, so that nothing forks while a head is ended */
+	bool is_filing;  /* LAUNCH_SAVED or LAUNCH_RESTORED is due */
+	bool is_waiting; /* LAUNCH_FROZEN is due; in the list of those */
+	uint32_t cause;  /* enum launch_cause */
 	struct cgroup group;
 	struct err *err; /* owned: why it never stood, when the outer half knows */
-	pid_t head;      /* the interpreter, as the host counts; 0 before it is born */
-	uint64_t end_ns; /* deadline */
-	TAILQ_ENTRY(slot) armed;
+	ino_t pidns;
+	uint64_t oom_before;   /* at the last BEGIN while no other head ran */
+	uint64_t frozen_by_ns; /* FROZEN is an error then */
+	struct kept *kept;     /* owned, or NULL: it ends with viv */
+	TAILQ_ENTRY(slot) waiting;
+	LIST_HEAD(head_list, head) heads; /* owned: all but the first */
+	struct head first;
 };
 
 struct outer {
@@ -36,21 +73,41 @@ struct outer {
 	struct link inner;
 	int epoll;
 	int signals;
+	int listener; /* or -1: this launch ends with its client */
+	uid_t owner;  /* who may be a client, beside root */
 	pid_t inner_pid;
-	bool is_inner_up; /* before its exec nobody may look through its /proc/PID/root */
-	bool has_filter;  /* the inner half knows the seccomp program */
+	bool is_inner_up;   /* before its exec nobody may look through its /proc/PID/root */
+	bool is_attached;   /* the client has been told all and may ask */
+	bool is_forgetting; /* what an earlier client left is being taken down */
+	bool is_quitting;
+	uint64_t away_ns; /* since when there is no client */
 	struct idmap map;
 	struct cgroups groups;
 	struct launch_hello hello;
 	uint64_t next_tick_ns;
-	TAILQ_HEAD(, slot) armed;
+	TAILQ_HEAD(, head) armed;
+	TAILQ_HEAD(, head) ending;
+	TAILQ_HEAD(, slot) waiting;
 	struct slot slots[LAUNCH_SANDBOXES_MAX];
 };
 
-/* Builds the seccomp program and tells the inner half, once (outer.c). */
-int outer_send_filter(struct outer *outer, struct err *err);
+/* What an epoll event of the outer half belongs to: the kind in the upper half, sandbox and head in
+ * the lower. */
+enum watched {
+	WATCHED_SIGNALS,
+	WATCHED_CLIENT,
+	WATCHED_INNER,
+	WATCHED_LISTENER,
+	WATCHED_HEAD,
+};
+
+#define WATCHED(kind, sandbox, head)                                                               \
+	((uint64_t)(kind) << 32 | (uint64_t)(sandbox) << 8 | (uint64_t)(head))
 
 void slots_init(struct outer *outer);
+
+/* Of the slot's place in the table. */
+uint32_t slot_id(const struct outer *outer, const struct slot *slot);
 
 /* A message from viv, `size` bytes of it; descriptors that are used are taken. */
 void slots_request(struct outer *outer, struct launch_request *request, size_t size, int *take_fds,

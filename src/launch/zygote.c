@@ -94,7 +94,10 @@ static int send_walls(int socket, const struct inner *inner, struct err *err)
 	};
 	ssize_t n;
 
-	memcpy(walls.filter, inner->filter, sizeof(walls.filter));
+	if (walls.filter_count > ZYGOTE_FILTER_MAX)
+		return err_set(err, ERR_INTERNAL, E2BIG, "the seccomp program has %u steps",
+			       walls.filter_count);
+	memcpy(walls.filter, inner->filter, walls.filter_count * sizeof(walls.filter[0]));
 	n = io_send_fds(socket, &walls, sizeof(walls), NULL, 0);
 	if (n < 0)
 		return err_set(err, ERR_INTERNAL, (int)-n, "tell the zygote its walls");
@@ -133,20 +136,23 @@ int zygote_start(const struct launch_zygote *zygote, int mntns, const struct inn
 	return 0;
 }
 
-static _Noreturn void cold_main(const struct walls_input *walls, int status, const char *python)
+static _Noreturn void cold_main(struct walls_input *walls, int status, const char *python)
 {
-	const char *const argv[] = {python, "-I", "/viv/main.py", "cold", NULL};
+	char up[16] = "";
+	char abi[16] = "";
+	const char *const argv[] = {python, "-I", "/viv/main.py", "cold", up, abi, NULL};
 	struct walls_report report = {0};
 	struct err err = {0};
-	char go;
 
-	if (read(status, &go, 1) != 1)
-		_exit(125);
 	/* HELLO says that code can run here: not before the interpreter is known to be there. */
-	if (walls_up(walls, &report, &err) == 0 && access(python, X_OK) < 0) {
+	if (walls_wait(status, walls, &err) == 0 && walls_up(walls, &report, &err) == 0 &&
+	    access(python, X_OK) < 0) {
 		(void)err_sys(&err, "exec %s", python);
 	} else if (err.kind == ERR_NONE &&
 		   frame_send_hello(WALL_CHANNEL_FD, report.up, report.landlock_abi, &err) == 0) {
+		/* The heads that are forked from this interpreter say HELLO in the same words. */
+		(void)snprintf(up, sizeof(up), "%u", report.up);
+		(void)snprintf(abi, sizeof(abi), "%u", report.landlock_abi);
 		/* The channel survives this one exec; main.py marks it close-on-exec again. */
 		(void)fcntl(WALL_CHANNEL_FD, F_SETFD, 0);
 		exec_python(python, argv);
@@ -158,7 +164,7 @@ static _Noreturn void cold_main(const struct walls_input *walls, int status, con
 	_exit(125);
 }
 
-pid_t zygote_cold(const struct walls_input *walls, int own_pidns, int cgroup, int status,
+pid_t zygote_cold(struct walls_input *walls, int own_pidns, int cgroup, int status,
 		  const char *python, struct err *err)
 {
 	struct clone_args args = {.exit_signal = SIGCHLD};

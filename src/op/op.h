@@ -2,63 +2,159 @@
 /*
  * Op - one thing a client can ask for, as a row
  *
- * Owns:    names, types and help of what an op takes. Every door calls the same ops, and every help
- *          text comes from these rows.
- * May not: know which door a call came through.
+ * Owns:    names, types and help of what an op takes. Every door calls the same ops; routes,
+ * checks, OpenAPI, tools and every help text come from these rows. May not: know which door a call
+ * came through.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "policy/config.h"
 #include "session/pool.h"
 #include "session/run.h"
 
+/* In brackets: the field of the op's args struct that the door fills. Absent: NULL, 0, unset. */
 enum op_type {
-	OP_TEXT,
-	OP_BYTES, /* any bytes: code, files, stdin */
-	OP_JSON,  /* any JSON value, never built as a tree */
-	OP_MS,
-	OP_SIZE,
-	OP_COUNT,
-	OP_CPUS,
-	OP_TEXTS, /* a list of texts */
-	OP_PAIRS, /* names and texts */
-	OP_FILES, /* a list of paths and bytes */
+	OP_TEXT,  /* [const char *] no NUL inside */
+	OP_BYTES, /* [struct run_bytes] a text of any length: code, stdin */
+	OP_JSON,  /* [struct run_bytes] any JSON value, never built as a tree */
+	OP_MS,    /* [uint64_t] an integer; for the command line also "30s" */
+	OP_SIZE,  /* [uint64_t] an integer, or "512MiB" */
+	OP_COUNT, /* [uint64_t] */
+	OP_CPUS,  /* [uint64_t] thousandths: 1.5 is 1500 */
+	OP_BOOL,  /* [enum op_bool] */
+	OP_TEXTS, /* [const char *const *] a list of texts, NULL behind the last */
+	OP_PAIRS, /* [const char *const *] an object of texts as "K=V", NULL behind the last */
+	OP_FILES, /* [struct run_bytes] a list of {path, text | base64}, never built as a tree */
+};
+
+enum op_bool {
+	OP_UNSET,
+	OP_NO,
+	OP_YES,
+};
+
+enum op_in {
+	OP_IN_BODY, /* a member of the JSON object; a dot in the name is a step into an object */
+	OP_IN_PATH, /* {name} in the op's path; {name...} takes the rest, slashes and all */
+	OP_IN_QUERY,
 };
 
 struct op_param {
-	const char *name; /* as in a request; a dot is a step into an object */
+	const char *name; /* as in a request */
 	enum op_type type;
 	const char *help; /* one sentence, no full stop */
+	enum op_in in;
+	size_t offset; /* of the field in the args struct */
+	bool is_required;
+	uint64_t min, max;   /* of a number; max also of a text's bytes; max 0: any */
+	const char *choices; /* "a|b|c": a text must be one of these; NULL: any */
 };
 
-/* What every op works with. */
-struct op_context {
-	const struct config *config; /* borrowed */
-	struct pool *pool;           /* borrowed */
+#define OP_PARAM(args, field, ...) .offset = offsetof(args, field), __VA_ARGS__
+
+struct config_token;
+struct engine;
+struct op_call;
+
+/* Who asks. */
+struct op_caller {
+	const struct config_token
+		*token;   /* borrowed: from the config; NULL: nobody in particular */
+	const char *name; /* of the token; "" without one */
+	const char *peer; /* "unix", or an address, for the audit log */
+};
+
+/* An answer in pieces; as http/http.h has it: > 0 a count, 0 nothing now (op_wake follows), -1 the
+ * end, -2 broken off. */
+struct op_source {
+	int64_t (*read)(void *user, void *data, size_t room);
+	void (*close)(void *user); /* once, when no read comes any more */
+	void *user;
+};
+
+/* What a door does with answers. Exactly one of answer, fail, stream for each call. */
+struct op_door {
+	void (*answer)(struct op_call *call, unsigned status, struct buf *take_json);
+	void (*fail)(struct op_call *call, const struct err *err);
+	void (*stream)(struct op_call *call, unsigned status, const char *type, int64_t size,
+		       const struct op_source *source);
+	void (*wake)(struct op_call *call);
+};
+
+/* One call of an op. The door's memory; valid until it was answered and, for a stream, closed. */
+struct op_call {
+	const struct op *op;
+	struct engine *engine; /* borrowed */
+	struct op_caller caller;
+	const void *args;  /* the op's own struct, every field checked for itself */
+	int body;          /* borrowed: a memfd with the raw body (is_raw ops); -1: none */
+	bool wants_events; /* the client would rather have events than one result */
+	bool is_cancelled_with_client; /* ?on_disconnect=cancel */
+	char run[ID_SIZE];      /* the op says which run it started; "": none. Told in a header */
+	uint32_t retry_after_s; /* told with a failure; 0: not */
+
+	/* Of a stream, told in headers: the checkpoint it is from, the name to save it under (""
+	 * for none), and that a sandbox made it: no browser is to run what is in it. */
+	char as_of[ID_SIZE];
+	char filename[ID_SIZE + 16];
+	bool is_foreign;
+	const struct op_door *door;
+	void *door_user; /* the door's */
+
+	/* The op's, while it waits. `left`: the client went away (may be NULL); an answer is still
+	 * due, and goes nowhere. */
+	void *state;
+	void (*left)(struct op_call *call);
 };
 
 struct op {
-	const char *name;
-	const char *method;
+	const char *name;   /* "run", "session.create": also the CLI's and MCP's word */
+	const char *method; /* NULL: no HTTP route */
 	const char *path;
 	const char *help;
 	const struct op_param *params;
 	size_t param_count;
 	size_t args_size;
+	const char
+		*answer; /* what it answers, in a word or two: a schema of OpenAPI by this name */
+	unsigned status; /* of success; 0: 200 */
+	bool is_raw;     /* the body is bytes, not a JSON object */
+	bool is_open;    /* no token needed: health */
+	bool is_stream;  /* may answer with events */
 
-	/* `args` is the op's own struct, each field checked for itself. On success the run's calls
-	 * follow; errors are the caller's mistakes and say which field. */
-	int (*run)(const struct op_context *context, const void *args,
-		   const struct run_calls *calls, void *user, struct run **ret_run,
-		   struct err *err);
+	void (*call)(struct op_call *call);
 };
 
-/* One fresh sandbox, one run. */
+/* Every op with a route, NULL behind the last (op_table.c). */
+extern const struct op *const op_table[];
+
+extern const struct op op_health, op_packages, op_policies, op_runtimes, op_status;
+extern const struct op op_run_cancel, op_run_events, op_run_get, op_run_list, op_run_stdin;
+extern const struct op op_session_create, op_session_delete, op_session_events, op_session_get,
+	op_session_interrupt, op_session_list, op_session_run;
+extern const struct op op_checkpoint_drop, op_checkpoint_list, op_checkpoint_make, op_diff, op_fork,
+	op_rollback;
+extern const struct op op_complete, op_vars_list, op_vars_table;
+extern const struct op op_files_list, op_files_read, op_files_remove, op_files_write;
+extern const struct op op_export, op_import, op_notebook;
+
+void op_answer(struct op_call *call, unsigned status, struct buf *take_json);
+void op_fail(struct op_call *call, const struct err *err);
+void op_stream(struct op_call *call, unsigned status, const char *type, int64_t size,
+	       const struct op_source *source);
+void op_wake(struct op_call *call);
+
+/* ---- run: one fresh sandbox, one run ---- */
+
 extern const struct op op_run;
 
+/* In the order of the command line's flags. */
 enum op_run_param {
 	OP_RUN_CODE,
 	OP_RUN_COMMAND,
@@ -69,12 +165,17 @@ enum op_run_param {
 	OP_RUN_MEMORY,
 	OP_RUN_CPUS,
 	OP_RUN_PIDS,
+	OP_RUN_DISK,
+	OP_RUN_OUTPUT,
 	OP_RUN_ARGS,
 	OP_RUN_DATA,
 	OP_RUN_FILES,
 	OP_RUN_EXPECT,
 	OP_RUN_STDIN,
 	OP_RUN_ENV,
+	OP_RUN_CWD,
+	OP_RUN_DETACH,
+	OP_RUN_RETURN_FILES,
 	OP_RUN_PARAM_COUNT,
 };
 
@@ -82,25 +183,46 @@ extern const struct op_param op_run_params[OP_RUN_PARAM_COUNT];
 
 /* What a run takes. Pointers are borrowed for the call; NULL, 0 and "no bytes" mean "not given". */
 struct op_run_args {
-	struct run_bytes code; /* in memory: it is looked at for its imports */
-	bool is_command;
+	struct run_bytes code, command; /* exactly one; in memory: code is looked at for imports */
 	const char *policy, *runtime, *backend;
 	struct policy_ask limits;
 	struct run_bytes args; /* checked JSON */
-	enum run_data_format data_format;
-	struct run_bytes data;
-	const char *data_query;
-	enum run_stdin stdin_kind;
-	struct run_bytes stdin_bytes;
-	int stdin_fd;
+	struct run_bytes data; /* by HTTP: {"columns","rows"} */
+	struct run_bytes files_json;
+	struct run_bytes stdin_bytes; /* by HTTP "live" is no text: it comes by runs.stdin */
 	const char *const *env;
-	const struct run_file *files;
-	size_t file_count;
 	const char *const *expect;
 	const char *cwd;
+	enum op_bool detach, return_files;
+	const char *session; /* {id} of the path: run in this session */
 
-	/* What the door wants of the run. */
+	/* The command line's own. */
+	enum run_data_format data_format;
+	const char *data_query;
+	enum run_stdin stdin_kind;
+	int stdin_fd;
+	const struct run_file *files;
+	size_t file_count;
 	bool is_cold; /* no zygote: python's start is paid once, by this run */
 	bool want_files;
 	bool keep_events;
 };
+
+/* The policy of that name ("default" for NULL) that this caller (NULL: anybody) may use. */
+const struct policy *op_policy(const struct config *config, const struct op_caller *caller,
+			       const char *asked, struct err *err);
+
+/* Whose zygotes it may use: never those of another token, unless the policy says so. */
+const char *op_trust(const struct policy *policy, const struct op_caller *caller);
+
+/* Is there a backend of this name, and does the policy allow it? */
+int op_check_backend(const struct policy *policy, const char *asked, struct err *err);
+
+/* Everything of a run but where it happens, checked. Borrows from `args` and the config. */
+int op_run_request(const struct config *config, const struct op_caller *caller,
+		   const struct op_run_args *args, struct run_request *request, struct err *err);
+
+/* For programs that do one thing: starts the run of `args` right here. Errors are the caller's
+ * mistakes and say which field. */
+int op_run_start(const struct config *config, struct pool *pool, const struct op_run_args *args,
+		 const struct run_calls *calls, void *user, struct run **ret_run, struct err *err);

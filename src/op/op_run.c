@@ -4,43 +4,162 @@
 
 #include "backend/backend.h"
 #include "base/c.h"
+#include "op/flight.h"
 #include "op/op.h"
+#include "op/op_session.h"
 
 #define TRUST_DEFAULT "local" /* whoever may start viv is one person */
 
+#define RUN(field, ...) OP_PARAM(struct op_run_args, field, __VA_ARGS__)
+
+/* Each row once: a run of its own takes all of them, a run in a session those of its inputs. */
+#define ROW_CODE                                                                                   \
+	{                                                                                          \
+		RUN(code, .name = "code", .type = OP_BYTES,                                        \
+		    .help = "Python to run, as a notebook cell: its last value is the "            \
+			    "result")                                                              \
+	}
+#define ROW_COMMAND                                                                                \
+	{                                                                                          \
+		RUN(command, .name = "command", .type = OP_BYTES,                                  \
+		    .help = "shell command to run instead of Python")                              \
+	}
+#define ROW_POLICY                                                                                 \
+	{                                                                                          \
+		RUN(policy, .name = "policy", .type = OP_TEXT,                                     \
+		    .help = "limits, guard and mounts to run under (default: "                     \
+			    "default)")                                                            \
+	}
+#define ROW_RUNTIME                                                                                \
+	{                                                                                          \
+		RUN(runtime, .name = "runtime", .type = OP_TEXT,                                   \
+		    .help = "Python environment (default: auto, the smallest that has "            \
+			    "what the code imports)")                                              \
+	}
+#define ROW_BACKEND                                                                                \
+	{                                                                                          \
+		RUN(backend, .name = "backend", .type = OP_TEXT,                                   \
+		    .help = "way to build the sandbox (default: auto, the strongest "              \
+			    "there is)")                                                           \
+	}
+#define ROW_TIMEOUT                                                                                \
+	{                                                                                          \
+		RUN(limits.timeout_ms, .name = "timeout_ms", .type = OP_MS, .min = 10,             \
+		    .help = "end the run after this long, at most what the policy "                \
+			    "allows")                                                              \
+	}
+#define ROW_MEMORY                                                                                 \
+	{                                                                                          \
+		RUN(limits.memory, .name = "limits.memory", .type = OP_SIZE, .min = 16 * MIB,      \
+		    .help = "memory of the sandbox, at most the policy's")                         \
+	}
+#define ROW_CPUS                                                                                   \
+	{                                                                                          \
+		RUN(limits.cpus_milli, .name = "limits.cpus", .type = OP_CPUS, .min = 10,          \
+		    .help = "processors it may use, at most the policy's")                         \
+	}
+#define ROW_PIDS                                                                                   \
+	{                                                                                          \
+		RUN(limits.pids, .name = "limits.pids", .type = OP_COUNT, .min = 4,                \
+		    .help = "processes and threads, at most the policy's")                         \
+	}
+#define ROW_DISK                                                                                   \
+	{                                                                                          \
+		RUN(limits.disk, .name = "limits.disk", .type = OP_SIZE, .min = 64 * KIB,          \
+		    .help = "bytes of /workspace and of /tmp, at most the policy's")               \
+	}
+#define ROW_OUTPUT                                                                                 \
+	{                                                                                          \
+		RUN(limits.output, .name = "limits.output", .type = OP_SIZE, .min = KIB,           \
+		    .help = "bytes of stdout and of stderr that are kept, at most the "            \
+			    "policy's")                                                            \
+	}
+#define ROW_ARGS                                                                                   \
+	{                                                                                          \
+		RUN(args, .name = "args", .type = OP_JSON,                                         \
+		    .help = "value of the name _args in the code")                                 \
+	}
+#define ROW_DATA                                                                                   \
+	{                                                                                          \
+		RUN(data, .name = "data", .type = OP_JSON,                                         \
+		    .help = "table for the names data and df in the code")                         \
+	}
+#define ROW_FILES                                                                                  \
+	{                                                                                          \
+		RUN(files_json, .name = "files", .type = OP_FILES,                                 \
+		    .help = "file to put below /workspace before the code starts")                 \
+	}
+#define ROW_EXPECT                                                                                 \
+	{                                                                                          \
+		RUN(expect, .name = "expect_files", .type = OP_TEXTS,                              \
+		    .help = "path that the code should make; told when it is missing")             \
+	}
+#define ROW_STDIN                                                                                  \
+	{                                                                                          \
+		RUN(stdin_bytes, .name = "stdin", .type = OP_BYTES, .max = 256 * MIB,              \
+		    .help = "what the code reads on stdin")                                        \
+	}
+#define ROW_ENV                                                                                    \
+	{                                                                                          \
+		RUN(env, .name = "env", .type = OP_PAIRS,                                          \
+		    .help = "variable of the code's environment; nothing is inherited")            \
+	}
+#define ROW_CWD                                                                                    \
+	{                                                                                          \
+		RUN(cwd, .name = "cwd", .type = OP_TEXT,                                           \
+		    .help = "folder the code starts in (default: /workspace)")                     \
+	}
+#define ROW_DETACH                                                                                 \
+	{                                                                                          \
+		RUN(detach, .name = "detach", .type = OP_BOOL,                                     \
+		    .help = "answer with the run's id at once; its events can be read "            \
+			    "later")                                                               \
+	}
+#define ROW_RETURN_FILES                                                                           \
+	{                                                                                          \
+		RUN(return_files, .name = "return_files", .type = OP_BOOL,                         \
+		    .help = "send the bytes of new and changed files, too, as "                    \
+			    "base64")                                                              \
+	}
+
 const struct op_param op_run_params[OP_RUN_PARAM_COUNT] = {
-	[OP_RUN_CODE] = {"code", OP_BYTES,
-			 "Python to run, as a notebook cell: its last value is the "
-			 "result"},
-	[OP_RUN_COMMAND] = {"command", OP_BYTES, "shell command to run instead of Python"},
-	[OP_RUN_POLICY] = {"policy", OP_TEXT,
-			   "limits, guard and mounts to run under (default: "
-			   "default)"},
-	[OP_RUN_RUNTIME] =
-		{"runtime", OP_TEXT,
-		 "Python environment (default: auto, the smallest that has what the code "
-		 "imports)"},
-	[OP_RUN_BACKEND] = {"backend", OP_TEXT,
-			    "way to build the sandbox (default: auto, the "
-			    "strongest there is)"},
-	[OP_RUN_TIMEOUT] = {"timeout_ms", OP_MS,
-			    "end the run after this long, at most what the "
-			    "policy allows"},
-	[OP_RUN_MEMORY] = {"limits.memory", OP_SIZE, "memory of the sandbox, at most the policy's"},
-	[OP_RUN_CPUS] = {"limits.cpus", OP_CPUS, "processors it may use, at most the policy's"},
-	[OP_RUN_PIDS] = {"limits.pids", OP_COUNT, "processes and threads, at most the policy's"},
-	[OP_RUN_ARGS] = {"args", OP_JSON, "value of the name _args in the code"},
-	[OP_RUN_DATA] = {"data", OP_JSON, "table for the names data and df in the code"},
-	[OP_RUN_FILES] = {"files", OP_FILES, "file to put below /workspace before the code starts"},
-	[OP_RUN_EXPECT] = {"expect_files", OP_TEXTS,
-			   "path that the code should make; told when it is missing"},
-	[OP_RUN_STDIN] = {"stdin", OP_BYTES, "what the code reads on stdin"},
-	[OP_RUN_ENV] = {"env", OP_PAIRS,
-			"variable of the code's environment; nothing is inherited"},
+	[OP_RUN_CODE] = ROW_CODE,       [OP_RUN_COMMAND] = ROW_COMMAND,
+	[OP_RUN_POLICY] = ROW_POLICY,   [OP_RUN_RUNTIME] = ROW_RUNTIME,
+	[OP_RUN_BACKEND] = ROW_BACKEND, [OP_RUN_TIMEOUT] = ROW_TIMEOUT,
+	[OP_RUN_MEMORY] = ROW_MEMORY,   [OP_RUN_CPUS] = ROW_CPUS,
+	[OP_RUN_PIDS] = ROW_PIDS,       [OP_RUN_DISK] = ROW_DISK,
+	[OP_RUN_OUTPUT] = ROW_OUTPUT,   [OP_RUN_ARGS] = ROW_ARGS,
+	[OP_RUN_DATA] = ROW_DATA,       [OP_RUN_FILES] = ROW_FILES,
+	[OP_RUN_EXPECT] = ROW_EXPECT,   [OP_RUN_STDIN] = ROW_STDIN,
+	[OP_RUN_ENV] = ROW_ENV,         [OP_RUN_CWD] = ROW_CWD,
+	[OP_RUN_DETACH] = ROW_DETACH,   [OP_RUN_RETURN_FILES] = ROW_RETURN_FILES,
 };
 
+static const struct op_param session_run_params[] = {
+	{RUN(session, .name = "id", .type = OP_TEXT, .in = OP_IN_PATH, .is_required = true,
+	     .help = "id of the session")},
+	ROW_CODE,
+	ROW_COMMAND,
+	ROW_TIMEOUT,
+	ROW_OUTPUT,
+	ROW_ARGS,
+	ROW_DATA,
+	ROW_FILES,
+	ROW_EXPECT,
+	ROW_STDIN,
+	ROW_ENV,
+	ROW_CWD,
+	ROW_DETACH,
+	ROW_RETURN_FILES,
+};
+
+static bool is_command(const struct op_run_args *args)
+{
+	return args->command.data != NULL;
+}
+
 /* The policy's pin, if it has one, else what was asked. A name that does not exist is refused. */
-static int check_backend(const struct policy *policy, const char *asked, struct err *err)
+int op_check_backend(const struct policy *policy, const char *asked, struct err *err)
 {
 	bool is_pinned = strcmp(policy->backend, "auto") != 0;
 
@@ -59,16 +178,32 @@ static int check_backend(const struct policy *policy, const char *asked, struct 
 		       "backend: there is no '%s'; `viv doctor` lists them", asked);
 }
 
-static int set_guard(const struct op_context *context, const struct policy *policy, bool is_command,
+const struct policy *op_policy(const struct config *config, const struct op_caller *caller,
+			       const char *asked, struct err *err)
+{
+	const struct config_token *token = caller != NULL ? caller->token : NULL;
+	const struct policy *policy = NULL;
+
+	return config_choose_policy(config, token, asked, &policy, err) == 0 ? policy : NULL;
+}
+
+const char *op_trust(const struct policy *policy, const struct op_caller *caller)
+{
+	if (policy->trust[0] != '\0')
+		return policy->trust;
+	return caller != NULL && caller->name[0] != '\0' ? caller->name : TRUST_DEFAULT;
+}
+
+static int set_guard(const struct config *config, const struct policy *policy,
 		     struct run_request *request, struct err *err)
 {
 	if (!policy->guard_enabled)
 		return 0;
-	if (is_command)
+	if (request->is_command)
 		return err_set(err, ERR_FORBIDDEN, EPERM,
 			       "command: the policy %s checks imports, so it takes Python only",
 			       policy->name);
-	request->guard_runtime = config_runtime(context->config, "bare", err);
+	request->guard_runtime = config_runtime(config, "bare", err);
 	if (request->guard_runtime == NULL)
 		return err_wrap(err, "the import guard");
 	request->guard_block = &policy->guard_block;
@@ -78,9 +213,10 @@ static int set_guard(const struct op_context *context, const struct policy *poli
 
 static void set_inputs(const struct op_run_args *args, struct run_request *request)
 {
-	request->code = args->code;
-	request->is_command = args->is_command;
+	request->is_command = is_command(args);
+	request->code = request->is_command ? args->command : args->code;
 	request->args = args->args;
+	request->files_json = args->files_json;
 	request->data = args->data;
 	request->data_format = args->data_format;
 	request->data_query = args->data_query;
@@ -96,57 +232,76 @@ static void set_inputs(const struct op_run_args *args, struct run_request *reque
 	request->keep_events = args->keep_events;
 }
 
-static int set_kind(const struct op_context *context, const struct op_run_args *args,
+static int set_kind(const struct config *config, const struct op_run_args *args,
 		    const struct policy *policy, const struct policy_grant *grant,
 		    struct pool_kind *kind, struct err *err)
 {
 	/* A command names no imports: the smallest runtime, unless one is asked for. */
-	const void *code = args->is_command ? "" : args->code.data;
-	size_t size = args->is_command ? 0 : args->code.size;
-	int r = config_choose_runtime(context->config, policy, args->runtime, code, size,
+	const void *code = is_command(args) ? "" : args->code.data;
+	size_t size = is_command(args) ? 0 : args->code.size;
+	int r = config_choose_runtime(config, policy, args->runtime, code, size,
 				      args->data_format != RUN_DATA_NONE, &kind->runtime, err);
 
 	if (r < 0)
 		return r;
-	kind->trust = policy->trust[0] != '\0' ? policy->trust : TRUST_DEFAULT;
 	kind->data = policy->data[0] != '\0' ? policy->data : NULL;
 	kind->plan = grant->plan;
 	kind->is_cold = args->is_cold;
 	return 0;
 }
 
-static int run(const struct op_context *context, const void *raw_args,
-	       const struct run_calls *calls, void *user, struct run **ret_run, struct err *err)
+int op_run_request(const struct config *config, const struct op_caller *caller,
+		   const struct op_run_args *args, struct run_request *request, struct err *err)
 {
-	const struct op_run_args *args = raw_args;
-	struct run_request request = {0};
 	struct policy_grant grant = {0};
-	const struct policy *policy = config_policy(
-		context->config, args->policy != NULL ? args->policy : "default", err);
+	const struct policy *policy = op_policy(config, caller, args->policy, err);
 	int r;
 
 	if (policy == NULL)
-		return err_wrap(err, "policy");
+		return -err->num;
 	if (policy->approve)
 		return err_set(err, ERR_FORBIDDEN, EPERM,
 			       "policy: %s wants a person to approve each run, and there is nobody "
 			       "to ask here",
 			       policy->name);
-	r = check_backend(policy, args->backend, err);
+	set_inputs(args, request);
+	r = op_check_backend(policy, args->backend, err);
 	if (r == 0)
 		r = policy_narrow(policy, &args->limits, &grant, err);
 	if (r == 0)
-		r = set_kind(context, args, policy, &grant, &request.kind, err);
+		r = set_kind(config, args, policy, &grant, &request->kind, err);
 	if (r == 0)
-		r = set_guard(context, policy, args->is_command, &request, err);
+		r = set_guard(config, policy, request, err);
 	if (r < 0)
 		return r;
+	request->kind.trust = op_trust(policy, caller);
+	request->timeout_ms = grant.timeout_ms;
+	request->timeout_max_ms = (uint32_t)policy->timeout_max_ms;
+	request->output_max = grant.output;
+	return 0;
+}
 
-	set_inputs(args, &request);
-	request.timeout_ms = grant.timeout_ms;
-	request.timeout_max_ms = (uint32_t)policy->timeout_max_ms;
-	request.output_max = grant.output;
-	return run_start(context->pool, &request, calls, user, ret_run, err);
+int op_run_start(const struct config *config, struct pool *pool, const struct op_run_args *args,
+		 const struct run_calls *calls, void *user, struct run **ret_run, struct err *err)
+{
+	struct run_request request = {0};
+	int r = op_run_request(config, NULL, args, &request, err);
+
+	return r < 0 ? r : run_start(pool, &request, calls, user, ret_run, err);
+}
+
+static void call_run(struct op_call *call)
+{
+	flight_take_off(call, call->args, NULL);
+}
+
+static void call_session_run(struct op_call *call)
+{
+	const struct op_run_args *args = call->args;
+	struct session *session = op_session_find(call, args->session);
+
+	if (session != NULL)
+		flight_take_off(call, args, session);
 }
 
 const struct op op_run = {
@@ -157,5 +312,20 @@ const struct op op_run = {
 	.params = op_run_params,
 	.param_count = ARRAY_LEN(op_run_params),
 	.args_size = sizeof(struct op_run_args),
-	.run = run,
+	.answer = "Result",
+	.is_stream = true,
+	.call = call_run,
+};
+
+const struct op op_session_run = {
+	.name = "session.run",
+	.method = "POST",
+	.path = "/v1/sessions/{id}/run",
+	.help = "Run Python code in a session; runs of one session happen in order",
+	.params = session_run_params,
+	.param_count = ARRAY_LEN(session_run_params),
+	.args_size = sizeof(struct op_run_args),
+	.answer = "Result",
+	.is_stream = true,
+	.call = call_session_run,
 };

@@ -52,6 +52,10 @@ static void fill_paths(struct config *config)
 		path_state(path, PATHS_MAX);
 		text_set(&config->state_dir, path);
 	}
+	if (config->runtime_dir[0] == '\0') {
+		path_runtime(path, PATHS_MAX);
+		text_set(&config->runtime_dir, path);
+	}
 	if (config->audit_file[0] == '\0') {
 		(void)snprintf(path, sizeof(path), "%s/audit.jsonl", config->state_dir);
 		text_set(&config->audit_file, path);
@@ -261,6 +265,36 @@ const struct runtime *config_runtime(const struct config *config, const char *na
 	(void)err_set(err, ERR_NOT_FOUND, ENOENT, "there is no runtime %.80s; there are: %s", name,
 		      names);
 	return NULL;
+}
+
+int config_choose_policy(const struct config *config, const struct config_token *token,
+			 const char *asked, const struct policy **ret_policy, struct err *err)
+{
+	const struct policy *policy;
+	char names[300] = "";
+
+	if (token == NULL || token->policies.count == 0) {
+		policy = config_policy(config, asked != NULL ? asked : "default", err);
+	} else if (asked == NULL) {
+		bool has_default = text_list_has(&token->policies, "default");
+
+		policy = config_policy(config, has_default ? "default" : token->policies.items[0],
+				       err);
+	} else if (text_list_has(&token->policies, asked)) {
+		policy = config_policy(config, asked, err);
+	} else {
+		/* The same for a policy that there is and one that there is not. */
+		for (size_t i = 0; i < token->policies.count; i++)
+			add_name(names, sizeof(names), token->policies.items[i]);
+		return err_set(err, ERR_FORBIDDEN, EPERM,
+			       "policy: the token %s may not use %.80s; it may use: %s",
+			       token->name, asked, names);
+	}
+	if (policy == NULL)
+		return -err->num;
+
+	*ret_policy = policy;
+	return 0;
 }
 
 int config_choose_runtime(const struct config *config, const struct policy *policy,

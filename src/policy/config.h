@@ -42,9 +42,13 @@ struct config {
 
 	/* From here on: one row each. */
 	struct text_list listen;
-	char *state_dir; /* never "" after a load */
+	char *state_dir;   /* never "" after a load */
+	char *runtime_dir; /* never "" after a load; path_make_private before use */
+	uint64_t reattach_ms;
 	struct text_list hosts;
-	uint64_t concurrent_runs, queue, sessions, body;
+	uint64_t concurrent_runs, queue, sessions, body, connections;
+	uint64_t session_idle_ms, session_ttl_ms, session_freeze_ms, session_checkpoints;
+	uint64_t pressure_memory; /* percent */
 	char *explore_root;
 	uint64_t events_keep_ms, events_memory;
 	char *audit_file; /* never "" after a load */
@@ -87,6 +91,11 @@ void config_free(struct config *config);
 const struct policy *config_policy(const struct config *config, const char *name, struct err *err);
 const struct runtime *config_runtime(const struct config *config, const char *name,
 				     struct err *err);
+
+/* The policy of a request: `asked`, or with NULL "default", or where the token (may be NULL) lacks
+ * that the first it has. ERR_NOT_FOUND, or -EPERM when the token may not use it. */
+int config_choose_policy(const struct config *config, const struct config_token *token,
+			 const char *asked, const struct policy **ret_policy, struct err *err);
 
 /* The runtime of a run: `asked` ("auto", NULL or a name) within what the policy pins. -EPERM when
  * the policy pins another one. */

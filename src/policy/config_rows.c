@@ -25,6 +25,11 @@ const struct setting config_rows[] = {
 	     "where to listen: ADDRESS:PORT or unix:PATH"),
 	TEXT("state_dir", state_dir, SETTING_PATH, 0, "",
 	     "event logs, audit, spill; default: the user's or the system's state directory"),
+	TEXT("runtime_dir", runtime_dir, SETTING_PATH, 0, "",
+	     "sockets of a running daemon; default: $XDG_RUNTIME_DIR/vivarium, for root "
+	     "/run/vivarium, else /tmp/vivarium-UID"),
+	NUMBER("reattach_ms", reattach_ms, SETTING_COUNT, 0, 86400000, 60000,
+	       "how long sessions outlive a daemon that died, for the next one to take them over"),
 	TEXT("hosts", hosts, SETTING_LIST, 256, "",
 	     "Host and Origin names allowed beside loopback"),
 	NUMBER("limits.concurrent_runs", concurrent_runs, SETTING_COUNT, 1, 4096, 64,
@@ -32,6 +37,19 @@ const struct setting config_rows[] = {
 	NUMBER("limits.queue", queue, SETTING_COUNT, 0, 65536, 256, "runs that may wait"),
 	NUMBER("limits.sessions", sessions, SETTING_COUNT, 0, 65536, 2000, "sessions at once"),
 	NUMBER("limits.body", body, SETTING_BYTES, KIB, 16 * GIB, 256 * MIB, "bytes of a request"),
+	NUMBER("limits.connections", connections, SETTING_COUNT, 8, 65536, 1024,
+	       "HTTP connections at once"),
+	NUMBER("sessions.idle_ms", session_idle_ms, SETTING_COUNT, 1000, 2592000000, 1800000,
+	       "end a session after this much rest"),
+	NUMBER("sessions.ttl_ms", session_ttl_ms, SETTING_COUNT, 1000, 31536000000, 86400000,
+	       "end a session after this much time"),
+	NUMBER("sessions.freeze_ms", session_freeze_ms, SETTING_COUNT, 0, 2592000000, 60000,
+	       "freeze a session after this much rest; 0: never"),
+	NUMBER("sessions.checkpoints", session_checkpoints, SETTING_COUNT, 1, 256, 8,
+	       "checkpoints kept in a session; the oldest without a name goes first"),
+	NUMBER("pressure.memory", pressure_memory, SETTING_COUNT, 1, 100, 20,
+	       "refuse new work while something waits for memory this much of the time, in "
+	       "percent, and less than a quarter is available; 100: only when nearly none is"),
 	TEXT("explore.root", explore_root, SETTING_PATH, 0, "", "folder that explore may look at"),
 	NUMBER("events.keep_ms", events_keep_ms, SETTING_COUNT, 0, 2592000000, 3600000,
 	       "how long the events of a run are kept"),
@@ -90,8 +108,8 @@ const struct setting token_rows[] = {
 	 AT(struct config_token, concurrent_runs),
 	 .low = 1,
 	 .high = 4096,
-	 .initial = 64,
-	 .help = "runs at once"},
+	 .initial = 4096,
+	 .help = "runs at once, waiting ones included"},
 	{.key = "quotas.sessions",
 	 .type = SETTING_COUNT,
 	 AT(struct config_token, sessions),
@@ -127,6 +145,22 @@ static bool is_listen_address(const char *text)
 	       (strchr(text, ':') == colon || (text[0] == '[' && colon[-1] == ']'));
 }
 
+/* NAME, ADDRESS or [ADDRESS], with or without a port: as a client sends it, not as a browser shows
+ * it. What is written otherwise would never be met. */
+static bool is_host(const char *text)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789-._";
+	size_t size = text[0] == '[' ? strcspn(text, "]") : strspn(text, letters);
+
+	if (text[0] == '[') {
+		if (strspn(text + 1, "0123456789abcdefABCDEF:.") != size - 1 || text[size] != ']')
+			return false;
+		size++;
+	}
+	return size > 0 && (text[size] == '\0' || (text[size] == ':' && is_port(text + size + 1)));
+}
+
 static int check_top(const struct config *config, const char **ret_key, struct err *err)
 {
 	*ret_key = "listen";
@@ -136,6 +170,14 @@ static int check_top(const struct config *config, const char **ret_key, struct e
 				       "listen: %.80s is no address; allowed: ADDRESS:PORT, "
 				       "[ADDRESS]:PORT or unix:/PATH",
 				       config->listen.items[i]);
+	}
+	*ret_key = "hosts";
+	for (size_t i = 0; i < config->hosts.count; i++) {
+		if (!is_host(config->hosts.items[i]))
+			return err_set(err, ERR_BAD_REQUEST, EINVAL,
+				       "hosts: %.80s is no host; allowed: NAME, ADDRESS or "
+				       "[ADDRESS], with :PORT or without",
+				       config->hosts.items[i]);
 	}
 	*ret_key = "backends.priority";
 	for (size_t i = 0; i < config->backend_priority.count; i++) {
@@ -183,6 +225,12 @@ static int check_token(const struct config *config, const struct config_token *t
 		return err_set(
 			err, ERR_BAD_REQUEST, EINVAL,
 			"sha256: 64 hex digits are wanted; `viv token new NAME` prints them");
+	for (size_t i = 0; i < config->token_count; i++) {
+		if (strcasecmp(config->tokens[i].sha256, token->sha256) == 0)
+			return err_set(err, ERR_BAD_REQUEST, EINVAL,
+				       "sha256: the token %s has the same secret",
+				       config->tokens[i].name);
+	}
 	*ret_key = "policies";
 	for (size_t i = 0; i < token->policies.count; i++) {
 		if (config_policy(config, token->policies.items[i], err) == NULL)

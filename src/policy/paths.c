@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/paths.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <sys/stat.h>
 
 #include "base/c.h"
 
@@ -50,6 +54,41 @@ void path_state(char *ret_path, size_t size)
 	if (geteuid() != 0 && home != NULL && join(ret_path, size, home, "/.local/state/vivarium"))
 		return;
 	(void)join(ret_path, size, "/var/lib/vivarium", "");
+}
+
+void path_runtime(char *ret_path, size_t size)
+{
+	const char *runtime = from_environment("XDG_RUNTIME_DIR");
+
+	if (runtime != NULL && join(ret_path, size, runtime, "/vivarium"))
+		return;
+	if (geteuid() == 0)
+		(void)join(ret_path, size, "/run/vivarium", "");
+	else
+		(void)snprintf(ret_path, size, "/tmp/vivarium-%u", (unsigned int)geteuid());
+}
+
+int path_make_private(const char *path, struct err *err)
+{
+	AUTO_CLOSE int fd = -1;
+	struct stat info;
+
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, "make %s", path);
+
+	/* By descriptor: what is looked at is what is there, and a link is not followed. */
+	fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &info) < 0)
+		return err_sys(err, "open the directory %s", path);
+	if (info.st_uid != geteuid() && info.st_uid != 0)
+		return err_set(err, ERR_FORBIDDEN, EPERM,
+			       "%s belongs to uid %u; remove it, or set runtime_dir in the config",
+			       path, (unsigned int)info.st_uid);
+	if (info.st_mode & (S_IWGRP | S_IWOTH))
+		return err_set(err, ERR_FORBIDDEN, EPERM,
+			       "%s can be changed by others (mode %04o); chmod go-w %s", path,
+			       info.st_mode & 07777, path);
+	return 0;
 }
 
 bool path_is_below(const char *path, const char *directory)

@@ -4,12 +4,14 @@
  *
  * Owns:    the XDG rules (user) and their system twins, and the list of directories of the host
  *          that show more than was meant.
- * May not: make directories or open files.
+ * May not: open files, or make a directory but the one for our sockets.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "base/err.h"
 
 #define PATHS_MAX 512
 
@@ -23,6 +25,15 @@ bool path_own_config(char *ret_path, size_t size);
 /* The default of state_dir: $XDG_STATE_HOME/vivarium, ~/.local/state/vivarium, or for root (and
  * without a home) /var/lib/vivarium. */
 void path_state(char *ret_path, size_t size);
+
+/* The default of runtime_dir: $XDG_RUNTIME_DIR/vivarium, for root /run/vivarium, else
+ * /tmp/vivarium-UID. */
+void path_runtime(char *ret_path, size_t size);
+
+/* Makes the directory (0700; the one above it is there), or checks that one that is there is ours
+ * or root's and that nobody else can put anything into it. -EPERM when not: in /tmp anybody may
+ * have made it first. */
+int path_make_private(const char *path, struct err *err);
 
 #define PATH_SYSTEM_CONFIG "/etc/vivarium"
 

@@ -8,18 +8,20 @@
 #include "base/c.h"
 #include "base/io.h"
 
-_Static_assert(sizeof(struct frame_header) == 16, "the header is what the wire says");
+_Static_assert(sizeof(struct frame_header) == 24, "the header is what the wire says");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames are little endian");
 
 /* The flags that each type may carry. */
 static const uint16_t allowed_flags[] = {
 	[FRAME_HELLO] = 0,
-	[FRAME_RUN] = FRAME_FLAG_MEMFD,
-	[FRAME_EVENT] = FRAME_FLAG_WAIT,
-	[FRAME_FILE] = FRAME_FLAG_LAST,
-	[FRAME_DONE] = 0,
+	[FRAME_RUN] = FRAME_FLAG_MEMFD | FRAME_FLAG_STDIN,
+	[FRAME_EVENT] = FRAME_FLAG_WAIT | FRAME_FLAG_MORE,
+	[FRAME_FILE] = FRAME_FLAG_LAST | FRAME_FLAG_MORE,
+	[FRAME_DONE] = FRAME_FLAG_MORE,
 	[FRAME_ACK] = 0,
 	[FRAME_CHECK] = FRAME_FLAG_MEMFD,
+	[FRAME_FORK] = FRAME_FLAG_LOOK,
+	[FRAME_FORKED] = 0,
 };
 
 int64_t frame_decode(const void *bytes, size_t size, struct frame *ret_frame, struct err *err)
@@ -71,7 +73,7 @@ int frame_send_hello(int channel, uint32_t walls, uint32_t landlock_abi, struct 
 		struct frame_header header;
 		struct frame_hello hello;
 	} frame = {
-		.header = {.size = sizeof(frame.hello), .type = FRAME_HELLO},
+		.header = {.size = sizeof(frame.hello), .type = FRAME_HELLO, .counter = 1},
 		.hello =
 			{
 				.version = FRAME_VERSION,

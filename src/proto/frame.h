@@ -17,6 +17,7 @@
 #include "base/err.h"
 
 #define FRAME_PAYLOAD_MAX (16U << 20) /* one frame */
+#define FRAME_PIECE_MAX (64U << 10)   /* a runner sends larger payloads in pieces */
 #define FRAME_INLINE_MAX (64U << 10)  /* a RUN with a larger payload brings it in a memfd */
 
 enum frame_type {
@@ -27,17 +28,24 @@ enum frame_type {
 	FRAME_DONE = 5,  /* runner -> viv, once per RUN: JSON testimony */
 	FRAME_ACK = 6,   /* viv -> runner: an EVENT with FRAME_WAIT has been taken */
 	FRAME_CHECK = 7, /* viv -> runner: as RUN; the guard looks at the code, nothing runs */
+	FRAME_FORK = 8,  /* viv -> runner: fork; fds: the child's channel, or channel, stdout, stderr */
+	FRAME_FORKED = 9, /* runner -> viv: the parent's answer: struct frame_forked, text */
 };
 
 #define FRAME_FLAG_WAIT 1U  /* EVENT: the runner waits for an ACK, to keep output in order */
 #define FRAME_FLAG_MEMFD 2U /* RUN, CHECK: the payload is a sealed memfd sent along */
 #define FRAME_FLAG_LAST 4U  /* FILE: the last piece of this file */
+#define FRAME_FLAG_MORE 8U  /* runner -> viv: the rest of this payload follows in the next frame */
+#define FRAME_FLAG_STDIN 16U /* RUN: a pipe for stdin is sent along, behind the memfd if any */
+#define FRAME_FLAG_LOOK 32U  /* FORK: a throw-away fork; blockers do not matter */
 
 struct frame_header {
 	uint32_t size; /* of the payload */
 	uint16_t type;
 	uint16_t flags;
-	uint64_t nonce; /* of the RUN this belongs to; 0 in HELLO */
+	uint64_t nonce;   /* of the RUN this belongs to; 0 in HELLO */
+	uint32_t counter; /* of a runner's frames, from 1 (HELLO): one that comes again is dropped */
+	uint32_t reserved;
 };
 
 /* Says that the sandbox stands. Sent by C code right after the last wall. */
@@ -47,7 +55,13 @@ struct frame_hello {
 	uint32_t landlock_abi;
 	uint32_t pid; /* as the sandbox sees it */
 };
-#define FRAME_VERSION 1
+
+/* FORKED: behind it the text of what blocks a checkpoint ("thread worker-1"), when is_blocked. */
+struct frame_forked {
+	uint32_t is_blocked;
+	uint32_t pid; /* of the child, as the sandbox sees it; 0: none */
+};
+#define FRAME_VERSION 2
 
 struct frame {
 	struct frame_header header;
@@ -58,11 +72,12 @@ struct frame {
  * negative errno: -EMSGSIZE above FRAME_PAYLOAD_MAX, -EPROTO for an unknown type or flag. */
 int64_t frame_decode(const void *bytes, size_t size, struct frame *ret_frame, struct err *err);
 
-/* Appends header and payload to `buf`. */
+/* Appends header and payload to `buf`, with counter 0: viv's own frames are not counted. */
 int frame_append(struct buf *buf, uint16_t type, uint16_t flags, uint64_t nonce,
 		 const void *payload, size_t size);
 
-/* Says on `channel` that the sandbox stands: the last bytes that are surely ours. */
+/* Says on `channel` that the sandbox stands, as the first frame of its sender: for a fresh sandbox
+ * the last bytes that are surely ours. */
 int frame_send_hello(int channel, uint32_t walls, uint32_t landlock_abi, struct err *err);
 
 /* Splits the payload of a RUN or CHECK: meta and the rest. -EPROTO when it does not add up. */

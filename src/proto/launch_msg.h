@@ -14,13 +14,16 @@
 #include "base/err.h"
 #include "policy/plan.h"
 
-#define LAUNCH_VERSION 1
+#define LAUNCH_VERSION 2
 #define LAUNCH_PATH_MAX 512
 #define LAUNCH_BINDS_MAX 6
 #define LAUNCH_PRELOAD_MAX 1024
 #define LAUNCH_ROOTS_MAX 32
 #define LAUNCH_ZYGOTES_MAX 32
 #define LAUNCH_SANDBOXES_MAX 4096
+#define LAUNCH_HEADS_MAX 32 /* of one sandbox at a time */
+#define LAUNCH_KEPT_MAX 7   /* descriptors kept with a sandbox */
+#define LAUNCH_NAME_MAX 64
 
 enum launch_type {
 	/* viv -> launch */
@@ -31,6 +34,15 @@ enum launch_type {
 	LAUNCH_BEGIN,    /* user code starts: measure from now on, end it at the deadline */
 	LAUNCH_KILL,     /* end a sandbox, whole; answered by LAUNCH_GONE */
 	LAUNCH_COUNT,    /* how many of everything; answered by LAUNCH_COUNTED */
+	LAUNCH_END,      /* a head's run is over, the head lives on; answered by LAUNCH_ENDED */
+	LAUNCH_HEAD,     /* a fork inside a sandbox becomes a head: fd channel; answered by _HEAD_UP */
+	LAUNCH_DROP,     /* end one head and all it started; answered by LAUNCH_EXIT */
+	LAUNCH_SIGNAL,   /* SIGINT to one head; answered by LAUNCH_SIGNALLED */
+	LAUNCH_FREEZE,   /* stop or let go all of a sandbox; answered by LAUNCH_FROZEN */
+	LAUNCH_SAVE,     /* copy /workspace for a head; answered by LAUNCH_SAVED */
+	LAUNCH_RESTORE,  /* /workspace as it was for a head; answered by LAUNCH_RESTORED */
+	LAUNCH_KEEP,     /* keep these descriptors, and the sandbox, for the next viv */
+	LAUNCH_QUIT,     /* end everything, then yourself */
 
 	/* launch -> viv */
 	LAUNCH_HELLO = 64,  /* first message: what this host gives */
@@ -41,6 +53,15 @@ enum launch_type {
 	LAUNCH_EXIT,        /* the interpreter ended: the facts of the verdict */
 	LAUNCH_GONE,        /* nothing of the sandbox is left; err is set when it never stood */
 	LAUNCH_COUNTED,
+	LAUNCH_ENDED,     /* the facts of a run whose head lives on */
+	LAUNCH_HEAD_UP,   /* in its own group; err is set when it is not: then its number is free */
+	LAUNCH_SIGNALLED, /* delivered, or err: the head is gone */
+	LAUNCH_FROZEN,    /* err tells */
+	LAUNCH_SAVED,     /* err tells: ERR_TOO_LARGE when it is above half of the disk limit */
+	LAUNCH_RESTORED,  /* err tells */
+	LAUNCH_KEPT,      /* after HELLO, for each kept sandbox: its name; fds as they were kept */
+	LAUNCH_KEPT_HEAD, /* behind its KEPT, for each head: its pid; fd channel */
+	LAUNCH_ATTACHED,  /* behind the last KEPT: EXITs that nobody heard follow */
 };
 
 enum launch_limits {
@@ -78,7 +99,27 @@ struct launch_spawn {
 
 struct launch_begin {
 	uint32_t sandbox;
+	uint32_t head; /* 0: the interpreter it was made with */
 	uint32_t timeout_ms;
+};
+
+/* END, DROP, SIGNAL, SAVE, RESTORE; FREEZE uses `head` as 1 (stop) or 0 (go on). */
+struct launch_head_ref {
+	uint32_t sandbox;
+	uint32_t head;
+};
+
+struct launch_head {
+	uint32_t sandbox;
+	uint32_t head;   /* chosen by viv, 1 to LAUNCH_HEADS_MAX - 1, free until its LAUNCH_EXIT */
+	uint32_t parent; /* the head it was forked from, now a checkpoint */
+	int32_t pid;     /* as viv's pid namespace counts, from SCM_CREDENTIALS of its HELLO */
+	uint32_t is_look; /* a throw-away fork: the parent stays what it was */
+};
+
+struct launch_keep {
+	uint32_t sandbox;
+	char name[LAUNCH_NAME_MAX]; /* opaque to launch: whose it is */
 };
 
 struct launch_request {
@@ -89,6 +130,9 @@ struct launch_request {
 		struct launch_zygote zygote;
 		struct launch_spawn spawn;
 		struct launch_begin begin;
+		struct launch_head_ref ref;
+		struct launch_head head;
+		struct launch_keep keep;
 		uint32_t id; /* RETIRE: zygote; KILL: sandbox */
 	};
 };
@@ -101,6 +145,8 @@ struct launch_hello {
 	uint32_t is_root;
 	uint32_t cgroup_kill; /* sandboxes are killed by cgroup.kill, not by their pid namespace
 				 alone */
+	uint32_t can_freeze;  /* the v2 freezer is at hand */
+	uint32_t reattach_ms; /* how long sandboxes live without a viv; 0: they end with it */
 	struct err why;       /* why limits are only measured; ERR_NONE otherwise */
 };
 
@@ -111,18 +157,30 @@ enum launch_cause {
 	LAUNCH_CAUSE_ASKED,    /* LAUNCH_KILL */
 };
 
+/* EXIT and ENDED. */
 struct launch_exit {
 	uint32_t sandbox;
+	uint32_t head;
 	uint32_t cause;     /* enum launch_cause */
 	int32_t code;       /* exit code, or -1 */
 	int32_t signal;     /* signal that ended it, or 0 */
-	uint64_t oom_kills; /* by the sandbox's cgroup */
+	uint64_t oom_kills; /* by the sandbox's cgroup, since BEGIN */
 	uint64_t peak;      /* bytes; 0 when not known */
-	uint64_t cpu_us;    /* of the interpreter and what it waited for */
+	uint64_t cpu_us;    /* of the interpreter and what it waited for, since BEGIN */
+	uint64_t memory;    /* bytes the sandbox has now; 0 when not known */
+};
+
+/* HEAD_UP, SIGNALLED, SAVED, RESTORED, FROZEN, KEPT_HEAD. */
+struct launch_head_event {
+	uint32_t sandbox;
+	uint32_t head;
+	int32_t pid;       /* KEPT_HEAD */
+	uint32_t is_armed; /* KEPT_HEAD: its run has a deadline, that is, no END came yet */
+	uint64_t bytes;    /* SAVED: what was copied for this head */
 };
 
 struct launch_counted {
-	uint32_t sandboxes, zygotes, roots, netns, cgroups, fds_outer, fds_inner, reserved;
+	uint32_t sandboxes, zygotes, roots, netns, cgroups, fds_outer, fds_inner, heads;
 	uint64_t rss_outer, rss_inner;
 };
 
@@ -134,5 +192,7 @@ struct launch_event {
 		struct launch_hello hello;
 		struct launch_exit exit;
 		struct launch_counted counted;
+		struct launch_head_event head;
+		struct launch_keep kept;
 	};
 };

@@ -29,7 +29,7 @@ enum zygote_fd {
 	ZYGOTE_FD_STDERR,
 	ZYGOTE_FD_CHANNEL,
 	ZYGOTE_FD_SHELL,  /* pidfd of the shell's init */
-	ZYGOTE_FD_STATUS, /* a byte in: the child is in its cgroup; struct err out: a wall failed */
+	ZYGOTE_FD_STATUS, /* struct walls_go in: enter; struct err out: a wall failed */
 	ZYGOTE_FD_CGROUP, /* v2 directory to be born into; absent where there is none */
 	ZYGOTE_FD_COUNT,
 };

@@ -2,13 +2,15 @@
 /*
  * _vivarium - the C half of the runner, loaded into a stock python3 (stable ABI, 3.9 and later)
  *
- * Python sees four functions: zygote(fd), next(), send(type, flags, data, more) and channel().
- * Everything here runs inside a sandbox (or in a zygote) and is believed by nobody outside.
+ * Python sees what is in the table of methods at the end: how a fork of a zygote or of a head comes
+ * about, and the channel, request by request and frame by frame. Everything here runs inside a
+ * sandbox (or in a zygote) and is believed by nobody outside.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,11 +23,18 @@
 #include "base/c.h"
 #include "base/io.h"
 #include "proto/frame.h"
+#include "runner/head.h"
 #include "runner/zygote.h"
 #include "walls/wall.h"
 
 /* The run that is being answered; one interpreter has one channel. */
 static uint64_t current_nonce;
+
+/* Of the last frame sent: whoever put our walls up has said HELLO for us. */
+static uint32_t sent_counter = 1;
+
+/* What that HELLO said; the heads forked from here say the same. */
+static struct walls_report walls_report;
 
 static PyObject *raise_err(const struct err *err)
 {
@@ -42,7 +51,7 @@ static PyObject *py_zygote(PyObject *self, PyObject *args)
 	(void)self;
 	if (!PyArg_ParseTuple(args, "i", &socket))
 		return NULL;
-	r = zygote_serve(socket, &err);
+	r = zygote_serve(socket, &walls_report, &err);
 	if (r < 0)
 		return raise_err(&err);
 	if (r > 0)
@@ -100,30 +109,71 @@ static PyObject *map_memfd(int fd)
 	return view;
 }
 
-static PyObject *build_request(const struct frame *frame, int memfd)
+/* Numbers of the descriptors that came for the request; Python owns them from here on. */
+static PyObject *give_fds(int *fds, size_t first, size_t count)
+{
+	PyObject *given = PyTuple_New((Py_ssize_t)count);
+
+	for (size_t i = 0; given != NULL && i < count; i++) {
+		PyObject *number = PyLong_FromLong(fds[first + i]);
+
+		if (number == NULL || PyTuple_SetItem(given, (Py_ssize_t)i, number) < 0) {
+			Py_DECREF(given);
+			return NULL;
+		}
+	}
+	for (size_t i = 0; given != NULL && i < count; i++)
+		(void)steal_fd(&fds[first + i]);
+	return given;
+}
+
+/* (type, flags, nonce, meta, payload, descriptors) */
+static PyObject *build_run(const struct frame *frame, int *fds, size_t fd_count)
 {
 	const uint8_t *meta = NULL;
 	const uint8_t *rest = NULL;
 	size_t meta_size = 0;
 	size_t rest_size = 0;
+	size_t first = frame->header.flags & FRAME_FLAG_MEMFD ? 1 : 0;
+	size_t given = frame->header.flags & FRAME_FLAG_STDIN && fd_count > first ? 1 : 0;
 	struct err err = {0};
 	PyObject *payload = NULL;
+	PyObject *numbers = NULL;
 
 	if (frame_split(frame, &meta, &meta_size, &rest, &rest_size, &err) < 0)
 		return raise_err(&err);
-	if (frame->header.flags & FRAME_FLAG_MEMFD)
-		payload = map_memfd(memfd);
+	if (first > 0)
+		payload = map_memfd(fds[0]);
 	else
 		payload = PyBytes_FromStringAndSize((const char *)rest, (Py_ssize_t)rest_size);
-	if (payload == NULL) {
-		if (!PyErr_Occurred())
-			PyErr_SetString(PyExc_OSError, "no payload came with the request");
+	if (payload == NULL && first > 0) {
+		PyErr_Clear();
+		PyErr_SetString(PyExc_ValueError, "no payload came with the request");
+	}
+	if (payload == NULL)
+		return NULL;
+	numbers = give_fds(fds, first, given);
+	if (numbers == NULL) {
+		Py_DECREF(payload);
 		return NULL;
 	}
-	current_nonce = frame->header.nonce;
-	return Py_BuildValue("iKy#N", (int)frame->header.type,
+	return Py_BuildValue("iiKy#NN", (int)frame->header.type, (int)frame->header.flags,
 			     (unsigned long long)frame->header.nonce, (const char *)meta,
-			     (Py_ssize_t)meta_size, payload);
+			     (Py_ssize_t)meta_size, payload, numbers);
+}
+
+static PyObject *build_request(const struct frame *frame, int *fds, size_t fd_count)
+{
+	PyObject *numbers = NULL;
+
+	current_nonce = frame->header.nonce;
+	if (frame->header.type != FRAME_FORK)
+		return build_run(frame, fds, fd_count);
+	numbers = give_fds(fds, 0, fd_count);
+	if (numbers == NULL)
+		return NULL;
+	return Py_BuildValue("iiKyyN", (int)frame->header.type, (int)frame->header.flags,
+			     (unsigned long long)frame->header.nonce, "", "", numbers);
 }
 
 /* Reads one whole frame into `bytes`. 0, or -EPIPE when the other side has closed. */
@@ -171,7 +221,7 @@ static PyObject *py_next(PyObject *self, PyObject *args)
 	else if (r < 0)
 		PyErr_Format(PyExc_OSError, "channel: %s", err.text);
 	else
-		result = build_request(&frame, fds[0]);
+		result = build_request(&frame, fds, fd_count);
 	for (size_t i = 0; i < IO_FDS_MAX; i++)
 		drop_fd(&fds[i]);
 	buf_done(&bytes);
@@ -214,10 +264,45 @@ static int wait_ack(void)
 	return header.type == FRAME_ACK && header.size == 0 ? 0 : -EPROTO;
 }
 
-/* Sends header and parts, and waits for the ACK where the frame asks for one. */
+/* Sends the payload in pieces, so that viv can take each of them whole or not at all. */
+static int send_pieces(struct frame_header header, const struct iovec source[2])
+{
+	size_t rest = source[0].iov_len + source[1].iov_len;
+	size_t at = 0;
+
+	do {
+		struct iovec parts[3] = {{&header, sizeof(header)}, {NULL, 0}, {NULL, 0}};
+		size_t size = rest < FRAME_PIECE_MAX ? rest : FRAME_PIECE_MAX;
+		size_t before = at < source[0].iov_len ? source[0].iov_len - at : 0;
+		int r;
+
+		if (before > size)
+			before = size;
+		if (before > 0)
+			parts[1] = (struct iovec){(uint8_t *)source[0].iov_base + at, before};
+		if (size > before)
+			parts[2] = (struct iovec){(uint8_t *)source[1].iov_base + at + before -
+							  source[0].iov_len,
+						  size - before};
+		at += size;
+		rest -= size;
+		header.size = (uint32_t)size;
+		header.counter = ++sent_counter;
+		if (rest > 0)
+			header.flags |= FRAME_FLAG_MORE;
+		else
+			header.flags &= (uint16_t)~FRAME_FLAG_MORE;
+		r = write_parts(parts, ARRAY_LEN(parts));
+		if (r < 0)
+			return r;
+	} while (rest > 0);
+	return 0;
+}
+
+/* Sends both parts as one payload, and waits for the ACK where the frame asks for one. */
 static int send_frame(struct frame_header header, PyObject *data, PyObject *more)
 {
-	struct iovec parts[3] = {{&header, sizeof(header)}, {NULL, 0}, {NULL, 0}};
+	struct iovec source[2] = {{NULL, 0}, {NULL, 0}};
 	PyObject *const objects[] = {data, more};
 	int r = 0;
 
@@ -227,14 +312,13 @@ static int send_frame(struct frame_header header, PyObject *data, PyObject *more
 
 		if (objects[i] == NULL || PyBytes_AsStringAndSize(objects[i], &bytes, &size) < 0)
 			continue;
-		parts[i + 1] = (struct iovec){bytes, (size_t)size};
+		source[i] = (struct iovec){bytes, (size_t)size};
 	}
-	if (parts[1].iov_len + parts[2].iov_len > FRAME_PAYLOAD_MAX)
+	if (source[0].iov_len + source[1].iov_len > FRAME_PAYLOAD_MAX)
 		return -EMSGSIZE;
-	header.size = (uint32_t)(parts[1].iov_len + parts[2].iov_len);
 
 	Py_BEGIN_ALLOW_THREADS
-	r = write_parts(parts, ARRAY_LEN(parts));
+	r = send_pieces(header, source);
 	if (r == 0 && header.type == FRAME_EVENT && (header.flags & FRAME_FLAG_WAIT) != 0)
 		r = wait_ack();
 	Py_END_ALLOW_THREADS
@@ -274,14 +358,47 @@ static PyObject *py_send(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* After the exec of a cold interpreter: the channel must not reach the programs it starts. */
+/* After the exec of a cold interpreter: the channel must not reach the programs it starts, and what
+ * HELLO said before it comes as numbers. */
 static PyObject *py_channel(PyObject *self, PyObject *args)
 {
 	(void)self;
-	(void)args;
+	if (!PyArg_ParseTuple(args, "|II", &walls_report.up, &walls_report.landlock_abi))
+		return NULL;
 	if (fcntl(WALL_CHANNEL_FD, F_SETFD, FD_CLOEXEC) < 0)
 		return PyErr_SetFromErrno(PyExc_OSError);
 	return PyLong_FromLong(WALL_CHANNEL_FD);
+}
+
+static PyObject *py_fork(PyObject *self, PyObject *args)
+{
+	struct head_fds fds = {-1, -1, -1};
+	struct err err = {0};
+	int is_look = 0;
+	pid_t pid;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "piii", &is_look, &fds.channel, &fds.out, &fds.err))
+		return NULL;
+	pid = head_fork(&fds, is_look != 0, &err);
+	if (pid < 0)
+		return raise_err(&err);
+	if (pid == 0) {
+		current_nonce = 0;
+		sent_counter = 1;
+	}
+	return PyLong_FromLong(pid);
+}
+
+static PyObject *py_hello(PyObject *self, PyObject *args)
+{
+	struct err err = {0};
+
+	(void)self;
+	(void)args;
+	if (frame_send_hello(WALL_CHANNEL_FD, walls_report.up, walls_report.landlock_abi, &err) < 0)
+		return raise_err(&err);
+	Py_RETURN_NONE;
 }
 
 static PyObject *py_flush(PyObject *self, PyObject *args)
@@ -292,11 +409,40 @@ static PyObject *py_flush(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+/* compile() of Python first makes a type for each kind of node of a tree (1 ms), also where nobody
+ * asked for a tree. This one does not. */
+static PyObject *py_compile(PyObject *self, PyObject *args)
+{
+	const char *source = NULL;
+	const char *filename = NULL;
+	int is_expression;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "ssp", &source, &filename, &is_expression))
+		return NULL;
+	return Py_CompileString(source, filename, is_expression ? Py_eval_input : Py_file_input);
+}
+
+/* A request that waits already is worth more than being ready for it. */
+static PyObject *py_is_asked(PyObject *self, PyObject *args)
+{
+	struct pollfd wait = {.fd = WALL_CHANNEL_FD, .events = POLLIN};
+
+	(void)self;
+	(void)args;
+	return PyBool_FromLong(poll(&wait, 1, 0) == 1 && (wait.revents & POLLIN) != 0);
+}
+
 static PyMethodDef methods[] = {
 	{"zygote", py_zygote, METH_VARARGS, "Serve forks; returns in a child inside its sandbox."},
 	{"next", py_next, METH_NOARGS, "The next request, or None at the end."},
 	{"send", py_send, METH_VARARGS, "Send a frame; with flag 1 wait until it was taken."},
-	{"channel", py_channel, METH_NOARGS, "Mark the channel close-on-exec; returns its number."},
+	{"fork", py_fork, METH_VARARGS, "Fork a head: 0 in it, with its own channel and streams."},
+	{"hello", py_hello, METH_NOARGS, "Say in a new head that it stands."},
+	{"channel", py_channel, METH_VARARGS,
+	 "Mark the channel close-on-exec; returns its number."},
+	{"compile", py_compile, METH_VARARGS, "Source, file name, whether an expression -> code."},
+	{"is_asked", py_is_asked, METH_NOARGS, "Whether a request waits on the channel."},
 	{"flush", py_flush, METH_NOARGS, "Flush what C code has buffered on its streams."},
 	{NULL, NULL, 0, NULL},
 };

@@ -4,13 +4,19 @@
 The bytecode is compiled for the interpreter that runs this script and carries unchecked hashes: a
 sandbox starts from a read-only folder whose times mean nothing, so nobody should look at them.
 Other interpreters compile the same sources when they load them.
+
+All of it is there twice more, in one file each: bytecode in a bundle, sources in a zip. A sandbox
+gets the files at the top, no more; the folder is for who imports the package outside of one.
 """
 
 import argparse
 import importlib.util
+import io
+import marshal
 import os
 import py_compile
 import shutil
+import zipfile
 
 SEEN_AS = "/viv"  # the folder's place in a sandbox, for tracebacks
 
@@ -37,6 +43,39 @@ def compile_module(source, seen_as):
     os.chmod(target, 0o644)
 
 
+def replace(target, data):
+    with open(target + ".new", "wb") as stream:
+        stream.write(data)
+    os.chmod(target + ".new", 0o644)
+    os.replace(target + ".new", target)
+
+
+def write_bundle(package, modules, into):
+    """All modules' bytecode in one file, named after the bytecode; boot/bundle.py reads it."""
+    parts = {}
+    for file in modules:
+        name = "vivarium" if file == "__init__.py" else "vivarium." + file[:-len(".py")]
+        with open(os.path.join(package, file), "rb") as stream:
+            code = compile(stream.read(), f"{SEEN_AS}/vivarium/{file}", "exec", optimize=0,
+                           dont_inherit=True)
+        parts[name] = marshal.dumps(code)
+    name = importlib.util.MAGIC_NUMBER.hex() + ".bundle"
+    replace(os.path.join(into, name), marshal.dumps(parts))
+    return name
+
+
+def write_zip(package, modules, into):
+    """All sources in one file, for other interpreters. No times: what is built twice is the same."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in modules:
+            with open(os.path.join(package, file), "rb") as stream:
+                archive.writestr(zipfile.ZipInfo(f"vivarium/{file}"), stream.read(),
+                                 zipfile.ZIP_DEFLATED)
+    replace(os.path.join(into, "vivarium.zip"), data.getvalue())
+    return "vivarium.zip"
+
+
 def remove_strangers(folder, wanted):
     """A module that was renamed must not live on in the build tree."""
     for name in os.listdir(folder):
@@ -61,7 +100,7 @@ def gather(boot, extension, into):
         target = os.path.join(package, name)
         copy(os.path.join(boot, name), target)
         compile_module(target, f"{SEEN_AS}/vivarium/{name}")
-    top = ["vivarium"]
+    top = ["vivarium", write_bundle(package, inside, into), write_zip(package, inside, into)]
     if "main.py" in modules:
         copy(os.path.join(boot, "main.py"), os.path.join(into, "main.py"))
         top.append("main.py")

@@ -107,7 +107,7 @@ static pid_t clone_sibling(int cgroup)
 
 /* In the child, before anything else runs: wait for the cgroup, then put the walls up. */
 static int child_enter(const struct zygote *zygote, const struct zygote_fork *request,
-		       const int *fds)
+		       const int *fds, struct walls_report *report)
 {
 	struct walls_input input = {
 		.plan = request->plan,
@@ -120,14 +120,11 @@ static int child_enter(const struct zygote *zygote, const struct zygote_fork *re
 		.filter = zygote->walls.filter,
 		.filter_count = (uint16_t)zygote->walls.filter_count,
 	};
-	struct walls_report report = {0};
 	struct err err = {0};
-	char go;
 
-	if (read(fds[ZYGOTE_FD_STATUS], &go, 1) != 1)
-		return -EPIPE;
-	if (walls_up(&input, &report, &err) == 0 &&
-	    frame_send_hello(WALL_CHANNEL_FD, report.up, report.landlock_abi, &err) == 0)
+	if (walls_wait(fds[ZYGOTE_FD_STATUS], &input, &err) == 0 &&
+	    walls_up(&input, report, &err) == 0 &&
+	    frame_send_hello(WALL_CHANNEL_FD, report->up, report->landlock_abi, &err) == 0)
 		return 0;
 	if (send(fds[ZYGOTE_FD_STATUS], &err, sizeof(err), MSG_NOSIGNAL) < 0)
 		(void)dprintf(2, "vivarium: %s\n", err.text);
@@ -136,7 +133,7 @@ static int child_enter(const struct zygote *zygote, const struct zygote_fork *re
 
 /* Returns 1 in the child that stands, 0 in the zygote. */
 static int fork_one(struct zygote *zygote, const struct zygote_fork *request, const int *fds,
-		    size_t fd_count)
+		    size_t fd_count, struct walls_report *report)
 {
 	struct zygote_answer answer = {.type = ZYGOTE_FORKED, .sandbox = request->sandbox};
 	pid_t pid = -1;
@@ -149,7 +146,7 @@ static int fork_one(struct zygote *zygote, const struct zygote_fork *request, co
 		PyOS_BeforeFork();
 		pid = clone_sibling(fds[ZYGOTE_FD_CGROUP]);
 		if (pid == 0) {
-			if (child_enter(zygote, request, fds) < 0)
+			if (child_enter(zygote, request, fds, report) < 0)
 				_exit(125);
 			PyOS_AfterFork_Child();
 			return 1;
@@ -187,7 +184,7 @@ static void tidy_heap(void)
 	(void)malloc_trim(0);
 }
 
-int zygote_serve(int socket, struct err *err)
+int zygote_serve(int socket, struct walls_report *ret_report, struct err *err)
 {
 	static struct zygote zygote;
 	struct zygote_answer ready = {.type = ZYGOTE_READY};
@@ -216,7 +213,7 @@ int zygote_serve(int socket, struct err *err)
 		if (n <= 0)
 			return 1;
 		if (n == (ssize_t)sizeof(request) && request.type == ZYGOTE_FORK &&
-		    fork_one(&zygote, &request, fds, fd_count) == 1)
+		    fork_one(&zygote, &request, fds, fd_count, ret_report) == 1)
 			return 0;
 		for (size_t i = 0; i < IO_FDS_MAX; i++)
 			drop_fd(&fds[i]);

@@ -2,6 +2,7 @@
 #include "session/channel.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,23 +11,25 @@
 #include "base/c.h"
 #include "base/io.h"
 
-#define READ_FIRST 4096U         /* an idle sandbox holds no more than this */
-#define READ_STEP (64U << 10)    /* once it talks */
-#define READ_LARGE (256U << 10)  /* in the middle of a large frame */
+#define PEEK_FIRST 4096U /* most frames are small */
+#define PEEK_MAX (FRAME_PIECE_MAX + sizeof(struct frame_header))
 #define READ_PER_TURN (4U << 20) /* then the loop looks at others, too */
-#define IN_MAX (FRAME_PAYLOAD_MAX + sizeof(struct frame_header) + READ_STEP)
+#define REPEATS_MAX 64U          /* a successor sees one frame again, hardly more */
+#define WAIT_MS_MAX 64U
 
 struct channel_message {
 	struct buf bytes; /* owned */
 	size_t sent;
-	int fd; /* owned until the first byte is sent; -1: none */
+	int fds[CHANNEL_FDS_MAX]; /* owned until the first byte is sent; -1: none */
+	size_t fd_count;
 	STAILQ_ENTRY(channel_message) entry;
 };
 
 static void message_free(struct channel_message *message)
 {
 	buf_done(&message->bytes);
-	drop_fd(&message->fd);
+	for (size_t i = 0; i < message->fd_count; i++)
+		drop_fd(&message->fds[i]);
 	free(message);
 }
 
@@ -36,111 +39,276 @@ static void end(struct channel *channel, const struct err *why)
 		return;
 	channel->is_ended = true;
 	(void)uv_poll_stop(&channel->poll);
+	(void)uv_timer_stop(&channel->timer);
 	channel->calls->ended(channel->user, why);
 }
 
-/* Returns false when the channel is no more, or has said nonsense. */
-static bool deliver(struct channel *channel)
+/* ---- frames ---- */
+
+static int add_piece(struct channel *channel, const struct frame *piece, struct err *err)
 {
-	struct err why = {0};
+	const struct frame_header *first = &channel->first;
+	const struct frame_header *header = &piece->header;
+
+	if (channel->whole.size == 0) {
+		channel->first = *header;
+	} else if (header->type != first->type || header->nonce != first->nonce) {
+		return err_set(err, ERR_BAD_REQUEST, EPROTO, "a frame between two pieces");
+	}
+	/* Smaller ones would be work for nothing, without an end. */
+	if (header->flags & FRAME_FLAG_MORE && header->size != FRAME_PIECE_MAX)
+		return err_set(err, ERR_BAD_REQUEST, EPROTO, "a piece of %u bytes", header->size);
+	if (buf_append(&channel->whole, piece->payload, header->size) < 0)
+		return err_set(err, ERR_BAD_REQUEST, EMSGSIZE, "a payload above %u bytes",
+			       FRAME_PAYLOAD_MAX);
+	return 0;
+}
+
+/* All pieces are there. */
+static void deliver_whole(struct channel *channel, const struct frame *last)
+{
+	struct frame frame = *last;
+	struct buf whole = channel->whole;
+
+	buf_init(&channel->whole, FRAME_PAYLOAD_MAX);
+	frame.header.size = (uint32_t)whole.size;
+	frame.payload = whole.data;
+	channel->calls->frame(channel->user, &frame);
+	buf_done(&whole);
+}
+
+/* Returns a negative errno when it is none that may come now. */
+static int deliver(struct channel *channel, const struct frame *piece, struct err *err)
+{
+	bool has_more = piece->header.flags & FRAME_FLAG_MORE;
+
+	if (piece->header.counter <= channel->counter) {
+		if (++channel->repeats > REPEATS_MAX)
+			return err_set(err, ERR_BAD_REQUEST, EPROTO, "old frames again and again");
+		return 0;
+	}
+	if (piece->header.counter != channel->counter + 1 && !channel->is_taken_over)
+		return err_set(err, ERR_BAD_REQUEST, EPROTO, "frame %u where %u was to come",
+			       piece->header.counter, channel->counter + 1);
+	channel->counter = piece->header.counter;
+	channel->is_taken_over = false;
+
+	if (channel->calls->piece != NULL) {
+		channel->calls->piece(channel->user, piece);
+		if (channel->fd < 0)
+			return 0;
+	}
+	if (has_more || channel->whole.size > 0) {
+		int r = add_piece(channel, piece, err);
+
+		if (r == 0 && !has_more)
+			deliver_whole(channel, piece);
+		return r;
+	}
+	channel->calls->frame(channel->user, piece);
+	return 0;
+}
+
+/* Delivers the whole frames in `bytes`; returns how many bytes they took, or a negative errno. */
+static int64_t deliver_all(struct channel *channel, const struct buf *bytes, struct err *err)
+{
 	size_t used = 0;
 
-	for (;;) {
-		struct frame frame;
-		int64_t n = frame_decode(channel->in.data + used, channel->in.size - used, &frame,
-					 &why);
+	while (channel->fd >= 0 && !channel->is_ended) {
+		struct frame piece = {0};
+		size_t left = bytes->size - used;
+		int64_t n = frame_decode(bytes->data + used, left, &piece, err);
+		int r;
 
-		if (n < 0) {
-			end(channel, &why);
-			return false;
+		if (n < 0)
+			return n;
+		if (n == 0 && left >= sizeof(piece.header)) {
+			memcpy(&piece.header, bytes->data + used, sizeof(piece.header));
+			if (piece.header.size > FRAME_PIECE_MAX)
+				return err_set(err, ERR_BAD_REQUEST, EMSGSIZE,
+					       "a piece of %u bytes", piece.header.size);
 		}
 		if (n == 0)
 			break;
-
 		used += (size_t)n;
-		channel->calls->frame(channel->user, &frame);
-		if (channel->fd < 0 || channel->is_ended)
-			return false;
+		r = deliver(channel, &piece, err);
+		if (r < 0)
+			return r;
 	}
-	buf_consume(&channel->in, used);
-	return true;
+	return (int64_t)used;
 }
 
-/* How much to ask for: the rest of a frame whose header is there, or a step. */
-static size_t room_wanted(const struct channel *channel)
-{
-	struct frame_header header;
+/* ---- reading ---- */
 
-	if (channel->in.size >= sizeof(header)) {
-		memcpy(&header, channel->in.data, sizeof(header));
-		if (header.size <= FRAME_PAYLOAD_MAX &&
-		    sizeof(header) + header.size > channel->in.size &&
-		    sizeof(header) + header.size - channel->in.size > READ_STEP)
-			return READ_LARGE;
-	}
-	return channel->in.capacity == 0 ? READ_FIRST : READ_STEP;
+/* Who sent what was read. Room for this and nothing else: the kernel hands over no descriptor. */
+static void note_sender(struct channel *channel, struct msghdr *msg)
+{
+	const struct cmsghdr *header = CMSG_FIRSTHDR(msg);
+	struct ucred sender;
+
+	if (header == NULL || header->cmsg_level != SOL_SOCKET ||
+	    header->cmsg_type != SCM_CREDENTIALS)
+		return;
+	memcpy(&sender, CMSG_DATA(header), sizeof(sender));
+	channel->sender = sender.pid;
 }
 
-void channel_read(struct channel *channel)
+/* Looks at what is there, up to `room` bytes, and leaves it there. */
+static ssize_t peek(struct channel *channel, struct buf *bytes, size_t room)
 {
-	size_t total = 0;
+	_Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(struct ucred))];
+	struct iovec iov = {.iov_len = room};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	ssize_t n;
 
-	while (channel->fd >= 0 && !channel->is_ended && total < READ_PER_TURN) {
-		size_t room = room_wanted(channel);
-		struct err why = {0};
-		ssize_t n;
-
-		if (channel->in.size + room > IN_MAX)
-			room = IN_MAX - channel->in.size;
-		if (room == 0 || buf_reserve(&channel->in, room) < 0) {
-			(void)err_set(&why, ERR_INTERNAL, ENOMEM, "no memory for a frame");
-			end(channel, &why);
-			return;
-		}
-		n = recv(channel->fd, channel->in.data + channel->in.size, room, MSG_DONTWAIT);
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return;
-		if (n <= 0) {
-			/* A reset is how the end looks when we had more to say. */
-			if (n < 0 && errno != ECONNRESET)
-				(void)err_sys(&why, "channel");
-			end(channel, &why);
-			return;
-		}
-		channel->in.size += (size_t)n;
-		total += (size_t)n;
-		if (!deliver(channel) || (size_t)n < room)
-			return;
+	bytes->size = 0;
+	if (buf_reserve(bytes, room) < 0)
+		return -ENOMEM;
+	iov.iov_base = bytes->data;
+	if (channel->wants_sender) {
+		msg.msg_control = control;
+		msg.msg_controllen = sizeof(control);
 	}
+	n = recvmsg(channel->fd, &msg, MSG_DONTWAIT | MSG_PEEK | MSG_CMSG_CLOEXEC);
+	if (n < 0)
+		return -errno;
+	if (channel->wants_sender)
+		note_sender(channel, &msg);
+	bytes->size = (size_t)n;
+	return n;
 }
 
-/* Returns false when the socket takes no more for now. */
-static bool send_some(struct channel *channel, struct channel_message *message)
+/* Takes what was delivered off the socket. */
+static int consume(const struct channel *channel, struct buf *scratch, size_t size)
 {
-	while (message->sent < message->bytes.size) {
-		size_t fd_count = message->fd >= 0 ? 1 : 0;
-		ssize_t n =
-			io_send_fds(channel->fd, message->bytes.data + message->sent,
-				    message->bytes.size - message->sent, &message->fd, fd_count);
+	while (size > 0) {
+		ssize_t n = recv(channel->fd, scratch->data, size, MSG_DONTWAIT);
 
-		if (n == -EAGAIN)
-			return false;
-		/* Gone: reading says so, too, and in its own words. */
-		if (n < 0)
-			return true;
-		drop_fd(&message->fd);
-		message->sent += (size_t)n;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EPIPE;
+		size -= (size_t)n;
 	}
-	return true;
+	return 0;
+}
+
+static bool is_hung_up(const struct channel *channel)
+{
+	struct pollfd pollfd = {.fd = channel->fd, .events = POLLRDHUP};
+
+	return poll(&pollfd, 1, 0) > 0 && (pollfd.revents & (POLLHUP | POLLRDHUP)) != 0;
 }
 
 static void socket_ready(uv_poll_t *poll, int status, int events);
 
 static void watch(struct channel *channel)
 {
-	int events = UV_READABLE | (STAILQ_EMPTY(&channel->out) ? 0 : UV_WRITABLE);
+	int events = (channel->is_waiting ? 0 : UV_READABLE) |
+		     (STAILQ_EMPTY(&channel->out) ? 0 : UV_WRITABLE);
 
-	(void)uv_poll_start(&channel->poll, events, socket_ready);
+	if (channel->fd < 0 || channel->is_ended)
+		return;
+	if (events == 0)
+		(void)uv_poll_stop(&channel->poll);
+	else
+		(void)uv_poll_start(&channel->poll, events, socket_ready);
+}
+
+static void timer_due(uv_timer_t *timer)
+{
+	struct channel *channel = timer->data;
+
+	channel->is_waiting = false;
+	channel_read(channel);
+	watch(channel);
+}
+
+/*
+ * Half a frame is there. It stays in the socket, which is readable all the while: so the loop does
+ * not watch it, and a timer looks again, less often each time.
+ */
+static void await_rest(struct channel *channel)
+{
+	channel->wait_ms = channel->wait_ms == 0 ? 1 : channel->wait_ms * 2;
+	if (channel->wait_ms > WAIT_MS_MAX)
+		channel->wait_ms = WAIT_MS_MAX;
+	channel->is_waiting = true;
+	(void)uv_timer_start(&channel->timer, timer_due, channel->wait_ms, 0);
+	watch(channel);
+}
+
+/* Reads once. Returns the bytes taken; 0: no more for now, or the channel is no more. */
+static size_t read_some(struct channel *channel, struct buf *bytes)
+{
+	size_t room = channel->whole.size > 0 ? PEEK_MAX : PEEK_FIRST;
+	struct err why = {0};
+	ssize_t n = peek(channel, bytes, room);
+	int64_t used = n > 0 ? deliver_all(channel, bytes, &why) : n;
+
+	if (n == (ssize_t)PEEK_FIRST && used == 0) {
+		n = peek(channel, bytes, PEEK_MAX);
+		used = n > 0 ? deliver_all(channel, bytes, &why) : n;
+	}
+	if (channel->fd < 0 || channel->is_ended || n == -EAGAIN || n == -EINTR)
+		return 0;
+	if (used > 0 && consume(channel, bytes, (size_t)used) == 0) {
+		channel->wait_ms = 0;
+		return (size_t)used;
+	}
+	/* Once the other side is gone, one more look has seen all it has said. */
+	if (n > 0 && used == 0 && !channel->is_hung_up) {
+		channel->is_hung_up = is_hung_up(channel);
+		await_rest(channel);
+		return 0;
+	}
+	/* A reset is how the end looks when we had more to say. */
+	if (n < 0 && n != -ECONNRESET)
+		(void)err_set(&why, ERR_INTERNAL, (int)-n, "channel: %s", strerror((int)-n));
+	end(channel, &why);
+	return 0;
+}
+
+void channel_read(struct channel *channel)
+{
+	struct buf bytes;
+	size_t total = 0;
+	size_t taken = 1;
+
+	/* Called from one of the calls that a read makes: that read goes on by itself. */
+	if (channel->is_reading)
+		return;
+	channel->is_reading = true;
+	buf_init(&bytes, PEEK_MAX);
+	while (taken > 0 && channel->fd >= 0 && !channel->is_ended && total < READ_PER_TURN) {
+		taken = read_some(channel, &bytes);
+		total += taken;
+	}
+	buf_done(&bytes);
+	channel->is_reading = false;
+}
+
+/* ---- sending ---- */
+
+/* Returns false when the socket takes no more for now. */
+static bool send_some(struct channel *channel, struct channel_message *message)
+{
+	while (message->sent < message->bytes.size) {
+		ssize_t n = io_send_fds(channel->fd, message->bytes.data + message->sent,
+					message->bytes.size - message->sent, message->fds,
+					message->fd_count);
+
+		if (n == -EAGAIN)
+			return false;
+		/* Gone: reading says so, too, and in its own words. */
+		if (n < 0)
+			return true;
+		for (size_t i = 0; i < message->fd_count; i++)
+			drop_fd(&message->fds[i]);
+		message->fd_count = 0;
+		message->sent += (size_t)n;
+	}
+	return true;
 }
 
 static void socket_ready(uv_poll_t *poll, int status, int events)
@@ -172,12 +340,22 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int *take_fd,
 		drop_fd(take_fd);
 		return err_set(err, ERR_INTERNAL, -r, "watch a channel: %s", uv_strerror(r));
 	}
+	(void)uv_timer_init(loop, &channel->timer);
 	channel->poll.data = channel;
+	channel->timer.data = channel;
 	channel->fd = steal_fd(take_fd);
 	channel->calls = calls;
 	channel->user = user;
+	channel->counter = 0;
+	channel->repeats = 0;
+	channel->sender = 0;
+	channel->wait_ms = 0;
+	channel->wants_sender = false;
+	channel->is_reading = false;
+	channel->is_waiting = false;
+	channel->is_hung_up = false;
 	channel->is_ended = false;
-	buf_init(&channel->in, IN_MAX);
+	buf_init(&channel->whole, FRAME_PAYLOAD_MAX);
 	STAILQ_INIT(&channel->out);
 	watch(channel);
 	return 0;
@@ -189,22 +367,51 @@ void channel_listen(struct channel *channel, const struct channel_calls *calls, 
 	channel->user = user;
 }
 
+int channel_take_over(struct channel *channel, uint32_t counter, uint16_t type, uint64_t nonce,
+		      const struct buf *pieces)
+{
+	channel->counter = counter;
+	channel->is_taken_over = true;
+	if (pieces == NULL || pieces->size == 0)
+		return 0;
+	channel->first = (struct frame_header){.type = type, .nonce = nonce};
+	return buf_append(&channel->whole, pieces->data, pieces->size);
+}
+
+int channel_want_sender(struct channel *channel, struct err *err)
+{
+	const int on = 1;
+
+	if (setsockopt(channel->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
+		return err_sys(err, "ask for the senders of a channel");
+	channel->wants_sender = true;
+	return 0;
+}
+
 int channel_send(struct channel *channel, struct buf *take_bytes, int *take_fd, struct err *err)
 {
-	struct channel_message *message = NULL;
+	return channel_send_fds(channel, take_bytes, take_fd, take_fd != NULL ? 1 : 0, err);
+}
 
+int channel_send_fds(struct channel *channel, struct buf *take_bytes, int *take_fds, size_t count,
+		     struct err *err)
+{
+	struct channel_message *message = xnew(struct channel_message);
+
+	message->bytes = *take_bytes;
+	buf_init(take_bytes, take_bytes->max);
+	for (size_t i = 0; i < count; i++) {
+		int fd = steal_fd(&take_fds[i]);
+
+		if (fd >= 0 && message->fd_count < CHANNEL_FDS_MAX)
+			message->fds[message->fd_count++] = fd;
+		else
+			drop_fd(&fd);
+	}
 	if (channel->fd < 0 || channel->is_ended) {
-		buf_done(take_bytes);
-		if (take_fd != NULL)
-			drop_fd(take_fd);
+		message_free(message);
 		return err_set(err, ERR_INTERNAL, EPIPE, "the sandbox closed its channel");
 	}
-
-	message = xnew(struct channel_message);
-	message->bytes = *take_bytes;
-	message->fd = take_fd != NULL ? steal_fd(take_fd) : -1;
-	buf_init(take_bytes, take_bytes->max);
-
 	if (STAILQ_EMPTY(&channel->out) && send_some(channel, message)) {
 		message_free(message);
 		return 0;
@@ -214,13 +421,33 @@ int channel_send(struct channel *channel, struct buf *take_bytes, int *take_fd, 
 	return 0;
 }
 
+/* ---- closing ---- */
+
+static void timer_closed(uv_handle_t *handle)
+{
+	struct channel *channel = handle->data;
+
+	if (channel->closed != NULL)
+		channel->closed((uv_handle_t *)&channel->poll);
+}
+
+/* One after the other: our caller may free the channel in its call. */
+static void poll_closed(uv_handle_t *handle)
+{
+	struct channel *channel = handle->data;
+
+	uv_close((uv_handle_t *)&channel->timer, timer_closed);
+}
+
 void channel_close(struct channel *channel, uv_close_cb closed)
 {
 	if (channel->fd < 0)
 		return;
-	uv_close((uv_handle_t *)&channel->poll, closed);
+	channel->closed = closed;
+	(void)uv_timer_stop(&channel->timer);
+	uv_close((uv_handle_t *)&channel->poll, poll_closed);
 	drop_fd(&channel->fd);
-	buf_done(&channel->in);
+	buf_done(&channel->whole);
 	while (!STAILQ_EMPTY(&channel->out)) {
 		struct channel_message *message = STAILQ_FIRST(&channel->out);
 

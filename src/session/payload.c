@@ -17,7 +17,7 @@
 
 #define META_MAX (8U << 20) /* ten thousand files with long names */
 #define PAYLOAD_MAX (4ULL * GIB)
-#define PART_MAX 5 /* code, args, data, stdin, and the files behind them */
+#define PART_MAX 6 /* code, args, data, stdin, files as JSON, and the files behind them */
 #define PATH_SIZE_MAX 4096U
 #define FILE_MAX (256ULL * MIB)
 #define FILES_MAX 1000U
@@ -190,7 +190,13 @@ static int check_request(const struct run_request *request, struct err *err)
 
 static void put_inputs(struct maker *maker, const struct run_request *request)
 {
-	put_part(maker, request->is_command ? "command" : "code", &request->code);
+	if (request->look != NULL) {
+		put_name(maker, "look");
+		put_text(maker, request->look);
+		put_part(maker, "bytes", &request->code);
+	} else {
+		put_part(maker, request->is_command ? "command" : "code", &request->code);
+	}
 	if (request->args.size > 0)
 		put_part(maker, "args", &request->args);
 	if (request->data_format != RUN_DATA_NONE) {
@@ -204,10 +210,12 @@ static void put_inputs(struct maker *maker, const struct run_request *request)
 	}
 	if (request->stdin_kind == RUN_STDIN_BYTES) {
 		put_part(maker, "stdin", &request->stdin_bytes);
-	} else if (request->stdin_kind == RUN_STDIN_LIVE) {
+	} else if (request->stdin_kind == RUN_STDIN_LIVE || request->stdin_kind == RUN_STDIN_PIPE) {
 		put_name(maker, "stdin");
 		put_string(maker, "live");
 	}
+	if (request->files_json.size > 0)
+		put_part(maker, "files_json", &request->files_json);
 	if (request->file_count > 0)
 		put_files(maker, request);
 }
@@ -235,17 +243,18 @@ static void put_settings(struct maker *maker, const struct run_request *request)
 		put_name(maker, "atlas");
 		put_text(maker, "true");
 	}
-	/* A sandbox is made for one run: threads and exit handlers end as a script's do. */
-	put_name(maker, "once");
-	put_text(maker, "true");
+	/* A sandbox made for one run: threads and exit handlers end as a script's do. */
+	put_name(maker, request->is_transactional ? "transactional" : "once");
+	put_text(maker, request->is_transactional || !request->is_session ? "true" : "false");
 }
 
-static int read_exactly(int fd, uint8_t *data, uint64_t size, struct err *err)
+static int read_exactly(const struct run_bytes *bytes, uint8_t *data, struct err *err)
 {
-	uint64_t at = 0;
+	uint64_t done = 0;
 
-	while (at < size) {
-		ssize_t n = pread(fd, data + at, size - at, (off_t)at);
+	while (done < bytes->size) {
+		ssize_t n = pread(bytes->fd, data + done, bytes->size - done,
+				  (off_t)(bytes->at + done));
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -254,7 +263,7 @@ static int read_exactly(int fd, uint8_t *data, uint64_t size, struct err *err)
 		if (n == 0)
 			return err_set(err, ERR_BAD_REQUEST, EIO,
 				       "a file became shorter while it was read");
-		at += (uint64_t)n;
+		done += (uint64_t)n;
 	}
 	return 0;
 }
@@ -267,7 +276,7 @@ static int append_bytes(struct buf *buf, const struct run_bytes *bytes, struct e
 		return err_set(err, ERR_INTERNAL, ENOMEM, "no memory for the request");
 	if (bytes->data != NULL)
 		return buf_append(buf, bytes->data, bytes->size);
-	r = read_exactly(bytes->fd, buf->data + buf->size, bytes->size, err);
+	r = read_exactly(bytes, buf->data + buf->size, err);
 	if (r == 0)
 		buf->size += bytes->size;
 	return r;
@@ -276,13 +285,14 @@ static int append_bytes(struct buf *buf, const struct run_bytes *bytes, struct e
 /* From file to memfd inside the kernel. */
 static int copy_bytes(int memfd, const struct run_bytes *bytes, struct err *err)
 {
-	off_t at = 0;
+	uint64_t end = bytes->at + bytes->size;
+	off_t at = (off_t)bytes->at;
 
 	if (bytes->data != NULL || bytes->size == 0)
 		return io_write_all(memfd, bytes->data, bytes->size, err);
 
-	while ((uint64_t)at < bytes->size) {
-		ssize_t n = sendfile(memfd, bytes->fd, &at, bytes->size - (uint64_t)at);
+	while ((uint64_t)at < end) {
+		ssize_t n = sendfile(memfd, bytes->fd, &at, end - (uint64_t)at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -325,15 +335,15 @@ static int fill_inline(const struct maker *maker, struct buf *frame, struct err 
 	return r;
 }
 
-static int assemble(struct maker *maker, uint16_t type, uint64_t nonce, struct payload *payload,
-		    struct err *err)
+static int assemble(struct maker *maker, uint16_t type, uint16_t flags, uint64_t nonce,
+		    struct payload *payload, struct err *err)
 {
 	bool is_small = maker->size <= FRAME_INLINE_MAX;
 	uint32_t meta_size = (uint32_t)maker->meta.size;
 	struct frame_header header = {
 		.size = (uint32_t)(sizeof(meta_size) + meta_size + (is_small ? maker->size : 0)),
 		.type = type,
-		.flags = is_small ? 0 : FRAME_FLAG_MEMFD,
+		.flags = (uint16_t)(flags | (is_small ? 0 : FRAME_FLAG_MEMFD)),
 		.nonce = nonce,
 	};
 	int r = 0;
@@ -351,8 +361,8 @@ static int assemble(struct maker *maker, uint16_t type, uint64_t nonce, struct p
 	return r;
 }
 
-static int finish(struct maker *maker, uint16_t type, uint64_t nonce, struct payload *ret_payload,
-		  struct err *err)
+static int finish(struct maker *maker, uint16_t type, uint16_t flags, uint64_t nonce,
+		  struct payload *ret_payload, struct err *err)
 {
 	struct payload payload = {.memfd = -1};
 	int r = maker->r;
@@ -366,7 +376,7 @@ static int finish(struct maker *maker, uint16_t type, uint64_t nonce, struct pay
 			    "the names and settings of the request take more than %u MiB",
 			    META_MAX >> 20);
 	else
-		r = assemble(maker, type, nonce, &payload, err);
+		r = assemble(maker, type, flags, nonce, &payload, err);
 	buf_done(&maker->meta);
 	if (r < 0) {
 		payload_done(&payload);
@@ -379,6 +389,7 @@ static int finish(struct maker *maker, uint16_t type, uint64_t nonce, struct pay
 int payload_run(const struct run_request *request, uint64_t nonce, struct payload *ret_payload,
 		struct err *err)
 {
+	bool pipes_stdin = request->is_session && request->stdin_kind == RUN_STDIN_PIPE;
 	struct maker maker = {.is_first = true};
 	int r = check_request(request, err);
 
@@ -387,7 +398,8 @@ int payload_run(const struct run_request *request, uint64_t nonce, struct payloa
 	buf_init(&maker.meta, META_MAX);
 	put_inputs(&maker, request);
 	put_settings(&maker, request);
-	return finish(&maker, FRAME_RUN, nonce, ret_payload, err);
+	return finish(&maker, FRAME_RUN, pipes_stdin ? FRAME_FLAG_STDIN : 0, nonce, ret_payload,
+		      err);
 }
 
 int payload_check(const struct run_request *request, uint64_t nonce, struct payload *ret_payload,
@@ -401,7 +413,7 @@ int payload_check(const struct run_request *request, uint64_t nonce, struct payl
 	put_list(&maker, "allow", request->guard_allow);
 	put_name(&maker, "strict");
 	put_text(&maker, request->is_guard_strict ? "true" : "false");
-	return finish(&maker, FRAME_CHECK, nonce, ret_payload, err);
+	return finish(&maker, FRAME_CHECK, 0, nonce, ret_payload, err);
 }
 
 void payload_done(struct payload *payload)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <sys/resource.h>
 
@@ -18,7 +19,7 @@
 
 void pool_free_when_done(struct pool *pool)
 {
-	if (pool->is_closed && pool->handles == 0 && pool->busy_count == 0)
+	if (pool->is_closed && pool->handles == 0 && pool->taken_count == 0)
 		free(pool);
 }
 
@@ -40,7 +41,11 @@ static void lose(struct pool *pool, const struct err *why)
 
 static void launch_lost(void *user, const struct err *why)
 {
-	lose(user, why);
+	struct pool *pool = user;
+
+	lose(pool, why);
+	if (pool->settings.kept != NULL)
+		pool->settings.kept->lost(pool->settings.kept_user, why);
 }
 
 static void launch_hello(void *user, const struct launch_hello *hello)
@@ -55,12 +60,43 @@ static void launch_hello(void *user, const struct launch_hello *hello)
 	pool_work(pool);
 }
 
-static void launch_event(void *user, const struct launch_event *event)
+/* A sandbox that launch kept for us, or one of its heads. */
+static void take_kept(struct pool *pool, const struct launch_event *event, int *take_fds,
+		      size_t fd_count)
+{
+	const struct pool_kept_calls *calls = pool->settings.kept;
+	struct sandbox *sandbox =
+		event->id < LAUNCH_SANDBOXES_MAX ? pool->sandboxes[event->id] : NULL;
+	char name[LAUNCH_NAME_MAX];
+
+	if (event->type == LAUNCH_ATTACHED) {
+		pool->is_attached = true;
+		calls->all(pool->settings.kept_user);
+		pool_work(pool);
+	} else if (event->type == LAUNCH_KEPT_HEAD) {
+		if (sandbox != NULL && (fd_count == 1 || event->head.head == 0))
+			calls->head(pool->settings.kept_user, sandbox, event->head.head,
+				    event->head.pid, take_fds);
+	} else if (shelf_adopt(pool, event->id, take_fds, fd_count, &sandbox) == 0) {
+		memcpy(name, event->kept.name, sizeof(name));
+		name[sizeof(name) - 1] = '\0';
+		calls->sandbox(pool->settings.kept_user, sandbox, name);
+	}
+}
+
+static void launch_event(void *user, const struct launch_event *event, int *take_fds,
+			 size_t fd_count)
 {
 	struct pool *pool = user;
 
 	if (zygotes_event(pool->zygotes, event))
 		return;
+	if (pool->settings.kept != NULL &&
+	    (event->type == LAUNCH_KEPT || event->type == LAUNCH_KEPT_HEAD ||
+	     event->type == LAUNCH_ATTACHED)) {
+		take_kept(pool, event, take_fds, fd_count);
+		return;
+	}
 	if (event->type == LAUNCH_COUNTED) {
 		pool->counted = event->counted;
 		pool->has_counted = true;
@@ -129,9 +165,12 @@ int pool_new(uv_loop_t *loop, const struct pool_settings *settings, struct pool 
 	set->busy_defer_ms = set->busy_defer_ms > 0 ? set->busy_defer_ms : BUSY_DEFER_MS;
 	raise_file_limit();
 	pool->loop = loop;
+	pool->is_attached = set->stay == NULL;
 	LIST_INIT(&pool->shelves);
 
-	if (set->launch_socket > 0)
+	if (set->stay != NULL)
+		r = launcher_connect(loop, set->stay, &calls, pool, &pool->launcher, err);
+	else if (set->launch_socket > 0)
 		r = launcher_attach(loop, &set->launch_socket, &calls, pool, &pool->launcher, err);
 	else
 		r = launcher_open(loop, &calls, pool, &pool->launcher, err);
@@ -263,6 +302,50 @@ void pool_untake(struct pool *pool, struct pool_ticket *ticket)
 	(void)pool;
 	TAILQ_REMOVE(&ticket->shelf->tickets, ticket, entry);
 	free(ticket);
+}
+
+void pool_rest(struct pool *pool, struct sandbox *sandbox, bool is_resting)
+{
+	if (sandbox->is_resting == is_resting)
+		return;
+	sandbox->is_resting = is_resting;
+	if (!is_resting && pool->busy_count++ == 0)
+		pool->busy_since_ns = now_ns();
+	if (is_resting) {
+		pool->busy_count--;
+		pool_work_soon(pool);
+	}
+}
+
+void pool_each(const struct pool *pool,
+	       void (*each)(void *user, const struct pool_kind *kind, uint32_t keep, uint32_t ready,
+			    uint32_t coming, const struct err *why),
+	       void *user)
+{
+	const struct shelf *shelf = NULL;
+
+	LIST_FOREACH(shelf, &pool->shelves, entry) {
+		if (shelf->keep > 0)
+			each(user, &shelf->kind, shelf->keep, shelf->ready_count,
+			     shelf->coming_count, shelf->failures > 0 ? &shelf->why : NULL);
+	}
+}
+
+uint32_t pool_sandboxes(const struct pool *pool)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++)
+		count += pool->sandboxes[i] != NULL;
+	return count;
+}
+
+void pool_quit(struct pool *pool)
+{
+	const struct launch_request request = {.type = LAUNCH_QUIT};
+	struct err err = {0};
+
+	(void)launcher_send(pool->launcher, &request, NULL, 0, &err);
 }
 
 int pool_count(struct pool *pool, struct launch_counted *ret_counted, struct err *err)

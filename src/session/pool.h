@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "backend/launcher.h"
 #include "base/err.h"
 #include "policy/plan.h"
 #include "policy/runtime.h"
@@ -37,11 +38,30 @@ struct pool_kind {
 
 /* 0 in a member means its default. */
 struct pool_settings {
-	uint32_t spawns_max;       /* at once; default 2 */
-	uint32_t zygote_forks_max; /* then it is replaced; default 5000 */
-	uint32_t zygote_age_ms;    /* then it is replaced; default 30 minutes */
-	uint32_t busy_defer_ms;    /* longest that refill waits for busy runs; default 200 */
-	int launch_socket;         /* tests: speak to this instead of starting viv-launch */
+	uint32_t spawns_max;              /* at once; default 2 */
+	uint32_t zygote_forks_max;        /* then it is replaced; default 5000 */
+	uint32_t zygote_age_ms;           /* then it is replaced; default 30 minutes */
+	uint32_t busy_defer_ms;           /* longest that refill waits for busy runs; default 200 */
+	int launch_socket;                /* tests: speak to this instead of starting viv-launch */
+	const struct launcher_stay *stay; /* not NULL: the viv-launch that stays; copied */
+	const struct pool_kept_calls *kept; /* told what it kept for us; a static row */
+	void *kept_user;
+};
+
+/* What a viv-launch that stays had kept: after HELLO, before anything else. */
+struct pool_kept_calls {
+	/* A sandbox of a former viv, under the name it was kept by; the callee's, as if taken. */
+	void (*sandbox)(void *user, struct sandbox *sandbox, const char *name);
+
+	/* One of its heads, with its channel; number 0 is told without one. */
+	void (*head)(void *user, struct sandbox *sandbox, uint32_t number, int32_t pid,
+		     int *take_channel);
+
+	/* That was all. */
+	void (*all)(void *user);
+
+	/* viv-launch is gone, and every sandbox with it. They have been told. */
+	void (*lost)(void *user, const struct err *why);
 };
 
 struct pool_ticket; /* a place in the queue for a sandbox */
@@ -84,6 +104,21 @@ int pool_take(struct pool *pool, const struct pool_kind *kind,
 
 /* No longer wanted: no call comes. */
 void pool_untake(struct pool *pool, struct pool_ticket *ticket);
+
+/* A taken sandbox in which nothing runs for the time being does not count as busy. */
+void pool_rest(struct pool *pool, struct sandbox *sandbox, bool is_resting);
+
+/* Of every kind kept ready: told one by one. */
+void pool_each(const struct pool *pool,
+	       void (*each)(void *user, const struct pool_kind *kind, uint32_t keep, uint32_t ready,
+			    uint32_t coming, const struct err *why),
+	       void *user);
+
+/* How many sandboxes there are, of all states. */
+uint32_t pool_sandboxes(const struct pool *pool);
+
+/* To a viv-launch that stays: end everything, then yourself. */
+void pool_quit(struct pool *pool);
 
 /* Asks launch how many of everything it holds (LAUNCH_COUNT) and waits for the answer in the loop.
  * For the bench and tests. */

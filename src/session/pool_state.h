@@ -31,6 +31,7 @@ struct shelf {
 	uint32_t keep; /* how many to have ready */
 	uint32_t ready_count, coming_count;
 	uint32_t failures;
+	struct err why; /* of the last failure */
 	uint64_t retry_ns;
 	TAILQ_HEAD(, sandbox) ready;
 	TAILQ_HEAD(, pool_ticket) tickets;
@@ -48,10 +49,12 @@ struct pool {
 	struct sandbox *sandboxes[LAUNCH_SANDBOXES_MAX]; /* by number; NULL: free */
 	uint32_t next_id;
 	uint32_t coming_count;
-	uint32_t busy_count; /* taken and not ended */
+	uint32_t taken_count; /* taken and not ended */
+	uint32_t busy_count;  /* of these, the ones in which something runs */
 	uint64_t busy_since_ns;
 	bool is_working, needs_work; /* pool_work runs; and must look once more */
 	bool is_lost, is_closed;
+	bool is_attached; /* what launch had kept has been told: numbers are known */
 	struct err why; /* is_lost */
 	bool has_counted;
 	struct launch_counted counted;
@@ -77,6 +80,11 @@ void shelf_fail_tickets(struct shelf *shelf, const struct err *why);
 
 /* A sandbox that is not taken is of no use: ended, and its shelf set back. */
 void shelf_sandbox_failed(void *user, struct sandbox *sandbox, const struct err *why);
+
+/* A sandbox that launch kept of a former viv, as if it had been taken here. Consumes the
+ * descriptors. */
+int shelf_adopt(struct pool *pool, uint32_t id, int *take_fds, size_t fd_count,
+		struct sandbox **ret_sandbox);
 
 /* Looks at all shelves and spawns what is due. */
 void pool_work(struct pool *pool);

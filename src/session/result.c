@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "session/result.h"
+
 #include <errno.h>
+#include <string.h>
 
 #include "base/c.h"
 #include "base/json.h"
@@ -11,120 +14,210 @@ static const char *const limits_names[] = {
 	[LAUNCH_LIMITS_MEASURED] = "measured",
 };
 
-/* Each step is taken only while all before it worked. */
-static void put(struct buf *buf, int *r, const char *text)
+static const char *const left_names[] = {
+	[RUN_LEFT_NONE] = "none",
+	[RUN_LEFT_PRESERVED] = "preserved",
+	[RUN_LEFT_ROLLED_BACK] = "rolled_back",
+	[RUN_LEFT_LOST] = "lost",
+};
+
+/* empty: what is written when there is nothing; NULL: then the member is left out. */
+static const struct result_row {
+	const char *name;
+	const char *empty;
+} rows[] = {
+	[RESULT_ID] = {"id", "null"},
+	[RESULT_SESSION] = {"session", "null"},
+	[RESULT_VERDICT] = {"verdict", "null"},
+	[RESULT_STATE] = {"state", "\"none\""},
+	[RESULT_STDOUT] = {"stdout", "\"\""},
+	[RESULT_STDERR] = {"stderr", "\"\""},
+	[RESULT_TRUNCATED] = {"truncated", "{\"stdout\":false,\"stderr\":false,\"files\":false,"
+					   "\"result\":false,\"events\":false}"},
+	[RESULT_RESULT] = {"result", "null"},
+	[RESULT_ERROR] = {"error", "null"},
+	[RESULT_DISPLAYS] = {"displays", "[]"},
+	[RESULT_CHARTS] = {"charts", "[]"},
+	[RESULT_TABLE] = {"table", "null"},
+	[RESULT_FILES] = {"files", "[]"},
+	[RESULT_MISSING] = {"missing", "[]"},
+	[RESULT_CHECKPOINT] = {"checkpoint", NULL},
+	[RESULT_USAGE] = {"usage", "null"},
+	[RESULT_BACKEND] = {"backend", "\"\""},
+	[RESULT_RUNTIME] = {"runtime", "\"\""},
+	[RESULT_WALLS] = {"walls", "[]"},
+	[RESULT_LIMITS] = {"limits", "null"},
+};
+_Static_assert(ARRAY_LEN(rows) == RESULT_COUNT, "a member of the result has no row");
+
+const char *result_name(enum result_member member)
 {
-	if (*r == 0)
-		*r = buf_text(buf, text);
+	return rows[member].name;
 }
 
-static void put_part(struct buf *buf, int *r, const char *before, const struct buf *part,
-		     const char *empty, const char *after)
+/* "name":value, behind a comma unless it is the first. */
+static int put_member(struct buf *buf, enum result_member member, bool is_first,
+		      int (*put)(const void *user, enum result_member member, struct buf *buf),
+		      const void *user)
 {
-	put(buf, r, before);
-	if (*r == 0)
-		*r = part->size > 0 ? buf_append(buf, part->data, part->size)
-				    : buf_text(buf, empty);
-	put(buf, r, after);
+	const struct result_row *row = &rows[member];
+	size_t before = buf->size;
+	size_t start;
+	int r = buf_format(buf, "%s\"%s\":", is_first ? "" : ",", row->name);
+
+	if (r < 0)
+		return r;
+	start = buf->size;
+	r = put(user, member, buf);
+	if (r < 0 || buf->size > start)
+		return r;
+	if (row->empty != NULL)
+		return buf_text(buf, row->empty);
+	buf->size = before;
+	return 0;
 }
 
-static void put_bytes(struct buf *buf, int *r, const char *name, const struct buf *bytes)
+int result_put(struct buf *buf,
+	       int (*put)(const void *user, enum result_member member, struct buf *buf),
+	       const void *user, struct err *err)
 {
-	put(buf, r, name);
-	if (*r == 0)
-		*r = json_put_string(buf, bytes->data, bytes->size);
+	int r = buf_text(buf, "{");
+
+	for (unsigned i = 0; i < RESULT_COUNT && r == 0; i++)
+		r = put_member(buf, (enum result_member)i, i == 0, put, user);
+	if (r == 0)
+		r = buf_text(buf, "}");
+	if (r < 0)
+		return err_set(err, ERR_TOO_LARGE, -r, "the result is larger than its buffer");
+	return 0;
 }
 
-static void put_truncated(struct buf *buf, int *r, const struct run_facts *facts)
+int result_put_usage(struct buf *buf, double queue_ms, double wall_ms, double cpu_ms,
+		     unsigned long long peak_memory, unsigned long long output_bytes)
 {
-	if (*r == 0)
-		*r = buf_format(buf,
-				",\"truncated\":{\"stdout\":%s,\"stderr\":%s,\"files\":%s,"
-				"\"result\":%s,\"events\":%s}",
-				facts->truncated_stdout ? "true" : "false",
-				facts->truncated_stderr ? "true" : "false",
-				facts->truncated_files ? "true" : "false",
-				facts->truncated_result ? "true" : "false",
-				facts->truncated_events ? "true" : "false");
+	return buf_format(buf,
+			  "{\"queue_ms\":%.3f,\"wall_ms\":%.3f,\"cpu_ms\":%.3f,"
+			  "\"peak_memory\":%llu,\"output_bytes\":%llu}",
+			  queue_ms, wall_ms, cpu_ms, peak_memory, output_bytes);
 }
 
-static void put_usage(struct buf *buf, int *r, const struct run_usage *usage)
+/* ---- of a run ---- */
+
+static int put_truncated(struct buf *buf, const struct run_facts *facts)
 {
-	if (*r == 0)
-		*r = buf_format(buf,
-				",\"usage\":{\"queue_ms\":%.3f,\"wall_ms\":%.3f,\"cpu_ms\":%.3f,"
-				"\"peak_memory\":%llu,\"output_bytes\":%llu}",
-				usage->queue_ms, usage->wall_ms, usage->cpu_ms,
-				(unsigned long long)usage->peak_memory,
-				(unsigned long long)usage->output_bytes);
+	return buf_format(buf,
+			  "{\"stdout\":%s,\"stderr\":%s,\"files\":%s,\"result\":%s,\"events\":%s}",
+			  facts->truncated_stdout ? "true" : "false",
+			  facts->truncated_stderr ? "true" : "false",
+			  facts->truncated_files ? "true" : "false",
+			  facts->truncated_result ? "true" : "false",
+			  facts->truncated_events ? "true" : "false");
 }
 
-static void put_walls(struct buf *buf, int *r, uint32_t walls)
+static int put_walls(struct buf *buf, uint32_t walls)
 {
-	bool is_first = true;
+	const char *before = "[";
+	int r = 0;
 
-	put(buf, r, ",\"walls\":[");
-	for (unsigned id = 0; id < WALL_COUNT; id++) {
+	for (unsigned id = 0; id < WALL_COUNT && r == 0; id++) {
 		if (!(walls & (1U << id)))
 			continue;
-		put(buf, r, is_first ? "\"" : ",\"");
-		put(buf, r, wall_name((enum wall_id)id));
-		put(buf, r, "\"");
-		is_first = false;
+		r = buf_format(buf, "%s\"%s\"", before, wall_name((enum wall_id)id));
+		before = ",";
 	}
-	put(buf, r, "]");
+	return r == 0 && *before == ',' ? buf_text(buf, "]") : r;
 }
 
-static void put_verdict(struct buf *buf, int *r, const struct verdict *verdict)
+static int put_list(struct buf *buf, const struct buf *items)
 {
-	put(buf, r, ",\"verdict\":");
-	if (verdict->kind == VERDICT_NONE)
-		put(buf, r, "null");
-	else if (*r == 0)
-		*r = verdict_put(verdict, buf);
-	put(buf, r, ",\"state\":\"none\"");
+	int r = items->size > 0 ? buf_text(buf, "[") : 0;
+
+	if (r == 0)
+		r = buf_append(buf, items->data, items->size);
+	if (r == 0 && items->size > 0)
+		r = buf_text(buf, "]");
+	return r;
+}
+
+/* The host gives the member whole; its name is written here. */
+static int put_checkpoint(struct buf *buf, const struct buf *member)
+{
+	const uint8_t *value =
+		member != NULL && member->size > 0 ? memchr(member->data, '{', member->size) : NULL;
+
+	return value != NULL ? buf_append(buf, value, member->size - (size_t)(value - member->data))
+			     : 0;
+}
+
+static int put_fact(const void *user, enum result_member member, struct buf *buf)
+{
+	const struct run_facts *facts = user;
+	const struct run_usage *usage = &facts->usage;
+
+	switch (member) {
+	case RESULT_ID:
+		return json_put_text(buf, facts->id);
+	case RESULT_VERDICT:
+		return facts->verdict.kind != VERDICT_NONE ? verdict_put(&facts->verdict, buf) : 0;
+	case RESULT_STDOUT:
+		return json_put_string(buf, facts->out->data, facts->out->size);
+	case RESULT_STDERR:
+		return json_put_string(buf, facts->err->data, facts->err->size);
+	case RESULT_TRUNCATED:
+		return put_truncated(buf, facts);
+	case RESULT_RESULT:
+		return buf_append(buf, facts->result->data, facts->result->size);
+	case RESULT_ERROR:
+		return buf_append(buf, facts->error->data, facts->error->size);
+	case RESULT_DISPLAYS:
+		return put_list(buf, facts->displays);
+	case RESULT_CHARTS:
+		return put_list(buf, facts->charts);
+	case RESULT_TABLE:
+		return buf_append(buf, facts->table->data, facts->table->size);
+	case RESULT_FILES:
+		return put_list(buf, facts->files);
+	case RESULT_MISSING:
+		return put_list(buf, facts->missing);
+	case RESULT_USAGE:
+		return result_put_usage(buf, usage->queue_ms, usage->wall_ms, usage->cpu_ms,
+					usage->peak_memory, usage->output_bytes);
+	case RESULT_BACKEND:
+		return json_put_text(buf, facts->backend);
+	case RESULT_RUNTIME:
+		return json_put_text(buf, facts->runtime);
+	case RESULT_WALLS:
+		return put_walls(buf, facts->walls);
+	case RESULT_LIMITS:
+		return json_put_text(buf, limits_names[facts->limits]);
+	case RESULT_STATE:
+		return json_put_text(buf, left_names[facts->left]);
+	case RESULT_CHECKPOINT:
+		return put_checkpoint(buf, facts->checkpoint);
+	case RESULT_SESSION:
+	case RESULT_COUNT:
+		break;
+	}
+	return 0;
 }
 
 int result_verdict_members(const struct run *run, struct buf *buf)
 {
+	static const enum result_member members[] = {
+		RESULT_VERDICT,   RESULT_STATE, RESULT_USAGE,   RESULT_WALLS,      RESULT_LIMITS,
+		RESULT_TRUNCATED, RESULT_FILES, RESULT_MISSING, RESULT_CHECKPOINT,
+	};
 	struct run_facts facts = run_facts(run);
 	int r = 0;
 
-	put_verdict(buf, &r, &facts.verdict);
-	put_usage(buf, &r, &facts.usage);
-	put_walls(buf, &r, facts.walls);
-	if (r == 0)
-		r = buf_format(buf, ",\"limits\":\"%s\"", limits_names[facts.limits]);
-	put_truncated(buf, &r, &facts);
-	put_part(buf, &r, ",\"files\":[", facts.files, "", "]");
+	for (size_t i = 0; i < ARRAY_LEN(members) && r == 0; i++)
+		r = put_member(buf, members[i], false, put_fact, &facts);
 	return r;
 }
 
 int run_result(const struct run *run, struct buf *buf, struct err *err)
 {
 	struct run_facts facts = run_facts(run);
-	int r = buf_format(buf, "{\"id\":\"%s\",\"session\":null", facts.id);
 
-	put_verdict(buf, &r, &facts.verdict);
-	put_bytes(buf, &r, ",\"stdout\":", facts.out);
-	put_bytes(buf, &r, ",\"stderr\":", facts.err);
-	put_truncated(buf, &r, &facts);
-	put_part(buf, &r, ",\"result\":", facts.result, "null", "");
-	put_part(buf, &r, ",\"error\":", facts.error, "null", "");
-	put_part(buf, &r, ",\"displays\":[", facts.displays, "", "]");
-	put_part(buf, &r, ",\"charts\":[", facts.charts, "", "]");
-	put_part(buf, &r, ",\"table\":", facts.table, "null", "");
-	put_part(buf, &r, ",\"files\":[", facts.files, "", "]");
-	put_part(buf, &r, ",\"missing\":[", facts.missing, "", "]");
-	put_usage(buf, &r, &facts.usage);
-	if (r == 0)
-		r = buf_format(buf, ",\"backend\":\"%s\",\"runtime\":", facts.backend);
-	if (r == 0)
-		r = json_put_text(buf, facts.runtime);
-	put_walls(buf, &r, facts.walls);
-	if (r == 0)
-		r = buf_format(buf, ",\"limits\":\"%s\"}", limits_names[facts.limits]);
-	if (r < 0)
-		return err_set(err, ERR_TOO_LARGE, -r, "the result is larger than its buffer");
-	return 0;
+	return result_put(buf, put_fact, &facts, err);
 }

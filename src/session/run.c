@@ -10,13 +10,21 @@
 #include "base/c.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "session/head.h"
 #include "session/run_state.h"
 
-#define LATE_MS 2000U /* how long after launch's deadline our own timer ends a run */
 #define END_MS 10000U /* how long launch may take to tell the facts */
 #define FILES_MAX_DEFAULT 1000U
 
 /* ---- the end ---- */
+
+static void nobody_reads(void *user, int number, const uint8_t *data, size_t size)
+{
+	(void)user;
+	(void)number;
+	(void)data;
+	(void)size;
+}
 
 static void free_when_done(struct run *run)
 {
@@ -27,6 +35,8 @@ static void free_when_done(struct run *run)
 	for (size_t i = 0; i < PART_COUNT; i++)
 		buf_done(&run->parts[i]);
 	buf_done(&run->extras.missing);
+	buf_done(&run->checkpoint);
+	drop_fd(&run->stdin_write);
 	events_done(&run->events);
 	payload_done(&run->payload);
 	free(run->runtime);
@@ -41,12 +51,36 @@ static void handle_closed(uv_handle_t *handle)
 	free_when_done(run);
 }
 
-static void feed_closed(void *user)
+void run_feed_closed(void *user)
 {
 	struct run *run = user;
 
 	run->handles--;
 	free_when_done(run);
+}
+
+/* How far what a run says was taken with this event: a successor of ours goes on behind it. */
+void run_marks(const struct run *run, uint64_t marks[3])
+{
+	marks[0] = run->out != NULL ? run->out->taken - run->streams[0].held_size : 0;
+	marks[1] = run->err != NULL ? run->err->taken - run->streams[1].held_size : 0;
+	marks[2] = run->frame_mark;
+}
+
+void run_tell(struct run *run, const char *type, const void *members, size_t size)
+{
+	struct err err = {0};
+	uint64_t marks[3];
+
+	if (run->log == NULL) {
+		(void)events_add(&run->events, type, members, size);
+		return;
+	}
+	run_marks(run, marks);
+	if (log_add(run->log, type, members, size, marks, strcmp(type, "verdict") == 0, &err) < 0) {
+		run->is_events_cut = true;
+		log_event(LOG_LEVEL_ERROR, "run.log", "run=%s why=%s", run->id, err.text);
+	}
 }
 
 static void tell_verdict(struct run *run)
@@ -55,8 +89,26 @@ static void tell_verdict(struct run *run)
 
 	buf_init(&members, RUN_KEPT_MAX);
 	if (result_verdict_members(run, &members) == 0)
-		(void)events_add(&run->events, "verdict", members.data, members.size);
+		run_tell(run, "verdict", members.data, members.size);
 	buf_done(&members);
+}
+
+/* Whatever the sandbox says from now on is no longer ours. */
+static void leave_seat(struct run *run)
+{
+	if (run->host == NULL) {
+		sandbox_end(STEAL(run->sandbox));
+	} else if (run->head != NULL) {
+		if (run->out != NULL) {
+			stream_listen(run->out, nobody_reads, NULL);
+			stream_listen(run->err, nobody_reads, NULL);
+		}
+		if (run->head->state == HEAD_READY)
+			head_listen(run->head);
+		run->head = NULL;
+	}
+	run->channel = NULL;
+	run->out = run->err = NULL;
 }
 
 static void finish(struct run *run)
@@ -75,8 +127,10 @@ static void finish(struct run *run)
 	guard_free(STEAL(run->guard));
 	if (run->ticket != NULL)
 		pool_untake(run->pool, STEAL(run->ticket));
-	sandbox_end(STEAL(run->sandbox));
+	if (run->host != NULL)
+		run->host->over(run->host_user, run);
 	feed_close(&run->feed);
+	drop_fd(&run->stdin_write);
 	uv_close((uv_handle_t *)&run->timer, handle_closed);
 	payload_done(&run->payload);
 	run->payload.memfd = -1;
@@ -86,11 +140,12 @@ static void finish(struct run *run)
 			  run->verdict.message);
 	if (run->keep_events)
 		tell_verdict(run);
+	leave_seat(run);
 	if (run->calls.done != NULL)
 		run->calls.done(run->user, run);
 }
 
-static void timer_due(uv_timer_t *timer)
+void run_timer_due(uv_timer_t *timer)
 {
 	struct run *run = timer->data;
 
@@ -115,17 +170,17 @@ static void fail_later(struct run *run, const struct err *why)
 		run->needs_cgroup && hello != NULL && hello->limits == LAUNCH_LIMITS_MEASURED;
 	run->facts.why = *why;
 	/* From the loop: whoever started the run holds it by then. */
-	(void)uv_timer_start(&run->timer, timer_due, 0, 0);
+	(void)uv_timer_start(&run->timer, run_timer_due, 0, 0);
 }
 
 /* ---- the middle ---- */
 
 void run_drain(struct run *run)
 {
-	if (run->sandbox == NULL || run->state == RUN_QUEUED)
+	if (run->out == NULL || run->state == RUN_QUEUED)
 		return;
-	stream_drain(&run->sandbox->out);
-	stream_drain(&run->sandbox->err);
+	stream_drain(run->out);
+	stream_drain(run->err);
 }
 
 void run_stop(struct run *run)
@@ -133,17 +188,27 @@ void run_stop(struct run *run)
 	if (run->state != RUN_RUNNING)
 		return;
 	run->state = RUN_ENDING;
-	sandbox_kill(run->sandbox);
-	(void)uv_timer_start(&run->timer, timer_due, END_MS, 0);
+	(void)uv_timer_start(&run->timer, run_timer_due, END_MS, 0);
+	if (run->host == NULL)
+		sandbox_kill(run->sandbox);
+	else if (run->testimony.is_given && !run->facts.is_output_exceeded)
+		run->host->end(run->host_user, run);
+	else
+		run->host->stop(run->host_user, run);
 }
 
-static void sandbox_exited(void *user, const struct launch_exit *facts, const struct err *why)
+void run_ended(struct run *run, const struct launch_exit *facts)
 {
-	struct run *run = user;
+	run->facts.has_exit = true;
+	run->facts.exit = *facts;
+	finish(run);
+}
 
+void run_exited(struct run *run, const struct launch_exit *facts, const struct err *why)
+{
 	/* What it said before it ended counts. */
 	if (run->state == RUN_RUNNING)
-		channel_read(&run->sandbox->channel);
+		channel_read(run->channel);
 	if (run->state == RUN_QUEUED) {
 		(void)err_set(&run->facts.why, ERR_INTERNAL, ECHILD,
 			      "the sandbox ended before the run began");
@@ -156,7 +221,12 @@ static void sandbox_exited(void *user, const struct launch_exit *facts, const st
 	finish(run);
 }
 
-static void channel_ended(void *user, const struct err *why)
+void run_sandbox_exited(void *user, const struct launch_exit *facts, const struct err *why)
+{
+	run_exited(user, facts, why);
+}
+
+void run_channel_ended(void *user, const struct err *why)
 {
 	struct run *run = user;
 
@@ -171,69 +241,6 @@ static void channel_ended(void *user, const struct err *why)
 
 /* ---- the beginning ---- */
 
-static void tell_started(struct run *run)
-{
-	struct buf members;
-
-	if (!run->keep_events)
-		return;
-	buf_init(&members, 4096);
-	if (buf_format(&members, ",\"run\":\"%s\",\"backend\":\"%s\",\"runtime\":", run->id,
-		       run->backend) == 0 &&
-	    json_put_text(&members, run->runtime) == 0)
-		(void)events_add(&run->events, "started", members.data, members.size);
-	buf_done(&members);
-}
-
-static void set_host(struct run *run)
-{
-	const struct launch_hello *hello = pool_hello(run->pool);
-
-	run->backend = run->sandbox->backend->name;
-	run->limits = hello != NULL ? (enum launch_limits)hello->limits : LAUNCH_LIMITS_MEASURED;
-	run->hello = run->sandbox->hello;
-}
-
-static int send_code(struct run *run, struct err *err)
-{
-	/* The code first: the sandbox is awake while we still tell launch. */
-	int r = channel_send(&run->sandbox->channel, &run->payload.frame, &run->payload.memfd, err);
-
-	if (r == 0)
-		r = sandbox_begin(run->sandbox, run->timeout_ms, err);
-	if (r < 0 || !run->is_live) {
-		drop_fd(&run->sandbox->in);
-		return r;
-	}
-	r = feed_open(&run->feed, pool_loop(run->pool), run->stdin_fd, &run->sandbox->in,
-		      feed_closed, run, err);
-	if (r == 0)
-		run->handles++;
-	return r;
-}
-
-/* Sandbox there, guard content: go. */
-static void begin(struct run *run)
-{
-	static const struct channel_calls calls = {.frame = run_frame, .ended = channel_ended};
-	struct err err = {0};
-
-	/* Cancelled while it waited: the timer that ends it is due, and must stay so. */
-	if (run->sandbox == NULL || run->guard != NULL || run->facts.is_cancelled)
-		return;
-	run->state = RUN_RUNNING;
-	run->begun_ns = now_ns();
-	channel_listen(&run->sandbox->channel, &calls, run);
-	stream_listen(&run->sandbox->out, run_bytes_in, run);
-	stream_listen(&run->sandbox->err, run_bytes_in, run);
-	tell_started(run);
-	(void)uv_timer_start(&run->timer, timer_due, (uint64_t)run->timeout_ms + LATE_MS, 0);
-	if (send_code(run, &err) < 0) {
-		run->facts.why = err;
-		run_stop(run);
-	}
-}
-
 static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err *why)
 {
 	struct run *run = user;
@@ -244,9 +251,9 @@ static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err 
 		return;
 	}
 	run->sandbox = sandbox;
-	sandbox_take(sandbox, sandbox_exited, run);
-	set_host(run);
-	begin(run);
+	sandbox_take(sandbox, run_sandbox_exited, run);
+	run_sit(run);
+	run_go(run);
 }
 
 static void guard_answered(void *user, const struct verdict_testimony *testimony,
@@ -268,7 +275,7 @@ static void guard_answered(void *user, const struct verdict_testimony *testimony
 		finish(run);
 		return;
 	}
-	begin(run);
+	run_go(run);
 }
 
 static void set_limits(struct run *run, const struct run_request *request)
@@ -279,40 +286,54 @@ static void set_limits(struct run *run, const struct run_request *request)
 	run->files_max = request->files_max > 0 ? request->files_max : FILES_MAX_DEFAULT;
 	run->files_bytes_max = request->kind.plan.disk + MIB;
 	run->want_files = request->want_files;
-	run->keep_events = request->keep_events;
+	run->keep_events = request->keep_events || request->log != NULL;
+	run->log = request->log;
 	run->is_live = request->stdin_kind == RUN_STDIN_LIVE;
+	run->is_pipe_stdin = request->stdin_kind == RUN_STDIN_PIPE;
 	run->stdin_fd = request->stdin_fd;
 	run->facts.memory_max = request->kind.plan.memory;
 	run->facts.output_max = request->output_max;
 	run->facts.timeout_ms = request->timeout_ms;
 	run->facts.timeout_max_ms = request->timeout_max_ms;
-	for (size_t i = 0; i < ARRAY_LEN(run->streams); i++)
-		buf_init(&run->streams[i].kept, request->output_max);
+}
+
+struct run *run_blank(struct pool *pool, const char *id, const struct run_calls *calls, void *user)
+{
+	struct run *run = xnew(struct run);
+
+	if (id != NULL)
+		(void)snprintf(run->id, sizeof(run->id), "%s", id);
+	else
+		id_new("run_", run->id);
+	run->pool = pool;
+	run->calls = *calls;
+	run->user = user;
+	run->payload.memfd = -1;
+	run->stdin_write = -1;
+	run->backend = "";
+	run->asked_ns = now_ns();
 	for (size_t i = 0; i < PART_COUNT; i++)
 		buf_init(&run->parts[i], RUN_KEPT_MAX + MIB);
 	buf_init(&run->extras.missing, 2UL * TESTIMONY_MAX);
+	buf_init(&run->checkpoint, KIB);
 	events_init(&run->events, EVENTS_KEEP_DEFAULT);
+	(void)uv_timer_init(pool_loop(pool), &run->timer);
+	run->timer.data = run;
+	run->handles = 1;
+	return run;
 }
 
 static struct run *run_new(struct pool *pool, const struct run_request *request,
 			   const struct run_calls *calls, void *user)
 {
-	struct run *run = xnew(struct run);
+	struct run *run = run_blank(pool, request->id, calls, user);
 
-	id_new("run_", run->id);
-	run->pool = pool;
-	run->calls = *calls;
-	run->user = user;
-	run->payload.memfd = -1;
-	run->backend = "";
-	run->asked_ns = now_ns();
 	run->runtime = strdup(request->kind.runtime->name);
 	if (run->runtime == NULL || getrandom(&run->nonce, sizeof(run->nonce), 0) < 0)
 		abort();
 	set_limits(run, request);
-	(void)uv_timer_init(pool_loop(pool), &run->timer);
-	run->timer.data = run;
-	run->handles = 1;
+	for (size_t i = 0; i < ARRAY_LEN(run->streams); i++)
+		buf_init(&run->streams[i].kept, request->output_max);
 	return run;
 }
 
@@ -336,10 +357,8 @@ static int ask_guard(struct run *run, const struct run_request *request, struct 
 
 /* ---- public ---- */
 
-int run_start(struct pool *pool, const struct run_request *request, const struct run_calls *calls,
-	      void *user, struct run **ret_run, struct err *err)
+static int start(struct run *run, const struct run_request *request, struct err *err)
 {
-	struct run *run = run_new(pool, request, calls, user);
 	struct err why = {0};
 	int r = payload_run(request, run->nonce, &run->payload, err);
 
@@ -350,12 +369,72 @@ int run_start(struct pool *pool, const struct run_request *request, const struct
 		return r;
 	}
 	r = ask_guard(run, request, &why);
-	if (r == 0)
-		r = pool_take(pool, &request->kind, sandbox_taken, run, &run->ticket, &why);
+	if (r == 0 && run->host == NULL)
+		r = pool_take(run->pool, &request->kind, sandbox_taken, run, &run->ticket, &why);
 	if (r < 0)
 		fail_later(run, &why);
-	*ret_run = run;
 	return 0;
+}
+
+int run_start(struct pool *pool, const struct run_request *request, const struct run_calls *calls,
+	      void *user, struct run **ret_run, struct err *err)
+{
+	struct run *run = run_new(pool, request, calls, user);
+	int r = start(run, request, err);
+
+	if (r == 0)
+		*ret_run = run;
+	return r;
+}
+
+int run_prepare(struct pool *pool, const struct run_request *request, const struct run_host *host,
+		void *host_user, const struct run_calls *calls, void *user, struct run **ret_run,
+		struct err *err)
+{
+	struct run *run = run_new(pool, request, calls, user);
+	int r;
+
+	run->host = host;
+	run->host_user = host_user;
+	r = start(run, request, err);
+	if (r == 0)
+		*ret_run = run;
+	return r;
+}
+
+void run_abandon(struct run *run, bool is_cancelled, const struct err *why)
+{
+	run->facts.is_cancelled |= is_cancelled;
+	if (run->facts.why.kind == ERR_NONE)
+		run->facts.why = *why;
+	finish(run);
+}
+
+void run_leave(struct run *run, enum run_left left, const char *checkpoint)
+{
+	run->left = left;
+	buf_consume(&run->checkpoint, run->checkpoint.size);
+	(void)buf_text(&run->checkpoint, checkpoint);
+}
+
+bool run_has_begun(const struct run *run)
+{
+	return run->begun_ns > 0;
+}
+
+bool run_is_running(const struct run *run)
+{
+	return run->state == RUN_RUNNING || run->state == RUN_ENDING;
+}
+
+const char *run_blocker(const struct run *run)
+{
+	return run->extras.blocker;
+}
+
+bool run_files_dirty(const struct run *run)
+{
+	return run->extras.is_files_dirty;
 }
 
 void run_cancel(struct run *run, bool is_interrupt)
@@ -368,7 +447,7 @@ void run_cancel(struct run *run, bool is_interrupt)
 	if (run->state == RUN_RUNNING)
 		run_stop(run);
 	else
-		(void)uv_timer_start(&run->timer, timer_due, 0, 0);
+		(void)uv_timer_start(&run->timer, run_timer_due, 0, 0);
 }
 
 void run_wait(struct run *run)
@@ -422,6 +501,9 @@ struct run_facts run_facts(const struct run *run)
 		.files = &run->parts[PART_FILES],
 		.missing = &run->extras.missing,
 		.pid = run->hello.pid,
+		.memory = run->facts.exit.memory,
+		.left = run->left,
+		.checkpoint = &run->checkpoint,
 	};
 }
 

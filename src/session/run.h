@@ -18,6 +18,7 @@
 #include "policy/plan.h"
 #include "policy/runtime.h"
 #include "session/events.h"
+#include "session/log.h"
 #include "session/pool.h"
 #include "session/verdict.h"
 
@@ -27,7 +28,8 @@ struct run;
 struct run_bytes {
 	const void *data; /* borrowed until run_start returns */
 	uint64_t size;
-	int fd; /* borrowed until run_start returns; used when data is NULL and size > 0 */
+	int fd;      /* borrowed until run_start returns; used when data is NULL and size > 0 */
+	uint64_t at; /* where in `fd` the bytes begin */
 };
 
 struct run_file {
@@ -48,6 +50,7 @@ enum run_stdin {
 	RUN_STDIN_NONE,  /* end of file at once */
 	RUN_STDIN_BYTES, /* stdin_bytes */
 	RUN_STDIN_LIVE,  /* stdin_fd, as it comes */
+	RUN_STDIN_PIPE,  /* what run_stdin_write gives */
 };
 
 /* What happens. Pointers are borrowed until run_start returns, but where said otherwise. */
@@ -80,11 +83,17 @@ struct run_request {
 	const char *const *env; /* "K=V", NULL-terminated, or NULL */
 	const struct run_file *files;
 	size_t file_count;
-	const char *const *expect; /* NULL-terminated, or NULL */
-	const char *cwd;           /* NULL: /workspace */
-	bool want_files;           /* bytes of new and changed files through the file call */
-	bool keep_events;          /* make the text of every event and keep it in run->events */
+	const char *const *expect;   /* NULL-terminated, or NULL */
+	const char *cwd;             /* NULL: /workspace */
+	struct run_bytes files_json; /* JSON text [{"path","text"|"base64"}]; read in the sandbox */
+	bool want_files;             /* bytes of new and changed files through the file call */
+	bool keep_events;            /* make the text of every event and keep it in run->events */
 	bool is_atlas;
+	const char *look;      /* a question instead of code: JSON; `code` is what goes with it */
+	bool is_session;       /* the interpreter lives on: threads and exit handlers, too */
+	bool is_transactional; /* ask what would block a checkpoint */
+	struct log *log;       /* events go there, and outlive us; NULL: to run->events */
+	const char *id;        /* its id, where it has one already */
 };
 
 /* Each may be NULL. They come from the loop, never from inside run_start. */
@@ -102,6 +111,28 @@ struct run_calls {
 	/* The verdict is there; the last call. The run may be freed in it. */
 	void (*done)(void *user, struct run *run);
 };
+
+/* What became of a session's variables. */
+enum run_left {
+	RUN_LEFT_NONE, /* no session */
+	RUN_LEFT_PRESERVED,
+	RUN_LEFT_ROLLED_BACK,
+	RUN_LEFT_LOST,
+};
+
+/* Whoever lends a run its interpreter, and goes on with it afterwards: a session. */
+struct run_host {
+	/* The runner said DONE: nothing runs any more. run_ended follows. */
+	void (*end)(void *user, struct run *run);
+
+	/* It must not go on. run_exited follows. */
+	void (*stop)(void *user, struct run *run);
+
+	/* The verdict is there, and not told yet: say with run_leave what is left. */
+	void (*over)(void *user, struct run *run);
+};
+
+struct head;
 
 struct run_usage {
 	double queue_ms; /* from request to a sandbox */
@@ -127,12 +158,54 @@ struct run_facts {
 	const struct buf *displays, *charts, *files; /* JSON texts with commas between; empty: [] */
 	const struct buf *missing; /* expected files that are not there, likewise */
 	uint32_t pid;              /* of the sandbox's interpreter, inside */
+	uint64_t memory;           /* bytes the sandbox had at its end; 0: not known */
+	enum run_left left;
+	const struct buf *checkpoint; /* member of the result, from its comma on */
 };
 
 /* Starts a run. On success exactly one `done` follows. Fails only for requests that cannot be
  * (a bad path, a payload too large): nothing has happened then. */
 int run_start(struct pool *pool, const struct run_request *request, const struct run_calls *calls,
 	      void *user, struct run **ret_run, struct err *err);
+
+/* A run that will happen in a session's head: it waits for run_begin (and for its guard). */
+int run_prepare(struct pool *pool, const struct run_request *request, const struct run_host *host,
+		void *host_user, const struct run_calls *calls, void *user, struct run **ret_run,
+		struct err *err);
+
+/* Its turn: in this head, which is the run's until its end. */
+void run_begin(struct run *run, struct head *head);
+
+/* It ran when a former viv died, and still does: in `head`, or for a run of its own in `sandbox`.
+ * What it said since is taken from the loop on. Fails when the log does not tell enough of it. */
+int run_resume(struct pool *pool, struct log *log, const struct run_host *host, void *host_user,
+	       struct head *head, struct sandbox *sandbox, const struct run_calls *calls,
+	       void *user, struct run **ret_run, struct err *err);
+
+/* One that will never be: its log ends with a verdict that says why. */
+void run_bury(struct pool *pool, struct log *log, enum run_left left, const struct err *why);
+
+/* The host's answers: the facts of a run whose head lives on, or of a head's end. */
+void run_ended(struct run *run, const struct launch_exit *facts);
+void run_exited(struct run *run, const struct launch_exit *facts, const struct err *why);
+
+/* It cannot go on, whatever state it is in: over at once, as `cancelled` or for this reason. */
+void run_abandon(struct run *run, bool is_cancelled, const struct err *why);
+
+/* In `over`: what is left, and the members `"checkpoint":{...}` of the result ("" for none). */
+void run_leave(struct run *run, enum run_left left, const char *checkpoint);
+
+/* Has any of its code run? Is it on? */
+bool run_has_begun(const struct run *run);
+bool run_is_running(const struct run *run);
+
+/* What the runner said besides its testimony: what blocks a checkpoint (""), were files changed? */
+const char *run_blocker(const struct run *run);
+bool run_files_dirty(const struct run *run);
+
+/* Writes to a live stdin; is_end closes it. ERR_CONFLICT when it has none, ERR_BUSY when the code
+ * has not read what came before. */
+int run_stdin_write(struct run *run, const void *bytes, size_t size, bool is_end, struct err *err);
 
 /* Ends it: the verdict is `cancelled`, or `interrupted` when a person asked. */
 void run_cancel(struct run *run, bool is_interrupt);

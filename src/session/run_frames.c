@@ -4,6 +4,7 @@
 
 #include "base/c.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "session/run_state.h"
 
 #define ERROR_TEXT_MAX (64U << 10) /* longer type or message texts are not looked into */
@@ -21,6 +22,7 @@ static const struct event_row {
 	{"display", "data", PART_DISPLAYS, true}, {"chart", "chart", PART_CHARTS, true},
 	{"table", "table", PART_TABLE, false},    {"result", "result", PART_RESULT, false},
 	{"error", "error", PART_ERROR, false},    {"file", "file", PART_FILES, true},
+	{"look", "look", PART_RESULT, false},
 };
 
 static void break_off(struct run *run, const char *what)
@@ -59,8 +61,7 @@ static void tell_text(struct run *run, int number, const uint8_t *data, size_t s
 
 	buf_init(&members, RUN_KEPT_MAX);
 	if (buf_text(&members, ",\"text\":") == 0 && json_put_string(&members, data, size) == 0)
-		(void)events_add(&run->events, number == 1 ? "stdout" : "stderr", members.data,
-				 members.size);
+		run_tell(run, number == 1 ? "stdout" : "stderr", members.data, members.size);
 	buf_done(&members);
 }
 
@@ -86,9 +87,11 @@ void run_streams_end(struct run *run)
 	for (int number = 1; number <= 2; number++) {
 		struct run_stream *stream = &run->streams[number - 1];
 
-		if (stream->held_size > 0 && run->keep_events)
-			tell_text(run, number, stream->held, stream->held_size);
+		size_t held = stream->held_size;
+
 		stream->held_size = 0;
+		if (held > 0 && run->keep_events)
+			tell_text(run, number, stream->held, held);
 	}
 }
 
@@ -96,13 +99,14 @@ void run_bytes_in(void *user, int number, const uint8_t *data, size_t size)
 {
 	struct run *run = user;
 	struct run_stream *stream = &run->streams[number - 1];
-	uint64_t room = run->output_max - stream->kept.size;
+	uint64_t room = run->output_max - stream->kept_size;
 	size_t taken = size < room ? size : (size_t)room;
 
 	stream->seen += size;
 	if (taken < size)
 		stream->is_cut = true;
-	if (taken > 0 && buf_append(&stream->kept, data, taken) == 0) {
+	if (taken > 0 && (run->log != NULL || buf_append(&stream->kept, data, taken) == 0)) {
+		stream->kept_size += taken;
 		if (run->keep_events)
 			tell_bytes(run, number, data, taken);
 		if (run->calls.output != NULL)
@@ -159,6 +163,26 @@ static bool has_room(struct run *run, const struct event_row *row, size_t size)
 	return true;
 }
 
+/* Straight into the log: nothing of it stays here. */
+static void log_fact(struct run *run, const struct event_row *row, const char *value, size_t size)
+{
+	struct buf members;
+
+	if (!has_room(run, row, size))
+		return;
+	buf_init(&members, RUN_KEPT_MAX + MIB);
+	if (buf_format(&members, ",\"%s\":", row->member) == 0 &&
+	    testimony_ascii(&members, value, size) == 0) {
+		run->event_count++;
+		run->kept += members.size;
+		run->part_counts[row->part]++;
+		run_tell(run, row->type, members.data, members.size);
+	} else {
+		run->is_result_cut = true;
+	}
+	buf_done(&members);
+}
+
 /* Keeps the fact and tells it. The text is valid JSON, somebody else's. */
 static void keep_fact(struct run *run, const struct event_row *row, const char *value, size_t size)
 {
@@ -189,7 +213,7 @@ static void keep_fact(struct run *run, const struct event_row *row, const char *
 		buf_init(&members, part->max);
 		if (buf_format(&members, ",\"%s\":", row->member) == 0 &&
 		    buf_append(&members, part->data + before, part->size - before) == 0)
-			(void)events_add(&run->events, row->type, members.data, members.size);
+			run_tell(run, row->type, members.data, members.size);
 		buf_done(&members);
 	}
 	if (run->calls.fact != NULL)
@@ -219,15 +243,19 @@ static void take_event(struct run *run, const struct frame *frame)
 	run_drain(run);
 	if (row->part == PART_ERROR)
 		note_error(run, value, size);
-	keep_fact(run, row, value, size);
+	run->frame_mark = frame->header.counter;
+	if (run->log != NULL)
+		log_fact(run, row, value, size);
+	else
+		keep_fact(run, row, value, size);
 
-	if (frame->header.flags & FRAME_FLAG_WAIT && run->sandbox != NULL) {
+	if (frame->header.flags & FRAME_FLAG_WAIT && run->channel != NULL) {
 		struct err err = {0};
 		struct buf ack;
 
 		buf_init(&ack, sizeof(struct frame_header) + 1);
 		if (frame_append(&ack, FRAME_ACK, 0, run->nonce, "", 0) == 0)
-			(void)channel_send(&run->sandbox->channel, &ack, NULL, &err);
+			(void)channel_send(run->channel, &ack, NULL, &err);
 		buf_done(&ack);
 	}
 }
@@ -317,6 +345,8 @@ static void take_done(struct run *run, const struct frame *frame)
 	}
 	run->is_files_cut |= run->extras.is_files_cut;
 	run->is_result_cut |= run->extras.is_result_cut;
+	run->frame_mark = frame->header.counter;
+	run_note(run, frame->payload, frame->header.size);
 	run_stop(run);
 }
 
@@ -329,6 +359,21 @@ static bool is_flood(struct run *run, const struct frame *frame)
 	run->frame_bytes += frame->header.size;
 	/* Pieces of files are 1 MiB each, or the last of a file. */
 	return run->frames > RUN_FRAMES_MAX + run->files_bytes_max / MIB || run->frame_bytes > most;
+}
+
+void run_piece(void *user, const struct frame *piece)
+{
+	struct run *run = user;
+	uint64_t marks[3];
+	struct err err = {0};
+
+	if (!(piece->header.flags & FRAME_FLAG_MORE) || piece->header.nonce != run->nonce ||
+	    run->state != RUN_RUNNING)
+		return;
+	run_marks(run, marks);
+	marks[2] = (uint64_t)piece->header.type << 32 | piece->header.counter;
+	if (log_piece(run->log, piece->payload, piece->header.size, marks, &err) < 0)
+		log_event(LOG_LEVEL_ERROR, "run.piece", "run=%s why=%s", run->id, err.text);
 }
 
 void run_frame(void *user, const struct frame *frame)
@@ -359,7 +404,9 @@ void run_frame(void *user, const struct frame *frame)
 	case FRAME_RUN:
 	case FRAME_ACK:
 	case FRAME_CHECK:
-		break_off(run, "it sent a frame that only viv sends");
+	case FRAME_FORK:
+	case FRAME_FORKED:
+		break_off(run, "it sent a frame that does not belong to a run");
 		break;
 	}
 }

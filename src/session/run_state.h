@@ -39,8 +39,9 @@ enum run_part {
 };
 
 struct run_stream {
-	struct buf kept; /* bytes as written, cut at the limit */
-	uint64_t seen;   /* bytes as written */
+	struct buf kept;    /* bytes as written, cut at the limit; not where a log has them */
+	uint64_t kept_size; /* bytes told so far */
+	uint64_t seen;      /* bytes as written */
 	bool is_cut;
 	uint8_t held[4]; /* the start of a character whose rest has not come */
 	size_t held_size;
@@ -57,7 +58,18 @@ struct run {
 	struct payload payload;
 	struct guard *guard; /* owned; NULL: not asked, or has said yes */
 	struct pool_ticket *ticket;
-	struct sandbox *sandbox;  /* ours from taking to sandbox_end */
+	struct sandbox *sandbox;     /* ours from taking to sandbox_end; a host's: NULL */
+	struct head *head;           /* the host's, lent from run_begin to the end */
+	const struct run_host *host; /* NULL: a sandbox of its own */
+	void *host_user;             /* borrowed until over */
+	struct channel *channel;     /* of head or sandbox, once it has begun */
+	struct stream *out, *err;
+	struct log *log;     /* borrowed: NULL where events stay in memory */
+	uint64_t frame_mark; /* counter of the last frame that was taken */
+	enum run_left left;
+	struct buf checkpoint;    /* members of the result; "" for none */
+	int stdin_write;          /* owned: the writing end of a live stdin; -1: none */
+	bool is_ending;           /* the host was asked to end it, and has not answered */
 	struct frame_hello hello; /* of the sandbox */
 	struct feed feed;
 	bool is_live; /* stdin_fd is fed */
@@ -73,7 +85,7 @@ struct run {
 	uint32_t timeout_ms;
 	uint64_t output_max, files_bytes_max;
 	uint32_t files_max;
-	bool want_files, keep_events, needs_cgroup;
+	bool want_files, keep_events, needs_cgroup, is_pipe_stdin;
 
 	struct run_stream streams[2];
 	struct buf parts[PART_COUNT];
@@ -98,8 +110,39 @@ void run_stop(struct run *run);
 /* run.c: everything written so far is taken, so that what follows comes behind it. */
 void run_drain(struct run *run);
 
+/* run.c: one with its timer, and nothing else. */
+struct run *run_blank(struct pool *pool, const char *id, const struct run_calls *calls, void *user);
+
+/* run_begin.c: channel, pipes and walls of the head or sandbox it has. */
+void run_sit(struct run *run);
+
+/* run_begin.c: takes what its head or sandbox says from now on, and watches the time. */
+void run_listen(struct run *run);
+
+/* run_begin.c: sandbox or head there, guard content: go. */
+void run_go(struct run *run);
+
+/* run.c, for run_begin.c and run_resume.c. */
+void run_sandbox_exited(void *user, const struct launch_exit *facts, const struct err *why);
+void run_timer_due(uv_timer_t *timer);
+void run_channel_ended(void *user, const struct err *why);
+void run_feed_closed(void *user);
+
+/* run.c: one event, into the log or the events in memory. */
+void run_tell(struct run *run, const char *type, const void *members, size_t size);
+
+/* run_resume.c: what a successor of this viv must know of a run that is on; `done` is the
+ * testimony, once it is there. Nothing without a log. */
+void run_note(struct run *run, const void *done, size_t size);
+
 /* run_frames.c: one frame of the sandbox; never trusted. */
 void run_frame(void *user, const struct frame *frame);
+
+/* run_frames.c: part of a frame: kept in the log until the rest has come. */
+void run_piece(void *user, const struct frame *piece);
+
+/* run.c: how far what a run says was taken so far. */
+void run_marks(const struct run *run, uint64_t marks[3]);
 
 /* run_frames.c: bytes of stdout (1) or stderr (2). */
 void run_bytes_in(void *user, int number, const uint8_t *data, size_t size);

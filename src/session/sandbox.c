@@ -7,9 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "base/c.h"
+#include "session/head.h"
 
 #define PIPE_SIZE                                                                                  \
 	(1U << 20) /* what an ordinary user may have; a burst of output then never waits */
@@ -159,68 +161,132 @@ static int make_descriptors(int ours[BACKEND_FD_COUNT], int theirs[BACKEND_FD_CO
 	return 0;
 }
 
-static int open_handles(struct sandbox *sandbox, uv_loop_t *loop, int ours[BACKEND_FD_COUNT],
+static int open_handles(struct sandbox *sandbox, uv_loop_t *loop, int take_fds[SANDBOX_KEPT_COUNT],
 			struct err *err)
 {
-	int r = channel_open(&sandbox->channel, loop, &ours[BACKEND_CHANNEL], &early_calls, sandbox,
-			     err);
+	int r = channel_open(&sandbox->channel, loop, &take_fds[SANDBOX_KEPT_CHANNEL], &early_calls,
+			     sandbox, err);
 
 	if (r < 0)
 		return r;
 	sandbox->handles++;
 
-	r = stream_open(&sandbox->out, loop, &ours[BACKEND_STDOUT], 1, early_bytes, sandbox, err);
+	r = stream_open(&sandbox->out, loop, &take_fds[SANDBOX_KEPT_OUT],
+			&take_fds[SANDBOX_KEPT_OUT_SPOOL], 1, early_bytes, sandbox, err);
 	if (r < 0)
 		return r;
 	sandbox->handles++;
 
-	r = stream_open(&sandbox->err, loop, &ours[BACKEND_STDERR], 2, early_bytes, sandbox, err);
+	r = stream_open(&sandbox->err, loop, &take_fds[SANDBOX_KEPT_ERR],
+			&take_fds[SANDBOX_KEPT_ERR_SPOOL], 2, early_bytes, sandbox, err);
 	if (r < 0)
 		return r;
 	sandbox->handles++;
-	sandbox->in = steal_fd(&ours[BACKEND_STDIN]);
+	sandbox->in = steal_fd(&take_fds[SANDBOX_KEPT_IN]);
 	return 0;
 }
 
-int sandbox_new(uv_loop_t *loop, struct launcher *launcher, const struct backend *backend,
-		struct backend_start *start, const struct sandbox_calls *calls, void *user,
-		struct sandbox **ret_sandbox, struct err *err)
+static int make_spools(int fds[SANDBOX_KEPT_COUNT], struct err *err)
+{
+	for (int i = SANDBOX_KEPT_OUT_SPOOL; i <= SANDBOX_KEPT_ERR_SPOOL; i++) {
+		fds[i] = memfd_create("spool", MFD_CLOEXEC);
+		if (fds[i] < 0)
+			return err_sys(err, "memfd");
+	}
+	return 0;
+}
+
+static struct sandbox *make(struct launcher *launcher, const struct backend *backend, uint32_t id,
+			    const struct sandbox_calls *calls, void *user)
 {
 	struct sandbox *sandbox = xnew(struct sandbox);
-	int ours[BACKEND_FD_COUNT] = {-1, -1, -1, -1};
-	int r;
 
-	for (size_t i = 0; i < BACKEND_FD_COUNT; i++)
-		start->fds[i] = -1;
-	sandbox->id = start->sandbox;
-	sandbox->zygote = start->zygote;
+	sandbox->id = id;
+	sandbox->zygote = -1;
 	sandbox->launcher = launcher;
 	sandbox->backend = backend;
 	sandbox->calls = calls;
 	sandbox->user = user;
 	sandbox->asked_ns = now_ns();
 	sandbox->in = sandbox->channel.fd = sandbox->out.fd = sandbox->err.fd = -1;
+	sandbox->out.spool = sandbox->err.spool = -1;
+	return sandbox;
+}
 
-	r = make_descriptors(ours, start->fds, err);
+static void unmake(struct sandbox *sandbox)
+{
+	sandbox->state = SANDBOX_OVER;
+	sandbox->is_gone = true;
+	close_handles(sandbox);
+	free_when_done(sandbox);
+}
+
+int sandbox_new(uv_loop_t *loop, struct launcher *launcher, const struct backend *backend,
+		struct backend_start *start, bool is_spooled, const struct sandbox_calls *calls,
+		void *user, struct sandbox **ret_sandbox, struct err *err)
+{
+	struct sandbox *sandbox = make(launcher, backend, start->sandbox, calls, user);
+	int ends[BACKEND_FD_COUNT] = {-1, -1, -1, -1};
+	int ours[SANDBOX_KEPT_COUNT] = {-1, -1, -1, -1, -1, -1};
+	int r;
+
+	for (size_t i = 0; i < BACKEND_FD_COUNT; i++)
+		start->fds[i] = -1;
+	sandbox->zygote = start->zygote;
+	r = make_descriptors(ends, start->fds, err);
+	ours[SANDBOX_KEPT_CHANNEL] = ends[BACKEND_CHANNEL];
+	ours[SANDBOX_KEPT_OUT] = ends[BACKEND_STDOUT];
+	ours[SANDBOX_KEPT_ERR] = ends[BACKEND_STDERR];
+	ours[SANDBOX_KEPT_IN] = ends[BACKEND_STDIN];
+	if (r == 0 && is_spooled)
+		r = make_spools(ours, err);
 	if (r == 0)
 		r = open_handles(sandbox, loop, ours, err);
 	if (r == 0)
 		r = backend->start(launcher, start, err);
 
 	/* The sandbox's ends are launch's now: with ours alone, its end is our end of file. */
-	for (size_t i = 0; i < BACKEND_FD_COUNT; i++) {
+	for (size_t i = 0; i < BACKEND_FD_COUNT; i++)
 		drop_fd(&start->fds[i]);
+	for (size_t i = 0; i < SANDBOX_KEPT_COUNT; i++)
 		drop_fd(&ours[i]);
-	}
 	if (r < 0) {
-		sandbox->state = SANDBOX_OVER;
-		sandbox->is_gone = true;
-		close_handles(sandbox);
-		free_when_done(sandbox);
+		unmake(sandbox);
 		return r;
 	}
 	*ret_sandbox = sandbox;
 	return 0;
+}
+
+int sandbox_adopt(uv_loop_t *loop, struct launcher *launcher, const struct backend *backend,
+		  uint32_t id, int take_fds[SANDBOX_KEPT_COUNT], const struct sandbox_calls *calls,
+		  void *user, struct sandbox **ret_sandbox, struct err *err)
+{
+	struct sandbox *sandbox = make(launcher, backend, id, calls, user);
+	int r = open_handles(sandbox, loop, take_fds, err);
+
+	for (size_t i = 0; i < SANDBOX_KEPT_COUNT; i++)
+		drop_fd(&take_fds[i]);
+	if (r < 0) {
+		unmake(sandbox);
+		return r;
+	}
+	sandbox->state = SANDBOX_TAKEN;
+	*ret_sandbox = sandbox;
+	return 0;
+}
+
+int sandbox_keep(struct sandbox *sandbox, const char *name, struct err *err)
+{
+	struct launch_request request = {.type = LAUNCH_KEEP, .keep = {.sandbox = sandbox->id}};
+	const int fds[SANDBOX_KEPT_COUNT] = {
+		sandbox->channel.fd, sandbox->out.fd,    sandbox->err.fd,
+		sandbox->out.spool,  sandbox->err.spool, sandbox->in,
+	};
+
+	(void)snprintf(request.keep.name, sizeof(request.keep.name), "%s", name);
+	return launcher_send(sandbox->launcher, &request, fds,
+			     sandbox->in >= 0 ? SANDBOX_KEPT_COUNT : SANDBOX_KEPT_IN, err);
 }
 
 void sandbox_take(struct sandbox *sandbox,
@@ -279,6 +345,37 @@ static void tell_exit(struct sandbox *sandbox, const struct launch_exit *facts,
 		sandbox->exited(sandbox->taker, facts, why);
 }
 
+static void lose_heads(struct sandbox *sandbox, const struct err *why)
+{
+	const struct launch_event event = {.type = LAUNCH_EXIT, .id = sandbox->id, .err = *why};
+
+	sandbox->is_ending = true;
+	sandbox->head_bits = 0;
+	for (uint32_t i = 0; i < LAUNCH_HEADS_MAX; i++) {
+		struct head *head = sandbox->heads[i];
+
+		if (head == NULL)
+			continue;
+		head_event(head, &event);
+	}
+}
+
+/* What launch says of one interpreter. True when it was a head's affair. */
+static bool tell_head(struct sandbox *sandbox, const struct launch_event *event)
+{
+	bool is_exit = event->type == LAUNCH_EXIT || event->type == LAUNCH_ENDED;
+	uint32_t number = is_exit ? event->exit.head : event->head.head;
+	struct head *head = number < LAUNCH_HEADS_MAX ? sandbox->heads[number] : NULL;
+
+	if (number < LAUNCH_HEADS_MAX &&
+	    (event->type == LAUNCH_EXIT ||
+	     (event->type == LAUNCH_HEAD_UP && event->err.kind != ERR_NONE)))
+		sandbox->head_bits &= ~(1U << number);
+	if (head != NULL)
+		head_event(head, event);
+	return head != NULL || number > 0;
+}
+
 static void become_gone(struct sandbox *sandbox)
 {
 	sandbox->is_gone = true;
@@ -290,6 +387,14 @@ void sandbox_event(struct sandbox *sandbox, const struct launch_event *event)
 {
 	struct err why = event->err;
 
+	if (event->type != LAUNCH_GONE && event->type != LAUNCH_SPAWNED &&
+	    event->type != LAUNCH_FROZEN && tell_head(sandbox, event))
+		return;
+	if (event->type == LAUNCH_FROZEN) {
+		if (sandbox->frozen != NULL)
+			sandbox->frozen(sandbox->taker, &why);
+		return;
+	}
 	if (event->type == LAUNCH_EXIT) {
 		tell_exit(sandbox, &event->exit, &why);
 		if (sandbox->state == SANDBOX_COMING || sandbox->state == SANDBOX_READY) {
@@ -304,6 +409,7 @@ void sandbox_event(struct sandbox *sandbox, const struct launch_event *event)
 	} else if (event->type == LAUNCH_GONE) {
 		if (why.kind == ERR_NONE)
 			(void)err_set(&why, ERR_INTERNAL, ECHILD, "the sandbox is gone");
+		lose_heads(sandbox, &why);
 		tell_exit(sandbox, NULL, &why);
 		fail(sandbox, &why);
 		become_gone(sandbox);
@@ -313,6 +419,7 @@ void sandbox_event(struct sandbox *sandbox, const struct launch_event *event)
 void sandbox_lost(struct sandbox *sandbox, const struct err *why)
 {
 	sandbox->is_killed = true;
+	lose_heads(sandbox, why);
 	tell_exit(sandbox, NULL, why);
 	fail(sandbox, why);
 	become_gone(sandbox);

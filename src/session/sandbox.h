@@ -31,7 +31,19 @@ enum sandbox_state {
 	SANDBOX_OVER,   /* nobody's any more; going */
 };
 
+struct head;
 struct sandbox;
+
+/* What is kept of a sandbox in launch, in this order: viv's ends, for the next viv. */
+enum sandbox_kept {
+	SANDBOX_KEPT_CHANNEL,
+	SANDBOX_KEPT_OUT,
+	SANDBOX_KEPT_ERR,
+	SANDBOX_KEPT_OUT_SPOOL,
+	SANDBOX_KEPT_ERR_SPOOL,
+	SANDBOX_KEPT_IN, /* may be missing */
+	SANDBOX_KEPT_COUNT,
+};
 
 /* What its maker is told. */
 struct sandbox_calls {
@@ -65,23 +77,45 @@ struct sandbox {
 	struct stream out, err;
 	int in; /* owned: the writing end of its stdin; -1: closed */
 
-	/* For whoever took it: the facts of its end, once; NULL and why when there are none. */
+	/* For whoever took it: the facts of its end, once; NULL and why when there are none. With
+	 * heads it is told when all of it is gone. */
 	void (*exited)(void *taker, const struct launch_exit *facts, const struct err *why);
 	void *taker; /* borrowed until sandbox_end */
+
+	/* FROZEN, for a session that asked; NULL: nobody did. */
+	void (*frozen)(void *taker, const struct err *why);
+
+	/* A session's: its interpreters by number, NULL where there is none (head.h), and the
+	 * numbers that launch has not given back. */
+	struct head *heads[LAUNCH_HEADS_MAX];
+	uint32_t head_bits;
+	uint32_t sessions; /* that share it: a session and its branches */
+	bool is_resting;   /* nobody runs anything in it */
+	bool is_frozen;
 
 	bool is_killed; /* LAUNCH_KILL was sent */
 	bool is_exited; /* LAUNCH_EXIT came, or will not come any more */
 	bool is_gone;   /* LAUNCH_GONE came */
+	bool is_ending; /* nothing in it is alive: its heads are being told */
 	int handles;    /* open libuv handles */
 	char startup[SANDBOX_STARTUP_MAX];
 	size_t startup_size;
 	TAILQ_ENTRY(sandbox) entry; /* the pool's */
 };
 
-/* Makes pipes and channel and asks the backend for the rest. `start` lacks only its descriptors. */
+/* Makes pipes and channel and asks the backend for the rest. `start` lacks only its descriptors.
+ * `is_spooled`: its output can be taken up by another viv. */
 int sandbox_new(uv_loop_t *loop, struct launcher *launcher, const struct backend *backend,
-		struct backend_start *start, const struct sandbox_calls *calls, void *user,
-		struct sandbox **ret_sandbox, struct err *err);
+		struct backend_start *start, bool is_spooled, const struct sandbox_calls *calls,
+		void *user, struct sandbox **ret_sandbox, struct err *err);
+
+/* One that a former viv had taken, from what launch kept of it. Consumes the descriptors. */
+int sandbox_adopt(uv_loop_t *loop, struct launcher *launcher, const struct backend *backend,
+		  uint32_t id, int take_fds[SANDBOX_KEPT_COUNT], const struct sandbox_calls *calls,
+		  void *user, struct sandbox **ret_sandbox, struct err *err);
+
+/* Launch keeps it, under this name, should we die. */
+int sandbox_keep(struct sandbox *sandbox, const char *name, struct err *err);
 
 /* Takes a ready one. `exited` tells of its end. */
 void sandbox_take(struct sandbox *sandbox,

@@ -108,6 +108,7 @@ void shelf_hand_out(struct pool *pool, struct shelf *shelf,
 
 	TAILQ_REMOVE(&shelf->ready, sandbox, entry);
 	shelf->ready_count--;
+	pool->taken_count++;
 	if (pool->busy_count++ == 0)
 		pool->busy_since_ns = now_ns();
 	sandbox_take(sandbox, NULL, NULL);
@@ -169,12 +170,13 @@ static void sandbox_is_ready(void *user, struct sandbox *sandbox)
 		pool_work(pool);
 }
 
-static void shelf_set_back(struct shelf *shelf)
+static void shelf_set_back(struct shelf *shelf, const struct err *why)
 {
 	uint32_t doublings =
 		shelf->failures < BACKOFF_DOUBLINGS ? shelf->failures : BACKOFF_DOUBLINGS;
 
 	shelf->failures++;
+	shelf->why = *why;
 	shelf->retry_ns = now_ns() + (BACKOFF_FIRST_NS << doublings);
 }
 
@@ -192,7 +194,7 @@ void shelf_sandbox_failed(void *user, struct sandbox *sandbox, const struct err 
 		zygotes_landed(pool->zygotes, sandbox->zygote);
 	}
 	sandbox_end(sandbox);
-	shelf_set_back(shelf);
+	shelf_set_back(shelf, why);
 
 	if (!TAILQ_EMPTY(&shelf->tickets)) {
 		struct pool_ticket *ticket = TAILQ_FIRST(&shelf->tickets);
@@ -212,8 +214,9 @@ static void sandbox_has_ended(void *user, struct sandbox *sandbox)
 {
 	struct pool *pool = user;
 
-	(void)sandbox;
-	pool->busy_count--;
+	pool->taken_count--;
+	if (!sandbox->is_resting)
+		pool->busy_count--;
 	if (pool->is_closed)
 		pool_free_when_done(pool);
 	else
@@ -262,8 +265,8 @@ static int spawn(struct pool *pool, struct shelf *shelf, const struct place *pla
 	int r = free_id(pool, &start.sandbox, err);
 
 	if (r == 0)
-		r = sandbox_new(pool->loop, pool->launcher, pool->backend, &start, &sandbox_calls,
-				pool, &sandbox, err);
+		r = sandbox_new(pool->loop, pool->launcher, pool->backend, &start,
+				pool->settings.stay != NULL, &sandbox_calls, pool, &sandbox, err);
 	if (r < 0)
 		return r;
 
@@ -273,6 +276,31 @@ static int spawn(struct pool *pool, struct shelf *shelf, const struct place *pla
 	pool->coming_count++;
 	shelf->coming_count++;
 	zygotes_forked(pool->zygotes, place->zygote);
+	return 0;
+}
+
+int shelf_adopt(struct pool *pool, uint32_t id, int *take_fds, size_t fd_count,
+		struct sandbox **ret_sandbox)
+{
+	int fds[SANDBOX_KEPT_COUNT] = {-1, -1, -1, -1, -1, -1};
+	struct err err = {0};
+	int r;
+
+	if (id >= LAUNCH_SANDBOXES_MAX || pool->sandboxes[id] != NULL ||
+	    fd_count < SANDBOX_KEPT_IN || fd_count > SANDBOX_KEPT_COUNT)
+		return -EPROTO;
+	for (size_t i = 0; i < fd_count; i++)
+		fds[i] = steal_fd(&take_fds[i]);
+	r = sandbox_adopt(pool->loop, pool->launcher, pool->backend, id, fds, &sandbox_calls, pool,
+			  ret_sandbox, &err);
+	if (r < 0) {
+		log_event(LOG_LEVEL_ERROR, "pool.adopt", "sandbox=%u why=%s", id, err.text);
+		return r;
+	}
+	pool->sandboxes[id] = *ret_sandbox;
+	pool->taken_count++;
+	if (pool->busy_count++ == 0)
+		pool->busy_since_ns = now_ns();
 	return 0;
 }
 
@@ -327,7 +355,7 @@ static void shelf_work(struct pool *pool, struct shelf *shelf, bool *ret_more)
 		if (r == 0)
 			r = spawn(pool, shelf, &place, &err);
 		if (r < 0) {
-			shelf_set_back(shelf);
+			shelf_set_back(shelf, &err);
 			if (!TAILQ_EMPTY(&shelf->tickets))
 				shelf_fail_tickets(shelf, &err);
 			else
@@ -369,7 +397,8 @@ void pool_work(struct pool *pool)
 		return;
 
 	pool->is_working = true;
-	while (pool->needs_work && !pool->is_closed && !pool->is_lost && pool->backend != NULL) {
+	while (pool->needs_work && !pool->is_closed && !pool->is_lost &&
+	       pool->is_attached && pool->backend != NULL) {
 		pool->needs_work = false;
 		shelves_work(pool);
 	}

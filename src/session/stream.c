@@ -2,12 +2,14 @@
 #include "session/stream.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/c.h"
 
 #define READ_STEP (16U << 10)
-#define READ_MAX (1U << 20) /* what a pipe holds at most: F_SETPIPE_SZ without privilege */
+#define PUNCH_STEP (1U << 20) /* memory of the spool is given back in steps of this */
+#define READ_MAX (1U << 20)   /* what a pipe holds at most: F_SETPIPE_SZ without privilege */
 
 static void pipe_ready(uv_poll_t *poll, int status, int events)
 {
@@ -16,7 +18,7 @@ static void pipe_ready(uv_poll_t *poll, int status, int events)
 	stream_drain(poll->data);
 }
 
-int stream_open(struct stream *stream, uv_loop_t *loop, int *take_fd, int number,
+int stream_open(struct stream *stream, uv_loop_t *loop, int *take_fd, int *take_spool, int number,
 		void (*bytes)(void *user, int number, const uint8_t *data, size_t size), void *user,
 		struct err *err)
 {
@@ -24,10 +26,12 @@ int stream_open(struct stream *stream, uv_loop_t *loop, int *take_fd, int number
 
 	if (r < 0) {
 		drop_fd(take_fd);
+		drop_fd(take_spool);
 		return err_set(err, ERR_INTERNAL, -r, "watch a pipe: %s", uv_strerror(r));
 	}
 	stream->poll.data = stream;
 	stream->fd = steal_fd(take_fd);
+	stream->spool = steal_fd(take_spool);
 	stream->number = number;
 	stream->is_ended = false;
 	stream_listen(stream, bytes, user);
@@ -43,6 +47,40 @@ void stream_listen(struct stream *stream,
 	stream->user = user;
 }
 
+/* Tells what is in the spool and was not told yet. */
+static void tell_spooled(struct stream *stream)
+{
+	uint8_t data[READ_STEP] __attribute__((uninitialized));
+	ssize_t n;
+
+	while (stream->fd >= 0 &&
+	       (n = pread(stream->spool, data, sizeof(data), (off_t)stream->taken)) > 0) {
+		stream->taken += (uint64_t)n;
+		stream->bytes(stream->user, stream->number, data, (size_t)n);
+	}
+	if (stream->fd >= 0 && stream->taken - stream->punched >= PUNCH_STEP) {
+		(void)fallocate(stream->spool, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+				(off_t)stream->taken);
+		stream->punched = stream->taken;
+	}
+}
+
+void stream_rewind(struct stream *stream)
+{
+	stream->taken = stream->punched = 0;
+	if (stream->spool >= 0) {
+		(void)ftruncate(stream->spool, 0);
+		(void)lseek(stream->spool, 0, SEEK_SET);
+	}
+}
+
+void stream_resume(struct stream *stream, uint64_t taken)
+{
+	stream->taken = stream->punched = taken;
+	tell_spooled(stream);
+	stream_drain(stream);
+}
+
 void stream_drain(struct stream *stream)
 {
 	/* Not zeroed as other variables are: that would cost more than the read itself, and only
@@ -51,8 +89,18 @@ void stream_drain(struct stream *stream)
 	size_t total = 0;
 
 	while (stream->fd >= 0 && !stream->is_ended && total < READ_MAX) {
-		ssize_t n = read(stream->fd, data, sizeof(data));
+		bool is_spooled = stream->spool >= 0;
+		ssize_t n = -1;
 
+		if (is_spooled)
+			n = splice(stream->fd, NULL, stream->spool, NULL, READ_MAX,
+				   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+		if (n < 0 && (!is_spooled || (errno != EAGAIN && errno != EINTR))) {
+			/* No memory for the spool: told all the same, though a successor of ours
+			 * would not know. */
+			is_spooled = false;
+			n = read(stream->fd, data, sizeof(data));
+		}
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n <= 0) {
@@ -61,7 +109,10 @@ void stream_drain(struct stream *stream)
 			return;
 		}
 		total += (size_t)n;
-		stream->bytes(stream->user, stream->number, data, (size_t)n);
+		if (is_spooled)
+			tell_spooled(stream);
+		else
+			stream->bytes(stream->user, stream->number, data, (size_t)n);
 	}
 }
 
@@ -71,4 +122,5 @@ void stream_close(struct stream *stream, uv_close_cb closed)
 		return;
 	uv_close((uv_handle_t *)&stream->poll, closed);
 	drop_fd(&stream->fd);
+	drop_fd(&stream->spool);
 }

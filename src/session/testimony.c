@@ -220,6 +220,8 @@ static void read_extras(const char *done, size_t size, struct testimony_extras *
 		extras->is_files_cut = is_true(value, value_size, "files");
 		extras->is_result_cut = is_true(value, value_size, "result");
 	}
+	extras->is_files_dirty = is_true(done, size, "files_dirty");
+	read_text(done, size, "blocked", extras->blocker, sizeof(extras->blocker));
 	if (json_find(done, size, "missing", &value, &value_size) && value[0] == '[')
 		(void)testimony_ascii(&extras->missing, value + 1, value_size - 2);
 }

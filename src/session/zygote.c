@@ -27,6 +27,7 @@ struct root {
 	enum root_state state;
 	struct launch_root made_of; /* `root` is its own number */
 	struct err why;             /* ROOT_FAILED */
+	bool is_told;               /* who asked before it was made was told by launch */
 };
 
 enum zygote_state {
@@ -235,17 +236,26 @@ int lineage_place(struct zygotes *zygotes, struct lineage *lineage, bool is_cold
 	int r;
 
 	if (root->state == ROOT_FAILED) {
+		bool is_told = root->is_told;
+
 		/* Failed for this call; asked again for the next one: the folder may be back. */
 		*err = root->why;
-		(void)ask_root(zygotes, root, &(struct err){0});
-		return err->num > 0 ? -err->num : -EIO;
+		root->is_told = false;
+		r = ask_root(zygotes, root, &(struct err){0});
+		if (!is_told || r < 0)
+			return err->num > 0 ? -err->num : -EIO;
+		*err = (struct err){0};
+	}
+
+	*ret_place = (struct place){.root = lineage->root, .zygote = -1, .python = lineage->python};
+	if (is_cold) {
+		/* Launch works in order: the root is there before the sandbox, or its err is the
+		 * sandbox's. So nobody need wait for word of it. */
+		root->is_told = root->state == ROOT_ASKED;
+		return 0;
 	}
 	if (root->state != ROOT_MADE)
 		return -EAGAIN;
-
-	*ret_place = (struct place){.root = lineage->root, .zygote = -1, .python = lineage->python};
-	if (is_cold)
-		return 0;
 
 	if (lineage->current >= 0) {
 		ret_place->zygote = lineage->current;

@@ -13,9 +13,37 @@
 /* The one id that a sandbox's user namespace maps (launch/shell.c). */
 #define SANDBOX_ID 1000
 
+int walls_wait(int status, struct walls_input *input, struct err *err)
+{
+	struct walls_go go = {0};
+	int fds[IO_FDS_MAX];
+	size_t fd_count = 0;
+
+	if (io_recv_fds(status, &go, sizeof(go), fds, &fd_count) != (ssize_t)sizeof(go))
+		return err_set(err, ERR_INTERNAL, EPIPE, "nobody said go");
+	if (go.task_count > WALL_TASKS_MAX || fd_count != go.task_count)
+		return err_set(err, ERR_BUSY, EMFILE, "%zu of %u cgroups came", fd_count,
+			       go.task_count);
+	for (size_t i = 0; i < fd_count; i++)
+		input->tasks[i] = fds[i];
+	input->task_count = go.task_count;
+	return 0;
+}
+
+/* Into the v1 groups (into v2 this process was born). They count and limit it from here on. */
+static int join_groups(const struct walls_input *input, struct err *err)
+{
+	for (uint32_t i = 0; i < input->task_count; i++) {
+		if (write(input->tasks[i], "0", 1) != 1)
+			return err_sys(err, "join a cgroup");
+	}
+	return 0;
+}
+
 /*
  * Should:   join every namespace of the shell that launch has made, its user namespace last, and
- *           come out as the one mapped id in a session of its own, standing in /workspace.
+ *           come out as the one mapped id in a session of its own, standing in /workspace; be in
+ *           its cgroups before that.
  * Must not: be pid 1 (the shell's init is), keep a working directory or a controlling terminal
  *           from outside, or pass on a blocked signal.
  *
@@ -32,6 +60,9 @@ static int enter_up(const struct walls_input *input, struct err *err)
 	/* Some kernel memory is charged to nobody (file locks). If the host runs out of memory by
 	 * it, a sandbox goes first. Inside, proc is read-only: it cannot be taken back. */
 	r = io_write_file(AT_FDCWD, "/proc/self/oom_score_adj", "1000", err);
+	if (r < 0)
+		return r;
+	r = join_groups(input, err);
 	if (r < 0)
 		return r;
 	if (setns(input->shell_pidfd, outer) < 0)

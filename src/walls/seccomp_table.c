@@ -65,13 +65,20 @@ static const struct call_case fcntl_commands[] = {
 	CASE(IS(1, F_GET_SEALS)),
 };
 
-/* Names and questions. What changes a wall, the memory map or tracing is not here. */
+/* Names and questions, and closing one's own memory to others, as a session's checkpoint does. What
+ * changes a wall, the memory map or tracing is not here. */
 static const struct call_case prctl_options[] = {
-	CASE(IS(0, PR_SET_NAME)),         CASE(IS(0, PR_GET_NAME)),
-	CASE(IS(0, PR_SET_PDEATHSIG)),    CASE(IS(0, PR_GET_PDEATHSIG)),
-	CASE(IS(0, PR_SET_NO_NEW_PRIVS)), CASE(IS(0, PR_GET_NO_NEW_PRIVS)),
-	CASE(IS(0, PR_GET_DUMPABLE)),     CASE(IS(0, PR_GET_SECCOMP)),
-	CASE(IS(0, PR_CAPBSET_READ)),     CASE(IS(0, PR_SET_VMA)),
+	CASE(IS(0, PR_SET_NAME)),
+	CASE(IS(0, PR_GET_NAME)),
+	CASE(IS(0, PR_SET_PDEATHSIG)),
+	CASE(IS(0, PR_GET_PDEATHSIG)),
+	CASE(IS(0, PR_SET_NO_NEW_PRIVS)),
+	CASE(IS(0, PR_GET_NO_NEW_PRIVS)),
+	CASE(IS(0, PR_GET_DUMPABLE)),
+	CASE(IS(0, PR_GET_SECCOMP)),
+	CASE(IS(0, PR_CAPBSET_READ)),
+	CASE(IS(0, PR_SET_VMA)),
+	CASE(IS(0, PR_SET_DUMPABLE), IS(1, 0)),
 };
 
 static const struct call_case personalities[] = {

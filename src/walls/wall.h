@@ -19,6 +19,8 @@
 /* The descriptors a sandbox keeps; all others are closed. */
 #define WALL_CHANNEL_FD 3
 
+#define WALL_TASKS_MAX 3
+
 /* What the walls are built from. Nothing in it is allocated here. */
 struct walls_input {
 	struct plan plan;
@@ -26,11 +28,18 @@ struct walls_input {
 	int channel;                      /* borrowed: becomes WALL_CHANNEL_FD in the fds wall */
 	int std[3];                       /* borrowed: become 0, 1, 2 in the fds wall */
 	uint32_t landlock_abi;            /* from the probe; 0: refuse */
-	const struct sock_filter *filter; /* borrowed: the seccomp program, made by seccomp_build */
+	const struct sock_filter *filter; /* borrowed: the seccomp program */
 	uint16_t filter_count;
 	uint32_t is_measured; /* this host gives no cgroup: rlimits and sampling instead;
 			       * refused when the plan wants a cgroup */
 	uint32_t is_shared;   /* all sandboxes have one host id: what is counted by it is scarce */
+	int tasks[WALL_TASKS_MAX]; /* borrowed: the ways into cgroups of v1; see walls_wait */
+	uint32_t task_count;
+};
+
+/* What launch says to a newborn: enter. Descriptors of its v1 groups come with it. */
+struct walls_go {
+	uint32_t task_count;
 };
 
 /* What a sandbox says of its walls, before a hostile byte runs. Travels in the HELLO frame. */
@@ -53,10 +62,17 @@ extern const struct wall wall_caps;   /* no capability in any set, no_new_privs 
 extern const struct wall wall_landlock; /* files, TCP, signals, abstract sockets */
 extern const struct wall wall_seccomp;  /* the last one */
 
+/* Waits for struct walls_go on `status` and takes what comes with it into `input`. On failure the
+ * process must end: launch is gone, or the groups did not come. */
+int walls_wait(int status, struct walls_input *input, struct err *err);
+
 /* Puts all walls up, in THE order. On failure the process must end. */
 int walls_up(const struct walls_input *input, struct walls_report *report, struct err *err);
 
-/* Builds the seccomp program with libseccomp, once, in viv-launch. The caller frees *ret_filter. */
+/* The seccomp program, as seccomp_make.c made it. */
+const struct sock_filter *seccomp_program(bool is_measured, uint16_t *ret_count);
+
+/* Builds it with libseccomp, in seccomp_make.c and in tests. The caller frees *ret_filter. */
 int seccomp_build(bool is_measured, struct sock_filter **ret_filter, uint16_t *ret_count,
 		  struct err *err);
 

@@ -7,7 +7,7 @@ import unittest
 
 from vivcli import VivCase, strict_json
 
-COMMANDS = ("run", "doctor", "audit", "bench", "runtime")
+COMMANDS = ("run", "doctor", "audit", "bench", "runtime", "token")
 
 
 class Manual(VivCase):

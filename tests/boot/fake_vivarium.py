@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for the C extension in tests: the same four functions, on a plain socket, no walls."""
+"""Stands in for the C extension in tests: the same functions, on a plain socket, no walls."""
 
+import builtins
 import _signal  # the wrappers in `signal` need builtins that tests break
 import os
 import socket
 import struct
 import sys
 
-HEADER = struct.Struct("<IHHQ")
+HEADER = struct.Struct("<IHHQII")
 WAIT = 1
 ACK = 6
 
@@ -20,8 +21,8 @@ def _receive():
     header = _exactly(HEADER.size)
     if header is None:
         return None
-    size, kind, _flags, nonce = HEADER.unpack(header)
-    return kind, nonce, _exactly(size)
+    size, kind, flags, nonce, _counter, _reserved = HEADER.unpack(header)
+    return kind, flags, nonce, _exactly(size)
 
 
 def _exactly(size):
@@ -39,9 +40,9 @@ def next():
     frame = _receive()
     if frame is None:
         return None
-    kind, _nonce, payload = frame
+    kind, flags, _nonce, payload = frame
     size = int.from_bytes(payload[:4], "little")
-    return kind, _nonce, payload[4:4 + size], memoryview(payload)[4 + size:]
+    return kind, flags, _nonce, payload[4:4 + size], memoryview(payload)[4 + size:], ()
 
 
 def send(kind, flags, data, more=b""):
@@ -49,7 +50,8 @@ def send(kind, flags, data, more=b""):
     before = _signal.pthread_sigmask(_signal.SIG_BLOCK, [_signal.SIGINT])
     try:
         payload = bytes(data) + bytes(more)
-        _channel.sendall(HEADER.pack(len(payload), kind, flags, _nonce) + payload)
+        # In one piece: tests of the C half look at pieces and counters.
+        _channel.sendall(HEADER.pack(len(payload), kind, flags, _nonce, 0, 0) + payload)
         answer = _receive() if flags & WAIT else (ACK,)
     finally:
         _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
@@ -66,6 +68,16 @@ def channel():
     for number in _fds:
         os.set_inheritable(number, False)
     return _fds[0]
+
+
+def compile(source, filename, is_expression):
+    return builtins.compile(source, filename, "eval" if is_expression else "exec",
+                            dont_inherit=True)
+
+
+def is_asked():
+    """Tests look at forks that have rehearsed."""
+    return False
 
 
 def flush():

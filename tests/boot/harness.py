@@ -14,7 +14,7 @@ import tempfile
 
 BOOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "runner", "boot")
 PYTHON = os.environ.get("VIV_TEST_PYTHON", "/usr/bin/python3")
-HEADER = struct.Struct("<IHHQ")
+HEADER = struct.Struct("<IHHQII")  # size, type, flags, nonce, counter, 0
 RUN, EVENT, FILE, DONE, ACK, CHECK = 2, 3, 4, 5, 6, 7
 WAIT, LAST = 1, 4
 DEADLINE_S = 120  # of a whole run; only a hang reaches it
@@ -55,7 +55,7 @@ class Outcome:
         return self.stdout.decode()
 
 
-def _layout(root):
+def lay_out(root):
     """The runner as a sandbox sees it at /viv, with its two folders moved below `root`."""
     package = os.path.join(root, "viv", "vivarium")
     shutil.copytree(BOOT, package, ignore=shutil.ignore_patterns("__pycache__", "main.py"))
@@ -79,7 +79,7 @@ class Runner:
     def __init__(self, python=PYTHON, stdin=subprocess.DEVNULL, env=None):
         self.root = tempfile.mkdtemp(prefix="viv-boot-")
         atexit.register(shutil.rmtree, self.root, ignore_errors=True)
-        _layout(self.root)
+        lay_out(self.root)
         self.workspace = os.path.join(self.root, "workspace")
         self.channel, theirs = socket.socketpair()
         self.process = self._start(python, ["cold"], [theirs], stdin, env)
@@ -137,7 +137,7 @@ class Runner:
         text = json.dumps(meta).encode()
         body = struct.pack("<I", len(text)) + text + payload
         self.nonce += 1
-        self.channel.sendall(HEADER.pack(len(body), kind, 0, self.nonce) + body)
+        self.channel.sendall(HEADER.pack(len(body), kind, 0, self.nonce, 0, 0) + body)
 
     def run(self, code=None, *, command=None, args=None, data=None, stdin=None, on_event=None,
             on_start=None, insist=False, **meta):
@@ -158,7 +158,7 @@ class Runner:
         outcome = Outcome()
         wait_s = 0.05 if insist else DEADLINE_S
         with selectors.DefaultSelector() as selector:
-            for source in (self.channel, self.process.stdout, self.process.stderr):
+            for source in (self.channel, *self._outputs()):
                 selector.register(source, selectors.EVENT_READ)
             while outcome.done is None:
                 ready = selector.select(wait_s)
@@ -175,8 +175,11 @@ class Runner:
             self._drain(outcome)
         return outcome
 
+    def _outputs(self):
+        return self.process.stdout, self.process.stderr
+
     def _drain(self, outcome):
-        for pipe, name in ((self.process.stdout, "stdout"), (self.process.stderr, "stderr")):
+        for pipe, name in zip(self._outputs(), ("stdout", "stderr")):
             os.set_blocking(pipe.fileno(), False)
             while True:
                 try:
@@ -192,15 +195,19 @@ class Runner:
         while len(data) < size:
             piece = self.channel.recv(min(size - len(data), 1 << 20))
             if not piece:
-                self.process.wait(DEADLINE_S)
-                raise EOFError(f"the runner ended: {self.process.returncode} "
-                               f"{self.process.stderr.read()!r}")
+                raise EOFError(self._last_words())
             data += piece
         return bytes(data)
 
+    def _last_words(self):
+        self.process.wait(DEADLINE_S)
+        return f"the runner ended: {self.process.returncode} {self.process.stderr.read()!r}"
+
     def _frame(self, outcome, on_event):
-        size, kind, flags, nonce = HEADER.unpack(self._exactly(HEADER.size))
-        payload = self._exactly(size)
+        size, kind, flags, nonce, _counter, _ = HEADER.unpack(self._exactly(HEADER.size))
+        self._take(outcome, on_event, kind, flags, nonce, self._exactly(size))
+
+    def _take(self, outcome, on_event, kind, flags, nonce, payload):
         assert nonce == self.nonce, "a frame of another run"
         outcome.sent.append(kind)
         if kind == FILE:
@@ -220,7 +227,7 @@ class Runner:
             on_event(self, value)
         if flags & WAIT:
             outcome.stdout_at.append(len(outcome.stdout))
-            self.channel.sendall(HEADER.pack(0, ACK, 0, nonce))
+            self.channel.sendall(HEADER.pack(0, ACK, 0, nonce, 0, 0))
 
     def interrupt(self):
         self.process.send_signal(signal.SIGINT)
@@ -244,7 +251,7 @@ class Zygote(Runner):
     def __init__(self, preload, count=2, python=PYTHON):
         self.root = tempfile.mkdtemp(prefix="viv-boot-")
         atexit.register(shutil.rmtree, self.root, ignore_errors=True)
-        _layout(self.root)
+        lay_out(self.root)
         pairs = [socket.socketpair() for _ in range(count)]
         self.process = self._start(python, ["zygote", "0", *preload], [b for _, b in pairs],
                                    subprocess.DEVNULL, None)

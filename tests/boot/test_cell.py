@@ -39,6 +39,35 @@ class Session(unittest.TestCase):
     def test_a_quiet_cell_sends_only_its_testimony(self):
         self.assertEqual(self.ok("print(1)").sent, [5])
 
+    def test_what_looks_like_the_last_statement_may_be_in_a_string_or_a_bracket(self):
+        self.assertEqual(self.value('"""a\nimport b  # """'), "a\nimport b  # ")
+        self.assertEqual(self.value('"""a\n5  # """'), "a\n5  # ")
+        self.assertEqual(self.value("max(\n1,\n2)"), 2)
+        self.assertEqual(self.value("5 + \\\n6"), 11)
+        self.assertIsNone(self.ok('y = """a\n5  # """').result)
+        self.assertIsNone(self.ok("y = [\n5\n]").result)
+
+    def test_the_last_statement_may_have_many_lines_and_comments_behind_it(self):
+        self.assertEqual(self.value("def f():\n    return 3\n\nf()  # so\n\n# end\n"), 3)
+        self.assertEqual(self.value("*[1], 2"), [1, 2])
+        self.assertEqual(self.value("y = 1\ny == 1"), True)
+        self.assertIsNone(self.ok("for y in range(3):\n    y\n").result)
+        self.assertIsNone(self.ok("if y:\n    5\nelse:\n    6").result)
+        self.assertEqual(self.value("y"), 2)
+
+    def test_lines_are_counted_through_the_whole_cell(self):
+        outcome = self.runner.run("y = 1\n\n# so\ny / 0")
+        self.assertEqual(outcome.error["line"], 4)
+        self.assertIn("y / 0", outcome.error["traceback"])
+        self.assertEqual(self.runner.run("y = 1\ny = 1 / 0").error["line"], 2)
+        self.assertEqual(self.runner.run("y = 1 / 0\nfor y in []: pass").error["line"], 1)
+        self.assertEqual(self.runner.run("y = 1\ny = (\n").error["type"], "SyntaxError")
+
+    def test_a_warning_of_the_compiler_comes_once(self):
+        for code in ("y = 1\ny is 1", "y is 1\ny = 2", "y is 1; 2"):
+            outcome = self.ok("y = 1\n" + code)
+            self.assertEqual(outcome.stderr.count(b"SyntaxWarning"), 1, code)
+
     def test_a_semicolon_silences_the_result(self):
         for code in ("5;", "5 ; # why", "(5);", "5 \\\n;", "'\u00e9;';", "5;\n# end\n"):
             self.assertIsNone(self.ok(code).result, code)

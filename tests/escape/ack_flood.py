@@ -9,17 +9,17 @@ import socket
 
 import _vivarium
 
-# A frame of the runner's, sent into a socket of our own, tells the nonce.
+# A frame of the runner's, sent into a socket of our own, tells the nonce and the counter.
 near, far = socket.socketpair()
 channel = os.dup(3)
 os.dup2(near.fileno(), 3)
 _vivarium.send(3, 0, b"{}")
-nonce = struct.unpack("<IHHQ", far.recv(16))[3]
+nonce, counter = struct.unpack("<IHHQII", far.recv(24))[3:5]
 os.dup2(channel, 3)
 
 body = b'{"type":"display","data":{"a":1}}'
-frames = (struct.pack("<IHHQ", len(body), 3, 1, nonce) + body) * 1000
 out = socket.socket(fileno=channel)
-for number in range(1000):
-    out.sendall(frames)
+for first in range(counter, counter + 1_000_000, 1000):
+    out.sendall(b"".join(struct.pack("<IHHQII", len(body), 3, 1, nonce, number, 0) + body
+                         for number in range(first, first + 1000)))
 breach("a million events were taken")

@@ -5,5 +5,5 @@
 # unwalled: never
 # within: 15s
 """Introduces itself again, with other walls: the first report stands."""
-os.write(3, struct.pack("<IHHQ", 16, 1, 0, 0) + struct.pack("<IIII", 1, 0, 0, 1))
+os.write(3, struct.pack("<IHHQII", 16, 1, 0, 0, 2, 0) + struct.pack("<IIII", 1, 0, 0, 1))
 print("hello again")

@@ -9,5 +9,5 @@
 """Announces four gigabytes: refused before a byte of it is taken."""
 import time
 
-os.write(3, struct.pack("<IHHQ", 0xFFFFFFFF, 3, 0, 0))
+os.write(3, struct.pack("<IHHQII", 0xFFFFFFFF, 3, 0, 0, 2, 0))
 time.sleep(60)

@@ -9,6 +9,6 @@
 """Types and flags that are not in the table, and those that only viv may send."""
 import time
 
-for kind in (0, 8, 99, 65535, 2, 6, 7):
-    os.write(3, struct.pack("<IHHQ", 0, kind, 0xFFFF, 0))
+for kind in (0, 10, 99, 65535, 2, 6, 7, 8):
+    os.write(3, struct.pack("<IHHQII", 0, kind, 0xFFFF, 0, 2, 0))
 time.sleep(60)

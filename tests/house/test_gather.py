@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """src/runner/gather.py lays the runner out as a sandbox needs it."""
 
+import importlib.util
+import marshal
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUNDLE = importlib.util.MAGIC_NUMBER.hex() + ".bundle"
 UNCHECKED_HASH = 0b01  # PEP 552: flags of a pyc, the four bytes behind its magic number
 
 
@@ -36,8 +40,21 @@ class Gather(unittest.TestCase):
     def test_lays_out_sources_bytecode_and_extension(self):
         self.gather("--into", self.path("out"))
         self.assertEqual(sorted(os.listdir(self.path("out"))),
-                         ["_vivarium.abi3.so", "main.py", "vivarium"])
+                         sorted(["_vivarium.abi3.so", BUNDLE, "main.py", "vivarium",
+                                 "vivarium.zip"]))
         self.assertEqual(sorted(os.listdir(self.path("out", "vivarium"))), ["__pycache__", "cell.py"])
+
+    def test_bundle_and_zip_hold_every_module(self):
+        self.gather("--into", self.path("out"))
+        with open(self.path("out", BUNDLE), "rb") as file:
+            parts = marshal.loads(file.read())
+        self.assertEqual(list(parts), ["vivarium.cell"])
+        code = marshal.loads(parts["vivarium.cell"])
+        self.assertEqual(code.co_filename, "/viv/vivarium/cell.py")
+        with zipfile.ZipFile(self.path("out", "vivarium.zip")) as archive, \
+                open(self.path("boot", "cell.py"), "rb") as file:
+            self.assertEqual(archive.namelist(), ["vivarium/cell.py"])
+            self.assertEqual(archive.read("vivarium/cell.py"), file.read())
 
     def test_everybody_can_read_it_whatever_the_umask(self):
         was = os.umask(0o077)

@@ -297,12 +297,14 @@ class WallFromOutsideTest(unittest.TestCase):
 
 class ScarceTest(unittest.TestCase):
     def test_out_of_descriptors_is_told_and_passes(self):
-        """Each live sandbox costs launch a descriptor or two: the limit is met, told, and survived."""
-        launcher = Launcher(files=40)
+        """Each live sandbox costs launch a descriptor or two: the limit is met, told, and survived.
+        There is a zygote, for without one launch keeps no network namespaces."""
+        launcher = Launcher(files=72)
         self.addCleanup(launcher.close)
         self.assertEqual(launcher.root().error, "")
+        self.assertEqual(launcher.zygote().type, ZYGOTE_UP)
         alive = []
-        for number in range(60):
+        for number in range(72):
             sandbox = launcher.spawn(number)
             self.addCleanup(sandbox.close)
             event = launcher.event()
@@ -339,7 +341,7 @@ class HostileClientTest(unittest.TestCase):
         self.assertEqual(self.launcher.root().error, "")
 
     def test_requests_that_are_not_in_the_table(self):
-        for kind in (0, 8, 32, 64, 96, 2**31, 2**32 - 1):
+        for kind in (0, 17, 32, 36, 64, 96, 2**31, 2**32 - 1):
             self.launcher.request(kind, b"\xff" * 600)
         for size in (0, 1, 3, 7, 8, 11):
             self.launcher.socket.send(b"\x04\0\0\0\0\0\0\0\0\0\0\0"[:size] or b"\x01")
@@ -350,7 +352,7 @@ class HostileClientTest(unittest.TestCase):
         self.launcher.request(BEGIN, b"\0" * 4)
         read_end, write_end = os.pipe()
         self.launcher.request(SPAWN, b"\0" * 600, [read_end])
-        self.launcher.request(BEGIN, struct.pack("<II", 0, 1), [read_end, write_end])
+        self.launcher.request(BEGIN, struct.pack("<III", 0, 0, 1), [read_end, write_end])
         os.close(read_end)
         os.close(write_end)
         self.still_serves()
@@ -358,7 +360,7 @@ class HostileClientTest(unittest.TestCase):
     def test_numbers_out_of_range(self):
         for number in (4096, 2**31, 2**32 - 1):
             self.launcher.kill(number)
-            self.launcher.request(BEGIN, struct.pack("<II", number, 1000))
+            self.launcher.request(BEGIN, struct.pack("<III", number, 0, 1000))
             self.launcher.request(3, struct.pack("<I", number))
         for options in ({"zygote": -2}, {"zygote": 32}, {"root": 32}, {"root": 2**32 - 1}):
             self.launcher.spawn(1, **options).close()

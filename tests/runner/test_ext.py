@@ -17,11 +17,12 @@ VIV = os.environ.get("VIV", os.path.join(ROOT, "build", "viv"))
 RUNNER = os.path.join(os.path.dirname(VIV), "runner")
 WRAP = shlex.split(os.environ.get("VIV_WRAP", ""))
 PYTHON = "/usr/bin/python3"
-HEADER = struct.Struct("<IHHQ")  # size, type, flags, nonce: src/proto/frame.h
-RUN, EVENT, DONE, ACK = 2, 3, 5, 6
-WAIT, MEMFD = 1, 2
+HEADER = struct.Struct("<IHHQII")  # size, type, flags, nonce, counter, 0: src/proto/frame.h
+RUN, EVENT, DONE, ACK, FORK = 2, 3, 5, 6, 8
+WAIT, MEMFD, MORE, STDIN, LOOK = 1, 2, 8, 16, 32
 CHANNEL_FD = 3
 FRAME_MAX = 16 << 20
+PIECE_MAX = 64 << 10
 
 
 class Interpreter:
@@ -44,10 +45,11 @@ class Interpreter:
         inside.close()
 
     def send(self, kind, payload, flags=0, nonce=7, fds=()):
-        message = HEADER.pack(len(payload), kind, flags, nonce) + payload
+        message = HEADER.pack(len(payload), kind, flags, nonce, 0, 0) + payload
         control = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         sent = self.channel.sendmsg([message], control)
-        self.channel.sendall(message[sent:])
+        if sent < len(message):  # it may have all it needs, and be gone
+            self.channel.sendall(message[sent:])
 
     def run_frame(self, meta, payload=b"", **more):
         self.send(RUN, struct.pack("<I", len(meta)) + meta + payload, **more)
@@ -62,8 +64,19 @@ class Interpreter:
         return data
 
     def receive(self):
-        size, kind, flags, nonce = HEADER.unpack(self.read(HEADER.size))
+        size, kind, flags, nonce, self.counter, _ = HEADER.unpack(self.read(HEADER.size))
         return kind, flags, nonce, self.read(size)
+
+    def receive_whole(self):
+        """The payload of one send, and how many pieces it came in."""
+        whole, flags, count, first = b"", MORE, 0, None
+        while flags & MORE:
+            _kind, flags, _nonce, piece = self.receive()
+            first = first or self.counter
+            if self.counter != first + count or flags & MORE and len(piece) != PIECE_MAX:
+                raise AssertionError(f"piece {self.counter} of {len(piece)} bytes")
+            whole, count = whole + piece, count + 1
+        return whole, count
 
     def end(self):
         """Closes the channel; what the interpreter printed."""
@@ -79,19 +92,35 @@ def raises(call):
 try:
     {call}
     print("no error")
-except OSError as error:
-    print("OSError", error.errno or error)
+except (OSError, ValueError) as error:
+    print(type(error).__name__, getattr(error, "errno", None) or error)
 """
 
 
 class Requests(unittest.TestCase):
     def test_a_request_comes_apart_into_meta_and_payload(self):
-        inside = Interpreter("t, n, meta, data = v.next(); print(t, n, meta, bytes(data))")
+        inside = Interpreter("t, f, n, meta, data, fds = v.next()\n"
+                             "print(t, f, n, meta, bytes(data), fds)")
         inside.run_frame(b"{}", b"code", nonce=2**63 + 1)
-        self.assertEqual(inside.end(), f"2 {2**63 + 1} b'{{}}' b'code'\n")
+        self.assertEqual(inside.end(), f"2 0 {2**63 + 1} b'{{}}' b'code' ()\n")
+
+    def test_a_request_that_waits_is_seen_before_it_is_read(self):
+        inside = Interpreter("import select\n"
+                             "seen = [v.is_asked()]\n"
+                             f"v.send({DONE}, 0, b'')\n"
+                             f"select.select([{CHANNEL_FD}], [], [])\n"
+                             "seen.append(v.is_asked())\n"
+                             "v.next()\n"
+                             "print(*seen, v.is_asked())\n"
+                             f"v.send({DONE}, 0, b'')")
+        inside.receive()
+        inside.run_frame(b"{}")
+        inside.receive()
+        self.assertEqual(inside.end(), "False True False\n")
 
     def test_a_large_payload_comes_in_a_memfd(self):
-        inside = Interpreter("_, _, meta, data = v.next(); print(meta, len(data), bytes(data[:3]))")
+        inside = Interpreter("meta, data = v.next()[3:5]\n"
+                             "print(meta, len(data), bytes(data[:3]))")
         memfd = os.memfd_create("payload")
         os.write(memfd, b"abc" * 100_000)
         inside.run_frame(b"{}", flags=MEMFD, fds=[memfd])
@@ -99,28 +128,28 @@ class Requests(unittest.TestCase):
         self.assertEqual(inside.end(), "b'{}' 300000 b'abc'\n")
 
     def test_an_empty_memfd_is_an_empty_payload(self):
-        inside = Interpreter("print(bytes(v.next()[3]))")
+        inside = Interpreter("print(bytes(v.next()[4]))")
         memfd = os.memfd_create("payload")
         inside.run_frame(b"{}", flags=MEMFD, fds=[memfd])
         os.close(memfd)
         self.assertEqual(inside.end(), "b''\n")
 
-    def test_a_memfd_that_did_not_come_is_an_error(self):
+    def test_a_memfd_that_did_not_come_is_an_error_of_its_own(self):
         inside = Interpreter(raises("v.next()"))
         inside.run_frame(b"{}", flags=MEMFD)
-        self.assertIn("OSError", inside.end())
+        self.assertIn("ValueError no payload came", inside.end())
 
     def test_the_end_of_the_channel_is_none(self):
         self.assertEqual(Interpreter("print(v.next())").end(), "None\n")
 
     def test_a_frame_cut_short_is_the_end(self):
         inside = Interpreter("print(v.next())")
-        inside.channel.sendall(HEADER.pack(100, RUN, 0, 1) + b"only this")
+        inside.channel.sendall(HEADER.pack(100, RUN, 0, 1, 0, 0) + b"only this")
         self.assertEqual(inside.end(), "None\n")
 
     def test_a_length_above_the_limit_is_refused(self):
         inside = Interpreter(raises("v.next()"))
-        inside.channel.sendall(HEADER.pack(FRAME_MAX + 1, RUN, 0, 1))
+        inside.channel.sendall(HEADER.pack(FRAME_MAX + 1, RUN, 0, 1, 0, 0))
         self.assertIn("OSError", inside.end())
 
     def test_a_meta_size_that_does_not_add_up_is_refused(self):
@@ -129,7 +158,7 @@ class Requests(unittest.TestCase):
         self.assertIn("OSError", inside.end())
 
     def test_a_late_ack_is_passed_over(self):
-        inside = Interpreter("print(v.next()[2])")
+        inside = Interpreter("print(v.next()[3])")
         inside.send(ACK, b"")
         inside.run_frame(b"meta")
         self.assertEqual(inside.end(), "b'meta'\n")
@@ -139,6 +168,23 @@ class Requests(unittest.TestCase):
                              "print(len(os.listdir('/proc/self/fd')) - len(a))")
         inside.run_frame(b"{}", fds=[0, 1, 2])
         self.assertEqual(inside.end(), "0\n")
+
+    def test_a_pipe_for_stdin_comes_behind_the_memfd(self):
+        inside = Interpreter("import os; data, (fd,) = v.next()[4:]\n"
+                             "print(bytes(data), os.read(fd, 9), os.get_inheritable(fd))")
+        memfd = os.memfd_create("payload")
+        os.write(memfd, b"abc")
+        ours, theirs = os.pipe()
+        os.write(theirs, b"typed")
+        inside.run_frame(b"{}", flags=MEMFD | STDIN, fds=[memfd, ours])
+        for fd in (memfd, ours, theirs):
+            os.close(fd)
+        self.assertEqual(inside.end(), "b'abc' b'typed' False\n")
+
+    def test_a_fork_comes_with_its_descriptors(self):
+        inside = Interpreter("t, f, n, meta, data, fds = v.next(); print(t, f, meta, len(fds))")
+        inside.send(FORK, b"", flags=LOOK, fds=[0, 1, 2])
+        self.assertEqual(inside.end(), "8 32 b'' 3\n")
 
 
 class Answers(unittest.TestCase):
@@ -169,8 +215,30 @@ class Answers(unittest.TestCase):
     def test_a_payload_of_megabytes_goes_through_a_small_socket(self):
         inside = Interpreter(f"v.next(); v.send({EVENT}, 0, b'x' * 5_000_000, b'y' * 5_000_000)")
         inside.run_frame(b"{}")
-        payload = inside.receive()[3]
-        self.assertEqual((len(payload), payload[:1], payload[-1:]), (10_000_000, b"x", b"y"))
+        payload, count = inside.receive_whole()
+        self.assertEqual(payload, b"x" * 5_000_000 + b"y" * 5_000_000)
+        self.assertEqual(count, 10_000_000 // PIECE_MAX + 1)
+        inside.end()
+
+    def test_pieces_end_with_the_payload(self):
+        sizes = [(0, 0), (1, 0), (0, 1), (PIECE_MAX, 0), (PIECE_MAX - 1, 1), (PIECE_MAX, 1),
+                 (10, 2 * PIECE_MAX - 10), (PIECE_MAX + 7, PIECE_MAX)]
+        inside = Interpreter(f"v.next()\nfor a, b in {sizes}:\n    v.send(3, 0, b'x' * a, b'y' * b)")
+        inside.run_frame(b"{}")
+        for first, second in sizes:
+            payload, count = inside.receive_whole()
+            self.assertEqual(payload, b"x" * first + b"y" * second)
+            self.assertEqual(count, max(1, -(-(first + second) // PIECE_MAX)))
+        inside.end()
+
+    def test_frames_are_counted_from_two(self):
+        inside = Interpreter(f"v.next()\nfor _ in range(3): v.send({EVENT}, 0, b'')")
+        inside.run_frame(b"{}")
+        counters = []
+        for _ in range(3):
+            inside.receive()
+            counters.append(inside.counter)
+        self.assertEqual(counters, [2, 3, 4])  # HELLO, by whoever puts the walls up, was 1
         inside.end()
 
     def test_a_payload_above_the_limit_is_refused(self):

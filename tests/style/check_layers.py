@@ -19,10 +19,14 @@ ALLOWED = {
     "walls": ["base", "proto", PLAN],
     "launch": ["base", "proto", "walls", PLAN],
     "runner": ["base", "proto", "walls", PLAN],
+    "obs": ["base"],
+    "http": ["base"],
     "backend": ["base", "policy", "proto"],
-    "session": ["base", "policy", "proto", "backend"],
-    "op": ["base", "policy", "proto", "backend", "session"],
-    "cli": ["base", "policy", "proto", "backend", "session", "op"],
+    "session": ["base", "policy", "proto", "backend", "obs"],
+    "op": ["base", "policy", "proto", "backend", "session", "obs"],
+    "api": ["base", "policy", "proto", "backend", "session", "op", "obs", "http"],
+    "daemon": ["base", "policy", "proto", "backend", "session", "op", "obs", "http", "api"],
+    "cli": ["base", "policy", "proto", "backend", "session", "op", "daemon"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 

@@ -34,8 +34,9 @@ struct fake_sandbox {
 	int32_t zygote;
 	int fds[4]; /* owned: stdin, stdout, stderr, channel: the sandbox's ends */
 	struct buf in;
-	uint64_t nonce; /* of the RUN or CHECK that came */
-	uint16_t asked; /* FRAME_RUN or FRAME_CHECK */
+	uint64_t nonce;   /* of the RUN or CHECK that came */
+	uint16_t asked;   /* FRAME_RUN or FRAME_CHECK */
+	uint32_t counter; /* of the last frame it has sent */
 };
 
 struct fake {
@@ -71,10 +72,13 @@ static inline struct fake_sandbox *fake_find(struct fake *fake, uint32_t id)
 static inline void fake_send(struct fake_sandbox *sandbox, uint16_t type, uint16_t flags,
 			     uint64_t nonce, const void *payload, size_t size)
 {
+	struct frame_header *header;
 	struct buf frame;
 
 	buf_init(&frame, size + 64);
 	assert_int_equal(frame_append(&frame, type, flags, nonce, payload, size), 0);
+	header = (struct frame_header *)(void *)frame.data;
+	header->counter = ++sandbox->counter;
 	assert_int_equal(send(sandbox->fds[3], frame.data, frame.size, MSG_NOSIGNAL), frame.size);
 	buf_done(&frame);
 }
@@ -182,6 +186,15 @@ static inline void fake_answer(struct fake *fake, const struct launch_request *r
 			fake_exit(fake, sandbox, &fake->end);
 		break;
 	case LAUNCH_COUNT:
+	case LAUNCH_END:
+	case LAUNCH_HEAD:
+	case LAUNCH_DROP:
+	case LAUNCH_SIGNAL:
+	case LAUNCH_FREEZE:
+	case LAUNCH_SAVE:
+	case LAUNCH_RESTORE:
+	case LAUNCH_KEEP:
+	case LAUNCH_QUIT:
 	case LAUNCH_HELLO:
 	case LAUNCH_ROOT_MADE:
 	case LAUNCH_ZYGOTE_UP:
@@ -190,6 +203,15 @@ static inline void fake_answer(struct fake *fake, const struct launch_request *r
 	case LAUNCH_EXIT:
 	case LAUNCH_GONE:
 	case LAUNCH_COUNTED:
+	case LAUNCH_ENDED:
+	case LAUNCH_HEAD_UP:
+	case LAUNCH_SIGNALLED:
+	case LAUNCH_FROZEN:
+	case LAUNCH_SAVED:
+	case LAUNCH_RESTORED:
+	case LAUNCH_KEPT:
+	case LAUNCH_KEPT_HEAD:
+	case LAUNCH_ATTACHED:
 		fail_msg("viv sent %u", request->type);
 	}
 }

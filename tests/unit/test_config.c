@@ -14,6 +14,8 @@
 static const char every_key[] =
 	"listen: [\"127.0.0.1:7878\", \"unix:/run/vivarium.sock\"]\n"
 	"state_dir: /var/lib/x\n"
+	"runtime_dir: /run/x\n"
+	"reattach_ms: 5000\n"
 	"tokens:\n"
 	"  - name: alice\n"
 	"    sha256: " HEX64 "\n"
@@ -22,7 +24,9 @@ static const char every_key[] =
 	"  - name: bob\n"
 	"    sha256: ABCDEF6789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n"
 	"hosts: [localhost, my.host]\n"
-	"limits: {concurrent_runs: 32, queue: 128, sessions: 1000, body: 128MiB}\n"
+	"limits: {concurrent_runs: 32, queue: 128, sessions: 1000, body: 128MiB, connections: 99}\n"
+	"sessions: {idle_ms: 2000, ttl_ms: 3000, freeze_ms: 0, checkpoints: 3}\n"
+	"pressure: {memory: 35}\n"
 	"runtimes:\n"
 	"  base: {python: /usr/bin/python3, preload: [numpy, pandas, matplotlib.pyplot], pool: 5}\n"
 	"  science: {python: /opt/science, preload: [numpy, torch], requirements: /opt/r.txt}\n"
@@ -98,7 +102,13 @@ static void nothing_is_the_defaults(void **state)
 		assert_int_equal(config->body, 256 * MIB);
 		assert_int_equal(config->events_keep_ms, 3600000);
 		assert_false(config->atlas_enabled);
+		assert_int_equal(config->reattach_ms, 60000);
+		assert_int_equal(config->session_idle_ms, 1800000);
+		assert_int_equal(config->session_ttl_ms, 86400000);
+		assert_int_equal(config->session_checkpoints, 8);
+		assert_int_equal(config->pressure_memory, 20);
 		assert_true(config->state_dir[0] == '/');
+		assert_true(config->runtime_dir[0] == '/');
 		assert_contains(config->audit_file, "/audit.jsonl");
 		config_free(config);
 	}
@@ -137,6 +147,14 @@ static void every_key_of_the_contract_arrives(void **state)
 	(void)state;
 	assert_int_equal(config->listen.count, 2);
 	assert_string_equal(config->state_dir, "/var/lib/x");
+	assert_string_equal(config->runtime_dir, "/run/x");
+	assert_int_equal(config->reattach_ms, 5000);
+	assert_int_equal(config->connections, 99);
+	assert_int_equal(config->session_idle_ms, 2000);
+	assert_int_equal(config->session_ttl_ms, 3000);
+	assert_int_equal(config->session_freeze_ms, 0);
+	assert_int_equal(config->session_checkpoints, 3);
+	assert_int_equal(config->pressure_memory, 35);
 	assert_int_equal(config->token_count, 2);
 	assert_string_equal(config->tokens[0].name, "alice");
 	assert_int_equal(config->tokens[0].policies.count, 3);
@@ -215,93 +233,6 @@ static void a_lower_maximum_lowers_an_inherited_timeout(void **state)
 	config_free(config);
 }
 
-static const struct {
-	const char *text, *says;
-} mistakes[] = {
-	{"listen: [\n", "vivarium.yaml:2: "},
-	{"\n\nmemroy: 1\n",
-	 "vivarium.yaml:3: unknown key memroy; allowed here: listen, state_dir,"},
-	{"policies:\n  tight:\n    memroy: 1MiB\n",
-	 "vivarium.yaml:3: unknown key memroy; allowed here: base, memory, cpus,"},
-	{"policies:\n  tight:\n    guard:\n      on: true\n",
-	 "vivarium.yaml:4: unknown key on; allowed here: enabled, block, allow"},
-	{"tokens:\n  - name: a\n    secret: x\n",
-	 "vivarium.yaml:3: unknown key secret; allowed here: name, sha256,"},
-	{"dialects:\n  basic: {}\n", "vivarium.yaml:2: unknown key basic; allowed here: atlas,"},
-	{"policies:\n  tight:\n    memory: 1TiB\n", "vivarium.yaml:3: memory: 1TiB is not"},
-	{"policies:\n  tight:\n    memory: 1MiB\n", "allowed: 16MiB to 64GiB"},
-	{"policies:\n  v1.2:\n    guard:\n      enabled: 2\n", "vivarium.yaml:4: guard.enabled: 2"},
-	{"policies:\n  tight:\n\n    guard:\n      enabled: maybe\n",
-	 "vivarium.yaml:5: guard.enabled: maybe is not an allowed word; allowed: true or false"},
-	{"policies:\n  tight:\n    memory:\n", "vivarium.yaml:3: memory: (empty)"},
-	{"policies:\n  tight: 5\n", "vivarium.yaml:2: policies.tight must be a mapping"},
-	{"policies: [a]\n", "vivarium.yaml:1: policies must be a mapping"},
-	{"tokens: {a: b}\n", "vivarium.yaml:1: tokens must be a list"},
-	{"listen: 127.0.0.1:7878\n", "vivarium.yaml:1: listen must be a list"},
-	{"policies:\n  tight:\n    network: [a.b]\n",
-	 "vivarium.yaml:3: policies.tight.network must be a single value"},
-	{"policies:\n  tight:\n    network: open\n",
-	 "vivarium.yaml:3: network: open is not supported"},
-	{"policies:\n  tight:\n    swap: 1MiB\n",
-	 "vivarium.yaml:3: swap: 1MiB is not an allowed size; allowed: 0"},
-	{"policies:\n  tight:\n    guard:\n      enabled: true\n      allow: [requests, os, sys]\n",
-	 "vivarium.yaml:5: Cannot unblock critical Python modules: os, sys. "},
-	{"policies:\n  a: {base: b}\n  b: {base: a}\n", "inherits from itself"},
-	{"policies:\n  a: {base: a}\n", "vivarium.yaml:2: base: a inherits from itself"},
-	{"policies:\n  a:\n    base: nowhere\n",
-	 "vivarium.yaml:3: there is no policy nowhere; there are: default,"},
-	{"policies:\n  a:\n    runtime: none\n",
-	 "vivarium.yaml:3: there is no runtime none; there are: bare,"},
-	{"policies:\n  a:\n    timeout: 200s\n",
-	 "vivarium.yaml:3: timeout: 200s is above the policy's timeout_max of 120s"},
-	{"policies:\n  a:\n    data: /\n", "vivarium.yaml:3: data: / would show too much"},
-	{"policies:\n  'a b': {pids: 4}\n", "vivarium.yaml:2: a b cannot name a policy"},
-	{"runtimes:\n  auto: {pool: 1}\n", "vivarium.yaml:2: auto cannot name a runtime"},
-	{"runtimes:\n  x:\n    preload: [os, \"a b\"]\n",
-	 "vivarium.yaml:3: preload: a b is not the name"},
-	{"runtimes:\n  x:\n    python: python3\n",
-	 "vivarium.yaml:3: python: python3 is not an allowed path"},
-	{"runtimes:\n  x:\n    pool: 1000\n",
-	 "vivarium.yaml:3: pool: 1000 is not an allowed number; allowed: 0 to 256"},
-	{"tokens:\n  - sha256: " HEX64 "\n", "vivarium.yaml:2: name: (none) is no name"},
-	{"tokens:\n  - name: a\n    sha256: abc\n", "vivarium.yaml:3: sha256: "},
-	{"tokens:\n  - name: a\n", "vivarium.yaml:2: sha256: 64 hex digits"},
-	{"tokens:\n  - {name: a, sha256: " HEX64 "}\n  - {name: a, sha256: " HEX64 "}\n",
-	 "vivarium.yaml:3: name: a is there twice"},
-	{"tokens:\n  - name: a\n    sha256: " HEX64 "\n    policies: [nope]\n",
-	 "vivarium.yaml:4: there is no policy nope"},
-	{"tokens:\n  - name: a\n    sha256: " HEX64 "\n    policies: []\n",
-	 "vivarium.yaml:4: policies: an empty list allows nothing"},
-	{"listen: [here]\n", "vivarium.yaml:1: listen: here is no address"},
-	{"listen:\n  - 127.0.0.1:99999\n", "listen: 127.0.0.1:99999 is no address"},
-	{"backends:\n  remote:\n    url: ftp://x\n", "vivarium.yaml:3: backends.remote.url"},
-	{"state_dir: here\n",
-	 "vivarium.yaml:1: state_dir: here is not an allowed path; allowed: an absolute path"},
-	{"hosts: [a]\nhosts: [b]\n", "vivarium.yaml:2: hosts is there twice"},
-	{"a: &x 1\nb: *x\n", "vivarium.yaml:2: aliases are not used here"},
-	{"hosts: [a]\n---\nhosts: [b]\n", "one document is enough"},
-	{"[1, 2]\n", "vivarium.yaml:1: the file must be a mapping"},
-	{"just text\n", "vivarium.yaml:1: the file must be a mapping"},
-	{"? [a]\n: b\n", "vivarium.yaml:1: a key must be a plain word"},
-	{"a: [[[[[[[[[[[1]]]]]]]]]]]\n", "nested too deep"},
-	{"\tlisten: []\n", "vivarium.yaml:1: "},
-};
-
-static void a_mistake_is_told_with_its_place_and_what_is_allowed(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(mistakes); i++) {
-		struct config *config = NULL;
-		struct err err = {0};
-
-		if (config_parse(mistakes[i].text, strlen(mistakes[i].text), "vivarium.yaml",
-				 &config, &err) != -EINVAL)
-			fail_msg("taken, or the wrong number: %s", mistakes[i].text);
-		assert_null(config);
-		assert_contains(err.text, mistakes[i].says);
-	}
-}
-
 static void assert_chosen(const struct config *config, const char *policy_name, const char *asked,
 			  const char *code, const char *runtime)
 {
@@ -334,6 +265,45 @@ static void a_policy_pins_the_runtime_of_its_runs(void **state)
 					       false, &found, &err),
 			 -ENOENT);
 	assert_contains(err.text, "there are: bare, base, full");
+	config_free(config);
+}
+
+static void assert_policy(const struct config *config, const struct config_token *token,
+			  const char *asked, const char *name)
+{
+	const struct policy *found = NULL;
+	struct err err = {0};
+
+	assert_ok(config_choose_policy(config, token, asked, &found, &err), err);
+	assert_string_equal(found->name, name);
+}
+
+static void a_token_uses_its_policies_and_no_other(void **state)
+{
+	struct config *config =
+		parse("tokens:\n"
+		      "  - {name: a, sha256: " HEX64 ", policies: [analysis, tight]}\n"
+		      "policies: {tight: {pids: 4}}\n");
+	const struct policy *found = NULL;
+	struct err err = {0};
+
+	(void)state;
+	assert_policy(config, NULL, NULL, "default");
+	assert_policy(config, NULL, "tight", "tight");
+	assert_int_equal(config_choose_policy(config, NULL, "none", &found, &err), -ENOENT);
+	assert_policy(config, &config->tokens[0], NULL, "analysis");
+	assert_policy(config, &config->tokens[0], "tight", "tight");
+	assert_int_equal(config_choose_policy(config, &config->tokens[0], "default", &found, &err),
+			 -EPERM);
+	assert_int_equal(err.kind, ERR_FORBIDDEN);
+	assert_contains(err.text, "it may use: analysis, tight");
+	assert_int_equal(config_choose_policy(config, &config->tokens[0], "none", &found, &err),
+			 -EPERM);
+	text_list_add(&config->tokens[0].policies, "default");
+	assert_policy(config, &config->tokens[0], NULL, "default");
+	text_list_done(&config->tokens[0].policies);
+	assert_policy(config, &config->tokens[0], "workspace", "workspace");
+	assert_policy(config, &config->tokens[0], NULL, "default");
 	config_free(config);
 }
 
@@ -466,8 +436,8 @@ int main(void)
 		cmocka_unit_test(a_built_in_changes_only_the_keys_it_names),
 		cmocka_unit_test(a_policy_inherits_also_from_one_further_down),
 		cmocka_unit_test(a_lower_maximum_lowers_an_inherited_timeout),
-		cmocka_unit_test(a_mistake_is_told_with_its_place_and_what_is_allowed),
 		cmocka_unit_test(a_policy_pins_the_runtime_of_its_runs),
+		cmocka_unit_test(a_token_uses_its_policies_and_no_other),
 		cmocka_unit_test_setup_teardown(the_file_is_searched_in_order, enter, leave),
 		cmocka_unit_test_setup_teardown(a_stored_runtime_is_loaded_and_the_file_comes_after,
 						enter, leave),

@@ -15,13 +15,13 @@ static void comes_back_as_it_was_appended(void **state)
 	buf_init(&buf, 1000);
 	assert_int_equal(frame_append(&buf, FRAME_EVENT, FRAME_FLAG_WAIT, 77, "{}", 2), 0);
 	assert_int_equal(frame_append(&buf, FRAME_ACK, 0, 78, NULL, 0), 0);
-	assert_int_equal(frame_decode(buf.data, buf.size, &frame, &err), 18);
+	assert_int_equal(frame_decode(buf.data, buf.size, &frame, &err), 26);
 	assert_int_equal(frame.header.type, FRAME_EVENT);
 	assert_int_equal(frame.header.flags, FRAME_FLAG_WAIT);
 	assert_int_equal(frame.header.nonce, 77);
 	assert_memory_equal(frame.payload, "{}", 2);
-	buf_consume(&buf, 18);
-	assert_int_equal(frame_decode(buf.data, buf.size, &frame, &err), 16);
+	buf_consume(&buf, 26);
+	assert_int_equal(frame_decode(buf.data, buf.size, &frame, &err), 24);
 	assert_int_equal(frame.header.type, FRAME_ACK);
 	assert_int_equal(frame.header.size, 0);
 	buf_done(&buf);
@@ -38,7 +38,7 @@ static void waits_for_every_byte(void **state)
 	assert_int_equal(frame_append(&buf, FRAME_DONE, 0, 1, "payload", 7), 0);
 	for (size_t size = 0; size < buf.size; size++)
 		assert_int_equal(frame_decode(buf.data, size, &frame, &err), 0);
-	assert_int_equal(frame_decode(buf.data, buf.size, &frame, &err), 23);
+	assert_int_equal(frame_decode(buf.data, buf.size, &frame, &err), 31);
 	buf_done(&buf);
 }
 
@@ -68,16 +68,24 @@ static void refuses_types_and_flags_it_does_not_know(void **state)
 		int64_t result;
 	} cases[] = {
 		{0, 0, -EPROTO},
-		{FRAME_CHECK + 1, 0, -EPROTO},
+		{FRAME_FORKED + 1, 0, -EPROTO},
 		{UINT16_MAX, 0, -EPROTO},
 		{FRAME_HELLO, FRAME_FLAG_WAIT, -EPROTO},
 		{FRAME_EVENT, FRAME_FLAG_MEMFD, -EPROTO},
 		{FRAME_RUN, FRAME_FLAG_LAST, -EPROTO},
 		{FRAME_DONE, 0x8000, -EPROTO},
-		{FRAME_EVENT, FRAME_FLAG_WAIT, 16},
-		{FRAME_FILE, FRAME_FLAG_LAST, 16},
-		{FRAME_RUN, FRAME_FLAG_MEMFD, 16},
-		{FRAME_CHECK, FRAME_FLAG_MEMFD, 16},
+		{FRAME_HELLO, FRAME_FLAG_MORE, -EPROTO},
+		{FRAME_RUN, FRAME_FLAG_MORE, -EPROTO},
+		{FRAME_CHECK, FRAME_FLAG_STDIN, -EPROTO},
+		{FRAME_FORK, FRAME_FLAG_STDIN, -EPROTO},
+		{FRAME_FORKED, FRAME_FLAG_MORE, -EPROTO},
+		{FRAME_EVENT, FRAME_FLAG_WAIT | FRAME_FLAG_MORE, 24},
+		{FRAME_FILE, FRAME_FLAG_LAST | FRAME_FLAG_MORE, 24},
+		{FRAME_DONE, FRAME_FLAG_MORE, 24},
+		{FRAME_RUN, FRAME_FLAG_MEMFD | FRAME_FLAG_STDIN, 24},
+		{FRAME_CHECK, FRAME_FLAG_MEMFD, 24},
+		{FRAME_FORK, FRAME_FLAG_LOOK, 24},
+		{FRAME_FORKED, 0, 24},
 	};
 	struct err err = {0};
 
@@ -94,7 +102,7 @@ static void refuses_to_append_more_than_a_frame_holds(void **state)
 	buf_init(&buf, 100);
 	assert_int_equal(frame_append(&buf, FRAME_EVENT, 0, 1, "", FRAME_PAYLOAD_MAX + 1),
 			 -EMSGSIZE);
-	assert_int_equal(frame_append(&buf, FRAME_EVENT, 0, 1, "x", 85), -EMSGSIZE);
+	assert_int_equal(frame_append(&buf, FRAME_EVENT, 0, 1, "x", 77), -EMSGSIZE);
 	assert_int_equal(buf.size, 0);
 	buf_done(&buf);
 }

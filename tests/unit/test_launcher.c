@@ -21,10 +21,12 @@ struct wire {
 	struct err why;
 };
 
-static void on_event(void *user, const struct launch_event *event)
+static void on_event(void *user, const struct launch_event *event, int *take_fds, size_t fd_count)
 {
 	struct wire *wire = user;
 
+	(void)take_fds;
+	(void)fd_count;
 	wire->events++;
 	wire->last_id = event->id;
 }

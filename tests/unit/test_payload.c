@@ -121,6 +121,44 @@ static void a_large_one_travels_sealed(void **state)
 	scratch_remove(path);
 }
 
+/* Several parts of a request lie in one memfd, one behind the other. */
+static void a_part_may_lie_anywhere_in_a_file(void **state)
+{
+	const size_t sizes[] = {3, 200000}; /* in the frame, and in a memfd */
+	static char bytes[200010];
+	struct err err = {0};
+	int fd = memfd_create("parts", MFD_CLOEXEC);
+
+	(void)state;
+	assert_true(fd >= 0);
+	memset(bytes, 'd', sizeof(bytes));
+	bytes[6] = 'x';
+	bytes[7] = 'A';
+	bytes[8] = 'B';
+	assert_ok(io_write_all(fd, bytes, sizeof(bytes), &err), err);
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		const struct run_request request = {
+			.code = TEXT("x"),
+			.args = {.size = sizes[i], .fd = fd, .at = 7},
+		};
+		struct payload payload = {.memfd = -1};
+		struct frame frame;
+		const uint8_t *rest = NULL;
+		size_t rest_size = 0;
+		char meta[1024], got[4] = "";
+
+		assert_ok(payload_run(&request, 1, &payload, &err), err);
+		split(&payload, &frame, meta, sizeof(meta), &rest, &rest_size);
+		if (payload.memfd >= 0)
+			assert_int_equal(pread(payload.memfd, got, 3, 1), 3);
+		else
+			memcpy(got, rest + 1, 3);
+		assert_string_equal(got, "ABd");
+		payload_done(&payload);
+	}
+	(void)close(fd);
+}
+
 static void refuses_paths_that_lead_out(void **state)
 {
 	static const char *const bad[] = {
@@ -172,6 +210,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_small_one_travels_in_the_frame),
 		cmocka_unit_test(a_large_one_travels_sealed),
+		cmocka_unit_test(a_part_may_lie_anywhere_in_a_file),
 		cmocka_unit_test(refuses_paths_that_lead_out),
 		cmocka_unit_test(a_check_has_the_code_and_the_lists),
 	};

@@ -245,8 +245,9 @@ static void bytes_that_are_no_frame_end_the_run(void **state)
 	struct scene *scene = *state;
 
 	start(scene);
-	assert_int_equal(send(scene->sandbox->fds[3], "\xff\xff\xff\xff garbage garbage", 20, 0),
-			 20);
+	assert_int_equal(
+		send(scene->sandbox->fds[3], "\xff\xff\xff\xff garbage garbage garbage", 28, 0),
+		28);
 	assert_int_equal(finish(scene)->kind, VERDICT_KILLED);
 	assert_contains(finish(scene)->message, "channel");
 }
@@ -261,7 +262,8 @@ static void events_without_end_are_dropped_then_ended(void **state)
 	for (int i = 0; i < 200000 && scene->sandbox->is_live; i++) {
 		struct frame_header header = {.size = (uint32_t)strlen(event),
 					      .type = FRAME_EVENT,
-					      .nonce = scene->sandbox->nonce};
+					      .nonce = scene->sandbox->nonce,
+					      .counter = ++scene->sandbox->counter};
 		struct iovec parts[] = {
 			{.iov_base = &header, .iov_len = sizeof(header)},
 			{.iov_base = (void *)(uintptr_t)event, .iov_len = strlen(event)},

@@ -163,9 +163,19 @@ static int fail_in_the_middle(struct walls_input *input, const struct wall *wall
 	return (report.up & 1U << WALL_CAPS) && !(report.up & 1U << WALL_FDS) ? -r : 0;
 }
 
+static int bring_a_group_that_takes_nobody(struct walls_input *input, const struct wall *wall)
+{
+	(void)wall;
+	make_shell(input);
+	input->tasks[0] = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	input->task_count = 1;
+	return fail_at_the_first(input, wall);
+}
+
 static void a_wall_that_will_not_stand_stops_everything(void **state)
 {
 	(void)state;
+	assert_int_equal(attempt(bring_a_group_that_takes_nobody, NULL), ENOSPC);
 	assert_int_equal(attempt(fail_at_the_first, NULL), EBADF);
 	assert_int_equal(attempt(fail_in_the_middle, NULL), EOPNOTSUPP);
 }
@@ -218,6 +228,40 @@ static void what_cannot_be_walled_in_is_refused_first(void **state)
 	assert_int_equal(attempt(bring_a_second_thread, NULL), EINVAL);
 }
 
+/* What walls_wait makes of this word of launch, 0 for all well. */
+static int told(uint32_t task_count, size_t fd_count)
+{
+	const struct walls_go go = {.task_count = task_count};
+	struct walls_input input = {0};
+	struct err err = {0};
+	int fds[2];
+	int pair[2];
+	int r;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	fds[0] = fds[1] = pair[0];
+	assert_true(io_send_fds(pair[0], &go, sizeof(go), fds, fd_count) > 0);
+	r = walls_wait(pair[1], &input, &err);
+	if (r == 0)
+		assert_int_equal(input.task_count, task_count);
+	for (uint32_t i = 0; i < input.task_count; i++)
+		(void)close(input.tasks[i]);
+	(void)close(pair[0]);
+	(void)close(pair[1]);
+	return r;
+}
+
+static void nobody_enters_without_all_its_groups(void **state)
+{
+	(void)state;
+	assert_int_equal(told(0, 0), 0);
+	assert_int_equal(told(2, 2), 0);
+	assert_int_equal(told(2, 0), -EMFILE);
+	assert_int_equal(told(3, 2), -EMFILE);
+	assert_int_equal(told(0, 1), -EMFILE);
+	assert_int_equal(told(WALL_TASKS_MAX + 1, 2), -EMFILE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +269,7 @@ int main(void)
 		cmocka_unit_test(a_measured_host_does_not_claim_the_cgroup_wall),
 		cmocka_unit_test(a_wall_that_will_not_stand_stops_everything),
 		cmocka_unit_test(what_cannot_be_walled_in_is_refused_first),
+		cmocka_unit_test(nobody_enters_without_all_its_groups),
 	};
 
 	return run_attempts("walls", tests, ARRAY_LEN(tests));

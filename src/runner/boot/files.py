@@ -6,7 +6,7 @@ May not: trust a name, a size or a tree: other processes of the run may still be
 """
 
 import os
-from stat import S_ISREG
+from stat import S_ISDIR, S_ISREG
 
 from . import WORKSPACE, wire
 from .hooks import load
@@ -50,10 +50,37 @@ def _mark(info):
     return info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
 
 
+class Tree:
+    """The workspace at one moment."""
+
+    __slots__ = ("files", "others", "is_cut")
+
+    def __init__(self):
+        self.files = {}  # path -> mark of each regular file that has one name
+        self.others = {}  # the same of folders, links and the like
+        self.is_cut = False  # too large to be seen whole
+
+    def add(self, entry):
+        """Notes an entry of a folder; True for a folder. A folder's own times tell nothing that its
+        entries do not."""
+        info = entry.stat(follow_symlinks=False)
+        if S_ISDIR(info.st_mode):
+            self.others[entry.path] = info.st_ino, info.st_mode
+            return True
+        if S_ISREG(info.st_mode) and info.st_nlink == 1:
+            self.files[entry.path] = _mark(info)
+        else:
+            self.others[entry.path] = (info.st_mode, *_mark(info))
+        return False
+
+    def is_like(self, other):
+        return not self.is_cut and not other.is_cut and self.files == other.files \
+            and self.others == other.others
+
+
 def snapshot():
-    """({path: mark} of every regular file, whether the tree was too large to see whole)."""
-    marks = {}
-    is_cut = False
+    """The Tree of the workspace."""
+    tree = Tree()
     seen = 0
     folders = [(WORKSPACE, 0)]
     while folders:
@@ -63,21 +90,18 @@ def snapshot():
                 for entry in entries:
                     seen += 1
                     if seen > ENTRIES_MAX:
-                        return marks, True
-                    if entry.is_dir(follow_symlinks=False):
+                        tree.is_cut = True
+                        return tree
+                    if tree.add(entry):
                         folders.append((entry.path, depth + 1))
-                    elif entry.is_file(follow_symlinks=False):
-                        info = entry.stat(follow_symlinks=False)
-                        if info.st_nlink == 1:
-                            marks[entry.path] = _mark(info)
         except OSError:
             # Gone meanwhile, not ours to read, or a path longer than the kernel takes.
-            is_cut = is_cut or depth > 0
+            tree.is_cut = tree.is_cut or depth > 0
             continue
         if depth > DEPTH_MAX:
-            is_cut = True
+            tree.is_cut = True
             folders = [item for item in folders if item[1] <= DEPTH_MAX]
-    return marks, is_cut
+    return tree
 
 
 def _show(path):
@@ -148,14 +172,14 @@ def _send(path, size, run):
                f'"sha256":{"null" if digest is None else quote(digest)}}}')
 
 
-def collect(before, run):
-    """Sends every file that is new or changed since the snapshot `before`."""
-    after, is_cut = snapshot()
-    changed = sorted(path for path, mark in after.items() if before.get(path) != mark)
-    if is_cut or len(changed) > run.files_max:
+def collect(before, after, run):
+    """Sends every file that is new or changed from one snapshot to the other."""
+    known = before.files
+    changed = sorted(path for path, mark in after.files.items() if known.get(path) != mark)
+    if after.is_cut or len(changed) > run.files_max:
         run.cut.add("files")
     for path in changed[:run.files_max]:
-        _send(path, after[path][1], run)
+        _send(path, after.files[path][1], run)
 
 
 def missing(expected):

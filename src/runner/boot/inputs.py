@@ -8,6 +8,7 @@ with a message that names it.
 import os
 
 from . import WORKSPACE
+from .hooks import load
 from .jsontext import loads
 
 ENOSPC, EDQUOT = 28, 122
@@ -20,9 +21,10 @@ class InputError(ValueError):
 
 
 class Request:
-    """A RUN frame: its meta, and the pieces of its payload."""
+    """A RUN frame: its meta, the pieces of its payload, and the pipe that came for stdin."""
 
-    def __init__(self, meta, payload):
+    def __init__(self, meta, payload, stdin=-1):
+        self.stdin = stdin  # owned; -1: none
         self.meta = loads(str(meta, "utf-8"))
         # The very view that the frame came with: others would keep its memory after `release`.
         self.payload = payload if isinstance(payload, memoryview) else memoryview(payload)
@@ -80,6 +82,40 @@ def write_file(path, data):
         raise _no_room(f"file {path!r}", error) from None
 
 
+def write_files_json(request):
+    """The files of an HTTP body: a JSON list of {"path","text"} or {"path","base64"}."""
+    files = _json(request, "files_json", "files")
+    if not isinstance(files, list):
+        raise InputError("files: must be a list")
+    for i, file in enumerate(files):
+        if not isinstance(file, dict) or set(file) not in ({"path", "text"}, {"path", "base64"}):
+            raise InputError(f'files[{i}]: must be {{"path","text"}} or {{"path","base64"}}')
+        data = _content(file, f"files[{i}]")
+        try:
+            write_file(file["path"], data)
+        except InputError as error:
+            raise InputError(f"files[{i}].path: {error}") from None
+
+
+def _content(file, where):
+    member = "text" if "text" in file else "base64"
+    if not isinstance(file[member], str):
+        raise InputError(f"{where}.{member}: must be a string")
+    if member == "text":
+        return file["text"].encode("utf-8", "surrogatepass")
+    try:
+        return load("base64").b64decode(file["base64"], validate=True)
+    except ValueError as error:
+        raise InputError(f"{where}.base64: {error}") from None
+
+
+def _json(request, member, shown):
+    try:
+        return loads(str(request.piece(request.meta[member]), "utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{shown}: not valid JSON: {error}") from None
+
+
 def enter(path):
     """Makes `path` the current folder; below the workspace it is made when it is not there."""
     try:
@@ -121,20 +157,29 @@ def _tell_libc():
 
 def give_stdin(request, streams):
     source = request.meta.get("stdin")
-    if source is None:
+    if "stdin_json" in request.meta:
+        text = _json(request, "stdin_json", "stdin")
+        if not isinstance(text, str):
+            raise InputError("stdin: must be a string")
+        _give_bytes(streams, text.encode("utf-8", "surrogatepass"))
+    elif source is None:
         streams.give_none()
+    elif source == "live" and request.stdin >= 0:
+        fd, request.stdin = request.stdin, -1
+        streams.give_pipe(fd)
     elif source == "live":
         streams.give_live()
     else:
-        try:
-            streams.give_bytes(request.piece(source))
-        except OSError as error:
-            raise _no_room("stdin", error) from None
+        _give_bytes(streams, request.piece(source))
+
+
+def _give_bytes(streams, data):
+    try:
+        streams.give_bytes(data)
+    except OSError as error:
+        raise _no_room("stdin", error) from None
 
 
 def read_args(request):
     """The value of `_args`, or InputError."""
-    try:
-        return loads(str(request.piece(request.meta["args"]), "utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"args: not valid JSON: {error}") from None
+    return _json(request, "args", "args")

@@ -1,29 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entry of the runner: `python3 -I main.py zygote FD MODULE...` or `python3 -I main.py cold`."""
+"""Entry of the runner: `python3 -I main.py zygote FD MODULE...` or `... main.py cold [WALLS ABI]`.
+
+Python compiles this file at each start; so it is short, and all else comes compiled.
+"""
 
 import sys
+from marshal import loads
 
+from _frozen_importlib_external import MAGIC_NUMBER
 
-def main(arguments):
-    sys.path.insert(0, __file__.rpartition("/")[0])
-    from vivarium import serve
+folder = __file__.rpartition("/")[0]
+try:
+    with open(f"{folder}/{MAGIC_NUMBER.hex()}.bundle", "rb") as file:
+        parts = loads(file.read())
+except FileNotFoundError:  # made for another Python, or not at all: from the sources
+    sys.path[:0] = folder, folder + "/vivarium.zip"
+    from vivarium import start
 
-    del sys.path[0]
-    serve.get_ready()
-    if arguments[:1] == ["zygote"]:
-        from vivarium import zygote
+    del sys.path[:2]
+else:
+    names = {}
+    exec(loads(parts["vivarium.bundle"]), names)
+    names["install"](folder, parts)
+    from vivarium import start
 
-        zygote.preload(arguments[2:])
-        zygote.settle()
-        zygote.fork_here(int(arguments[1]))
-        zygote.wake(serve.interpreter)
-    elif arguments == ["cold"]:
-        import _vivarium
-
-        _vivarium.channel()  # it came through an exec; what the code starts must not get it
-    else:
-        raise SystemExit("usage: main.py zygote FD MODULE... | cold")
-    serve.serve()
-
-
-main(sys.argv[1:])
+start.main(sys.argv[1:])

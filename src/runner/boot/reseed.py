@@ -85,15 +85,33 @@ def _stir_ssl():
 
 
 def reseed():
-    """In the fork, before user code."""
+    """In a fork that is a sandbox or a branch of its own, before user code."""
+    if not _renewals:
+        find()  # a branch of a cold interpreter: nobody has looked yet
     for renew in _renewals:
         renew()
+    refresh()
+    if "multiprocessing.process" in _modules:
+        process = _modules["multiprocessing.process"]
+        process.current_process().authkey = urandom(32)
+
+
+def refresh():
+    """In the next head of the same session. What its code draws goes on where it was, or a seed that
+    one cell has set would be lost for the next; only names that must be new are."""
     if "tempfile" in _modules:
         _modules["tempfile"]._name_sequence = None
     if "uuid" in _modules:
         _modules["uuid"]._last_timestamp = None
         _modules["uuid"]._node = None
     _stir_ssl()
-    if "multiprocessing.process" in _modules:
-        process = _modules["multiprocessing.process"]
-        process.current_process().authkey = urandom(32)
+
+
+def keep():
+    """Before the fork of such a head; what is returned sets right, in the child, what Python itself
+    seeds anew in every fork: the generator behind `random.random()`."""
+    random = _modules.get("random")
+    if random is None:
+        return lambda: None
+    state = random._inst.getstate()
+    return lambda: random._inst.setstate(state)

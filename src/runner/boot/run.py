@@ -10,7 +10,7 @@ import os
 import sys
 from _signal import SIGINT, default_int_handler, signal
 
-from . import current, ending, files, inputs, wire
+from . import WORKSPACE, current, ending, files, inputs, wire
 from .cell import Notebook
 from .streams import Streams
 
@@ -18,6 +18,8 @@ RECURSION_MIN = 1000
 READ_BACK = ("_table", "_atlas_table", "_chart", "_atlas_chart")  # outputs by their name
 
 _modules = sys.modules
+_own_builtins = vars(builtins)
+_first_builtins = dict(_own_builtins)
 
 
 class Interpreter:
@@ -26,18 +28,28 @@ class Interpreter:
     def __init__(self):
         self.streams = Streams()
         self.notebook = Notebook()
-        self.notebook.names.update(display=_display, chart_path=_chart_path)
+        self.notebook.given.update(display=_display, chart_path=_chart_path)
+        self.notebook.names.update(self.notebook.given)
+        self.tree = None  # the workspace as it was left, None when that is not known
+
+    @property
+    def has_files(self):
+        """Whether the workspace may hold a file."""
+        return self.tree is None or self.tree.is_cut or bool(self.tree.files or self.tree.others)
 
     def run(self, request):
         """Runs what the request asks for; returns the testimony."""
         run = current.begin(request.meta, self.streams.flush)
         self.streams.restore()
+        left, self.tree = self.tree, None
         try:
             before = self._prepare(request)
         except (inputs.InputError, OSError) as error:
             from .errors import tell_input
 
-            return tell_input(error)
+            done = tell_input(error)
+            done.files_dirty = _brings_files(request.meta)
+            return done
         try:
             done = self._work(request, run)
             self.streams.flush()
@@ -52,20 +64,39 @@ class Interpreter:
         finally:
             self.streams.flush()
             inputs.unset_env(before["env"])
+            if not run.is_once:
+                self.streams.take_back()
         done.cut = run.cut
+        done.files_dirty = _brings_files(request.meta) or self._is_dirty(left, before["files"])
         run.saved.clear()
         return done
 
-    def rehearse(self):
-        """Runs a small cell in a namespace of its own, for the memory it touches."""
+    def rehearse(self, stdin="null"):
+        """Runs a small cell for the memory it touches, in a namespace of its own and with builtins
+        that nobody has changed: user code, where there is any, does not notice."""
         code = b"import sys\nprint(end='')\nx = [1, 2.5, 'a']\nx"
-        meta = b'{"code":[0,%d],"stdin":"live"}' % len(code)
-        real, self.notebook = self.notebook, Notebook()
+        meta = f'{{"code":[0,{len(code)}],"stdin":{stdin}}}'.encode()
+        notebook, tree, run = self.notebook, self.tree, current.now
+        main, shown = _modules.get("__main__"), _own_builtins.get("_", self)
+        self.notebook = Notebook()
+        self.notebook.names["__builtins__"] = _first_builtins
+        self.notebook.remember = lambda _name, _source: None
         try:
             return self.run(inputs.Request(meta, code))
         finally:
-            self.notebook = real
-            del builtins._
+            self.notebook, self.tree, current.now = notebook, tree, run
+            _modules["__main__"] = main
+            if shown is self:
+                _own_builtins.pop("_", None)
+            else:
+                _own_builtins["_"] = shown
+
+    def _is_dirty(self, left, before):
+        """Whether the workspace has changed since the last run left it: `before` is how this run
+        found it, and somebody may have been at work in between."""
+        after = self.tree
+        return after is None or not after.is_like(before) \
+            or (left is not None and not left.is_like(before))
 
     def _prepare(self, request):
         """Puts the inputs in place; returns how things were just before the code."""
@@ -73,11 +104,13 @@ class Interpreter:
         names = self.notebook.names
         for file in meta.get("files", ()):
             inputs.write_file(file["path"], request.piece(file["at"]))
+        if "files_json" in meta:
+            inputs.write_files_json(request)
         if "cwd" in meta:
             inputs.enter(meta["cwd"])
         inputs.give_stdin(request, self.streams)
         if "args" in meta:
-            names["_args"] = inputs.read_args(request)
+            names["_args"] = self.notebook.given["_args"] = inputs.read_args(request)
         if "data" in meta:
             from .tables import read_data
 
@@ -85,7 +118,7 @@ class Interpreter:
         env = inputs.set_env(meta["env"]) if "env" in meta else {}
         ending.mark()
         left = [names.get(name) for name in READ_BACK]
-        return {"env": env, "files": files.snapshot()[0], "left": left}
+        return {"env": env, "files": files.snapshot(), "left": left}
 
     def _work(self, request, run):
         """Runs code or command; returns the testimony of how it ended."""
@@ -133,7 +166,13 @@ class Interpreter:
             if run.is_once:
                 _safely(ending.run_exit_handlers)
                 self.streams.flush()
-        _safely(files.collect, before["files"], run)
+        self.tree = files.snapshot()
+        _safely(files.collect, before["files"], self.tree, run)
+
+
+def _brings_files(meta):
+    """Whether the run's own inputs change the workspace."""
+    return "files" in meta or "files_json" in meta or meta.get("cwd", WORKSPACE) != WORKSPACE
 
 
 def _guarded(work, filename):

@@ -4,10 +4,11 @@
 import os
 import sys
 
-from . import WORKSPACE, hooks, run, wire
+from . import WORKSPACE, current, hooks, run, wire
 from .inputs import Request
 
 interpreter = run.Interpreter()
+_forks = None  # the module `fork`, once it was needed
 
 
 def get_ready():
@@ -17,10 +18,15 @@ def get_ready():
     sys.argv = ["script.py"]
 
 
-def _answer(kind, meta, payload):
+def _answer(kind, meta, payload, fds):
     """The testimony for one frame; whatever goes wrong in the runner itself is one, too."""
+    request = None
     try:
-        request = Request(meta, payload)
+        request = Request(meta, payload, *fds)
+        if "look" in request.meta:
+            from . import look
+
+            return look.answer(request, interpreter)
         if kind == wire.CHECK:
             from .guard import check
 
@@ -28,6 +34,30 @@ def _answer(kind, meta, payload):
         return interpreter.run(request)
     except BaseException as error:
         return _failed(error)
+    finally:
+        for fd in fds if request is None or request.stdin >= 0 else ():
+            os.close(fd)
+
+
+def _reap():
+    try:
+        _forks.reap()
+    except BaseException:
+        pass  # user code has taken away what this stands on; zombies are the least of it
+
+
+def _fork(flags, fds):
+    """Answers a FORK, whatever is broken; returns once in the parent and once in the child."""
+    global _forks
+    if not fds:
+        wire.forked(0, "no free descriptor")  # they were sent, and the kernel could not give them
+        return
+    try:
+        if _forks is None:
+            from . import fork as _forks
+        _forks.answer(flags, fds, interpreter)
+    except BaseException as error:
+        wire.forked(0, f"the interpreter cannot fork ({type(error).__name__})")
 
 
 def _failed(error):
@@ -41,10 +71,19 @@ def _failed(error):
 
 def _next():
     """The next frame, None when the other side is gone, however it went."""
-    try:
-        return wire.next_frame()
-    except OSError:
-        return None
+    while True:
+        try:
+            frame = wire.next_frame()
+            if frame is None or not frame[1] & wire.STDIN or frame[5]:
+                return frame
+        except OSError:
+            return None
+        except ValueError:
+            pass
+        # A descriptor was sent along, and the kernel had none free to hand it over with.
+        wire.open_run()
+        wire.close_run(wire.Done("exception", 1, "the inputs of the run did not arrive: this "
+                                 "session has no free descriptor", "close files that are open"))
 
 
 def serve():
@@ -63,9 +102,16 @@ def serve():
         frame = _next()
         if frame is None:
             os._exit(0)
-        kind, _nonce, meta, payload = frame
+        kind, flags, _nonce, meta, payload, fds = frame
         del frame
+        if _forks is not None:
+            _reap()
+        if kind == wire.FORK:
+            _fork(flags, fds)
+            continue
         wire.open_run()
-        done = _answer(kind, meta, payload)
+        done = _answer(kind, meta, payload, fds)
         del meta, payload
         wire.close_run(done)
+        if current.now.is_once:
+            os._exit(0)  # the sandbox is ended at once; what takes long about that begins now

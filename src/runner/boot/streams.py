@@ -46,6 +46,7 @@ class Streams:
         self.stdin = None
         self.live = -1  # owned: the descriptor 0 that the sandbox was given, once it was replaced
         self.is_null = False  # descriptor 0 is /dev/null now
+        self.is_given = False  # descriptor 0 is this run's own
 
     def remake(self):
         """A fork has other files behind the same numbers, and a stream remembers what its file can
@@ -61,6 +62,15 @@ class Streams:
             self.err = _writer(2, "<stderr>")
         sys.stdout = sys.__stdout__ = self.out
         sys.stderr = sys.__stderr__ = self.err
+
+    def flush_own(self):
+        """Pushes out what our own streams still hold: a fork would say it twice."""
+        for stream in (self.out, self.err):
+            try:
+                stream.flush()
+            except Exception:
+                pass
+        _flush_c()
 
     def flush(self):
         """Pushes out what is still held, whatever user code made of the streams."""
@@ -93,12 +103,25 @@ class Streams:
         """`data` is all that stdin has."""
         self._replace(_file_of(data))
         self._fresh()
+        self.is_given = True
 
     def give_live(self):
         """Descriptor 0 as the sandbox was given it."""
         if self.live >= 0:
             os.dup2(self.live, 0)
         self._fresh()
+
+    def give_pipe(self, fd):
+        """Descriptor 0 is the pipe `fd`, which came with the run. Consumes it."""
+        self._replace(fd)
+        self._fresh()
+        self.is_given = True
+
+    def take_back(self):
+        """After a run: what it was given and did not read is not for the next one."""
+        if self.is_given:
+            self.give_none()
+            self.is_given = False
 
     def _fresh(self):
         self.is_null = False
@@ -110,7 +133,7 @@ class Streams:
         if fd == 0:  # user code had closed it, so the new one took its number
             os.set_inheritable(0, True)
             return
-        if self.live < 0 and not self.is_null:
+        if self.live < 0 and not self.is_null and not self.is_given:
             self.live = os.dup(0)
         os.dup2(fd, 0)
         os.close(fd)

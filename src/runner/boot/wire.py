@@ -12,8 +12,8 @@ import _vivarium
 
 from .jsontext import dumps, quote
 
-RUN, EVENT, FILE, DONE, CHECK = 2, 3, 4, 5, 7
-WAIT, LAST = 1, 4
+RUN, EVENT, FILE, DONE, CHECK, FORK, FORKED = 2, 3, 4, 5, 7, 8, 9
+WAIT, LAST, STDIN, LOOK = 1, 4, 16, 32
 EVENT_MAX = (16 << 20) - 4096  # one frame, with room for what stands around the body
 
 next_frame = _vivarium.next
@@ -58,7 +58,7 @@ def file_piece(path, piece, is_last):
 class Done:
     """The testimony of one run."""
 
-    __slots__ = ("kind", "exit_code", "message", "remedy", "cut", "missing")
+    __slots__ = ("kind", "exit_code", "message", "remedy", "cut", "missing", "files_dirty")
 
     def __init__(self, kind="ok", exit_code=0, message="", remedy=""):
         self.kind = kind
@@ -67,6 +67,7 @@ class Done:
         self.remedy = remedy
         self.cut = set()  # what of this run was cut: "files", "result"
         self.missing = []
+        self.files_dirty = False  # the workspace is not what it was before the run
 
     def text(self):
         cut = {"files": False, "result": False}
@@ -75,6 +76,8 @@ class Done:
                 "remedy": self.remedy, "truncated": cut}
         if self.missing:
             body["missing"] = self.missing
+        if self.files_dirty:
+            body["files_dirty"] = True
         return dumps(body)
 
 
@@ -92,14 +95,28 @@ def close_run(done):
         _send(DONE, 0, data)
 
 
-def rehearse(play):
+def forked(pid, why):
+    """Answers a FORK: the child's pid, or 0 and what is in its way."""
+    text = why.encode("utf-8", "backslashreplace")
+    with _lock:
+        _send(FORKED, 0, bool(why).to_bytes(4, "little") + pid.to_bytes(4, "little") + text)
+
+
+def forget():
+    """In a new head: a thread of its parent may have held the lock when it was forked."""
+    global _lock, _owner
+    _lock = allocate_lock()
+    _owner = 0
+
+
+def rehearse(play, *how):
     """Does all that is done around a run, without a word to anybody. In a fresh fork this makes the
     memory that a first run touches the fork's own, while nobody is waiting for it."""
     global _send
     real, _send = _send, lambda *_parts: None
     try:
         open_run()
-        close_run(play())
+        close_run(play(*how))
     finally:
         _send = real
 

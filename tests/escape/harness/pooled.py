@@ -32,7 +32,7 @@ class Run:
     def __init__(self, launch, sandbox):
         self.launch, self.sandbox = launch, sandbox
         self.text = {"stdout": bytearray(), "stderr": bytearray()}
-        self.inbox = b""
+        self.inbox, self.pieces = b"", b""
         self.events, self.done, self.exit = [], None, None
         self.is_killed = False
 
@@ -46,7 +46,7 @@ class Run:
         self.send(launcher.FRAME_RUN, body + code + args)
 
     def send(self, kind, body=b""):
-        header = struct.pack("<IHHQ", len(body), kind, 0, self.sandbox.nonce)
+        header = launcher.FRAME.pack(len(body), kind, 0, self.sandbox.nonce, 0, 0)
         self.sandbox.channel.sendall(header + body)
 
     def end(self):
@@ -56,13 +56,18 @@ class Run:
 
     def frames(self, data):
         self.inbox += data
-        while len(self.inbox) >= 16:
-            size, kind, flags, nonce = struct.unpack("<IHHQ", self.inbox[:16])
-            if len(self.inbox) < 16 + size:
+        head = launcher.FRAME.size
+        while len(self.inbox) >= head:
+            size, kind, flags, nonce, _counter, _ = launcher.FRAME.unpack(self.inbox[:head])
+            if len(self.inbox) < head + size:
                 return
-            body, self.inbox = self.inbox[16:16 + size], self.inbox[16 + size:]
+            body, self.inbox = self.inbox[head:head + size], self.inbox[head + size:]
             if nonce != self.sandbox.nonce:
                 continue
+            self.pieces += body
+            if flags & launcher.FRAME_FLAG_MORE:
+                continue
+            body, self.pieces = self.pieces, b""
             if kind == launcher.FRAME_EVENT:
                 self.events.append(json.loads(body))
                 if flags & FLAG_WAIT:

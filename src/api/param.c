@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/param.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/c.h"
+
+const struct op_param *param_find(const struct op *op, enum op_in in, const char *name)
+{
+	for (size_t i = 0; i < op->param_count; i++) {
+		if (op->params[i].in == in && strcmp(op->params[i].name, name) == 0)
+			return &op->params[i];
+	}
+	return NULL;
+}
+
+const struct op_param *param_group(const struct op *op, const char *name)
+{
+	size_t size = strlen(name);
+
+	for (size_t i = 0; i < op->param_count; i++) {
+		const struct op_param *param = &op->params[i];
+
+		if (param->in == OP_IN_BODY && strncmp(param->name, name, size) == 0 &&
+		    param->name[size] == '.')
+			return param;
+	}
+	return NULL;
+}
+
+bool param_is_large(const struct op_param *param)
+{
+	return param->type == OP_BYTES || param->type == OP_JSON || param->type == OP_FILES;
+}
+
+/* How many letters must change (Levenshtein): the last two rows of the table are enough. */
+static size_t distance(const char *a, const char *b)
+{
+	uint8_t row[PARAM_NAME_MAX + 1];
+	size_t n = strlen(b);
+
+	for (size_t j = 0; j <= n; j++)
+		row[j] = (uint8_t)j;
+	for (size_t i = 0; a[i] != '\0'; i++) {
+		uint8_t corner = row[0];
+
+		row[0] = (uint8_t)(i + 1);
+		for (size_t j = 0; j < n; j++) {
+			uint8_t swap = (uint8_t)(corner + (a[i] != b[j]));
+			uint8_t less = (uint8_t)((row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1);
+
+			corner = row[j + 1];
+			row[j + 1] = swap < less ? swap : less;
+		}
+	}
+	return row[n];
+}
+
+/* Also found: "memory" for "limits.memory", which people write at the top. */
+static size_t far(const struct op_param *param, const char *name)
+{
+	const char *last = strrchr(param->name, '.');
+	size_t whole = distance(name, param->name);
+	size_t tail = last != NULL ? distance(name, last + 1) : whole;
+
+	return tail < whole ? tail : whole;
+}
+
+int param_unknown(const struct op *op, enum op_in in, const char *name, struct err *err)
+{
+	const char *kind = in == OP_IN_QUERY ? "query parameter" : "field";
+	const char *nearest = NULL;
+	size_t size = strlen(name);
+	size_t best = size / 3 + 1;
+
+	for (size_t i = 0; size < PARAM_NAME_MAX && i < op->param_count; i++) {
+		const struct op_param *param = &op->params[i];
+		size_t d = param->in == in ? far(param, name) : best;
+
+		if (d < best || (d == best && nearest == NULL && d < size && param->in == in)) {
+			best = d;
+			nearest = param->name;
+		}
+	}
+	if (nearest != NULL)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "%s: there is no such %s; did you mean %s?", name, kind, nearest);
+	return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: there is no such %s", name, kind);
+}

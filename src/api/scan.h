@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Scan - the JSON body of a request, taken apart as it comes
+ *
+ * Owns:    which member goes where: large ones (code, data, files) as bytes into the parts, texts
+ *          among them decoded on the way; small ones as JSON text for a tree of at most
+ *          SCAN_SMALL_MAX. Unknown and repeated members are refused by name.
+ * May not: build a tree, keep a body twice, or do more work than the piece at hand asks for.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/param.h"
+#include "api/parts.h"
+#include "api/walk.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "op/op.h"
+
+#define SCAN_SMALL_MAX (1U << 20) /* all small members together */
+#define SCAN_TEXT_MAX (16U << 20) /* one OP_BYTES member whose row has no `max` */
+#define SCAN_MEMBERS_MAX 64
+
+enum scan_kind {
+	SCAN_SMALL, /* JSON text in scan->small */
+	SCAN_RAW,   /* JSON text in scan->parts */
+	SCAN_TEXT,  /* what a JSON string says, in scan->parts */
+};
+
+struct scan_member {
+	const struct op_param *param; /* its row; of an object with dotted rows, the first */
+	char name[PARAM_NAME_MAX];    /* at the top of the body */
+	enum scan_kind kind;
+	bool is_null; /* the same as not given */
+	uint64_t at, size;
+};
+
+struct scan {
+	const struct op *op; /* borrowed */
+	uint64_t body_max;
+	struct walk walk;
+	struct scan_member members[SCAN_MEMBERS_MAX];
+	size_t count;
+	struct scan_member *member; /* the one being read; NULL: between members */
+	bool is_in_value;
+	char key[PARAM_NAME_MAX + 4]; /* decoded so far, NUL behind it */
+	size_t key_size;
+	char start[5]; /* the first bytes of the value: is it null? */
+	uint8_t start_size;
+	struct buf small;
+	struct parts parts;
+};
+
+void scan_init(struct scan *scan, const struct op *op, uint64_t body_max);
+void scan_done(struct scan *scan);
+
+/* The next piece. ERR_BAD_REQUEST for what is not JSON or not asked for, ERR_TOO_LARGE; the message
+ * starts with the member's name and a colon where it is about one. After a failure only scan_done
+ * may follow. */
+int scan_feed(struct scan *scan, const void *data, size_t size, struct err *err);
+
+/* The body is over. An empty one is an object without members. */
+int scan_finish(struct scan *scan, struct err *err);
+
+/* By its name at the top of the body; NULL when it was not given (or null). */
+const struct scan_member *scan_find(const struct scan *scan, const char *name);

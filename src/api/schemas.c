@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdbool.h>
+#include <string.h>
+
+#include "api/openapi.h"
+#include "base/c.h"
+
+/*
+ * What is answered (contracts: native, 2.2, 2.3 and 3). More members may be added, so none forbids
+ * others.
+ *
+ * Members are `name:type` with blanks between; a `!` behind the name: it is always there. A type is
+ * text, int, num, bool, object or any; one of several words, a|b; or another schema, @Name. Behind
+ * it stands [] for a list of these, and ? where null may stand instead. Without a colon it is all
+ * one type.
+ */
+const struct schema schemas[] = {
+	{"Error", "error!:@ErrorBody", NULL},
+	{"ErrorBody",
+	 "kind!:bad_request|unauthorized|forbidden|not_found|conflict|too_large|busy|unsupported|"
+	 "internal message!:text field:text remedy:text",
+	 NULL},
+	{"InputFile", "path!:text text:text base64:text", NULL},
+	{"Verdict",
+	 "kind!:ok|exception|exit|timeout|memory|killed|output|disk|guard|denied|interrupted|"
+	 "cancelled|backend exit_code!:int? signal:int? message:text remedy:text limit:any "
+	 "peak:int? "
+	 "by:supervisor|runner",
+	 NULL},
+	{"Usage", "queue_ms:num wall_ms:num cpu_ms:num peak_memory:int? output_bytes:int", NULL},
+	{"Exception", "type:text message:text traceback:text line:int?", NULL},
+	{"Truncated", "stdout:bool stderr:bool files:bool", NULL},
+	{"Chart",
+	 "kind!:image|spec|plotly mime:text base64:text index:int data:any spec:any figure:any",
+	 NULL},
+	{"Result",
+	 "id!:text session:text? verdict!:@Verdict? state:none|preserved|rolled_back|lost "
+	 "stdout!:text stderr!:text truncated:@Truncated result:object? error:@Exception? "
+	 "displays:object[] charts:@Chart[] table:@Table? files:@File[] usage:@Usage backend:text? "
+	 "runtime:text? walls:text[] checkpoint:@CheckpointMade?",
+	 NULL},
+	{"CheckpointMade", "id:text skipped:text last:text? files:text", NULL},
+	{"Event",
+	 "seq!:int t_ms!:num type!:text text:text run:text verdict:@Verdict "
+	 "state:none|preserved|rolled_back|lost usage:@Usage",
+	 "application/x-ndjson"},
+	{"RunId", "id!:text", NULL},
+	{"RunLine",
+	 "id!:text session:text? op:text policy:text runtime:text begun_ms!:int events:int "
+	 "verdict!:text? wall_ms:num cpu_ms:num peak_memory:int?",
+	 NULL},
+	{"Runs", "runs!:@RunLine[]", NULL},
+	{"Session",
+	 "id!:text name:text? state!:idle|running|frozen|lost policy:text runtime:text "
+	 "backend:text? "
+	 "created_ms:int idle_ms:int ttl_ms:int runs:int memory:int? head:text?",
+	 NULL},
+	{"Sessions", "sessions!:@Session[] next:text?", NULL},
+	{"Checkpoint", "id!:text name:text? parent:text? run:text? created_ms:int memory:int?",
+	 NULL},
+	{"Checkpoints", "checkpoints!:@Checkpoint[] next:text?", NULL},
+	{"Diff", "added!:text[] removed!:text[] changed!:text[] as_of:text", NULL},
+	{"Completion", "matches!:text[] start!:int end!:int as_of:text", NULL},
+	{"Var", "name!:text type!:text repr:text size:int? shape:int[] columns:any[]", NULL},
+	{"Vars", "vars!:@Var[] as_of:text next:int", NULL},
+	{"Table", "columns:any[] rows:any[][] total:int? cut:bool as_of:text", NULL},
+	{"File", "path!:text size!:int mtime_ms:int mime:text? sha256:text? base64:text?", NULL},
+	{"Files", "files!:@File[] as_of:text next:text", NULL},
+	{"Bytes", "any", "application/octet-stream"},
+	{"Notebook", "object", "application/x-ipynb+json"},
+	{"Exported", "any", "application/vnd.vivarium.session"},
+	{"Lost", "name!:text why:text", NULL},
+	{"Imported", "id!:text state!:text policy:text runtime:text names!:text[] lost!:@Lost[]",
+	 NULL},
+	{"Explored", "stdout:text stderr:text exit_code:int? truncated:any verdict:@Verdict", NULL},
+	{"Policy",
+	 "name!:text memory:int cpus:num pids:int disk:int output:int timeout_ms:int "
+	 "timeout_max_ms:int guard:object",
+	 NULL},
+	{"Policies", "policies!:@Policy[] next:text?", NULL},
+	{"Runtime", "name!:text python:text preload:text[] pool:int", NULL},
+	{"Runtimes", "runtimes!:@Runtime[] next:text?", NULL},
+	{"Package", "name!:text version!:text", NULL},
+	{"Packages", "runtime:text packages!:@Package[] next:text?", NULL},
+	{"Backend", "name!:text priority:int isolation:text available:bool why:text?", NULL},
+	{"Pool", "runtime!:text memory:int keep:int ready:int coming:int why:text?", NULL},
+	{"Status",
+	 "version!:text started_ms:int uptime_ms:int backends!:@Backend[] walls:text[] "
+	 "runtimes:@Runtime[] pools:@Pool[] limits:object",
+	 NULL},
+	{"Health", "status!:ok|starting|failing last_run_ms:int? why:text?", NULL},
+	{"Metrics", "text", "text/plain; version=0.0.4"},
+	{"OpenAPI", "object", NULL},
+	{NULL, NULL, NULL},
+};
+
+struct writer {
+	struct buf *buf;
+	int r; /* the first failure; later steps do nothing */
+};
+
+static void put(struct writer *to, const char *text)
+{
+	if (to->r == 0)
+		to->r = buf_text(to->buf, text);
+}
+
+static void put_part(struct writer *to, const char *text, size_t size)
+{
+	if (to->r == 0)
+		to->r = buf_append(to->buf, text, size);
+}
+
+static void put_words(struct writer *to, const char *words, size_t size)
+{
+	const char *end = words + size;
+
+	put(to, "{\"enum\":[\"");
+	for (; words < end; words++) {
+		if (*words == '|')
+			put(to, "\",\"");
+		else
+			put_part(to, words, 1);
+	}
+	put(to, "\"]}");
+}
+
+static void put_base(struct writer *to, const char *type, size_t size)
+{
+	static const char *const names[][2] = {
+		{"text", "string"},  {"int", "integer"},   {"num", "number"},
+		{"bool", "boolean"}, {"object", "object"},
+	};
+
+	if (type[0] == '@') {
+		put(to, "{\"$ref\":\"#/components/schemas/");
+		put_part(to, type + 1, size - 1);
+		put(to, "\"}");
+		return;
+	}
+	if (memchr(type, '|', size) != NULL) {
+		put_words(to, type, size);
+		return;
+	}
+	put(to, "{");
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (strlen(names[i][0]) == size && memcmp(names[i][0], type, size) == 0) {
+			put(to, "\"type\":\"");
+			put(to, names[i][1]);
+			put(to, "\"");
+		}
+	}
+	put(to, "}");
+}
+
+/* What stands behind a type is read from the right: text[]? is a list or null. */
+static void put_type(struct writer *to, const char *type, size_t size)
+{
+	if (type[size - 1] == '?') {
+		put(to, "{\"anyOf\":[");
+		put_type(to, type, size - 1);
+		put(to, ",{\"type\":\"null\"}]}");
+	} else if (type[size - 1] == ']') {
+		put(to, "{\"type\":\"array\",\"items\":");
+		put_type(to, type, size - 2);
+		put(to, "}");
+	} else {
+		put_base(to, type, size);
+	}
+}
+
+static void put_required(struct writer *to, const char *members)
+{
+	const char *joint = ",\"required\":[\"";
+
+	while (*members != '\0') {
+		size_t name = strcspn(members, "!:");
+
+		if (members[name] == '!') {
+			put(to, joint);
+			put_part(to, members, name);
+			joint = "\",\"";
+		}
+		members += strcspn(members, " ");
+		members += strspn(members, " ");
+	}
+	put(to, joint[1] == '"' ? "" : "\"]");
+}
+
+int schema_put(const struct schema *schema, struct buf *buf)
+{
+	const char *member = schema->members;
+	struct writer to = {.buf = buf};
+	const char *joint = "\"";
+
+	if (strchr(member, ':') == NULL) {
+		put_type(&to, member, strlen(member));
+		return to.r;
+	}
+	put(&to, "{\"type\":\"object\"");
+	put_required(&to, member);
+	put(&to, ",\"properties\":{");
+	while (*member != '\0') {
+		const char *type = strchr(member, ':') + 1;
+		size_t size = strcspn(type, " ");
+
+		put(&to, joint);
+		put_part(&to, member, strcspn(member, "!:"));
+		put(&to, "\":");
+		put_type(&to, type, size);
+		joint = ",\"";
+		member = type + size;
+		member += strspn(member, " ");
+	}
+	put(&to, "}}");
+	return to.r;
+}
+
+const struct schema *schema_find(const char *name)
+{
+	for (const struct schema *schema = schemas; name != NULL && schema->name != NULL;
+	     schema++) {
+		if (strcmp(schema->name, name) == 0)
+			return schema;
+	}
+	return NULL;
+}

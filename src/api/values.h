@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Values - one value of a request, checked against its row and stored in the op's arguments
+ *
+ * Owns:    what each type of parameter may look like, as JSON and as text of a query or path.
+ * May not: know where a value came from, or any other value.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "api/decode.h"
+#include "base/err.h"
+#include "op/op.h"
+
+/* Memory that lives as long as the arguments. */
+void *value_memory(struct decoded *decoded, size_t size);
+const char *value_copy(struct decoded *decoded, const char *text, size_t size);
+
+/* Stores `json`, which may be freed afterwards, or the text of a query or path. */
+int value_from_json(struct decoded *decoded, const struct op_param *param, const json_t *json,
+		    struct err *err);
+int value_from_text(struct decoded *decoded, const struct op_param *param, const char *text,
+		    struct err *err);
+
+/* OP_TEXTS of a query: `text` becomes one more entry. */
+int value_add_text(struct decoded *decoded, const struct op_param *param, const char *text,
+		   struct err *err);

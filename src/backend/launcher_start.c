@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/launcher_start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/close_range.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "base/c.h"
+
+#ifndef VIV_LIBEXECDIR
+#define VIV_LIBEXECDIR "/usr/libexec/vivarium"
+#endif
+
+#define BACKLOG 4
+
+int launcher_find(char *ret_path, size_t size, struct err *err)
+{
+	static const char *const beside[] = {"viv-launch", "../libexec/vivarium/viv-launch"};
+	char self[512];
+	char *slash = NULL;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n < 0)
+		return err_sys(err, "read /proc/self/exe");
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (slash != NULL)
+		*slash = '\0';
+
+	for (size_t i = 0; i < ARRAY_LEN(beside); i++) {
+		if (snprintf(ret_path, size, "%s/%s", self, beside[i]) < (int)size &&
+		    access(ret_path, X_OK) == 0)
+			return 0;
+	}
+	(void)snprintf(ret_path, size, "%s/viv-launch", VIV_LIBEXECDIR);
+	if (access(ret_path, X_OK) == 0)
+		return 0;
+	return err_set(err, ERR_INTERNAL, ENOENT,
+		       "viv-launch is neither beside viv (%s) nor in %s; install it there", self,
+		       VIV_LIBEXECDIR);
+}
+
+void launcher_environment(char **env, size_t room, char *text, size_t size)
+{
+	static const char *const names[] = {"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"};
+	static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+	size_t count = 0;
+	size_t used = 0;
+
+	env[count++] = path;
+	for (size_t i = 0; i < ARRAY_LEN(names) && count + 1 < room; i++) {
+		const char *value = getenv(names[i]);
+		int n;
+
+		if (value == NULL)
+			continue;
+		n = snprintf(text + used, size - used, "%s=%s", names[i], value);
+		if (n < 0 || (size_t)n >= size - used)
+			break;
+		env[count++] = text + used;
+		used += (size_t)n + 1;
+	}
+	env[count] = NULL;
+}
+
+static int make_address(const char *path, struct sockaddr_un *address, struct err *err)
+{
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (strlen(path) >= sizeof(address->sun_path))
+		return err_set(err, ERR_BAD_REQUEST, ENAMETOOLONG,
+			       "%s is too long for a socket; set runtime_dir to a shorter folder",
+			       path);
+	(void)snprintf(address->sun_path, sizeof(address->sun_path), "%s", path);
+	return 0;
+}
+
+int launcher_dial(const char *path, int *ret_socket, struct err *err)
+{
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address;
+	int r;
+
+	if (fd < 0)
+		return err_sys(err, "socket");
+	r = make_address(path, &address, err);
+	if (r < 0)
+		return r;
+	/* Blocking until here: the listener is there or it is not, and its backlog is short. */
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return err_sys(err, "connect to viv-launch at %s", path);
+	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+		return err_sys(err, "non-blocking socket");
+	*ret_socket = steal_fd(&fd);
+	return 0;
+}
+
+int launcher_listen(const struct launcher_stay *stay, int *ret_socket, struct err *err)
+{
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address;
+	mode_t mask;
+	int r;
+
+	if (fd < 0)
+		return err_sys(err, "socket");
+	r = make_address(stay->path, &address, err);
+	if (r < 0)
+		return r;
+	(void)unlink(stay->path); /* of one that ended; nobody answered there */
+	mask = umask(0177);
+	r = bind(fd, (const struct sockaddr *)&address, sizeof(address));
+	(void)umask(mask);
+	if (r < 0)
+		return err_sys(err, "bind %s", stay->path);
+	if (geteuid() == 0 && chown(stay->path, stay->owner, (gid_t)-1) < 0)
+		return err_sys(err, "give %s to its owner", stay->path);
+	if (listen(fd, BACKLOG) < 0)
+		return err_sys(err, "listen at %s", stay->path);
+	*ret_socket = steal_fd(&fd);
+	return 0;
+}
+
+/* In the grandchild: nobody's child, in a session of its own. */
+static _Noreturn void become_launch(const char *program, const struct launcher_stay *stay,
+				    int socket)
+{
+	char name[] = "viv-launch";
+	char owner_flag[] = "--owner";
+	char reattach_flag[] = "--reattach-ms";
+	char owner[24];
+	char reattach[24];
+	char *const args[] = {name, owner_flag, owner, reattach_flag, reattach, NULL};
+	char text[1024];
+	char *env[4];
+
+	(void)snprintf(owner, sizeof(owner), "%u", stay->owner);
+	(void)snprintf(reattach, sizeof(reattach), "%u", stay->reattach_ms);
+	launcher_environment(env, ARRAY_LEN(env), text, sizeof(text));
+	if (socket != LAUNCH_FD && dup2(socket, LAUNCH_FD) < 0)
+		_exit(1);
+	(void)fcntl(LAUNCH_FD, F_SETFD, 0);
+	/* Whatever our own caller left open must not reach the privileged program. */
+	(void)close_range(LAUNCH_FD + 1, ~0U, 0);
+	(void)chdir("/");
+	(void)execve(program, args, env);
+	_exit(1);
+}
+
+int launcher_spawn(const struct launcher_stay *stay, int socket, pid_t *ret_pid, struct err *err)
+{
+	char program[1024];
+	int status = 0;
+	pid_t pid;
+	int r = launcher_find(program, sizeof(program), err);
+
+	if (r < 0)
+		return r;
+	pid = fork();
+	if (pid == 0) {
+		if (setsid() < 0)
+			_exit(1);
+		pid = ret_pid == NULL ? fork() : 0;
+		if (pid != 0)
+			_exit(pid < 0 ? 1 : 0);
+		become_launch(program, stay, socket);
+	}
+	if (pid < 0)
+		return err_sys(err, "start %s", program);
+	if (ret_pid != NULL)
+		*ret_pid = pid;
+	else if (waitpid(pid, &status, 0) < 0 || status != 0)
+		return err_set(err, ERR_INTERNAL, ECHILD, "%s could not be started", program);
+	return 0;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Launcher start - where viv-launch is, and how one that stays is started
+ *
+ * Owns:    the search for the program, its few variables, the socket it listens on.
+ * May not: speak on that socket: launcher.c does.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "backend/launcher.h"
+#include "base/err.h"
+
+#define LAUNCH_FD 3 /* where viv-launch finds its socket */
+
+/* Where viv-launch may be, in order: beside viv (a build tree), where an installation has it seen
+ * from viv (wherever that was moved), and below the prefix. */
+int launcher_find(char *ret_path, size_t size, struct err *err);
+
+/* The few variables that viv-launch may need to find the user's service manager, in `env` (NULL
+ * behind the last), their texts in `text`. */
+void launcher_environment(char **env, size_t room, char *text, size_t size);
+
+/* The socket that one that stays listens on; a dead one at that path is replaced. */
+int launcher_listen(const struct launcher_stay *stay, int *ret_socket, struct err *err);
+
+/* Starts it on that socket (still the caller's). With `ret_pid` it is the caller's child, in a
+ * session of its own; else nobody's. */
+int launcher_spawn(const struct launcher_stay *stay, int socket, pid_t *ret_pid, struct err *err);
+
+/* A connection to the one that stays: -ECONNREFUSED where nobody listens at `path`. */
+int launcher_dial(const char *path, int *ret_socket, struct err *err);

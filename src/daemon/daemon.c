@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "base/c.h"
+#include "base/log.h"
+#include "daemon/daemon_state.h"
+#include "op/flight.h"
+#include "op/warm.h"
+#include "policy/paths.h"
+
+#define TICK_MS 2000U
+#define STOP_MS 10000U   /* what a graceful stop gives runs */
+#define STOP_STEP_MS 20U /* how often it looks whether they are over */
+#define ACTIVATED_FD 3   /* man 3 sd_listen_fds */
+
+/* ---- readiness, for systemd (man 3 sd_notify) ---- */
+
+static void notify(const char *text)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	AUTO_CLOSE int fd = -1;
+	socklen_t size;
+
+	if (path == NULL || strlen(path) >= sizeof(address.sun_path))
+		return;
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	memcpy(address.sun_path, path, strlen(path));
+	size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
+	if (path[0] == '@')
+		address.sun_path[0] = '\0';
+	(void)sendto(fd, text, strlen(text), MSG_NOSIGNAL, (const struct sockaddr *)&address, size);
+}
+
+/* ---- the stop ---- */
+
+static void cancel_all(struct daemon *daemon)
+{
+	struct flight *flight = LIST_FIRST(&daemon->engine.flights);
+
+	while (flight != NULL) {
+		struct flight *next = LIST_NEXT(flight, entry);
+
+		if (flight->run != NULL)
+			run_cancel(flight->run, false);
+		flight = next;
+	}
+}
+
+static void close_session(void *user, struct session *session)
+{
+	(void)user;
+	session_close(session);
+}
+
+static void stop_step(uv_timer_t *timer)
+{
+	struct daemon *daemon = timer->data;
+	bool is_late = now_ns() >= daemon->stop_ns;
+
+	if (is_late)
+		cancel_all(daemon);
+	if (!LIST_EMPTY(&daemon->engine.flights) &&
+	    now_ns() < daemon->stop_ns + STOP_MS * 1000000ULL)
+		return;
+	if (!daemon->is_drained && !is_late)
+		return;
+	(void)uv_timer_stop(timer);
+	uv_stop(&daemon->loop);
+}
+
+static void drained(void *user)
+{
+	struct daemon *daemon = user;
+
+	daemon->is_drained = true;
+}
+
+static void stop(struct daemon *daemon)
+{
+	if (daemon->is_stopping) {
+		/* Asked twice: no patience left. */
+		daemon->stop_ns = now_ns();
+		return;
+	}
+	log_event(LOG_LEVEL_INFO, "daemon.stop", "runs_ms=%u keep=%d", STOP_MS,
+		  daemon->options->keep);
+	notify("STOPPING=1");
+	daemon->is_stopping = daemon->engine.is_stopping = true;
+	daemon->stop_ns = now_ns() + STOP_MS * 1000000ULL;
+	if (daemon->options->keep)
+		daemon->stop_ns = now_ns(); /* runs go on, in the hands of a successor */
+	http_drain(daemon->http, drained, daemon);
+	(void)uv_timer_start(&daemon->stop, stop_step, 0, STOP_STEP_MS);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	struct daemon *daemon = handle->data;
+	struct err err = {0};
+
+	if (number != SIGHUP) {
+		stop(daemon);
+	} else if (daemon->engine.audit != NULL && audit_reopen(daemon->engine.audit, &err) < 0) {
+		log_event(LOG_LEVEL_ERROR, "audit.reopen", "why=%s", err.text);
+	}
+}
+
+/* ---- figures ---- */
+
+static void count_state(void *user, struct session *session)
+{
+	double *counts = user;
+
+	counts[session_state(session)]++;
+}
+
+static void put_pool(void *user, const struct pool_kind *kind, uint32_t keep, uint32_t ready,
+		     uint32_t coming, const struct err *why)
+{
+	struct metrics *metrics = user;
+
+	(void)keep;
+	(void)why;
+	metrics_set(metrics, METRIC_POOL_READY, kind->runtime->name, NULL, ready);
+	metrics_set(metrics, METRIC_POOL_COMING, kind->runtime->name, NULL, coming);
+}
+
+int daemon_metrics(void *user, struct buf *buf)
+{
+	struct daemon *daemon = user;
+	struct metrics *metrics = daemon->engine.metrics;
+	struct admission_counts counts = admission_counts(daemon->engine.admission);
+	double states[SESSION_CLOSED + 1] = {0};
+
+	sessions_each(daemon->engine.sessions, count_state, states);
+	metrics_set(metrics, METRIC_SESSIONS, "idle", NULL,
+		    states[SESSION_IDLE] + states[SESSION_FORKING] + states[SESSION_ROLLING] +
+			    states[SESSION_STARTING]);
+	metrics_set(metrics, METRIC_SESSIONS, "running", NULL, states[SESSION_RUNNING]);
+	metrics_set(metrics, METRIC_SESSIONS, "frozen", NULL,
+		    states[SESSION_FROZEN] + states[SESSION_FREEZING] + states[SESSION_THAWING]);
+	metrics_set(metrics, METRIC_SESSIONS, "lost", NULL, states[SESSION_LOST]);
+	metrics_set(metrics, METRIC_RUNS_RUNNING, NULL, NULL, (double)counts.running);
+	metrics_set(metrics, METRIC_RUNS_WAITING, NULL, NULL, (double)counts.waiting);
+	metrics_set(metrics, METRIC_HTTP_CONNECTIONS, NULL, NULL, http_connections(daemon->http));
+	metrics_set(metrics, METRIC_JOURNAL, NULL, NULL, (double)journal_disk(daemon->journal));
+	if (daemon->engine.audit != NULL)
+		metrics_set(metrics, METRIC_AUDIT_LOST, NULL, NULL,
+			    (double)audit_lost(daemon->engine.audit));
+	if (daemon->engine.pool != NULL) {
+		metrics_set(metrics, METRIC_SANDBOXES, NULL, NULL,
+			    pool_sandboxes(daemon->engine.pool));
+		pool_each(daemon->engine.pool, put_pool, metrics);
+	}
+	return metrics_put(metrics, buf);
+}
+
+static void request_finished(void *user, const struct router_finished *finished)
+{
+	struct daemon *daemon = user;
+	char status[16];
+
+	(void)snprintf(status, sizeof(status), "%u", finished->status);
+	metrics_add(daemon->engine.metrics, METRIC_HTTP_REQUESTS, finished->route, status, 1);
+}
+
+/* ---- housekeeping ---- */
+
+static uint64_t wall_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void tick_due(uv_timer_t *timer)
+{
+	struct daemon *daemon = timer->data;
+
+	logs_tick(daemon->engine.logs, wall_ms(), sessions_floor(daemon->engine.sessions));
+}
+
+static void segment_begun(void *user, uint32_t segment)
+{
+	struct daemon *daemon = user;
+
+	(void)segment;
+	if (daemon->engine.sessions != NULL)
+		sessions_rewrite(daemon->engine.sessions);
+}
+
+static const struct config_token *token_of(const struct daemon *daemon,
+					   const struct session *session)
+{
+	for (size_t i = 0; i < daemon->config->token_count; i++) {
+		if (strcmp(daemon->config->tokens[i].name, session_token(session)) == 0)
+			return &daemon->config->tokens[i];
+	}
+	return NULL;
+}
+
+static void session_begun(void *user, const struct session *session)
+{
+	struct daemon *daemon = user;
+
+	admission_session_kept(daemon->engine.admission, token_of(daemon, session));
+}
+
+static void session_ended(void *user, const struct session *session)
+{
+	struct daemon *daemon = user;
+
+	admission_session_leave(daemon->engine.admission, token_of(daemon, session));
+}
+
+static void replay(void *user, const struct journal_record *record, struct journal_place place)
+{
+	struct daemon *daemon = user;
+
+	logs_replay(daemon->engine.logs, record, place);
+	sessions_replay(daemon->engine.sessions, record, place);
+}
+
+/* ---- opening ---- */
+
+static int make_dirs(const struct config *config, struct err *err)
+{
+	int r = path_make_private(config->runtime_dir, err);
+
+	if (r < 0)
+		return r;
+	if (mkdir(config->state_dir, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, "make state_dir %s", config->state_dir);
+	return 0;
+}
+
+/* What a former daemon left: logs and sessions, as far as it came. */
+static int open_journal(struct daemon *daemon, struct err *err)
+{
+	const struct config *config = daemon->config;
+	struct engine *engine = &daemon->engine;
+	const struct sessions_settings sessions = {
+		.loop = &daemon->loop,
+		.config = config,
+		.journal = &daemon->journal,
+		.idle_ms = (uint32_t)config->session_idle_ms,
+		.ttl_ms = (uint32_t)config->session_ttl_ms,
+		.freeze_ms = (uint32_t)config->session_freeze_ms,
+		.checkpoints_max = (uint32_t)config->session_checkpoints,
+		.begun = session_begun,
+		.ended = session_ended,
+		.user = daemon,
+	};
+	const struct journal_settings settings = {0};
+	char path[1024];
+	int r;
+
+	engine->logs = logs_new(NULL, config->events_keep_ms);
+	engine->sessions = sessions_new(&sessions, engine->logs);
+	(void)snprintf(path, sizeof(path), "%s/journal", config->state_dir);
+	r = journal_open(path, &settings, replay, daemon, &daemon->journal, err);
+	if (r < 0)
+		return r;
+	logs_attach(engine->logs, daemon->journal);
+	sessions_replayed(engine->sessions);
+	journal_on_segment(daemon->journal, segment_begun, daemon);
+	return 0;
+}
+
+static void audit_warn(void *user, const struct err *err, uint64_t lost)
+{
+	(void)user;
+	log_event(LOG_LEVEL_WARNING, "audit.lost", "lines=%llu why=%s", (unsigned long long)lost,
+		  err->text);
+}
+
+static int open_state(struct daemon *daemon, struct err *err)
+{
+	static const struct audit_calls audit_calls = {.warn = audit_warn};
+	const struct config *config = daemon->config;
+	struct engine *engine = &daemon->engine;
+	int r;
+
+	engine->config = config;
+	engine->loop = &daemon->loop;
+	engine->started_ms = wall_ms();
+	LIST_INIT(&engine->flights);
+	engine->metrics = metrics_new();
+	metrics_set(engine->metrics, METRIC_BUILD_INFO, VIV_VERSION, NULL, 1);
+	engine->packages = packages_new();
+	daemon->pressure = pressure_new("/proc", (uint32_t)config->pressure_memory);
+	engine->admission = admission_new(config, daemon->pressure);
+	r = make_dirs(config, err);
+	if (r == 0)
+		r = open_journal(daemon, err);
+	if (r < 0)
+		return r;
+	r = audit_open(config->audit_file, &audit_calls, &engine->audit, err);
+	return r < 0 ? err_wrap(err, "audit.file") : 0;
+}
+
+static int listen_at(struct daemon *daemon, const char *address, struct err *err)
+{
+	bool is_local = false;
+	struct buf bound;
+	int r = http_is_local(address, &is_local, err);
+
+	if (r == 0)
+		r = access_may_listen(daemon->config, address, is_local, err);
+	if (r < 0)
+		return r;
+	buf_init(&bound, KIB);
+	r = http_listen(daemon->http, address, &bound, err);
+	if (r == 0) {
+		access_add_bound(daemon->access, buf_string(&bound));
+		log_event(LOG_LEVEL_INFO, "http.listen", "address=%s", buf_string(&bound));
+		(void)buf_format(&daemon->bound, "%s\n", buf_string(&bound));
+	}
+	buf_done(&bound);
+	return r;
+}
+
+/* Sockets that systemd opened for us. They are on whatever the unit says: the rule about tokens
+ * holds for them, too. */
+static int listen_activated(struct daemon *daemon, int count, struct err *err)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < count; i++) {
+		struct sockaddr_storage address;
+		socklen_t size = sizeof(address);
+		int fd = ACTIVATED_FD + i;
+
+		if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)
+			return err_sys(err, "LISTEN_FDS: descriptor %d", fd);
+		r = access_may_listen(daemon->config, "the socket from systemd",
+				      address.ss_family == AF_UNIX, err);
+		if (r == 0)
+			r = http_listen_fd(daemon->http, &fd, err);
+	}
+	return r;
+}
+
+static int listen_all(struct daemon *daemon, struct err *err)
+{
+	const char *count = getenv("LISTEN_FDS");
+	const char *pid = getenv("LISTEN_PID");
+	const char *const *asked = daemon->options->listen;
+	char own[1024];
+	int r = 0;
+
+	if (count != NULL && pid != NULL && strtol(pid, NULL, 10) == getpid())
+		return listen_activated(daemon, (int)strtol(count, NULL, 10), err);
+	for (size_t i = 0; r == 0 && asked != NULL && asked[i] != NULL; i++)
+		r = listen_at(daemon, asked[i], err);
+	for (size_t i = 0; r == 0 && asked == NULL && i < daemon->config->listen.count; i++)
+		r = listen_at(daemon, daemon->config->listen.items[i], err);
+	if (r < 0)
+		return r;
+	(void)snprintf(own, sizeof(own), "unix:%s/viv.sock", daemon->config->runtime_dir);
+	return listen_at(daemon, own, err);
+}
+
+static int open_door(struct daemon *daemon, struct err *err)
+{
+	const struct router_settings settings = {
+		.engine = &daemon->engine,
+		.body_max = daemon->config->body,
+		.metrics = daemon_metrics,
+		.finished = request_finished,
+		.user = daemon,
+	};
+	const struct http_settings http = {
+		.connections_max = (uint32_t)daemon->config->connections,
+	};
+	struct router_settings full = settings;
+	int r;
+
+	daemon->access = access_new(daemon->config);
+	full.access = daemon->access;
+	daemon->router = router_new(&full, err);
+	if (daemon->router == NULL)
+		return -err->num;
+	r = http_new(&daemon->loop, &http, &router_calls, daemon->router, &daemon->http, err);
+	return r < 0 ? r : listen_all(daemon, err);
+}
+
+static void open_timers(struct daemon *daemon)
+{
+	static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+	uv_timer_t *const timers[] = {&daemon->tick, &daemon->restart, &daemon->stop,
+				      &daemon->probe};
+
+	for (size_t i = 0; i < ARRAY_LEN(timers); i++) {
+		(void)uv_timer_init(&daemon->loop, timers[i]);
+		timers[i]->data = daemon;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		(void)uv_signal_init(&daemon->loop, &daemon->signals[i]);
+		daemon->signals[i].data = daemon;
+		(void)uv_signal_start(&daemon->signals[i], on_signal, numbers[i]);
+	}
+	(void)uv_timer_start(&daemon->tick, tick_due, TICK_MS, TICK_MS);
+	(void)uv_timer_start(&daemon->probe, daemon_probe_due, 0, 0);
+}
+
+static void close_handle(uv_handle_t *handle, void *user)
+{
+	(void)user;
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+/* Leaves everything where a successor finds it: as a crash does, but between two records. */
+static void leave(struct daemon *daemon)
+{
+	http_close(daemon->http);
+	audit_close(daemon->engine.audit);
+	journal_close(daemon->journal);
+}
+
+/* Nothing is left. */
+static void close_all(struct daemon *daemon)
+{
+	struct engine *engine = &daemon->engine;
+
+	if (engine->sessions != NULL)
+		sessions_each(engine->sessions, close_session, NULL);
+	cancel_all(daemon);
+	while (!LIST_EMPTY(&engine->flights) && engine->pool != NULL)
+		(void)uv_run(&daemon->loop, UV_RUN_ONCE);
+	http_close(daemon->http);
+	if (engine->pool != NULL)
+		pool_quit(engine->pool);
+	pool_close(engine->pool);
+	engine->pool = NULL;
+	warm_forget(engine);
+	router_close(daemon->router);
+	uv_walk(&daemon->loop, close_handle, NULL);
+	(void)uv_run(&daemon->loop, UV_RUN_DEFAULT);
+	sessions_free(engine->sessions);
+	audit_close(engine->audit);
+	logs_free(engine->logs);
+	journal_close(daemon->journal);
+	access_free(daemon->access);
+	admission_free(engine->admission);
+	pressure_free(daemon->pressure);
+	packages_free(engine->packages);
+	metrics_free(engine->metrics);
+	(void)uv_loop_close(&daemon->loop);
+}
+
+static void say_where(struct daemon *daemon)
+{
+	struct buf url;
+	char *line = NULL;
+	char *rest = NULL;
+
+	if (daemon->options->is_quiet)
+		return;
+	buf_init(&url, 16 * KIB);
+	(void)buf_append(&url, daemon->bound.data, daemon->bound.size);
+	(void)buf_append(&url, "", 1);
+	for (line = strtok_r((char *)url.data, "\n", &rest); line != NULL;
+	     line = strtok_r(NULL, "\n", &rest))
+		(void)fprintf(stderr, "viv serve: listening on %s%s\n",
+			      strncmp(line, "unix:", 5) == 0 ? "" : "http://", line);
+	buf_done(&url);
+}
+
+int daemon_serve(const struct config *config, const struct daemon_options *options,
+		 const struct launcher_stay *stay, struct err *err)
+{
+	struct daemon *daemon = xnew(struct daemon);
+	int r;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	daemon->config = config;
+	daemon->options = options;
+	daemon->stay = *stay;
+	buf_init(&daemon->bound, 16 * KIB);
+	r = uv_loop_init(&daemon->loop);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "event loop: %s", uv_strerror(r));
+	r = open_state(daemon, err);
+	if (r == 0)
+		r = daemon_open_pool(daemon, err);
+	if (r == 0)
+		r = open_door(daemon, err);
+	if (r == 0) {
+		open_timers(daemon);
+		notify("READY=1");
+		say_where(daemon);
+		(void)uv_run(&daemon->loop, UV_RUN_DEFAULT);
+		r = daemon->status;
+	}
+	if (r == 0 && options->keep) {
+		leave(daemon);
+		return r;
+	}
+	close_all(daemon);
+	buf_done(&daemon->bound);
+	free(daemon);
+	return r;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "daemon/daemon_state.h"
+#include "op/flight.h"
+#include "op/warm.h"
+#include "session/sandbox.h"
+
+#define RESTART_FIRST_MS 20U
+#define RESTART_DOUBLINGS 8U /* five seconds at most */
+
+/* ---- what it had kept ---- */
+
+static void sandbox_kept(void *user, struct sandbox *sandbox, const char *name)
+{
+	struct daemon *daemon = user;
+	struct log *log = NULL;
+	struct flight *flight = NULL;
+	struct err err = {0};
+
+	if (sessions_kept(daemon->engine.sessions, sandbox, name))
+		return;
+	log = strncmp(name, "run_", 4) == 0 ? logs_find(daemon->engine.logs, name) : NULL;
+	if (log == NULL || log_is_over(log)) {
+		sandbox_end(sandbox);
+		return;
+	}
+	flight = flight_resume(&daemon->engine, log);
+	if (run_resume(daemon->engine.pool, log, NULL, NULL, NULL, sandbox, &flight_calls, flight,
+		       &flight->run, &err) < 0) {
+		run_bury(daemon->engine.pool, log, RUN_LEFT_NONE, &err);
+		flight_set_run(flight, NULL);
+		sandbox_end(sandbox);
+	}
+}
+
+static void head_kept(void *user, struct sandbox *sandbox, uint32_t number, int32_t pid,
+		      int *take_channel)
+{
+	struct daemon *daemon = user;
+
+	/* One that nobody knows was on its way when the former daemon died: without its channel it
+	 * ends by itself. */
+	(void)sessions_kept_head(daemon->engine.sessions, sandbox, number, pid, take_channel);
+}
+
+/* A run that was accepted and has nobody now: it had not begun, or its sandbox went. */
+static void bury_orphan(void *user, struct log *log)
+{
+	struct daemon *daemon = user;
+	struct err why = {0};
+
+	if (strncmp(log_id(log), "run_", 4) != 0 || log_is_over(log) ||
+	    flight_find(&daemon->engine, log_id(log)) != NULL)
+		return;
+	(void)err_set(&why, ERR_INTERNAL, ECHILD,
+		      "the daemon ended before the run did, and its sandbox with it");
+	run_bury(daemon->engine.pool, log, flight_left(log), &why);
+}
+
+static void *flight_of(void *user, struct log *log)
+{
+	return flight_resume(user, log);
+}
+
+static void all_kept(void *user)
+{
+	struct daemon *daemon = user;
+	const struct sessions_resume resume = {
+		.calls = &flight_calls,
+		.user_of = flight_of,
+		.resumed = flight_set_run,
+		.user = &daemon->engine,
+	};
+
+	daemon->restarts = 0;
+	sessions_attached(daemon->engine.sessions, &resume);
+	logs_each(daemon->engine.logs, bury_orphan, daemon);
+}
+
+/* ---- when it is gone ---- */
+
+static void launch_lost(void *user, const struct err *why)
+{
+	struct daemon *daemon = user;
+	uint32_t doublings =
+		daemon->restarts < RESTART_DOUBLINGS ? daemon->restarts : RESTART_DOUBLINGS;
+
+	log_event(LOG_LEVEL_ERROR, "launch.lost", "why=%s", why->text);
+	daemon->engine.health_why = *why;
+	if (daemon->is_stopping)
+		return;
+	metrics_add(daemon->engine.metrics, METRIC_LAUNCH_RESTARTS, NULL, NULL, 1);
+	daemon->is_lost = true;
+	daemon->restarts++;
+	/* Not from in here: the pool is telling everybody. */
+	(void)uv_timer_start(&daemon->restart, daemon_restart_due, RESTART_FIRST_MS << doublings,
+			     0);
+}
+
+static const struct pool_kept_calls kept_calls = {
+	.sandbox = sandbox_kept,
+	.head = head_kept,
+	.all = all_kept,
+	.lost = launch_lost,
+};
+
+/* Sandboxes that most requests want, ready before the first one comes. */
+static void keep_ready(struct daemon *daemon)
+{
+	const struct config *config = daemon->config;
+	struct policy_grant grant = {0};
+	struct err err = {0};
+	const struct policy *policy = config_policy(config, "default", &err);
+
+	if (policy == NULL || policy_narrow(policy, NULL, &grant, &err) < 0)
+		return;
+	for (size_t i = 0; i < config->runtime_count; i++) {
+		const struct pool_kind kind = {
+			.runtime = &config->runtimes[i],
+			.trust = op_trust(policy, NULL),
+			.plan = grant.plan,
+		};
+
+		warm_use(&daemon->engine, &kind);
+	}
+}
+
+int daemon_open_pool(struct daemon *daemon, struct err *err)
+{
+	const struct pool_settings settings = {
+		.stay = &daemon->stay,
+		.kept = &kept_calls,
+		.kept_user = daemon,
+	};
+	int r = pool_new(&daemon->loop, &settings, &daemon->engine.pool, err);
+
+	daemon->stay.connected = -1;
+	if (r < 0)
+		return r;
+	daemon->is_lost = false;
+	warm_forget(&daemon->engine);
+	sessions_set_pool(daemon->engine.sessions, daemon->engine.pool);
+	/* With tokens each has zygotes of its own: they are made when it first runs something. */
+	if (daemon->config->token_count == 0)
+		keep_ready(daemon);
+	return 0;
+}
+
+void daemon_restart_due(uv_timer_t *timer)
+{
+	struct daemon *daemon = timer->data;
+	struct err err = {0};
+	struct pool *old = STEAL(daemon->engine.pool);
+
+	sessions_set_pool(daemon->engine.sessions, NULL);
+	pool_close(old);
+	if (daemon->is_stopping)
+		return;
+	if (daemon_open_pool(daemon, &err) < 0) {
+		daemon->engine.health_why = err;
+		launch_lost(daemon, &err);
+	} else {
+		log_event(LOG_LEVEL_INFO, "launch.start", "path=%s", daemon->stay.path);
+	}
+}

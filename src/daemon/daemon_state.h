@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Daemon state - the inside of the daemon, for src/daemon alone
+ *
+ * Owns:    nothing of its own: daemon.c opens and closes, daemon_launch.c lives with viv-launch,
+ *          prober.c sees that code really runs.
+ */
+#pragma once
+
+#include <uv.h>
+
+#include "api/access.h"
+#include "api/router.h"
+#include "daemon/daemon.h"
+#include "http/http.h"
+#include "obs/audit.h"
+#include "obs/metrics.h"
+#include "op/packages.h"
+#include "session/admission.h"
+#include "session/engine.h"
+#include "session/journal.h"
+#include "session/log.h"
+#include "session/pressure.h"
+#include "session/session.h"
+
+struct daemon {
+	const struct config *config;          /* borrowed */
+	const struct daemon_options *options; /* borrowed */
+	struct launcher_stay stay;
+	char launch_path[512];
+	uv_loop_t loop;
+	struct engine engine;
+	struct journal *journal;
+	struct pressure *pressure;
+	struct access *access;
+	struct router *router;
+	struct http *http;
+	struct buf bound; /* the addresses, one per line */
+
+	uv_signal_t signals[3];
+	uv_timer_t tick, restart, stop, probe;
+	struct run *probing; /* the prober's run that is on */
+	uint64_t stop_ns;    /* when patience ends */
+	uint32_t restarts;   /* of launch, one behind the other */
+	bool is_stopping, is_drained, is_lost;
+	int status;
+};
+
+/* daemon_launch.c: connects to viv-launch and starts pools; again whenever it is lost. */
+int daemon_open_pool(struct daemon *daemon, struct err *err);
+void daemon_restart_due(uv_timer_t *timer);
+
+/* prober.c */
+void daemon_probe_due(uv_timer_t *timer);
+
+/* daemon.c: every figure that is read, not counted. */
+int daemon_metrics(void *user, struct buf *buf);

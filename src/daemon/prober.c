@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "daemon/daemon_state.h"
+#include "op/op.h"
+
+#define PROBE_MS 20000U
+
+/* Liveness that really ran code: when nobody else did lately, we do. */
+static void probe_done(void *user, struct run *run)
+{
+	struct daemon *daemon = user;
+	struct run_facts facts = run_facts(run);
+
+	if (facts.verdict.kind == VERDICT_OK) {
+		daemon->engine.last_good_ms = now_ns() / 1000000;
+		daemon->engine.health_why = (struct err){0};
+	} else {
+		(void)err_set(&daemon->engine.health_why, ERR_INTERNAL, EIO, "%s: %s",
+			      verdict_name(facts.verdict.kind), facts.verdict.message);
+	}
+	run_free(run);
+	daemon->probing = NULL;
+}
+
+void daemon_probe_due(uv_timer_t *timer)
+{
+	static const char code[] = "1 + 1";
+	static const struct run_calls calls = {.done = probe_done};
+	struct daemon *daemon = timer->data;
+	const struct op_run_args args = {
+		.code = {.data = code, .size = sizeof(code) - 1, .fd = -1},
+		.runtime = "bare",
+	};
+	uint64_t now = now_ns() / 1000000;
+	struct err err = {0};
+
+	(void)uv_timer_start(timer, daemon_probe_due, PROBE_MS, 0);
+	if (daemon->probing != NULL || daemon->engine.pool == NULL || daemon->is_stopping ||
+	    (daemon->engine.last_good_ms > 0 && now - daemon->engine.last_good_ms < PROBE_MS))
+		return;
+	if (op_run_start(daemon->config, daemon->engine.pool, &args, &calls, daemon,
+			 &daemon->probing, &err) < 0)
+		daemon->engine.health_why = err;
+}

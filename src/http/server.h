@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Server - what the files of this folder share: the server, its connections and their exchanges
+ *
+ * Owns:    the three structs and who may change which member of them.
+ * May not: be included from outside src/http: others know http.h.
+ *
+ * libmicrohttpd reads and writes the sockets and frames messages; when it runs is decided in
+ * http.c, which calls it from the loop, never from inside one of its own calls. Everything that it
+ * calls back lands in exchange.c (a request) or conn.c (a connection).
+ */
+#pragma once
+
+#include <microhttpd.h>
+
+#include <netinet/in.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+#include "http/http.h"
+
+struct http {
+	uv_loop_t *loop; /* borrowed: outlives us */
+	struct http_settings settings;
+	struct http_calls calls;
+	void *user;
+	struct MHD_Daemon *daemon; /* owned */
+
+	uv_poll_t poll;       /* libmicrohttpd's epoll */
+	uv_prepare_t prepare; /* both run it once more when somebody answered in this turn */
+	uv_check_t check;
+	uv_timer_t again;  /* it has something left to do that no descriptor tells */
+	uv_timer_t accept; /* out of descriptors: listen again after a moment */
+	unsigned handles;  /* open handles of the loop; the last one frees us */
+
+	TAILQ_HEAD(, listener) listeners;
+	TAILQ_HEAD(, conn) conns;
+	TAILQ_HEAD(, lingering) lingers;
+	struct conn *opening;  /* borrowed: while libmicrohttpd takes it */
+	uint32_t conn_count;   /* of `conns` */
+	uint32_t linger_count; /* of `lingers` */
+
+	uint64_t progress; /* counts its calls to us: standing still means that it waits */
+	unsigned stuck;
+	bool is_dirty;
+	bool is_running;
+	bool is_draining;
+	bool is_closing;
+	void (*idle)(void *user);
+	void *idle_user;
+};
+
+enum conn_phase {
+	CONN_IDLE, /* between requests */
+	CONN_HEAD, /* the request line is there, its headers are not */
+	CONN_BODY, /* the client sends */
+	CONN_WAIT, /* we are at work, or hold the client back: no clock runs */
+	CONN_SEND, /* the client takes */
+};
+
+#define RECEIVED_UNKNOWN UINT64_MAX
+
+struct conn {
+	TAILQ_ENTRY(conn) entry;
+	struct http *http;
+	struct MHD_Connection *mhd;   /* borrowed: until on_connection says it is closed */
+	struct http_request *request; /* the one under way, or NULL; owned by exchange.c */
+	int fd;                       /* borrowed: libmicrohttpd closes it */
+	struct in6_addr peer;         /* zeros: a unix socket */
+	bool is_unix;
+
+	uv_poll_t watch; /* for a client that goes away while nobody reads */
+	uv_timer_t timer;
+	unsigned handles;
+	enum conn_phase phase;
+	uint64_t deadline; /* of the phase, in the loop's time; 0: none */
+	uint64_t idle_until;
+	uint64_t received; /* bytes at the last look in CONN_IDLE */
+
+	bool is_suspended;
+	bool is_left;   /* the client closed its end */
+	bool is_cut;    /* we are done with it; libmicrohttpd is told when it next calls */
+	bool is_unread; /* it was answered before all of its body was read */
+	bool has_answered;
+	struct buf tail; /* what we write ourselves; the rest of it after libmicrohttpd closed */
+};
+
+struct http_request {
+	struct conn *conn;
+	void *user;
+	const char *method; /* borrowed: libmicrohttpd's, until on_completed */
+	const char *raw;    /* borrowed: where the target stands in its buffer */
+	char *target;       /* owned: as sent; the path ends at `query` */
+	size_t target_size;
+	const char *query; /* in `target`, behind the '?'; or NULL */
+	char **pairs;      /* owned: decoded name, value, ..., NULL; made on first use */
+	int64_t body_size;
+
+	struct MHD_Response *answer; /* owned */
+	unsigned status;
+	struct buf whole;          /* a large answer, sent in pieces */
+	struct http_source source; /* `read` is NULL: none, or closed */
+	uint64_t left;             /* of a source whose size was told */
+	uint64_t discarded;
+
+	bool is_told;     /* the caller knows this request: it gets `gone` */
+	bool is_answered; /* once only */
+	bool is_queued;
+	bool is_complete;
+	bool is_sized;
+	bool is_old;     /* HTTP/1.0: its body may end with the connection */
+	bool is_calling; /* inside one of libmicrohttpd's calls for it */
+	bool is_in_body; /* inside `body` */
+	bool is_held;    /* `body` took less than there was */
+	bool is_starved; /* the source had nothing */
+	bool is_woken;   /* http_resume or http_ready came while we were inside the call */
+	bool is_left_told;
+	bool is_tail_sent; /* answered by ourselves, and the kernel has taken it */
+};
+
+/* Runs libmicrohttpd before the loop sleeps again. */
+void http_wake(struct http *http);
+
+/* For each handle counted in `handles`: the last one frees the server. */
+void http_handle_closed(struct http *http);
+
+/* Takes a connection from a listener, or refuses it with 503. Consumes the descriptor. */
+void conn_open(struct http *http, int *take_fd, const struct sockaddr *peer, socklen_t peer_size);
+
+/* Its clock for what it does now. */
+void conn_enter(struct conn *conn, enum conn_phase phase);
+
+/* Holds libmicrohttpd off this connection, from inside one of its calls; lets it go on. */
+void conn_suspend(struct conn *conn);
+void conn_resume(struct conn *conn);
+
+/* Writes of `tail` what the kernel takes now; true when that was all of it. */
+bool conn_say(struct conn *conn);
+
+/* Gives a connection up: both of its ends are closed now. */
+void conn_cut(struct conn *conn);
+
+/* Is done with a connection that we have answered ourselves: the rest of `tail` is written, and the
+ * client has the time of a stalled body to stop sending. */
+void conn_finish(struct conn *conn);
+
+/* libmicrohttpd's calls. */
+void on_connection(void *user, struct MHD_Connection *mhd, void **context,
+		   enum MHD_ConnectionNotificationCode what);
+void *on_target(void *user, const char *target, struct MHD_Connection *mhd);
+enum MHD_Result on_request(void *user, struct MHD_Connection *mhd, const char *url,
+			   const char *method, const char *version, const char *data, size_t *size,
+			   void **context);
+void on_completed(void *user, struct MHD_Connection *mhd, void **context,
+		  enum MHD_RequestTerminationCode why);
+
+void request_free(struct http_request *request);
+
+/* The client of this exchange closed its end. */
+void exchange_left(struct http_request *request);
+
+/* The clock of a phase is up: answers 408 where no answer has begun, and ends the connection. */
+void exchange_expire(struct conn *conn);

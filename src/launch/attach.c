@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/socket.h>
+
+#include "base/c.h"
+#include "base/io.h"
+#include "launch/facts.h"
+#include "launch/heads.h"
+#include "launch/inner.h"
+
+#define QUIET_NS_MAX 5000000000ULL /* a client waits no longer for the last one's remains */
+#define QUIET_MS 5                 /* between two looks at them */
+#define FIRST_MS 5000
+#define SLEEP_NS 60000000000ULL
+
+struct kept_exit {
+	STAILQ_ENTRY(kept_exit) next;
+	struct launch_exit facts;
+};
+
+struct kept {
+	char name[LAUNCH_NAME_MAX];
+	size_t fd_count;
+	int fds[LAUNCH_KEPT_MAX]; /* owned */
+	bool is_gone;
+	struct err why; /* of GONE */
+	STAILQ_HEAD(, kept_exit) exits;
+};
+
+static void drop_fds(struct kept *kept)
+{
+	for (size_t i = 0; i < kept->fd_count; i++)
+		drop_fd(&kept->fds[i]);
+	kept->fd_count = 0;
+}
+
+void attach_forget(struct slot *slot)
+{
+	struct kept *kept = STEAL(slot->kept);
+
+	if (kept == NULL)
+		return;
+	drop_fds(kept);
+	while (!STAILQ_EMPTY(&kept->exits)) {
+		struct kept_exit *exit = STAILQ_FIRST(&kept->exits);
+
+		STAILQ_REMOVE_HEAD(&kept->exits, next);
+		free(exit);
+	}
+	free(kept);
+}
+
+void attach_keep(struct outer *outer, struct slot *slot, const struct launch_keep *keep,
+		 int *take_fds, size_t fd_count)
+{
+	struct kept *kept = slot->kept;
+
+	if (outer->listener < 0)
+		return;
+	if (fd_count == 0) {
+		attach_forget(slot);
+		return;
+	}
+	if (kept == NULL) {
+		kept = xnew(struct kept);
+		STAILQ_INIT(&kept->exits);
+		slot->kept = kept;
+	}
+	drop_fds(kept);
+	memcpy(kept->name, keep->name, sizeof(kept->name));
+	for (size_t i = 0; i < fd_count; i++)
+		kept->fds[kept->fd_count++] = steal_fd(&take_fds[i]);
+}
+
+void attach_forget_exit(struct slot *slot, uint32_t head)
+{
+	struct kept_exit *exit = NULL;
+
+	if (slot->kept == NULL)
+		return;
+	STAILQ_FOREACH(exit, &slot->kept->exits, next) {
+		if (exit->facts.head == head)
+			break;
+	}
+	if (exit == NULL)
+		return;
+	STAILQ_REMOVE(&slot->kept->exits, exit, kept_exit, next);
+	free(exit);
+}
+
+void attach_note_exit(struct slot *slot, const struct launch_exit *facts)
+{
+	struct kept_exit *exit = NULL;
+
+	if (slot->kept == NULL)
+		return;
+	attach_forget_exit(slot, facts->head);
+	exit = xnew(struct kept_exit);
+	exit->facts = *facts;
+	STAILQ_INSERT_TAIL(&slot->kept->exits, exit, next);
+}
+
+void attach_note_gone(struct outer *outer, struct slot *slot, const struct err *err)
+{
+	if (slot->kept == NULL)
+		return;
+	slot->kept->is_gone = true;
+	slot->kept->why = *err;
+	/* Who has heard of it has its own copies; who comes later wants what is still in them. */
+	if (outer->is_attached)
+		drop_fds(slot->kept);
+}
+
+/* Copies of what is kept; none where there is no room for all. */
+static size_t copy_fds(const int *fds, size_t count, int *ret_copies)
+{
+	for (size_t i = 0; i < count; i++) {
+		ret_copies[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+		if (ret_copies[i] >= 0)
+			continue;
+		while (i > 0)
+			drop_fd(&ret_copies[--i]);
+		return 0;
+	}
+	return count;
+}
+
+static void tell_head(struct outer *outer, const struct head *head)
+{
+	uint32_t sandbox = slot_id(outer, head->slot);
+	struct launch_event event = {.type = LAUNCH_KEPT_HEAD, .id = sandbox};
+	int copy = -1;
+	size_t count = head->channel >= 0 ? copy_fds(&head->channel, 1, &copy) : 0;
+
+	event.head.sandbox = sandbox;
+	event.head.head = head->id;
+	event.head.pid = head->pid;
+	event.head.is_armed = head->is_armed;
+	facts_tell(outer, &event, &copy, count);
+}
+
+static void tell_kept(struct outer *outer, const struct slot *slot)
+{
+	uint32_t sandbox = slot_id(outer, slot);
+	struct launch_event event = {.type = LAUNCH_KEPT, .id = sandbox};
+	const struct head *head = NULL;
+	int copies[LAUNCH_KEPT_MAX];
+	size_t count = copy_fds(slot->kept->fds, slot->kept->fd_count, copies);
+
+	event.kept.sandbox = sandbox;
+	memcpy(event.kept.name, slot->kept->name, sizeof(event.kept.name));
+	facts_tell(outer, &event, copies, count);
+	if (slot->kept->is_gone)
+		return;
+	if (!slot->first.is_dead && slot->first.end == NULL)
+		tell_head(outer, &slot->first);
+	LIST_FOREACH(head, &slot->heads, next) {
+		if (head->end == NULL)
+			tell_head(outer, head);
+	}
+}
+
+static void tell_unheard(struct outer *outer, const struct slot *slot)
+{
+	struct launch_event event = {.type = LAUNCH_EXIT, .id = slot_id(outer, slot)};
+	const struct kept_exit *exit = NULL;
+
+	STAILQ_FOREACH(exit, &slot->kept->exits, next) {
+		event.exit = exit->facts;
+		facts_tell(outer, &event, NULL, 0);
+	}
+	if (slot->kept->is_gone)
+		facts_tell_err(outer, LAUNCH_GONE, event.id, &slot->kept->why);
+}
+
+static void say_hello(struct outer *outer)
+{
+	struct launch_event event = {.type = LAUNCH_HELLO, .hello = outer->hello};
+
+	outer->is_attached = true;
+	facts_tell(outer, &event, NULL, 0);
+	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
+		if (outer->slots[i].kept != NULL)
+			tell_kept(outer, &outer->slots[i]);
+	}
+	event = (struct launch_event){.type = LAUNCH_ATTACHED};
+	facts_tell(outer, &event, NULL, 0);
+	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
+		if (outer->slots[i].kept == NULL)
+			continue;
+		tell_unheard(outer, &outer->slots[i]);
+		if (outer->slots[i].kept->is_gone)
+			drop_fds(outer->slots[i].kept);
+	}
+}
+
+static bool is_quiet(const struct outer *outer)
+{
+	if (outer->is_forgetting || !TAILQ_EMPTY(&outer->ending))
+		return false;
+	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
+		const struct slot *slot = &outer->slots[i];
+
+		if (slot->is_live && (slot->kept == NULL || slot->is_filing))
+			return false;
+	}
+	return true;
+}
+
+void attach_tick(struct outer *outer)
+{
+	if (outer->is_attached || outer->client.fd < 0 || !outer->is_inner_up)
+		return;
+	if (is_quiet(outer) || now_ns() - outer->away_ns > QUIET_NS_MAX)
+		say_hello(outer);
+}
+
+static void refuse(int socket, enum err_kind kind, int num, const char *why)
+{
+	struct launch_event event = {.type = LAUNCH_HELLO, .hello.version = LAUNCH_VERSION};
+
+	(void)err_set(&event.err, kind, num, "%s", why);
+	(void)io_send_fds(socket, &event, sizeof(event), NULL, 0);
+}
+
+static bool has_left(const struct outer *outer)
+{
+	struct pollfd ready = {.fd = outer->client.fd, .events = POLLIN};
+
+	return poll(&ready, 1, 0) == 1 && (ready.revents & POLLHUP);
+}
+
+void attach_accept(struct outer *outer)
+{
+	AUTO_CLOSE int socket = accept4(outer->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ucred peer = {0};
+	socklen_t size = sizeof(peer);
+
+	if (socket < 0)
+		return;
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
+	    (peer.uid != outer->owner && peer.uid != 0)) {
+		refuse(socket, ERR_FORBIDDEN, EPERM, "this viv-launch serves another user");
+		return;
+	}
+	/* Its end may be waiting in the same turn, behind this. */
+	if (outer->client.fd >= 0 && has_left(outer))
+		(void)attach_lost(outer);
+	if (outer->client.fd >= 0) {
+		refuse(socket, ERR_BUSY, EBUSY, "another viv is attached to this viv-launch");
+		return;
+	}
+	link_init(&outer->client, &socket);
+	attach_tick(outer);
+}
+
+bool attach_lost(struct outer *outer)
+{
+	if (outer->listener < 0)
+		return false;
+	link_done(&outer->client);
+	outer->client.is_watched = false;
+	outer->away_ns = now_ns();
+	if (!outer->is_attached)
+		return true;
+	outer->is_attached = false;
+	outer->is_forgetting = true;
+	heads_end_looks(outer);
+	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
+		if (outer->slots[i].is_live && outer->slots[i].kept == NULL)
+			facts_end(outer, &outer->slots[i], LAUNCH_CAUSE_ASKED);
+	}
+	facts_send_inner(outer, INNER_FORGET, 0);
+	return true;
+}
+
+int attach_timeout(const struct outer *outer)
+{
+	uint64_t end = outer->away_ns + (uint64_t)outer->hello.reattach_ms * 1000000;
+	uint64_t now = now_ns();
+
+	if (outer->listener < 0 || outer->is_attached)
+		return -1;
+	if (outer->client.fd >= 0)
+		return QUIET_MS;
+	if (end <= now)
+		return 0;
+	return (int)((end - now < SLEEP_NS ? end - now : SLEEP_NS) / 1000000 + 1);
+}
+
+bool attach_is_over(const struct outer *outer)
+{
+	return outer->listener >= 0 && outer->client.fd < 0 &&
+	       now_ns() - outer->away_ns >= (uint64_t)outer->hello.reattach_ms * 1000000;
+}
+
+void attach_refuse_first(struct outer *outer, const struct err *err)
+{
+	struct pollfd ready = {.fd = outer->listener, .events = POLLIN};
+	struct launch_event event = {.type = LAUNCH_HELLO, .hello = outer->hello, .err = *err};
+
+	if (outer->listener >= 0 && poll(&ready, 1, FIRST_MS) == 1) {
+		int socket = accept4(outer->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (socket >= 0)
+			link_init(&outer->client, &socket);
+	}
+	link_send(&outer->client, &event, sizeof(event), NULL, 0);
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/freeze.h"
+
+#include <errno.h>
+
+#include "base/c.h"
+#include "launch/facts.h"
+
+#define FREEZE_NS_MAX 2000000000ULL
+#define LOOK_MS 2
+
+void freeze_done(struct outer *outer, struct slot *slot)
+{
+	if (slot->is_waiting)
+		TAILQ_REMOVE(&outer->waiting, slot, waiting);
+	slot->is_waiting = false;
+}
+
+static void tell(struct outer *outer, const struct slot *slot, const struct err *err)
+{
+	struct launch_event event = {
+		.type = LAUNCH_FROZEN, .id = slot_id(outer, slot), .err = *err};
+
+	event.head.sandbox = event.id;
+	event.head.head = slot->is_frozen;
+	facts_tell(outer, &event, NULL, 0);
+}
+
+static bool is_busy(const struct outer *outer, const struct slot *slot)
+{
+	const struct head *head = NULL;
+
+	TAILQ_FOREACH(head, &outer->armed, armed) {
+		if (head->slot == slot)
+			return true;
+	}
+	TAILQ_FOREACH(head, &outer->ending, ending) {
+		if (head->slot == slot)
+			return true;
+	}
+	return slot->is_filing;
+}
+
+static int set(struct outer *outer, struct slot *slot, bool is_on, struct err *err)
+{
+	int r;
+
+	if (is_on && is_busy(outer, slot))
+		return err_set(err, ERR_CONFLICT, EBUSY, "something runs in sandbox %u",
+			       slot_id(outer, slot));
+	r = cgroup_freeze(&outer->groups, &slot->group, is_on, err);
+	if (r == 0)
+		slot->is_frozen = is_on;
+	return r;
+}
+
+void freeze_request(struct outer *outer, const struct launch_head_ref *ref)
+{
+	struct slot *slot = facts_slot(outer, ref->sandbox);
+	struct err err = {0};
+
+	if (slot == NULL || slot->is_told) {
+		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "no sandbox %u", ref->sandbox);
+		facts_tell_err(outer, LAUNCH_FROZEN, ref->sandbox, &err);
+		return;
+	}
+	freeze_done(outer, slot);
+	if (set(outer, slot, ref->head != 0, &err) < 0 || !slot->is_frozen ||
+	    cgroup_is_frozen(&outer->groups, &slot->group)) {
+		tell(outer, slot, &err);
+		return;
+	}
+	slot->frozen_by_ns = now_ns() + FREEZE_NS_MAX;
+	slot->is_waiting = true;
+	TAILQ_INSERT_TAIL(&outer->waiting, slot, waiting);
+}
+
+void freeze_tick(struct outer *outer)
+{
+	struct slot *slot = TAILQ_FIRST(&outer->waiting);
+
+	while (slot != NULL) {
+		struct slot *next = TAILQ_NEXT(slot, waiting);
+		bool is_late = now_ns() >= slot->frozen_by_ns;
+		struct err err = {0};
+
+		/* No longer frozen: BEGIN came in between, and who asked then is answered. */
+		if (!slot->is_frozen || is_late) {
+			(void)set(outer, slot, false, &err);
+			(void)err_set(&err, ERR_BUSY, ETIMEDOUT, "sandbox %u does not stand still",
+				      slot_id(outer, slot));
+		}
+		if (err.kind != ERR_NONE || cgroup_is_frozen(&outer->groups, &slot->group)) {
+			freeze_done(outer, slot);
+			tell(outer, slot, &err);
+		}
+		slot = next;
+	}
+}
+
+int freeze_timeout(const struct outer *outer)
+{
+	return TAILQ_EMPTY(&outer->waiting) ? -1 : LOOK_MS;
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/c.h"
+#include "base/io.h"
+
+#define PROCESSES_MAX 8192
+#define LIST_MAX (PROCESSES_MAX * 8) /* bytes of numbers, one in a line */
+
+/* Fields of /proc/PID/stat, counted from 3, which stands behind the name in brackets. */
+enum {
+	STAT_STATE = 3,
+	STAT_PARENT = 4,
+	STAT_BORN = 22,
+	STAT_EXIT = 52,
+};
+
+/* PIDFD_GET_INFO of Linux 6.13, its exit code of 6.15; not in the headers of older hosts. */
+struct pidfd_exit {
+	uint64_t mask;
+	uint64_t cgroup;
+	uint32_t ids[11];
+	int32_t exit_code;
+};
+
+#define PIDFD_GET_EXIT _IOWR(0xFF, 11, struct pidfd_exit)
+#define PIDFD_EXIT_BIT (1ULL << 3)
+
+struct process {
+	pid_t pid;
+	pid_t parent;
+	uint64_t born;
+	bool is_live;
+};
+
+struct processes {
+	size_t count;
+	size_t room;
+	struct process *list; /* owned; sorted by pid */
+};
+
+/* The text behind the name in /proc/PID/stat, which may hold anything but ends with the last
+ * bracket. NULL: the process is gone. */
+static const char *read_stat(pid_t pid, struct buf *text)
+{
+	struct err ignored = {0};
+	const char *at = NULL;
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (io_read_file(AT_FDCWD, path, text, &ignored) == 0)
+		at = strrchr(buf_string(text), ')');
+	return at != NULL ? at + 1 : NULL;
+}
+
+static const char *stat_field(const char *at, int number)
+{
+	for (int field = STAT_STATE - 1; at != NULL && field < number; field++) {
+		at = strchr(at, ' ');
+		if (at != NULL)
+			at++;
+	}
+	return at;
+}
+
+static bool look_at(pid_t pid, struct process *ret_process)
+{
+	const char *behind = NULL;
+	const char *born = NULL;
+	struct buf text;
+
+	buf_init(&text, 4096);
+	behind = read_stat(pid, &text);
+	born = stat_field(behind, STAT_BORN);
+	if (born != NULL) {
+		const char *state = stat_field(behind, STAT_STATE);
+
+		*ret_process = (struct process){
+			.pid = pid,
+			.parent = (pid_t)strtol(stat_field(behind, STAT_PARENT), NULL, 10),
+			.born = strtoull(born, NULL, 10),
+			.is_live = *state != 'Z' && *state != 'X',
+		};
+	}
+	buf_done(&text);
+	return born != NULL;
+}
+
+ino_t walk_pidns(pid_t pid)
+{
+	struct stat status;
+	char path[48];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	return pid > 0 && stat(path, &status) == 0 ? status.st_ino : 0;
+}
+
+bool walk_born(pid_t pid, uint64_t *ret_born)
+{
+	struct process process;
+
+	if (!look_at(pid, &process))
+		return false;
+	*ret_born = process.born;
+	return true;
+}
+
+bool walk_is_over(int pidfd)
+{
+	struct pollfd ready = {.fd = pidfd, .events = POLLIN};
+
+	return pidfd >= 0 && poll(&ready, 1, 0) == 1;
+}
+
+static bool status_of_reaped(int pidfd, int *ret_status)
+{
+	struct pidfd_exit info = {.mask = PIDFD_EXIT_BIT};
+
+	if (ioctl(pidfd, PIDFD_GET_EXIT, &info) < 0 || !(info.mask & PIDFD_EXIT_BIT))
+		return false;
+	*ret_status = info.exit_code;
+	return true;
+}
+
+static bool status_of_zombie(pid_t pid, int *ret_status)
+{
+	const char *behind = NULL;
+	const char *state = NULL;
+	const char *code = NULL;
+	struct buf text;
+
+	buf_init(&text, 4096);
+	behind = read_stat(pid, &text);
+	state = stat_field(behind, STAT_STATE);
+	code = stat_field(behind, STAT_EXIT);
+	if (state == NULL || *state != 'Z')
+		code = NULL;
+	if (code != NULL)
+		*ret_status = (int)strtol(code, NULL, 10);
+	buf_done(&text);
+	return code != NULL;
+}
+
+/* The kernel tells the first once it has been reaped, /proc the second until then: in between it
+ * may have been. */
+bool walk_status(pid_t pid, int pidfd, int *ret_status)
+{
+	return status_of_reaped(pidfd, ret_status) || status_of_zombie(pid, ret_status) ||
+	       status_of_reaped(pidfd, ret_status);
+}
+
+static void add(struct processes *all, pid_t pid)
+{
+	if (all->count == all->room) {
+		size_t room = all->room == 0 ? 64 : all->room * 2;
+		struct process *list = reallocarray(all->list, room, sizeof(*list));
+
+		if (list == NULL || room > PROCESSES_MAX * 2) {
+			if (list != NULL)
+				all->list = list;
+			return;
+		}
+		all->list = list;
+		all->room = room;
+	}
+	if (look_at(pid, &all->list[all->count]))
+		all->count++;
+}
+
+static int list_group(const struct outer *outer, const struct slot *slot, struct processes *all)
+{
+	struct err ignored = {0};
+	struct buf text;
+	int r;
+
+	buf_init(&text, LIST_MAX);
+	r = cgroup_list(&outer->groups, &slot->group, &text, &ignored);
+	for (const char *at = buf_string(&text); r == 0 && *at >= '1' && *at <= '9';
+	     at = strchr(at, '\n') + 1)
+		add(all, (pid_t)strtol(at, NULL, 10));
+	buf_done(&text);
+	return r;
+}
+
+/* Where there is no group: everybody in the sandbox's pid namespace. */
+static int list_namespace(const struct slot *slot, struct processes *all)
+{
+	const struct dirent *entry = NULL;
+	DIR *stream = opendir("/proc");
+
+	if (stream == NULL)
+		return -errno;
+	while ((entry = readdir(stream)) != NULL) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0 && walk_pidns(pid) == slot->pidns)
+			add(all, pid);
+	}
+	(void)closedir(stream);
+	return 0;
+}
+
+static int by_pid(const void *one, const void *other)
+{
+	const struct process *a = one;
+	const struct process *b = other;
+
+	return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static const struct process *find(const struct processes *all, pid_t pid)
+{
+	const struct process key = {.pid = pid};
+
+	return all->count > 0 ? bsearch(&key, all->list, all->count, sizeof(key), by_pid) : NULL;
+}
+
+static const struct head *head_of(const struct slot *slot, pid_t pid)
+{
+	const struct head *head = NULL;
+
+	if (slot->first.pid == pid)
+		return &slot->first;
+	LIST_FOREACH(head, &slot->heads, next) {
+		if (head->pid == pid)
+			return head;
+	}
+	return NULL;
+}
+
+/* Is it the head's? A checkpoint starts nothing: what has lost its parents was another head's. */
+static bool is_own(const struct outer *outer, const struct processes *all,
+		   const struct process *process, const struct head *head)
+{
+	const struct process *up = process;
+
+	for (size_t i = 0; i <= all->count && up != NULL; i++) {
+		const struct head *owner = head_of(head->slot, up->pid);
+
+		if (owner != NULL)
+			return owner == head;
+		if (up->parent == outer->inner_pid && up == process)
+			return false; /* the init, or a helper of launch's */
+		up = find(all, up->parent);
+	}
+	return !head->is_parked && process->born >= head->born;
+}
+
+/* Numbers are given again; the time of birth says that it is still the one we saw. */
+static bool kill_one(const struct process *process)
+{
+	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+	uint64_t born = 0;
+
+	if (pidfd < 0 || !walk_born(process->pid, &born) || born != process->born)
+		return false;
+	(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+	return true;
+}
+
+size_t walk_kill(const struct outer *outer, const struct head *head)
+{
+	struct processes all = {0};
+	size_t killed = 0;
+	int r;
+
+	if (outer->groups.tree[CGROUP_V2] >= 0)
+		r = list_group(outer, head->slot, &all);
+	else
+		r = list_namespace(head->slot, &all);
+	if (r < 0)
+		killed = 1; /* not seen is not gone */
+	if (all.count > 0)
+		qsort(all.list, all.count, sizeof(all.list[0]), by_pid);
+	for (size_t i = 0; i < all.count; i++) {
+		const struct process *process = &all.list[i];
+
+		if (process->is_live && is_own(outer, &all, process, head) && kill_one(process))
+			killed++;
+	}
+	free(all.list);
+	return killed;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "obs/audit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <string.h>
+
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/c.h"
+#include "base/json.h"
+
+#define LINE_MAX_BYTES (8 * (size_t)AUDIT_CODE_MAX) /* an escaped byte is at most six */
+#define WARN_NS (60 * 1000000000ULL)
+
+struct audit {
+	int fd;     /* owned */
+	char *path; /* owned */
+	struct audit_calls calls;
+	uint64_t lost;
+	uint64_t warned_ns; /* 0: never */
+	bool is_torn;       /* the file ends in half a line */
+};
+
+static int open_file(const char *path, int *ret_fd, struct err *err)
+{
+	/* O_NONBLOCK: a pipe or terminal in place of the file must not hold up anybody. */
+	AUTO_CLOSE int fd =
+		open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+
+	if (fd < 0)
+		return err_sys(err, "open the audit log %s", path);
+	*ret_fd = steal_fd(&fd);
+	return 0;
+}
+
+int audit_open(const char *path, const struct audit_calls *calls, struct audit **ret_audit,
+	       struct err *err)
+{
+	struct audit *audit;
+	int fd = -1;
+	int r = open_file(path, &fd, err);
+
+	if (r < 0)
+		return r;
+	audit = xnew(struct audit);
+	*audit = (struct audit){.fd = fd, .path = strdup(path), .calls = *calls};
+	if (audit->path == NULL)
+		abort();
+	*ret_audit = audit;
+	return 0;
+}
+
+void audit_close(struct audit *audit)
+{
+	if (audit == NULL)
+		return;
+	drop_fd(&audit->fd);
+	free(audit->path);
+	free(audit);
+}
+
+int audit_reopen(struct audit *audit, struct err *err)
+{
+	int fd = -1;
+	int r = open_file(audit->path, &fd, err);
+
+	if (r < 0)
+		return r;
+	drop_fd(&audit->fd);
+	audit->fd = fd;
+	audit->is_torn = false;
+	return 0;
+}
+
+uint64_t audit_lost(const struct audit *audit)
+{
+	return audit->lost;
+}
+
+void audit_sha256(const void *bytes, size_t size, char ret_text[AUDIT_SHA256_SIZE])
+{
+	unsigned char sum[crypto_hash_sha256_BYTES];
+
+	(void)crypto_hash_sha256(sum, bytes, size);
+	(void)sodium_bin2hex(ret_text, AUDIT_SHA256_SIZE, sum, sizeof(sum));
+}
+
+/* RFC 3339, UTC, milliseconds. */
+static int put_time(struct buf *line)
+{
+	struct timespec now = {0};
+	struct tm parts = {0};
+	char text[32] = "";
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	(void)gmtime_r(&now.tv_sec, &parts);
+	(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
+	return buf_format(line, "{\"time\":\"%s.%03ldZ\"", text, now.tv_nsec / 1000000);
+}
+
+static int put_member(struct buf *line, const char *name, const char *text)
+{
+	int r = buf_format(line, ",\"%s\":", name);
+
+	if (r < 0)
+		return r;
+	return text != NULL ? json_put_text(line, text) : buf_text(line, "null");
+}
+
+static int put_names(struct buf *line, const struct audit_run *run)
+{
+	bool has_token = run->token != NULL && run->token[0] != '\0';
+	const struct {
+		const char *name, *text;
+	} members[] = {
+		{"run", run->run},         {"session", run->session},
+		{"peer", run->peer},       {"token", has_token ? run->token : NULL},
+		{"op", run->op},           {"policy", run->policy},
+		{"runtime", run->runtime}, {"sha256", run->sha256},
+		{"verdict", run->verdict}, {"state", run->state},
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(members) && r == 0; i++)
+		r = put_member(line, members[i].name, members[i].text);
+	return r;
+}
+
+static int put_code(struct buf *line, const struct audit_run *run)
+{
+	bool is_cut = run->code_size > AUDIT_CODE_MAX;
+	int r = buf_text(line, ",\"code\":");
+
+	if (r == 0)
+		r = json_put_string(line, run->code, is_cut ? AUDIT_CODE_MAX : run->code_size);
+	if (r == 0 && is_cut)
+		r = buf_text(line, ",\"code_cut\":true");
+	return r;
+}
+
+static int put_line(struct buf *line, const struct audit_run *run)
+{
+	int r = put_time(line);
+
+	if (r == 0)
+		r = put_names(line, run);
+	if (r == 0)
+		r = buf_format(line,
+			       ",\"exit_code\":%d,\"usage\":{\"queue_ms\":%.3f,\"wall_ms\":%.3f,"
+			       "\"cpu_ms\":%.3f,\"peak_memory\":%llu,\"output_bytes\":%llu}",
+			       run->exit_code, run->queue_ms, run->wall_ms, run->cpu_ms,
+			       (unsigned long long)run->peak_memory,
+			       (unsigned long long)run->output_bytes);
+	if (r == 0 && run->code != NULL)
+		r = put_code(line, run);
+	return r < 0 ? r : buf_text(line, "}\n");
+}
+
+/* Half a line, because the disk is full: takes it back. Nobody else writes here, so the end of the
+ * file is the end of what we wrote. */
+static void take_back(struct audit *audit, size_t written)
+{
+	off_t end = lseek(audit->fd, 0, SEEK_CUR);
+
+	audit->is_torn = end < (off_t)written || ftruncate(audit->fd, end - (off_t)written) < 0;
+}
+
+static int write_line(struct audit *audit, const struct buf *line, struct err *err)
+{
+	ssize_t n;
+
+	do {
+		n = write(audit->fd, line->data, line->size);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return err_sys(err, "write to the audit log %s", audit->path);
+	if ((size_t)n == line->size) {
+		audit->is_torn = false;
+		return 0;
+	}
+	take_back(audit, (size_t)n);
+	return err_set(err, ERR_INTERNAL, ENOSPC,
+		       "write to the audit log %s: only %zd of %zu bytes were taken", audit->path,
+		       n, line->size);
+}
+
+static void lose(struct audit *audit, const struct err *err)
+{
+	uint64_t now = now_ns();
+
+	audit->lost++;
+	if (audit->warned_ns != 0 && now - audit->warned_ns < WARN_NS)
+		return;
+	audit->warned_ns = now;
+	if (audit->calls.warn != NULL)
+		audit->calls.warn(audit->calls.user, err, audit->lost);
+}
+
+void audit_put(struct audit *audit, const struct audit_run *run)
+{
+	struct err err = {0};
+	struct buf line;
+	int r;
+
+	buf_init(&line, LINE_MAX_BYTES);
+	/* Half a line that could not be taken back gets its end first. */
+	r = audit->is_torn ? buf_text(&line, "\n") : 0;
+	if (r == 0)
+		r = put_line(&line, run);
+	if (r < 0)
+		r = err_set(&err, ERR_INTERNAL, -r, "a line of the audit log: %s", strerror(-r));
+	else
+		r = write_line(audit, &line, &err);
+	if (r < 0)
+		lose(audit, &err);
+	buf_done(&line);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Metrics - what is counted, and its text for Prometheus
+ *
+ * Owns:    the table of metrics, their series, and the exposition format (version 0.0.4).
+ * May not: grow without bound: a label's values are known sets (policies, runtimes, verdicts,
+ *          routes), and what is above METRIC_SERIES_MAX is counted as "other". Nor ever have a
+ *          label that a client chooses.
+ */
+#pragma once
+
+#include "base/buf.h"
+
+#define METRIC_SERIES_MAX 1024 /* of one metric; 64 policies by 14 verdicts fit */
+
+/* X(id, kind, name, label, label, help). A metric has up to two labels; "" is none. Times are
+ * seconds and histograms are of seconds. */
+#define METRICS(X)                                                                                 \
+	X(RUNS, COUNTER, "vivarium_runs_total", "policy", "verdict", "Runs that are over")         \
+	X(RUN_QUEUE, HISTOGRAM, "vivarium_run_queue_seconds", "policy", "verdict",                 \
+	  "Time from a request to its admission")                                                  \
+	X(RUN_START, HISTOGRAM, "vivarium_run_start_seconds", "policy", "verdict",                 \
+	  "Time from admission to a sandbox that takes the code")                                  \
+	X(RUN_TIME, HISTOGRAM, "vivarium_run_seconds", "policy", "verdict",                        \
+	  "Time from a sandbox to the verdict")                                                    \
+	X(RUNS_RUNNING, GAUGE, "vivarium_runs_running", "", "", "Runs that run now")               \
+	X(RUNS_WAITING, GAUGE, "vivarium_runs_waiting", "", "", "Runs that wait for admission")    \
+	X(REJECTS, COUNTER, "vivarium_rejects_total", "reason", "",                                \
+	  "Requests refused before anything ran")                                                  \
+	X(HTTP_REQUESTS, COUNTER, "vivarium_http_requests_total", "route", "status",               \
+	  "HTTP requests answered")                                                                \
+	X(HTTP_CONNECTIONS, GAUGE, "vivarium_http_connections", "", "", "Open HTTP connections")   \
+	X(SESSIONS, GAUGE, "vivarium_sessions", "state", "", "Live sessions")                      \
+	X(SANDBOXES, GAUGE, "vivarium_sandboxes", "", "", "Live sandboxes, pools included")        \
+	X(POOL_READY, GAUGE, "vivarium_pool_ready", "runtime", "",                                 \
+	  "Sandboxes ready to take a run")                                                         \
+	X(POOL_COMING, GAUGE, "vivarium_pool_coming", "runtime", "", "Sandboxes being made")       \
+	X(MEMORY, GAUGE, "vivarium_memory_bytes", "", "", "Memory of all sandboxes")               \
+	X(JOURNAL, GAUGE, "vivarium_journal_bytes", "", "", "Bytes of kept events")                \
+	X(AUDIT_LOST, COUNTER, "vivarium_audit_lost_total", "", "",                                \
+	  "Lines that could not be written to the audit log")                                      \
+	X(ZYGOTE_RESTARTS, COUNTER, "vivarium_zygote_restarts_total", "runtime", "",               \
+	  "Zygotes that had to be started again")                                                  \
+	X(LAUNCH_RESTARTS, COUNTER, "vivarium_launch_restarts_total", "", "",                      \
+	  "Times viv-launch had to be started again")                                              \
+	X(BUILD_INFO, GAUGE, "vivarium_build_info", "version", "", "1, labelled by the version")   \
+	X(PROCESS_CPU, COUNTER, "process_cpu_seconds_total", "", "",                               \
+	  "User and system time of the daemon")                                                    \
+	X(PROCESS_FDS, GAUGE, "process_open_fds", "", "", "Open descriptors of the daemon")        \
+	X(PROCESS_FDS_MAX, GAUGE, "process_max_fds", "", "", "The most descriptors it may open")   \
+	X(PROCESS_MEMORY, GAUGE, "process_resident_memory_bytes", "", "",                          \
+	  "Resident memory of the daemon")                                                         \
+	X(PROCESS_START, GAUGE, "process_start_time_seconds", "", "",                              \
+	  "When the daemon started, since the epoch")
+
+enum metric {
+#define METRIC_ID(id, ...) METRIC_##id,
+	METRICS(METRIC_ID)
+#undef METRIC_ID
+	METRIC_COUNT,
+};
+
+struct metrics;
+
+/* Every metric without labels is there from the start, as 0. */
+struct metrics *metrics_new(void);
+void metrics_free(struct metrics *metrics);
+
+/* `first` and `second` are the values of the metric's labels; NULL for a label it does not have.
+ * Each call fits one kind: add a counter, set a gauge (or a counter that somebody else counts),
+ * observe a histogram. What is no finite number is not taken. */
+void metrics_add(struct metrics *metrics, enum metric metric, const char *first, const char *second,
+		 double value);
+void metrics_set(struct metrics *metrics, enum metric metric, const char *first, const char *second,
+		 double value);
+void metrics_observe(struct metrics *metrics, enum metric metric, const char *first,
+		     const char *second, double seconds);
+
+/* Appends everything, with what is known of this process at the moment. -EMSGSIZE, -ENOMEM. */
+int metrics_put(struct metrics *metrics, struct buf *buf);

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "op/flight.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "obs/metrics.h"
+#include "op/warm.h"
+#include "session/verdict.h"
+
+#define RESULT_MAX (256UL << 20)
+#define HEAD_MAX (16U << 10)
+#define CODE_KEPT_MAX (1U << 20) /* in the log, for the notebook */
+
+static const char *const left_names[] = {
+	[RUN_LEFT_NONE] = "none",
+	[RUN_LEFT_PRESERVED] = "preserved",
+	[RUN_LEFT_ROLLED_BACK] = "rolled_back",
+	[RUN_LEFT_LOST] = "lost",
+};
+
+static char *copy_text(const char *text)
+{
+	char *copy = strdup(text != NULL ? text : "");
+
+	if (copy == NULL)
+		abort();
+	return copy;
+}
+
+static struct flight *flight_new(struct engine *engine)
+{
+	struct flight *flight = xnew(struct flight);
+
+	flight->engine = engine;
+	flight->asked_ns = now_ns();
+	LIST_INSERT_HEAD(&engine->flights, flight, entry);
+	return flight;
+}
+
+static void flight_free(struct flight *flight)
+{
+	LIST_REMOVE(flight, entry);
+	admission_leave(flight->engine->admission, &flight->ticket);
+	run_free(flight->run);
+	free(flight->token);
+	free(flight->peer);
+	free(flight->code);
+	free(flight);
+}
+
+struct flight *flight_find(const struct engine *engine, const char *id)
+{
+	struct flight *flight = NULL;
+
+	LIST_FOREACH(flight, &engine->flights, entry) {
+		if (strcmp(flight->id, id) == 0)
+			return flight;
+	}
+	return NULL;
+}
+
+static bool member_is(const char *object, size_t size, const char *name, const char *text)
+{
+	const char *value = NULL;
+	size_t value_size = 0;
+
+	return json_find(object, size, name, &value, &value_size) &&
+	       value_size == strlen(text) + 2 && memcmp(value + 1, text, strlen(text)) == 0;
+}
+
+bool flight_may_see(const struct log *log, const struct op_caller *caller)
+{
+	const char *head = NULL;
+	size_t size = 0;
+
+	return log_head(log, &head, &size) && member_is(head, size, "token", caller->name);
+}
+
+/* ---- the end ---- */
+
+static void write_down(const struct flight *flight, const struct run_facts *facts)
+{
+	const char *policy = flight->policy != NULL ? flight->policy->name : "";
+	const char *verdict = verdict_name(facts->verdict.kind);
+	struct metrics *metrics = flight->engine->metrics;
+	double waited = (double)(flight->admitted_ns - flight->asked_ns) / 1e9;
+	const struct audit_run line = {
+		.run = flight->id,
+		.session = flight->session[0] != '\0' ? flight->session : NULL,
+		.token = flight->token,
+		.peer = flight->peer,
+		.op = flight->op,
+		.policy = policy,
+		.runtime = facts->runtime,
+		.sha256 = flight->sha256[0] != '\0' ? flight->sha256 : NULL,
+		.code = flight->code,
+		.code_size = flight->code_size,
+		.verdict = verdict,
+		.exit_code = facts->verdict.exit_code,
+		.state = left_names[facts->left],
+		.queue_ms = facts->usage.queue_ms,
+		.wall_ms = facts->usage.wall_ms,
+		.cpu_ms = facts->usage.cpu_ms,
+		.peak_memory = facts->usage.peak_memory,
+		.output_bytes = facts->usage.output_bytes,
+	};
+
+	metrics_add(metrics, METRIC_RUNS, policy, verdict, 1);
+	metrics_observe(metrics, METRIC_RUN_QUEUE, policy, verdict, waited);
+	metrics_observe(metrics, METRIC_RUN_START, policy, verdict, facts->usage.queue_ms / 1e3);
+	metrics_observe(metrics, METRIC_RUN_TIME, policy, verdict, facts->usage.wall_ms / 1e3);
+	if (flight->engine->audit != NULL)
+		audit_put(flight->engine->audit, &line);
+}
+
+static void answer_result(struct op_call *call, struct log *log)
+{
+	struct err err = {0};
+	struct buf result;
+
+	buf_init(&result, RESULT_MAX);
+	if (log_result(log, &result, &err) == 0)
+		op_answer(call, 200, &result);
+	else
+		op_fail(call, &err);
+	buf_done(&result);
+}
+
+static void run_is_done(void *user, struct run *run)
+{
+	struct flight *flight = user;
+	struct run_facts facts = run_facts(run);
+	struct op_call *call = STEAL(flight->call);
+
+	if (facts.verdict.kind == VERDICT_OK || facts.verdict.kind == VERDICT_EXCEPTION) {
+		flight->engine->last_good_ms = now_ns() / 1000000;
+		flight->engine->health_why = (struct err){0};
+	}
+	write_down(flight, &facts);
+	if (call != NULL)
+		answer_result(call, flight->log);
+	flight_free(flight);
+}
+
+const struct run_calls flight_calls = {.done = run_is_done};
+
+/* ---- the beginning ---- */
+
+static int put_head(const struct flight *flight, const struct run_request *request, struct buf *buf)
+{
+	int r = buf_format(buf, "{\"session\":%s%s%s,\"op\":\"%s\",\"token\":",
+			   flight->session[0] != '\0' ? "\"" : "null", flight->session,
+			   flight->session[0] != '\0' ? "\"" : "", flight->op);
+
+	if (r == 0)
+		r = json_put_text(buf, flight->token);
+	if (r == 0)
+		r = buf_text(buf, ",\"peer\":");
+	if (r == 0)
+		r = json_put_text(buf, flight->peer);
+	if (r == 0)
+		r = buf_text(buf, ",\"policy\":");
+	if (r == 0)
+		r = json_put_text(buf, flight->policy->name);
+	if (r == 0)
+		r = buf_text(buf, ",\"runtime\":");
+	if (r == 0)
+		r = json_put_text(buf, request->kind.runtime->name);
+	if (r == 0)
+		r = buf_format(buf, ",\"command\":%s,\"sha256\":\"%s\"}",
+			       request->is_command ? "true" : "false", flight->sha256);
+	return r;
+}
+
+static int open_log(struct flight *flight, const struct run_request *request, struct err *err)
+{
+	size_t code_size = request->code.size < CODE_KEPT_MAX ? request->code.size : CODE_KEPT_MAX;
+	struct buf head;
+	int r;
+
+	buf_init(&head, HEAD_MAX);
+	r = put_head(flight, request, &head);
+	if (r < 0)
+		r = err_set(err, ERR_INTERNAL, -r, "no memory for the run's log");
+	else
+		r = logs_add(flight->engine->logs, flight->id, (const char *)head.data, head.size,
+			     request->code.data, code_size, &flight->log, err);
+	buf_done(&head);
+	return r;
+}
+
+static void note_code(struct flight *flight, const struct run_request *request)
+{
+	if (request->code.data == NULL)
+		return;
+	audit_sha256(request->code.data, request->code.size, flight->sha256);
+	if (!flight->policy->audit_code)
+		return;
+	flight->code_size =
+		request->code.size < AUDIT_CODE_MAX ? request->code.size : AUDIT_CODE_MAX;
+	flight->code = malloc(flight->code_size + 1);
+	if (flight->code != NULL)
+		memcpy(flight->code, request->code.data, flight->code_size);
+}
+
+static int make_request(struct flight *flight, const struct op_call *call,
+			const struct op_run_args *args, struct session *session,
+			struct run_request *request, struct err *err)
+{
+	static const char live[] = "live";
+	struct op_run_args own = *args;
+	int r;
+
+	if ((args->code.data != NULL) == (args->command.data != NULL))
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "code: give exactly one of code and command");
+	own.data_format = args->data.size > 0 ? RUN_DATA_JSON : RUN_DATA_NONE;
+	if (args->stdin_bytes.size > 0)
+		own.stdin_kind = RUN_STDIN_BYTES;
+	if (args->stdin_bytes.data != NULL && args->stdin_bytes.size == strlen(live) &&
+	    memcmp(args->stdin_bytes.data, live, strlen(live)) == 0)
+		own.stdin_kind = RUN_STDIN_PIPE;
+	if (session != NULL) {
+		const struct pool_kind *kind = session_kind(session);
+
+		own.policy = session_policy(session)->name;
+		own.runtime = kind->runtime->name;
+	}
+	r = op_run_request(flight->engine->config, session == NULL ? &call->caller : NULL, &own,
+			   request, err);
+	if (r < 0)
+		return r;
+	flight->policy = config_policy(flight->engine->config,
+				       own.policy != NULL ? own.policy : "default", err);
+	request->id = flight->id;
+	return 0;
+}
+
+/* Starts the run itself. The call is still there: nothing has been answered. */
+static int lift(struct flight *flight, struct op_call *call, struct err *err)
+{
+	const struct op_run_args *args = call->args;
+	struct engine *engine = flight->engine;
+	struct run_request request = {0};
+	struct session *session = NULL;
+	int r;
+
+	flight->admitted_ns = now_ns();
+	if (flight->session[0] != '\0') {
+		session = sessions_find(engine->sessions, flight->session);
+		if (session == NULL)
+			return err_set(err, ERR_NOT_FOUND, ENOENT, "there is no session %s",
+				       flight->session);
+	}
+	if (engine->pool == NULL)
+		return err_set(err, ERR_BUSY, EAGAIN, "viv-launch is being started again");
+	r = make_request(flight, call, args, session, &request, err);
+	if (r < 0)
+		return r;
+	note_code(flight, &request);
+	r = open_log(flight, &request, err);
+	if (r < 0)
+		return r;
+	request.log = flight->log;
+	if (session == NULL)
+		warm_use(engine, &request.kind);
+	if (session != NULL)
+		r = session_run(session, &request, &flight_calls, flight, &flight->run, err);
+	else
+		r = run_start(engine->pool, &request, &flight_calls, flight, &flight->run, err);
+	if (r < 0)
+		run_bury(engine->pool, flight->log, RUN_LEFT_NONE, err);
+	return r;
+}
+
+static void client_left(struct op_call *call)
+{
+	struct flight *flight = flight_find(call->engine, call->run);
+
+	if (flight != NULL && flight->is_cancelled_with_client && flight->run != NULL)
+		run_cancel(flight->run, false);
+}
+
+static void answer_detached(struct op_call *call, const struct flight *flight)
+{
+	struct buf body;
+
+	buf_init(&body, KIB);
+	(void)buf_format(&body, "{\"id\":\"%s\"}", flight->id);
+	op_answer(call, 202, &body);
+	buf_done(&body);
+}
+
+/* Admitted: go, and answer as was asked. */
+static void go(struct flight *flight)
+{
+	struct op_call *call = STEAL(flight->call);
+	const struct op_run_args *args = call->args;
+	struct err err = {0};
+
+	if (lift(flight, call, &err) < 0) {
+		flight_free(flight);
+		op_fail(call, &err);
+		return;
+	}
+	(void)snprintf(call->run, sizeof(call->run), "%s", flight->id);
+	call->left = client_left;
+	if (args->detach == OP_YES)
+		answer_detached(call, flight);
+	else if (call->wants_events)
+		flight_stream(call, flight->log, 0, true);
+	else
+		flight->call = call;
+}
+
+static void admitted_later(void *user)
+{
+	go(user);
+}
+
+void flight_take_off(struct op_call *call, const struct op_run_args *args, struct session *session)
+{
+	struct engine *engine = call->engine;
+	struct admission_refusal refusal = {0};
+	struct flight *flight = NULL;
+	struct err err = {0};
+
+	(void)args;
+	if (engine->is_stopping) {
+		(void)err_set(&err, ERR_BUSY, ESHUTDOWN, "the daemon is stopping");
+		op_fail(call, &err);
+		return;
+	}
+	flight = flight_new(engine);
+	id_new("run_", flight->id);
+	flight->op = call->op->name;
+	flight->token = copy_text(call->caller.name);
+	flight->peer = copy_text(call->caller.peer);
+	flight->is_cancelled_with_client = call->is_cancelled_with_client;
+	if (session != NULL)
+		(void)snprintf(flight->session, sizeof(flight->session), "%s", session_id(session));
+	flight->call = call;
+	flight->ticket.start = admitted_later;
+	flight->ticket.user = flight;
+	switch (admission_run(engine->admission, call->caller.token, now_ns(), &flight->ticket,
+			      &refusal)) {
+	case ADMISSION_NOW:
+		go(flight);
+		break;
+	case ADMISSION_WAIT:
+		break;
+	case ADMISSION_REFUSED:
+		metrics_add(engine->metrics, METRIC_REJECTS, refusal.reason, NULL, 1);
+		call->retry_after_s = refusal.retry_after_s;
+		if (refusal.status == 429)
+			refusal.err.num = EDQUOT; /* the caller's own quota, not the machine's */
+		flight_free(flight);
+		op_fail(call, &refusal.err);
+		break;
+	}
+}
+
+struct flight *flight_resume(struct engine *engine, struct log *log)
+{
+	struct flight *flight = flight_new(engine);
+	const char *head = NULL;
+	size_t size = 0;
+	struct err err = {0};
+
+	(void)snprintf(flight->id, sizeof(flight->id), "%s", log_id(log));
+	flight->op = "run";
+	flight->log = log;
+	flight->token = copy_text("");
+	flight->peer = copy_text("");
+	flight->admitted_ns = flight->asked_ns;
+	if (log_head(log, &head, &size)) {
+		for (size_t i = 0; i < engine->config->policy_count; i++) {
+			if (member_is(head, size, "policy", engine->config->policies[i].name))
+				flight->policy = &engine->config->policies[i];
+		}
+		for (size_t i = 0; i < engine->config->token_count; i++) {
+			const struct config_token *token = &engine->config->tokens[i];
+
+			if (!member_is(head, size, "token", token->name))
+				continue;
+			free(flight->token);
+			flight->token = copy_text(token->name);
+			admission_run_kept(engine->admission, token, &flight->ticket);
+		}
+	}
+	if (flight->policy == NULL)
+		flight->policy = config_policy(engine->config, "default", &err);
+	return flight;
+}
+
+void flight_set_run(void *user, struct run *run)
+{
+	struct flight *flight = user;
+
+	if (run != NULL)
+		flight->run = run;
+	else
+		flight_free(flight);
+}
+
+enum run_left flight_left(const struct log *log)
+{
+	const char *head = NULL;
+	const char *value = NULL;
+	size_t size = 0;
+	size_t value_size = 0;
+
+	return log_head(log, &head, &size) &&
+			       json_find(head, size, "session", &value, &value_size) &&
+			       value[0] == '"'
+		       ? RUN_LEFT_PRESERVED
+		       : RUN_LEFT_NONE;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Flight - a run of the daemon, from its admission to the audit log
+ *
+ * Owns:    the run, its place in admission, its line in the audit log and in the metrics. It goes
+ * on when the client that asked for it is gone. May not: keep what the run says: its log does, and
+ * whoever wants to know reads that.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include <sys/queue.h>
+
+#include "base/id.h"
+#include "obs/audit.h"
+#include "op/op.h"
+#include "session/admission.h"
+#include "session/engine.h"
+#include "session/log.h"
+#include "session/session.h"
+
+struct flight {
+	struct engine *engine; /* borrowed */
+	char id[ID_SIZE];
+	char session[ID_SIZE]; /* "": none */
+	char *token, *peer;    /* owned */
+	const char *op;        /* static: its row's name */
+	const struct policy *policy;
+	struct run *run; /* owned */
+	struct log *log; /* borrowed */
+	struct admission_ticket ticket;
+	struct op_call *call; /* waits for admission or for the result; NULL: nobody does */
+	bool is_cancelled_with_client;
+	char sha256[AUDIT_SHA256_SIZE];
+	char *code; /* owned: only where the policy's audit_code wants it */
+	size_t code_size;
+	uint64_t asked_ns, admitted_ns;
+	LIST_ENTRY(flight) entry;
+};
+
+/* Runs `args` for this call: in `session`, or in a sandbox of its own (NULL), and answers it: with
+ * the result, with events, or for detach with the run's id. */
+void flight_take_off(struct op_call *call, const struct op_run_args *args, struct session *session);
+
+/* By the run's id; NULL: it is over, or never was. */
+struct flight *flight_find(const struct engine *engine, const char *id);
+
+/* May this caller know of this run? Runs belong to the token that started them. */
+bool flight_may_see(const struct log *log, const struct op_caller *caller);
+
+/* A run that was on when a former daemon died: `calls` for it, and its flight. */
+extern const struct run_calls flight_calls;
+struct flight *flight_resume(struct engine *engine, struct log *log);
+
+void flight_set_run(void *flight, struct run *run); /* NULL: it could not be; the flight goes */
+
+/* What a run that never began leaves: its session as it was. */
+enum run_left flight_left(const struct log *log);
+
+/* Answers the call with the events behind `after`; `follow`: also those to come. Lines are sent as
+ * they are. A quiet stream says `keepalive` now and then. */
+void flight_stream(struct op_call *call, struct log *log, uint64_t after, bool follow);

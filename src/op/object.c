@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "op/object.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+
+#define FORMATTED_MAX 64
+#define KEY_MAX 64
+
+static void put(struct object *object, const char *text)
+{
+	if (object->r == 0)
+		object->r = buf_text(&object->buf, text);
+}
+
+static void put_name(struct object *object, const char *name)
+{
+	put(object, object->is_first ? "" : ",");
+	object->is_first = false;
+	if (name == NULL)
+		return;
+	if (object->r == 0)
+		object->r = json_put_text(&object->buf, name);
+	put(object, ":");
+}
+
+void object_init(struct object *object, size_t max)
+{
+	*object = (struct object){.is_first = true};
+	buf_init(&object->buf, max);
+	put(object, "{");
+}
+
+void object_done(struct object *object)
+{
+	if (object != NULL)
+		buf_done(&object->buf);
+}
+
+void object_text(struct object *object, const char *name, const char *text)
+{
+	put_name(object, name);
+	if (text == NULL)
+		put(object, "null");
+	else if (object->r == 0)
+		object->r = json_put_text(&object->buf, text);
+}
+
+void object_number(struct object *object, const char *name, uint64_t number)
+{
+	put_name(object, name);
+	if (object->r == 0)
+		object->r = buf_format(&object->buf, "%" PRIu64, number);
+}
+
+void object_real(struct object *object, const char *name, double number)
+{
+	put_name(object, name);
+	if (object->r == 0)
+		object->r = buf_format(&object->buf, "%.3f", number);
+}
+
+void object_bool(struct object *object, const char *name, bool is_true)
+{
+	put_name(object, name);
+	put(object, is_true ? "true" : "false");
+}
+
+void object_json(struct object *object, const char *name, const char *json, size_t size)
+{
+	put_name(object, name);
+	if (object->r == 0)
+		object->r = buf_append(&object->buf, json, size);
+}
+
+void object_null(struct object *object, const char *name)
+{
+	put_name(object, name);
+	put(object, "null");
+}
+
+void object_texts(struct object *object, const char *name, const struct text_list *texts)
+{
+	object_open(object, name, '[');
+	for (size_t i = 0; i < texts->count; i++)
+		object_text(object, NULL, texts->items[i]);
+	object_close(object, ']');
+}
+
+void object_open(struct object *object, const char *name, char kind)
+{
+	put_name(object, name);
+	put(object, kind == '{' ? "{" : "[");
+	object->is_first = true;
+}
+
+void object_close(struct object *object, char kind)
+{
+	put(object, kind == '}' ? "}" : "]");
+	object->is_first = false;
+}
+
+static void put_setting(struct object *object, const struct setting *row, const char *name,
+			const void *from)
+{
+	const void *value = (const char *)from + row->offset;
+	char text[FORMATTED_MAX];
+
+	switch (row->type) {
+	case SETTING_BYTES:
+	case SETTING_COUNT:
+		object_number(object, name, *(const uint64_t *)value);
+		break;
+	case SETTING_MS:
+		/* "timeout" is 30s in the config and timeout_ms here. */
+		(void)snprintf(text, sizeof(text), "%s_ms", name);
+		object_number(object, strstr(name, "_ms") == NULL ? text : name,
+			      *(const uint64_t *)value);
+		break;
+	case SETTING_CPUS:
+		object_real(object, name, (double)*(const uint64_t *)value / 1000);
+		break;
+	case SETTING_CHOICE:
+		setting_format(row, from, text, sizeof(text));
+		object_text(object, name, text);
+		break;
+	case SETTING_BOOL:
+		object_bool(object, name, *(const bool *)value);
+		break;
+	case SETTING_TEXT:
+	case SETTING_PATH:
+		object_text(object, name, *(char *const *)value);
+		break;
+	case SETTING_LIST:
+		object_texts(object, name, value);
+		break;
+	}
+}
+
+/* Rows of one object stand together in their table. */
+void object_settings(struct object *object, const struct setting *rows, size_t count,
+		     const void *from)
+{
+	char open[KEY_MAX] = "";
+
+	for (size_t i = 0; i < count; i++) {
+		const char *dot = strchr(rows[i].key, '.');
+		char group[KEY_MAX] = "";
+
+		if (dot != NULL)
+			(void)snprintf(group, sizeof(group), "%.*s", (int)(dot - rows[i].key),
+				       rows[i].key);
+		if (open[0] != '\0' && strcmp(open, group) != 0)
+			object_close(object, '}');
+		if (group[0] != '\0' && strcmp(open, group) != 0)
+			object_open(object, group, '{');
+		memcpy(open, group, sizeof(open));
+		put_setting(object, &rows[i], dot != NULL ? dot + 1 : rows[i].key, from);
+	}
+	if (open[0] != '\0')
+		object_close(object, '}');
+}
+
+void object_answer(struct object *object, struct op_call *call, unsigned status)
+{
+	struct err err = {0};
+
+	object_close(object, '}');
+	put(object, "\n");
+	if (object->r == 0) {
+		op_answer(call, status, &object->buf);
+	} else {
+		(void)err_set(&err, ERR_INTERNAL, -object->r, "no memory for the answer");
+		op_fail(call, &err);
+	}
+	object_done(object);
+}

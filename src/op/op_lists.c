@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/c.h"
+#include "op/object.h"
+#include "op/op.h"
+#include "op/packages.h"
+#include "session/engine.h"
+
+#define ANSWER_MAX (4U << 20)
+#define PACKAGES_OF "base" /* when nobody says which runtime */
+
+static bool may_use(const struct op_caller *caller, const struct policy *policy)
+{
+	const struct config_token *token = caller->token;
+
+	return token == NULL || token->policies.count == 0 ||
+	       text_list_has(&token->policies, policy->name);
+}
+
+/* Those the caller may use. */
+static void call_policies(struct op_call *call)
+{
+	const struct config *config = call->engine->config;
+	struct object object;
+
+	object_init(&object, ANSWER_MAX);
+	object_open(&object, "policies", '[');
+	for (size_t i = 0; i < config->policy_count; i++) {
+		const struct policy *policy = &config->policies[i];
+
+		if (!may_use(&call->caller, policy))
+			continue;
+		object_open(&object, NULL, '{');
+		object_text(&object, "name", policy->name);
+		object_bool(&object, "built_in", policy->is_built_in);
+		object_settings(&object, policy_rows, policy_row_count, policy);
+		object_close(&object, '}');
+	}
+	object_close(&object, ']');
+	object_answer(&object, call, 0);
+}
+
+const struct op op_policies = {
+	.name = "policies",
+	.method = "GET",
+	.path = "/v1/policies",
+	.help = "The policies the caller may use, with every limit",
+	.answer = "Policies",
+	.call = call_policies,
+};
+
+static void call_runtimes(struct op_call *call)
+{
+	const struct config *config = call->engine->config;
+	struct object object;
+
+	object_init(&object, ANSWER_MAX);
+	object_open(&object, "runtimes", '[');
+	for (size_t i = 0; i < config->runtime_count; i++) {
+		const struct runtime *runtime = &config->runtimes[i];
+
+		object_open(&object, NULL, '{');
+		object_text(&object, "name", runtime->name);
+		object_bool(&object, "built_in", runtime->source[0] == '\0');
+		object_settings(&object, runtime_rows, runtime_row_count, runtime);
+		object_close(&object, '}');
+	}
+	object_close(&object, ']');
+	object_answer(&object, call, 0);
+}
+
+const struct op op_runtimes = {
+	.name = "runtimes",
+	.method = "GET",
+	.path = "/v1/runtimes",
+	.help = "The Python environments that code can run in",
+	.answer = "Runtimes",
+	.call = call_runtimes,
+};
+
+struct packages_args {
+	const char *runtime;
+};
+
+static void call_packages(struct op_call *call)
+{
+	const struct packages_args *args = call->args;
+	const char *name = args->runtime != NULL ? args->runtime : PACKAGES_OF;
+	const struct package_list *list = NULL;
+	struct err err = {0};
+	const struct runtime *runtime = config_runtime(call->engine->config, name, &err);
+	struct object object;
+
+	if (runtime == NULL) {
+		(void)err_wrap(&err, "runtime");
+		op_fail(call, &err);
+		return;
+	}
+	if (packages_of(call->engine->packages, runtime, &list, &err) < 0) {
+		op_fail(call, &err);
+		return;
+	}
+	object_init(&object, ANSWER_MAX);
+	object_text(&object, "runtime", runtime->name);
+	object_open(&object, "packages", '[');
+	for (size_t i = 0; i < list->count; i++) {
+		object_open(&object, NULL, '{');
+		object_text(&object, "name", list->items[i].name);
+		object_text(&object, "version", list->items[i].version);
+		object_close(&object, '}');
+	}
+	object_close(&object, ']');
+	object_answer(&object, call, 0);
+}
+
+static const struct op_param packages_params[] = {
+	{OP_PARAM(struct packages_args, runtime, .name = "runtime", .type = OP_TEXT,
+		  .in = OP_IN_QUERY, .help = "name of a runtime (default: " PACKAGES_OF ")")},
+};
+
+const struct op op_packages = {
+	.name = "packages",
+	.method = "GET",
+	.path = "/v1/packages",
+	.help = "What is installed in a runtime",
+	.params = packages_params,
+	.param_count = ARRAY_LEN(packages_params),
+	.args_size = sizeof(struct packages_args),
+	.answer = "Packages",
+	.call = call_packages,
+};

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "op/flight.h"
+#include "op/op.h"
+
+#define RESULT_MAX (256UL << 20)
+
+struct run_args {
+	const char *id;
+	uint64_t after;
+	enum op_bool follow;
+	struct run_bytes text;
+	enum op_bool eof;
+};
+
+#define RUN_ID                                                                                     \
+	{                                                                                          \
+		OP_PARAM(struct run_args, id, .name = "id", .type = OP_TEXT, .in = OP_IN_PATH,     \
+			 .is_required = true, .help = "id of the run")                             \
+	}
+
+static const struct op_param id_params[] = {RUN_ID};
+
+static const struct op_param events_params[] = {
+	RUN_ID,
+	{OP_PARAM(struct run_args, after, .name = "after", .type = OP_COUNT, .in = OP_IN_QUERY,
+		  .help = "number of the last event that is known already (default: 0)")},
+	{OP_PARAM(struct run_args, follow, .name = "follow", .type = OP_BOOL, .in = OP_IN_QUERY,
+		  .help = "wait for events to come (default: true)")},
+};
+
+static const struct op_param stdin_params[] = {
+	RUN_ID,
+	{OP_PARAM(struct run_args, text, .name = "text", .type = OP_BYTES,
+		  .help = "what the code reads next")},
+	{OP_PARAM(struct run_args, eof, .name = "eof", .type = OP_BOOL,
+		  .help = "nothing comes after this")},
+};
+
+/* A run that is not the caller's is not there. */
+static struct log *find_log(struct op_call *call, const char *id)
+{
+	struct log *log = logs_find(call->engine->logs, id);
+	struct err err = {0};
+
+	if (log != NULL && strncmp(id, "run_", 4) == 0 && flight_may_see(log, &call->caller))
+		return log;
+	(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "there is no run %.60s", id);
+	op_fail(call, &err);
+	return NULL;
+}
+
+static void call_get(struct op_call *call)
+{
+	const struct run_args *args = call->args;
+	struct log *log = find_log(call, args->id);
+	struct err err = {0};
+	struct buf result;
+
+	if (log == NULL)
+		return;
+	buf_init(&result, RESULT_MAX);
+	if (log_result(log, &result, &err) == 0)
+		op_answer(call, 200, &result);
+	else
+		op_fail(call, &err);
+	buf_done(&result);
+}
+
+static void call_events(struct op_call *call)
+{
+	const struct run_args *args = call->args;
+	struct log *log = find_log(call, args->id);
+
+	if (log != NULL)
+		flight_stream(call, log, args->after, args->follow != OP_NO);
+}
+
+/* Answers when the run is over, so that nothing of it is left then. */
+static void cancel_seen(void *user)
+{
+	struct op_call *call = user;
+	struct log_reader *reader = call->state;
+	struct buf none;
+
+	if (reader->log != NULL && !log_is_over(reader->log))
+		return;
+	log_reader_close(reader);
+	free(reader);
+	call->state = NULL;
+	buf_init(&none, 0);
+	op_answer(call, 204, &none);
+	buf_done(&none);
+}
+
+static void call_cancel(struct op_call *call)
+{
+	const struct run_args *args = call->args;
+	struct log *log = find_log(call, args->id);
+	struct flight *flight = NULL;
+	struct log_reader *reader = NULL;
+
+	if (log == NULL)
+		return;
+	reader = xnew(struct log_reader);
+	call->state = reader;
+	log_reader_open(reader, log, log_seq(log), cancel_seen, call);
+	flight = flight_find(call->engine, args->id);
+	if (flight != NULL && flight->run != NULL && !log_is_over(log))
+		run_cancel(flight->run, false);
+	else
+		cancel_seen(call);
+}
+
+static void call_stdin(struct op_call *call)
+{
+	const struct run_args *args = call->args;
+	struct flight *flight = NULL;
+	struct err err = {0};
+	struct buf answer;
+	int r;
+
+	if (find_log(call, args->id) == NULL)
+		return;
+	flight = flight_find(call->engine, args->id);
+	if (flight == NULL || flight->run == NULL)
+		r = err_set(&err, ERR_CONFLICT, ESRCH, "the run is over");
+	else if (args->text.size > 0 && args->text.data == NULL)
+		r = err_set(&err, ERR_TOO_LARGE, EFBIG, "text: send it in smaller pieces");
+	else
+		r = run_stdin_write(flight->run, args->text.data, args->text.size,
+				    args->eof == OP_YES, &err);
+	if (r < 0) {
+		op_fail(call, &err);
+		return;
+	}
+	buf_init(&answer, KIB);
+	(void)buf_text(&answer, "{}");
+	op_answer(call, 200, &answer);
+	buf_done(&answer);
+}
+
+const struct op op_run_get = {
+	.name = "run.get",
+	.method = "GET",
+	.path = "/v1/runs/{id}",
+	.help = "The result of a run; its verdict is null while it goes on",
+	.params = id_params,
+	.param_count = ARRAY_LEN(id_params),
+	.args_size = sizeof(struct run_args),
+	.answer = "Result",
+	.call = call_get,
+};
+
+const struct op op_run_events = {
+	.name = "run.events",
+	.method = "GET",
+	.path = "/v1/runs/{id}/events",
+	.help = "The events of a run, one JSON object per line, from any number on",
+	.params = events_params,
+	.param_count = ARRAY_LEN(events_params),
+	.args_size = sizeof(struct run_args),
+	.answer = "Event",
+	.is_stream = true,
+	.call = call_events,
+};
+
+const struct op op_run_cancel = {
+	.name = "run.cancel",
+	.method = "DELETE",
+	.path = "/v1/runs/{id}",
+	.help = "End a run; its verdict is cancelled",
+	.params = id_params,
+	.param_count = ARRAY_LEN(id_params),
+	.args_size = sizeof(struct run_args),
+	.status = 204,
+	.call = call_cancel,
+};
+
+const struct op op_run_stdin = {
+	.name = "run.stdin",
+	.method = "POST",
+	.path = "/v1/runs/{id}/stdin",
+	.help = "Write to the stdin of a run that was started with \"stdin\":\"live\"",
+	.params = stdin_params,
+	.param_count = ARRAY_LEN(stdin_params),
+	.args_size = sizeof(struct run_args),
+	.call = call_stdin,
+};

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "op/op_session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "obs/metrics.h"
+#include "op/flight.h"
+#include "op/warm.h"
+#include "session/admission.h"
+
+#define LIFE_MAX_MS (30ULL * 24 * 3600 * 1000)
+
+struct session_args {
+	const char *id;
+	const char *run;
+	uint64_t grace_ms;
+	uint64_t after;
+	enum op_bool follow;
+};
+
+struct session *op_session_find(struct op_call *call, const char *id)
+{
+	struct session *session = sessions_find(call->engine->sessions, id);
+	struct err err = {0};
+
+	if (session != NULL && strcmp(session_token(session), call->caller.name) == 0)
+		return session;
+	(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "there is no session %.60s", id);
+	op_fail(call, &err);
+	return NULL;
+}
+
+void op_session_answer(struct op_call *call, unsigned status, const struct session *session)
+{
+	struct buf body;
+
+	buf_init(&body, SESSION_ANSWER_MAX);
+	(void)session_put(session, &body);
+	op_answer(call, status, &body);
+	buf_done(&body);
+}
+
+/* ---- create ---- */
+
+/* Each row once: where it is looked for differs. */
+#define CREATE(where, field, ...)                                                                  \
+	{                                                                                          \
+		OP_PARAM(struct op_create_args, field, .in = (where), .name = #field, __VA_ARGS__) \
+	}
+#define CREATE_ROWS(where)                                                                         \
+	{                                                                                          \
+		CREATE(where, policy, .type = OP_TEXT,                                             \
+		       .help = "limits, guard and mounts of its runs (default: default)"),         \
+		CREATE(where, runtime, .type = OP_TEXT,                                            \
+		       .help = "Python environment (default: auto, base where there is one)"),     \
+		CREATE(where, backend, .type = OP_TEXT,                                            \
+		       .help = "way to build the sandbox (default: auto)"),                        \
+		CREATE(where, name, .type = OP_TEXT, .help = "a name for people"),                 \
+		CREATE(where, idle_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,             \
+		       .help = "it ends when nothing ran in it for this long"),                    \
+		CREATE(where, ttl_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,              \
+		       .help = "it ends this long after it was made"),                             \
+		CREATE(where, transactional, .type = OP_BOOL,                                      \
+		       .help = "a run that fails leaves the variables as they were "               \
+			       "(default: true)"),                                                 \
+	}
+
+static const struct op_param create_params[OP_CREATE_PARAMS] = CREATE_ROWS(OP_IN_BODY);
+const struct op_param op_import_params[OP_CREATE_PARAMS] = CREATE_ROWS(OP_IN_QUERY);
+
+/* A session does not know what it will import: what most analyses want, where it is there. */
+static int choose_runtime(const struct config *config, const struct policy *policy,
+			  const char *asked, const struct runtime **ret_runtime, struct err *err)
+{
+	struct err none = {0};
+
+	if ((asked == NULL || strcmp(asked, "auto") == 0) && strcmp(policy->runtime, "auto") == 0 &&
+	    config_runtime(config, "base", &none) != NULL)
+		asked = "base";
+	return config_choose_runtime(config, policy, asked, "", 0, false, ret_runtime, err);
+}
+
+static int make_ask(const struct op_call *call, const struct op_create_args *args,
+		    struct session_ask *ask, struct err *err)
+{
+	const struct config *config = call->engine->config;
+	struct policy_grant grant = {0};
+	int r;
+
+	ask->policy = op_policy(config, &call->caller, args->policy, err);
+	if (ask->policy == NULL)
+		return -err->num;
+	if (args->name != NULL && strlen(args->name) > SESSION_NAME_MAX)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "name: at most %d bytes",
+			       SESSION_NAME_MAX);
+	r = op_check_backend(ask->policy, args->backend, err);
+	if (r == 0)
+		r = policy_narrow(ask->policy, NULL, &grant, err);
+	if (r == 0)
+		r = choose_runtime(config, ask->policy, args->runtime, &ask->kind.runtime, err);
+	if (r < 0)
+		return r;
+	ask->kind.plan = grant.plan;
+	ask->kind.trust = op_trust(ask->policy, &call->caller);
+	ask->kind.data = ask->policy->data[0] != '\0' ? ask->policy->data : NULL;
+	ask->name = args->name != NULL ? args->name : "";
+	ask->token = call->caller.name;
+	ask->idle_ms = (uint32_t)args->idle_ms;
+	ask->ttl_ms = (uint32_t)args->ttl_ms;
+	ask->is_transactional = args->transactional != OP_NO;
+	return 0;
+}
+
+void op_session_make(struct op_call *call, const struct op_create_args *args,
+		     void (*created)(void *call, struct session *session, const struct err *why))
+{
+	struct engine *engine = call->engine;
+	struct admission_refusal refusal = {0};
+	struct session_ask ask = {0};
+	struct session *session = NULL;
+	struct err err = {0};
+	int r = make_ask(call, args, &ask, &err);
+
+	if (r == 0 && engine->is_stopping)
+		r = err_set(&err, ERR_BUSY, ESHUTDOWN, "the daemon is stopping");
+	if (r == 0 &&
+	    admission_session(engine->admission, call->caller.token, now_ns(), &refusal) < 0) {
+		metrics_add(engine->metrics, METRIC_REJECTS, refusal.reason, NULL, 1);
+		call->retry_after_s = refusal.retry_after_s;
+		err = refusal.err;
+		if (refusal.status == 429)
+			err.num = EDQUOT;
+		r = -EBUSY;
+	}
+	/* There is room for one more: the session itself takes the place, and gives it back. */
+	if (r == 0 && engine->pool == NULL)
+		r = err_set(&err, ERR_BUSY, EAGAIN, "viv-launch is being started again");
+	if (r == 0) {
+		admission_session_leave(engine->admission, call->caller.token);
+		warm_use(engine, &ask.kind);
+		r = session_create(engine->sessions, &ask, created, call, &session, &err);
+	}
+	if (r < 0)
+		op_fail(call, &err);
+}
+
+static void created(void *user, struct session *session, const struct err *why)
+{
+	struct op_call *call = user;
+
+	if (why != NULL)
+		op_fail(call, why);
+	else
+		op_session_answer(call, 201, session);
+}
+
+static void call_create(struct op_call *call)
+{
+	op_session_make(call, call->args, created);
+}
+
+/* ---- list, get, delete ---- */
+
+static const struct op_param id_params[] = {OP_SESSION_ID(struct session_args)};
+
+struct listing {
+	struct op_call *call;
+	struct buf body;
+	bool is_first;
+};
+
+static void list_one(void *user, struct session *session)
+{
+	struct listing *listing = user;
+
+	if (strcmp(session_token(session), listing->call->caller.name) != 0)
+		return;
+	(void)buf_text(&listing->body, listing->is_first ? "" : ",");
+	(void)session_put(session, &listing->body);
+	listing->is_first = false;
+}
+
+static void call_list(struct op_call *call)
+{
+	struct listing listing = {.call = call, .is_first = true};
+
+	buf_init(&listing.body, 16UL * SESSION_ANSWER_MAX);
+	(void)buf_text(&listing.body, "{\"sessions\":[");
+	sessions_each(call->engine->sessions, list_one, &listing);
+	(void)buf_text(&listing.body, "]}");
+	op_answer(call, 200, &listing.body);
+	buf_done(&listing.body);
+}
+
+static void call_get(struct op_call *call)
+{
+	const struct session_args *args = call->args;
+	struct session *session = op_session_find(call, args->id);
+
+	if (session != NULL)
+		op_session_answer(call, 200, session);
+}
+
+static void call_delete(struct op_call *call)
+{
+	const struct session_args *args = call->args;
+	struct session *session = op_session_find(call, args->id);
+	struct buf none;
+
+	if (session == NULL)
+		return;
+	session_close(session);
+	buf_init(&none, 0);
+	op_answer(call, 204, &none);
+	buf_done(&none);
+}
+
+/* ---- interrupt, events ---- */
+
+static const struct op_param interrupt_params[] = {
+	OP_SESSION_ID(struct session_args),
+	{OP_PARAM(struct session_args, run, .name = "run", .type = OP_TEXT,
+		  .help = "only if this run is the one that is on")},
+	{OP_PARAM(
+		struct session_args, grace_ms, .name = "grace_ms", .type = OP_MS, .max = 600000,
+		.help = "not over after this long: it is ended, and rolled back (default: 2000)")},
+};
+
+static void interrupted(void *user, const struct err *why)
+{
+	struct op_call *call = user;
+	const struct session_args *args = call->args;
+	struct session *session = NULL;
+
+	if (why != NULL) {
+		op_fail(call, why);
+		return;
+	}
+	session = op_session_find(call, args->id);
+	if (session != NULL)
+		op_session_answer(call, 200, session);
+}
+
+static void call_interrupt(struct op_call *call)
+{
+	const struct session_args *args = call->args;
+	struct session *session = op_session_find(call, args->id);
+	uint64_t grace_ms = args->grace_ms > 0 ? args->grace_ms : 2000;
+	struct err err = {0};
+
+	if (session != NULL &&
+	    session_interrupt(session, args->run, (uint32_t)grace_ms, interrupted, call, &err) < 0)
+		op_fail(call, &err);
+}
+
+static const struct op_param events_params[] = {
+	OP_SESSION_ID(struct session_args),
+	{OP_PARAM(struct session_args, after, .name = "after", .type = OP_COUNT, .in = OP_IN_QUERY,
+		  .help = "number of the last event that is known already (default: 0)")},
+	{OP_PARAM(struct session_args, follow, .name = "follow", .type = OP_BOOL, .in = OP_IN_QUERY,
+		  .help = "wait for events to come (default: true)")},
+};
+
+static void call_events(struct op_call *call)
+{
+	const struct session_args *args = call->args;
+	struct session *session = op_session_find(call, args->id);
+	struct log *log = session != NULL ? logs_find(call->engine->logs, args->id) : NULL;
+	struct err err = {0};
+
+	if (log != NULL) {
+		flight_stream(call, log, args->after, args->follow != OP_NO);
+	} else if (session != NULL) {
+		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "the session's events are not kept");
+		op_fail(call, &err);
+	}
+}
+
+const struct op op_session_create = {
+	.name = "session.create",
+	.method = "POST",
+	.path = "/v1/sessions",
+	.help = "Make a session: variables and files are kept from run to run",
+	.params = create_params,
+	.param_count = ARRAY_LEN(create_params),
+	.args_size = sizeof(struct op_create_args),
+	.answer = "Session",
+	.status = 201,
+	.call = call_create,
+};
+
+const struct op op_session_list = {
+	.name = "session.list",
+	.method = "GET",
+	.path = "/v1/sessions",
+	.help = "Every session of this caller",
+	.answer = "Sessions",
+	.call = call_list,
+};
+
+const struct op op_session_get = {
+	.name = "session.get",
+	.method = "GET",
+	.path = "/v1/sessions/{id}",
+	.help = "One session",
+	.params = id_params,
+	.param_count = ARRAY_LEN(id_params),
+	.args_size = sizeof(struct session_args),
+	.answer = "Session",
+	.call = call_get,
+};
+
+const struct op op_session_delete = {
+	.name = "session.delete",
+	.method = "DELETE",
+	.path = "/v1/sessions/{id}",
+	.help = "End a session: its run is cancelled, its variables and files go",
+	.params = id_params,
+	.param_count = ARRAY_LEN(id_params),
+	.args_size = sizeof(struct session_args),
+	.status = 204,
+	.call = call_delete,
+};
+
+const struct op op_session_interrupt = {
+	.name = "session.interrupt",
+	.method = "POST",
+	.path = "/v1/sessions/{id}/interrupt",
+	.help = "Raise KeyboardInterrupt in the run that is on; answers when it is over",
+	.params = interrupt_params,
+	.param_count = ARRAY_LEN(interrupt_params),
+	.args_size = sizeof(struct session_args),
+	.answer = "Session",
+	.call = call_interrupt,
+};
+
+const struct op op_session_events = {
+	.name = "session.events",
+	.method = "GET",
+	.path = "/v1/sessions/{id}/events",
+	.help = "What happened to the session itself: warnings before its end, freezing, rollbacks",
+	.params = events_params,
+	.param_count = ARRAY_LEN(events_params),
+	.args_size = sizeof(struct session_args),
+	.answer = "Event",
+	.is_stream = true,
+	.call = call_events,
+};

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <time.h>
+
+#include "backend/backend.h"
+#include "base/c.h"
+#include "op/object.h"
+#include "op/op.h"
+#include "session/engine.h"
+
+#define ANSWER_MAX (1U << 20)
+
+static void put_backends(struct object *object, const struct launch_hello *hello)
+{
+	object_open(object, "backends", '[');
+	for (size_t i = 0; backend_table[i] != NULL; i++) {
+		const struct backend *backend = backend_table[i];
+		struct err why = {0};
+		int r = backend->probe(hello, &why);
+
+		object_open(object, NULL, '{');
+		object_text(object, "name", backend->name);
+		object_number(object, "priority", (uint64_t)backend->priority);
+		object_text(object, "isolation", backend->isolation);
+		object_bool(object, "available", r == 0);
+		object_text(object, "why", r == 0 ? NULL : why.text);
+		object_close(object, '}');
+	}
+	object_close(object, ']');
+}
+
+/* A sandbox that lacks one of these does not run; where memory is only measured, cgroup is none. */
+static void put_walls(struct object *object, const struct launch_hello *hello)
+{
+	bool is_measured = hello != NULL && hello->limits == LAUNCH_LIMITS_MEASURED;
+
+	object_open(object, "walls", '[');
+	for (unsigned id = 0; hello != NULL && id < WALL_COUNT; id++) {
+		if (id != WALL_CGROUP || !is_measured)
+			object_text(object, NULL, wall_name((enum wall_id)id));
+	}
+	object_close(object, ']');
+}
+
+static void put_runtimes(struct object *object, const struct config *config)
+{
+	object_open(object, "runtimes", '[');
+	for (size_t i = 0; i < config->runtime_count; i++) {
+		object_open(object, NULL, '{');
+		object_text(object, "name", config->runtimes[i].name);
+		object_texts(object, "preload", &config->runtimes[i].preload);
+		object_close(object, '}');
+	}
+	object_close(object, ']');
+}
+
+static void put_pool(void *user, const struct pool_kind *kind, uint32_t keep, uint32_t ready,
+		     uint32_t coming, const struct err *why)
+{
+	struct object *object = user;
+
+	object_open(object, NULL, '{');
+	object_text(object, "runtime", kind->runtime->name);
+	object_number(object, "memory", kind->plan.memory);
+	object_number(object, "keep", keep);
+	object_number(object, "ready", ready);
+	object_number(object, "coming", coming);
+	object_text(object, "why", why != NULL ? why->text : NULL);
+	object_close(object, '}');
+}
+
+static void put_limits(struct object *object, const struct config *config,
+		       const struct launch_hello *hello)
+{
+	static const char *const modes[] = {
+		[LAUNCH_LIMITS_V2] = "cgroup v2",
+		[LAUNCH_LIMITS_V1] = "cgroup v1",
+		[LAUNCH_LIMITS_MEASURED] = "measured",
+	};
+
+	object_open(object, "limits", '{');
+	object_number(object, "concurrent_runs", config->concurrent_runs);
+	object_number(object, "queue", config->queue);
+	object_number(object, "sessions", config->sessions);
+	object_number(object, "connections", config->connections);
+	object_number(object, "body", config->body);
+	if (hello != NULL && hello->limits < ARRAY_LEN(modes)) {
+		object_text(object, "by", modes[hello->limits]);
+		object_text(object, "why", hello->why.kind != ERR_NONE ? hello->why.text : NULL);
+	}
+	object_close(object, '}');
+}
+
+static uint64_t epoch_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void call_status(struct op_call *call)
+{
+	const struct engine *engine = call->engine;
+	const struct launch_hello *hello = engine->pool != NULL ? pool_hello(engine->pool) : NULL;
+	uint64_t now = epoch_ms();
+	struct object object;
+
+	object_init(&object, ANSWER_MAX);
+	object_text(&object, "version", VIV_VERSION);
+	object_number(&object, "started_ms", engine->started_ms);
+	/* The clock may have been set back since. */
+	object_number(&object, "uptime_ms",
+		      now > engine->started_ms ? now - engine->started_ms : 0);
+	put_backends(&object, hello);
+	put_walls(&object, hello);
+	put_runtimes(&object, engine->config);
+	object_open(&object, "pools", '[');
+	if (engine->pool != NULL)
+		pool_each(engine->pool, put_pool, &object);
+	object_close(&object, ']');
+	put_limits(&object, engine->config, hello);
+	object_answer(&object, call, 0);
+}
+
+const struct op op_status = {
+	.name = "status",
+	.method = "GET",
+	.path = "/v1/status",
+	.help = "Version, backends and why one is not available, walls, runtimes, pools, limits",
+	.answer = "Status",
+	.call = call_status,
+};

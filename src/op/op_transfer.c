@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/stat.h>
+
+#include "base/json.h"
+#include "op/op_look.h"
+#include "session/log.h"
+
+#define NOTEBOOK_MAX (256UL << 20)
+#define EXPORT_TYPE "application/vnd.vivarium.session"
+#define NOTEBOOK_TYPE "application/x-ipynb+json"
+
+struct export_args {
+	const char *id;
+};
+
+static const struct op_param export_params[] = {OP_SESSION_ID(struct export_args)};
+
+/* ---- export ---- */
+
+static void call_export(struct op_call *call)
+{
+	const struct export_args *args = call->args;
+	struct session *session = op_session_find(call, args->id);
+	struct object question;
+
+	if (session == NULL)
+		return;
+	(void)snprintf(call->filename, sizeof(call->filename), "%s.vivarium", session_id(session));
+	op_look_init(&question, "export");
+	object_close(&question, '}');
+	op_look_bytes(call, session, &question, EXPORT_TYPE);
+}
+
+/* ---- notebook ---- */
+
+struct notebook {
+	struct buf text;
+	size_t sent;
+};
+
+static int64_t read_notebook(void *user, void *data, size_t room)
+{
+	struct notebook *notebook = user;
+	size_t n = notebook->text.size - notebook->sent;
+
+	if (n == 0)
+		return -1;
+	if (n > room)
+		n = room;
+	memcpy(data, notebook->text.data + notebook->sent, n);
+	notebook->sent += n;
+	return (int64_t)n;
+}
+
+static void close_notebook(void *user)
+{
+	struct notebook *notebook = user;
+
+	buf_done(&notebook->text);
+	free(notebook);
+}
+
+static void call_notebook(struct op_call *call)
+{
+	const struct export_args *args = call->args;
+	const struct session *session = op_session_find(call, args->id);
+	struct notebook *notebook = NULL;
+	const char *name = NULL;
+	struct err err = {0};
+
+	if (session == NULL)
+		return;
+	notebook = xnew(struct notebook);
+	buf_init(&notebook->text, NOTEBOOK_MAX);
+	name = session_name(session);
+	if (logs_notebook(call->engine->logs, session_id(session), name[0] != '\0' ? name : NULL,
+			  &notebook->text, &err) < 0) {
+		close_notebook(notebook);
+		op_fail(call, &err);
+		return;
+	}
+	(void)snprintf(call->filename, sizeof(call->filename), "%s.ipynb", session_id(session));
+	call->is_foreign = true;
+	op_stream(call, 200, NOTEBOOK_TYPE, (int64_t)notebook->text.size,
+		  &(const struct op_source){.read = read_notebook,
+					    .close = close_notebook,
+					    .user = notebook});
+}
+
+/* ---- import ---- */
+
+/* The bytes are somebody's: they are read in the new session's sandbox, and nowhere else. */
+struct import {
+	struct op_call *call;  /* borrowed until answered */
+	char session[ID_SIZE]; /* the new one; it goes when the bytes are no good */
+	struct buf answer;
+};
+
+static void end_import(struct import *import, const struct err *why)
+{
+	struct session *session = sessions_find(import->call->engine->sessions, import->session);
+
+	if (why != NULL && session != NULL)
+		session_close(session);
+	if (why != NULL)
+		op_fail(import->call, why);
+	buf_done(&import->answer);
+	free(import);
+}
+
+static void take_answer(void *user, const char *json, size_t size)
+{
+	struct import *import = user;
+
+	buf_consume(&import->answer, import->answer.size);
+	(void)buf_append(&import->answer, json, size);
+}
+
+static int put_list(struct buf *body, const struct buf *answer, const char *name)
+{
+	const char *value = "[]";
+	size_t size = 2;
+	int r;
+
+	if (!json_find(answer->data, answer->size, name, &value, &size) || value[0] != '[') {
+		value = "[]";
+		size = 2;
+	}
+	r = buf_format(body, ",\"%s\":", name);
+	return r < 0 ? r : buf_append(body, value, size);
+}
+
+/* The session object, and what came and did not come. */
+static int put_imported(const struct import *import, const struct session *session,
+			struct buf *body)
+{
+	int r = session_put(session, body);
+
+	if (r < 0)
+		return r;
+	while (body->size > 0 && body->data[body->size - 1] != '}')
+		body->size--;
+	body->size -= body->size > 0;
+	r = put_list(body, &import->answer, "names");
+	if (r == 0)
+		r = put_list(body, &import->answer, "lost");
+	return r < 0 ? r : buf_text(body, "}\n");
+}
+
+static void imported(void *user, const char *as_of, const struct err *why)
+{
+	struct import *import = user;
+	struct op_call *call = import->call;
+	const struct session *session = sessions_find(call->engine->sessions, import->session);
+	struct err err = {0};
+	struct buf body;
+
+	(void)as_of;
+	buf_init(&body, SESSION_ANSWER_MAX + import->answer.size);
+	if (why != NULL)
+		err = *why;
+	else if (session == NULL || import->answer.size == 0)
+		(void)err_set(&err, ERR_CONFLICT, EIO, "the session ended while it was filled");
+	else if (!op_look_failed((const char *)import->answer.data, import->answer.size, &err) &&
+		 put_imported(import, session, &body) < 0)
+		(void)err_set(&err, ERR_INTERNAL, ENOMEM, "no memory for the answer");
+	if (err.kind == ERR_NONE)
+		op_answer(call, 201, &body);
+	buf_done(&body);
+	end_import(import, err.kind != ERR_NONE ? &err : NULL);
+}
+
+static int ask_import(struct import *import, struct session *session, struct err *err)
+{
+	static const struct look_calls calls = {.answer = take_answer, .done = imported};
+	struct look_ask ask = {
+		.json = "{\"kind\":\"import\"}",
+		.is_in_head = true,
+		.timeout_ms = (uint32_t)session_policy(session)->timeout_max_ms,
+	};
+	struct stat status;
+
+	if (fstat(import->call->body, &status) < 0)
+		return err_sys(err, "look at the body");
+	ask.bytes = (struct run_bytes){.fd = import->call->body, .size = (uint64_t)status.st_size};
+	return session_look(session, &ask, &calls, import, NULL, err);
+}
+
+static void created(void *user, struct session *session, const struct err *why)
+{
+	struct op_call *call = user;
+	struct import *import = NULL;
+	struct err err = {0};
+
+	if (why != NULL) {
+		op_fail(call, why);
+		return;
+	}
+	import = xnew(struct import);
+	import->call = call;
+	(void)snprintf(import->session, sizeof(import->session), "%s", session_id(session));
+	buf_init(&import->answer, SESSION_ANSWER_MAX * 16UL);
+	if (ask_import(import, session, &err) < 0)
+		end_import(import, &err);
+}
+
+static void call_import(struct op_call *call)
+{
+	op_session_make(call, call->args, created);
+}
+
+const struct op op_export = {
+	.name = "session.export",
+	.method = "GET",
+	.path = "/v1/sessions/{id}/export",
+	.help = "Variables that can be pickled, files, and the names of what is left out, as bytes",
+	.params = export_params,
+	.param_count = ARRAY_LEN(export_params),
+	.args_size = sizeof(struct export_args),
+	.answer = "Exported",
+	.call = call_export,
+};
+
+const struct op op_notebook = {
+	.name = "session.notebook",
+	.method = "GET",
+	.path = "/v1/sessions/{id}/export.ipynb",
+	.help = "The runs of a session and what they showed, as a Jupyter notebook",
+	.params = export_params,
+	.param_count = ARRAY_LEN(export_params),
+	.args_size = sizeof(struct export_args),
+	.answer = "Notebook",
+	.call = call_notebook,
+};
+
+const struct op op_import = {
+	.name = "session.import",
+	.method = "POST",
+	.path = "/v1/sessions/import",
+	.help = "Make a session of what another one exported; `lost` names what did not come",
+	.params = op_import_params,
+	.param_count = OP_CREATE_PARAMS,
+	.args_size = sizeof(struct op_create_args),
+	.answer = "Imported",
+	.status = 201,
+	.is_raw = true,
+	.call = call_import,
+};

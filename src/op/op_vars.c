@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <string.h>
+
+#include "op/op_look.h"
+
+#define VARS_MAX 1000U
+#define ROWS_MAX 10000U
+#define ROWS_DEFAULT 100U
+
+struct vars_args {
+	const char *id, *name, *from, *to, *code;
+	uint64_t offset, limit, cursor;
+};
+
+static const struct op_param list_params[] = {
+	OP_SESSION_ID(struct vars_args),
+	{OP_PARAM(struct vars_args, offset, .name = "offset", .type = OP_COUNT, .in = OP_IN_QUERY,
+		  .help = "go on behind so many: `next` of the last answer (default: 0)")},
+	{OP_PARAM(struct vars_args, limit, .name = "limit", .type = OP_COUNT, .in = OP_IN_QUERY,
+		  .min = 1, .max = VARS_MAX, .help = "most variables in one answer (default: 1000)")},
+};
+
+static const struct op_param table_params[] = {
+	OP_SESSION_ID(struct vars_args),
+	{OP_PARAM(struct vars_args, name, .name = "name", .type = OP_TEXT, .in = OP_IN_PATH,
+		  .is_required = true, .help = "name of the variable")},
+	{OP_PARAM(struct vars_args, offset, .name = "offset", .type = OP_COUNT, .in = OP_IN_QUERY,
+		  .help = "number of the first row (default: 0)")},
+	{OP_PARAM(struct vars_args, limit, .name = "limit", .type = OP_COUNT, .in = OP_IN_QUERY,
+		  .min = 1, .max = ROWS_MAX, .help = "most rows in one answer (default: 100)")},
+};
+
+static const struct op_param complete_params[] = {
+	OP_SESSION_ID(struct vars_args),
+	{OP_PARAM(struct vars_args, code, .name = "code", .type = OP_TEXT, .is_required = true,
+		  .help = "what has been typed")},
+	{OP_PARAM(struct vars_args, cursor, .name = "cursor", .type = OP_COUNT, .is_required = true,
+		  .help = "where the cursor stands, in characters")},
+};
+
+static const struct op_param diff_params[] = {
+	OP_SESSION_ID(struct vars_args),
+	{OP_PARAM(struct vars_args, from, .name = "from", .type = OP_TEXT, .in = OP_IN_QUERY,
+		  .is_required = true, .help = "id of the checkpoint to begin with")},
+	{OP_PARAM(struct vars_args, to, .name = "to", .type = OP_TEXT, .in = OP_IN_QUERY,
+		  .help = "id of another (default: the session as it is)")},
+};
+
+static void call_list(struct op_call *call)
+{
+	const struct vars_args *args = call->args;
+	struct session *session = op_session_find(call, args->id);
+	const struct look_ask ask = {0};
+	struct object question;
+
+	if (session == NULL)
+		return;
+	op_look_init(&question, "vars");
+	object_number(&question, "offset", args->offset);
+	object_number(&question, "limit", args->limit > 0 ? args->limit : VARS_MAX);
+	object_close(&question, '}');
+	op_look(call, session, &question, &ask, op_look_pass);
+}
+
+static void call_table(struct op_call *call)
+{
+	const struct vars_args *args = call->args;
+	struct session *session = op_session_find(call, args->id);
+	const struct look_ask ask = {0};
+	struct object question;
+
+	if (session == NULL)
+		return;
+	op_look_init(&question, "table");
+	object_text(&question, "name", args->name);
+	object_number(&question, "offset", args->offset);
+	object_number(&question, "limit", args->limit > 0 ? args->limit : ROWS_DEFAULT);
+	object_close(&question, '}');
+	op_look(call, session, &question, &ask, op_look_pass);
+}
+
+static void call_complete(struct op_call *call)
+{
+	const struct vars_args *args = call->args;
+	struct session *session = op_session_find(call, args->id);
+	const struct look_ask ask = {0};
+	struct object question;
+
+	if (session == NULL)
+		return;
+	op_look_init(&question, "complete");
+	object_text(&question, "code", args->code);
+	object_number(&question, "cursor", args->cursor);
+	object_close(&question, '}');
+	op_look(call, session, &question, &ask, op_look_pass);
+}
+
+/* ---- diff ---- */
+
+/* What the first checkpoint said goes to the second: it compares, and we read neither. */
+static void printed(struct op_call *call, const char *json, size_t size, const char *as_of)
+{
+	const struct vars_args *args = call->args;
+	struct session *session = op_session_find(call, args->id);
+	const struct look_ask ask = {.checkpoint = args->to,
+				     .bytes = {.data = json, .size = size, .fd = -1}};
+	struct object question;
+
+	(void)as_of;
+	if (session == NULL)
+		return;
+	op_look_init(&question, "diff");
+	object_close(&question, '}');
+	op_look(call, session, &question, &ask, op_look_pass);
+}
+
+static void call_diff(struct op_call *call)
+{
+	const struct vars_args *args = call->args;
+	struct session *session = op_session_find(call, args->id);
+	const struct look_ask ask = {.checkpoint = args->from};
+	struct object question;
+
+	if (session == NULL)
+		return;
+	op_look_init(&question, "print");
+	object_close(&question, '}');
+	op_look(call, session, &question, &ask, printed);
+}
+
+const struct op op_vars_list = {
+	.name = "vars.list",
+	.method = "GET",
+	.path = "/v1/sessions/{id}/vars",
+	.help = "The variables of a session; while a run is on, those of the last checkpoint",
+	.params = list_params,
+	.param_count = ARRAY_LEN(list_params),
+	.args_size = sizeof(struct vars_args),
+	.answer = "Vars",
+	.call = call_list,
+};
+
+const struct op op_vars_table = {
+	.name = "vars.table",
+	.method = "GET",
+	.path = "/v1/sessions/{id}/vars/{name}",
+	.help = "Rows of a variable that is a table: a frame, an array, a list or a dict",
+	.params = table_params,
+	.param_count = ARRAY_LEN(table_params),
+	.args_size = sizeof(struct vars_args),
+	.answer = "Table",
+	.call = call_table,
+};
+
+const struct op op_complete = {
+	.name = "session.complete",
+	.method = "POST",
+	.path = "/v1/sessions/{id}/complete",
+	.help = "What may stand at the cursor: names, attributes and keys of the live session",
+	.params = complete_params,
+	.param_count = ARRAY_LEN(complete_params),
+	.args_size = sizeof(struct vars_args),
+	.answer = "Completion",
+	.call = call_complete,
+};
+
+const struct op op_diff = {
+	.name = "session.diff",
+	.method = "GET",
+	.path = "/v1/sessions/{id}/diff",
+	.help = "Which names were added, removed or changed between two states",
+	.params = diff_params,
+	.param_count = ARRAY_LEN(diff_params),
+	.args_size = sizeof(struct vars_args),
+	.answer = "Diff",
+	.call = call_diff,
+};

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package out of one file, so that a start looks for nothing on disk.
+
+A bundle, which gather.py makes, is a marshalled dict: for each module its code, marshalled once
+more, so that only what is used is unpacked.
+"""
+
+import sys
+from marshal import loads
+
+from _frozen_importlib import ModuleSpec
+from _frozen_importlib_external import ExtensionFileLoader
+
+EXTENSION = "_vivarium"
+
+
+class Bundle:
+    """Finder and loader of the runner's own modules."""
+
+    def __init__(self, folder, parts):
+        self.folder = folder
+        self.parts = parts
+
+    def find_spec(self, name, path=None, target=None):
+        if name in self.parts:
+            return ModuleSpec(name, self, is_package=name == "vivarium")
+        if name == EXTENSION:
+            file = f"{self.folder}/{EXTENSION}.abi3.so"
+            return ModuleSpec(name, ExtensionFileLoader(name, file), origin=file)
+        return None
+
+    @staticmethod
+    def create_module(spec):
+        """None: as any module is made."""
+
+    def exec_module(self, module):
+        exec(loads(self.parts[module.__name__]), module.__dict__)
+
+
+def install(folder, parts):
+    """From here on `import vivarium` and `import _vivarium` find what is in `folder`."""
+    sys.meta_path.insert(0, Bundle(folder, parts))

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fingerprints of variables: two checkpoints of a session are compared by them.
+
+The same value in two forks of one interpreter has the same print. Of what is very large only the
+start is looked at; what cannot be pickled counts by its repr, without addresses.
+"""
+
+import sys
+from types import CodeType, FunctionType, ModuleType
+
+from .hooks import load
+from .look_vars import type_name, user_names
+
+BYTES_MAX = 256 << 20  # of one value
+REPR_MAX = 1 << 20
+DEPTH_MAX = 8
+
+_modules = sys.modules
+
+
+class _Enough(BaseException):
+    """So much of a value has been looked at."""
+
+
+class _Digest:
+    """A file to write to, of which a hash remains."""
+
+    def __init__(self):
+        self.hash = load("hashlib").blake2b(digest_size=16)
+        self.room = BYTES_MAX
+
+    def write(self, data):
+        data = memoryview(data).cast("B")
+        self.hash.update(data[:self.room])
+        self.room -= len(data)
+        if self.room < 0:
+            raise _Enough
+        return len(data)
+
+    def text(self, text):
+        self.write(text.encode("utf-8", "backslashreplace") + b"\0")
+
+
+def prints(interpreter):
+    """{name: print} of every name that is the user's."""
+    found = {}
+    for name, value in user_names(interpreter):
+        digest = _Digest()
+        try:
+            _add(digest, value, 0)
+        except _Enough:
+            pass
+        except BaseException as error:
+            digest.text(f"unknown {type(error).__name__}")
+        found[name] = f"{_kind(value)}:{digest.hash.hexdigest()}"
+    return found
+
+
+def _kind(value):
+    try:
+        return str(type_name(value))[:100]
+    except BaseException:
+        return "?"
+
+
+def _add(digest, value, depth):
+    digest.text(_kind(value))
+    if isinstance(value, ModuleType):
+        digest.text(str(value.__name__))
+    elif isinstance(value, FunctionType):
+        _add_function(digest, value, depth)
+    elif isinstance(value, type) and value.__module__ == "__main__":
+        _add_class(digest, value, depth)
+    elif not _add_array(digest, value) and not _add_pickle(digest, value):
+        _add_other(digest, value, depth)
+
+
+def _add_array(digest, value):
+    """The bytes of a plain array, without a copy of them."""
+    array = getattr(_modules.get("numpy"), "ndarray", ())
+    if not isinstance(value, array) or value.dtype.hasobject:
+        return False
+    digest.text(f"{value.dtype.str} {value.shape}")
+    if value.flags.c_contiguous:
+        digest.write(value.reshape(-1).view("u1") if value.size else b"")
+    else:
+        digest.write(value.tobytes())
+    return True
+
+
+def _add_pickle(digest, value):
+    """Large parts of frames and arrays go by without a copy. False where it cannot be pickled."""
+    pickle = load("pickle")
+    trial = _Digest()
+
+    def take(buffer):
+        trial.write(buffer.raw())
+
+    try:
+        pickle.Pickler(trial, 5, buffer_callback=take).dump(value)
+    except _Enough:
+        pass
+    except BaseException:
+        return False
+    digest.write(trial.hash.digest())
+    return True
+
+
+def _add_other(digest, value, depth):
+    """By repr, and member by member."""
+    text = repr(value)[:REPR_MAX]
+    digest.text(load("re").sub(r"0x[0-9a-fA-F]+", "", text))
+    members = getattr(value, "__dict__", None)
+    if depth < DEPTH_MAX and isinstance(members, dict):
+        for name, member in list(members.items()):
+            digest.text(str(name))
+            _add(digest, member, depth + 1)
+    elif depth < DEPTH_MAX and isinstance(value, (list, tuple, dict)):
+        for item in list(value.items()) if isinstance(value, dict) else list(value):
+            _add(digest, item, depth + 1)
+
+
+def _add_code(digest, code):
+    digest.text(f"{code.co_name} {code.co_argcount} {code.co_flags} {code.co_names} "
+                f"{code.co_varnames} {code.co_freevars}")
+    digest.write(code.co_code)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            _add_code(digest, constant)
+        else:
+            digest.text(repr(constant))
+
+
+def _add_function(digest, function, depth):
+    _add_code(digest, function.__code__)
+    if depth >= DEPTH_MAX:
+        return
+    for part in (function.__defaults__, function.__kwdefaults__):
+        _add(digest, part, depth + 1)
+    for cell in function.__closure__ or ():
+        try:
+            _add(digest, cell.cell_contents, depth + 1)
+        except ValueError:
+            digest.text("empty")
+
+
+def _add_class(digest, value, depth):
+    digest.text(" ".join(base.__qualname__ for base in value.__bases__))
+    if depth >= DEPTH_MAX:
+        return
+    for name, member in list(vars(value).items()):
+        if name not in ("__dict__", "__weakref__", "__module__"):
+            digest.text(str(name))
+            _add(digest, getattr(member, "__func__", member), depth + 1)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks: questions about a session, answered by a throw-away fork of its head.
+
+Owns:    the table of questions. Each answer is one event, {"type":"look","look":{...}}; one that
+         cannot be given is {"error":text,"kind":...}, with a kind of the HTTP interface.
+May not: answer in a head that goes on. A repr, a property, a pickle are user code: whatever they do
+         here ends with the look.
+"""
+
+import sys
+
+from . import fork, wire
+from .jsonsafe import TooLarge, json_safe
+from .jsontext import dumps
+
+ROOM = 8 << 20  # bytes of one answer
+
+
+class LookError(Exception):
+    """Why a question has no answer; `kind` is for whoever asked."""
+
+    def __init__(self, message, kind="bad_request"):
+        super().__init__(message)
+        self.kind = kind
+
+
+def _vars(look, _request, interpreter):
+    from .look_vars import variables
+
+    return variables(interpreter, look)
+
+
+def _table(look, _request, interpreter):
+    from .look_vars import table
+
+    return table(interpreter, look)
+
+
+def _print(_look, _request, interpreter):
+    from .fingerprint import prints
+
+    return {"names": prints(interpreter)}
+
+
+def _complete(look, _request, interpreter):
+    from .complete import complete
+
+    return complete(interpreter.notebook.names, look)
+
+
+def _files(look, _request, _interpreter):
+    from .look_files import list_files
+
+    return list_files(look)
+
+
+def _read(look, _request, _interpreter):
+    from .look_files import read_file
+
+    return read_file(look)
+
+
+def _write(look, request, _interpreter):
+    from .look_files import write_file
+
+    return write_file(look, request.payload)
+
+
+def _remove(look, _request, _interpreter):
+    from .look_files import remove_file
+
+    return remove_file(look)
+
+
+def _export(_look, _request, interpreter):
+    from .state import export
+
+    return export(interpreter)
+
+
+def _import(_look, request, interpreter):
+    from .state import bring_in
+
+    return bring_in(interpreter, request.payload)
+
+
+_QUESTIONS = {"vars": _vars, "table": _table, "print": _print, "complete": _complete,
+              "files": _files, "read": _read, "write": _write, "remove": _remove,
+              "export": _export, "import": _import}
+
+
+def _ask(request, interpreter):
+    look = request.meta["look"]
+    kind = look.get("kind") if isinstance(look, dict) else None
+    question = _QUESTIONS.get(kind)
+    if question is None:
+        raise LookError(f"unknown question {kind!r}; known are {', '.join(_QUESTIONS)}")
+    if fork.is_look == (kind == "import"):
+        raise LookError("this is for a head that goes on" if fork.is_look
+                        else "this is for a throw-away fork", "conflict")
+    sys.modules["__main__"] = interpreter.notebook.module  # pickles name what it holds
+    return question(look, request, interpreter)
+
+
+def answer(request, interpreter):
+    """Answers a RUN that is a look; returns its testimony."""
+    try:
+        text = dumps(json_safe(_ask(request, interpreter), ROOM))
+        if len(text) > wire.EVENT_MAX:  # escapes make it longer
+            raise TooLarge
+    except LookError as error:
+        text = dumps({"error": wire.clean(str(error)), "kind": error.kind})
+    except TooLarge:
+        text = dumps({"error": f"the answer is larger than {ROOM >> 20} MiB; ask for less of it",
+                      "kind": "too_large"})
+    except BaseException as error:
+        text = dumps({"error": f"it cannot be looked at: {wire.clean(type(error).__name__)}",
+                      "kind": "conflict"})
+    wire.event("look", "look", text)
+    return wire.Done()

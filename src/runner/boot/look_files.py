@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files under the workspace, for a client of the session: list, read, write, remove.
+
+Owns:    the way to a path: folder by folder, from the workspace down, never through a link. A link
+         is not there for a client; what is neither file nor folder is not, either.
+May not: trust a tree: processes of the session may be changing it.
+"""
+
+import os
+from stat import S_ISDIR, S_ISREG
+
+from . import WORKSPACE, wire
+from .files import DEPTH_MAX, PIECE, mime_of
+from .inputs import InputError, resolve
+from .look import LookError
+
+FILES_MAX = 10000
+ENTRIES_MAX = 200000
+ENOENT, EEXIST, ENOTDIR, EISDIR, ENOSPC, ENOTEMPTY, ELOOP, EDQUOT = 2, 17, 20, 21, 28, 39, 40, 122
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def _failure(path, error):
+    """An OSError as the client should hear it."""
+    if error.errno in (ENOENT, ELOOP, ENOTDIR):
+        return LookError(f"there is no file {path!r}", "not_found")
+    if error.errno in (ENOSPC, EDQUOT):
+        return LookError(f"{path!r} does not fit: the workspace is full", "too_large")
+    if error.errno in (EEXIST, EISDIR, ENOTEMPTY):
+        return LookError(f"{path!r}: {error.strerror}", "conflict")
+    return LookError(f"{path!r}: {error.strerror}")
+
+
+def _parts(path):
+    try:
+        full = resolve(path)
+    except InputError as error:
+        raise LookError(str(error)) from None
+    return [part for part in full[len(WORKSPACE):].split("/") if part]
+
+
+def _enter(parts, makes=False):
+    """A descriptor of the folder that the names lead to, or OSError."""
+    fd = os.open(WORKSPACE, _FOLDER)
+    for part in parts:
+        try:
+            if makes:
+                try:
+                    os.mkdir(part, 0o777, dir_fd=fd)
+                except FileExistsError:
+                    pass
+            inner = os.open(part, _FOLDER, dir_fd=fd)
+        finally:
+            os.close(fd)
+        fd = inner
+    return fd
+
+
+def _shown(parts):
+    path = "/".join([WORKSPACE, *parts])
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _fact(parts, info, mime=None):
+    return {"path": _shown(parts), "size": info.st_size if mime is None else 0,
+            "mtime_ms": info.st_mtime_ns // 1000000, "mime": mime or mime_of(parts[-1])}
+
+
+def _walk(parts, is_recursive, found):
+    """Adds what is in the folder, and below it where that is asked for. The folders themselves show
+    only where nobody looks into them."""
+    folders = [parts]
+    seen = 0
+    while folders:
+        here = folders.pop()
+        try:
+            fd = _enter(here)
+        except OSError:
+            if here is parts:
+                raise
+            continue  # gone meanwhile
+        try:
+            with os.scandir(fd) as entries:
+                for entry in entries:
+                    seen += 1
+                    info = entry.stat(follow_symlinks=False)
+                    if S_ISREG(info.st_mode):
+                        found.append(_fact([*here, entry.name], info))
+                    elif S_ISDIR(info.st_mode) and not is_recursive:
+                        found.append(_fact([*here, entry.name], info, "inode/directory"))
+                    elif S_ISDIR(info.st_mode) and len(here) < DEPTH_MAX and seen < ENTRIES_MAX:
+                        folders.append([*here, entry.name])
+        except OSError:
+            continue
+        finally:
+            os.close(fd)
+
+
+def list_files(look):
+    """{"files":[...]}, in order of their paths; "next" is the path to go on `after`, if cut."""
+    path = look.get("path") or WORKSPACE
+    parts = _parts(path)
+    found = []
+    try:
+        _walk(parts, bool(look.get("recursive")), found)
+    except NotADirectoryError:
+        try:
+            fd, info = _open_regular(parts)
+            os.close(fd)
+        except OSError as error:
+            raise _failure(path, error) from None
+        found = [_fact(parts, info)]
+    except OSError as error:
+        raise _failure(path, error) from None
+    found.sort(key=lambda fact: fact["path"])
+    after = look.get("after")
+    if isinstance(after, str):
+        found = [fact for fact in found if fact["path"] > after]
+    limit = min(max(1, int(look.get("limit", 1000))), FILES_MAX)
+    answer = {"files": found[:limit]}
+    if len(found) > limit:
+        answer["next"] = found[limit - 1]["path"]
+    return answer
+
+
+def _open_regular(parts):
+    """(descriptor, status) of a regular file, or OSError."""
+    if not parts:
+        raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+    folder = _enter(parts[:-1])
+    try:
+        fd = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
+                     dir_fd=folder)
+    finally:
+        os.close(folder)
+    info = os.fstat(fd)
+    if not S_ISREG(info.st_mode):
+        os.close(fd)
+        number = EISDIR if S_ISDIR(info.st_mode) else ENOENT
+        raise OSError(number, os.strerror(number))
+    return fd, info
+
+
+def read_file(look):
+    """The bytes as FILE frames, then {"file":{...}} with the size of what was sent."""
+    path = look.get("path")
+    parts = _parts(path)
+    try:
+        fd, info = _open_regular(parts)
+    except OSError as error:
+        raise _failure(path, error) from None
+    fact = _fact(parts, info)
+    name = fact["path"].encode("utf-8")
+    left, sent, held = info.st_size, 0, b""
+    try:
+        while left:  # no more than it had at first, so that this ends
+            piece = os.read(fd, min(PIECE, left))
+            if not piece:
+                break
+            if held:
+                wire.file_piece(name, held, False)
+            held = piece
+            left -= len(piece)
+            sent += len(piece)
+    finally:
+        os.close(fd)
+    wire.file_piece(name, held, True)
+    fact["size"] = sent
+    return {"file": fact}
+
+
+def write_file(look, data):
+    """Puts `data` in place at once: beside the file first, then under its name."""
+    path = look.get("path")
+    parts = _parts(path)
+    if not parts or path.endswith("/"):
+        raise LookError(f"{path!r} names a folder")
+    new = f".{os.urandom(8).hex()}.part"
+    try:
+        folder = _enter(parts[:-1], makes=True)
+        try:
+            _fill(new, data, folder)
+            os.rename(new, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
+            info = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
+        except OSError:
+            _drop(new, folder)
+            raise
+        finally:
+            os.close(folder)
+    except OSError as error:
+        if error.errno in (ENOTDIR, ELOOP):
+            raise LookError(f"{path!r}: a folder on its way is none", "conflict") from None
+        raise _failure(path, error) from None
+    return {"file": _fact(parts, info)}
+
+
+def _fill(name, data, folder):
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666,
+                 dir_fd=folder)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(fd, rest):]
+    finally:
+        os.close(fd)
+
+
+def _drop(name, folder):
+    try:
+        os.unlink(name, dir_fd=folder)
+    except OSError:
+        pass
+
+
+def remove_file(look):
+    """Removes a file, a link itself, or an empty folder."""
+    path = look.get("path")
+    parts = _parts(path)
+    if not parts:
+        raise LookError("the workspace itself cannot be removed", "conflict")
+    try:
+        folder = _enter(parts[:-1])
+        try:
+            info = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
+            remove = os.rmdir if S_ISDIR(info.st_mode) else os.unlink
+            remove(parts[-1], dir_fd=folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise _failure(path, error) from None
+    return {"removed": _shown(parts)}

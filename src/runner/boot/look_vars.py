@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variables of a session: a list of them, and pages of those that are tables.
+
+Owns:    which names are the user's, and how a value shows in a line.
+"""
+
+import sys
+from types import BuiltinFunctionType, FunctionType, ModuleType
+
+from .jsonsafe import TooLarge, json_safe
+from .look import ROOM, LookError
+from .wire import clean
+
+REPR_MAX = 200
+COLUMNS_MAX = 100
+VARS_MAX = 1000
+ROWS_MAX = 10000
+
+_modules = sys.modules
+
+
+def user_names(interpreter):
+    """[(name, value)] that user code made or changed, in the order in which they were made."""
+    notebook = interpreter.notebook
+    return [(name, value) for name, value in list(notebook.names.items())
+            if type(name) is str and not (name.startswith("__") and name.endswith("__"))
+            and not (name in notebook.given and value is notebook.given[name])]
+
+
+def _library(name, kind):
+    """The class `kind` of a library, if that is loaded; else a tuple: nothing is an instance."""
+    return getattr(_modules.get(name), kind, ())
+
+
+def type_name(value):
+    if isinstance(value, type):
+        return "class"
+    if isinstance(value, (FunctionType, BuiltinFunctionType)):
+        return "function"
+    return type(value).__name__
+
+
+def _show(value):
+    """A repr that does not take long for what is merely large."""
+    if isinstance(value, (_library("pandas", "DataFrame"), _library("pandas", "Series"))):
+        return repr(value.head(5))
+    if type(value) in (str, bytes, bytearray):
+        return repr(value[:REPR_MAX + 1])
+    if type(value) in (list, tuple, dict, set, frozenset, int):
+        from reprlib import Repr
+
+        short = Repr()
+        short.maxlevel = 4
+        short.maxlist = short.maxtuple = short.maxdict = short.maxset = short.maxfrozenset = 40
+        short.maxstring = short.maxlong = short.maxother = REPR_MAX
+        return short.repr(value)
+    return repr(value)
+
+
+def _size(value):
+    if isinstance(value, _library("pandas", "DataFrame")):
+        return int(value.memory_usage(index=True).sum())
+    if isinstance(value, _library("pandas", "Series")):
+        return int(value.memory_usage(index=True))
+    if isinstance(value, _library("numpy", "ndarray")):
+        return int(value.nbytes)
+    return sys.getsizeof(value)
+
+
+def _shape(value):
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and all(isinstance(size, int) for size in shape):
+        return [int(size) for size in shape[:32]]
+    raise AttributeError("shape")
+
+
+def _columns(value):
+    if isinstance(value, _library("pandas", "DataFrame")):
+        return [clean(str(column))[:REPR_MAX] for column in value.columns[:COLUMNS_MAX]]
+    raise AttributeError("columns")
+
+
+def _or(default, function, *args):
+    """What user code answers, or `default` where it fails."""
+    try:
+        return function(*args)
+    except BaseException as error:
+        return default(error) if callable(default) else default
+
+
+def _describe(name, value):
+    text = _or(lambda error: f"<its repr raises {type(error).__name__}>", _show, value)
+    text = text if type(text) is str else "<its repr is no text>"
+    found = {"name": clean(name), "type": clean(str(_or("?", type_name, value)))[:REPR_MAX],
+             "repr": clean(text[:REPR_MAX]), "size": _or(None, _size, value)}
+    for member, function in (("shape", _shape), ("columns", _columns)):
+        fact = None if issubclass(type(value), type) else _or(None, function, value)
+        if fact is not None:
+            found[member] = fact
+    return found
+
+
+def variables(interpreter, look):
+    """{"vars":[...]}; "next" is the offset of what follows, where there is more."""
+    offset = max(0, int(look.get("offset", 0)))
+    limit = min(max(1, int(look.get("limit", VARS_MAX))), VARS_MAX)
+    names = [(name, value) for name, value in user_names(interpreter)
+             if not issubclass(type(value), ModuleType)]  # it may lie about its class
+    answer = {"vars": [_describe(name, value) for name, value in names[offset:offset + limit]]}
+    if len(names) > offset + limit:
+        answer["next"] = offset + limit
+    return answer
+
+
+def table(interpreter, look):
+    """A page of a variable that is a table: {"columns","rows","total"}. "cut" when not all of the
+    rows that were asked for fit."""
+    name = look.get("name")
+    names = dict(user_names(interpreter))
+    if type(name) is not str or name not in names:
+        raise LookError(f"there is no variable {name!r}", "not_found")
+    offset = max(0, int(look.get("offset", 0)))
+    limit = min(max(0, int(look.get("limit", 100))), ROWS_MAX)
+    columns, rows, total = _page(names[name], offset, offset + limit)
+    answer = {"columns": columns, "rows": rows, "total": total}
+    while True:
+        try:
+            return json_safe(answer, ROOM)
+        except TooLarge:
+            if not rows:
+                raise
+            rows = rows[:len(rows) // 2]
+            answer.update(rows=rows, cut=True)
+
+
+def _page(value, first, last):
+    """(columns, rows from `first` to `last`, count of all rows)."""
+    if isinstance(value, _library("pandas", "Series")):
+        title = value.name if value.name is not None else "value"
+        total, value = len(value), value.iloc[first:last].to_frame(title)
+        value.insert(0, value.index.name or "index", value.index, allow_duplicates=True)
+        return list(value.columns), value.astype(object).values.tolist(), total
+    if isinstance(value, _library("pandas", "DataFrame")):
+        columns = [" ".join(map(str, column)) if isinstance(column, tuple) else column
+                   for column in value.columns]
+        return columns, value.iloc[first:last].astype(object).values.tolist(), len(value)
+    if isinstance(value, _library("numpy", "ndarray")):
+        return _array_page(value, first, last)
+    if isinstance(value, dict):
+        return _dict_page(value, first, last)
+    if isinstance(value, (list, tuple)):
+        return _list_page(value, first, last)
+    raise LookError(f"not a table: {type_name(value)}", "unsupported")
+
+
+def _array_page(value, first, last):
+    if value.ndim == 1 and value.dtype.names:
+        return list(value.dtype.names), [list(row) for row in value[first:last].tolist()], len(value)
+    if value.ndim == 1:
+        return ["value"], [[item] for item in value[first:last].tolist()], len(value)
+    if value.ndim == 2:
+        return list(range(value.shape[1])), value[first:last].tolist(), len(value)
+    raise LookError(f"not a table: an array of {value.ndim} dimensions", "unsupported")
+
+
+def _dict_page(value, first, last):
+    columns = list(value.values())
+    if value and all(isinstance(column, (list, tuple)) for column in columns):
+        total = max(map(len, columns))
+        rows = [[column[i] if i < len(column) else None for column in columns]
+                for i in range(first, min(last, total))]
+        return list(value), rows, total
+    return ["key", "value"], [list(item) for item in list(value.items())[first:last]], len(value)
+
+
+def _list_page(value, first, last):
+    page = value[first:last]
+    if value and all(isinstance(row, dict) for row in value[:100]):
+        columns = list(dict.fromkeys(key for row in value[:1000] + page if isinstance(row, dict)
+                                     for key in row))
+        return columns, [[row.get(key) if isinstance(row, dict) else row for key in columns]
+                         for row in page], len(value)
+    if value and all(isinstance(row, (list, tuple)) for row in value[:100]):
+        width = max(len(row) if isinstance(row, (list, tuple)) else 1
+                    for row in [*value[:1000], *page])
+        return list(range(width)), [list(row) if isinstance(row, (list, tuple)) else [row]
+                                    for row in page], len(value)
+    return ["value"], [[item] for item in page], len(value)

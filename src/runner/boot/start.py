@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What main.py was started as: a zygote, or one cold interpreter."""
+
+from . import serve
+
+
+def main(arguments):
+    serve.get_ready()
+    if arguments[:1] == ["zygote"]:
+        from . import zygote
+
+        zygote.preload(arguments[2:])
+        zygote.settle(serve.interpreter)
+        zygote.fork_here(int(arguments[1]))
+        zygote.wake(serve.interpreter)
+    elif arguments[:1] == ["cold"] and len(arguments) in (1, 3):
+        import _vivarium
+
+        # It came through an exec; what the code starts must not get it.
+        _vivarium.channel(*map(int, arguments[1:]))
+    else:
+        raise SystemExit("usage: main.py zygote FD MODULE... | cold [WALLS ABI]")
+    serve.serve()
+

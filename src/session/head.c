@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/head.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/socket.h>
+
+#include "base/c.h"
+
+static void free_when_done(struct head *head)
+{
+	if (head->is_freed && !head->has_handle)
+		free(head);
+}
+
+static void channel_closed(uv_handle_t *handle)
+{
+	struct head *head =
+		(struct head *)(void *)((char *)handle - offsetof(struct head, own.poll));
+
+	head->has_handle = false;
+	free_when_done(head);
+}
+
+static void fail(struct head *head, const struct err *why)
+{
+	if (head->state != HEAD_COMING && head->state != HEAD_PLACING)
+		return;
+	head->state = HEAD_OVER;
+	head->calls->failed(head->user, head, why);
+}
+
+/* ---- launch ---- */
+
+int head_ask(struct head *head, enum launch_type what, struct err *err)
+{
+	const struct launch_request request = {
+		.type = what,
+		.ref = {.sandbox = head->sandbox->id, .head = head->number},
+	};
+
+	return launcher_send(head->sandbox->launcher, &request, NULL, 0, err);
+}
+
+int head_begin(struct head *head, uint32_t timeout_ms, struct err *err)
+{
+	const struct launch_request request = {
+		.type = LAUNCH_BEGIN,
+		.begin = {.sandbox = head->sandbox->id,
+			  .head = head->number,
+			  .timeout_ms = timeout_ms},
+	};
+
+	return launcher_send(head->sandbox->launcher, &request, NULL, 0, err);
+}
+
+void head_drop(struct head *head)
+{
+	struct err err = {0};
+
+	if (head->is_dropped || head->state == HEAD_OVER)
+		return;
+	head->is_dropped = true;
+	/* A wire that is gone took the sandbox with it; everybody is told. */
+	if (head->state != HEAD_COMING)
+		(void)head_ask(head, LAUNCH_DROP, &err);
+}
+
+/* ---- a fork that comes up ---- */
+
+static void take_hello(struct head *head, const struct frame *frame)
+{
+	struct launch_request request = {
+		.type = LAUNCH_HEAD,
+		.head = {.sandbox = head->sandbox->id,
+			 .head = head->number,
+			 .parent = head->parent,
+			 .is_look = head->is_look},
+	};
+	struct err why = {0};
+
+	if (frame->header.size != sizeof(struct frame_hello)) {
+		(void)err_set(&why, ERR_INTERNAL, EPROTO, "a fork said something else than HELLO");
+		fail(head, &why);
+		return;
+	}
+	head->pid = request.head.pid = head->channel->sender;
+	head->state = HEAD_PLACING;
+	head->sandbox->head_bits |= 1U << head->number; /* launch's until it says EXIT */
+	if (launcher_send(head->sandbox->launcher, &request, &head->channel->fd, 1, &why) < 0)
+		fail(head, &why);
+}
+
+/* The parent's answer: only a refusal needs one, the child speaks for itself. */
+static void take_forked(struct head *head, const struct frame *frame)
+{
+	struct head *child = STEAL(head->forking);
+	struct frame_forked forked;
+	struct err why = {0};
+
+	if (child == NULL || frame->header.size < sizeof(forked))
+		return;
+	memcpy(&forked, frame->payload, sizeof(forked));
+	if (forked.is_blocked == 0 && forked.pid != 0) {
+		(void)err_set(&why, ERR_INTERNAL, EPIPE, "the fork ended before it was ready");
+		if (child->is_cut)
+			fail(child, &why);
+		return;
+	}
+	(void)err_set(&why, forked.is_blocked ? ERR_CONFLICT : ERR_INTERNAL, EBUSY, "%.*s",
+		      (int)(frame->header.size - sizeof(forked)),
+		      (const char *)frame->payload + sizeof(forked));
+	fail(child, &why);
+}
+
+static void idle_frame(void *user, const struct frame *frame)
+{
+	struct head *head = user;
+
+	if (frame->header.type == FRAME_HELLO && head->state == HEAD_COMING)
+		take_hello(head, frame);
+	else if (frame->header.type == FRAME_FORKED)
+		take_forked(head, frame);
+	/* Whatever else it says belongs to no run, and nobody wants it. */
+}
+
+static void idle_end(void *user, const struct err *why)
+{
+	struct head *head = user;
+	struct head *parent = head->sandbox->heads[head->parent];
+	struct err ended = *why;
+
+	/* A parent that refuses closes the child's end, too: it says why in a moment. */
+	if (head->state == HEAD_COMING && parent != NULL && parent->forking == head) {
+		head->is_cut = true;
+		return;
+	}
+	if (ended.kind == ERR_NONE)
+		(void)err_set(&ended, ERR_INTERNAL, EPIPE, "the fork ended before it was ready");
+	/* One that was ready is told of by launch, with the facts. */
+	fail(head, &ended);
+}
+
+void head_listen(struct head *head)
+{
+	static const struct channel_calls calls = {.frame = idle_frame, .ended = idle_end};
+
+	channel_listen(head->channel, &calls, head);
+}
+
+static struct head *head_new(struct sandbox *sandbox, uint32_t number,
+			     const struct head_calls *calls, void *user)
+{
+	struct head *head = xnew(struct head);
+
+	head->sandbox = sandbox;
+	head->number = number;
+	head->calls = calls;
+	head->user = user;
+	head->own.fd = -1;
+	head->channel = &head->own;
+	head->pipes = (struct head_pipes){&sandbox->out, &sandbox->err};
+	sandbox->heads[number] = head;
+	return head;
+}
+
+static int open_channel(struct head *head, int *take_fd, struct err *err)
+{
+	static const struct channel_calls calls = {.frame = idle_frame, .ended = idle_end};
+	int r = channel_open(&head->own, head->sandbox->out.poll.loop, take_fd, &calls, head, err);
+
+	head->has_handle = r == 0;
+	return r;
+}
+
+struct head *head_first(struct sandbox *sandbox, const struct head_calls *calls, void *user)
+{
+	struct head *head = head_new(sandbox, 0, calls, user);
+
+	head->channel = &sandbox->channel;
+	head->state = HEAD_READY;
+	head_listen(head);
+	return head;
+}
+
+int head_adopt(struct sandbox *sandbox, uint32_t number, pid_t pid, int *take_channel,
+	       const struct head_calls *calls, void *user, struct head **ret_head, struct err *err)
+{
+	struct head *head = NULL;
+	int r;
+
+	if (number >= LAUNCH_HEADS_MAX || sandbox->heads[number] != NULL)
+		return err_set(err, ERR_INTERNAL, EPROTO, "launch keeps no head %u", number);
+	if (number == 0) {
+		*ret_head = head_first(sandbox, calls, user);
+		return channel_take_over(&sandbox->channel, 0, 0, 0, NULL);
+	}
+	head = head_new(sandbox, number, calls, user);
+	head->pid = pid;
+	head->state = HEAD_READY;
+	sandbox->head_bits |= 1U << number;
+	r = open_channel(head, take_channel, err);
+	if (r < 0) {
+		head_free(head);
+		return r;
+	}
+	(void)channel_take_over(&head->own, 0, 0, 0, NULL);
+	*ret_head = head;
+	return 0;
+}
+
+static int free_number(const struct sandbox *sandbox, uint32_t *ret_number, struct err *err)
+{
+	for (uint32_t i = 1; i < LAUNCH_HEADS_MAX; i++) {
+		if (sandbox->heads[i] == NULL && !(sandbox->head_bits & (1U << i))) {
+			*ret_number = i;
+			return 0;
+		}
+	}
+	return err_set(err, ERR_BUSY, ENOSPC,
+		       "the session has %d states already: drop checkpoints or branches",
+		       LAUNCH_HEADS_MAX);
+}
+
+static int send_fork(struct head *parent, bool is_look, int *take_theirs, int *take_ends,
+		     struct err *err)
+{
+	int fds[3] = {steal_fd(take_theirs), -1, -1};
+	struct buf frame;
+	int r;
+
+	for (size_t i = 0; take_ends != NULL && i < 2; i++)
+		fds[i + 1] = steal_fd(&take_ends[i]);
+	buf_init(&frame, KIB);
+	r = frame_append(&frame, FRAME_FORK, is_look ? FRAME_FLAG_LOOK : 0, 0, "", 0);
+	if (r == 0)
+		r = channel_send_fds(parent->channel, &frame, fds, ARRAY_LEN(fds), err);
+	buf_done(&frame);
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		drop_fd(&fds[i]);
+	return r;
+}
+
+int head_fork(struct head *parent, bool is_look, const struct head_pipes *pipes, int *take_ends,
+	      const struct head_calls *calls, void *user, struct head **ret_head, struct err *err)
+{
+	int pair[2] = {-1, -1};
+	struct head *head = NULL;
+	uint32_t number = 0;
+	int r;
+
+	if (parent->state != HEAD_READY || parent->forking != NULL)
+		return err_set(err, ERR_BUSY, EBUSY, "the interpreter is busy forking");
+	r = free_number(parent->sandbox, &number, err);
+	if (r < 0)
+		return r;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, "socketpair");
+
+	head = head_new(parent->sandbox, number, calls, user);
+	head->is_look = is_look;
+	head->parent = parent->number;
+	if (is_look)
+		head->pipes = (struct head_pipes){NULL, NULL}; /* it has no output */
+	else
+		head->pipes = pipes != NULL ? *pipes : parent->pipes;
+	r = open_channel(head, &pair[0], err);
+	if (r == 0)
+		r = channel_want_sender(&head->own, err);
+	if (r == 0)
+		r = send_fork(parent, is_look, &pair[1], take_ends, err);
+	drop_fd(&pair[0]);
+	drop_fd(&pair[1]);
+	if (r < 0) {
+		head_free(head);
+		return r;
+	}
+	parent->forking = head;
+	*ret_head = head;
+	return 0;
+}
+
+/* ---- its end ---- */
+
+void head_event(struct head *head, const struct launch_event *event)
+{
+	struct err why = event->err;
+
+	switch (event->type) {
+	case LAUNCH_HEAD_UP:
+		if (head->state != HEAD_PLACING)
+			break;
+		if (why.kind != ERR_NONE) {
+			fail(head, &why);
+			break;
+		}
+		head->state = HEAD_READY;
+		head->calls->ready(head->user, head);
+		break;
+	case LAUNCH_EXIT:
+		if (head->state == HEAD_OVER)
+			break;
+		if (head->state != HEAD_READY) {
+			(void)err_set(&why, ERR_INTERNAL, ECHILD, "the fork ended too early");
+			fail(head, &why);
+			break;
+		}
+		head->state = HEAD_OVER;
+		head->calls->exited(head->user, head, why.kind == ERR_NONE ? &event->exit : NULL,
+				    &why);
+		break;
+	default:
+		if (head->state == HEAD_READY)
+			head->calls->told(head->user, head, event);
+		break;
+	}
+}
+
+void head_free(struct head *head)
+{
+	if (head == NULL || head->is_freed)
+		return;
+	head_drop(head);
+	head->state = HEAD_OVER;
+	head->is_freed = true;
+	if (head->sandbox->heads[head->number] == head)
+		head->sandbox->heads[head->number] = NULL;
+	for (uint32_t i = 0; i < LAUNCH_HEADS_MAX; i++) {
+		struct head *other = head->sandbox->heads[i];
+
+		if (other != NULL && other->forking == head)
+			other->forking = NULL;
+	}
+	if (head->has_handle)
+		channel_close(&head->own, channel_closed);
+	free_when_done(head);
+}

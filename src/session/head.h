@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Head - one interpreter of a session's sandbox, at the end of a channel of its own
+ *
+ * Owns:    the channel, and where the process is in its life: forked, placed by launch, ready,
+ * over. May not: decide what it is for: a session's head, a checkpoint and a look are all heads.
+ *
+ * Number 0 is the interpreter that the sandbox was made with; every other one was forked from a
+ * head. Its memory goes when its owner has let go of it and the loop has closed its handle.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/err.h"
+#include "proto/frame.h"
+#include "proto/launch_msg.h"
+#include "session/channel.h"
+#include "session/sandbox.h"
+
+enum head_state {
+	HEAD_COMING,  /* its parent was asked to fork */
+	HEAD_PLACING, /* it said HELLO; launch puts it into a group of its own */
+	HEAD_READY,   /* it may be given a run, or asked to fork */
+	HEAD_OVER,
+};
+
+struct head;
+
+struct head_calls {
+	/* It may be used from now on. */
+	void (*ready)(void *user, struct head *head);
+
+	/* It will never be: what blocks the fork (why->kind is ERR_CONFLICT), or what failed. It is
+	 * let go of by the callee. */
+	void (*failed)(void *user, struct head *head, const struct err *why);
+
+	/* It was ready, and ended; NULL and why when there are no facts. It is let go of by the
+	 * callee. */
+	void (*exited)(void *user, struct head *head, const struct launch_exit *facts,
+		       const struct err *why);
+
+	/* ENDED, SIGNALLED, SAVED, RESTORED of this head. */
+	void (*told)(void *user, struct head *head, const struct launch_event *event);
+};
+
+/* Where its output goes: the sandbox's pipes, or those of the branch it belongs to; a look has
+ * none. */
+struct head_pipes {
+	struct stream *out, *err; /* borrowed: from the sandbox or the session, which live longer */
+};
+
+struct head {
+	struct sandbox *sandbox; /* borrowed: lives as long as it has heads */
+	uint32_t number;
+	uint32_t parent; /* number of the head it was forked from */
+	enum head_state state;
+	bool is_look;
+	bool is_dropped; /* DROP was sent */
+	bool is_cut;     /* its channel ended before its HELLO; its parent has not said why */
+	pid_t pid;
+	struct channel *channel; /* the sandbox's for number 0, else `own` */
+	struct channel own;
+	struct head_pipes pipes;
+	struct head *forking;           /* borrowed: the child that this one is forking now */
+	const struct head_calls *calls; /* borrowed: static rows */
+	void *user;                     /* borrowed until head_free */
+	bool is_freed, has_handle;
+};
+
+/* The head of a sandbox just taken. */
+struct head *head_first(struct sandbox *sandbox, const struct head_calls *calls, void *user);
+
+/* One that a former viv had: its channel came from launch. Consumes the channel. */
+int head_adopt(struct sandbox *sandbox, uint32_t number, pid_t pid, int *take_channel,
+	       const struct head_calls *calls, void *user, struct head **ret_head, struct err *err);
+
+/* Asks `parent` (ready, nothing running in it) to fork. `pipes` NULL: as its parent's; else
+ * take_ends are their writing ends, for the child. `ready` or `failed` follows. -EBUSY while an
+ * earlier fork of this parent is on its way, -ENOSPC when the sandbox has its most heads. */
+int head_fork(struct head *parent, bool is_look, const struct head_pipes *pipes, int *take_ends,
+	      const struct head_calls *calls, void *user, struct head **ret_head, struct err *err);
+
+/* Nobody reads its channel but us: frames that no run asked for end up here. */
+void head_listen(struct head *head);
+
+/* BEGIN, END, SIGNAL, SAVE, RESTORE to launch about this head. */
+int head_begin(struct head *head, uint32_t timeout_ms, struct err *err);
+int head_ask(struct head *head, enum launch_type what, struct err *err);
+
+/* Ends it and all it started; `exited` follows. */
+void head_drop(struct head *head);
+
+/* An event of launch about it. */
+void head_event(struct head *head, const struct launch_event *event);
+
+/* No call comes after this; it is dropped where it lives. Accepts NULL. */
+void head_free(struct head *head);

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "session/session_state.h"
+
+#define LOOK_MS 10000U
+#define LOOK_RESULT_MAX (8ULL * MIB)
+
+/* One question: a run in a fork that nobody keeps. */
+struct look {
+	struct session *session; /* borrowed: NULL once it has ended */
+	struct run *run;         /* owned */
+	struct head *head;       /* owned: the throw-away fork */
+	struct look_calls calls;
+	void *user;               /* borrowed until done */
+	char checkpoint[ID_SIZE]; /* asked for; "": the head */
+	char as_of[ID_SIZE];      /* looked at; "": the head */
+	bool has_source;          /* its fork was asked for */
+	LIST_ENTRY(look) entry;
+};
+
+static void look_end(struct look *look, const struct err *why)
+{
+	struct look_calls calls = look->calls;
+	void *user = look->user;
+	char as_of[ID_SIZE];
+
+	memcpy(as_of, look->as_of, sizeof(as_of));
+	if (look->session != NULL)
+		LIST_REMOVE(look, entry);
+	head_free(look->head);
+	run_free(look->run);
+	free(look);
+	if (calls.done != NULL)
+		calls.done(user, as_of, why);
+}
+
+/* ---- the run in the fork ---- */
+
+static void host_stop(void *user, struct run *run)
+{
+	struct look *look = user;
+
+	(void)run;
+	/* All was said, or enough was: either way the fork goes. */
+	if (look->head != NULL)
+		head_drop(look->head);
+}
+
+static void host_over(void *user, struct run *run)
+{
+	(void)user;
+	(void)run;
+}
+
+static const struct run_host look_host = {
+	.end = host_stop,
+	.stop = host_stop,
+	.over = host_over,
+};
+
+static void run_fact(void *user, const char *type, const char *value, size_t size)
+{
+	struct look *look = user;
+
+	if (strcmp(type, "look") == 0 && look->calls.answer != NULL)
+		look->calls.answer(look->user, value, size);
+}
+
+static void run_file_piece(void *user, const char *path, const void *bytes, size_t size,
+			   bool is_last)
+{
+	struct look *look = user;
+
+	(void)path;
+	if (look->calls.file != NULL && !look->calls.file(look->user, bytes, size, is_last))
+		run_cancel(look->run, false);
+}
+
+static void run_done(void *user, struct run *run)
+{
+	struct look *look = user;
+	struct run_facts facts = run_facts(run);
+	struct err why = {0};
+
+	if (facts.verdict.kind != VERDICT_OK)
+		(void)err_set(&why, ERR_CONFLICT, EIO, "the look ended as %s: %s",
+			      verdict_name(facts.verdict.kind), facts.verdict.message);
+	look_end(look, why.kind != ERR_NONE ? &why : NULL);
+}
+
+static const struct run_calls look_run_calls = {
+	.fact = run_fact,
+	.file = run_file_piece,
+	.done = run_done,
+};
+
+/* ---- the fork ---- */
+
+static void head_ready(void *user, struct head *head)
+{
+	struct look *look = user;
+
+	run_begin(look->run, head);
+	if (look->session != NULL)
+		session_kick(look->session); /* its parent may fork again */
+}
+
+static void head_failed(void *user, struct head *head, const struct err *why)
+{
+	struct look *look = user;
+	struct session *session = look->session;
+	struct err copy = *why;
+
+	(void)head;
+	run_abandon(look->run, false, &copy);
+	if (session != NULL)
+		session_kick(session);
+}
+
+static void head_exited(void *user, struct head *head, const struct launch_exit *facts,
+			const struct err *why)
+{
+	struct look *look = user;
+
+	(void)head;
+	run_exited(look->run, facts, why);
+}
+
+static void head_told(void *user, struct head *head, const struct launch_event *event)
+{
+	(void)user;
+	(void)head;
+	(void)event;
+}
+
+static const struct head_calls look_head_calls = {
+	.ready = head_ready,
+	.failed = head_failed,
+	.exited = head_exited,
+	.told = head_told,
+};
+
+/* Whom to fork: what was asked for; the head when it is idle; else the last checkpoint. */
+static struct head *source_of(const struct session *session, struct look *look)
+{
+	struct checkpoint *checkpoint = NULL;
+
+	if (look->checkpoint[0] != '\0') {
+		checkpoint = session_find_checkpoint(session, look->checkpoint);
+	} else if (session->state == SESSION_IDLE) {
+		look->as_of[0] = '\0';
+		return session->head;
+	} else if (session->state == SESSION_RUNNING) {
+		checkpoint = session_last_checkpoint(session);
+	}
+	if (checkpoint == NULL)
+		return NULL;
+	memcpy(look->as_of, checkpoint->id, sizeof(look->as_of));
+	return checkpoint->head;
+}
+
+void looks_work(struct session *session)
+{
+	struct look *look = LIST_FIRST(&session->looks);
+
+	while (look != NULL) {
+		struct look *next = LIST_NEXT(look, entry);
+		struct head *source = look->has_source ? NULL : source_of(session, look);
+		struct err err = {0};
+		int r = -EBUSY;
+
+		if (source != NULL)
+			r = head_fork(source, true, NULL, NULL, &look_head_calls, look, &look->head,
+				      &err);
+		if (r == 0) {
+			look->has_source = true;
+			session_wake(session);
+		} else if (r != -EBUSY) {
+			run_abandon(look->run, false, &err);
+		}
+		look = next;
+	}
+}
+
+void looks_fail(struct session *session, const struct err *why)
+{
+	struct look *look = NULL;
+
+	while ((look = LIST_FIRST(&session->looks)) != NULL) {
+		LIST_REMOVE(look, entry);
+		look->session = NULL;
+		head_free(STEAL(look->head));
+		run_abandon(look->run, false, why);
+	}
+}
+
+int session_look(struct session *session, const struct look_ask *ask,
+		 const struct look_calls *calls, void *user, struct look **ret_look,
+		 struct err *err)
+{
+	struct run_request request = {
+		.look = ask->json,
+		.code = ask->bytes,
+		.kind = session->kind,
+		.is_session = true,
+		.timeout_ms = ask->timeout_ms > 0 ? ask->timeout_ms : LOOK_MS,
+		.timeout_max_ms = LOOK_MS,
+		.output_max = KIB,
+		.result_max = LOOK_RESULT_MAX,
+		.want_files = true,
+	};
+	struct look *look = NULL;
+	int r;
+
+	if (session->state == SESSION_LOST || session->state == SESSION_CLOSED)
+		return err_set(err, ERR_CONFLICT, ESTALE, "the session is lost: %s",
+			       session->why.text);
+	if (ask->checkpoint != NULL && session_find_checkpoint(session, ask->checkpoint) == NULL)
+		return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s",
+			       ask->checkpoint);
+	if (ask->checkpoint == NULL && session->state == SESSION_RUNNING &&
+	    session_last_checkpoint(session) == NULL)
+		return err_set(err, ERR_CONFLICT, EBUSY,
+			       "a run is on, and there is no checkpoint to look at instead");
+
+	look = xnew(struct look);
+	look->session = session;
+	look->calls = *calls;
+	look->user = user;
+	if (ask->checkpoint != NULL)
+		(void)snprintf(look->checkpoint, sizeof(look->checkpoint), "%s", ask->checkpoint);
+	r = run_prepare(session->table->pool, &request, &look_host, look, &look_run_calls, look,
+			&look->run, err);
+	if (r < 0) {
+		free(look);
+		return r;
+	}
+	LIST_INSERT_HEAD(&session->looks, look, entry);
+	if (ret_look != NULL)
+		*ret_look = look;
+	session_kick(session);
+	return 0;
+}
+
+void look_cancel(struct look *look)
+{
+	look->calls = (struct look_calls){0};
+	run_cancel(look->run, false);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/pressure.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/c.h"
+
+#define CHECK_NS (250 * 1000000ULL)
+#define FLOOR_BYTES (256 * MIB)
+#define FLOOR_PART 20 /* one in so many: 5 % */
+#define WATCH_PART 4  /* below this part, stalls count */
+
+struct pressure {
+	int stalls;  /* owned: <proc>/pressure/memory; -1: none */
+	int meminfo; /* owned; -1: none */
+	uint32_t percent;
+	bool has_looked;
+	uint64_t looked_ns;
+	struct err last; /* kind ERR_NONE: enough */
+};
+
+static int open_below(const char *proc, const char *name)
+{
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", proc, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+struct pressure *pressure_new(const char *proc, uint32_t percent)
+{
+	struct pressure *pressure = xnew(struct pressure);
+
+	pressure->stalls = open_below(proc, "pressure/memory");
+	pressure->meminfo = open_below(proc, "meminfo");
+	pressure->percent = percent;
+	return pressure;
+}
+
+void pressure_free(struct pressure *pressure)
+{
+	if (pressure == NULL)
+		return;
+	drop_fd(&pressure->stalls);
+	drop_fd(&pressure->meminfo);
+	free(pressure);
+}
+
+/* The number behind `word` in a file of /proc; -1 where it cannot be had. A kernel with psi=0 has
+ * the file, and refuses to read it. */
+static double read_number(int fd, const char *word)
+{
+	char text[2048];
+	ssize_t n = fd >= 0 ? pread(fd, text, sizeof(text) - 1, 0) : -1;
+	const char *at;
+
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	at = strstr(text, word);
+	return at != NULL ? strtod(at + strlen(word), NULL) : -1;
+}
+
+static void look(struct pressure *pressure)
+{
+	double total = read_number(pressure->meminfo, "MemTotal:") * (double)KIB;
+	double available = read_number(pressure->meminfo, "MemAvailable:") * (double)KIB;
+	double stalled = read_number(pressure->stalls, "some avg10=");
+	double floor_bytes = total / FLOOR_PART;
+
+	pressure->last = (struct err){0};
+	if (floor_bytes < (double)FLOOR_BYTES)
+		floor_bytes = (double)FLOOR_BYTES;
+	if (total > 0 && available >= 0 && available < floor_bytes)
+		(void)err_set(&pressure->last, ERR_BUSY, ENOMEM,
+			      "the host is short of memory: %.0f of %.0f MiB are available, and "
+			      "%.0f are kept free",
+			      available / (double)MIB, total / (double)MIB,
+			      floor_bytes / (double)MIB);
+	else if (pressure->percent < 100 && stalled > (double)pressure->percent &&
+		 (available < 0 || available < total / WATCH_PART))
+		(void)err_set(&pressure->last, ERR_BUSY, ENOMEM,
+			      "the host is short of memory: %.0f %% of the last 10 s something "
+			      "waited for it, %u %% are allowed",
+			      stalled, pressure->percent);
+}
+
+int pressure_check(struct pressure *pressure, uint64_t now, struct err *err)
+{
+	if (!pressure->has_looked || now - pressure->looked_ns >= CHECK_NS) {
+		look(pressure);
+		pressure->has_looked = true;
+		pressure->looked_ns = now;
+	}
+	if (pressure->last.kind == ERR_NONE)
+		return 0;
+	*err = pressure->last;
+	return -ENOMEM;
+}

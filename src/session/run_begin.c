@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <sys/ioctl.h>
+
+#include "base/c.h"
+#include "base/json.h"
+#include "session/head.h"
+#include "session/run_state.h"
+
+#define LATE_MS 2000U /* how long after launch's deadline our own timer ends a run */
+#define STDIN_PIPE_SIZE (1U << 20)
+
+static void tell_started(struct run *run)
+{
+	struct buf members;
+
+	if (!run->keep_events)
+		return;
+	buf_init(&members, 4096);
+	if (buf_format(&members, ",\"run\":\"%s\",\"backend\":\"%s\",\"runtime\":", run->id,
+		       run->backend) == 0 &&
+	    json_put_text(&members, run->runtime) == 0)
+		run_tell(run, "started", members.data, members.size);
+	buf_done(&members);
+}
+
+void run_sit(struct run *run)
+{
+	const struct launch_hello *hello = pool_hello(run->pool);
+	struct sandbox *sandbox = run->head != NULL ? run->head->sandbox : run->sandbox;
+
+	run->backend = sandbox->backend->name;
+	run->limits = hello != NULL ? (enum launch_limits)hello->limits : LAUNCH_LIMITS_MEASURED;
+	run->hello = sandbox->hello;
+	run->channel = run->head != NULL ? run->head->channel : &sandbox->channel;
+	run->out = run->head != NULL ? run->head->pipes.out : &sandbox->out;
+	run->err = run->head != NULL ? run->head->pipes.err : &sandbox->err;
+}
+
+void run_listen(struct run *run)
+{
+	static const struct channel_calls calls = {.frame = run_frame, .ended = run_channel_ended};
+	static const struct channel_calls logged = {
+		.frame = run_frame, .ended = run_channel_ended, .piece = run_piece};
+
+	channel_listen(run->channel, run->log != NULL ? &logged : &calls, run);
+	if (run->out != NULL) {
+		stream_listen(run->out, run_bytes_in, run);
+		stream_listen(run->err, run_bytes_in, run);
+	}
+	(void)uv_timer_start(&run->timer, run_timer_due, (uint64_t)run->timeout_ms + LATE_MS, 0);
+}
+
+/* In a session the code gets a pipe of its own for stdin: the next run must not read what this one
+ * left. */
+static int make_stdin(struct run *run, int *ret_read, struct err *err)
+{
+	int pair[2];
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return err_sys(err, "pipe");
+	(void)fcntl(pair[1], F_SETPIPE_SZ, STDIN_PIPE_SIZE);
+	(void)fcntl(pair[1], F_SETFL, O_NONBLOCK);
+	run->stdin_write = pair[1];
+	*ret_read = pair[0];
+	return 0;
+}
+
+static int send_to_head(struct run *run, struct err *err)
+{
+	int fds[2] = {steal_fd(&run->payload.memfd), -1};
+	size_t count = fds[0] >= 0 ? 1 : 0;
+	int r = 0;
+
+	if (run->is_pipe_stdin)
+		r = make_stdin(run, &fds[count++], err);
+	if (r == 0)
+		r = channel_send_fds(run->channel, &run->payload.frame, fds, count, err);
+	drop_fd(&fds[0]);
+	drop_fd(&fds[1]);
+	if (r == 0)
+		r = head_begin(run->head, run->timeout_ms, err);
+	return r;
+}
+
+static int send_code(struct run *run, struct err *err)
+{
+	int r;
+
+	if (run->host != NULL)
+		return send_to_head(run, err);
+	/* The code first: the sandbox is awake while we still tell launch. */
+	r = channel_send(run->channel, &run->payload.frame, &run->payload.memfd, err);
+	if (r == 0)
+		r = sandbox_begin(run->sandbox, run->timeout_ms, err);
+	if (run->is_pipe_stdin)
+		run->stdin_write = steal_fd(&run->sandbox->in);
+	if (r < 0 || !run->is_live) {
+		drop_fd(&run->sandbox->in);
+		return r;
+	}
+	r = feed_open(&run->feed, pool_loop(run->pool), run->stdin_fd, &run->sandbox->in,
+		      run_feed_closed, run, err);
+	if (r == 0)
+		run->handles++;
+	return r;
+}
+
+void run_go(struct run *run)
+{
+	struct err err = {0};
+	int r = 0;
+
+	/* Cancelled while it waited: the timer that ends it is due, and must stay so. */
+	if (run->channel == NULL || run->guard != NULL || run->facts.is_cancelled)
+		return;
+	run->state = RUN_RUNNING;
+	run->begun_ns = now_ns();
+	run->frame_mark = run->channel->counter;
+	if (run->out != NULL) {
+		stream_drain(run->out);
+		stream_drain(run->err);
+		stream_rewind(run->out);
+		stream_rewind(run->err);
+	}
+	run_listen(run);
+	tell_started(run);
+	run_note(run, NULL, 0);
+	if (run->log != NULL && run->host == NULL)
+		r = sandbox_keep(run->sandbox, run->id, &err);
+	if (r < 0 || send_code(run, &err) < 0) {
+		run->facts.why = err;
+		run_stop(run);
+	}
+}
+
+void run_begin(struct run *run, struct head *head)
+{
+	run->head = head;
+	run_sit(run);
+	run_go(run);
+}
+
+int run_stdin_write(struct run *run, const void *bytes, size_t size, bool is_end, struct err *err)
+{
+	int waiting = 0;
+
+	if (run->stdin_write < 0)
+		return err_set(err, ERR_CONFLICT, EPIPE,
+			       run->state == RUN_QUEUED ? "the run has not begun yet"
+							: "the run reads no live stdin");
+	if (ioctl(run->stdin_write, FIONREAD, &waiting) < 0)
+		return err_sys(err, "look at stdin");
+	if (size > 0 && (size_t)waiting + size > STDIN_PIPE_SIZE / 2)
+		return err_set(err, ERR_BUSY, EAGAIN, "the code has not read what was sent before");
+	if (size > 0 && write(run->stdin_write, bytes, size) != (ssize_t)size)
+		return err_set(err, ERR_CONFLICT, EPIPE, "the code reads no more");
+	if (is_end)
+		drop_fd(&run->stdin_write);
+	return 0;
+}

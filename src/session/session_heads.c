@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/c.h"
+#include "base/log.h"
+#include "session/session_state.h"
+
+#define FORK_MS 20000U /* a fork of 64 GiB takes seconds; one that takes longer is stuck */
+
+static uint64_t wall_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* ---- checkpoints ---- */
+
+struct checkpoint *session_find_checkpoint(const struct session *session, const char *id)
+{
+	struct checkpoint *checkpoint = NULL;
+
+	TAILQ_FOREACH(checkpoint, &session->checkpoints, entry) {
+		if (strcmp(checkpoint->id, id) == 0)
+			return checkpoint;
+	}
+	return NULL;
+}
+
+/* The one to go back to: where the head came from, or the newest that is left. */
+struct checkpoint *session_last_checkpoint(const struct session *session)
+{
+	struct checkpoint *current = session_find_checkpoint(session, session->current);
+
+	if (current == NULL)
+		current = TAILQ_LAST(&session->checkpoints, checkpoint_list);
+	return current;
+}
+
+void session_free_checkpoint(struct session *session, struct checkpoint *checkpoint)
+{
+	TAILQ_REMOVE(&session->checkpoints, checkpoint, entry);
+	head_free(checkpoint->head);
+	free(checkpoint->name);
+	free(checkpoint);
+}
+
+void session_trim_checkpoints(struct session *session, uint32_t keep)
+{
+	struct checkpoint *checkpoint = NULL;
+	struct checkpoint *next = NULL;
+	uint32_t unnamed = 0;
+
+	TAILQ_FOREACH(checkpoint, &session->checkpoints, entry)
+		unnamed += checkpoint->name == NULL;
+	for (checkpoint = TAILQ_FIRST(&session->checkpoints); checkpoint != NULL && unnamed > keep;
+	     checkpoint = next) {
+		next = TAILQ_NEXT(checkpoint, entry);
+		if (checkpoint->name != NULL || strcmp(checkpoint->id, session->current) == 0 ||
+		    checkpoint->head->forking != NULL)
+			continue;
+		session_free_checkpoint(session, checkpoint);
+		unnamed--;
+	}
+}
+
+/* ---- a fork that is on its way ---- */
+
+static void fork_late(uv_timer_t *timer)
+{
+	struct session *session = timer->data;
+	struct err why = {0};
+
+	if (session->coming == NULL && session->state != SESSION_FORKING &&
+	    session->state != SESSION_ROLLING)
+		return;
+	/* Whoever does not fork when told will not run anything either. */
+	(void)err_set(&why, ERR_INTERNAL, ETIMEDOUT, "the interpreter did not fork in %u s",
+		      FORK_MS / 1000);
+	if (session->state == SESSION_FORKING && session->head != NULL) {
+		head_free(STEAL(session->coming));
+		head_drop(session->head);
+		return;
+	}
+	session_lose(session, &why);
+}
+
+static int start_fork(struct session *session, struct head *parent, struct err *err)
+{
+	int r = head_fork(parent, false, NULL, NULL, &session_head_calls, session, &session->coming,
+			  err);
+
+	if (r == 0)
+		(void)uv_timer_start(&session->guard, fork_late, FORK_MS, 0);
+	return r;
+}
+
+void session_settle(struct session *session, const char *checkpoint, const struct err *why)
+{
+	(void)uv_timer_stop(&session->guard);
+	session->state = SESSION_IDLE;
+	session_record(session);
+	if (session->now != NULL)
+		session_finish_job(session, checkpoint, why);
+	session_kick(session);
+}
+
+static void skip_checkpoint(struct session *session, const struct err *why)
+{
+	struct err told = *why;
+
+	(void)snprintf(session->blocker, sizeof(session->blocker), "%.255s", why->text);
+	session->next[0] = '\0';
+	if (why->kind == ERR_CONFLICT)
+		(void)err_wrap(&told, "a checkpoint is blocked by");
+	session_settle(session, "", &told);
+}
+
+void session_make_checkpoint(struct session *session)
+{
+	struct err err = {0};
+
+	session_wake(session);
+	session->needs_checkpoint = false;
+	session->state = SESSION_FORKING;
+	if (start_fork(session, session->head, &err) < 0)
+		skip_checkpoint(session, &err);
+}
+
+static bool shares_files(const struct session *session)
+{
+	return session->sandbox->sessions > 1;
+}
+
+/* The parent is a checkpoint from now on, the child the head. */
+static void checkpoint_made(struct session *session)
+{
+	struct checkpoint *checkpoint = xnew(struct checkpoint);
+	bool has_files = session->files_dirty || session->files == FILES_SAVED;
+	struct err err = {0};
+
+	memcpy(checkpoint->id, session->next, sizeof(checkpoint->id));
+	memcpy(checkpoint->parent, session->current, sizeof(checkpoint->parent));
+	memcpy(checkpoint->run, session->last_run, sizeof(checkpoint->run));
+	checkpoint->created_ms = wall_ms();
+	checkpoint->memory = session->memory;
+	checkpoint->head = session->head;
+	checkpoint->files = has_files ? FILES_SKIPPED : FILES_NONE;
+	if (session->now != NULL && session->now->kind == JOB_CHECKPOINT)
+		checkpoint->name = STEAL(session->now->name);
+	TAILQ_INSERT_TAIL(&session->checkpoints, checkpoint, entry);
+	memcpy(session->current, checkpoint->id, sizeof(session->current));
+	session->head = STEAL(session->coming);
+	session->blocker[0] = '\0';
+	session_trim_checkpoints(session, session->table->settings.checkpoints_max);
+	if (has_files && !shares_files(session) &&
+	    head_ask(checkpoint->head, LAUNCH_SAVE, &err) == 0)
+		return; /* settled when launch has the copies */
+	session_settle(session, checkpoint->id, NULL);
+}
+
+static void files_saved(struct session *session, struct head *head,
+			const struct launch_event *event)
+{
+	struct checkpoint *checkpoint = session_find_checkpoint(session, session->current);
+
+	if (session->state != SESSION_FORKING || checkpoint == NULL || checkpoint->head != head)
+		return;
+	checkpoint->files = event->err.kind == ERR_NONE ? FILES_SAVED : FILES_SKIPPED;
+	session->files = checkpoint->files;
+	session->files_dirty = false;
+	if (event->err.kind != ERR_NONE)
+		log_event(LOG_LEVEL_INFO, "session.files", "session=%s why=%s", session->id,
+			  event->err.text);
+	session_settle(session, checkpoint->id, NULL);
+}
+
+/* ---- back ---- */
+
+void session_roll_back(struct session *session, struct checkpoint *checkpoint)
+{
+	struct err err = {0};
+
+	session_wake(session);
+	session->state = SESSION_ROLLING;
+	session->needs_checkpoint = false;
+	head_free(STEAL(session->head));
+	head_free(STEAL(session->coming));
+	memcpy(session->current, checkpoint->id, sizeof(session->current));
+	session->blocker[0] = '\0';
+	if (start_fork(session, checkpoint->head, &err) < 0)
+		session_lose(session, &err);
+}
+
+static void rolled_back(struct session *session)
+{
+	struct checkpoint *checkpoint = session_find_checkpoint(session, session->current);
+	struct err err = {0};
+
+	session->head = STEAL(session->coming);
+	session->files = checkpoint->files;
+	session->files_dirty = false;
+	if (checkpoint->files != FILES_SKIPPED && !shares_files(session) &&
+	    head_ask(checkpoint->head, LAUNCH_RESTORE, &err) == 0)
+		return; /* settled when the files are back */
+	session_settle(session, checkpoint->id, NULL);
+}
+
+static void files_restored(struct session *session, const struct launch_event *event)
+{
+	if (session->state != SESSION_ROLLING)
+		return;
+	if (event->err.kind != ERR_NONE) {
+		log_event(LOG_LEVEL_WARNING, "session.files", "session=%s why=%s", session->id,
+			  event->err.text);
+		session->files_dirty = true;
+	}
+	session_settle(session, session->current, NULL);
+}
+
+/* ---- what heads tell ---- */
+
+static void head_ready(void *user, struct head *head)
+{
+	struct session *session = user;
+
+	if (head != session->coming)
+		return;
+	if (session->state == SESSION_FORKING)
+		checkpoint_made(session);
+	else if (session->state == SESSION_ROLLING)
+		rolled_back(session);
+}
+
+static void head_failed(void *user, struct head *head, const struct err *why)
+{
+	struct session *session = user;
+	struct err copy = *why;
+
+	if (head == session->coming)
+		session->coming = NULL;
+	head_free(head);
+	if (session->state == SESSION_FORKING)
+		skip_checkpoint(session, &copy);
+	else if (session->state == SESSION_ROLLING)
+		session_lose(session, &copy);
+}
+
+/* The head is gone, and with it what the run did: back to where it came from. */
+static void lost_head(struct session *session, const struct err *why)
+{
+	struct checkpoint *last = session_last_checkpoint(session);
+	struct err lost = *why;
+
+	if (last == NULL || session->sandbox->is_ending) {
+		if (lost.kind == ERR_NONE)
+			(void)err_set(&lost, ERR_CONFLICT, ECHILD,
+				      "the interpreter ended, and there is no checkpoint");
+		session_lose(session, &lost);
+		return;
+	}
+	session_tell(session, "rolled_back", "");
+	session_roll_back(session, last);
+}
+
+static void head_exited(void *user, struct head *head, const struct launch_exit *facts,
+			const struct err *why)
+{
+	struct session *session = user;
+	struct checkpoint *checkpoint = NULL;
+	struct err copy = *why;
+
+	if (head == session->head) {
+		session->head = NULL;
+		if (session->run != NULL) {
+			session->head = head; /* its verdict is made of what is there */
+			run_exited(session->run, facts, &copy);
+			session->head = NULL;
+		}
+		head_free(head);
+		if (session->state != SESSION_LOST && session->state != SESSION_CLOSED)
+			lost_head(session, &copy);
+		return;
+	}
+	TAILQ_FOREACH(checkpoint, &session->checkpoints, entry) {
+		if (checkpoint->head == head)
+			break;
+	}
+	if (checkpoint == NULL) {
+		head_free(head);
+		return;
+	}
+	/* A checkpoint that died can not be gone back to; its child lives on. */
+	log_event(LOG_LEVEL_WARNING, "session.checkpoint", "session=%s checkpoint=%s why=it ended",
+		  session->id, checkpoint->id);
+	session_free_checkpoint(session, checkpoint);
+	if (session->state == SESSION_ROLLING && session->coming == NULL)
+		session_lose(session, &copy);
+}
+
+void session_head_told(void *user, struct head *head, const struct launch_event *event)
+{
+	struct session *session = user;
+
+	switch (event->type) {
+	case LAUNCH_ENDED:
+		if (head == session->head && session->run != NULL)
+			run_ended(session->run, &event->exit);
+		break;
+	case LAUNCH_SAVED:
+		files_saved(session, head, event);
+		break;
+	case LAUNCH_RESTORED:
+		files_restored(session, event);
+		break;
+	default:
+		break;
+	}
+}
+
+const struct head_calls session_head_calls = {
+	.ready = head_ready,
+	.failed = head_failed,
+	.exited = head_exited,
+	.told = session_head_told,
+};

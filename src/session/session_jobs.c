@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "base/json.h"
+#include "session/session_state.h"
+
+#define JOBS_MAX 256U /* that wait in one session */
+
+/* ---- jobs ---- */
+
+static struct job *job_add(struct session *session, enum job_kind kind, void *user)
+{
+	struct job *job = xnew(struct job);
+
+	job->kind = kind;
+	job->user = user;
+	TAILQ_INSERT_TAIL(&session->jobs, job, entry);
+	return job;
+}
+
+static void job_free(struct job *job)
+{
+	free(job->name);
+	free(job);
+}
+
+static int check_open(const struct session *session, struct err *err)
+{
+	const struct job *job = NULL;
+	uint32_t waiting = 0;
+
+	if (session->state == SESSION_LOST || session->state == SESSION_CLOSED)
+		return err_set(err, ERR_CONFLICT, ESTALE, "the session is lost: %s",
+			       session->why.text);
+	TAILQ_FOREACH(job, &session->jobs, entry)
+		waiting++;
+	if (waiting >= JOBS_MAX)
+		return err_set(err, ERR_BUSY, EAGAIN, "%u runs wait in this session already",
+			       waiting);
+	return 0;
+}
+
+void session_finish_job(struct session *session, const char *checkpoint, const struct err *why)
+{
+	struct job *job = STEAL(session->now);
+
+	if (job == NULL)
+		return;
+	if (job->done != NULL)
+		job->done(job->user, checkpoint, why);
+	if (job->forked != NULL && why != NULL)
+		job->forked(job->user, NULL, why);
+	job_free(job);
+}
+
+/* Nobody is left waiting for a session that is no more. */
+void session_fail_jobs(struct session *session, const struct err *why)
+{
+	struct job *job = NULL;
+
+	session_finish_job(session, "", why);
+	while ((job = TAILQ_FIRST(&session->jobs)) != NULL) {
+		TAILQ_REMOVE(&session->jobs, job, entry);
+		if (job->run != NULL) {
+			run_abandon(job->run, session->state == SESSION_CLOSED, why);
+			job_free(job);
+			continue;
+		}
+		session->now = job;
+		session_finish_job(session, "", why);
+	}
+}
+
+static void begin_rollback(struct session *session)
+{
+	struct checkpoint *checkpoint = session_find_checkpoint(session, session->now->checkpoint);
+	struct err why = {0};
+
+	if (checkpoint == NULL) {
+		(void)err_set(&why, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %s",
+			      session->now->checkpoint);
+		session_finish_job(session, "", &why);
+		session_kick(session);
+		return;
+	}
+	session_roll_back(session, checkpoint);
+}
+
+/* A checkpoint of the state as it is: the last one, where nothing ran since; else a new one. */
+static void begin_checkpoint(struct session *session)
+{
+	struct checkpoint *last = session_find_checkpoint(session, session->current);
+
+	if (last != NULL && session->blocker[0] == '\0' && !session->files_dirty) {
+		free(last->name);
+		last->name = STEAL(session->now->name);
+		session_record(session);
+		session_finish_job(session, last->id, NULL);
+		session_kick(session);
+		return;
+	}
+	id_new("cp_", session->next);
+	session_make_checkpoint(session);
+}
+
+static void begin_job(struct session *session)
+{
+	struct job *job = TAILQ_FIRST(&session->jobs);
+
+	TAILQ_REMOVE(&session->jobs, job, entry);
+	session->now = job;
+	session_wake(session);
+	switch (job->kind) {
+	case JOB_RUN:
+		session->state = SESSION_RUNNING;
+		session->run = job->run;
+		run_begin(job->run, session->head);
+		break;
+	case JOB_CHECKPOINT:
+		begin_checkpoint(session);
+		break;
+	case JOB_ROLLBACK:
+		begin_rollback(session);
+		break;
+	case JOB_FORK:
+		session_branch(session);
+		break;
+	}
+}
+
+void session_work(struct session *session)
+{
+	bool is_wanted = !TAILQ_EMPTY(&session->jobs) || !LIST_EMPTY(&session->looks);
+
+	if (session->is_ended)
+		return;
+	if (session->state == SESSION_FROZEN && is_wanted) {
+		session_thaw(session);
+		return;
+	}
+	looks_work(session);
+	if (session->state != SESSION_IDLE)
+		return;
+	if (session->needs_checkpoint)
+		session_make_checkpoint(session);
+	else if (!TAILQ_EMPTY(&session->jobs))
+		begin_job(session);
+	else
+		session_rest(session);
+}
+
+static void kick_due(uv_timer_t *timer)
+{
+	session_work(timer->data);
+}
+
+void session_kick(struct session *session)
+{
+	if (!session->is_ended)
+		(void)uv_timer_start(&session->kick, kick_due, 0, 0);
+}
+
+/* ---- runs ---- */
+
+static void host_end(void *user, struct run *run)
+{
+	struct session *session = user;
+	struct err err = {0};
+
+	(void)run;
+	/* A wire that is gone takes the head with it, and that is told. */
+	(void)head_ask(session->head, LAUNCH_END, &err);
+}
+
+static void host_stop(void *user, struct run *run)
+{
+	struct session *session = user;
+
+	(void)run;
+	head_drop(session->head);
+}
+
+static void put_checkpoint_member(struct session *session, bool is_kept, char *text, size_t room)
+{
+	struct buf why;
+
+	buf_init(&why, KIB);
+	if (is_kept && session->blocker[0] == '\0') {
+		(void)snprintf(text, room, ",\"checkpoint\":{\"id\":\"%s\"}",
+			       session->needs_checkpoint ? session->next : session->current);
+	} else if (is_kept && json_put_text(&why, session->blocker) == 0) {
+		(void)snprintf(text, room, ",\"checkpoint\":{\"skipped\":%s,\"last\":%s%s%s}",
+			       buf_string(&why), session->current[0] != '\0' ? "\"" : "null",
+			       session->current, session->current[0] != '\0' ? "\"" : "");
+	} else {
+		const struct checkpoint *last = session_last_checkpoint(session);
+
+		(void)snprintf(text, room, ",\"checkpoint\":{\"id\":\"%s\"}",
+			       last != NULL ? last->id : "");
+	}
+	buf_done(&why);
+}
+
+/* A run that never came to be leaves all as it was. */
+static void forget_queued(struct session *session, struct run *run)
+{
+	struct job *job = NULL;
+
+	TAILQ_FOREACH(job, &session->jobs, entry) {
+		if (job->run == run)
+			break;
+	}
+	if (job != NULL) {
+		TAILQ_REMOVE(&session->jobs, job, entry);
+		job_free(job);
+	}
+	run_leave(run, session->state == SESSION_LOST ? RUN_LEFT_LOST : RUN_LEFT_PRESERVED, "");
+}
+
+static void host_over(void *user, struct run *run)
+{
+	struct session *session = user;
+	char member[512] = "";
+	bool lives;
+
+	if (run != session->run) {
+		forget_queued(session, run);
+		return;
+	}
+	session->run = NULL;
+	job_free(STEAL(session->now));
+	lives = session->state == SESSION_RUNNING && session->head->state == HEAD_READY &&
+		!session->head->is_dropped && !session->sandbox->is_ending;
+	if (run_has_begun(run)) {
+		struct run_facts facts = run_facts(run);
+
+		session->runs++;
+		session->memory = facts.memory > 0 ? facts.memory : session->memory;
+		session->files_dirty |= run_files_dirty(run);
+		(void)snprintf(session->last_run, sizeof(session->last_run), "%s", facts.id);
+	}
+	if (lives && session->is_transactional && run_has_begun(run)) {
+		(void)snprintf(session->blocker, sizeof(session->blocker), "%s", run_blocker(run));
+		session->needs_checkpoint = session->blocker[0] == '\0';
+		if (session->needs_checkpoint)
+			id_new("cp_", session->next);
+	}
+	if (session->is_transactional)
+		put_checkpoint_member(session, lives, member, sizeof(member));
+	if (lives)
+		run_leave(run, RUN_LEFT_PRESERVED, member);
+	else if (session->state == SESSION_RUNNING && session_last_checkpoint(session) != NULL &&
+		 !session->sandbox->is_ending)
+		run_leave(run, RUN_LEFT_ROLLED_BACK, member);
+	else
+		run_leave(run, RUN_LEFT_LOST, "");
+	if (lives)
+		session->state = SESSION_IDLE;
+	if (session->interrupted != NULL) {
+		(void)uv_timer_stop(&session->guard);
+		STEAL(session->interrupted)(session->interrupt_user, NULL);
+	}
+	if (lives)
+		session_record(session);
+	session_kick(session);
+}
+
+const struct run_host session_run_host = {
+	.end = host_end,
+	.stop = host_stop,
+	.over = host_over,
+};
+
+int session_run(struct session *session, const struct run_request *request,
+		const struct run_calls *calls, void *user, struct run **ret_run, struct err *err)
+{
+	struct run_request full = *request;
+	struct job *job = NULL;
+	int r = check_open(session, err);
+
+	if (r < 0)
+		return r;
+	full.kind = session->kind;
+	full.is_session = true;
+	full.is_transactional = session->is_transactional;
+	r = run_prepare(session->table->pool, &full, &session_run_host, session, calls, user,
+			ret_run, err);
+	if (r < 0)
+		return r;
+	if (full.files_json.size > 0 || full.file_count > 0)
+		session->files_dirty = true;
+	job = job_add(session, JOB_RUN, NULL);
+	job->run = *ret_run;
+	session_work(session);
+	return 0;
+}
+
+static void grace_due(uv_timer_t *timer)
+{
+	struct session *session = timer->data;
+
+	if (session->run != NULL)
+		run_cancel(session->run, true);
+}
+
+int session_interrupt(struct session *session, const char *run, uint32_t grace_ms,
+		      void (*done)(void *user, const struct err *why), void *user, struct err *err)
+{
+	int r;
+
+	if (session->run == NULL || !run_is_running(session->run))
+		return err_set(err, ERR_CONFLICT, ESRCH, "nothing runs in this session");
+	if (run != NULL && strcmp(run_facts(session->run).id, run) != 0)
+		return err_set(err, ERR_CONFLICT, ESRCH, "run: %s is not the one that runs", run);
+	if (session->interrupted != NULL)
+		return err_set(err, ERR_CONFLICT, EALREADY, "it is being interrupted already");
+	r = head_ask(session->head, LAUNCH_SIGNAL, err);
+	if (r < 0)
+		return r;
+	session->interrupted = done;
+	session->interrupt_user = user;
+	(void)uv_timer_start(&session->guard, grace_due, grace_ms, 0);
+	return 0;
+}
+
+/* ---- checkpoints ---- */
+
+int session_checkpoint(struct session *session, const char *name,
+		       void (*done)(void *user, const char *checkpoint, const struct err *why),
+		       void *user, struct err *err)
+{
+	int r = check_open(session, err);
+	struct job *job = NULL;
+
+	if (r < 0)
+		return r;
+	job = job_add(session, JOB_CHECKPOINT, user);
+	job->name = name != NULL ? strdup(name) : NULL;
+	job->done = done;
+	session_kick(session);
+	return 0;
+}
+
+int session_rollback(struct session *session, const char *checkpoint,
+		     void (*done)(void *user, const char *checkpoint, const struct err *why),
+		     void *user, struct err *err)
+{
+	int r = check_open(session, err);
+	struct job *job = NULL;
+
+	if (r < 0)
+		return r;
+	if (session_find_checkpoint(session, checkpoint) == NULL)
+		return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s",
+			       checkpoint);
+	job = job_add(session, JOB_ROLLBACK, user);
+	(void)snprintf(job->checkpoint, sizeof(job->checkpoint), "%s", checkpoint);
+	job->done = done;
+	session_kick(session);
+	return 0;
+}
+
+int session_fork(struct session *session,
+		 void (*done)(void *user, struct session *branch, const struct err *why),
+		 void *user, struct err *err)
+{
+	int r = check_open(session, err);
+	struct job *job = NULL;
+
+	if (r < 0)
+		return r;
+	job = job_add(session, JOB_FORK, user);
+	job->forked = done;
+	session_kick(session);
+	return 0;
+}
+
+int session_drop_checkpoint(struct session *session, const char *checkpoint, struct err *err)
+{
+	struct checkpoint *found = session_find_checkpoint(session, checkpoint);
+
+	if (found == NULL)
+		return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s",
+			       checkpoint);
+	if (strcmp(session->current, checkpoint) == 0)
+		return err_set(err, ERR_CONFLICT, EBUSY,
+			       "checkpoint: it is the one the session would go back to");
+	session_free_checkpoint(session, found);
+	session_record(session);
+	return 0;
+}
+
+void session_touch_files(struct session *session)
+{
+	session->files_dirty = true;
+	if (session->is_transactional && session->blocker[0] == '\0' &&
+	    session->state == SESSION_IDLE) {
+		id_new("cp_", session->next);
+		session->needs_checkpoint = true;
+		session_kick(session);
+	}
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/c.h"
+#include "base/log.h"
+#include "session/session_state.h"
+
+#define WARN_MS 60000U /* before its end a session says so */
+
+static uint64_t age_ms(uint64_t since_ns)
+{
+	return (now_ns() - since_ns) / 1000000;
+}
+
+/* Milliseconds until it ends, by whichever lifetime is over first. */
+static uint64_t left_ms(const struct session *session, const char **ret_which)
+{
+	uint64_t idle = age_ms(session->used_ns);
+	uint64_t age = age_ms(session->created_ns);
+	uint64_t idle_left = idle < session->idle_ms ? session->idle_ms - idle : 0;
+	uint64_t ttl_left = age < session->ttl_ms ? session->ttl_ms - age : 0;
+
+	*ret_which = idle_left <= ttl_left ? "idle_ms" : "ttl_ms";
+	return idle_left <= ttl_left ? idle_left : ttl_left;
+}
+
+static void warn(struct session *session, uint64_t left, const char *which)
+{
+	char members[128];
+
+	session->is_warned = true;
+	(void)snprintf(members, sizeof(members), ",\"limit\":\"%s\",\"left_ms\":%llu", which,
+		       (unsigned long long)left);
+	session_tell(session, "warning", members);
+}
+
+static bool may_freeze(const struct session *session)
+{
+	const struct launch_hello *hello =
+		session->table->pool != NULL ? pool_hello(session->table->pool) : NULL;
+
+	return session->state == SESSION_IDLE && hello != NULL && hello->can_freeze != 0 &&
+	       session->table->settings.freeze_ms > 0 && session->sandbox->sessions == 1 &&
+	       session->coming == NULL && session->run == NULL && LIST_EMPTY(&session->looks) &&
+	       TAILQ_EMPTY(&session->jobs) && !session->needs_checkpoint;
+}
+
+static void frozen(void *user, const struct err *why)
+{
+	session_frozen(user, why);
+}
+
+static int send_freeze(struct session *session, bool is_on, struct err *err)
+{
+	const struct launch_request request = {
+		.type = LAUNCH_FREEZE,
+		.ref = {.sandbox = session->sandbox->id, .head = is_on ? 1 : 0},
+	};
+
+	session->sandbox->frozen = frozen;
+	session->sandbox->taker = session;
+	return launcher_send(session->sandbox->launcher, &request, NULL, 0, err);
+}
+
+static void freeze(struct session *session)
+{
+	struct err err = {0};
+
+	/* What nobody names will not be asked for: one way back is enough for a sleeper. */
+	session_trim_checkpoints(session, 1);
+	if (send_freeze(session, true, &err) < 0)
+		return;
+	session->state = SESSION_FREEZING;
+	session_record(session);
+}
+
+void session_thaw(struct session *session)
+{
+	struct err err = {0};
+
+	session->state = SESSION_THAWING;
+	if (send_freeze(session, false, &err) < 0)
+		session_lose(session, &err);
+}
+
+void session_frozen(struct session *session, const struct err *why)
+{
+	if (session->state == SESSION_FREEZING) {
+		session->state = why->kind == ERR_NONE ? SESSION_FROZEN : SESSION_IDLE;
+		if (why->kind == ERR_NONE)
+			session_tell(session, "frozen", "");
+		session_record(session);
+	} else if (session->state == SESSION_THAWING) {
+		session->state = SESSION_IDLE;
+		session_tell(session, "thawed", "");
+		session_record(session);
+	}
+	session_kick(session);
+}
+
+/* When the clock matters next: freezing, the warning, the end. */
+static void arm(struct session *session)
+{
+	const char *which = NULL;
+	uint64_t next = left_ms(session, &which);
+	uint64_t idle = age_ms(session->used_ns);
+	uint32_t freeze_ms = session->table->settings.freeze_ms;
+
+	if (next > WARN_MS && !session->is_warned)
+		next -= WARN_MS;
+	if (may_freeze(session)) {
+		uint64_t left = idle < freeze_ms ? freeze_ms - idle : 0;
+
+		next = left < next ? left : next;
+	}
+	(void)uv_timer_start(&session->timer, session_timer_due, next + 1, 0);
+}
+
+void session_timer_due(uv_timer_t *timer)
+{
+	struct session *session = timer->data;
+	const char *which = NULL;
+	uint64_t left = left_ms(session, &which);
+
+	/* Idleness counts from the end of the last run; the whole life goes on during one. */
+	if (left == 0 && (session->run == NULL || age_ms(session->created_ns) >= session->ttl_ms)) {
+		log_event(LOG_LEVEL_INFO, "session.end", "session=%s limit=%s", session->id, which);
+		session_close(session);
+		return;
+	}
+	if (left <= WARN_MS && !session->is_warned)
+		warn(session, left, which);
+	if (may_freeze(session) && age_ms(session->used_ns) >= session->table->settings.freeze_ms)
+		freeze(session);
+	if (session->run == NULL || left > 0)
+		arm(session);
+	else
+		(void)uv_timer_start(&session->timer, session_timer_due, WARN_MS, 0);
+}
+
+void session_wake(struct session *session)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	session->used_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	session->used_ns = now_ns();
+	session->is_warned = false;
+	if (session->sandbox != NULL && session->table->pool != NULL)
+		pool_rest(session->table->pool, session->sandbox, false);
+}
+
+void session_rest(struct session *session)
+{
+	if (session->is_ended)
+		return;
+	session->used_ns = now_ns();
+	if (session->sandbox != NULL && session->table->pool != NULL &&
+	    session->sandbox->sessions == 1)
+		pool_rest(session->table->pool, session->sandbox, true);
+	arm(session);
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Session state - the inside of sessions, for session*.c and look.c alone
+ *
+ * Owns:    nothing of its own. session.c makes and ends sessions, session_jobs.c takes their runs
+ * in order, session_heads.c forks and rolls back, session_branch.c makes branches, session_life.c
+ * watches the clock and freezes, session_record.c writes and reads what a successor needs,
+ * session_put.c tells clients, look.c asks throw-away forks.
+ */
+#pragma once
+
+#include "session/head.h"
+#include "session/sandbox.h"
+#include "session/session.h"
+#include "session/stream.h"
+
+#define SESSION_BUCKETS 512U
+#define SESSION_BLOCKER_MAX 256
+
+/* Whose files a checkpoint has. */
+enum checkpoint_files {
+	FILES_NONE,    /* /workspace was empty */
+	FILES_SAVED,   /* launch has copies */
+	FILES_SKIPPED, /* too many, or shared with a branch: they stay as they are */
+};
+
+struct checkpoint {
+	char id[ID_SIZE], parent[ID_SIZE], run[ID_SIZE];
+	char *name; /* owned; NULL: unnamed, and dropped when there are too many */
+	uint64_t created_ms;
+	uint64_t memory; /* bytes the session had then */
+	enum checkpoint_files files;
+	struct head *head;    /* owned: it is parked */
+	uint32_t head_number; /* after a restart: the head that is looked for */
+	TAILQ_ENTRY(checkpoint) entry;
+};
+
+enum job_kind {
+	JOB_RUN,
+	JOB_CHECKPOINT,
+	JOB_ROLLBACK,
+	JOB_FORK,
+};
+
+/* One thing to do, in order. */
+struct job {
+	enum job_kind kind;
+	struct run *run; /* borrowed: whoever asked owns it */
+	char checkpoint[ID_SIZE];
+	char *name; /* owned */
+	void (*done)(void *user, const char *checkpoint, const struct err *why);
+	void (*forked)(void *user, struct session *branch, const struct err *why);
+	void *user; /* borrowed until one of these */
+	TAILQ_ENTRY(job) entry;
+};
+
+/* The output of a branch: pipes of its own. */
+struct branch_pipes {
+	struct stream out, err;
+	int handles;
+	bool is_freed;
+};
+
+struct session {
+	char id[ID_SIZE];
+	char home[ID_SIZE]; /* the name that launch keeps its sandbox by: the first session's id */
+	char *name, *token; /* owned */
+	struct sessions *table;
+	struct pool *pool; /* borrowed: NULL once lost */
+	const struct policy *policy;
+	struct pool_kind kind; /* trust and data are owned copies */
+	enum session_state state;
+	bool is_transactional;
+	bool is_restored; /* from the journal, and launch has not told of its sandbox yet */
+
+	struct pool_ticket *ticket;
+	struct sandbox *sandbox; /* shared with its branches */
+	uint32_t sandbox_id;     /* after a restart: what is looked for */
+	uint32_t head_number;
+	struct head *head, *coming;
+	struct session *branch;     /* borrowed: the one that is being made from this */
+	struct branch_pipes *pipes; /* owned; NULL: the sandbox's */
+	TAILQ_HEAD(checkpoint_list, checkpoint) checkpoints;
+	char current[ID_SIZE]; /* the checkpoint that the head comes from; "": none */
+	char next[ID_SIZE];    /* the one that is being made */
+	char last_run[ID_SIZE];
+	char blocker[SESSION_BLOCKER_MAX]; /* why there is no checkpoint of the latest state */
+	bool needs_checkpoint, files_dirty;
+	enum checkpoint_files files; /* of the head as it is */
+
+	TAILQ_HEAD(, job) jobs;
+	struct job *now; /* owned: under way */
+	LIST_HEAD(, look) looks;
+	struct run *run; /* borrowed: the one that is on */
+	void (*interrupted)(void *user, const struct err *why);
+	void *interrupt_user;
+
+	void (*created)(void *user, struct session *session, const struct err *why);
+	void *create_user;
+	struct err why; /* LOST */
+
+	uint64_t created_ms, used_ms; /* since 1970; the clock may jump: lifetimes use `_ns` */
+	uint64_t created_ns, used_ns;
+	uint32_t idle_ms, ttl_ms;
+	uint64_t runs, memory;
+	bool is_warned;
+	struct log *log;            /* borrowed: its own events; NULL: none */
+	struct journal_place place; /* of its last record */
+
+	uv_timer_t timer; /* lifetimes, freezing */
+	uv_timer_t kick;  /* look at the queue, in a moment */
+	uv_timer_t guard; /* a fork, or a grace, that takes too long */
+	int handles;
+	bool is_ended; /* out of the table: the last handle gives the memory back */
+	LIST_ENTRY(session) entry;
+};
+
+/* While the journal is read: where the last record of a session is. */
+struct replayed {
+	char id[ID_SIZE];
+	struct journal_place place;
+	LIST_ENTRY(replayed) entry;
+};
+
+struct sessions {
+	struct sessions_settings settings;
+	struct pool *pool; /* borrowed; NULL: none at the moment */
+	struct logs *logs; /* borrowed */
+	uint32_t count;
+	LIST_HEAD(, session) buckets[SESSION_BUCKETS];
+	LIST_HEAD(, replayed) replayed[SESSION_BUCKETS];
+};
+
+/* session.c */
+size_t session_bucket(const char *id);
+struct session *session_new(struct sessions *sessions, const char *id);
+void session_lose(struct session *session, const struct err *why);
+void session_copy_ask(struct session *session, const struct session_ask *ask);
+void session_tell(struct session *session, const char *type, const char *members);
+void session_open_log(struct session *session);
+
+/* session_jobs.c */
+extern const struct run_host session_run_host;
+void session_work(struct session *session);
+void session_kick(struct session *session); /* session_work, from the loop */
+void session_finish_job(struct session *session, const char *checkpoint, const struct err *why);
+void session_fail_jobs(struct session *session, const struct err *why);
+
+/* session_heads.c */
+extern const struct head_calls session_head_calls;
+void session_make_checkpoint(struct session *session);
+void session_roll_back(struct session *session, struct checkpoint *checkpoint);
+struct checkpoint *session_find_checkpoint(const struct session *session, const char *id);
+struct checkpoint *session_last_checkpoint(const struct session *session);
+void session_free_checkpoint(struct session *session, struct checkpoint *checkpoint);
+void session_trim_checkpoints(struct session *session, uint32_t keep);
+void session_head_told(void *user, struct head *head, const struct launch_event *event);
+void session_settle(struct session *session, const char *checkpoint, const struct err *why);
+
+/* session_branch.c */
+void session_branch(struct session *session);
+void session_free_pipes(struct session *session);
+
+/* session_life.c */
+void session_rest(struct session *session);
+void session_wake(struct session *session);
+void session_thaw(struct session *session);
+void session_frozen(struct session *session, const struct err *why);
+void session_timer_due(uv_timer_t *timer);
+
+/* session_record.c */
+void session_record(struct session *session);
+void session_record_end(struct session *session);
+
+/* look.c */
+void looks_work(struct session *session);
+void looks_fail(struct session *session, const struct err *why);

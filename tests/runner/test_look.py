@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks: what is in a session, told by a fork that user code may ruin as it likes."""
+
+import os
+import signal
+import unittest
+
+from heads import RUN, Session
+
+SCENE = """
+import math, numpy as np, pandas as pd
+n, text, nothing = 5, 'x' * 1000, None
+big = list(range(1_000_000))
+frame = pd.DataFrame({'a': [1, 2, 3], 'b': ['x', None, 'z']})
+series = pd.Series([1.5, float('nan')], index=['p', 'q'], name='s')
+array = np.arange(6).reshape(2, 3)
+cube = np.zeros((2, 2, 2))
+dicts = [{'k': 1}, {'k': 2, 'm': pd.Timestamp('2020-01-01')}]
+lists = [[1, 2], [3]]
+columns = {'u': [1, 2], 'v': [3, 4]}
+plain = {'one': 1, 2: 'two'}
+def double(x): return 2 * x
+class Point:
+    def __init__(self): self.x = 1
+point = Point()
+"""
+HOSTILE = """
+class Evil:
+    def __init__(self, how): self.how = how
+    def __repr__(self):
+        exec(self.how)
+        return 'evil'
+"""
+
+
+class Vars(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.session = Session()
+        cls.head = cls.session.__enter__()
+        assert cls.head.run(SCENE).done["kind"] == "ok"
+        answer, outcome = cls.head.look(kind="vars")
+        assert outcome.done["kind"] == "ok"
+        cls.vars = {fact["name"]: fact for fact in answer["vars"]}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.session.__exit__()
+
+    def test_only_what_is_the_users(self):
+        self.assertEqual(list(self.vars), ["n", "text", "nothing", "big", "frame", "series", "array",
+                                           "cube", "dicts", "lists", "columns", "plain", "double",
+                                           "Point", "point"])
+
+    def test_types_and_shapes(self):
+        found = {name: (fact["type"], fact.get("shape"), fact.get("columns"))
+                 for name, fact in self.vars.items()}
+        self.assertEqual(found["n"], ("int", None, None))
+        self.assertEqual(found["frame"], ("DataFrame", [3, 2], ["a", "b"]))
+        self.assertEqual(found["series"], ("Series", [2], None))
+        self.assertEqual(found["array"], ("ndarray", [2, 3], None))
+        self.assertEqual(found["double"][0], "function")
+        self.assertEqual(found["Point"][0], "class")
+        self.assertEqual(found["point"][0], "Point")
+
+    def test_reprs_are_short(self):
+        self.assertEqual(self.vars["n"]["repr"], "5")
+        self.assertEqual(len(self.vars["text"]["repr"]), 200)
+        self.assertTrue(self.vars["big"]["repr"].startswith("[0, 1, 2, 3"))
+        self.assertLessEqual(max(len(fact["repr"]) for fact in self.vars.values()), 200)
+
+    def test_sizes_are_those_of_the_data(self):
+        self.assertEqual(self.vars["array"]["size"], 48)
+        self.assertGreater(self.vars["big"]["size"], 8_000_000)
+        self.assertGreater(self.vars["frame"]["size"], 3 * 16)
+
+    def test_pages(self):
+        names, offset = [], 0
+        while offset is not None:
+            answer, _ = self.head.look(kind="vars", offset=offset, limit=4)
+            self.assertLessEqual(len(answer["vars"]), 4)
+            names += [fact["name"] for fact in answer["vars"]]
+            offset = answer.get("next")
+        self.assertEqual(names, list(self.vars))
+
+    def table(self, name, **more):
+        return self.head.look(kind="table", name=name, **more)[0]
+
+    def test_tables(self):
+        cases = {"frame": (["a", "b"], [[1, "x"], [2, None], [3, "z"]]),
+                 "series": (["index", "s"], [["p", 1.5], ["q", None]]),
+                 "array": ([0, 1, 2], [[0, 1, 2], [3, 4, 5]]),
+                 "dicts": (["k", "m"], [[1, None], [2, "2020-01-01T00:00:00"]]),
+                 "lists": ([0, 1], [[1, 2], [3]]),
+                 "columns": (["u", "v"], [[1, 3], [2, 4]]),
+                 "plain": (["key", "value"], [["one", 1], [2, "two"]])}
+        for name, (columns, rows) in cases.items():
+            answer = self.table(name)
+            self.assertEqual(answer, {"columns": columns, "rows": rows, "total": len(rows)}, name)
+
+    def test_pages_of_a_table(self):
+        self.assertEqual(self.table("frame", offset=1, limit=1),
+                         {"columns": ["a", "b"], "rows": [[2, None]], "total": 3})
+        self.assertEqual(self.table("frame", offset=9)["rows"], [])
+        self.assertEqual(self.table("big", offset=999_999)["rows"], [[999_999]])
+
+    def test_what_is_no_table_is_told(self):
+        self.assertEqual(self.table("n"), {"error": "not a table: int", "kind": "unsupported"})
+        self.assertIn("3 dimensions", self.table("cube")["error"])
+        for name in ("nowhere", "display", "__builtins__", "a.b", None, ["n"]):
+            self.assertEqual(self.table(name)["kind"], "not_found", name)
+
+    def complete(self, code, cursor=None):
+        answer, _ = self.head.look(kind="complete", code=code,
+                                   cursor=len(code) if cursor is None else cursor)
+        return answer["matches"], answer["start"], answer["end"]
+
+    def test_completion(self):
+        self.assertEqual(self.complete("fra"), (["frame"], 0, 3))
+        self.assertEqual(self.complete("x = point.", 10), (["x"], 10, 10))
+        self.assertEqual(self.complete("frame.colu"), (["columns"], 6, 10))
+        self.assertEqual(self.complete("math.sq"), (["sqrt"], 5, 7))
+        self.assertEqual(self.complete("frame['"), (["a']", "b']"], 7, 7))
+        self.assertEqual(self.complete("plain[\"o"), (['one"]'], 7, 8))
+        self.assertIn("json", self.complete("import js")[0])
+        self.assertEqual(self.complete("f(doub)", 6), (["double"], 2, 6))
+        self.assertIn("while", self.complete("whi")[0])
+        self.assertEqual(self.complete("1.5."), ([], 4, 4))
+        self.assertEqual(self.complete("foo().ba"), ([], 8, 8))
+        self.assertEqual(self.complete(""), ([], 0, 0))
+        self.assertNotIn("__init__", self.complete("point.")[0])
+        self.assertIn("__init__", self.complete("point.__i")[0])
+
+
+class Prints(unittest.TestCase):
+    def changed(self, head, other):
+        a, b = (fork.look(kind="print")[0]["names"] for fork in (head, other))
+        return sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))
+
+    def test_what_changed_between_two_heads(self):
+        with Session() as first:
+            first.run(SCENE + "unsure = [lambda: 1]\ndef gen(): yield\nrunning = gen()")
+            second = first.fork()
+            self.assertEqual(self.changed(first, second), [])
+            changes = {"n": "n = 6", "array": "array[0, 0] = 9", "frame": "frame.loc[0, 'b'] = 'y'",
+                       "big": "big[500_000] = 0", "point": "point.x = 2", "fresh": "fresh = 1",
+                       "nothing": "del nothing", "unsure": "unsure.append(1)",
+                       "double": "def double(x): return 3 * x", "plain": "plain['two'] = 2",
+                       "Point": "Point.y = 1", "math": "import cmath as math"}
+            for name, code in changes.items():
+                head = first.fork()
+                self.assertEqual(head.run(code).done["kind"], "ok")
+                self.assertEqual(self.changed(first, head), [name])
+
+    def test_the_same_value_made_anew_is_the_same(self):
+        with Session() as first:
+            first.run("x = {'a': [1, 2]}\ndef f(y=1): return y")
+            second = first.fork()
+            second.run("x = {'a': [1, 2]}\ndef f(y=1): return y")
+            self.assertEqual(self.changed(first, second), [])
+
+
+class Hostile(unittest.TestCase):
+    def test_a_repr_harms_the_look_only(self):
+        deaths = ("import os; os._exit(1)", "import os; os.kill(os.getpid(), 9)",
+                  "import os; os.close(3)")
+        with Session() as head:
+            head.run(HOSTILE + "x = 1")
+            for how in deaths:
+                head.run(f"evil = Evil({how!r})")
+                with self.assertRaises((EOFError, ConnectionError)):
+                    head.look(kind="vars")
+                self.assertEqual(head.run("x").result["application/json"], 1)
+
+    def test_a_repr_that_raises_is_told_in_its_line(self):
+        with Session() as head:
+            head.run(HOSTILE + "a = Evil('1/0')\nb = Evil('raise SystemExit')\n"
+                               "c = Evil('raise KeyboardInterrupt')\nd = 5")
+            answer, _ = head.look(kind="vars")
+            self.assertEqual([fact["repr"] for fact in answer["vars"][1:]],
+                             ["<its repr raises ZeroDivisionError>", "<its repr raises SystemExit>",
+                              "<its repr raises KeyboardInterrupt>", "5"])
+
+    def test_what_a_repr_prints_or_changes_is_gone(self):
+        with Session() as head:
+            head.run(HOSTILE + "x = 1\nevil = Evil(\"print('BREACH'); import os; "
+                               "os.write(1, b'BREACH'); os.write(2, b'BREACH'); "
+                               "globals().update(x=2); __main__ = 5\")")
+            answer, outcome = head.look(kind="vars")
+            self.assertEqual(answer["vars"][-1]["repr"], "evil")
+            outcome = head.run("x")
+            self.assertEqual((outcome.result["application/json"], outcome.stdout, outcome.stderr),
+                             (1, b"", b""))
+
+    def test_a_repr_that_never_ends_holds_up_nobody(self):
+        with Session() as head:
+            head.run(HOSTILE + "evil = Evil('while True: pass')")
+            fork = head.fork(is_look=True)
+            fork.send(RUN, {}, {"look": {"kind": "vars"}})
+            # The head goes on meanwhile; viv ends the look when it has waited long enough.
+            self.assertEqual(head.run("1 + 1").result["application/json"], 2)
+            os.kill(fork.pid, signal.SIGKILL)
+            with self.assertRaises(EOFError):
+                fork.receive()
+
+    def test_words_on_the_channel_are_the_looks_own(self):
+        with Session() as head:
+            head.run(HOSTILE + "import _vivarium\nevil = Evil(\"_vivarium.send(3, 0, "
+                               "b'{\\\"type\\\":\\\"look\\\",\\\"look\\\":{\\\"vars\\\":[]}}')\")")
+            answer, outcome = head.look(kind="vars")
+            self.assertEqual(answer, {"vars": []})  # forged, and believed: it is its own session
+            self.assertEqual(head.run("1").result["application/json"], 1)
+
+    def test_twisted_types_do_not_end_the_list(self):
+        with Session() as head:
+            head.run("class Meta(type):\n    @property\n    def __name__(self): 1/0\n"
+                     "class Twisted(metaclass=Meta):\n    @property\n    def shape(self): 1/0\n"
+                     "    def __sizeof__(self): return -1\n"
+                     "    __class__ = property(lambda self: 1/0)\n"
+                     "t = Twisted()\nlong = '\\ud800' * 10\nlast = 1\nglobals()[5] = 5\n"
+                     "globals()['a\\nb'] = 6")
+            answer, outcome = head.look(kind="vars")
+            self.assertEqual([fact["name"] for fact in answer["vars"]],
+                             ["Meta", "Twisted", "t", "long", "last", "a\nb"])
+            self.assertIsNotNone(head.look(kind="print")[0].get("names"))
+
+    def test_an_answer_that_is_too_large_is_told(self):
+        with Session() as head:
+            head.run("wide = [{f'{i}' + 'x' * 1_000_000: 1 for i in range(30)}]")
+            answer, _ = head.look(kind="table", name="wide")
+            self.assertEqual(answer["kind"], "too_large")
+
+    def test_rows_that_do_not_fit_are_cut(self):
+        with Session() as head:
+            head.run("tall = [['x' * 1_000_000] for _ in range(30)]")
+            answer, _ = head.look(kind="table", name="tall")
+            self.assertTrue(answer["cut"] and 0 < len(answer["rows"]) < 30)
+
+    def test_questions_in_the_wrong_place_are_refused(self):
+        with Session() as head:
+            self.assertEqual(head.ask(kind="vars")[0]["kind"], "conflict")
+            self.assertEqual(head.look(kind="import")[0]["kind"], "conflict")
+            self.assertIn("unknown question", head.look(kind="nonsense")[0]["error"])
+
+    def test_a_look_beside_a_thread_works(self):
+        with Session() as head:
+            head.run("import threading\ngo = threading.Event()\n"
+                     "t = threading.Thread(target=go.wait)\nt.start()\nx = 1")
+            names = [fact["name"] for fact in head.look(kind="vars")[0]["vars"]]
+            self.assertEqual(names, ["go", "t", "x"])
+            head.run("go.set()\nt.join()")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session's variables as bytes, and back in another interpreter."""
+
+import unittest
+
+from heads import PIECE_MAX, Session
+
+
+def value(outcome):
+    if outcome.error:
+        raise AssertionError(outcome.error["traceback"])
+    return outcome.result["application/json"]
+
+
+class State(unittest.TestCase):
+    def export(self, *cells):
+        """The stream of a session in which these cells have run, and what was lost."""
+        with Session() as head:
+            for cell in cells:
+                self.assertEqual(head.run(cell).done["kind"], "ok", cell)
+            answer, outcome = head.look(kind="export")
+            self.assertEqual(outcome.complete, {"state"})
+            return outcome.files["state"], {fact["name"]: fact["why"] for fact in answer["lost"]}
+
+    def moved(self, cells, question, lost=()):
+        stream, missing = self.export(*cells)
+        self.assertEqual(sorted(missing), sorted(lost))
+        with Session() as head:
+            answer, _ = head.ask(stream, kind="import")
+            self.assertEqual(answer["lost"], [])
+            return value(head.run(question))
+
+    def test_values_modules_functions_and_classes(self):
+        cells = ("import math as m, numpy as np, pandas as pd\nn = 5\ntext = 'é'",
+                 "frame = pd.DataFrame({'a': [1, 2]})\narray = np.arange(3)",
+                 "def area(r, k=n):\n    return m.pi * r * r * k",
+                 "class Point:\n    '''One.'''\n    size = 2\n    def __init__(self, x):\n"
+                 "        self.x = x\n    def twice(self):\n        return self.x * self.size",
+                 "class Deep(Point): pass\np = Point(3)\nq = [Deep(4), p]")
+        self.assertEqual(
+            self.moved(cells, "[n, text, int(frame.a.sum()), array.tolist(), round(area(1)), "
+                              "p.twice(), q[0].twice(), isinstance(q[0], Point)]"),
+            [5, "é", 3, [0, 1, 2], 16, 6, 8, True])
+
+    def test_what_is_shared_stays_shared(self):
+        self.assertEqual(self.moved(("a = [1]\nb = {'a': a}\ndef f(): pass\ng = f",),
+                                    "[b['a'] is a, g is f]"), [True, True])
+
+    def test_decorated_functions_come_by_their_source(self):
+        cells = ("import functools\n@functools.lru_cache(None)\ndef f(x):\n    return x + 1",)
+        self.assertEqual(self.moved(cells, "[f(1), f.cache_info().misses]"), [2, 1])
+
+    def test_definitions_that_need_each_other_come_in_any_order(self):
+        cells = ("def later(cls): return cls", "x = 1",
+                 "@later\nclass A: pass", "def later(cls):\n    cls.mark = x\n    return cls", "a = A()")
+        self.assertEqual(self.moved(cells, "type(a) is A"), True)
+
+    def test_what_cannot_go_is_named(self):
+        _, lost = self.export("import threading\nl = threading.Lock()\nx = 1\nh = lambda: 1\n"
+                              "def outer():\n    def inner(): pass\n    return inner\ni = outer()\n"
+                              "g = (i for i in [])\nexec('def ghost(): pass')\nf = open('/dev/null')")
+        self.assertEqual(sorted(lost), ["f", "g", "ghost", "h", "i", "l"])
+        self.assertIn("lambda", lost["h"])
+        self.assertIn("source", lost["ghost"])
+        self.assertIn("pickle", lost["l"])
+
+    def test_an_export_of_an_import_is_the_same(self):
+        cells = ("def f():\n    return 1\nclass A: pass\na = A()\nx = [1]",)
+        stream, _ = self.export(*cells)
+        with Session() as head:
+            head.ask(stream, kind="import")
+            _, outcome = head.look(kind="export")
+            self.assertEqual(outcome.files["state"], stream)
+
+    def test_tracebacks_show_imported_lines(self):
+        stream, _ = self.export("def f():\n    return 1/0")
+        with Session() as head:
+            head.ask(stream, kind="import")
+            self.assertIn("return 1/0", head.run("f()").error["traceback"])
+
+    def test_a_large_value_comes_in_pieces(self):
+        cells = ("import numpy as np\nbig = np.arange(2_000_000)\ntext = 'x' * 5_000_000",)
+        stream, _ = self.export(*cells)
+        self.assertGreater(len(stream), 300 * PIECE_MAX)
+        self.assertEqual(self.moved(cells, "[int(big.sum()), len(text)]"),
+                         [1999999000000, 5000000])
+
+    def test_the_sessions_own_head_stays_as_it_was(self):
+        with Session() as head:
+            head.run("class A:\n    def __reduce__(self):\n        global hit\n        hit = True\n"
+                     "        return (A, ())\na = A()\nhit = False")
+            head.look(kind="export")
+            self.assertEqual(value(head.run("hit")), False)
+
+    def test_a_hostile_stream_is_refused_or_lost(self):
+        good, _ = self.export("x = [1, 2, 3]\ndef f(): pass\nclass A: pass\na = A()")
+        for stream in (b"", b"nonsense", good[:7]):
+            with Session() as head:
+                self.assertIn("error", head.ask(stream, kind="import")[0])
+        with Session() as head:
+            for end in range(18, len(good), 7):
+                head.ask(good[:end], kind="import")
+                self.assertEqual(value(head.run("1")), 1)
+
+    def test_a_class_that_is_missing_loses_its_values_only(self):
+        stream, lost = self.export("class A: pass\na = A()\nx = 1",
+                                   "A.__reduce__ = lambda self: (print, ('was read',))")
+        self.assertEqual(lost, {})
+        stream = stream.replace(b"class A: pass", b"class B: pass")
+        with Session() as head:
+            answer, _ = head.ask(stream, kind="import")
+            self.assertIn("x", answer["names"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+
+#include "api_fixture.h"
+
+static const struct scan_member *member_is(struct scan *scan, const char *name, const char *want)
+{
+	const struct scan_member *member = scan_find(scan, name);
+	struct run_bytes bytes = {0};
+	struct err err = {0};
+
+	assert_non_null(member);
+	if (member->kind == SCAN_SMALL) {
+		bytes.data = scan->small.data + member->at;
+	} else {
+		assert_ok(parts_bytes(&scan->parts, member->at, member->size, true, &bytes, &err),
+			  err);
+	}
+	assert_int_equal(member->size, strlen(want));
+	assert_memory_equal(bytes.data, want, strlen(want));
+	return member;
+}
+
+static void takes_members_apart_however_they_are_cut(void **state)
+{
+	static const char body[] =
+		" {\"text\" : \"a\\u00e9\" ,\"code\":\"x = '\\ud83d\\ude00\\n\\u0041\\\"'\","
+		"\"data\": {\"rows\": [[1, 2.5e3], [null]]} ,\"limits\":{\"memory\": 5},"
+		"\"fl\\u0061g\":true,\"timeout_ms\":30000,\"files\":[]} ";
+	struct scan scan;
+
+	(void)state;
+	for (size_t piece = 0; piece < sizeof(body); piece++) {
+		struct err err = {0};
+
+		assert_ok(scan_all(&scan, body, sizeof(body) - 1, piece, &err), err);
+		assert_int_equal(scan.count, 7);
+		(void)member_is(&scan, "text", "\"a\\u00e9\"");
+		(void)member_is(&scan, "code", "x = '\xf0\x9f\x98\x80\nA\"'");
+		(void)member_is(&scan, "data", "{\"rows\": [[1, 2.5e3], [null]]}");
+		(void)member_is(&scan, "limits", "{\"memory\": 5}");
+		(void)member_is(&scan, "flag", "true");
+		(void)member_is(&scan, "timeout_ms", "30000");
+		(void)member_is(&scan, "files", "[]");
+		assert_int_equal(scan.parts.fd, -1);
+		scan_done(&scan);
+	}
+}
+
+static void an_empty_body_has_no_members(void **state)
+{
+	struct scan scan;
+	struct err err = {0};
+
+	(void)state;
+	assert_ok(scan_all(&scan, "", 0, 0, &err), err);
+	assert_int_equal(scan.count, 0);
+	scan_done(&scan);
+	assert_ok(scan_all(&scan, " {} ", 4, 0, &err), err);
+	assert_int_equal(scan.count, 0);
+	scan_done(&scan);
+}
+
+static void null_is_not_given(void **state)
+{
+	static const char body[] = "{\"code\":null,\"data\":null,\"text\":null,\"limits\":null,"
+				   "\"files\":null}";
+	struct scan scan;
+	struct err err = {0};
+
+	(void)state;
+	assert_ok(scan_all(&scan, body, strlen(body), 1, &err), err);
+	assert_int_equal(scan.count, 5);
+	assert_null(scan_find(&scan, "code"));
+	assert_null(scan_find(&scan, "data"));
+	assert_null(scan_find(&scan, "text"));
+	scan_done(&scan);
+}
+
+static const struct {
+	const char *body, *says;
+} refused[] = {
+	{"[1]", "must be a JSON object"},
+	{"5", "must be a JSON object"},
+	{"\"x\"", "must be a JSON object"},
+	{" ", "at byte 1; it ends too early"},
+	{"{", "it ends too early"},
+	{"{\"text\":\"a\"", "it ends too early"},
+	{"{\"text\":\"a\"}}", "something follows"},
+	{"{\"text\":\"a\",}", "a name in quotes is expected"},
+	{"{text:1}", "at byte 1; a name in quotes"},
+	{"{\"text\" 1}", "a colon is expected"},
+	{"{\"text\":}", "a value is expected"},
+	{"{\"data\":[1 2]}", "a comma or the end"},
+	{"{\"data\":[1}", "a comma or the end"},
+	{"{\"data\":tru}", "only true, false and null"},
+	{"{\"data\":01}", "a number is not whole"},
+	{"{\"data\":1.}", "a number is not whole"},
+	{"{\"data\":-}", "a number is not whole"},
+	{"{\"data\":1e}", "a number is not whole"},
+	{"{\"data\":NaN}", "a value is expected"},
+	{"{\"data\":\"\\x\"}", "no escape"},
+	{"{\"data\":\"\\u12g4\"}", "four hexadecimal digits"},
+	{"{\"data\":\"a\nb\"}", "control character"},
+	{"{\"data\":\"\xff\"}", "not UTF-8"},
+	{"{\"data\":\"\xc0\x80\"}", "not UTF-8"},
+	{"{\"data\":\"\xed\xa0\x80\"}", "not UTF-8"},
+	{"{\"data\":\"\xf4\x90\x80\x80\"}", "not UTF-8"},
+	{"{\"data\":\"\xe2\x82\"}", "not UTF-8"},
+	{"{\"code\":\"\\ud83d\"}", "half a surrogate pair"},
+	{"{\"code\":\"\\ud83d\\n\"}", "half a surrogate pair"},
+	{"{\"code\":\"\\ud83d\\ud83d\"}", "half a surrogate pair"},
+	{"{\"text\":\"\\ude00\"}", "half a surrogate pair"},
+	{"{\"code\":5}", "code: must be a text"},
+	{"{\"code\":[\"a\"]}", "code: must be a text"},
+	{"{\"files\":{}}", "files: must be a list"},
+	{"{\"text\":1,\"text\":2}", "text: given twice"},
+	{"{\"limits\":{},\"limits\":{}}", "limits: given twice"},
+	{"{\"tiemout_ms\":1}", "tiemout_ms: there is no such field; did you mean timeout_ms?"},
+	{"{\"memory\":1}", "did you mean limits.memory?"},
+	{"{\"limits.memory\":1}", "limits.memory: there is no such field"},
+	{"{\"id\":1}", "id: there is no such field"},
+	{"{\"zzzzzzzz\":1}", "zzzzzzzz: there is no such field"},
+	{"{\"\":1}", "there is no such field"},
+	{"{\"text\\u0000\":1}", "there is no such field"},
+};
+
+/* Each is refused, in one piece and byte by byte, with the same words. */
+static void refuses_what_is_wrong_and_says_what(void **state)
+{
+	struct scan scan;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+		struct err one = {0}, two = {0};
+		size_t size = strlen(refused[i].body);
+
+		assert_true(scan_all(&scan, refused[i].body, size, 0, &one) < 0);
+		scan_done(&scan);
+		assert_true(scan_all(&scan, refused[i].body, size, 1, &two) < 0);
+		scan_done(&scan);
+		assert_int_equal(one.kind, ERR_BAD_REQUEST);
+		assert_contains(one.text, refused[i].says);
+		assert_string_equal(one.text, two.text);
+	}
+}
+
+static void raw_json_may_have_what_python_writes(void **state)
+{
+	static const char body[] = "{\"data\":[\"\\ud83d\",\"\\ude00\\ud83d\",\"\\u0000\"]}";
+	struct scan scan;
+	struct err err = {0};
+
+	(void)state;
+	assert_ok(scan_all(&scan, body, strlen(body), 3, &err), err);
+	(void)member_is(&scan, "data", "[\"\\ud83d\",\"\\ude00\\ud83d\",\"\\u0000\"]");
+	scan_done(&scan);
+}
+
+/* "{"data":[[...]]}" with so many lists. */
+static int scan_deep(size_t depth, struct err *err)
+{
+	struct scan scan;
+	struct buf body;
+	int r;
+
+	buf_init(&body, 4096);
+	assert_int_equal(buf_text(&body, "{\"data\":"), 0);
+	for (size_t i = 0; i < depth; i++)
+		assert_int_equal(buf_text(&body, "["), 0);
+	for (size_t i = 0; i < depth; i++)
+		assert_int_equal(buf_text(&body, "]"), 0);
+	assert_int_equal(buf_text(&body, "}"), 0);
+	r = scan_all(&scan, body.data, body.size, 5, err);
+	scan_done(&scan);
+	buf_done(&body);
+	return r;
+}
+
+static void depth_has_a_limit(void **state)
+{
+	struct err err = {0};
+
+	(void)state;
+	assert_ok(scan_deep(WALK_DEPTH_MAX - 1, &err), err);
+	assert_int_equal(scan_deep(WALK_DEPTH_MAX, &err), -EINVAL);
+	assert_contains(err.text, "64 deep");
+}
+
+static void feed_text(struct scan *scan, const char *text)
+{
+	struct err err = {0};
+
+	assert_ok(scan_feed(scan, text, strlen(text), &err), err);
+}
+
+/* Feeds `size` bytes of `c`; the result of the piece that failed, else 0. */
+static int feed_many(struct scan *scan, char c, size_t size, struct err *err)
+{
+	char piece[4096];
+	int r = 0;
+
+	memset(piece, c, sizeof(piece));
+	for (size_t n; r == 0 && size > 0; size -= n) {
+		n = size < sizeof(piece) ? size : sizeof(piece);
+		r = scan_feed(scan, piece, n, err);
+	}
+	return r;
+}
+
+static void large_members_go_to_a_memfd(void **state)
+{
+	struct run_bytes code = {0}, data = {0};
+	const struct scan_member *member;
+	struct scan scan;
+	struct err err = {0};
+	char first = 0;
+
+	(void)state;
+	scan_init(&scan, &every_op, BODY_MAX);
+	feed_text(&scan, "{\"code\":\"");
+	assert_ok(feed_many(&scan, 'c', 200000, &err), err);
+	feed_text(&scan, "\\n\",\"data\":[\"");
+	assert_ok(feed_many(&scan, 'd', 300000, &err), err);
+	feed_text(&scan, "\"],\"text\":\"t\"}");
+	assert_ok(scan_finish(&scan, &err), err);
+
+	assert_true(scan.parts.fd >= 0);
+	assert_true(scan.parts.memory.capacity <= 2 * PARTS_MEMORY_MAX);
+	member = scan_find(&scan, "code");
+	assert_int_equal(member->size, 200001);
+	assert_ok(parts_bytes(&scan.parts, member->at, member->size, true, &code, &err), err);
+	assert_int_equal(((const char *)code.data)[0], 'c');
+	assert_int_equal(((const char *)code.data)[200000], '\n');
+
+	member = scan_find(&scan, "data");
+	assert_ok(parts_bytes(&scan.parts, member->at, member->size, false, &data, &err), err);
+	assert_null(data.data);
+	assert_int_equal(data.at, 200001);
+	assert_int_equal(data.size, 300004);
+	assert_int_equal(pread(data.fd, &first, 1, (off_t)data.at), 1);
+	assert_int_equal(first, '[');
+	/* It can be sealed, mapped as it is, and handed on. */
+	assert_int_equal(fcntl(data.fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW),
+			 0);
+	(void)member_is(&scan, "text", "\"t\"");
+	scan_done(&scan);
+}
+
+static void code_has_a_limit(void **state)
+{
+	struct scan scan;
+	struct err err = {0};
+
+	(void)state;
+	scan_init(&scan, &every_op, BODY_MAX);
+	feed_text(&scan, "{\"code\":\"");
+	assert_ok(feed_many(&scan, 'c', SCAN_TEXT_MAX, &err), err);
+	assert_int_equal(scan_feed(&scan, "c", 1, &err), -EMSGSIZE);
+	assert_int_equal(err.kind, ERR_TOO_LARGE);
+	assert_contains(err.text, "code: longer than 16MiB");
+	scan_done(&scan);
+}
+
+static void small_members_have_a_limit_together(void **state)
+{
+	struct scan scan;
+	struct err err = {0};
+
+	(void)state;
+	scan_init(&scan, &every_op, BODY_MAX);
+	feed_text(&scan, "{\"text\":\"x\",\"env\":{\"A\":\"");
+	assert_int_equal(feed_many(&scan, 'e', SCAN_SMALL_MAX, &err), -EMSGSIZE);
+	assert_int_equal(err.kind, ERR_TOO_LARGE);
+	assert_contains(err.text, "env: ");
+	assert_contains(err.text, "1MiB");
+	scan_done(&scan);
+}
+
+static void the_body_has_a_limit(void **state)
+{
+	static const char body[] = "{\"text\":\"0123456789\"}";
+	struct scan scan;
+	struct err err = {0};
+
+	(void)state;
+	scan_init(&scan, &every_op, sizeof(body) - 1);
+	assert_ok(scan_feed(&scan, body, sizeof(body) - 1, &err), err);
+	assert_ok(scan_finish(&scan, &err), err);
+	scan_done(&scan);
+
+	scan_init(&scan, &every_op, sizeof(body) - 2);
+	assert_int_equal(scan_feed(&scan, body, sizeof(body) - 1, &err), -EMSGSIZE);
+	assert_int_equal(err.kind, ERR_TOO_LARGE);
+	assert_contains(err.text, "the body is larger than 20");
+	scan_done(&scan);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(takes_members_apart_however_they_are_cut),
+		cmocka_unit_test(an_empty_body_has_no_members),
+		cmocka_unit_test(null_is_not_given),
+		cmocka_unit_test(refuses_what_is_wrong_and_says_what),
+		cmocka_unit_test(raw_json_may_have_what_python_writes),
+		cmocka_unit_test(depth_has_a_limit),
+		cmocka_unit_test(large_members_go_to_a_memfd),
+		cmocka_unit_test(code_has_a_limit),
+		cmocka_unit_test(small_members_have_a_limit_together),
+		cmocka_unit_test(the_body_has_a_limit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
