@@ -3,7 +3,7 @@
 # A thin front for meson: every target is a line or two, the work is in the scripts it names.
 #
 #   make            build/viv, build/viv-launch, build/runner/
-#   make run        the same, then a walled analysis of examples/sales.csv to look at
+#   make run        the same, then `viv serve` with an example session, until Ctrl-C
 #   make test       everything that must hold, as root and as an ordinary user when started as root
 #   make check      format, lint, sanitizers, second compiler
 #   make bench      beside bubblewrap and plain python3; table, JSON and chart in bench/results/
@@ -14,7 +14,6 @@ BUILD ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
 NINJA := ninja -C $(BUILD)
-OUT := $(BUILD)/example-out
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) --quiet
@@ -28,9 +27,7 @@ setup-%:
 # Separate makes, so that nothing is built before the setup is through, with -j too.
 run: setup-run
 	@$(MAKE) --no-print-directory all
-	@rm -rf $(OUT)
-	@$(BUILD)/viv run examples/analysis.py --data examples/sales.csv --out $(OUT)
-	@echo; echo "The charts are here:"; ls $(abspath $(OUT))/*.png
+	@scripts/demo $(BUILD)
 
 test: setup-test
 	@$(MAKE) --no-print-directory all

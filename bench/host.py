@@ -38,6 +38,11 @@ def describe():
     }
 
 
+def memory_available():
+    """Bytes that new processes could have."""
+    return int(first_match("/proc/meminfo", r"^MemAvailable:\s*(\d+)", "0")) * 1024
+
+
 def kind(machine):
     """A short word for file names: vendor, virtual or not, cores."""
     cpu = machine["cpu"].lower()

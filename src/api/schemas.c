@@ -85,7 +85,8 @@ const struct schema schemas[] = {
 	{"Backend", "name!:text priority:int isolation:text available:bool why:text?", NULL},
 	{"Pool", "runtime!:text memory:int keep:int ready:int coming:int why:text?", NULL},
 	{"Status",
-	 "version!:text started_ms:int uptime_ms:int backends!:@Backend[] walls:text[] "
+	 "version!:text config:text? started_ms:int uptime_ms:int backends!:@Backend[] "
+	 "walls:text[] "
 	 "runtimes:@Runtime[] pools:@Pool[] limits:object",
 	 NULL},
 	{"Health", "status!:ok|starting|failing last_run_ms:int? why:text?", NULL},

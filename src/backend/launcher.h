@@ -43,6 +43,7 @@ struct launcher_stay {
 	uid_t owner;
 	uint32_t reattach_ms;
 	bool is_minded; /* somebody else starts it: wait for that, never start one */
+	int wish;       /* a byte here asks that somebody for it; -1: he watches by himself */
 	int connected;  /* the first connection, if there is one already; -1: none */
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -22,6 +23,7 @@
 #define TICK_MS 2000U
 #define STOP_MS 10000U   /* what a graceful stop gives runs */
 #define STOP_STEP_MS 20U /* how often it looks whether they are over */
+#define CLOSE_MS 5000U   /* then what is left is left to the kernel */
 #define ACTIVATED_FD 3   /* man 3 sd_listen_fds */
 
 /* ---- readiness, for systemd (man 3 sd_notify) ---- */
@@ -119,55 +121,7 @@ static void on_signal(uv_signal_t *handle, int number)
 	}
 }
 
-/* ---- figures ---- */
-
-static void count_state(void *user, struct session *session)
-{
-	double *counts = user;
-
-	counts[session_state(session)]++;
-}
-
-static void put_pool(void *user, const struct pool_kind *kind, uint32_t keep, uint32_t ready,
-		     uint32_t coming, const struct err *why)
-{
-	struct metrics *metrics = user;
-
-	(void)keep;
-	(void)why;
-	metrics_set(metrics, METRIC_POOL_READY, kind->runtime->name, NULL, ready);
-	metrics_set(metrics, METRIC_POOL_COMING, kind->runtime->name, NULL, coming);
-}
-
-int daemon_metrics(void *user, struct buf *buf)
-{
-	struct daemon *daemon = user;
-	struct metrics *metrics = daemon->engine.metrics;
-	struct admission_counts counts = admission_counts(daemon->engine.admission);
-	double states[SESSION_CLOSED + 1] = {0};
-
-	sessions_each(daemon->engine.sessions, count_state, states);
-	metrics_set(metrics, METRIC_SESSIONS, "idle", NULL,
-		    states[SESSION_IDLE] + states[SESSION_FORKING] + states[SESSION_ROLLING] +
-			    states[SESSION_STARTING]);
-	metrics_set(metrics, METRIC_SESSIONS, "running", NULL, states[SESSION_RUNNING]);
-	metrics_set(metrics, METRIC_SESSIONS, "frozen", NULL,
-		    states[SESSION_FROZEN] + states[SESSION_FREEZING] + states[SESSION_THAWING]);
-	metrics_set(metrics, METRIC_SESSIONS, "lost", NULL, states[SESSION_LOST]);
-	metrics_set(metrics, METRIC_RUNS_RUNNING, NULL, NULL, (double)counts.running);
-	metrics_set(metrics, METRIC_RUNS_WAITING, NULL, NULL, (double)counts.waiting);
-	metrics_set(metrics, METRIC_HTTP_CONNECTIONS, NULL, NULL, http_connections(daemon->http));
-	metrics_set(metrics, METRIC_JOURNAL, NULL, NULL, (double)journal_disk(daemon->journal));
-	if (daemon->engine.audit != NULL)
-		metrics_set(metrics, METRIC_AUDIT_LOST, NULL, NULL,
-			    (double)audit_lost(daemon->engine.audit));
-	if (daemon->engine.pool != NULL) {
-		metrics_set(metrics, METRIC_SANDBOXES, NULL, NULL,
-			    pool_sandboxes(daemon->engine.pool));
-		pool_each(daemon->engine.pool, put_pool, metrics);
-	}
-	return metrics_put(metrics, buf);
-}
+/* ---- housekeeping ---- */
 
 static void request_finished(void *user, const struct router_finished *finished)
 {
@@ -177,8 +131,6 @@ static void request_finished(void *user, const struct router_finished *finished)
 	(void)snprintf(status, sizeof(status), "%u", finished->status);
 	metrics_add(daemon->engine.metrics, METRIC_HTTP_REQUESTS, finished->route, status, 1);
 }
-
-/* ---- housekeeping ---- */
 
 static uint64_t wall_ms(void)
 {
@@ -419,11 +371,29 @@ static void open_timers(struct daemon *daemon)
 	(void)uv_timer_start(&daemon->probe, daemon_probe_due, 0, 0);
 }
 
-static void close_handle(uv_handle_t *handle, void *user)
+static void give_up(uv_timer_t *timer)
 {
-	(void)user;
-	if (!uv_is_closing(handle))
-		uv_close(handle, NULL);
+	uv_stop(timer->loop);
+}
+
+/* Our own handles, and then whatever the parts still have to say goodbye to. */
+static void close_handles(struct daemon *daemon)
+{
+	uv_handle_t *const handles[] = {
+		(uv_handle_t *)&daemon->tick,       (uv_handle_t *)&daemon->restart,
+		(uv_handle_t *)&daemon->probe,      (uv_handle_t *)&daemon->signals[0],
+		(uv_handle_t *)&daemon->signals[1], (uv_handle_t *)&daemon->signals[2],
+	};
+
+	if (daemon->tick.data == NULL)
+		return; /* it never came so far */
+	for (size_t i = 0; i < ARRAY_LEN(handles); i++)
+		uv_close(handles[i], NULL);
+	(void)uv_timer_start(&daemon->stop, give_up, CLOSE_MS, 0);
+	uv_unref((uv_handle_t *)&daemon->stop);
+	(void)uv_run(&daemon->loop, UV_RUN_DEFAULT);
+	uv_close((uv_handle_t *)&daemon->stop, NULL);
+	(void)uv_run(&daemon->loop, UV_RUN_NOWAIT);
 }
 
 /* Leaves everything where a successor finds it: as a crash does, but between two records. */
@@ -445,14 +415,16 @@ static void close_all(struct daemon *daemon)
 	while (!LIST_EMPTY(&engine->flights) && engine->pool != NULL)
 		(void)uv_run(&daemon->loop, UV_RUN_ONCE);
 	http_close(daemon->http);
-	if (engine->pool != NULL)
+	/* One that never greeted us is another daemon's. */
+	if (engine->pool != NULL && pool_hello(engine->pool) != NULL) {
 		pool_quit(engine->pool);
+		(void)unlink(daemon->stay.path);
+	}
 	pool_close(engine->pool);
 	engine->pool = NULL;
 	warm_forget(engine);
 	router_close(daemon->router);
-	uv_walk(&daemon->loop, close_handle, NULL);
-	(void)uv_run(&daemon->loop, UV_RUN_DEFAULT);
+	close_handles(daemon);
 	sessions_free(engine->sessions);
 	audit_close(engine->audit);
 	logs_free(engine->logs);

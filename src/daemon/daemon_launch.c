@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/c.h"
 #include "base/json.h"
@@ -39,13 +40,13 @@ static void sandbox_kept(void *user, struct sandbox *sandbox, const char *name)
 }
 
 static void head_kept(void *user, struct sandbox *sandbox, uint32_t number, int32_t pid,
-		      int *take_channel)
+		      int *take_fds, size_t fd_count)
 {
 	struct daemon *daemon = user;
 
 	/* One that nobody knows was on its way when the former daemon died: without its channel it
 	 * ends by itself. */
-	(void)sessions_kept_head(daemon->engine.sessions, sandbox, number, pid, take_channel);
+	(void)sessions_kept_head(daemon->engine.sessions, sandbox, number, pid, take_fds, fd_count);
 }
 
 /* A run that was accepted and has nobody now: it had not begun, or its sandbox went. */
@@ -161,6 +162,8 @@ void daemon_restart_due(uv_timer_t *timer)
 	pool_close(old);
 	if (daemon->is_stopping)
 		return;
+	if (daemon->stay.wish >= 0)
+		(void)!write(daemon->stay.wish, "", 1);
 	if (daemon_open_pool(daemon, &err) < 0) {
 		daemon->engine.health_why = err;
 		launch_lost(daemon, &err);

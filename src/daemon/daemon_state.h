@@ -53,5 +53,5 @@ void daemon_restart_due(uv_timer_t *timer);
 /* prober.c */
 void daemon_probe_due(uv_timer_t *timer);
 
-/* daemon.c: every figure that is read, not counted. */
+/* daemon_metrics.c: every figure that is read, not counted. */
 int daemon_metrics(void *user, struct buf *buf);

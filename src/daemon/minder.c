@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -17,7 +21,6 @@
 #include "daemon/daemon.h"
 
 #define USER_NAME "vivarium"
-#define RESPAWN_US 100000U
 
 /* The directories that root makes for the user it becomes. */
 static int give_dir(const char *path, const struct passwd *user, struct err *err)
@@ -34,46 +37,105 @@ static int become(const struct passwd *user, struct err *err)
 	if (setgroups(0, NULL) < 0 || setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
 	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
 		return err_sys(err, "become " USER_NAME);
-	/* Without the one who can start viv-launch there is no point in going on. */
-	if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0)
+	/* Without the one who can start viv-launch there is no point in going on: die as a crash
+	 * would, so that launch keeps everything for the next pair. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return err_sys(err, "PR_SET_PDEATHSIG");
 	return 0;
 }
 
-static int exit_of(int status)
+struct minder {
+	const struct launcher_stay *stay;
+	pid_t serve, launch; /* launch is 0 while it is one that another minder started */
+	int listener;        /* owned; -1: launch has it from another minder */
+	int signals;         /* owned */
+	int wish;            /* owned: serve writes here when it finds no launch */
+};
+
+/* Starts viv-launch, if there is none. */
+static void start_launch(struct minder *minder)
 {
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	AUTO_CLOSE int there = -1;
+	struct err err = {0};
+	int r = 0;
+
+	if (minder->launch > 0)
+		return;
+	if (minder->listener < 0) {
+		if (launcher_dial(minder->stay->path, &there, &err) == 0)
+			return;
+		r = launcher_listen(minder->stay, &minder->listener, &err);
+	}
+	if (r == 0)
+		r = launcher_spawn(minder->stay, minder->listener, &minder->launch, &err);
+	if (r < 0)
+		(void)fprintf(stderr, "viv serve: %s\n", err.text);
 }
 
-/* Waits for the one that serves, and starts viv-launch again whenever it ends. */
-static int mind(pid_t serve, pid_t launch, const struct launcher_stay *stay, int listener)
+/* Takes the signals that came. Returns the exit status once the one that serves has ended, else
+ * -1. */
+static int take_signals(struct minder *minder)
 {
-	sigset_t all;
+	struct signalfd_siginfo info;
+	int status = 0;
+	pid_t pid;
 
-	(void)sigfillset(&all);
-	for (;;) {
-		int status = 0;
-		struct err err = {0};
-		int number = 0;
-		pid_t pid = waitpid(-1, &status, WNOHANG);
-
-		if (pid == serve)
-			return exit_of(status);
-		if (pid > 0 && pid == launch) {
-			/* QUIT ends it on purpose, and then nobody serves for long either. */
-			(void)usleep(RESPAWN_US);
-			if (waitpid(serve, &status, WNOHANG) == serve)
-				return exit_of(status);
-			if (launcher_spawn(stay, listener, &launch, &err) < 0)
-				(void)fprintf(stderr, "viv serve: %s\n", err.text);
-			continue;
-		}
-		if (pid > 0)
-			continue;
-		if (sigwait(&all, &number) == 0 &&
-		    (number == SIGTERM || number == SIGINT || number == SIGHUP))
-			(void)kill(serve, number);
+	while (read(minder->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo != SIGCHLD)
+			(void)kill(minder->serve, (int)info.ssi_signo);
 	}
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == minder->serve)
+			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		if (pid == minder->launch)
+			minder->launch = 0; /* serve says whether it wants another one */
+	}
+	return -1;
+}
+
+static int mind(struct minder *minder)
+{
+	struct pollfd polls[] = {{.fd = minder->signals, .events = POLLIN},
+				 {.fd = minder->wish, .events = POLLIN}};
+	int status = -1;
+
+	while (status < 0) {
+		char wishes[64];
+
+		(void)poll(polls, ARRAY_LEN(polls), -1);
+		status = take_signals(minder);
+		if (status < 0 && (polls[1].revents & POLLIN) != 0 &&
+		    read(minder->wish, wishes, sizeof(wishes)) > 0)
+			start_launch(minder);
+		if ((polls[1].revents & POLLIN) == 0 && (polls[1].revents & POLLHUP) != 0)
+			polls[1].fd = -1;
+	}
+	return status;
+}
+
+static int watch_signals(int *ret_fd, struct err *err)
+{
+	static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		(void)sigaddset(&set, numbers[i]);
+	*ret_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (*ret_fd < 0 || sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return err_sys(err, "signals");
+	return 0;
+}
+
+static int serve_as(const struct config *config, const struct daemon_options *options,
+		    const struct passwd *user, const struct launcher_stay *stay, struct err *err)
+{
+	sigset_t none;
+	int r = become(user, err);
+
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	return r < 0 ? r : daemon_serve(config, options, stay, err);
 }
 
 static int run_as(const struct config *config, const struct daemon_options *options,
@@ -84,51 +146,61 @@ static int run_as(const struct config *config, const struct daemon_options *opti
 				     .owner = user->pw_uid,
 				     .reattach_ms = (uint32_t)config->reattach_ms,
 				     .is_minded = true,
-				     .connected = -1};
-	AUTO_CLOSE int listener = -1;
-	sigset_t all;
-	pid_t launch = 0;
-	pid_t serve;
+				     .connected = -1,
+				     .wish = -1};
+	struct minder minder = {.stay = &stay, .listener = -1, .signals = -1, .wish = -1};
+	int wish[2];
 	int r;
 
 	(void)snprintf(path, sizeof(path), "%s/launch.sock", config->runtime_dir);
 	r = give_dir(config->runtime_dir, user, err);
 	if (r == 0)
 		r = give_dir(config->state_dir, user, err);
-	/* One that a former daemon left answers already; its owner keeps its sandboxes. */
-	if (r == 0 && launcher_dial(path, &stay.connected, err) < 0) {
-		r = launcher_listen(&stay, &listener, err);
-		if (r == 0)
-			r = launcher_spawn(&stay, listener, &launch, err);
-		if (r == 0)
-			r = launcher_dial(path, &stay.connected, err);
-	}
+	if (r == 0)
+		r = watch_signals(&minder.signals, err);
+	if (r == 0 && pipe2(wish, O_CLOEXEC | O_NONBLOCK) < 0)
+		r = err_sys(err, "pipe");
 	if (r < 0)
 		return r;
-	serve = fork();
-	if (serve < 0)
+	/* One that a former daemon left answers already, and keeps its sandboxes. */
+	if (launcher_dial(path, &stay.connected, err) < 0) {
+		start_launch(&minder);
+		r = launcher_dial(path, &stay.connected, err);
+		if (r < 0)
+			return r;
+	}
+	minder.wish = wish[0];
+	stay.wish = wish[1];
+	minder.serve = fork();
+	if (minder.serve < 0)
 		return err_sys(err, "fork");
-	if (serve == 0) {
-		drop_fd(&listener);
-		r = become(user, err);
-		return r < 0 ? r : daemon_serve(config, options, &stay, err);
+	if (minder.serve == 0) {
+		drop_fd(&minder.listener);
+		drop_fd(&minder.signals);
+		drop_fd(&minder.wish);
+		return serve_as(config, options, user, &stay, err);
 	}
 	drop_fd(&stay.connected);
-	(void)sigfillset(&all);
-	(void)sigprocmask(SIG_BLOCK, &all, NULL);
-	return mind(serve, launch, &stay, listener);
+	drop_fd(&stay.wish);
+	return mind(&minder);
 }
 
 int daemon_main(const struct config *config, const struct daemon_options *options, struct err *err)
 {
+	const char *unit = getenv("VIVARIUM_LAUNCH"); /* a service manager's: it starts launch */
 	const struct passwd *user = NULL;
 	char path[512];
 	struct launcher_stay stay = {.path = path,
 				     .owner = geteuid(),
 				     .reattach_ms = (uint32_t)config->reattach_ms,
-				     .connected = -1};
+				     .connected = -1,
+				     .wish = -1};
 
 	(void)snprintf(path, sizeof(path), "%s/launch.sock", config->runtime_dir);
+	if (unit != NULL) {
+		stay.path = unit;
+		stay.is_minded = true;
+	}
 	if (geteuid() != 0)
 		return daemon_serve(config, options, &stay, err);
 	user = getpwnam(USER_NAME);

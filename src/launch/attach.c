@@ -136,14 +136,17 @@ static void tell_head(struct outer *outer, const struct head *head)
 {
 	uint32_t sandbox = slot_id(outer, head->slot);
 	struct launch_event event = {.type = LAUNCH_KEPT_HEAD, .id = sandbox};
-	int copy = -1;
-	size_t count = head->channel >= 0 ? copy_fds(&head->channel, 1, &copy) : 0;
+	int copies[LAUNCH_HEAD_FDS_MAX];
+	size_t count = 0;
 
+	while (count < LAUNCH_HEAD_FDS_MAX && head->fds[count] >= 0)
+		count++;
+	count = copy_fds(head->fds, count, copies);
 	event.head.sandbox = sandbox;
 	event.head.head = head->id;
 	event.head.pid = head->pid;
 	event.head.is_armed = head->is_armed;
-	facts_tell(outer, &event, &copy, count);
+	facts_tell(outer, &event, copies, count);
 }
 
 static void tell_kept(struct outer *outer, const struct slot *slot)

@@ -67,7 +67,7 @@ static void drop_status(const struct inner *inner, struct box *box)
 }
 
 /* Frees the box once nothing of it is alive and no fork for it is due. */
-static void finish(struct inner *inner, struct box *box)
+void boxes_finish(struct inner *inner, struct box *box)
 {
 	struct launch_event event = {.type = LAUNCH_GONE, .id = box->id, .err = box->err};
 
@@ -171,7 +171,7 @@ void boxes_spawn(struct inner *inner, const struct launch_spawn *spawn, int *tak
 	box = box_new(inner, spawn, take_fds, fd_count);
 	if (start_shell(inner, box, &err) < 0) {
 		fail(box, &err);
-		finish(inner, box);
+		boxes_finish(inner, box);
 		return;
 	}
 }
@@ -359,7 +359,7 @@ void boxes_forked(struct inner *inner, uint32_t id, pid_t pid, const struct err 
 	}
 	fork_came(inner, box);
 	fail(box, err);
-	finish(inner, box);
+	boxes_finish(inner, box);
 }
 
 void boxes_zygote_down(struct inner *inner, uint32_t zygote)
@@ -374,7 +374,7 @@ void boxes_zygote_down(struct inner *inner, uint32_t zygote)
 		if (box->phase == BOX_FORKING && box->spawn.zygote == (int32_t)zygote) {
 			fork_came(inner, box);
 			fail(box, &err);
-			finish(inner, box);
+			boxes_finish(inner, box);
 		}
 		box = next;
 	}
@@ -405,33 +405,6 @@ void boxes_end_run(struct inner *inner, const struct launch_head_ref *ref)
 	inner_tell(inner, &event, -1);
 }
 
-void boxes_files(struct inner *inner, const struct launch_request *request, int *take_fds,
-		 size_t fd_count)
-{
-	struct box *box = find(inner, request->ref.sandbox);
-
-	if (box != NULL && request->ref.head < LAUNCH_HEADS_MAX)
-		files_request(inner, box, request, take_fds, fd_count);
-}
-
-void boxes_unsave(struct inner *inner, const struct launch_head_ref *ref)
-{
-	struct box *box = find(inner, ref->sandbox);
-
-	if (box != NULL)
-		files_unsave(inner, box, ref->head);
-}
-
-void boxes_files_over(struct inner *inner, uint32_t id)
-{
-	struct box *box = find(inner, id);
-
-	if (box == NULL)
-		return;
-	files_over(inner, box);
-	finish(inner, box);
-}
-
 void boxes_share(struct inner *inner, uint32_t id)
 {
 	struct box *box = find(inner, id);
@@ -447,7 +420,7 @@ void boxes_kill(struct inner *inner, uint32_t id)
 	if (box == NULL)
 		return;
 	kill_init(box);
-	finish(inner, box);
+	boxes_finish(inner, box);
 }
 
 static void tell_exit(struct inner *inner, const struct box *box, int status,
@@ -497,7 +470,7 @@ void boxes_reaped(struct inner *inner, pid_t pid, int status, const struct rusag
 			fail(box, &err);
 		}
 	}
-	finish(inner, box);
+	boxes_finish(inner, box);
 }
 
 bool boxes_any_armed(const struct inner *inner)

@@ -80,14 +80,11 @@ void boxes_begin(struct inner *inner, uint32_t id);
 /* Nothing runs in it any more: tells what was measured meanwhile. */
 void boxes_end_run(struct inner *inner, const struct launch_head_ref *ref);
 
-/* SAVE, RESTORE, and what follows (files.h). */
-void boxes_files(struct inner *inner, const struct launch_request *request, int *take_fds,
-		 size_t fd_count);
-void boxes_unsave(struct inner *inner, const struct launch_head_ref *ref);
-void boxes_files_over(struct inner *inner, uint32_t id);
-
 /* From now on it ends when it is told to, not with its first head. */
 void boxes_share(struct inner *inner, uint32_t id);
+/* Frees the box once nothing of it is alive and nobody works for it. */
+void boxes_finish(struct inner *inner, struct box *box);
+
 void boxes_kill(struct inner *inner, uint32_t id);
 void boxes_reaped(struct inner *inner, pid_t pid, int status, const struct rusage *usage);
 bool boxes_any_armed(const struct inner *inner);

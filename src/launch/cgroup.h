@@ -65,8 +65,10 @@ struct cgroup_facts {
 	uint64_t peak;
 };
 
-/* Finds what this user may use, makes our directories, and sweeps those of dead launchers. */
+/* Finds what this user may use, makes our directories, and sweeps those of dead launchers: first in
+ * v2, which the inner half is born into; then, unless that has all it takes, in v1. */
 void cgroups_open(struct cgroups *groups);
+void cgroups_open_v1(struct cgroups *groups);
 void cgroups_close(struct cgroups *groups);
 
 /* Makes the leaf that the inner half lives in; *ret_v2 (or -1) is the directory to clone into. */

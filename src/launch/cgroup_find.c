@@ -242,9 +242,6 @@ static int open_v1(struct cgroups *groups, struct err *err)
 
 void cgroups_open(struct cgroups *groups)
 {
-	struct err v2_err = {0};
-	struct err v1_err = {0};
-
 	*groups = (struct cgroups){0};
 	for (size_t i = 0; i < CGROUP_TREES; i++) {
 		groups->tree[i] = -1;
@@ -252,17 +249,23 @@ void cgroups_open(struct cgroups *groups)
 	}
 	id_new(NAME_PREFIX, groups->name);
 
-	if (open_v2(groups, &v2_err) < 0)
+	if (open_v2(groups, &groups->why) < 0)
 		close_tree(groups, CGROUP_V2);
-	if (groups->v2_limits)
+}
+
+void cgroups_open_v1(struct cgroups *groups)
+{
+	struct err v2_err = groups->why;
+	struct err v1_err = {0};
+
+	groups->why = (struct err){0};
+	if (groups->v2_limits || open_v1(groups, &v1_err) == 0)
 		return;
-	if (open_v1(groups, &v1_err) < 0) {
-		for (enum cgroup_tree tree = CGROUP_V1_MEMORY; tree < CGROUP_TREES; tree++)
-			close_tree(groups, tree);
-		(void)err_set(&groups->why, ERR_UNSUPPORTED, ENOTSUP, "v2: %.200s; v1: %.200s",
-			      v2_err.kind != ERR_NONE ? v2_err.text : "lacks memory, pids or cpu",
-			      v1_err.text);
-	}
+	for (enum cgroup_tree tree = CGROUP_V1_MEMORY; tree < CGROUP_TREES; tree++)
+		close_tree(groups, tree);
+	(void)err_set(&groups->why, ERR_UNSUPPORTED, ENOTSUP, "v2: %.200s; v1: %.200s",
+		      v2_err.kind != ERR_NONE ? v2_err.text : "lacks memory, pids or cpu",
+		      v1_err.text);
 }
 
 void cgroups_close(struct cgroups *groups)

@@ -304,8 +304,8 @@ static void put_off(struct files *files, const struct launch_request *request, i
 		files->next_fds[i] = steal_fd(&take_fds[i]);
 }
 
-void files_request(struct inner *inner, struct box *box, const struct launch_request *request,
-		   int *take_fds, size_t fd_count)
+static void request_now(struct inner *inner, struct box *box, const struct launch_request *request,
+			int *take_fds, size_t fd_count)
 {
 	bool has_v2 = request->reserved != 0 && fd_count > 0;
 	struct job job = {
@@ -316,10 +316,6 @@ void files_request(struct inner *inner, struct box *box, const struct launch_req
 	};
 	struct answer answer = {0};
 
-	if (files_is_busy(box->files) && box->files->type == 0 && !box->files->has_next) {
-		put_off(box->files, request, take_fds, fd_count);
-		return;
-	}
 	if (inner->input.needs_attach && job.task_count != WALL_TASKS_MAX)
 		(void)err_set(&answer.err, ERR_BUSY, EMFILE,
 			      "viv-launch cannot take more descriptors");
@@ -327,6 +323,24 @@ void files_request(struct inner *inner, struct box *box, const struct launch_req
 		(void)start(inner, box, &job, has_v2 ? take_fds[0] : -1, &answer.err);
 	if (answer.err.kind != ERR_NONE)
 		tell(inner, box, job.type, job.head, &answer);
+}
+
+static struct box *box_of(const struct inner *inner, uint32_t sandbox)
+{
+	return sandbox < LAUNCH_SANDBOXES_MAX ? inner->by_id[sandbox] : NULL;
+}
+
+void files_request(struct inner *inner, const struct launch_request *request, int *take_fds,
+		   size_t fd_count)
+{
+	struct box *box = box_of(inner, request->ref.sandbox);
+
+	if (box == NULL || request->ref.head >= LAUNCH_HEADS_MAX)
+		return; /* it is gone, and that is told */
+	if (files_is_busy(box->files) && box->files->type == 0 && !box->files->has_next)
+		put_off(box->files, request, take_fds, fd_count);
+	else
+		request_now(inner, box, request, take_fds, fd_count);
 }
 
 /* What is freed needs no cgroup. */
@@ -340,22 +354,24 @@ static void remove_unsaved(struct inner *inner, struct box *box)
 		(void)start(inner, box, &job, -1, &ignored);
 }
 
-void files_unsave(struct inner *inner, struct box *box, uint32_t head)
+void files_unsave(struct inner *inner, const struct launch_head_ref *ref)
 {
-	if (box->files == NULL || head >= LAUNCH_HEADS_MAX || box->files->order[head] == 0)
+	struct box *box = box_of(inner, ref->sandbox);
+
+	if (box == NULL || box->files == NULL || ref->head >= LAUNCH_HEADS_MAX ||
+	    box->files->order[ref->head] == 0)
 		return;
-	box->files->order[head] = 0;
-	box->files->unsaved |= 1U << head;
+	box->files->order[ref->head] = 0;
+	box->files->unsaved |= 1U << ref->head;
 	remove_unsaved(inner, box);
 }
 
-void files_over(struct inner *inner, struct box *box)
+/* The helper's last words, or what is known without them. */
+static void take_answer(struct inner *inner, struct box *box)
 {
 	struct files *files = box->files;
 	struct answer answer = {0};
 
-	if (files == NULL || files->pidfd < 0)
-		return;
 	if (read(files->answer, &answer, sizeof(answer)) != (ssize_t)sizeof(answer)) {
 		answer = (struct answer){.used = files->used};
 		(void)err_set(&answer.err, ERR_INTERNAL, ETIME,
@@ -376,12 +392,22 @@ void files_over(struct inner *inner, struct box *box)
 		tell(inner, box, files->type, files->head, &answer);
 	if (files->has_next) {
 		files->has_next = false;
-		files_request(inner, box, &files->next, files->next_fds, files->next_count);
+		request_now(inner, box, &files->next, files->next_fds, files->next_count);
 		for (size_t i = 0; i < files->next_count; i++)
 			drop_fd(&files->next_fds[i]);
 	} else if (answer.err.kind == ERR_NONE) {
 		remove_unsaved(inner, box);
 	}
+}
+
+void files_over(struct inner *inner, uint32_t sandbox)
+{
+	struct box *box = box_of(inner, sandbox);
+
+	if (box == NULL || !files_is_busy(box->files))
+		return;
+	take_answer(inner, box);
+	boxes_finish(inner, box);
 }
 
 int files_timeout(const struct inner *inner)

@@ -16,14 +16,14 @@ struct files;
 
 /* SAVE or RESTORE. Descriptors: the ways into the sandbox's groups (cgroup_open_all), of which the
  * first is the v2 directory when request->reserved says so. */
-void files_request(struct inner *inner, struct box *box, const struct launch_request *request,
-		   int *take_fds, size_t fd_count);
+void files_request(struct inner *inner, const struct launch_request *request, int *take_fds,
+		   size_t fd_count);
 
 /* The copies of a head are no longer needed. */
-void files_unsave(struct inner *inner, struct box *box, uint32_t head);
+void files_unsave(struct inner *inner, const struct launch_head_ref *ref);
 
 /* The helper of the sandbox has ended: tells its answer. */
-void files_over(struct inner *inner, struct box *box);
+void files_over(struct inner *inner, uint32_t sandbox);
 
 /* How long the loop may sleep, in ms; -1 for ever. Ends helpers that take too long. */
 int files_timeout(const struct inner *inner);

@@ -19,18 +19,6 @@
 #include "launch/inner.h"
 #include "launch/walk.h"
 
-#define PASSES_FREE 2               /* then all of the sandbox is stopped while the head is ended */
-#define ENDING_NS_MAX 2000000000ULL /* then the whole sandbox ends */
-#define ENDING_FAST_NS 50000000ULL  /* so long looked after every ms */
-#define ENDING_SLOW_MS 20
-
-/* A head in its end. */
-struct head_end {
-	struct launch_exit facts;
-	uint64_t since_ns;
-	uint32_t passes;
-};
-
 static void tell_head(struct outer *outer, uint32_t type, uint32_t sandbox, uint32_t head,
 		      const struct err *err)
 {
@@ -157,22 +145,22 @@ static void set_oom_order(pid_t pid, const char *value)
 	(void)io_write_file(AT_FDCWD, path, value, &ignored);
 }
 
-static int check_head(struct outer *outer, const struct launch_head *request,
-		      struct slot **ret_slot, struct head **ret_parent, struct err *err)
+/* The head that the new one was forked from; NULL: there can be no such head. */
+static struct head *parent_of(struct outer *outer, const struct launch_head *request,
+			      struct err *err)
 {
-	struct slot *slot = facts_slot(outer, request->sandbox);
 	struct head *parent = heads_find(outer, request->sandbox, request->parent);
 
 	if (request->head == 0 || request->head >= LAUNCH_HEADS_MAX || request->pid <= 1)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "head out of range");
-	if (slot == NULL || parent == NULL)
-		return err_set(err, ERR_NOT_FOUND, ENOENT, "no head %u in sandbox %u",
-			       request->parent, request->sandbox);
-	if (is_taken(slot, request->head))
-		return err_set(err, ERR_CONFLICT, EEXIST, "head %u is there", request->head);
-	*ret_slot = slot;
-	*ret_parent = parent;
-	return 0;
+		(void)err_set(err, ERR_BAD_REQUEST, EINVAL, "head out of range");
+	else if (parent == NULL)
+		(void)err_set(err, ERR_NOT_FOUND, ENOENT, "no head %u in sandbox %u",
+			      request->parent, request->sandbox);
+	else if (is_taken(parent->slot, request->head))
+		(void)err_set(err, ERR_CONFLICT, EEXIST, "head %u is there", request->head);
+	else
+		return parent;
+	return NULL;
 }
 
 /* Opens the process and makes sure that it is one of the sandbox's, and nobody's yet. */
@@ -218,8 +206,9 @@ static int share(struct outer *outer, struct slot *slot, struct err *err)
 
 static int watch(const struct outer *outer, const struct head *head, struct err *err)
 {
+	/* Once: from then on it is looked after by the clock. */
 	struct epoll_event event = {
-		.events = EPOLLIN,
+		.events = EPOLLIN | EPOLLONESHOT,
 		.data.u64 = WATCHED(WATCHED_HEAD, slot_id(outer, head->slot), head->id),
 	};
 
@@ -228,26 +217,9 @@ static int watch(const struct outer *outer, const struct head *head, struct err 
 	return 0;
 }
 
-static void head_free(struct outer *outer, struct head *head)
+static int head_new(struct outer *outer, const struct launch_head *request, struct head *parent,
+		    int *take_pidfd, int *take_fds, struct err *err)
 {
-	facts_disarm(outer, head);
-	if (head->end != NULL)
-		TAILQ_REMOVE(&outer->ending, head, ending);
-	free(STEAL(head->end));
-	drop_fd(&head->pidfd);
-	drop_fd(&head->channel);
-	head->pid = 0;
-	head->is_dead = true;
-	if (head == &head->slot->first)
-		return;
-	LIST_REMOVE(head, next);
-	free(head);
-}
-
-static int head_new(struct outer *outer, const struct launch_head *request, int *take_pidfd,
-		    int *take_channel, struct err *err)
-{
-	struct head *parent = heads_find(outer, request->sandbox, request->parent);
 	struct slot *slot = parent->slot;
 	struct head *head = NULL;
 	int r = share(outer, slot, err);
@@ -258,9 +230,11 @@ static int head_new(struct outer *outer, const struct launch_head *request, int 
 	head->slot = slot;
 	head->id = request->head;
 	head->pid = request->pid;
+	head->number = request->pid;
 	head->is_look = request->is_look != 0;
 	head->pidfd = steal_fd(take_pidfd);
-	head->channel = steal_fd(take_channel);
+	for (size_t i = 0; i < LAUNCH_HEAD_FDS_MAX; i++)
+		head->fds[i] = steal_fd(&take_fds[i]);
 	LIST_INSERT_HEAD(&slot->heads, head, next);
 	r = watch(outer, head, err);
 	if (r == 0 && !walk_born(head->pid, &head->born))
@@ -268,7 +242,7 @@ static int head_new(struct outer *outer, const struct launch_head *request, int 
 	if (r < 0) {
 		*take_pidfd = steal_fd(&head->pidfd);
 		(void)epoll_ctl(outer->epoll, EPOLL_CTL_DEL, *take_pidfd, NULL);
-		head_free(outer, head);
+		heads_free(outer, head);
 		return r;
 	}
 	attach_forget_exit(slot, head->id);
@@ -280,20 +254,19 @@ static int head_new(struct outer *outer, const struct launch_head *request, int 
 	return 0;
 }
 
-void heads_add(struct outer *outer, const struct launch_head *request, int *take_channel)
+void heads_add(struct outer *outer, const struct launch_head *request, int *take_fds)
 {
-	struct slot *slot = NULL;
-	struct head *parent = NULL;
 	struct err err = {0};
+	struct head *parent = parent_of(outer, request, &err);
 	int pidfd = -1;
-	int r = check_head(outer, request, &slot, &parent, &err);
+	int r = -ENOENT;
 
-	if (r == 0)
-		r = open_process(slot, request->pid, &pidfd, &err);
-	if (r == 0 && *take_channel < 0)
+	if (parent != NULL)
+		r = open_process(parent->slot, request->pid, &pidfd, &err);
+	if (r == 0 && take_fds[0] < 0)
 		r = err_set(&err, ERR_BUSY, EMFILE, "viv-launch cannot take more descriptors");
 	if (r == 0)
-		r = head_new(outer, request, &pidfd, take_channel, &err);
+		r = head_new(outer, request, parent, &pidfd, take_fds, &err);
 	/* One of the sandbox's that is no head must not run: it would be nobody's. */
 	if (r < 0 && pidfd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
@@ -325,245 +298,4 @@ void heads_signal(struct outer *outer, const struct launch_head_ref *ref)
 		(void)err_set(&err, ERR_NOT_FOUND, ESRCH, "no head %u in sandbox %u", ref->head,
 			      ref->sandbox);
 	tell_head(outer, LAUNCH_SIGNALLED, ref->sandbox, ref->head, &err);
-}
-
-/* Nothing of it is left: the last word on it, and the end of the sandbox when it was the last. */
-static void finish(struct outer *outer, struct head *head)
-{
-	struct slot *slot = head->slot;
-	struct launch_exit facts = head->end->facts;
-	struct launch_request request = {
-		.type = INNER_UNSAVE,
-		.ref = {.sandbox = slot_id(outer, slot), .head = head->id},
-	};
-	struct err ignored = {0};
-	const struct head *other = NULL;
-	bool is_held = false;
-
-	head_free(outer, head);
-	facts_tell_exit(outer, slot, &facts);
-	if (slot->has_saved)
-		link_send(&outer->inner, &request,
-			  offsetof(struct launch_request, ref) + sizeof(request.ref), NULL, 0);
-	TAILQ_FOREACH(other, &outer->ending, ending)
-		is_held |= other->slot == slot;
-	if (slot->is_held && !is_held) {
-		slot->is_held = false;
-		if (!slot->is_frozen)
-			(void)cgroup_freeze(&outer->groups, &slot->group, false, &ignored);
-	}
-	if (slot->first.is_dead && LIST_EMPTY(&slot->heads))
-		facts_end(outer, slot, LAUNCH_CAUSE_SELF);
-}
-
-static void note_status(struct head *head, int status)
-{
-	struct launch_exit *facts = &head->end->facts;
-
-	facts->code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-	facts->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-}
-
-/* One look at a head that is ending. It is told when its process is over and a whole look has
- * found nothing that lives of what it started. */
-static void press(struct outer *outer, struct head *head)
-{
-	struct slot *slot = head->slot;
-	struct err ignored = {0};
-	size_t left = walk_kill(outer, head);
-	int status = 0;
-
-	if (head != &slot->first && !head->is_dead && walk_is_over(head->pidfd)) {
-		if (walk_status(head->pid, head->pidfd, &status))
-			note_status(head, status);
-		(void)epoll_ctl(outer->epoll, EPOLL_CTL_DEL, head->pidfd, NULL);
-		head->is_dead = true;
-		head->pid = 0;
-	}
-	if (left == 0 && head->is_dead) {
-		finish(outer, head);
-		return;
-	}
-	/* Something is forking faster than it is killed. */
-	if (left > 0 && ++head->end->passes > PASSES_FREE && !slot->is_held &&
-	    cgroup_freeze(&outer->groups, &slot->group, true, &ignored) == 0)
-		slot->is_held = true;
-	if (now_ns() - head->end->since_ns > ENDING_NS_MAX)
-		facts_end(outer, slot, (enum launch_cause)head->end->facts.cause);
-}
-
-/* The kernel took this very head for memory: it is not the doing of others that run beside it. */
-static void clear_others(struct outer *outer, const struct head *head, uint64_t oom_kills)
-{
-	struct head *other = NULL;
-
-	TAILQ_FOREACH(other, &outer->armed, armed) {
-		if (other != head && other->slot == head->slot)
-			other->oom_before = oom_kills;
-	}
-}
-
-static void start_end(struct outer *outer, struct head *head, const struct launch_exit *facts)
-{
-	head->end = xnew(struct head_end);
-	head->end->since_ns = now_ns();
-	head->end->facts = *facts;
-	facts_fill(outer, head, &head->end->facts);
-	if (head->is_armed && head->end->facts.oom_kills > 0 && walk_is_over(head->pidfd))
-		clear_others(outer, head, head->oom_before + head->end->facts.oom_kills);
-	facts_disarm(outer, head);
-	TAILQ_INSERT_TAIL(&outer->ending, head, ending);
-	press(outer, head);
-}
-
-void heads_end(struct outer *outer, struct head *head, enum launch_cause cause)
-{
-	struct launch_exit facts = {.cause = cause, .code = -1};
-
-	if (!head->slot->is_shared)
-		facts_end(outer, head->slot, cause);
-	else if (head->end == NULL)
-		start_end(outer, head, &facts);
-}
-
-void heads_first_over(struct outer *outer, struct slot *slot, const struct launch_exit *facts)
-{
-	struct head *head = &slot->first;
-
-	if (head->is_dead)
-		return;
-	head->is_dead = true;
-	head->pid = 0;
-	if (head->end == NULL) {
-		start_end(outer, head, facts);
-		return;
-	}
-	head->end->facts.code = facts->code;
-	head->end->facts.signal = facts->signal;
-	press(outer, head);
-}
-
-void heads_over(struct outer *outer, uint32_t sandbox, uint32_t id)
-{
-	struct slot *slot = facts_slot(outer, sandbox);
-	struct head *head = NULL;
-
-	if (slot == NULL)
-		return;
-	LIST_FOREACH(head, &slot->heads, next) {
-		if (head->id == id)
-			break;
-	}
-	if (head == NULL || !walk_is_over(head->pidfd))
-		return;
-	if (head->end != NULL)
-		press(outer, head);
-	else
-		heads_end(outer, head, LAUNCH_CAUSE_SELF);
-}
-
-void heads_oom(struct outer *outer, struct slot *slot)
-{
-	struct head *head = NULL;
-	struct head *next = NULL;
-
-	/* Where a head itself was taken, it was that one's doing, and the others may go on. */
-	TAILQ_FOREACH(head, &outer->armed, armed) {
-		if (head->slot == slot && walk_is_over(head->pidfd)) {
-			heads_end(outer, head, LAUNCH_CAUSE_SELF);
-			return;
-		}
-	}
-	for (head = TAILQ_FIRST(&outer->armed); head != NULL; head = next) {
-		next = TAILQ_NEXT(head, armed);
-		if (head->slot == slot)
-			heads_end(outer, head, LAUNCH_CAUSE_SELF);
-	}
-}
-
-void heads_above(struct outer *outer, struct slot *slot, uint64_t peak)
-{
-	struct launch_exit facts = {.cause = LAUNCH_CAUSE_MEMORY, .code = -1, .peak = peak};
-	struct head *largest = NULL;
-	struct head *head = NULL;
-	uint64_t most = 0;
-
-	TAILQ_FOREACH(head, &outer->armed, armed) {
-		uint64_t size = head->slot == slot ? facts_resident(head->pid) + 1 : 0;
-
-		if (size > most) {
-			most = size;
-			largest = head;
-		}
-	}
-	if (largest == NULL)
-		return;
-	start_end(outer, largest, &facts);
-}
-
-void heads_end_looks(struct outer *outer)
-{
-	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
-		struct head *head = LIST_FIRST(&outer->slots[i].heads);
-
-		while (outer->slots[i].is_live && head != NULL) {
-			struct head *next = LIST_NEXT(head, next);
-
-			if (head->is_look)
-				heads_end(outer, head, LAUNCH_CAUSE_ASKED);
-			head = next;
-		}
-	}
-}
-
-static void tell_left(struct outer *outer, struct head *head, enum launch_cause cause)
-{
-	struct slot *slot = head->slot;
-	struct launch_exit facts = {.cause = cause, .code = -1};
-
-	if (head->end != NULL)
-		facts = head->end->facts;
-	else
-		facts_fill(outer, head, &facts);
-	head_free(outer, head);
-	facts_tell_exit(outer, slot, &facts);
-}
-
-void heads_end_all(struct outer *outer, struct slot *slot, enum launch_cause cause)
-{
-	if (!slot->is_shared)
-		return;
-	while (!LIST_EMPTY(&slot->heads))
-		tell_left(outer, LIST_FIRST(&slot->heads), cause);
-	if (!slot->first.is_dead || slot->first.end != NULL)
-		tell_left(outer, &slot->first, cause);
-	slot->is_told = true;
-}
-
-void heads_tick(struct outer *outer)
-{
-	struct head *head = TAILQ_FIRST(&outer->ending);
-
-	while (head != NULL) {
-		struct head *next = TAILQ_NEXT(head, ending);
-		struct slot *slot = head->slot;
-
-		press(outer, head);
-		/* With the last head its whole sandbox may have gone, and others in this list. */
-		head = slot->is_told ? TAILQ_FIRST(&outer->ending) : next;
-	}
-}
-
-int heads_timeout(const struct outer *outer)
-{
-	const struct head *head = NULL;
-	uint64_t now = now_ns();
-	int timeout = -1;
-
-	TAILQ_FOREACH(head, &outer->ending, ending) {
-		if (now - head->end->since_ns < ENDING_FAST_NS)
-			return 1;
-		timeout = ENDING_SLOW_MS;
-	}
-	return timeout;
 }

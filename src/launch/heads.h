@@ -19,7 +19,7 @@ struct head *heads_find(struct outer *outer, uint32_t sandbox, uint32_t id);
 /* The requests BEGIN, END, HEAD, DROP and SIGNAL. */
 void heads_begin(struct outer *outer, const struct launch_begin *begin);
 void heads_end_run(struct outer *outer, const struct launch_head_ref *ref);
-void heads_add(struct outer *outer, const struct launch_head *request, int *take_channel);
+void heads_add(struct outer *outer, const struct launch_head *request, int *take_fds);
 void heads_drop(struct outer *outer, const struct launch_head_ref *ref);
 void heads_signal(struct outer *outer, const struct launch_head_ref *ref);
 
@@ -50,3 +50,6 @@ void heads_end_all(struct outer *outer, struct slot *slot, enum launch_cause cau
 /* Looks after heads that are ending. How long the loop may sleep because of them, in ms; -1. */
 void heads_tick(struct outer *outer);
 int heads_timeout(const struct outer *outer);
+
+/* Forgets a head; the first one is only marked as over. */
+void heads_free(struct outer *outer, struct head *head);

@@ -284,10 +284,10 @@ static void on_control(struct inner *inner)
 		break;
 	case LAUNCH_SAVE:
 	case LAUNCH_RESTORE:
-		boxes_files(inner, &request, fds, fd_count);
+		files_request(inner, &request, fds, fd_count);
 		break;
 	case INNER_UNSAVE:
-		boxes_unsave(inner, &request.ref);
+		files_unsave(inner, &request.ref);
 		break;
 	case INNER_SHARED:
 		boxes_share(inner, request.id);
@@ -342,7 +342,7 @@ static void dispatch(struct inner *inner, const struct epoll_event *event)
 		measure_read(inner);
 		break;
 	case SOURCE_FILES:
-		boxes_files_over(inner, index);
+		files_over(inner, index);
 		break;
 	}
 }

@@ -123,33 +123,40 @@ static int clone_inner(struct outer *outer, int *ret_control, struct err *err)
 	return 0;
 }
 
+static void fill_hello(const struct outer *outer, struct launch_hello *hello)
+{
+	hello->version = LAUNCH_VERSION;
+	hello->limits = cgroups_limits(&outer->groups);
+	hello->landlock_abi = landlock_probe();
+	hello->uid_count = outer->map.count;
+	hello->is_root = geteuid() == 0;
+	hello->cgroup_kill = outer->groups.v2_limits;
+	hello->can_freeze = outer->groups.tree[CGROUP_V2] >= 0;
+	hello->why = outer->groups.why;
+}
+
 static int start_inner(struct outer *outer, struct err *err)
 {
 	struct launch_hello *hello = &outer->hello;
 	struct inner_input input = {0};
 	int control = -1;
-	int r;
+	int r = clone_inner(outer, &control, err);
 
-	hello->version = LAUNCH_VERSION;
-	hello->limits = cgroups_limits(&outer->groups);
-	hello->landlock_abi = landlock_probe();
-	hello->is_root = geteuid() == 0;
-	hello->cgroup_kill = outer->groups.v2_limits;
-	hello->can_freeze = outer->groups.tree[CGROUP_V2] >= 0;
-	hello->why = outer->groups.why;
-
-	input.landlock_abi = hello->landlock_abi;
-	input.is_measured = hello->limits == LAUNCH_LIMITS_MEASURED;
-	input.needs_attach = hello->limits == LAUNCH_LIMITS_V1;
-	r = clone_inner(outer, &control, err);
 	if (r == 0)
 		r = idmap_write(outer->inner_pid, &outer->map, err);
 	if (r == 0)
 		r = cgroups_hand_over(&outer->groups, &outer->map, err);
-	hello->uid_count = outer->map.count;
+	if (r == 0 && send(control, &outer->map, sizeof(outer->map), MSG_NOSIGNAL) < 0)
+		r = err_sys(err, "start the inner half");
+
+	/* While it is in its exec there is time for the rest. */
+	cgroups_open_v1(&outer->groups);
+	fill_hello(outer, hello);
 	input.map = outer->map;
-	if (r == 0 && (send(control, &outer->map, sizeof(outer->map), MSG_NOSIGNAL) < 0 ||
-		       send(control, &input, sizeof(input), MSG_NOSIGNAL) < 0))
+	input.landlock_abi = hello->landlock_abi;
+	input.is_measured = hello->limits == LAUNCH_LIMITS_MEASURED;
+	input.needs_attach = hello->limits == LAUNCH_LIMITS_V1;
+	if (r == 0 && send(control, &input, sizeof(input), MSG_NOSIGNAL) < 0)
 		r = err_sys(err, "start the inner half");
 	if (control >= 0)
 		link_init(&outer->inner, &control);
@@ -318,6 +325,7 @@ static void end_all(struct outer *outer)
 		(void)kill(outer->inner_pid, SIGKILL);
 		(void)waitpid(outer->inner_pid, NULL, 0);
 	}
+	slots_done(outer);
 	cgroups_close(&outer->groups);
 	link_done(&outer->inner);
 	link_done(&outer->client);

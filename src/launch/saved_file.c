@@ -129,8 +129,8 @@ int saved_file_save(struct saved_tree *tree, const struct saved_dirs *dirs, cons
 {
 	AUTO_CLOSE int in = -1;
 	AUTO_CLOSE int out = -1;
-	struct stat now;
-	struct stat copy;
+	struct stat now = {0};
+	struct stat copy = {0};
 	int r;
 
 	if (link_same(tree, dirs, name, status))

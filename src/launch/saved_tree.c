@@ -299,12 +299,17 @@ static int restore_directory(struct saved_tree *tree, int from, int to, const st
 int saved_tree_restore(struct saved_tree *tree, uint32_t head, struct err *err)
 {
 	const struct tree_name name = name_of('h', head);
-	AUTO_CLOSE int from = openat(tree->store, name.text, DIRECTORY);
+	AUTO_CLOSE int from = -1;
 	struct stat copy;
 	int r;
 
+	/* A head for which nothing was ever saved had no files. */
+	if (fstat(tree->workspace, &copy) < 0 ||
+	    (mkdirat(tree->store, name.text, copy.st_mode & 07777) < 0 && errno != EEXIST))
+		return err_sys(err, "make room for head %u", head);
+	from = openat(tree->store, name.text, DIRECTORY);
 	if (from < 0 || fstat(from, &copy) < 0)
-		return err_set(err, ERR_NOT_FOUND, ENOENT, "no files were saved for head %u", head);
+		return err_sys(err, "open the files of head %u", head);
 	r = restore_directory(tree, from, tree->workspace, &copy, true, err);
 	if (r != -ENOSPC)
 		return r;

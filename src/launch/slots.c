@@ -32,7 +32,7 @@ static const struct {
 	[LAUNCH_COUNT] = {offsetof(struct launch_request, id), 0, 0},
 	[LAUNCH_END] = {BODY(ref, struct launch_head_ref), 0, 0},
 	/* None came: there was no room for one, and the answer says so. */
-	[LAUNCH_HEAD] = {BODY(head, struct launch_head), 0, 1},
+	[LAUNCH_HEAD] = {BODY(head, struct launch_head), 0, LAUNCH_HEAD_FDS_MAX},
 	[LAUNCH_DROP] = {BODY(ref, struct launch_head_ref), 0, 0},
 	[LAUNCH_SIGNAL] = {BODY(ref, struct launch_head_ref), 0, 0},
 	[LAUNCH_FREEZE] = {BODY(ref, struct launch_head_ref), 0, 0},
@@ -47,6 +47,21 @@ void slots_init(struct outer *outer)
 	TAILQ_INIT(&outer->armed);
 	TAILQ_INIT(&outer->ending);
 	TAILQ_INIT(&outer->waiting);
+}
+
+void slots_done(struct outer *outer)
+{
+	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
+		struct slot *slot = &outer->slots[i];
+
+		attach_forget(slot);
+		if (!slot->is_live)
+			continue;
+		while (!LIST_EMPTY(&slot->heads))
+			heads_free(outer, LIST_FIRST(&slot->heads));
+		heads_free(outer, &slot->first);
+		free(STEAL(slot->err));
+	}
 }
 
 static void forward(struct outer *outer, const struct launch_request *request, int *take_fds,
@@ -182,7 +197,7 @@ static int check_spawn(const struct outer *outer, const struct launch_spawn *spa
 static void on_spawn(struct outer *outer, const struct launch_request *request, int *take_fds)
 {
 	const struct launch_spawn *spawn = &request->spawn;
-	struct slot slot = {.is_live = true, .first = {.pidfd = -1, .channel = -1}};
+	struct slot slot = {.is_live = true, .first = {.pidfd = -1, .fds = {-1, -1, -1, -1, -1}}};
 	struct err err = {0};
 	int fds[5];
 	int v2 = -1;
@@ -241,7 +256,7 @@ static void on_files(struct outer *outer, struct launch_request *request)
 			      slot->is_frozen ? "frozen" : "at it already");
 	else
 		(void)cgroup_open_all(&outer->groups, &slot->group, fds, &count, &has_v2, &err);
-	if (err.kind != ERR_NONE) {
+	if (slot == NULL || err.kind != ERR_NONE) {
 		struct launch_event event = {.id = ref->sandbox, .err = err};
 
 		event.type = request->type == LAUNCH_SAVE ? LAUNCH_SAVED : LAUNCH_RESTORED;

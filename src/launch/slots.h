@@ -30,15 +30,18 @@ struct head {
 	TAILQ_ENTRY(head) ending; /* those of which something may be left */
 	struct slot *slot;        /* borrowed: the slot it is part of */
 	uint32_t id;
-	pid_t pid;   /* as the host counts; 0: not born, or over */
-	int pidfd;   /* owned; the first head's only once there is another */
-	int channel; /* owned: kept for the next viv; the first head's is among what is kept */
+	pid_t pid; /* as the host counts; 0: not born, or over */
+	int pidfd; /* owned; the first head's only once there is another */
+	/* Owned: kept for the next viv; -1 where there is none. The first head's are among what is
+	 * kept with the sandbox. */
+	int fds[LAUNCH_HEAD_FDS_MAX];
 	bool is_look;
 	bool has_run;         /* BEGIN came */
 	bool is_armed;        /* user code runs; in the list of deadlines */
 	bool is_parked;       /* a checkpoint: it forked the next head and waits */
 	bool is_dead;         /* its process is over; what it started may not be */
-	uint64_t born;        /* in clock ticks since the boot */
+	pid_t number;         /* what pid was at its birth */
+	uint64_t born;        /* in clock ticks since the boot; 0 for the first head */
 	uint64_t end_ns;      /* deadline */
 	uint64_t looked_ns;   /* when its sandbox's memory was looked at */
 	uint64_t oom_before;  /* counted at BEGIN */
@@ -105,6 +108,9 @@ enum watched {
 	((uint64_t)(kind) << 32 | (uint64_t)(sandbox) << 8 | (uint64_t)(head))
 
 void slots_init(struct outer *outer);
+
+/* Forgets everything; nothing of it is alive any more. */
+void slots_done(struct outer *outer);
 
 /* Of the slot's place in the table. */
 uint32_t slot_id(const struct outer *outer, const struct slot *slot);

@@ -18,7 +18,7 @@
 #include "base/c.h"
 #include "base/io.h"
 
-#define PROCESSES_MAX 8192
+#define PROCESSES_MAX 8192UL
 #define LIST_MAX (PROCESSES_MAX * 8) /* bytes of numbers, one in a line */
 
 /* Fields of /proc/PID/stat, counted from 3, which stands behind the name in brackets. */
@@ -143,6 +143,9 @@ static bool status_of_zombie(pid_t pid, int *ret_status)
 	const char *code = NULL;
 	struct buf text;
 
+	/* Who may not look into it reads 0 there: that is no exit code. */
+	if (walk_pidns(pid) == 0)
+		return false;
 	buf_init(&text, 4096);
 	behind = read_stat(pid, &text);
 	state = stat_field(behind, STAT_STATE);
@@ -242,6 +245,13 @@ static const struct head *head_of(const struct slot *slot, pid_t pid)
 	return NULL;
 }
 
+/* Ticks are long: in the same one numbers tell, which the kernel gives in turn. */
+static bool is_younger(const struct process *process, const struct head *head)
+{
+	return process->born > head->born ||
+	       (process->born == head->born && process->pid > head->number);
+}
+
 /* Is it the head's? A checkpoint starts nothing: what has lost its parents was another head's. */
 static bool is_own(const struct outer *outer, const struct processes *all,
 		   const struct process *process, const struct head *head)
@@ -257,7 +267,7 @@ static bool is_own(const struct outer *outer, const struct processes *all,
 			return false; /* the init, or a helper of launch's */
 		up = find(all, up->parent);
 	}
-	return !head->is_parked && process->born >= head->born;
+	return !head->is_parked && is_younger(process, head);
 }
 
 /* Numbers are given again; the time of birth says that it is still the one we saw. */

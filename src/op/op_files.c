@@ -93,8 +93,8 @@ static void written(struct op_call *call, const char *json, size_t size, const c
 	const char *created = NULL;
 	size_t file_size = 0;
 	size_t created_size = 0;
-	bool is_new = json_find(json, size, "created", &created, &created_size) &&
-		      created[0] == 't';
+	bool is_new =
+		json_find(json, size, "created", &created, &created_size) && created[0] == 't';
 	struct err err = {0};
 	struct buf body;
 

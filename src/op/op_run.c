@@ -229,6 +229,7 @@ static void set_inputs(const struct op_run_args *args, struct run_request *reque
 	request->expect = args->expect;
 	request->cwd = args->cwd;
 	request->want_files = args->want_files;
+	request->returns_files = args->return_files == OP_YES;
 	request->keep_events = args->keep_events;
 }
 

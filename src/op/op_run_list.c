@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c.h"
 #include "base/json.h"
 #include "op/flight.h"
 #include "op/object.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <sodium.h>
 #include <string.h>
 
 #include "base/c.h"
@@ -7,12 +8,13 @@
 #include "op/op.h"
 
 #define RESULT_MAX (256UL << 20)
+#define STDIN_MAX (1U << 20) /* of one piece */
 
 struct run_args {
 	const char *id;
 	uint64_t after;
 	enum op_bool follow;
-	struct run_bytes text;
+	struct run_bytes text, base64;
 	enum op_bool eof;
 };
 
@@ -36,6 +38,8 @@ static const struct op_param stdin_params[] = {
 	RUN_ID,
 	{OP_PARAM(struct run_args, text, .name = "text", .type = OP_BYTES,
 		  .help = "what the code reads next")},
+	{OP_PARAM(struct run_args, base64, .name = "base64", .type = OP_BYTES,
+		  .help = "the same for bytes that are no text")},
 	{OP_PARAM(struct run_args, eof, .name = "eof", .type = OP_BOOL,
 		  .help = "nothing comes after this")},
 };
@@ -115,24 +119,50 @@ static void call_cancel(struct op_call *call)
 		cancel_seen(call);
 }
 
+/* The bytes that are meant: those of `text`, or of `base64`, decoded into `room`. */
+static int stdin_bytes(const struct run_args *args, struct buf *room, struct run_bytes *ret_bytes,
+		       struct err *err)
+{
+	size_t size = 0;
+
+	*ret_bytes = args->text;
+	if (args->text.size + args->base64.size > 0 && args->text.data == NULL &&
+	    args->base64.data == NULL)
+		return err_set(err, ERR_TOO_LARGE, EFBIG, "text: send it in smaller pieces");
+	if (args->base64.size == 0)
+		return 0;
+	if (args->text.size > 0)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "base64: give this or text");
+	if (buf_reserve(room, args->base64.size) < 0)
+		return err_set(err, ERR_TOO_LARGE, EFBIG, "base64: send it in smaller pieces");
+	if (sodium_base642bin(room->data, args->base64.size, args->base64.data, args->base64.size,
+			      NULL, &size, NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "base64: this is not base64");
+	*ret_bytes = (struct run_bytes){.data = room->data, .size = size, .fd = -1};
+	return 0;
+}
+
 static void call_stdin(struct op_call *call)
 {
 	const struct run_args *args = call->args;
 	struct flight *flight = NULL;
+	struct run_bytes bytes = {0};
 	struct err err = {0};
 	struct buf answer;
+	struct buf room;
 	int r;
 
 	if (find_log(call, args->id) == NULL)
 		return;
+	buf_init(&room, STDIN_MAX);
 	flight = flight_find(call->engine, args->id);
 	if (flight == NULL || flight->run == NULL)
 		r = err_set(&err, ERR_CONFLICT, ESRCH, "the run is over");
-	else if (args->text.size > 0 && args->text.data == NULL)
-		r = err_set(&err, ERR_TOO_LARGE, EFBIG, "text: send it in smaller pieces");
 	else
-		r = run_stdin_write(flight->run, args->text.data, args->text.size,
-				    args->eof == OP_YES, &err);
+		r = stdin_bytes(args, &room, &bytes, &err);
+	if (r == 0)
+		r = run_stdin_write(flight->run, bytes.data, bytes.size, args->eof == OP_YES, &err);
+	buf_done(&room);
 	if (r < 0) {
 		op_fail(call, &err);
 		return;

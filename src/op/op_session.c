@@ -53,18 +53,19 @@ void op_session_answer(struct op_call *call, unsigned status, const struct sessi
 	{                                                                                          \
 		CREATE(where, policy, .type = OP_TEXT,                                             \
 		       .help = "limits, guard and mounts of its runs (default: default)"),         \
-		CREATE(where, runtime, .type = OP_TEXT,                                            \
-		       .help = "Python environment (default: auto, base where there is one)"),     \
-		CREATE(where, backend, .type = OP_TEXT,                                            \
-		       .help = "way to build the sandbox (default: auto)"),                        \
-		CREATE(where, name, .type = OP_TEXT, .help = "a name for people"),                 \
-		CREATE(where, idle_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,             \
-		       .help = "it ends when nothing ran in it for this long"),                    \
-		CREATE(where, ttl_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,              \
-		       .help = "it ends this long after it was made"),                             \
-		CREATE(where, transactional, .type = OP_BOOL,                                      \
-		       .help = "a run that fails leaves the variables as they were "               \
-			       "(default: true)"),                                                 \
+			CREATE(where, runtime, .type = OP_TEXT,                                    \
+			       .help = "Python environment (default: auto, base where there is "   \
+				       "one)"),                                                    \
+			CREATE(where, backend, .type = OP_TEXT,                                    \
+			       .help = "way to build the sandbox (default: auto)"),                \
+			CREATE(where, name, .type = OP_TEXT, .help = "a name for people"),         \
+			CREATE(where, idle_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,     \
+			       .help = "it ends when nothing ran in it for this long"),            \
+			CREATE(where, ttl_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,      \
+			       .help = "it ends this long after it was made"),                     \
+			CREATE(where, transactional, .type = OP_BOOL,                              \
+			       .help = "a run that fails leaves the variables as they were "       \
+				       "(default: true)"),                                         \
 	}
 
 static const struct op_param create_params[OP_CREATE_PARAMS] = CREATE_ROWS(OP_IN_BODY);

@@ -90,6 +90,14 @@ static void put_limits(struct object *object, const struct config *config,
 	object_close(object, '}');
 }
 
+/* So that a caller with a config of its own can tell whether it is the same. */
+static void put_config(struct object *object, const struct config *config)
+{
+	AUTO_FREE char *path = config->file[0] != '\0' ? realpath(config->file, NULL) : NULL;
+
+	object_text(object, "config", path);
+}
+
 static uint64_t epoch_ms(void)
 {
 	struct timespec now;
@@ -107,6 +115,7 @@ static void call_status(struct op_call *call)
 
 	object_init(&object, ANSWER_MAX);
 	object_text(&object, "version", VIV_VERSION);
+	put_config(&object, engine->config);
 	object_number(&object, "started_ms", engine->started_ms);
 	/* The clock may have been set back since. */
 	object_number(&object, "uptime_ms",

@@ -87,9 +87,8 @@ static void call_notebook(struct op_call *call)
 	(void)snprintf(call->filename, sizeof(call->filename), "%s.ipynb", session_id(session));
 	call->is_foreign = true;
 	op_stream(call, 200, NOTEBOOK_TYPE, (int64_t)notebook->text.size,
-		  &(const struct op_source){.read = read_notebook,
-					    .close = close_notebook,
-					    .user = notebook});
+		  &(const struct op_source){
+			  .read = read_notebook, .close = close_notebook, .user = notebook});
 }
 
 /* ---- import ---- */

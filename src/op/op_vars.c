@@ -18,7 +18,8 @@ static const struct op_param list_params[] = {
 	{OP_PARAM(struct vars_args, offset, .name = "offset", .type = OP_COUNT, .in = OP_IN_QUERY,
 		  .help = "go on behind so many: `next` of the last answer (default: 0)")},
 	{OP_PARAM(struct vars_args, limit, .name = "limit", .type = OP_COUNT, .in = OP_IN_QUERY,
-		  .min = 1, .max = VARS_MAX, .help = "most variables in one answer (default: 1000)")},
+		  .min = 1, .max = VARS_MAX,
+		  .help = "most variables in one answer (default: 1000)")},
 };
 
 static const struct op_param table_params[] = {

@@ -21,21 +21,21 @@
 #define FRAME_INLINE_MAX (64U << 10)  /* a RUN with a larger payload brings it in a memfd */
 
 enum frame_type {
-	FRAME_HELLO = 1, /* runner -> viv, once: struct frame_hello */
-	FRAME_RUN = 2,   /* viv -> runner: u32 meta size, meta (JSON), payload bytes or a memfd */
-	FRAME_EVENT = 3, /* runner -> viv: one JSON object with "type" */
-	FRAME_FILE = 4,  /* runner -> viv: u32 path size, path, bytes: a piece of an artifact */
-	FRAME_DONE = 5,  /* runner -> viv, once per RUN: JSON testimony */
-	FRAME_ACK = 6,   /* viv -> runner: an EVENT with FRAME_WAIT has been taken */
-	FRAME_CHECK = 7, /* viv -> runner: as RUN; the guard looks at the code, nothing runs */
-	FRAME_FORK = 8,  /* viv -> runner: fork; fds: the child's channel, or channel, stdout, stderr */
+	FRAME_HELLO = 1,  /* runner -> viv, once: struct frame_hello */
+	FRAME_RUN = 2,    /* viv -> runner: u32 meta size, meta (JSON), payload bytes or a memfd */
+	FRAME_EVENT = 3,  /* runner -> viv: one JSON object with "type" */
+	FRAME_FILE = 4,   /* runner -> viv: u32 path size, path, bytes: a piece of an artifact */
+	FRAME_DONE = 5,   /* runner -> viv, once per RUN: JSON testimony */
+	FRAME_ACK = 6,    /* viv -> runner: an EVENT with FRAME_WAIT has been taken */
+	FRAME_CHECK = 7,  /* viv -> runner: as RUN; the guard looks at the code, nothing runs */
+	FRAME_FORK = 8,   /* viv -> runner: fork; fds: channel, or channel, stdout, stderr */
 	FRAME_FORKED = 9, /* runner -> viv: the parent's answer: struct frame_forked, text */
 };
 
-#define FRAME_FLAG_WAIT 1U  /* EVENT: the runner waits for an ACK, to keep output in order */
-#define FRAME_FLAG_MEMFD 2U /* RUN, CHECK: the payload is a sealed memfd sent along */
-#define FRAME_FLAG_LAST 4U  /* FILE: the last piece of this file */
-#define FRAME_FLAG_MORE 8U  /* runner -> viv: the rest of this payload follows in the next frame */
+#define FRAME_FLAG_WAIT 1U   /* EVENT: the runner waits for an ACK, to keep output in order */
+#define FRAME_FLAG_MEMFD 2U  /* RUN, CHECK: the payload is a sealed memfd sent along */
+#define FRAME_FLAG_LAST 4U   /* FILE: the last piece of this file */
+#define FRAME_FLAG_MORE 8U   /* runner -> viv: the rest of this payload follows in the next frame */
 #define FRAME_FLAG_STDIN 16U /* RUN: a pipe for stdin is sent along, behind the memfd if any */
 #define FRAME_FLAG_LOOK 32U  /* FORK: a throw-away fork; blockers do not matter */
 
@@ -44,7 +44,7 @@ struct frame_header {
 	uint16_t type;
 	uint16_t flags;
 	uint64_t nonce;   /* of the RUN this belongs to; 0 in HELLO */
-	uint32_t counter; /* of a runner's frames, from 1 (HELLO): one that comes again is dropped */
+	uint32_t counter; /* of a runner's frames, from 1: one that comes again is dropped */
 	uint32_t reserved;
 };
 

@@ -24,6 +24,7 @@
 #define LAUNCH_HEADS_MAX 32 /* of one sandbox at a time */
 #define LAUNCH_KEPT_MAX 7   /* descriptors kept with a sandbox */
 #define LAUNCH_NAME_MAX 64
+#define LAUNCH_HEAD_FDS_MAX 5 /* channel; with pipes of its own also out, err and their spools */
 
 enum launch_type {
 	/* viv -> launch */
@@ -35,7 +36,8 @@ enum launch_type {
 	LAUNCH_KILL,     /* end a sandbox, whole; answered by LAUNCH_GONE */
 	LAUNCH_COUNT,    /* how many of everything; answered by LAUNCH_COUNTED */
 	LAUNCH_END,      /* a head's run is over, the head lives on; answered by LAUNCH_ENDED */
-	LAUNCH_HEAD,     /* a fork inside a sandbox becomes a head: fd channel; answered by _HEAD_UP */
+	LAUNCH_HEAD,     /* a fork inside a sandbox becomes a head: fd channel, or
+			    channel and pipes; answered by _HEAD_UP */
 	LAUNCH_DROP,     /* end one head and all it started; answered by LAUNCH_EXIT */
 	LAUNCH_SIGNAL,   /* SIGINT to one head; answered by LAUNCH_SIGNALLED */
 	LAUNCH_FREEZE,   /* stop or let go all of a sandbox; answered by LAUNCH_FROZEN */
@@ -60,7 +62,7 @@ enum launch_type {
 	LAUNCH_SAVED,     /* err tells: ERR_TOO_LARGE when it is above half of the disk limit */
 	LAUNCH_RESTORED,  /* err tells */
 	LAUNCH_KEPT,      /* after HELLO, for each kept sandbox: its name; fds as they were kept */
-	LAUNCH_KEPT_HEAD, /* behind its KEPT, for each head: its pid; fd channel */
+	LAUNCH_KEPT_HEAD, /* behind its KEPT, for each head: its pid; fds as they came */
 	LAUNCH_ATTACHED,  /* behind the last KEPT: EXITs that nobody heard follow */
 };
 
@@ -111,9 +113,9 @@ struct launch_head_ref {
 
 struct launch_head {
 	uint32_t sandbox;
-	uint32_t head;   /* chosen by viv, 1 to LAUNCH_HEADS_MAX - 1, free until its LAUNCH_EXIT */
-	uint32_t parent; /* the head it was forked from, now a checkpoint */
-	int32_t pid;     /* as viv's pid namespace counts, from SCM_CREDENTIALS of its HELLO */
+	uint32_t head;    /* chosen by viv, 1 to LAUNCH_HEADS_MAX - 1, free until its LAUNCH_EXIT */
+	uint32_t parent;  /* the head it was forked from, now a checkpoint */
+	int32_t pid;      /* as viv's pid namespace counts, from SCM_CREDENTIALS of its HELLO */
 	uint32_t is_look; /* a throw-away fork: the parent stays what it was */
 };
 

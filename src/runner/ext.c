@@ -212,6 +212,7 @@ static PyObject *py_next(PyObject *self, PyObject *args)
 	buf_init(&bytes, sizeof(struct frame_header) + FRAME_PAYLOAD_MAX);
 	do {
 		Py_BEGIN_ALLOW_THREADS
+		head_wait(WALL_CHANNEL_FD);
 		r = read_frame(&bytes, &frame, fds, &fd_count, &err);
 		Py_END_ALLOW_THREADS
 	} while (r == 0 && frame.header.type == FRAME_ACK); /* late, of an event that timed out */

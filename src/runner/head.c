@@ -5,12 +5,96 @@
 #include <Python.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <sys/prctl.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
 
 #include "base/c.h"
 #include "walls/wall.h"
+
+/* The heads that were forked here and have not been reaped; 0 where there is none. The interpreter
+ * has one thread that forks, and this is its. */
+static pid_t forked[32];
+
+static void note_fork(pid_t pid)
+{
+	for (size_t i = 0; i < ARRAY_LEN(forked); i++) {
+		if (forked[i] == 0) {
+			forked[i] = pid;
+			return;
+		}
+	}
+}
+
+static void forget_forks(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(forked); i++)
+		forked[i] = 0;
+}
+
+/* Lets go of those that have ended; false when there are no others. */
+static bool reap_forks(void)
+{
+	bool is_left = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(forked); i++) {
+		if (forked[i] != 0 && waitpid(forked[i], NULL, WNOHANG) != 0)
+			forked[i] = 0;
+		is_left |= forked[i] != 0;
+	}
+	return is_left;
+}
+
+/* Since Linux 6.15 how a process ended is known by its pidfd, but only once it was reaped. Before
+ * that it is known as long as it was not: then nobody hurries. */
+static bool must_reap_at_once(void)
+{
+	struct utsname host;
+	char *end = NULL;
+	long major;
+	long minor;
+
+	if (uname(&host) < 0)
+		return false;
+	major = strtol(host.release, &end, 10);
+	minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+	return major > 6 || (major == 6 && minor >= 15);
+}
+
+static void on_child(int number)
+{
+	(void)number;
+}
+
+void head_wait(int channel)
+{
+	struct sigaction woken = {.sa_handler = on_child};
+	struct sigaction before;
+	struct pollfd wait = {.fd = channel, .events = POLLIN};
+	sigset_t child;
+	sigset_t mask;
+	sigset_t open_mask;
+
+	if (!reap_forks() || !must_reap_at_once())
+		return;
+	(void)sigemptyset(&child);
+	(void)sigaddset(&child, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &child, &mask) < 0)
+		return;
+	(void)sigaction(SIGCHLD, &woken, &before);
+	open_mask = mask;
+	(void)sigdelset(&open_mask, SIGCHLD);
+	/* Only in here can the signal come: none is missed between a look and the wait. */
+	while (reap_forks() && ppoll(&wait, 1, NULL, &open_mask) < 0 && errno == EINTR)
+		continue;
+	(void)sigaction(SIGCHLD, &before, NULL);
+	(void)sigprocmask(SIG_SETMASK, &mask, NULL);
+}
 
 /* A look says what it has to say on its channel, and is heard nowhere else. */
 static int close_streams(void)
@@ -54,6 +138,7 @@ pid_t head_fork(const struct head_fds *fds, bool is_look, struct err *err)
 		/* A signal to one head's group must not reach another head. */
 		if (take_fds(fds, is_look) < 0 || setpgid(0, 0) < 0)
 			_exit(125);
+		forget_forks();
 		PyOS_AfterFork_Child();
 		return 0;
 	}
@@ -62,7 +147,9 @@ pid_t head_fork(const struct head_fds *fds, bool is_look, struct err *err)
 	PyOS_AfterFork_Parent();
 	/* Forks of a zygote have changed their ids and are not dumpable anyway; this is for others.
 	 */
-	if (pid > 0 && !is_look)
+	if (pid > 0 && !is_look) {
 		(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+		note_fork(pid);
+	}
 	return pid < 0 ? -EAGAIN : pid;
 }

@@ -26,3 +26,7 @@ struct head_fds {
  * that is no look the parent is a checkpoint: nobody may look into its memory any more. The
  * descriptors stay the caller's, in both. The caller holds the GIL. */
 pid_t head_fork(const struct head_fds *fds, bool is_look, struct err *err);
+
+/* Waits until the channel has something, while heads that were forked here live; as they end they
+ * are reaped, so that launch can tell how. Before user code's own handlers are heard again. */
+void head_wait(int channel);

@@ -204,7 +204,7 @@ static void socket_ready(uv_poll_t *poll, int status, int events);
 
 static void watch(struct channel *channel)
 {
-	int events = (channel->is_waiting ? 0 : UV_READABLE) |
+	int events = (channel->is_waiting || channel->is_paused ? 0 : UV_READABLE) |
 		     (STAILQ_EMPTY(&channel->out) ? 0 : UV_WRITABLE);
 
 	if (channel->fd < 0 || channel->is_ended)
@@ -280,12 +280,25 @@ void channel_read(struct channel *channel)
 		return;
 	channel->is_reading = true;
 	buf_init(&bytes, PEEK_MAX);
-	while (taken > 0 && channel->fd >= 0 && !channel->is_ended && total < READ_PER_TURN) {
+	while (taken > 0 && channel->fd >= 0 && !channel->is_ended && !channel->is_paused &&
+	       total < READ_PER_TURN) {
 		taken = read_some(channel, &bytes);
 		total += taken;
 	}
 	buf_done(&bytes);
 	channel->is_reading = false;
+}
+
+void channel_pause(struct channel *channel)
+{
+	channel->is_paused = true;
+	watch(channel);
+}
+
+void channel_resume(struct channel *channel)
+{
+	channel->is_paused = false;
+	watch(channel);
 }
 
 /* ---- sending ---- */
@@ -354,6 +367,7 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int *take_fd,
 	channel->is_reading = false;
 	channel->is_waiting = false;
 	channel->is_hung_up = false;
+	channel->is_paused = false;
 	channel->is_ended = false;
 	buf_init(&channel->whole, FRAME_PAYLOAD_MAX);
 	STAILQ_INIT(&channel->out);

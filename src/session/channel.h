@@ -60,6 +60,7 @@ struct channel {
 	bool is_reading;
 	bool is_waiting; /* for the rest of a frame: the timer looks for it */
 	bool is_hung_up; /* the other side is gone, with half a frame said */
+	bool is_paused;
 	bool is_ended;
 };
 
@@ -88,8 +89,13 @@ int channel_send(struct channel *channel, struct buf *take_bytes, int *take_fd, 
 int channel_send_fds(struct channel *channel, struct buf *take_bytes, int *take_fds, size_t count,
 		     struct err *err);
 
-/* Frames that are there already are delivered now. */
+/* Frames that are there already are delivered now, unless it is paused. */
 void channel_read(struct channel *channel);
+
+/* What comes stays in the socket, and its sender waits, until channel_resume. What was read already
+ * is still delivered. */
+void channel_pause(struct channel *channel);
+void channel_resume(struct channel *channel);
 
 /* No call comes after this. `closed` is called with channel->poll when the channel's memory may go;
  * it may be NULL where the channel was never opened. */

@@ -79,6 +79,13 @@ static void take_hello(struct head *head, const struct frame *frame)
 			 .parent = head->parent,
 			 .is_look = head->is_look},
 	};
+	const int fds[LAUNCH_HEAD_FDS_MAX] = {
+		head->channel->fd,
+		head->has_pipes ? head->pipes.out->fd : -1,
+		head->has_pipes ? head->pipes.err->fd : -1,
+		head->has_pipes ? head->pipes.out->spool : -1,
+		head->has_pipes ? head->pipes.err->spool : -1,
+	};
 	struct err why = {0};
 
 	if (frame->header.size != sizeof(struct frame_hello)) {
@@ -89,7 +96,8 @@ static void take_hello(struct head *head, const struct frame *frame)
 	head->pid = request.head.pid = head->channel->sender;
 	head->state = HEAD_PLACING;
 	head->sandbox->head_bits |= 1U << head->number; /* launch's until it says EXIT */
-	if (launcher_send(head->sandbox->launcher, &request, &head->channel->fd, 1, &why) < 0)
+	if (launcher_send(head->sandbox->launcher, &request, fds, head->has_pipes ? 5 : 1, &why) <
+	    0)
 		fail(head, &why);
 }
 
@@ -115,6 +123,13 @@ static void take_forked(struct head *head, const struct frame *frame)
 	fail(child, &why);
 }
 
+void head_forked(struct head *head, const struct frame *frame)
+{
+	take_forked(head, frame);
+	if (head->calls->forked != NULL)
+		head->calls->forked(head->user, head);
+}
+
 static void idle_frame(void *user, const struct frame *frame)
 {
 	struct head *head = user;
@@ -122,7 +137,7 @@ static void idle_frame(void *user, const struct frame *frame)
 	if (frame->header.type == FRAME_HELLO && head->state == HEAD_COMING)
 		take_hello(head, frame);
 	else if (frame->header.type == FRAME_FORKED)
-		take_forked(head, frame);
+		head_forked(head, frame);
 	/* Whatever else it says belongs to no run, and nobody wants it. */
 }
 
@@ -266,6 +281,8 @@ int head_fork(struct head *parent, bool is_look, const struct head_pipes *pipes,
 		head->pipes = (struct head_pipes){NULL, NULL}; /* it has no output */
 	else
 		head->pipes = pipes != NULL ? *pipes : parent->pipes;
+	/* Every head of a branch has them with it: any may be the last one. */
+	head->has_pipes = !is_look && head->pipes.out != &parent->sandbox->out;
 	r = open_channel(head, &pair[0], err);
 	if (r == 0)
 		r = channel_want_sender(&head->own, err);
@@ -318,10 +335,27 @@ void head_event(struct head *head, const struct launch_event *event)
 	}
 }
 
+static void deaf_frame(void *user, const struct frame *frame)
+{
+	(void)user;
+	(void)frame;
+}
+
+static void deaf_end(void *user, const struct err *why)
+{
+	(void)user;
+	(void)why;
+}
+
 void head_free(struct head *head)
 {
+	/* The first head's channel is the sandbox's, and outlives it. */
+	static const struct channel_calls deaf = {.frame = deaf_frame, .ended = deaf_end};
+
 	if (head == NULL || head->is_freed)
 		return;
+	if (head->channel != &head->own)
+		channel_listen(head->channel, &deaf, NULL);
 	head_drop(head);
 	head->state = HEAD_OVER;
 	head->is_freed = true;

@@ -42,6 +42,9 @@ struct head_calls {
 	void (*exited)(void *user, struct head *head, const struct launch_exit *facts,
 		       const struct err *why);
 
+	/* It has answered a fork, and can be asked for the next one. May be NULL. */
+	void (*forked)(void *user, struct head *head);
+
 	/* ENDED, SIGNALLED, SAVED, RESTORED of this head. */
 	void (*told)(void *user, struct head *head, const struct launch_event *event);
 };
@@ -64,6 +67,7 @@ struct head {
 	struct channel *channel; /* the sandbox's for number 0, else `own` */
 	struct channel own;
 	struct head_pipes pipes;
+	bool has_pipes;                 /* not the sandbox's: launch keeps them with the head */
 	struct head *forking;           /* borrowed: the child that this one is forking now */
 	const struct head_calls *calls; /* borrowed: static rows */
 	void *user;                     /* borrowed until head_free */
@@ -82,6 +86,9 @@ int head_adopt(struct sandbox *sandbox, uint32_t number, pid_t pid, int *take_ch
  * earlier fork of this parent is on its way, -ENOSPC when the sandbox has its most heads. */
 int head_fork(struct head *parent, bool is_look, const struct head_pipes *pipes, int *take_ends,
 	      const struct head_calls *calls, void *user, struct head **ret_head, struct err *err);
+
+/* FORKED came while a run was reading its channel. */
+void head_forked(struct head *head, const struct frame *frame);
 
 /* Nobody reads its channel but us: frames that no run asked for end up here. */
 void head_listen(struct head *head);

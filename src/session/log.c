@@ -10,6 +10,7 @@
 #include "session/log_state.h"
 
 #define BUCKETS_FIRST 256U
+#define JUMP_MS 10000 /* less is drift */
 
 /* ---- the table ---- */
 
@@ -206,10 +207,32 @@ static void lower(uint32_t *floor, struct journal_place place)
 		*floor = place.segment;
 }
 
+/*
+ * A wall clock that is set makes no log older or younger: what it jumped, against the clock that
+ * counts since boot, is added to the time of each log's last event.
+ */
+static void follow_clock(struct logs *logs, uint64_t now_ms)
+{
+	struct timespec boot;
+	struct log *log = NULL;
+	int64_t boot_ms, jump_ms;
+
+	(void)clock_gettime(CLOCK_BOOTTIME, &boot);
+	boot_ms = (int64_t)boot.tv_sec * 1000 + boot.tv_nsec / 1000000;
+	jump_ms = logs->has_clock ? (int64_t)now_ms - boot_ms - logs->clock_ms : 0;
+	if (logs->has_clock && jump_ms < JUMP_MS && jump_ms > -JUMP_MS)
+		return;
+	TAILQ_FOREACH(log, &logs->all, entry)
+		log->last_us += (uint64_t)jump_ms * 1000;
+	logs->clock_ms = (int64_t)now_ms - boot_ms;
+	logs->has_clock = true;
+}
+
 void logs_tick(struct logs *logs, uint64_t now_ms, uint32_t floor)
 {
 	struct log *log = TAILQ_FIRST(&logs->all);
 
+	follow_clock(logs, now_ms);
 	while (log != NULL) {
 		struct log *next = TAILQ_NEXT(log, entry);
 

@@ -35,7 +35,6 @@ static const struct fold_row {
 	{"verdict", "verdict", RESULT_VERDICT, HOW_VALUE},
 	{"verdict", "state", RESULT_STATE, HOW_VALUE},
 	{"verdict", "truncated", RESULT_TRUNCATED, HOW_VALUE},
-	{"verdict", "files", RESULT_FILES, HOW_VALUE},
 	{"verdict", "missing", RESULT_MISSING, HOW_VALUE},
 	{"verdict", "checkpoint", RESULT_CHECKPOINT, HOW_VALUE},
 	{"verdict", "usage", RESULT_USAGE, HOW_VALUE},

@@ -52,8 +52,10 @@ struct logs {
 	size_t bucket_count;        /* a power of two */
 	size_t count;
 	TAILQ_HEAD(, log) all; /* oldest first */
-	uint32_t segment;      /* that the last record went to */
-	bool is_saving;        /* save_live is on */
+	int64_t clock_ms;      /* wall clock minus time since boot, at the last tick or jump */
+	bool has_clock;
+	uint32_t segment; /* that the last record went to */
+	bool is_saving;   /* save_live is on */
 };
 
 /* log.c: a new one in the table; gone for good, its readers told. */

@@ -8,10 +8,11 @@
 
 #define LOOK_MS 10000U
 #define LOOK_RESULT_MAX (8ULL * MIB)
+#define LOOKS_MAX 8U /* forks at a time: the others must not take the place of checkpoints */
 
 /* One question: a run in a fork that nobody keeps. */
 struct look {
-	struct session *session; /* borrowed: NULL once it has ended */
+	struct session *session; /* borrowed: NULL once it has ended, or asked of the head */
 	struct run *run;         /* owned */
 	struct head *head;       /* owned: the throw-away fork */
 	struct look_calls calls;
@@ -29,8 +30,10 @@ static void look_end(struct look *look, const struct err *why)
 	char as_of[ID_SIZE];
 
 	memcpy(as_of, look->as_of, sizeof(as_of));
-	if (look->session != NULL)
+	if (look->session != NULL) {
 		LIST_REMOVE(look, entry);
+		session_kick(look->session); /* another one may wait for its place */
+	}
 	head_free(look->head);
 	run_free(look->run);
 	free(look);
@@ -86,7 +89,9 @@ static void run_done(void *user, struct run *run)
 	struct run_facts facts = run_facts(run);
 	struct err why = {0};
 
-	if (facts.verdict.kind != VERDICT_OK)
+	if (facts.verdict.kind == VERDICT_OK && facts.truncated_files)
+		(void)err_set(&why, ERR_TOO_LARGE, EFBIG, "it is larger than the session may be");
+	else if (facts.verdict.kind != VERDICT_OK)
 		(void)err_set(&why, ERR_CONFLICT, EIO, "the look ended as %s: %s",
 			      verdict_name(facts.verdict.kind), facts.verdict.message);
 	look_end(look, why.kind != ERR_NONE ? &why : NULL);
@@ -165,24 +170,28 @@ static struct head *source_of(const struct session *session, struct look *look)
 
 void looks_work(struct session *session)
 {
-	struct look *look = LIST_FIRST(&session->looks);
+	struct look *look = NULL;
+	struct look *next = NULL;
+	uint32_t count = 0;
 
-	while (look != NULL) {
-		struct look *next = LIST_NEXT(look, entry);
+	LIST_FOREACH(look, &session->looks, entry)
+		count += look->has_source;
+	for (look = LIST_FIRST(&session->looks); look != NULL && count < LOOKS_MAX; look = next) {
 		struct head *source = look->has_source ? NULL : source_of(session, look);
 		struct err err = {0};
 		int r = -EBUSY;
 
+		next = LIST_NEXT(look, entry);
 		if (source != NULL)
 			r = head_fork(source, true, NULL, NULL, &look_head_calls, look, &look->head,
 				      &err);
 		if (r == 0) {
 			look->has_source = true;
+			count++;
 			session_wake(session);
-		} else if (r != -EBUSY) {
+		} else if (r != -EBUSY && (r != -ENOSPC || count == 0)) {
 			run_abandon(look->run, false, &err);
 		}
-		look = next;
 	}
 }
 
@@ -198,51 +207,75 @@ void looks_fail(struct session *session, const struct err *why)
 	}
 }
 
-int session_look(struct session *session, const struct look_ask *ask,
-		 const struct look_calls *calls, void *user, struct look **ret_look,
-		 struct err *err)
+static int check(const struct session *session, const struct look_ask *ask, struct err *err)
 {
-	struct run_request request = {
-		.look = ask->json,
-		.code = ask->bytes,
-		.kind = session->kind,
-		.is_session = true,
-		.timeout_ms = ask->timeout_ms > 0 ? ask->timeout_ms : LOOK_MS,
-		.timeout_max_ms = LOOK_MS,
-		.output_max = KIB,
-		.result_max = LOOK_RESULT_MAX,
-		.want_files = true,
-	};
-	struct look *look = NULL;
-	int r;
-
 	if (session->state == SESSION_LOST || session->state == SESSION_CLOSED)
 		return err_set(err, ERR_CONFLICT, ESTALE, "the session is lost: %s",
 			       session->why.text);
 	if (ask->checkpoint != NULL && session_find_checkpoint(session, ask->checkpoint) == NULL)
 		return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s",
 			       ask->checkpoint);
-	if (ask->checkpoint == NULL && session->state == SESSION_RUNNING &&
+	if (ask->checkpoint == NULL && !ask->is_in_head && session->state == SESSION_RUNNING &&
 	    session_last_checkpoint(session) == NULL)
 		return err_set(err, ERR_CONFLICT, EBUSY,
 			       "a run is on, and there is no checkpoint to look at instead");
+	return 0;
+}
 
-	look = xnew(struct look);
+/* Who came first is answered first. */
+static void enqueue(struct session *session, struct look *look)
+{
+	struct look *last = LIST_FIRST(&session->looks);
+
 	look->session = session;
+	while (last != NULL && LIST_NEXT(last, entry) != NULL)
+		last = LIST_NEXT(last, entry);
+	if (last == NULL)
+		LIST_INSERT_HEAD(&session->looks, look, entry);
+	else
+		LIST_INSERT_AFTER(last, look, entry);
+	session_kick(session);
+}
+
+int session_look(struct session *session, const struct look_ask *ask,
+		 const struct look_calls *calls, void *user, struct look **ret_look,
+		 struct err *err)
+{
+	uint32_t timeout_ms = ask->timeout_ms > 0 ? ask->timeout_ms : LOOK_MS;
+	const struct run_request request = {
+		.look = ask->json,
+		.code = ask->bytes,
+		.kind = session->kind,
+		.is_session = true,
+		.timeout_ms = timeout_ms,
+		.timeout_max_ms = timeout_ms,
+		.output_max = KIB,
+		.result_max = LOOK_RESULT_MAX,
+		.want_files = true,
+	};
+	struct look *look = NULL;
+	int r = check(session, ask, err);
+
+	if (r < 0)
+		return r;
+	look = xnew(struct look);
 	look->calls = *calls;
 	look->user = user;
 	if (ask->checkpoint != NULL)
 		(void)snprintf(look->checkpoint, sizeof(look->checkpoint), "%s", ask->checkpoint);
-	r = run_prepare(session->table->pool, &request, &look_host, look, &look_run_calls, look,
-			&look->run, err);
+	if (ask->is_in_head)
+		r = session_run(session, &request, &look_run_calls, look, &look->run, err);
+	else
+		r = run_prepare(session->table->pool, &request, &look_host, look, &look_run_calls,
+				look, &look->run, err);
 	if (r < 0) {
 		free(look);
 		return r;
 	}
-	LIST_INSERT_HEAD(&session->looks, look, entry);
+	if (!ask->is_in_head)
+		enqueue(session, look);
 	if (ret_look != NULL)
 		*ret_look = look;
-	session_kick(session);
 	return 0;
 }
 
@@ -250,4 +283,14 @@ void look_cancel(struct look *look)
 {
 	look->calls = (struct look_calls){0};
 	run_cancel(look->run, false);
+}
+
+void look_hold(struct look *look, bool is_held)
+{
+	run_hold(look->run, is_held);
+}
+
+const char *look_as_of(const struct look *look)
+{
+	return look->as_of;
 }

@@ -235,6 +235,8 @@ static void put_settings(struct maker *maker, const struct run_request *request)
 	if (request->want_files) {
 		put_name(maker, "want_files");
 		put_text(maker, "true");
+	} else if (request->returns_files) {
+		put_number(maker, "want_files", RUN_RETURNED_MAX);
 	}
 	put_number(maker, "file_max", request->file_max > 0 ? request->file_max : FILE_MAX);
 	put_number(maker, "files_max", request->files_max > 0 ? request->files_max : FILES_MAX);

@@ -74,9 +74,9 @@ static void take_kept(struct pool *pool, const struct launch_event *event, int *
 		calls->all(pool->settings.kept_user);
 		pool_work(pool);
 	} else if (event->type == LAUNCH_KEPT_HEAD) {
-		if (sandbox != NULL && (fd_count == 1 || event->head.head == 0))
+		if (sandbox != NULL && (fd_count >= 1 || event->head.head == 0))
 			calls->head(pool->settings.kept_user, sandbox, event->head.head,
-				    event->head.pid, take_fds);
+				    event->head.pid, take_fds, fd_count);
 	} else if (shelf_adopt(pool, event->id, take_fds, fd_count, &sandbox) == 0) {
 		memcpy(name, event->kept.name, sizeof(name));
 		name[sizeof(name) - 1] = '\0';

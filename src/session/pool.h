@@ -53,9 +53,10 @@ struct pool_kept_calls {
 	/* A sandbox of a former viv, under the name it was kept by; the callee's, as if taken. */
 	void (*sandbox)(void *user, struct sandbox *sandbox, const char *name);
 
-	/* One of its heads, with its channel; number 0 is told without one. */
+	/* One of its heads, with its channel (number 0 is told without one), and its pipes and
+	 * spools when it has some of its own. */
 	void (*head)(void *user, struct sandbox *sandbox, uint32_t number, int32_t pid,
-		     int *take_channel);
+		     int *take_fds, size_t fd_count);
 
 	/* That was all. */
 	void (*all)(void *user);

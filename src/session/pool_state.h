@@ -55,7 +55,7 @@ struct pool {
 	bool is_working, needs_work; /* pool_work runs; and must look once more */
 	bool is_lost, is_closed;
 	bool is_attached; /* what launch had kept has been told: numbers are known */
-	struct err why; /* is_lost */
+	struct err why;   /* is_lost */
 	bool has_counted;
 	struct launch_counted counted;
 	int handles;

@@ -36,6 +36,7 @@ static void free_when_done(struct run *run)
 		buf_done(&run->parts[i]);
 	buf_done(&run->extras.missing);
 	buf_done(&run->checkpoint);
+	buf_done(&run->returned);
 	drop_fd(&run->stdin_write);
 	events_done(&run->events);
 	payload_done(&run->payload);
@@ -207,8 +208,10 @@ void run_ended(struct run *run, const struct launch_exit *facts)
 void run_exited(struct run *run, const struct launch_exit *facts, const struct err *why)
 {
 	/* What it said before it ended counts. */
-	if (run->state == RUN_RUNNING)
+	if (run->state == RUN_RUNNING) {
+		channel_resume(run->channel);
 		channel_read(run->channel);
+	}
 	if (run->state == RUN_QUEUED) {
 		(void)err_set(&run->facts.why, ERR_INTERNAL, ECHILD,
 			      "the sandbox ended before the run began");
@@ -285,7 +288,11 @@ static void set_limits(struct run *run, const struct run_request *request)
 	run->needs_cgroup = request->kind.plan.limits == LIMITS_CGROUP;
 	run->files_max = request->files_max > 0 ? request->files_max : FILES_MAX_DEFAULT;
 	run->files_bytes_max = request->kind.plan.disk + MIB;
-	run->want_files = request->want_files;
+	run->is_look = request->look != NULL;
+	if (run->is_look) /* an export has all variables in it, too */
+		run->files_bytes_max += 4 * request->kind.plan.memory;
+	run->want_files = request->want_files || request->returns_files;
+	run->returns_files = request->returns_files;
 	run->keep_events = request->keep_events || request->log != NULL;
 	run->log = request->log;
 	run->is_live = request->stdin_kind == RUN_STDIN_LIVE;
@@ -316,6 +323,7 @@ struct run *run_blank(struct pool *pool, const char *id, const struct run_calls 
 		buf_init(&run->parts[i], RUN_KEPT_MAX + MIB);
 	buf_init(&run->extras.missing, 2UL * TESTIMONY_MAX);
 	buf_init(&run->checkpoint, KIB);
+	buf_init(&run->returned, RUN_RETURNED_MAX);
 	events_init(&run->events, EVENTS_KEEP_DEFAULT);
 	(void)uv_timer_init(pool_loop(pool), &run->timer);
 	run->timer.data = run;
@@ -430,6 +438,21 @@ bool run_is_running(const struct run *run)
 const char *run_blocker(const struct run *run)
 {
 	return run->extras.blocker;
+}
+
+bool run_is_look(const struct run *run)
+{
+	return run->is_look;
+}
+
+void run_hold(struct run *run, bool is_held)
+{
+	if (run->state != RUN_RUNNING)
+		return;
+	if (is_held)
+		channel_pause(run->channel);
+	else
+		channel_resume(run->channel);
 }
 
 bool run_files_dirty(const struct run *run)

@@ -22,6 +22,8 @@
 #include "session/pool.h"
 #include "session/verdict.h"
 
+#define RUN_RETURNED_MAX (8U << 20) /* bytes of one file in its event */
+
 struct run;
 
 /* Bytes of a request: from memory or from a file, copied once into what the sandbox gets. */
@@ -87,6 +89,7 @@ struct run_request {
 	const char *cwd;             /* NULL: /workspace */
 	struct run_bytes files_json; /* JSON text [{"path","text"|"base64"}]; read in the sandbox */
 	bool want_files;             /* bytes of new and changed files through the file call */
+	bool returns_files;          /* and in their events: those that are not too large */
 	bool keep_events;            /* make the text of every event and keep it in run->events */
 	bool is_atlas;
 	const char *look;      /* a question instead of code: JSON; `code` is what goes with it */
@@ -206,6 +209,12 @@ bool run_files_dirty(const struct run *run);
 /* Writes to a live stdin; is_end closes it. ERR_CONFLICT when it has none, ERR_BUSY when the code
  * has not read what came before. */
 int run_stdin_write(struct run *run, const void *bytes, size_t size, bool is_end, struct err *err);
+
+/* Holds back what it says over its channel: whoever gets it has no room. */
+void run_hold(struct run *run, bool is_held);
+
+/* Is it a question (run_request.look)? */
+bool run_is_look(const struct run *run);
 
 /* Ends it: the verdict is `cancelled`, or `interrupted` when a person asked. */
 void run_cancel(struct run *run, bool is_interrupt);

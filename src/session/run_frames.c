@@ -5,12 +5,10 @@
 #include "base/c.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "session/head.h"
 #include "session/run_state.h"
 
 #define ERROR_TEXT_MAX (64U << 10) /* longer type or message texts are not looked into */
-#define WORKSPACE "/workspace/"
-#define FILE_DEPTH_MAX 64U /* names in a file's path: as deep as a runner looks */
-#define FOLDER_BYTES 4096U /* what a folder counts, of all that the run's files may take */
 
 /* The events a runner may send: which member carries the fact, and where it is kept. */
 static const struct event_row {
@@ -25,7 +23,7 @@ static const struct event_row {
 	{"look", "look", PART_RESULT, false},
 };
 
-static void break_off(struct run *run, const char *what)
+void run_break_off(struct run *run, const char *what)
 {
 	run->facts.is_protocol_broken = true;
 	(void)err_set(&run->facts.why, ERR_BAD_REQUEST, EPROTO, "ended by the supervisor: %s",
@@ -163,16 +161,35 @@ static bool has_room(struct run *run, const struct event_row *row, size_t size)
 	return true;
 }
 
+/* The verdict lists the files, without their bytes. */
+static void list_file(struct run *run, const char *value, size_t size)
+{
+	struct buf *list = &run->parts[PART_FILES];
+
+	if (list->size > 0)
+		(void)buf_append(list, ",", 1);
+	(void)buf_append(list, value, size);
+}
+
 /* Straight into the log: nothing of it stays here. */
 static void log_fact(struct run *run, const struct event_row *row, const char *value, size_t size)
 {
 	struct buf members;
+	size_t start;
+	int r;
 
 	if (!has_room(run, row, size))
 		return;
 	buf_init(&members, RUN_KEPT_MAX + MIB);
-	if (buf_format(&members, ",\"%s\":", row->member) == 0 &&
-	    testimony_ascii(&members, value, size) == 0) {
+	r = buf_format(&members, ",\"%s\":", row->member);
+	start = members.size;
+	if (r == 0)
+		r = testimony_ascii(&members, value, size);
+	if (r == 0 && row->part == PART_FILES)
+		list_file(run, (const char *)members.data + start, members.size - start);
+	if (r == 0 && row->part == PART_FILES && run->returns_files)
+		r = run_return_file(run, value, size, &members);
+	if (r == 0) {
 		run->event_count++;
 		run->kept += members.size;
 		run->part_counts[row->part]++;
@@ -228,7 +245,7 @@ static void take_event(struct run *run, const struct frame *frame)
 	size_t size = 0;
 
 	if (!json_is_valid(frame->payload, frame->header.size)) {
-		break_off(run, "it sent an event that is no JSON");
+		run_break_off(run, "it sent an event that is no JSON");
 		return;
 	}
 	if (json_find(frame->payload, frame->header.size, "type", &value, &size))
@@ -236,7 +253,7 @@ static void take_event(struct run *run, const struct frame *frame)
 	if (row == NULL ||
 	    !json_find(frame->payload, frame->header.size, row->member, &value, &size) ||
 	    value[0] != '{') {
-		break_off(run, "it sent an event of no known type");
+		run_break_off(run, "it sent an event of no known type");
 		return;
 	}
 	/* Output that was written before this event comes before it. */
@@ -260,77 +277,6 @@ static void take_event(struct run *run, const struct frame *frame)
 	}
 }
 
-/* ---- files ---- */
-
-/* How many names `path` has below the workspace. */
-static size_t depth_of(const char *path)
-{
-	size_t depth = 1;
-
-	if (strncmp(path, WORKSPACE, strlen(WORKSPACE)) == 0)
-		path += strlen(WORKSPACE);
-	for (path = strchr(path, '/'); path != NULL; path = strchr(path + 1, '/'))
-		depth++;
-	return depth;
-}
-
-/* How many folders of `path` are not on the way to `before`. A runner sends paths in order: then
- * each folder is counted once. In any other order some are counted again, and none is left out. */
-static size_t new_folders(const char *before, const char *path)
-{
-	size_t count = 0;
-
-	if (before[0] == '\0')
-		before = WORKSPACE;
-	while (*path != '\0' && *path == *before) {
-		path++;
-		before++;
-	}
-	for (; *path != '\0'; path++)
-		count += *path == '/';
-	return count;
-}
-
-static void begin_file(struct run *run, const char *path)
-{
-	run->file_count++;
-	/* An empty file can be deep, and folders are not free to whoever keeps the files. */
-	run->file_bytes += new_folders(run->file_path, path) * FOLDER_BYTES;
-	(void)snprintf(run->file_path, sizeof(run->file_path), "%s", path);
-}
-
-static void take_file(struct run *run, const struct frame *frame)
-{
-	char path[RUN_FILE_PATH_MAX + 1];
-	const uint8_t *name = NULL;
-	const uint8_t *bytes = NULL;
-	size_t name_size = 0;
-	size_t size = 0;
-	struct err err = {0};
-
-	if (frame_split(frame, &name, &name_size, &bytes, &size, &err) < 0 || name_size == 0 ||
-	    name_size > RUN_FILE_PATH_MAX || memchr(name, '\0', name_size) != NULL) {
-		break_off(run, "it sent a file without a proper name");
-		return;
-	}
-	if (!run->want_files || run->calls.file == NULL)
-		return;
-	memcpy(path, name, name_size);
-	path[name_size] = '\0';
-	if (depth_of(path) > FILE_DEPTH_MAX) {
-		run->is_files_cut = true;
-		return;
-	}
-	if (strcmp(path, run->file_path) != 0)
-		begin_file(run, path);
-	run->file_bytes += size;
-	if (run->file_bytes > run->files_bytes_max || run->file_count > run->files_max) {
-		run->is_files_cut = true;
-		return;
-	}
-	run->calls.file(run->user, path, bytes, size, frame->header.flags & FRAME_FLAG_LAST);
-}
-
 /* ---- done ---- */
 
 static void take_done(struct run *run, const struct frame *frame)
@@ -340,7 +286,7 @@ static void take_done(struct run *run, const struct frame *frame)
 	run_drain(run);
 	if (testimony_read(frame->payload, frame->header.size, &run->testimony, &run->extras,
 			   &err) < 0) {
-		break_off(run, err.text);
+		run_break_off(run, err.text);
 		return;
 	}
 	run->is_files_cut |= run->extras.is_files_cut;
@@ -367,8 +313,9 @@ void run_piece(void *user, const struct frame *piece)
 	uint64_t marks[3];
 	struct err err = {0};
 
+	/* The bytes of files are not worth it: after a restart they are not returned. */
 	if (!(piece->header.flags & FRAME_FLAG_MORE) || piece->header.nonce != run->nonce ||
-	    run->state != RUN_RUNNING)
+	    piece->header.type == FRAME_FILE || run->state != RUN_RUNNING)
 		return;
 	run_marks(run, marks);
 	marks[2] = (uint64_t)piece->header.type << 32 | piece->header.counter;
@@ -387,6 +334,9 @@ void run_frame(void *user, const struct frame *frame)
 		run_stop(run);
 		return;
 	}
+	/* Of a look that was asked for just before the run began. */
+	if (frame->header.type == FRAME_FORKED && run->head != NULL)
+		head_forked(run->head, frame);
 	if (frame->header.nonce != run->nonce)
 		return;
 
@@ -395,7 +345,7 @@ void run_frame(void *user, const struct frame *frame)
 		take_event(run, frame);
 		break;
 	case FRAME_FILE:
-		take_file(run, frame);
+		run_take_file(run, frame);
 		break;
 	case FRAME_DONE:
 		take_done(run, frame);
@@ -406,7 +356,7 @@ void run_frame(void *user, const struct frame *frame)
 	case FRAME_CHECK:
 	case FRAME_FORK:
 	case FRAME_FORKED:
-		break_off(run, "it sent a frame that does not belong to a run");
+		run_break_off(run, "it sent a frame that does not belong to a run");
 		break;
 	}
 }

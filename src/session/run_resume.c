@@ -21,7 +21,7 @@ struct note {
 	uint32_t timeout_ms, timeout_max_ms, files_max;
 	uint32_t limits;
 	struct frame_hello hello;
-	bool is_pipe_stdin;
+	bool is_pipe_stdin, returns_files;
 	char runtime[NAME_SIZE];
 };
 
@@ -65,6 +65,7 @@ void run_note(struct run *run, const void *done, size_t size)
 		.limits = run->limits,
 		.hello = run->hello,
 		.is_pipe_stdin = run->is_pipe_stdin,
+		.returns_files = run->returns_files,
 	};
 	struct err err = {0};
 	struct buf bytes;
@@ -101,6 +102,7 @@ static void set_note(struct run *run, const struct note *note)
 	run->files_bytes_max = note->files_bytes_max;
 	run->limits = note->limits;
 	run->is_pipe_stdin = note->is_pipe_stdin;
+	run->returns_files = note->returns_files; /* those that have not begun are null */
 	run->facts.memory_max = note->memory_max;
 	run->facts.output_max = note->output_max;
 	run->facts.timeout_ms = note->timeout_ms;

@@ -85,7 +85,8 @@ struct run {
 	uint32_t timeout_ms;
 	uint64_t output_max, files_bytes_max;
 	uint32_t files_max;
-	bool want_files, keep_events, needs_cgroup, is_pipe_stdin;
+	bool want_files, keep_events, needs_cgroup, is_pipe_stdin, is_look;
+	bool returns_files; /* their bytes are in their events */
 
 	struct run_stream streams[2];
 	struct buf parts[PART_COUNT];
@@ -95,6 +96,9 @@ struct run {
 	uint32_t event_count;
 	uint32_t file_count;
 	char file_path[RUN_FILE_PATH_MAX + 1]; /* of the file whose pieces come */
+	struct buf returned;                   /* its bytes, where they are to be returned */
+	bool is_returned, is_return_cut;       /* its last piece has come; not all of it fits */
+	uint64_t returned_total;
 	bool is_files_cut, is_result_cut, is_events_cut;
 	struct testimony_extras extras;
 
@@ -134,6 +138,16 @@ void run_tell(struct run *run, const char *type, const void *members, size_t siz
 /* run_resume.c: what a successor of this viv must know of a run that is on; `done` is the
  * testimony, once it is there. Nothing without a log. */
 void run_note(struct run *run, const void *done, size_t size);
+
+/* run_files.c: a piece of a file. */
+void run_take_file(struct run *run, const struct frame *frame);
+
+/* run_files.c: puts the bytes of the file that came last into `members`, which end with its fact;
+ * null where they are not all there. */
+int run_return_file(struct run *run, const char *fact, size_t size, struct buf *members);
+
+/* run_frames.c: it does not keep to the protocol. */
+void run_break_off(struct run *run, const char *what);
 
 /* run_frames.c: one frame of the sandbox; never trusted. */
 void run_frame(void *user, const struct frame *frame);

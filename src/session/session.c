@@ -164,6 +164,7 @@ struct session *session_new(struct sessions *sessions, const char *id)
 	session->pool = sessions->pool;
 	session->created_ms = session->used_ms = wall_ms();
 	session->created_ns = session->used_ns = now_ns();
+	session->files_version = session->files_changes = 1;
 	TAILQ_INIT(&session->checkpoints);
 	TAILQ_INIT(&session->jobs);
 	LIST_INIT(&session->looks);
@@ -298,6 +299,7 @@ void session_close(struct session *session)
 	session->state = SESSION_CLOSED;
 	session->why = why;
 	let_go(session, &why);
+	tell_created(session, &why);
 	session_tell(session, "ended", "");
 	session_record_end(session);
 	LIST_REMOVE(session, entry);
@@ -311,6 +313,11 @@ void session_close(struct session *session)
 const char *session_id(const struct session *session)
 {
 	return session->id;
+}
+
+const char *session_name(const struct session *session)
+{
+	return session->name;
 }
 
 const char *session_token(const struct session *session)

@@ -83,7 +83,7 @@ void sessions_replayed(struct sessions *sessions);
  * that were on go on (as `resume` says), runs that had not begun end as `backend`. */
 bool sessions_kept(struct sessions *sessions, struct sandbox *sandbox, const char *name);
 bool sessions_kept_head(struct sessions *sessions, struct sandbox *sandbox, uint32_t number,
-			int32_t pid, int *take_channel);
+			int32_t pid, int *take_fds, size_t fd_count);
 struct sessions_resume {
 	const struct run_calls *calls;
 	void *(*user_of)(void *user, struct log *log); /* the user of its calls */
@@ -117,6 +117,7 @@ int session_create(struct sessions *sessions, const struct session_ask *ask,
 void session_close(struct session *session);
 
 const char *session_id(const struct session *session);
+const char *session_name(const struct session *session); /* "": none */
 const char *session_token(const struct session *session);
 const struct policy *session_policy(const struct session *session);
 const struct pool_kind *session_kind(const struct session *session);
@@ -166,12 +167,13 @@ struct look_ask {
 	struct run_bytes bytes; /* what goes with it: a file to write */
 	const char
 		*checkpoint; /* look at this one; NULL: the head, or while it runs the last one */
-	bool is_in_head;     /* no fork: `import` works on the head itself, in order with runs */
+	bool is_in_head; /* no fork: what changes the session works on the head, in order with runs
+			  */
 	uint32_t timeout_ms; /* 0: default */
 };
 
 struct look_calls {
-	/* The answer's JSON; once. */
+	/* The answer's JSON; for a file also once before its bytes. */
 	void (*answer)(void *user, const char *json, size_t size);
 
 	/* A piece of a file. False: enough. */
@@ -188,6 +190,12 @@ int session_look(struct session *session, const struct look_ask *ask,
 
 /* No call comes after this. */
 void look_cancel(struct look *look);
+
+/* Its files come no further until it is let go. Not for one that is asked of the head. */
+void look_hold(struct look *look, bool is_held);
+
+/* The checkpoint that it looks at, from its first call on; "" for the session as it is. */
+const char *look_as_of(const struct look *look);
 
 /* Files below /workspace were changed from outside a run. */
 void session_touch_files(struct session *session);

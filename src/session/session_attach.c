@@ -64,14 +64,18 @@ static void claim_head(void *user, struct session *session)
 	if (checkpoint == NULL && session->head_number != kept->number)
 		return;
 	kept->is_claimed = true;
+	if (kept->fd_count == LAUNCH_HEAD_FDS_MAX && session->pipes == NULL)
+		session_adopt_pipes(session, &kept->fds[1]);
 	if (head_adopt(session->sandbox, kept->number, kept->pid, &kept->fds[0],
 		       &session_head_calls, session, &head, &err) < 0) {
 		log_event(LOG_LEVEL_ERROR, "session.adopt", "session=%s why=%s", session->id,
 			  err.text);
 		return;
 	}
-	if (session->pipes != NULL)
+	if (session->pipes != NULL) {
 		head->pipes = (struct head_pipes){&session->pipes->out, &session->pipes->err};
+		head->has_pipes = true;
+	}
 	if (checkpoint != NULL)
 		checkpoint->head = head;
 	else
@@ -79,9 +83,15 @@ static void claim_head(void *user, struct session *session)
 }
 
 bool sessions_kept_head(struct sessions *sessions, struct sandbox *sandbox, uint32_t number,
-			int32_t pid, int *take_channel)
+			int32_t pid, int *take_fds, size_t fd_count)
 {
-	struct kept kept = {.sandbox = sandbox, .number = number, .pid = pid, .fds = take_channel};
+	struct kept kept = {
+		.sandbox = sandbox,
+		.number = number,
+		.pid = pid,
+		.fds = take_fds,
+		.fd_count = fd_count,
+	};
 
 	sessions_each(sessions, claim_head, &kept);
 	return kept.is_claimed;

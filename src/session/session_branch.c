@@ -70,6 +70,29 @@ static int open_pipe(struct branch_pipes *pipes, uv_loop_t *loop, int number, in
 	return r;
 }
 
+static struct branch_pipes *pipes_new(void)
+{
+	struct branch_pipes *pipes = xnew(struct branch_pipes);
+
+	pipes->out.fd = pipes->err.fd = pipes->out.spool = pipes->err.spool = -1;
+	return pipes;
+}
+
+/* Those that a former viv had made: out, err, and their spools. */
+void session_adopt_pipes(struct session *session, int take_fds[4])
+{
+	struct branch_pipes *pipes = session->pipes = pipes_new();
+	uv_loop_t *loop = session->table->settings.loop;
+	struct err err = {0};
+
+	if (stream_open(&pipes->out, loop, &take_fds[0], &take_fds[2], 1, nobody_reads, NULL,
+			&err) == 0)
+		pipes->handles++;
+	if (stream_open(&pipes->err, loop, &take_fds[1], &take_fds[3], 2, nobody_reads, NULL,
+			&err) == 0)
+		pipes->handles++;
+}
+
 static struct session *make_branch(struct session *session)
 {
 	const struct session_ask ask = {
@@ -88,9 +111,7 @@ static struct session *make_branch(struct session *session)
 	branch->sandbox = session->sandbox;
 	branch->sandbox_id = session->sandbox_id;
 	branch->sandbox->sessions++;
-	branch->pipes = xnew(struct branch_pipes);
-	branch->pipes->out.fd = branch->pipes->err.fd = -1;
-	branch->pipes->out.spool = branch->pipes->err.spool = -1;
+	branch->pipes = pipes_new();
 	branch->state = SESSION_STARTING;
 	return branch;
 }

@@ -148,6 +148,7 @@ static void checkpoint_made(struct session *session)
 	memcpy(checkpoint->run, session->last_run, sizeof(checkpoint->run));
 	checkpoint->created_ms = wall_ms();
 	checkpoint->memory = session->memory;
+	checkpoint->files_version = session->files_version;
 	checkpoint->head = session->head;
 	checkpoint->files = has_files ? FILES_SKIPPED : FILES_NONE;
 	if (session->now != NULL && session->now->kind == JOB_CHECKPOINT)
@@ -156,7 +157,11 @@ static void checkpoint_made(struct session *session)
 	memcpy(session->current, checkpoint->id, sizeof(session->current));
 	session->head = STEAL(session->coming);
 	session->blocker[0] = '\0';
-	session_trim_checkpoints(session, session->table->settings.checkpoints_max);
+	/* Checkpoints are paid for by the session: when its memory gets short, one way back is
+	 * worth more than eight. */
+	session_trim_checkpoints(session, session->memory > session->kind.plan.memory / 2
+						  ? 1
+						  : session->table->settings.checkpoints_max);
 	if (has_files && !shares_files(session) &&
 	    head_ask(checkpoint->head, LAUNCH_SAVE, &err) == 0)
 		return; /* settled when launch has the copies */
@@ -199,12 +204,15 @@ void session_roll_back(struct session *session, struct checkpoint *checkpoint)
 static void rolled_back(struct session *session)
 {
 	struct checkpoint *checkpoint = session_find_checkpoint(session, session->current);
+	bool is_same =
+		session->files_version > 0 && session->files_version == checkpoint->files_version;
 	struct err err = {0};
 
 	session->head = STEAL(session->coming);
 	session->files = checkpoint->files;
 	session->files_dirty = false;
-	if (checkpoint->files != FILES_SKIPPED && !shares_files(session) &&
+	session->files_version = checkpoint->files_version;
+	if (!is_same && checkpoint->files != FILES_SKIPPED && !shares_files(session) &&
 	    head_ask(checkpoint->head, LAUNCH_RESTORE, &err) == 0)
 		return; /* settled when the files are back */
 	session_settle(session, checkpoint->id, NULL);
@@ -263,6 +271,7 @@ static void lost_head(struct session *session, const struct err *why)
 		session_lose(session, &lost);
 		return;
 	}
+	session->files_version = 0;
 	session_tell(session, "rolled_back", "");
 	session_roll_back(session, last);
 }
@@ -322,7 +331,14 @@ void session_head_told(void *user, struct head *head, const struct launch_event 
 	}
 }
 
+static void head_forked_one(void *user, struct head *head)
+{
+	(void)head;
+	session_kick(user); /* somebody else may be waiting to fork it */
+}
+
 const struct head_calls session_head_calls = {
+	.forked = head_forked_one,
 	.ready = head_ready,
 	.failed = head_failed,
 	.exited = head_exited,

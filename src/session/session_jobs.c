@@ -131,6 +131,15 @@ static void begin_job(struct session *session)
 	}
 }
 
+/* A look is being forked: of all that can be next, only a run may follow at once. */
+static bool is_fork_due(const struct session *session)
+{
+	const struct job *next = TAILQ_FIRST(&session->jobs);
+
+	return session->head->forking != NULL &&
+	       (session->needs_checkpoint || next == NULL || next->kind != JOB_RUN);
+}
+
 void session_work(struct session *session)
 {
 	bool is_wanted = !TAILQ_EMPTY(&session->jobs) || !LIST_EMPTY(&session->looks);
@@ -142,7 +151,7 @@ void session_work(struct session *session)
 		return;
 	}
 	looks_work(session);
-	if (session->state != SESSION_IDLE)
+	if (session->state != SESSION_IDLE || is_fork_due(session))
 		return;
 	if (session->needs_checkpoint)
 		session_make_checkpoint(session);
@@ -237,10 +246,14 @@ static void host_over(void *user, struct run *run)
 	if (run_has_begun(run)) {
 		struct run_facts facts = run_facts(run);
 
-		session->runs++;
+		session->runs += run_is_look(run) ? 0 : 1;
 		session->memory = facts.memory > 0 ? facts.memory : session->memory;
+		if (run_files_dirty(run))
+			session->files_version = ++session->files_changes;
 		session->files_dirty |= run_files_dirty(run);
-		(void)snprintf(session->last_run, sizeof(session->last_run), "%s", facts.id);
+		if (!run_is_look(run))
+			(void)snprintf(session->last_run, sizeof(session->last_run), "%s",
+				       facts.id);
 	}
 	if (lives && session->is_transactional && run_has_begun(run)) {
 		(void)snprintf(session->blocker, sizeof(session->blocker), "%s", run_blocker(run));
@@ -396,6 +409,7 @@ int session_drop_checkpoint(struct session *session, const char *checkpoint, str
 void session_touch_files(struct session *session)
 {
 	session->files_dirty = true;
+	session->files_version = ++session->files_changes;
 	if (session->is_transactional && session->blocker[0] == '\0' &&
 	    session->state == SESSION_IDLE) {
 		id_new("cp_", session->next);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/c.h"
@@ -8,22 +9,32 @@
 #include "session/session_state.h"
 
 #define WARN_MS 60000U /* before its end a session says so */
+#define WARN_SHARE 4U  /* but not before it has had three quarters of a short life */
 
 static uint64_t age_ms(uint64_t since_ns)
 {
 	return (now_ns() - since_ns) / 1000000;
 }
 
-/* Milliseconds until it ends, by whichever lifetime is over first. */
+/* Milliseconds until it ends, by whichever lifetime is over first. A run is no rest. */
 static uint64_t left_ms(const struct session *session, const char **ret_which)
 {
 	uint64_t idle = age_ms(session->used_ns);
 	uint64_t age = age_ms(session->created_ns);
-	uint64_t idle_left = idle < session->idle_ms ? session->idle_ms - idle : 0;
+	uint64_t idle_left = session->run != NULL      ? UINT64_MAX
+			     : idle < session->idle_ms ? session->idle_ms - idle
+						       : 0;
 	uint64_t ttl_left = age < session->ttl_ms ? session->ttl_ms - age : 0;
 
 	*ret_which = idle_left <= ttl_left ? "idle_ms" : "ttl_ms";
 	return idle_left <= ttl_left ? idle_left : ttl_left;
+}
+
+static uint64_t warn_ms(const struct session *session, const char *which)
+{
+	uint32_t life = strcmp(which, "idle_ms") == 0 ? session->idle_ms : session->ttl_ms;
+
+	return life / WARN_SHARE < WARN_MS ? life / WARN_SHARE : WARN_MS;
 }
 
 static void warn(struct session *session, uint64_t left, const char *which)
@@ -108,8 +119,8 @@ static void arm(struct session *session)
 	uint64_t idle = age_ms(session->used_ns);
 	uint32_t freeze_ms = session->table->settings.freeze_ms;
 
-	if (next > WARN_MS && !session->is_warned)
-		next -= WARN_MS;
+	if (!session->is_warned)
+		next -= next > warn_ms(session, which) ? warn_ms(session, which) : next;
 	if (may_freeze(session)) {
 		uint64_t left = idle < freeze_ms ? freeze_ms - idle : 0;
 
@@ -124,20 +135,16 @@ void session_timer_due(uv_timer_t *timer)
 	const char *which = NULL;
 	uint64_t left = left_ms(session, &which);
 
-	/* Idleness counts from the end of the last run; the whole life goes on during one. */
-	if (left == 0 && (session->run == NULL || age_ms(session->created_ns) >= session->ttl_ms)) {
+	if (left == 0) {
 		log_event(LOG_LEVEL_INFO, "session.end", "session=%s limit=%s", session->id, which);
 		session_close(session);
 		return;
 	}
-	if (left <= WARN_MS && !session->is_warned)
+	if (left <= warn_ms(session, which) && !session->is_warned)
 		warn(session, left, which);
 	if (may_freeze(session) && age_ms(session->used_ns) >= session->table->settings.freeze_ms)
 		freeze(session);
-	if (session->run == NULL || left > 0)
-		arm(session);
-	else
-		(void)uv_timer_start(&session->timer, session_timer_due, WARN_MS, 0);
+	arm(session);
 }
 
 void session_wake(struct session *session)
@@ -150,6 +157,8 @@ void session_wake(struct session *session)
 	session->is_warned = false;
 	if (session->sandbox != NULL && session->table->pool != NULL)
 		pool_rest(session->table->pool, session->sandbox, false);
+	if (!session->is_ended)
+		arm(session); /* its whole life goes on while it works */
 }
 
 void session_rest(struct session *session)

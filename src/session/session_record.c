@@ -237,6 +237,7 @@ static void read_session(struct sessions *sessions, const char *id, const json_t
 	session = session_new(sessions, id);
 	session_copy_ask(session, &ask);
 	session->is_restored = true;
+	session->files_version = 0;
 	session->place = place;
 	copy_id(session->home, text_of(record, "home"));
 	copy_id(session->current, text_of(record, "current"));

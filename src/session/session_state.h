@@ -30,6 +30,7 @@ struct checkpoint {
 	uint64_t created_ms;
 	uint64_t memory; /* bytes the session had then */
 	enum checkpoint_files files;
+	uint64_t files_version; /* session->files_version then */
 	struct head *head;    /* owned: it is parked */
 	uint32_t head_number; /* after a restart: the head that is looked for */
 	TAILQ_ENTRY(checkpoint) entry;
@@ -86,6 +87,9 @@ struct session {
 	char last_run[ID_SIZE];
 	char blocker[SESSION_BLOCKER_MAX]; /* why there is no checkpoint of the latest state */
 	bool needs_checkpoint, files_dirty;
+	uint64_t files_version; /* of the files as they are; 0: a head that died may have changed
+				   them */
+	uint64_t files_changes; /* versions given so far: none comes twice */
 	enum checkpoint_files files; /* of the head as it is */
 
 	TAILQ_HEAD(, job) jobs;
@@ -160,6 +164,7 @@ void session_settle(struct session *session, const char *checkpoint, const struc
 /* session_branch.c */
 void session_branch(struct session *session);
 void session_free_pipes(struct session *session);
+void session_adopt_pipes(struct session *session, int take_fds[4]);
 
 /* session_life.c */
 void session_rest(struct session *session);

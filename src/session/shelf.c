@@ -397,8 +397,8 @@ void pool_work(struct pool *pool)
 		return;
 
 	pool->is_working = true;
-	while (pool->needs_work && !pool->is_closed && !pool->is_lost &&
-	       pool->is_attached && pool->backend != NULL) {
+	while (pool->needs_work && !pool->is_closed && !pool->is_lost && pool->is_attached &&
+	       pool->backend != NULL) {
 		pool->needs_work = false;
 		shelves_work(pool);
 	}

@@ -20,7 +20,7 @@ struct testimony_extras {
 	bool is_files_cut, is_result_cut;
 	bool is_files_dirty; /* something below /workspace changed */
 	char blocker[256];   /* what blocks a checkpoint; "": nothing */
-	struct buf missing; /* owned: what stood between the brackets of "missing" */
+	struct buf missing;  /* owned: what stood between the brackets of "missing" */
 };
 
 /* Fills `testimony` (its error_* stay) and `extras`. -EPROTO for anything but what the protocol

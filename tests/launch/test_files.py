@@ -323,7 +323,7 @@ class FilesTest(unittest.TestCase):
         for number in range(6):
             one(number)
         before = self.launcher.count()
-        for number in range(60):
+        for number in range(200):
             one(number)
         self.assertEqual(self.launcher.count(), before)
 

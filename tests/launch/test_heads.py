@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from launcher import (BEGIN, CAUSE_ASKED, CAUSE_DEADLINE, CAUSE_MEMORY, CAUSE_SELF, DROP, END, ERR_CONFLICT,
                       ERR_FORBIDDEN, ERR_NOT_FOUND, ERR_UNSUPPORTED, EXIT, FREEZE, GONE, LIMITS_MEASURED,
                       MIB, SIGNAL, SPAWNED, Launcher, plan)
+from test_launch import groups_of
 
 # A process whose parents are gone, in a session of its own. It prints its number and stays.
 ORPHAN = """
@@ -23,6 +24,16 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 """
+
+
+def below(pattern):
+    """All cgroups of a launcher."""
+    return {path for path in glob.glob(f"{pattern}/**/", recursive=True)} if pattern else set()
+
+
+def mounts_of(launcher):
+    with open(f"/proc/{launcher.process.pid}/mountinfo", encoding="utf-8") as file:
+        return len(file.readlines())
 
 
 class HeadsTest(unittest.TestCase):
@@ -82,6 +93,19 @@ class HeadsTest(unittest.TestCase):
         second.run("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
         event = self.exit(1)
         self.assertEqual((event.cause, event.code, event.signal), (CAUSE_SELF, -1, 11))
+
+    def test_forks_of_a_zygote_are_heads_like_others(self):
+        self.launcher.zygote(0)
+        first = self.start(zygote=0)
+        first.cell("x = 6")
+        for code, expected in ((3, (3, 0)), (0, (0, 0))):
+            self.fork(first, 1).run(f"import os; os._exit({code})")
+            event = self.exit(1)
+            self.assertEqual((event.cause, event.code, event.signal), (CAUSE_SELF, *expected))
+        self.fork(first, 1).run("import os; os.abort()")
+        self.assertEqual(self.exit(1).signal, 6)
+        self.assertEqual(self.fork(first, 1).cell("print(x)"), "ok")
+        self.assertEqual(first.output(), "6\n")
 
     def test_the_exit_code_of_a_head_whose_parent_is_gone(self):
         first = self.start()
@@ -292,10 +316,11 @@ class HeadsTest(unittest.TestCase):
             head.close()
 
         one("import os; os._exit(1)")
-        before = self.launcher.count()
-        for _ in range(100):
+        pattern = groups_of(self.launcher)
+        before = self.launcher.count(), below(pattern), mounts_of(self.launcher)
+        for _ in range(200):
             one("import os\nif os.fork() == 0:\n    import time; time.sleep(1000)\nos._exit(1)")
-        self.assertEqual(self.launcher.count(), before)
+        self.assertEqual((self.launcher.count(), below(pattern), mounts_of(self.launcher)), before)
         head = self.fork(first, 1)
         head.cell("import os; print(x, len([n for n in os.listdir('/proc') if n.isdigit()]))")
         x, processes = first.output().split()

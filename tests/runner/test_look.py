@@ -105,7 +105,7 @@ class Vars(unittest.TestCase):
         self.assertEqual(self.table("big", offset=999_999)["rows"], [[999_999]])
 
     def test_what_is_no_table_is_told(self):
-        self.assertEqual(self.table("n"), {"error": "not a table: int", "kind": "unsupported"})
+        self.assertEqual(self.table("n"), {"error": "not a table: int", "kind": "conflict"})
         self.assertIn("3 dimensions", self.table("cube")["error"])
         for name in ("nowhere", "display", "__builtins__", "a.b", None, ["n"]):
             self.assertEqual(self.table(name)["kind"], "not_found", name)

@@ -150,7 +150,7 @@ static inline void fake_answer(struct fake *fake, const struct launch_request *r
 	struct launch_event event = {0};
 	struct fake_sandbox *sandbox = NULL;
 
-	switch ((enum launch_type)request->type) {
+	switch (request->type) {
 	case LAUNCH_ROOT:
 		event = (struct launch_event){.type = LAUNCH_ROOT_MADE, .id = request->root.root};
 		fake_tell(fake, &event);
@@ -185,33 +185,7 @@ static inline void fake_answer(struct fake *fake, const struct launch_request *r
 		if (sandbox != NULL && !fake->is_mute)
 			fake_exit(fake, sandbox, &fake->end);
 		break;
-	case LAUNCH_COUNT:
-	case LAUNCH_END:
-	case LAUNCH_HEAD:
-	case LAUNCH_DROP:
-	case LAUNCH_SIGNAL:
-	case LAUNCH_FREEZE:
-	case LAUNCH_SAVE:
-	case LAUNCH_RESTORE:
-	case LAUNCH_KEEP:
-	case LAUNCH_QUIT:
-	case LAUNCH_HELLO:
-	case LAUNCH_ROOT_MADE:
-	case LAUNCH_ZYGOTE_UP:
-	case LAUNCH_ZYGOTE_DOWN:
-	case LAUNCH_SPAWNED:
-	case LAUNCH_EXIT:
-	case LAUNCH_GONE:
-	case LAUNCH_COUNTED:
-	case LAUNCH_ENDED:
-	case LAUNCH_HEAD_UP:
-	case LAUNCH_SIGNALLED:
-	case LAUNCH_FROZEN:
-	case LAUNCH_SAVED:
-	case LAUNCH_RESTORED:
-	case LAUNCH_KEPT:
-	case LAUNCH_KEPT_HEAD:
-	case LAUNCH_ATTACHED:
+	default:
 		fail_msg("viv sent %u", request->type);
 	}
 }

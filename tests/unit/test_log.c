@@ -318,6 +318,22 @@ static void what_is_over_and_old_is_forgotten(void **state)
 	assert_lines(logs_find(stage->logs, "run_live"), 0, 0);
 }
 
+static void a_clock_that_jumps_makes_no_log_old(void **state)
+{
+	struct stage *stage = *state;
+	const uint64_t day_ms = 86400000;
+	uint64_t now_ms = real_ms();
+
+	add_line(stage, add_log(stage, "run_a"), "verdict", "");
+	logs_tick(stage->logs, now_ms, UINT32_MAX);
+	logs_tick(stage->logs, now_ms + day_ms, UINT32_MAX);
+	assert_non_null(logs_find(stage->logs, "run_a"));
+	logs_tick(stage->logs, now_ms - day_ms, UINT32_MAX);
+	assert_non_null(logs_find(stage->logs, "run_a"));
+	logs_tick(stage->logs, now_ms - day_ms + 3 * KEEP_MS, UINT32_MAX);
+	assert_null(logs_find(stage->logs, "run_a"));
+}
+
 static void what_the_disk_cannot_hold_is_said_to_be_gone(void **state)
 {
 	struct stage *stage = *state;
@@ -464,6 +480,7 @@ int main(void)
 		STAGE(a_restart_changes_nothing),
 		STAGE(pieces_are_there_until_their_event),
 		STAGE(what_is_over_and_old_is_forgotten),
+		STAGE(a_clock_that_jumps_makes_no_log_old),
 		STAGE(what_the_disk_cannot_hold_is_said_to_be_gone),
 		STAGE(a_run_that_goes_on_can_always_be_taken_up),
 		STAGE(many_logs_are_small_and_found),

@@ -136,19 +136,21 @@ def _pieces(path, size_max):
         _close(fd)
 
 
-def _send_bytes(path, shown, run):
+def _send_bytes(path, shown, size_told, run):
     """Sends the bytes when they are wanted; returns (size, sha256) of exactly what was sent."""
     digest = load("hashlib").sha256()
     name = shown.encode("utf-8")
     size = 0
     held = None  # a piece is sent when it is known whether another follows
+    most = run.want_files  # True, or bytes of a file whose bytes are wanted
+    is_wanted = most is True or bool(most) and size_told <= most
     for piece in _pieces(path, run.file_max):
-        if run.want_files and held is not None:
+        if is_wanted and held is not None:
             wire.file_piece(name, held, False)
         held = piece
         digest.update(piece)
         size += len(piece)
-    if run.want_files:
+    if is_wanted:
         wire.file_piece(name, held or b"", True)
     return size, digest.hexdigest()
 
@@ -162,7 +164,7 @@ def _send(path, size, run):
         return
     if size <= run.file_max:
         try:
-            size, digest = _send_bytes(path, shown, run)
+            size, digest = _send_bytes(path, shown, size, run)
         except _Unreadable:
             digest = None
     if digest is None:

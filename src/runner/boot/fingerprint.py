@@ -9,6 +9,8 @@ import sys
 from types import CodeType, FunctionType, ModuleType
 
 from .hooks import load
+from .jsontext import loads
+from .look import LookError
 from .look_vars import type_name, user_names
 
 BYTES_MAX = 256 << 20  # of one value
@@ -54,6 +56,21 @@ def prints(interpreter):
             digest.text(f"unknown {type(error).__name__}")
         found[name] = f"{_kind(value)}:{digest.hash.hexdigest()}"
     return found
+
+
+def diff(interpreter, before):
+    """{"added","removed","changed"}: the names, against the answer of another state's `prints`."""
+    try:
+        known = loads(str(before, "utf-8"))["names"]
+        if not isinstance(known, dict):
+            raise TypeError
+    except (ValueError, KeyError, TypeError):
+        raise LookError("the other state told no names", "conflict") from None
+    now = prints(interpreter)
+    return {"added": sorted(now.keys() - known.keys()),
+            "removed": sorted(known.keys() - now.keys()),
+            "changed": sorted(name for name in now.keys() & known.keys()
+                              if now[name] != known[name])}
 
 
 def _kind(value):

@@ -34,7 +34,7 @@ def answer(flags, fds, interpreter):
     """A FORK frame. Returns in the parent, which has answered, and in the child, which stands."""
     global is_look
     wants_look = bool(flags & wire.LOOK)
-    why = "" if wants_look else _hindrance(fds, interpreter)
+    why = "" if wants_look else hindrance(fds, interpreter)
     pid = 0
     if not why:
         channel, out, err = fds if len(fds) == 3 else (fds[0], -1, -1)
@@ -54,7 +54,7 @@ def answer(flags, fds, interpreter):
     wire.forked(pid, why)
 
 
-def _hindrance(fds, interpreter):
+def hindrance(fds, interpreter):
     """Why there can be no checkpoint; "" when there can."""
     try:
         return blockers.find(interpreter, children, fds)

@@ -3,8 +3,8 @@
 
 Owns:    the table of questions. Each answer is one event, {"type":"look","look":{...}}; one that
          cannot be given is {"error":text,"kind":...}, with a kind of the HTTP interface.
-May not: answer in a head that goes on. A repr, a property, a pickle are user code: whatever they do
-         here ends with the look.
+May not: look at values in a head that goes on. A repr, a property, a pickle are user code: whatever
+         they do here ends with the look. What changes the session is done by the head itself.
 """
 
 import sys
@@ -40,6 +40,12 @@ def _print(_look, _request, interpreter):
     from .fingerprint import prints
 
     return {"names": prints(interpreter)}
+
+
+def _diff(_look, request, interpreter):
+    from .fingerprint import diff
+
+    return diff(interpreter, request.payload)
 
 
 def _complete(look, _request, interpreter):
@@ -84,9 +90,10 @@ def _import(_look, request, interpreter):
     return bring_in(interpreter, request.payload)
 
 
-_QUESTIONS = {"vars": _vars, "table": _table, "print": _print, "complete": _complete,
-              "files": _files, "read": _read, "write": _write, "remove": _remove,
-              "export": _export, "import": _import}
+_QUESTIONS = {"vars": _vars, "table": _table, "print": _print, "diff": _diff,
+              "complete": _complete, "files": _files, "read": _read, "write": _write,
+              "remove": _remove, "export": _export, "import": _import}
+_CHANGES = {"write", "remove", "import"}
 
 
 def _ask(request, interpreter):
@@ -95,7 +102,7 @@ def _ask(request, interpreter):
     question = _QUESTIONS.get(kind)
     if question is None:
         raise LookError(f"unknown question {kind!r}; known are {', '.join(_QUESTIONS)}")
-    if fork.is_look == (kind == "import"):
+    if fork.is_look and kind == "import" or not fork.is_look and kind not in _CHANGES:
         raise LookError("this is for a head that goes on" if fork.is_look
                         else "this is for a throw-away fork", "conflict")
     sys.modules["__main__"] = interpreter.notebook.module  # pickles name what it holds
@@ -117,4 +124,6 @@ def answer(request, interpreter):
         text = dumps({"error": f"it cannot be looked at: {wire.clean(type(error).__name__)}",
                       "kind": "conflict"})
     wire.event("look", "look", text)
-    return wire.Done()
+    done = wire.Done()
+    done.files_dirty = not fork.is_look  # only changes are asked of a head
+    return done

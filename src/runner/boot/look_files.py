@@ -12,10 +12,12 @@ from stat import S_ISDIR, S_ISREG
 from . import WORKSPACE, wire
 from .files import DEPTH_MAX, PIECE, mime_of
 from .inputs import InputError, resolve
+from .jsontext import dumps
 from .look import LookError
 
 FILES_MAX = 10000
 ENTRIES_MAX = 200000
+PATH_MAX = 4095
 ENOENT, EEXIST, ENOTDIR, EISDIR, ENOSPC, ENOTEMPTY, ELOOP, EDQUOT = 2, 17, 20, 21, 28, 39, 40, 122
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -32,15 +34,19 @@ def _failure(path, error):
     return LookError(f"{path!r}: {error.strerror}")
 
 
-def _parts(path):
+def parts_of(path):
     try:
         full = resolve(path)
     except InputError as error:
         raise LookError(str(error)) from None
-    return [part for part in full[len(WORKSPACE):].split("/") if part]
+    parts = [part for part in full[len(WORKSPACE):].split("/") if part]
+    # Step by step one gets deeper than code in the session could follow with a path.
+    if len(os.fsencode(full)) > PATH_MAX or len(parts) > DEPTH_MAX:
+        raise LookError(f"a path has at most {PATH_MAX} bytes and {DEPTH_MAX} names")
+    return parts
 
 
-def _enter(parts, makes=False):
+def enter(parts, makes=False):
     """A descriptor of the folder that the names lead to, or OSError."""
     fd = os.open(WORKSPACE, _FOLDER)
     for part in parts:
@@ -57,13 +63,13 @@ def _enter(parts, makes=False):
     return fd
 
 
-def _shown(parts):
+def shown(parts):
     path = "/".join([WORKSPACE, *parts])
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _fact(parts, info, mime=None):
-    return {"path": _shown(parts), "size": info.st_size if mime is None else 0,
+    return {"path": shown(parts), "size": info.st_size if mime is None else 0,
             "mtime_ms": info.st_mtime_ns // 1000000, "mime": mime or mime_of(parts[-1])}
 
 
@@ -75,7 +81,7 @@ def _walk(parts, is_recursive, found):
     while folders:
         here = folders.pop()
         try:
-            fd = _enter(here)
+            fd = enter(here)
         except OSError:
             if here is parts:
                 raise
@@ -100,13 +106,13 @@ def _walk(parts, is_recursive, found):
 def list_files(look):
     """{"files":[...]}, in order of their paths; "next" is the path to go on `after`, if cut."""
     path = look.get("path") or WORKSPACE
-    parts = _parts(path)
+    parts = parts_of(path)
     found = []
     try:
         _walk(parts, bool(look.get("recursive")), found)
     except NotADirectoryError:
         try:
-            fd, info = _open_regular(parts)
+            fd, info = open_regular(parts)
             os.close(fd)
         except OSError as error:
             raise _failure(path, error) from None
@@ -124,11 +130,11 @@ def list_files(look):
     return answer
 
 
-def _open_regular(parts):
+def open_regular(parts):
     """(descriptor, status) of a regular file, or OSError."""
     if not parts:
         raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
-    folder = _enter(parts[:-1])
+    folder = enter(parts[:-1])
     try:
         fd = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
                      dir_fd=folder)
@@ -143,14 +149,16 @@ def _open_regular(parts):
 
 
 def read_file(look):
-    """The bytes as FILE frames, then {"file":{...}} with the size of what was sent."""
+    """{"file":{...}}, the bytes as FILE frames, then {"file":{...}} with the size of what was sent:
+    less than was told at first, where the file became shorter."""
     path = look.get("path")
-    parts = _parts(path)
+    parts = parts_of(path)
     try:
-        fd, info = _open_regular(parts)
+        fd, info = open_regular(parts)
     except OSError as error:
         raise _failure(path, error) from None
     fact = _fact(parts, info)
+    wire.event("look", "look", dumps({"file": fact}))
     name = fact["path"].encode("utf-8")
     left, sent, held = info.st_size, 0, b""
     try:
@@ -171,19 +179,26 @@ def read_file(look):
 
 
 def write_file(look, data):
-    """Puts `data` in place at once: beside the file first, then under its name."""
-    path = look.get("path")
-    parts = _parts(path)
+    """{"file":{...},"created":whether there was none}."""
+    parts, info, is_new = put_file(look.get("path"), [data])
+    return {"file": _fact(parts, info), "created": is_new}
+
+
+def put_file(path, pieces):
+    """Puts the file in place at once: beside it first, then under its name. (names on its way, its
+    status, whether there was none)."""
+    parts = parts_of(path)
     if not parts or path.endswith("/"):
         raise LookError(f"{path!r} names a folder")
     new = f".{os.urandom(8).hex()}.part"
     try:
-        folder = _enter(parts[:-1], makes=True)
+        folder = enter(parts[:-1], makes=True)
         try:
-            _fill(new, data, folder)
+            _fill(new, pieces, folder)
+            is_new = not _is_there(parts[-1], folder)
             os.rename(new, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
             info = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
-        except OSError:
+        except BaseException:
             _drop(new, folder)
             raise
         finally:
@@ -192,16 +207,25 @@ def write_file(look, data):
         if error.errno in (ENOTDIR, ELOOP):
             raise LookError(f"{path!r}: a folder on its way is none", "conflict") from None
         raise _failure(path, error) from None
-    return {"file": _fact(parts, info)}
+    return parts, info, is_new
 
 
-def _fill(name, data, folder):
+def _is_there(name, folder):
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _fill(name, pieces, folder):
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666,
                  dir_fd=folder)
     try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(fd, rest):]
+        for piece in pieces:
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[os.write(fd, rest):]
     finally:
         os.close(fd)
 
@@ -216,11 +240,11 @@ def _drop(name, folder):
 def remove_file(look):
     """Removes a file, a link itself, or an empty folder."""
     path = look.get("path")
-    parts = _parts(path)
+    parts = parts_of(path)
     if not parts:
         raise LookError("the workspace itself cannot be removed", "conflict")
     try:
-        folder = _enter(parts[:-1])
+        folder = enter(parts[:-1])
         try:
             info = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
             remove = os.rmdir if S_ISDIR(info.st_mode) else os.unlink
@@ -229,4 +253,4 @@ def remove_file(look):
             os.close(folder)
     except OSError as error:
         raise _failure(path, error) from None
-    return {"removed": _shown(parts)}
+    return {"removed": shown(parts)}

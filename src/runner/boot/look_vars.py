@@ -150,7 +150,7 @@ def _page(value, first, last):
         return _dict_page(value, first, last)
     if isinstance(value, (list, tuple)):
         return _list_page(value, first, last)
-    raise LookError(f"not a table: {type_name(value)}", "unsupported")
+    raise LookError(f"not a table: {type_name(value)}", "conflict")
 
 
 def _array_page(value, first, last):
@@ -160,7 +160,7 @@ def _array_page(value, first, last):
         return ["value"], [[item] for item in value[first:last].tolist()], len(value)
     if value.ndim == 2:
         return list(range(value.shape[1])), value[first:last].tolist(), len(value)
-    raise LookError(f"not a table: an array of {value.ndim} dimensions", "unsupported")
+    raise LookError(f"not a table: an array of {value.ndim} dimensions", "conflict")
 
 
 def _dict_page(value, first, last):

@@ -69,6 +69,10 @@ class Interpreter:
         done.cut = run.cut
         done.files_dirty = _brings_files(request.meta) or self._is_dirty(left, before["files"])
         run.saved.clear()
+        if "transactional" in request.meta:
+            from .fork import hindrance
+
+            done.blocked = hindrance((), self)
         return done
 
     def rehearse(self, stdin="null"):

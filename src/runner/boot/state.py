@@ -1,49 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session's variables as bytes, and back: across a reboot, an upgrade, or machines.
+"""A session's variables and files as bytes, and back: across a reboot, an upgrade, or machines.
 
-Owns:    the format, and what can be told of a namespace by bytes. It is unpickled inside a sandbox
-         and nowhere else.
+Owns:    the format. It is unpickled inside a sandbox and nowhere else.
 
-A stream: MAGIC, then records: kind (1 byte), size of a name (u32), name, then chunks (u32 size,
-bytes) to an empty one; size VOID ends a record that could not be finished. In this order:
+A stream: MAGIC; a line of JSON, {"python","names","lost":[{"name","why"}]}, which is all that who
+wants to know what is in it needs to read; then records: kind (1 byte), size of a name (u32), name,
+then chunks (u32 size, bytes) to an empty one; size VOID ends a record that could not be finished.
+In this order:
+  d  a folder below the workspace
+  f  a file below the workspace
   m  a module under the name; the bytes are the module's own name
   a  the name is a JSON list; one pickle of a dict: values that need the same packages
   s  source of a function or class that a cell has defined
   p  one pickle: a value that needs what the cells defined
+  l  something that was lost on the way; the bytes say why
 """
 
 import io
 import sys
-from types import FunctionType, ModuleType
 
-from . import hooks, wire
+from . import WORKSPACE, hooks, wire
 from .hooks import load
 from .jsontext import dumps, loads
 from .look import LookError
-from .look_vars import user_names
+from .state_plan import PROTOCOL, Plan, reason
 
 MAGIC = b"vivarium state 1\n"
 FILE = b"state"
 PIECE = 1 << 20
 VOID = 0xFFFFFFFF
-PROTOCOL = 5
-
-
-def _needs(value):
-    """The packages without which a pickle of `value` cannot be read; raises where there is none."""
-    found = set()
-
-    class Scout(load("pickle").Pickler):
-        def reducer_override(self, thing):
-            for owner in (type(thing), thing):
-                module = getattr(owner, "__module__", None)
-                if type(module) is str:
-                    found.add(module.partition(".")[0])
-            return NotImplemented
-
-    with open("/dev/null", "wb", 0) as nowhere:
-        Scout(nowhere, PROTOCOL).dump(value)
-    return frozenset(found - {"builtins"})
+LINE_MAX = 64 << 20
 
 
 class _Stream:
@@ -87,84 +73,21 @@ class _Stream:
         self.raw(bytes(4))
 
 
-def _reason(error):
-    return wire.clean(f"{type(error).__name__}: {error}")[:300]
-
-
-def _definition(value):
-    """The function or class behind `value` that a cell has defined, or None."""
-    for _ in range(16):
-        if isinstance(value, (FunctionType, type)):
-            break
-        value = getattr(value, "__wrapped__", None)
-    if isinstance(value, (FunctionType, type)) and value.__module__ == "__main__":
-        return value
-    return None
-
-
-def _source(definition):
-    """(cell, line, text) of a definition; LookupError says why there is none."""
-    name = definition.__qualname__
-    if not name.isidentifier() or getattr(definition, "__closure__", None):
-        raise LookupError("it is a lambda, or was defined inside of something else")
-    ast = load("ast")
-    code = getattr(definition, "__code__", None)
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef) if code else ast.ClassDef
-    for cell in [code.co_filename] if code else list(reversed(list(hooks.sources))):
-        source = hooks.sources.get(cell)
-        if source is None or name not in source:
-            continue
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, kinds) and node.name == name:
-                first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
-                if code is None or code.co_firstlineno in (first, node.lineno):
-                    lines = source.splitlines(True)[first - 1:node.end_lineno]
-                    return cell, first, load("textwrap").dedent("".join(lines))
-    raise LookupError("its source is not kept")
-
-
-class _Plan:
-    """What becomes of each name."""
-
-    def __init__(self, interpreter):
-        self.modules, self.groups, self.defined, self.bound, self.lost = {}, {}, [], {}, []
-        for name, value in user_names(interpreter):
-            try:
-                self._place(name, value)
-            except BaseException as error:
-                self.lose(name, error)
-        order = list(hooks.sources)
-        self.defined.sort(key=lambda item: (order.index(item[0]), item[1]))
-
-    def lose(self, name, error):
-        self.lost.append({"name": name, "why": _reason(error)})
-
-    def _place(self, name, value):
-        if isinstance(value, ModuleType):
-            self.modules[name] = value.__name__
-            return
-        definition = _definition(value)
-        if definition is not None:
-            self.defined.append((*_source(definition), name))
-            return
-        needs = _needs(value)
-        if "__main__" in needs:
-            self.bound[name] = value
-        else:
-            # What shares an object shares it again, where it comes from the same packages.
-            self.groups.setdefault(needs, {})[name] = value
-
-
 def _pickle(value):
     return lambda stream: load("pickle").Pickler(stream, PROTOCOL).dump(value)
 
 
 def export(interpreter):
     """Sends the stream as the file "state"; {"names":[...],"lost":[{"name","why"}]}."""
-    plan = _Plan(interpreter)
+    from .state_files import send_files
+
+    plan = Plan(interpreter)
     stream = _Stream()
-    stream.raw(MAGIC)
+    stream.raw(MAGIC + dumps({"python": ".".join(map(str, sys.version_info[:3])),
+                              "names": plan.names(), "lost": plan.lost}).encode() + b"\n")
+    told = len(plan.lost)
     names = []
+    send_files(stream, plan.lose)
 
     def put(kind, name, fill, told):
         try:
@@ -182,6 +105,8 @@ def export(interpreter):
         put(b"s", name, lambda out, text=text: out.write(text.encode("utf-8")), [name])
     for name, value in plan.bound.items():
         put(b"p", name, _pickle(value), [name])
+    for fact in plan.lost[told:]:
+        stream.record(b"l", fact["name"], lambda out, why=fact["why"]: out.write(why.encode()))
     stream.send(True)
     return {"names": names, "lost": plan.lost}
 
@@ -192,15 +117,18 @@ class _Chunks(io.RawIOBase):
     def __init__(self, data, at):
         self.data, self.at, self.left, self.is_over = data, at, 0, False
         self.is_void = False
+        self.is_ended = False  # as it should be: by an empty chunk
 
     def readable(self):
         return True
 
     def readinto(self, room):
         if self.left == 0 and not self.is_over:
-            size = int.from_bytes(self.data[self.at:self.at + 4], "little")
+            word = self.data[self.at:self.at + 4]
+            size = int.from_bytes(word, "little")
             self.at += 4
             self.is_void = size == VOID
+            self.is_ended = size == 0 and len(word) == 4
             self.is_over = size in (0, VOID) or self.at >= len(self.data)
             self.left = 0 if self.is_over else size
         count = min(len(room), self.left, len(self.data) - self.at)
@@ -223,14 +151,22 @@ class _Chunks(io.RawIOBase):
 class _Intake:
     """One import: what has come, what was lost."""
 
-    def __init__(self, interpreter):
+    def __init__(self, interpreter, lost):
         self.values = interpreter.notebook.names
-        self.names, self.lost = [], []
+        self.names, self.lost = [], lost
         self.waiting = []  # (name, source) of definitions that need others
         self.defined = {}  # source -> what it defined
 
     def take(self, kind, name, chunks):
         reader = io.BufferedReader(chunks, PIECE)
+        if kind in (b"f", b"d"):
+            from .state_files import take_file
+
+            take_file(kind, name, reader, chunks)
+            return
+        if kind == b"l":
+            self.lost.append({"name": wire.clean(name), "why": str(reader.read(), "utf-8")})
+            return
         if kind == b"s":
             self.waiting.append((name, reader.read().decode("utf-8")))
             return
@@ -239,12 +175,20 @@ class _Intake:
             load("importlib").import_module(module)
             self.bind({name: sys.modules[module]})
             return
+        if kind not in (b"a", b"p"):
+            raise ValueError("a record of no known kind")
         if kind == b"p":
             self.settle()
         value = load("pickle").Unpickler(reader).load()
         if chunks.is_void:
             raise EOFError("it was not exported whole")
         self.bind(value if kind == b"a" else {name: value})
+
+    def lose(self, kind, name, error):
+        names = loads(name) if kind == b"a" else [name]
+        if kind in (b"f", b"d"):
+            names = [f"{WORKSPACE}/{name}"]
+        self.lost += [{"name": wire.clean(str(one)), "why": reason(error)} for one in names]
 
     def bind(self, values):
         self.values.update(values)
@@ -261,7 +205,7 @@ class _Intake:
                     self.define(name, text)
                 except BaseException as error:
                     self.waiting.append((name, text))
-                    why = _reason(error)
+                    why = reason(error)
         if is_last:
             self.lost += [{"name": name, "why": why} for name, _text in self.waiting]
 
@@ -275,13 +219,24 @@ class _Intake:
         self.bind({name: self.values[self.defined[text]]})
 
 
+def _head(data):
+    """What the exporting side could not send, and where the records begin."""
+    line = bytes(data[len(MAGIC):len(MAGIC) + LINE_MAX]).partition(b"\n")[0]
+    try:
+        if bytes(data[:len(MAGIC)]) != MAGIC:
+            raise ValueError
+        lost = [{"name": wire.clean(str(fact["name"])), "why": wire.clean(str(fact["why"]))}
+                for fact in loads(line.decode())["lost"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise LookError("this is no exported session") from None
+    return lost, len(MAGIC) + len(line) + 1
+
+
 def bring_in(interpreter, data):
     """Reads an exported stream into this head; {"names":[...],"lost":[...]}."""
     data = memoryview(data)
-    if bytes(data[:len(MAGIC)]) != MAGIC:
-        raise LookError("this is no exported state")
-    intake = _Intake(interpreter)
-    at = len(MAGIC)
+    lost, at = _head(data)
+    intake = _Intake(interpreter, lost)
     while at < len(data):
         kind = bytes(data[at:at + 1])
         size = int.from_bytes(data[at + 1:at + 5], "little")
@@ -290,9 +245,7 @@ def bring_in(interpreter, data):
         try:
             intake.take(kind, name, chunks)
         except BaseException as error:
-            why = _reason(error)
-            intake.lost += [{"name": one, "why": why}
-                            for one in (loads(name) if kind == b"a" else [name])]
+            intake.lose(kind, name, error)
         at = chunks.finish()
     intake.settle(is_last=True)
     return {"names": intake.names, "lost": intake.lost}

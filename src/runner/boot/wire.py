@@ -58,7 +58,7 @@ def file_piece(path, piece, is_last):
 class Done:
     """The testimony of one run."""
 
-    __slots__ = ("kind", "exit_code", "message", "remedy", "cut", "missing", "files_dirty")
+    __slots__ = ("kind", "exit_code", "message", "remedy", "cut", "missing", "files_dirty", "blocked")
 
     def __init__(self, kind="ok", exit_code=0, message="", remedy=""):
         self.kind = kind
@@ -68,6 +68,7 @@ class Done:
         self.cut = set()  # what of this run was cut: "files", "result"
         self.missing = []
         self.files_dirty = False  # the workspace is not what it was before the run
+        self.blocked = ""  # what is in the way of a checkpoint
 
     def text(self):
         cut = {"files": False, "result": False}
@@ -78,6 +79,8 @@ class Done:
             body["missing"] = self.missing
         if self.files_dirty:
             body["files_dirty"] = True
+        if self.blocked:
+            body["blocked"] = self.blocked
         return dumps(body)
 
 
