@@ -71,7 +71,7 @@ class Daemon:
             children = file.read().split()
         for pid in children:
             with open(f"/proc/{pid}/cmdline", "rb") as file:
-                if file.read().split(b"\0")[0].endswith(b"/viv"):
+                if b"viv-serve" in file.read().split(b"\0")[0]:
                     return int(pid)
         return self.process.pid
 

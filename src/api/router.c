@@ -397,10 +397,12 @@ static void on_complete(void *user, struct http_request *request)
 static void tell_left(struct exchange *exchange)
 {
 	void (*left)(struct op_call * call) = exchange->call.left;
+	/* A stream has been answered from its first byte on, and may go on for long. */
+	bool is_due = !exchange->is_answered || exchange->call.is_cancelled_with_client;
 
 	/* Once: it is told when the client closes, and again when the transport lets go. */
 	exchange->call.left = NULL;
-	if (exchange->is_called && !exchange->is_answered && left != NULL)
+	if (exchange->is_called && is_due && left != NULL)
 		left(&exchange->call);
 }
 

@@ -241,7 +241,7 @@ static int start_process(struct launcher *launcher, uv_loop_t *loop, int socket,
 		.stdio_count = LAUNCH_FD + 1,
 		.stdio = stdio,
 	};
-	int r = launcher_find(path, sizeof(path), err);
+	int r = launcher_find("viv-launch", path, sizeof(path), err);
 
 	if (r < 0)
 		return r;

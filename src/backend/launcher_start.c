@@ -22,9 +22,9 @@
 
 #define BACKLOG 4
 
-int launcher_find(char *ret_path, size_t size, struct err *err)
+int launcher_find(const char *name, char *ret_path, size_t size, struct err *err)
 {
-	static const char *const beside[] = {"viv-launch", "../libexec/vivarium/viv-launch"};
+	static const char *const beside[] = {"", "../libexec/vivarium/"};
 	char self[512];
 	char *slash = NULL;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -37,15 +37,15 @@ int launcher_find(char *ret_path, size_t size, struct err *err)
 		*slash = '\0';
 
 	for (size_t i = 0; i < ARRAY_LEN(beside); i++) {
-		if (snprintf(ret_path, size, "%s/%s", self, beside[i]) < (int)size &&
+		if (snprintf(ret_path, size, "%s/%s%s", self, beside[i], name) < (int)size &&
 		    access(ret_path, X_OK) == 0)
 			return 0;
 	}
-	(void)snprintf(ret_path, size, "%s/viv-launch", VIV_LIBEXECDIR);
+	(void)snprintf(ret_path, size, "%s/%s", VIV_LIBEXECDIR, name);
 	if (access(ret_path, X_OK) == 0)
 		return 0;
 	return err_set(err, ERR_INTERNAL, ENOENT,
-		       "viv-launch is neither beside viv (%s) nor in %s; install it there", self,
+		       "%s is neither beside viv (%.200s) nor in %s; install it there", name, self,
 		       VIV_LIBEXECDIR);
 }
 
@@ -160,7 +160,7 @@ int launcher_spawn(const struct launcher_stay *stay, int socket, pid_t *ret_pid,
 	char program[1024];
 	int status = 0;
 	pid_t pid;
-	int r = launcher_find(program, sizeof(program), err);
+	int r = launcher_find("viv-launch", program, sizeof(program), err);
 
 	if (r < 0)
 		return r;

@@ -66,11 +66,11 @@ int client_call(struct client *client, const struct client_call *call, struct bu
 
 /* The same for JSON: `take_body` may be NULL (no body). The answer is NULL after an error, or
  * json_null() when it is empty. */
-json_t *client_json(struct client *client, const char *method, const char *path,
-		    json_t *take_body, struct err *err);
+json_t *client_json(struct client *client, const char *method, const char *path, json_t *take_body,
+		    struct err *err);
 
-/* Sends a request beside the one that is on its way, from one of its calls. `done` follows while
- * some request is waited for; it may be NULL. */
+/* Sends a request beside the one that is on its way, from one of its calls. `method` is a literal.
+ * `done` (may be NULL) follows, unless the other one ends first: this one ends with it. */
 void client_aside(struct client *client, const char *method, const char *path, json_t *take_body,
 		  void (*done)(void *user, const struct err *why), void *user);
 

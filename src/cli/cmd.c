@@ -7,8 +7,8 @@
 #include "base/c.h"
 
 const struct cmd *const cmd_table[] = {
-	&cmd_run,     &cmd_serve, &cmd_doctor, &cmd_audit,      &cmd_bench,
-	&cmd_runtime, &cmd_token, &cmd_man,    &cmd_completion, NULL,
+	&cmd_run,   &cmd_session, &cmd_serve,   &cmd_ps,    &cmd_logs, &cmd_top,        &cmd_doctor,
+	&cmd_audit, &cmd_bench,   &cmd_runtime, &cmd_token, &cmd_man,  &cmd_completion, NULL,
 };
 
 const struct cmd *cmd_find(const char *name)
@@ -20,10 +20,31 @@ const struct cmd *cmd_find(const char *name)
 	return NULL;
 }
 
+const struct cmd_verb *cmd_verb(const struct cmd *cmd, size_t index)
+{
+	return (const struct cmd_verb *)((const char *)cmd->verbs + index * cmd->verb_size);
+}
+
+static void print_verbs(const struct cmd *cmd, FILE *out)
+{
+	if (cmd->verb_count > 0)
+		(void)fprintf(out, "subcommands:\n");
+	for (size_t i = 0; i < cmd->verb_count; i++) {
+		const struct cmd_verb *verb = cmd_verb(cmd, i);
+		char left[64];
+
+		(void)snprintf(left, sizeof(left), "%s %s", verb->name, verb->operands);
+		(void)fprintf(out, "  %-21s %s\n", left, verb->help);
+	}
+	if (cmd->verb_count > 0)
+		(void)fprintf(out, "\n");
+}
+
 void cmd_help(const struct cmd *cmd, FILE *out)
 {
 	(void)fprintf(out, "usage: viv %s%s%s [flags]\n\n%s\n\n", cmd->name,
 		      cmd->operands[0] != '\0' ? " " : "", cmd->operands, cmd->about);
+	print_verbs(cmd, out);
 	(void)fprintf(out, "flags:\n");
 	flags_help(cmd->flags, cmd->flag_count, out);
 	if (cmd->examples != NULL)

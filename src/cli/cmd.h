@@ -24,6 +24,13 @@ enum cmd_exit {
 	CMD_KILLED = 137,   /* killed or out of memory */
 };
 
+/* A subcommand as the help, the manual and the completions show it. */
+struct cmd_verb {
+	const char *name;
+	const char *operands; /* "ID [NAME]" */
+	const char *help;     /* one sentence, no full stop */
+};
+
 struct cmd {
 	const char *name;     /* "run" */
 	const char *operands; /* as in the usage line: "[FILE|-]"; "" when there are none */
@@ -34,6 +41,8 @@ struct cmd {
 	size_t flag_count;
 	size_t options_size; /* of the struct that the flags fill; at most CMD_OPTIONS_MAX */
 	bool is_hidden;      /* not in the list of commands */
+	const void *verbs;   /* rows that begin with a struct cmd_verb; NULL: no subcommands */
+	size_t verb_size, verb_count;
 
 	/* `options` is the filled struct. Returns the exit status. Says itself what went wrong,
 	 * on stderr ("viv NAME: why"), with cmd_fail() for instance. */
@@ -47,7 +56,11 @@ struct cmd {
 extern const struct cmd *const cmd_table[];
 
 extern const struct cmd cmd_run;
+extern const struct cmd cmd_session;
 extern const struct cmd cmd_serve;
+extern const struct cmd cmd_ps;
+extern const struct cmd cmd_logs;
+extern const struct cmd cmd_top;
 extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_audit;
 extern const struct cmd cmd_bench;
@@ -55,6 +68,13 @@ extern const struct cmd cmd_runtime;
 extern const struct cmd cmd_token;
 extern const struct cmd cmd_man;        /* hidden: prints a manual page */
 extern const struct cmd cmd_completion; /* hidden: prints completions for a shell */
+
+#define CMD_VERBS(rows)                                                                            \
+	.verbs = (rows), .verb_size = sizeof((rows)[0]),                                           \
+	.verb_count = sizeof(rows) / sizeof((rows)[0])
+
+/* Subcommand number `index`. */
+const struct cmd_verb *cmd_verb(const struct cmd *cmd, size_t index);
 
 /* The command called `name`, or NULL. */
 const struct cmd *cmd_find(const char *name);

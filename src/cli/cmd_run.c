@@ -9,7 +9,9 @@
 
 #include "base/c.h"
 #include "cli/cmd.h"
+#include "cli/run_daemon.h"
 #include "cli/run_inputs.h"
+#include "cli/run_remote.h"
 #include "cli/run_show.h"
 #include "op/op.h"
 #include "policy/config.h"
@@ -71,23 +73,6 @@ struct work {
 	struct show show;
 };
 
-/* Signals arrive as bytes in the loop: so they also end a wait for a reader that does not read. */
-static int open_signals(struct work *work, struct err *err)
-{
-	sigset_t set;
-
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGINT);
-	(void)sigaddset(&set, SIGTERM);
-	(void)sigaddset(&set, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return err_sys(err, "block signals");
-	work->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (work->signals < 0)
-		return err_sys(err, "signalfd");
-	return 0;
-}
-
 static void signal_came(uv_poll_t *poll, int status, int events)
 {
 	struct work *work = poll->data;
@@ -101,12 +86,10 @@ static void signal_came(uv_poll_t *poll, int status, int events)
 		run_cancel(work->run, info.ssi_signo == SIGINT);
 }
 
-static int open_work(struct work *work, const struct run_options *options, struct err *err)
+static int open_work(struct work *work, struct err *err)
 {
-	int r = config_load(options->config, &work->config, err);
+	int r = pool_new(&work->loop, NULL, &work->pool, err);
 
-	if (r == 0)
-		r = pool_new(&work->loop, NULL, &work->pool, err);
 	if (r < 0)
 		return r;
 	r = uv_poll_init(&work->loop, &work->signals_poll, work->signals);
@@ -131,8 +114,18 @@ static void close_work(struct work *work)
 	drop_fd(&work->signals);
 }
 
+static int start_here(struct work *work, const struct run_inputs *inputs, struct err *err)
+{
+	int r = open_work(work, err);
+
+	return r < 0 ? r
+		     : op_run_start(work->config, work->pool, &inputs->op, &show_calls, &work->show,
+				    &work->run, err);
+}
+
+/* Returns 1 and the exit status when a daemon has done it all, 0 when the run is on its way. */
 static int start(struct work *work, const struct run_options *options,
-		 const struct operands *operands, struct err *err)
+		 const struct operands *operands, int *ret_status, struct err *err)
 {
 	struct run_inputs *inputs = xnew(struct run_inputs);
 	int r = run_inputs_read(options, operands, inputs, err);
@@ -142,10 +135,12 @@ static int start(struct work *work, const struct run_options *options,
 	if (r == 0 && options->out != NULL)
 		r = show_open_out(&work->show, options->out, options->may_overwrite, err);
 	if (r == 0)
-		r = open_work(work, options, err);
+		r = config_load(options->config, &work->config, err);
+	if (r == 0 && !options->no_daemon)
+		r = run_by_daemon(work->config, inputs, &work->show, work->signals, ret_status,
+				  err);
 	if (r == 0)
-		r = op_run_start(work->config, work->pool, &inputs->op, &show_calls, &work->show,
-				 &work->run, err);
+		r = start_here(work, inputs, err);
 	run_inputs_done(inputs);
 	free(inputs);
 	return r;
@@ -156,22 +151,22 @@ static int run(const struct cmd *cmd, const void *raw_options, const struct oper
 	const struct run_options *options = raw_options;
 	struct work work = {.signals = -1};
 	struct err err = {0};
-	int status;
+	int status = CMD_INTERNAL;
 	int r;
 
 	(void)uv_loop_init(&work.loop);
-	r = open_signals(&work, &err);
+	r = run_remote_signals(&work.signals, &err);
 	show_init(&work.show,
 		  options->is_events ? SHOW_EVENTS
 		  : options->is_json ? SHOW_JSON
 				     : SHOW_PLAIN,
 		  work.signals);
 	if (r == 0)
-		r = start(&work, options, operands, &err);
+		r = start(&work, options, operands, &status, &err);
 	if (r < 0) {
 		show_refusal(&work.show, &err);
 		status = cmd_fail(cmd, &err);
-	} else {
+	} else if (r == 0) {
 		show_follow(&work.show, work.run);
 		while (!run_is_over(work.run)) {
 			(void)uv_run(&work.loop, UV_RUN_ONCE);
@@ -188,20 +183,24 @@ const struct cmd cmd_run = {
 	.name = "run",
 	.operands = "[FILE|-]",
 	.summary = "run Python in one fresh sandbox",
-	.about = "Runs FILE (or stdin for -, or -c CODE) as a notebook cell in one fresh\n"
-		 "sandbox. What it prints passes through live; the value of its last expression\n"
-		 "is printed behind that. Charts and files are named on stderr, or written below\n"
-		 "--out.\n"
-		 "\n"
-		 "--out makes the folder where there is none. What is there already is kept: a\n"
-		 "file whose name is taken is not written, and stderr says so; the exit status is\n"
-		 "the run's all the same. --overwrite replaces regular files; it is refused for\n"
-		 "the current folder, your home, and the folders above them. Never written: names\n"
-		 "that begin with a dot, vivarium.yaml, HEAD.\n"
-		 "\n"
-		 "The exit status is the code's own; 124 for a timeout, 137 for killed or out of\n"
-		 "memory, 126 when guard or policy refuse, 125 when viv itself fails, 2 for bad\n"
-		 "usage.",
+	.about =
+		"Runs FILE (or stdin for -, or -c CODE) as a notebook cell in one fresh\n"
+		"sandbox. What it prints passes through live; the value of its last expression\n"
+		"is printed behind that. Charts and files are named on stderr, or written below\n"
+		"--out.\n"
+		"\n"
+		"--out makes the folder where there is none. What is there already is kept: a\n"
+		"file whose name is taken is not written, and stderr says so; the exit status is\n"
+		"the run's all the same. --overwrite replaces regular files; it is refused for\n"
+		"the current folder, your home, and the folders above them. Never written: names\n"
+		"that begin with a dot, vivarium.yaml, HEAD.\n"
+		"\n"
+		"The exit status is the code's own; 124 for a timeout, 137 for killed or out of\n"
+		"memory, 126 when guard or policy refuse, 125 when viv itself fails, 2 for bad\n"
+		"usage.\n"
+		"\n"
+		"Where a daemon runs (`viv serve`) and its socket is for you, the daemon does the\n"
+		"work, warm; else it is done here, and nothing is left running.",
 	.examples = "  viv run -c 'print(6 * 7)'\n"
 		    "  viv run report.py --data sales.csv --out results\n"
 		    "  viv run - --json < script.py",

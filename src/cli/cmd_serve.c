@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdlib.h>
+#include <stdint.h>
+#include <unistd.h>
 
+#include "backend/launcher_start.h"
 #include "base/c.h"
-#include "base/log.h"
 #include "cli/cmd.h"
-#include "daemon/daemon.h"
-#include "policy/config.h"
 
 struct options {
 	struct flag_list listen;
@@ -27,26 +26,38 @@ static const struct flag flags[] = {
 		 "say nothing on stderr but log lines"),
 };
 
+#define ARGS_MAX (2 * FLAG_LIST_MAX + 8)
+
+/* Becomes viv-serve: beside viv, or where an installation has it. */
 static int run(const struct cmd *cmd, const void *raw_options, const struct operands *operands)
 {
 	const struct options *options = raw_options;
-	const char *listen[FLAG_LIST_MAX + 1] = {NULL};
-	struct daemon_options daemon = {.keep = options->keep, .is_quiet = options->is_json};
-	struct config *config = NULL;
+	const char *args[ARGS_MAX] = {"viv-serve"};
+	char path[1024];
 	struct err err = {0};
-	int r;
+	size_t count = 1;
 
 	(void)operands;
-	for (size_t i = 0; i < options->listen.count; i++)
-		listen[i] = options->listen.items[i];
-	if (options->listen.count > 0)
-		daemon.listen = listen;
-	log_set_level(options->is_verbose ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING);
-	r = config_load(options->config, &config, &err);
-	if (r == 0)
-		r = daemon_main(config, &daemon, &err);
-	config_free(config);
-	return r < 0 ? cmd_fail(cmd, &err) : r;
+	for (size_t i = 0; i < options->listen.count; i++) {
+		args[count++] = "--listen";
+		args[count++] = options->listen.items[i];
+	}
+	if (options->config != NULL) {
+		args[count++] = "--config";
+		args[count++] = options->config;
+	}
+	if (options->keep)
+		args[count++] = "--keep";
+	if (options->is_verbose)
+		args[count++] = "--verbose";
+	if (options->is_json)
+		args[count++] = "--quiet";
+	if (launcher_find("viv-serve", path, sizeof(path), &err) < 0)
+		return cmd_fail(cmd, &err);
+	/* execv wants char *const *; it does not write through them. */
+	(void)execv(path, (char *const *)(uintptr_t)args);
+	(void)err_sys(&err, "exec %s", path);
+	return cmd_fail(cmd, &err);
 }
 
 const struct cmd cmd_serve = {

@@ -23,11 +23,15 @@ static bool takes_files(const struct cmd *cmd)
 	return strstr(cmd->operands, "FILE") != NULL;
 }
 
-/* The words of an operand like "list|add NAME|rm NAME": lower-case ones, that is what is typed. */
-static void put_words(const char *operands, const char *separator)
+/* The subcommands, or the words of an operand like "list|add NAME|rm NAME": lower-case ones, that
+ * is what is typed. */
+static void put_words(const struct cmd *cmd, const char *separator)
 {
-	const char *at = operands;
+	const char *at = cmd->verb_count == 0 ? cmd->operands : "";
 	bool is_first = true;
+
+	for (size_t i = 0; i < cmd->verb_count; i++)
+		(void)printf("%s%s", i == 0 ? "" : separator, cmd_verb(cmd, i)->name);
 
 	while (*at != '\0') {
 		size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz");
@@ -97,7 +101,7 @@ static void print_bash(void)
 		for (size_t j = 0; j < cmd->flag_count; j++)
 			(void)printf(" --%s", cmd->flags[j].name);
 		(void)fputs("' words='", stdout);
-		put_words(cmd->operands, " ");
+		put_words(cmd, " ");
 		(void)printf("' files='%s' ;;\n", takes_files(cmd) ? "yes" : "");
 	}
 	(void)fputs("    esac\n"
@@ -167,7 +171,7 @@ static void print_zsh(void)
 			(void)fputs(" '*:file:_files'", stdout);
 		} else if (cmd->operands[0] != '\0') {
 			(void)fputs(" '*:operand:(", stdout);
-			put_words(cmd->operands, " ");
+			put_words(cmd, " ");
 			(void)fputs(")'", stdout);
 		}
 		(void)fputs("\n            ;;\n", stdout);
@@ -205,7 +209,7 @@ static void print_fish(void)
 		if (!takes_files(cmd) && cmd->operands[0] != '\0') {
 			(void)printf("complete -c viv -n '__fish_seen_subcommand_from %s' -f -a '",
 				     cmd->name);
-			put_words(cmd->operands, " ");
+			put_words(cmd, " ");
 			(void)fputs("'\n", stdout);
 		}
 	}

@@ -19,10 +19,10 @@ static const struct {
 	const char *name;
 	size_t offset;
 } rows[] = {
-	ROW(global_init),      ROW(easy_init),           ROW(easy_setopt),   ROW(easy_getinfo),
-	ROW(easy_strerror),    ROW(easy_cleanup),        ROW(slist_append),  ROW(slist_free_all),
-	ROW(multi_init),       ROW(multi_add_handle),    ROW(multi_remove_handle),
-	ROW(multi_perform),    ROW(multi_info_read),     ROW(multi_poll),    ROW(multi_cleanup),
+	ROW(global_init),     ROW(easy_init),        ROW(easy_setopt),         ROW(easy_getinfo),
+	ROW(easy_strerror),   ROW(easy_cleanup),     ROW(slist_append),        ROW(slist_free_all),
+	ROW(multi_init),      ROW(multi_add_handle), ROW(multi_remove_handle), ROW(multi_perform),
+	ROW(multi_info_read), ROW(multi_poll),       ROW(multi_cleanup),
 };
 _Static_assert(ARRAY_LEN(rows) * sizeof(void *) == sizeof(struct curl), "a function has no row");
 

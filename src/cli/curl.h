@@ -15,7 +15,8 @@
 struct curl {
 	__typeof__(curl_global_init) *global_init;
 	__typeof__(curl_easy_init) *easy_init;
-	/* curl.h checks the arguments of these by macros of the same name, not through a pointer. */
+	/* curl.h checks the arguments of these by macros of the same name, not through a pointer.
+	 */
 	CURLcode (*easy_setopt)(CURL *easy, CURLoption option, ...);
 	CURLcode (*easy_getinfo)(CURL *easy, CURLINFO info, ...);
 	__typeof__(curl_easy_strerror) *easy_strerror;

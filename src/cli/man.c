@@ -82,6 +82,23 @@ static void put_flag(FILE *out, const struct flag *flag)
 	(void)fprintf(out, ".%s\n", flag->kind == FLAG_LIST ? " May be given more than once." : "");
 }
 
+static void put_verbs(FILE *out, const struct cmd *cmd)
+{
+	if (cmd->verb_count > 0)
+		(void)fputs(".SH SUBCOMMANDS\n", out);
+	for (size_t i = 0; i < cmd->verb_count; i++) {
+		const struct cmd_verb *verb = cmd_verb(cmd, i);
+
+		(void)fputs(".TP\n\\fB", out);
+		put_string(out, verb->name);
+		(void)fputs("\\fR \\fI", out);
+		put_string(out, verb->operands);
+		(void)fputs("\\fR\n", out);
+		put_string(out, verb->help);
+		(void)fputs(".\n", out);
+	}
+}
+
 static void put_examples(FILE *out, const char *examples)
 {
 	(void)fputs(".SH EXAMPLES\n.nf\n", out);
@@ -126,6 +143,7 @@ static void print_command(FILE *out, const struct cmd *cmd)
 	put_string(out, cmd->operands);
 	(void)fputs("\n.SH DESCRIPTION\n", out);
 	put_paragraphs(out, cmd->about);
+	put_verbs(out, cmd);
 	(void)fputs(".SH OPTIONS\n", out);
 	for (size_t i = 0; i < cmd->flag_count; i++)
 		put_flag(out, &cmd->flags[i]);
@@ -159,6 +177,9 @@ static void print_viv(FILE *out)
 	(void)fputs(".SH ENVIRONMENT\n.TP\n\\fBVIVARIUM_CONFIG\\fR\nThe config file, before any "
 		    "other is "
 		    "looked for.\n"
+		    ".TP\n\\fBVIVARIUM_URL\\fR\nThe daemon to talk to: http://HOST:PORT or "
+		    "unix:/PATH.\n"
+		    ".TP\n\\fBVIVARIUM_TOKEN\\fR\nThe token to show it.\n"
 		    ".SH SEE ALSO\n\\fBvivarium.yaml\\fR(5)\n",
 		    out);
 }

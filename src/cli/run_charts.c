@@ -65,17 +65,20 @@ static int write_json(struct out_dir *out, const char *name, const char *value, 
 	return out_dir_piece(out, name, text, text_size, true, err);
 }
 
-int run_chart_write(struct out_dir *out, uint32_t number, const char *value, size_t size,
-		    char *ret_name, size_t name_size, struct err *err)
+bool run_chart_is_file(const char *value, size_t size)
 {
 	const char *path = NULL;
 	size_t path_size = 0;
+
+	return json_find(value, size, "path", &path, &path_size) && path_size > 12 &&
+	       memcmp(path, "\"/workspace/", 12) == 0;
+}
+
+int run_chart_write(struct out_dir *out, uint32_t number, const char *value, size_t size,
+		    char *ret_name, size_t name_size, struct err *err)
+{
 	const char *end = "bin";
 	int r;
-
-	if (json_find(value, size, "path", &path, &path_size) && path_size > 12 &&
-	    memcmp(path, "\"/workspace/", 12) == 0)
-		return 0;
 
 	if (member_is(value, size, "kind", "\"image\"")) {
 		for (size_t i = 0; i < ARRAY_LEN(mime_rows); i++) {
@@ -91,5 +94,5 @@ int run_chart_write(struct out_dir *out, uint32_t number, const char *value, siz
 		(void)snprintf(ret_name, name_size, "chart-%u.json", number);
 		r = write_json(out, ret_name, value, size, "spec", err);
 	}
-	return r < 0 ? r : 1;
+	return r < 0 ? r : 0;
 }

@@ -7,13 +7,16 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "cli/out_dir.h"
 
-/* Writes chart number `number`, given as its JSON text. Returns 1 and its name, or 0 when the chart
- * is written anyway: it was saved below /workspace and comes as a file. */
+/* Was it saved below /workspace? Then it comes as a file, too. */
+bool run_chart_is_file(const char *value, size_t size);
+
+/* Writes chart number `number`, given as its JSON text; *ret_name is its name in the folder. */
 int run_chart_write(struct out_dir *out, uint32_t number, const char *value, size_t size,
 		    char *ret_name, size_t name_size, struct err *err);

@@ -11,6 +11,7 @@
 #include "base/c.h"
 #include "base/json.h"
 #include "cli/run_charts.h"
+#include "cli/safe.h"
 #include "session/testimony.h"
 
 #define PIECE 4096U /* a pipe that is ready takes so much without blocking (man 7 pipe) */
@@ -49,7 +50,7 @@ static void write_out(struct show *show, int fd, const void *data, size_t size)
 	}
 }
 
-/* One line of our own on stderr. What a run made up is escaped before: see put_safe. */
+/* One line of our own on stderr. What a run made up is escaped before: see safe_put. */
 static void note(struct show *show, struct buf *line)
 {
 	(void)buf_text(line, "\n");
@@ -57,23 +58,10 @@ static void note(struct show *show, struct buf *line)
 	buf_done(line);
 }
 
-/* Control characters would let a file's name speak to the terminal. */
-static void put_safe(struct buf *line, const char *text, size_t size)
-{
-	for (size_t i = 0; i < size; i++) {
-		unsigned char byte = (unsigned char)text[i];
-		bool is_c1 = byte == 0xc2 && i + 1 < size && (unsigned char)text[i + 1] < 0xa0;
+static struct buf new_line(const struct show *show, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
-		if (byte < 0x20 || byte == 0x7f || is_c1)
-			(void)buf_format(line, "\\x%02x", byte);
-		else
-			(void)buf_append(line, &text[i], 1);
-	}
-}
-
-static struct buf new_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static struct buf new_line(const char *format, ...)
+static struct buf new_line(const struct show *show, const char *format, ...)
 {
 	char text[512];
 	struct buf line;
@@ -83,7 +71,7 @@ static struct buf new_line(const char *format, ...)
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	buf_init(&line, 1U << 20);
-	(void)buf_text(&line, "viv run: ");
+	(void)buf_text(&line, show->says);
 	(void)buf_text(&line, text);
 	return line;
 }
@@ -103,6 +91,7 @@ void show_init(struct show *show, enum show_mode mode, int signals)
 {
 	*show = (struct show){
 		.mode = mode,
+		.says = "viv run: ",
 		.out = {.dir = -1, .file = -1, .parent = -1},
 		.signals = signals,
 		.ends_in_line = true,
@@ -129,8 +118,8 @@ static void keep_refusal(struct show *show, const char *path, const struct err *
 	show->has_taken |= err->num == EEXIST;
 	if (++show->refused_count > REFUSED_LINES_MAX)
 		return;
-	(void)buf_text(&show->refused, "viv run: not written: ");
-	put_safe(&show->refused, path, strlen(path));
+	(void)buf_format(&show->refused, "%snot written: ", show->says);
+	safe_put(&show->refused, path, strlen(path));
 	(void)buf_format(&show->refused, ": %s\n", err->text);
 }
 
@@ -154,13 +143,17 @@ static void take_chart(struct show *show, const char *value, size_t size)
 	char name[64] = "chart";
 	int r;
 
+	if (show->chart != NULL) {
+		show->chart(show->chart_user, value, size);
+		return;
+	}
 	show->chart_count++;
-	if (show->out.dir < 0)
+	if (show->out.dir < 0 || run_chart_is_file(value, size))
 		return;
 	r = run_chart_write(&show->out, show->chart_count, value, size, name, sizeof(name), &err);
 	if (r < 0)
 		keep_refusal(show, name, &err);
-	if (r > 0)
+	else
 		show->written_count++;
 }
 
@@ -173,8 +166,8 @@ static void name_file(struct show *show, const char *value, size_t size)
 
 	if (find_text(value, size, "path", &path) &&
 	    json_find(value, size, "size", &bytes, &bytes_size)) {
-		(void)buf_text(&show->files, "viv run: file ");
-		put_safe(&show->files, (const char *)path.data, path.size);
+		(void)buf_format(&show->files, "%sfile ", show->says);
+		safe_put(&show->files, (const char *)path.data, path.size);
 		(void)buf_format(&show->files, " (%.*s bytes)\n",
 				 (int)(bytes_size < 20 ? bytes_size : 20), bytes);
 	}
@@ -253,20 +246,21 @@ static void list_artifacts(struct show *show)
 
 	if (show->out.dir >= 0) {
 		if (show->written_count > 0) {
-			line = new_line("%u file%s in ", show->written_count,
+			line = new_line(show, "%u file%s in ", show->written_count,
 					show->written_count == 1 ? "" : "s");
-			put_safe(&line, show->out_path, strlen(show->out_path));
+			safe_put(&line, show->out_path, strlen(show->out_path));
 			note(show, &line);
 		}
 		return;
 	}
 	write_out(show, STDERR_FILENO, show->files.data, show->files.size);
 	if (show->chart_count > 0) {
-		line = new_line("%u chart%s", show->chart_count, show->chart_count == 1 ? "" : "s");
+		line = new_line(show, "%u chart%s", show->chart_count,
+				show->chart_count == 1 ? "" : "s");
 		note(show, &line);
 	}
-	if (show->chart_count > 0 || show->files.size > 0) {
-		line = new_line("nothing was written; --out DIR keeps them");
+	if (show->chart_count > 0 || (show->files.size > 0 && !show->is_session)) {
+		line = new_line(show, "nothing was written; --out DIR keeps them");
 		note(show, &line);
 	}
 }
@@ -278,11 +272,12 @@ static void list_refused(struct show *show)
 
 	write_out(show, STDERR_FILENO, show->refused.data, show->refused.size);
 	if (show->refused_count > REFUSED_LINES_MAX) {
-		line = new_line("not written: %u more", show->refused_count - REFUSED_LINES_MAX);
+		line = new_line(show, "not written: %u more",
+				show->refused_count - REFUSED_LINES_MAX);
 		note(show, &line);
 	}
 	if (show->has_taken) {
-		line = new_line("remedy: choose an empty or new folder%s",
+		line = new_line(show, "remedy: choose an empty or new folder%s",
 				show->out.is_lived_in || show->out.may_replace
 					? ""
 					: ", or add --overwrite");
@@ -305,13 +300,13 @@ static void list_cuts(struct show *show, const struct run_facts *facts)
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		if (rows[i].is_cut) {
-			struct buf line = new_line("%s", rows[i].what);
+			struct buf line = new_line(show, "%s", rows[i].what);
 
 			note(show, &line);
 		}
 	}
 	if (facts->missing->size > 0) {
-		struct buf line = new_line("expected and not there: ");
+		struct buf line = new_line(show, "expected and not there: ");
 
 		(void)buf_append(&line, facts->missing->data, facts->missing->size);
 		note(show, &line);
@@ -325,13 +320,13 @@ static void tell_verdict(struct show *show, const struct verdict *verdict)
 	/* The traceback, or the code's own exit, has said it. */
 	if (verdict->kind != VERDICT_OK && verdict->kind != VERDICT_EXIT &&
 	    verdict->kind != VERDICT_EXCEPTION) {
-		line = new_line("%s: ", verdict_name(verdict->kind));
-		put_safe(&line, verdict->message, strlen(verdict->message));
+		line = new_line(show, "%s: ", verdict_name(verdict->kind));
+		safe_put(&line, verdict->message, strlen(verdict->message));
 		note(show, &line);
 	}
 	if (verdict->remedy[0] != '\0') {
-		line = new_line("remedy: ");
-		put_safe(&line, verdict->remedy, strlen(verdict->remedy));
+		line = new_line(show, "remedy: ");
+		safe_put(&line, verdict->remedy, strlen(verdict->remedy));
 		note(show, &line);
 	}
 }
@@ -366,21 +361,48 @@ static void end_json(struct show *show, const struct run *run)
 	buf_done(&json);
 }
 
+int show_end_facts(struct show *show, const struct run_facts *facts)
+{
+	if (show->mode == SHOW_PLAIN)
+		end_plain(show, facts);
+	list_refused(show);
+	if (show->is_closed && !facts->verdict.signal)
+		return STATUS_PIPE_CLOSED;
+	return verdict_exit_status(&facts->verdict);
+}
+
 int show_end(struct show *show, struct run *run)
 {
 	struct run_facts facts = run_facts(run);
 
-	if (show->mode == SHOW_PLAIN)
-		end_plain(show, &facts);
-	else if (show->mode == SHOW_JSON)
+	if (show->mode == SHOW_JSON)
 		end_json(show, run);
 	else if (show->sink.user != NULL)
 		events_unsubscribe(&show->sink);
+	return show_end_facts(show, &facts);
+}
 
-	list_refused(show);
-	if (show->is_closed && !facts.verdict.signal)
-		return STATUS_PIPE_CLOSED;
-	return verdict_exit_status(&facts.verdict);
+void show_line(struct show *show, const char *line, size_t size)
+{
+	on_event(show, 0, line, size);
+}
+
+void show_bytes(struct show *show, const void *bytes, size_t size)
+{
+	write_out(show, STDOUT_FILENO, bytes, size);
+}
+
+void show_note(struct show *show, const char *format, ...)
+{
+	struct buf line = new_line(show, "%s", "");
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	safe_put(&line, text, strlen(text));
+	note(show, &line);
 }
 
 void show_refusal(struct show *show, const struct err *err)

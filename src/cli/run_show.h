@@ -24,6 +24,7 @@ enum show_mode {
 
 struct show {
 	enum show_mode mode;
+	const char *says;   /* in front of our own lines: "viv run: " */
 	struct out_dir out; /* where dir >= 0 */
 	const char *out_path;
 	int signals;       /* borrowed: a signalfd that ends every wait; -1: none */
@@ -36,6 +37,9 @@ struct show {
 				   them */
 	uint32_t refused_count; /* ... and for how many there would be one */
 	bool has_taken;         /* the name of one was taken */
+	bool is_session;        /* files stay where they are, in the session */
+	void (*chart)(void *user, const char *value, size_t size); /* takes charts; may be NULL */
+	void *chart_user;
 	struct events_sink sink;
 };
 
@@ -53,6 +57,15 @@ void show_follow(struct show *show, struct run *run);
 
 /* What is to be said at the end. Returns the exit status. */
 int show_end(struct show *show, struct run *run);
+
+/* For a run that happens in a daemon: the same, from the facts it told; a line of its events; and
+ * any other bytes for stdout. */
+int show_end_facts(struct show *show, const struct run_facts *facts);
+void show_line(struct show *show, const char *line, size_t size);
+void show_bytes(struct show *show, const void *bytes, size_t size);
+
+/* One line of our own on stderr; control characters in it are escaped. */
+void show_note(struct show *show, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* For SHOW_JSON and SHOW_EVENTS: {"error":...} on stdout for a run that never began. */
 void show_refusal(struct show *show, const struct err *err);

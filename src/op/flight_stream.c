@@ -115,7 +115,11 @@ static void timer_closed(uv_handle_t *handle)
 static void close_stream(void *user)
 {
 	struct event_stream *stream = user;
+	struct op_call *call = stream->call;
 
+	/* Closed before the last event: the client went away in the middle. */
+	if (call->left != NULL && stream->reader.log != NULL && !log_is_over(stream->reader.log))
+		call->left(call);
 	log_reader_close(&stream->reader);
 	uv_close((uv_handle_t *)&stream->timer, timer_closed);
 }

@@ -404,6 +404,7 @@ int run_prepare(struct pool *pool, const struct run_request *request, const stru
 
 	run->host = host;
 	run->host_user = host_user;
+	run->facts.is_session = true;
 	r = start(run, request, err);
 	if (r == 0)
 		*ret_run = run;

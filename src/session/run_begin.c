@@ -129,8 +129,12 @@ void run_go(struct run *run)
 	run_listen(run);
 	tell_started(run);
 	run_note(run, NULL, 0);
-	if (run->log != NULL && run->host == NULL)
+	if (run->log != NULL && run->host == NULL) {
+		/* What launch holds of a stdin that nobody writes to would keep it open. */
+		if (!run->is_pipe_stdin)
+			drop_fd(&run->sandbox->in);
 		r = sandbox_keep(run->sandbox, run->id, &err);
+	}
 	if (r < 0 || send_code(run, &err) < 0) {
 		run->facts.why = err;
 		run_stop(run);
@@ -147,18 +151,23 @@ void run_begin(struct run *run, struct head *head)
 int run_stdin_write(struct run *run, const void *bytes, size_t size, bool is_end, struct err *err)
 {
 	int waiting = 0;
+	int room;
 
 	if (run->stdin_write < 0)
 		return err_set(err, ERR_CONFLICT, EPIPE,
 			       run->state == RUN_QUEUED ? "the run has not begun yet"
 							: "the run reads no live stdin");
-	if (ioctl(run->stdin_write, FIONREAD, &waiting) < 0)
+	/* Not every pipe is as large as was asked for: a user's share of them is limited. */
+	room = fcntl(run->stdin_write, F_GETPIPE_SZ);
+	if (room < 0 || ioctl(run->stdin_write, FIONREAD, &waiting) < 0)
 		return err_sys(err, "look at stdin");
-	if (size > 0 && (size_t)waiting + size > STDIN_PIPE_SIZE / 2)
+	if (size > 0 && (size_t)waiting + size > (size_t)room / 2)
 		return err_set(err, ERR_BUSY, EAGAIN, "the code has not read what was sent before");
 	if (size > 0 && write(run->stdin_write, bytes, size) != (ssize_t)size)
 		return err_set(err, ERR_CONFLICT, EPIPE, "the code reads no more");
-	if (is_end)
-		drop_fd(&run->stdin_write);
-	return 0;
+	if (!is_end)
+		return 0;
+	drop_fd(&run->stdin_write);
+	/* Launch has a copy: the end is there when that is gone, too. */
+	return run->host == NULL ? sandbox_keep(run->sandbox, run->id, err) : 0;
 }

@@ -158,6 +158,7 @@ int run_resume(struct pool *pool, struct log *log, const struct run_host *host, 
 	run->log = log;
 	run->host = host;
 	run->host_user = host_user;
+	run->facts.is_session = host != NULL;
 	run->head = head;
 	run->sandbox = sandbox;
 	if (sandbox != NULL)
@@ -166,6 +167,8 @@ int run_resume(struct pool *pool, struct log *log, const struct run_host *host, 
 	run_sit(run);
 	run->hello = note.hello;
 	run->state = RUN_RUNNING;
+	if (sandbox != NULL && run->is_pipe_stdin)
+		run->stdin_write = steal_fd(&sandbox->in);
 	set_streams(run);
 	run_listen(run);
 	*ret_run = run;

@@ -67,11 +67,12 @@ static void tell_spooled(struct stream *stream)
 
 void stream_rewind(struct stream *stream)
 {
-	stream->taken = stream->punched = 0;
-	if (stream->spool >= 0) {
+	/* What was told is what it holds: an empty one need not be cut. */
+	if (stream->spool >= 0 && stream->taken > 0) {
 		(void)ftruncate(stream->spool, 0);
 		(void)lseek(stream->spool, 0, SEEK_SET);
 	}
+	stream->taken = stream->punched = 0;
 }
 
 void stream_resume(struct stream *stream, uint64_t taken)

@@ -146,15 +146,15 @@ static void set_killed(struct verdict *verdict, int number, const char *why)
 }
 
 /* The interpreter ended without a word: its exit status is all there is. */
-static void set_exit(struct verdict *verdict, const struct launch_exit *exit)
+static void set_exit(struct verdict *verdict, const struct launch_exit *exit, bool is_session)
 {
 	if (exit->signal != 0) {
 		set_killed(verdict, exit->signal, NULL);
 		return;
 	}
-	set_kind(verdict, exit->code == 0 ? VERDICT_OK : VERDICT_EXIT);
+	set_kind(verdict, exit->code == 0 && !is_session ? VERDICT_OK : VERDICT_EXIT);
 	verdict->exit_code = exit->code;
-	if (exit->code != 0)
+	if (verdict->kind == VERDICT_EXIT)
 		say(verdict->message, "exited with status %d", exit->code);
 }
 
@@ -226,7 +226,7 @@ struct verdict verdict_of(const struct verdict_facts *facts,
 	} else if (testimony->is_given && facts->has_exit) {
 		set_testimony(&verdict, testimony);
 	} else if (facts->has_exit && exit->cause == LAUNCH_CAUSE_SELF) {
-		set_exit(&verdict, exit);
+		set_exit(&verdict, exit, facts->is_session);
 	} else {
 		set_backend(&verdict, &facts->why);
 	}

@@ -43,6 +43,7 @@ struct verdict_facts {
 	bool is_timed_out;       /* our own timer, the second line behind launch's */
 	bool is_output_exceeded; /* a stream or the events went past 16x their limit */
 	bool is_cancelled;
+	bool is_session;         /* an interpreter that ends by itself takes the state with it */
 	bool is_interrupted;     /* a person asked (Ctrl-C) */
 	bool is_denied;          /* refused before anything ran; `why` says by what */
 	bool is_protocol_broken; /* it sent what no runner sends, and was ended; `why` says what */

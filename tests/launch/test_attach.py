@@ -14,8 +14,8 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from launcher import (ATTACHED, CAUSE_DEADLINE, CAUSE_SELF, ERR_BUSY, ERR_FORBIDDEN, EXIT, GONE, KEPT,
-                      KEPT_HEAD, QUIT, SPAWNED, Channel, Staying)
+from launcher import (ATTACHED, CAUSE_DEADLINE, CAUSE_SELF, ERR_BUSY, ERR_FORBIDDEN, EXIT, GONE, HEAD, HEAD_UP,
+                      KEPT, KEPT_HEAD, QUIT, SPAWNED, Channel, Staying)
 from test_launch import groups, groups_of
 
 
@@ -161,6 +161,26 @@ class AttachTest(unittest.TestCase):
         self.addCleanup(third.close)
         third.cell("print(x)")
         self.assertEqual(first.output(), "2\n1\n")
+
+    def test_the_pipes_of_a_branch_are_kept_with_it(self):
+        client = self.begin()
+        first = self.start(client, 0, "branches")
+        channel, pid = first.born()
+        self.addCleanup(channel.close)
+        pipes = [*os.pipe(), *os.pipe()]
+        for fd in pipes:
+            self.addCleanup(os.close, fd)
+        client.request(HEAD, struct.pack("<IIIiI", 0, 1, 0, pid, 0), [channel.fileno(), *pipes])
+        self.assertEqual(client.expect(HEAD_UP).error, "")
+        client.socket.close()
+        client, events = self.attach()
+        head = next(event for event in events if event.type == KEPT_HEAD and event.head == 1)
+        self.assertEqual([os.fstat(fd).st_ino for fd in head.fds],
+                         [os.fstat(fd).st_ino for fd in (channel.fileno(), *pipes)])
+        before = client.count()["fds_outer"]
+        Channel(client, 0, 1).drop()
+        client.expect(EXIT)
+        self.assertEqual(client.count()["fds_outer"], before - 6)  # and its pidfd
 
     def test_a_run_goes_on_and_its_deadline_is_kept(self):
         client = self.begin()

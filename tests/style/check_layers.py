@@ -26,7 +26,7 @@ ALLOWED = {
     "op": ["base", "policy", "proto", "backend", "session", "obs"],
     "api": ["base", "policy", "proto", "backend", "session", "op", "obs", "http"],
     "daemon": ["base", "policy", "proto", "backend", "session", "op", "obs", "http", "api"],
-    "cli": ["base", "policy", "proto", "backend", "session", "op", "daemon"],
+    "cli": ["base", "policy", "proto", "backend", "session", "op"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "base/id.h"
+#include "cli/safe.h"
+#include "cli/session.h"
+#include "cli/watch.h"
+
+static const struct flag flags[] = {
+	WATCH_ROW(is_follow, "follow", 'f', FLAG_SWITCH, NULL, "wait for events to come"),
+	WATCH_ROW(after, "after", 0, FLAG_COUNT, "N", "only events behind number N"),
+	WATCH_ROW(is_json, "json", 0, FLAG_SWITCH, NULL, "one JSON object per line, as they are"),
+	WATCH_ROWS,
+};
+
+/* ---- which ---- */
+
+static const char *text_of(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text != NULL ? text : "";
+}
+
+/* A run by the beginning of its id; 0: none of that. */
+static int find_run(struct client *client, const char *word, char ret_id[ID_SIZE], struct err *err)
+{
+	json_auto_t *list = client_json(client, "GET", "/v1/runs?limit=1000", NULL, err);
+	size_t count = 0;
+	size_t index;
+	const json_t *run;
+
+	if (list == NULL)
+		return -err->num;
+	json_array_foreach(json_object_get(list, "runs"), index, run) {
+		const char *id = text_of(run, "id");
+
+		if (strncmp(id, word, strlen(word)) == 0 ||
+		    (strlen(id) > 4 && strncmp(id + 4, word, strlen(word)) == 0)) {
+			(void)snprintf(ret_id, ID_SIZE, "%s", id);
+			count++;
+		}
+	}
+	if (count > 1)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "%zu runs go by '%.100s'; use a whole id", count, word);
+	return (int)count;
+}
+
+/* "/v1/runs/ID" or "/v1/sessions/ID". */
+static int find_path(struct client *client, const char *word, struct buf *path, struct err *err)
+{
+	char id[ID_SIZE] = "";
+	int r = 0;
+
+	if (strncmp(word, "run_", 4) == 0 && strlen(word) == 30 && strlen(word) < sizeof(id)) {
+		/* Whole: also one that is older than the list goes. */
+		(void)snprintf(id, sizeof(id), "%s", word);
+		r = 1;
+	} else if (strncmp(word, "ses_", 4) != 0 && word[0] != '\0') {
+		r = find_run(client, word, id, err);
+	}
+	if (r > 0)
+		return buf_format(path, "/v1/runs/%s", id);
+	if (r == 0)
+		r = session_resolve(client, word, id, err);
+	if (r < 0 && err->kind == ERR_NOT_FOUND)
+		return err_set(err, ERR_NOT_FOUND, ENOENT,
+			       "there is no run and no session '%.100s'; see `viv ps -a`", word);
+	return r < 0 ? r : buf_format(path, "/v1/sessions/%s", id);
+}
+
+/* ---- how it looks ---- */
+
+static void print_head(const json_t *event)
+{
+	(void)printf("%5" JSON_INTEGER_FORMAT " %10.1f ms  %-9s",
+		     json_integer_value(json_object_get(event, "seq")),
+		     json_number_value(json_object_get(event, "t_ms")), text_of(event, "type"));
+}
+
+/* Its lines, each behind the event's head. */
+static void print_lines(const json_t *event, const char *text)
+{
+	do {
+		size_t size = strcspn(text, "\n");
+		AUTO_FREE char *line = strndup(text, size);
+
+		print_head(event);
+		(void)printf(" ");
+		safe_print(stdout, line != NULL ? line : "");
+		(void)printf("\n");
+		text += size;
+		text += *text == '\n';
+	} while (*text != '\0');
+}
+
+/* Everything but what the head shows and the bytes of images. */
+static void print_members(const json_t *event)
+{
+	static const char *const skipped[] = {"seq", "t_ms", "type", "walls", "truncated"};
+	const char *name;
+	json_t *value;
+
+	print_head(event);
+	json_object_foreach((json_t *)(uintptr_t)event, name, value) {
+		AUTO_FREE char *text = NULL;
+		bool is_skipped = false;
+
+		for (size_t i = 0; i < ARRAY_LEN(skipped); i++)
+			is_skipped |= strcmp(name, skipped[i]) == 0;
+		if (is_skipped)
+			continue;
+		if (json_is_object(value) && json_object_get(value, "base64") != NULL)
+			(void)json_object_del(value, "base64");
+		text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+		(void)printf(" %s=", name);
+		safe_print(stdout, json_is_string(value) ? json_string_value(value)
+				   : text != NULL        ? text
+							 : "");
+	}
+	(void)printf("\n");
+}
+
+static void print_verdict(const json_t *event)
+{
+	const json_t *verdict = json_object_get(event, "verdict");
+	const json_t *usage = json_object_get(event, "usage");
+
+	print_head(event);
+	(void)printf(" %s exit_code=%" JSON_INTEGER_FORMAT " state=%s wall=%.1f ms cpu=%.1f ms ",
+		     text_of(verdict, "kind"),
+		     json_integer_value(json_object_get(verdict, "exit_code")),
+		     text_of(event, "state"), json_number_value(json_object_get(usage, "wall_ms")),
+		     json_number_value(json_object_get(usage, "cpu_ms")));
+	safe_print(stdout, text_of(verdict, "message"));
+	(void)printf("\n");
+}
+
+static int print_event(void *user, const char *line, size_t size)
+{
+	const struct watch_options *options = user;
+	json_auto_t *event = NULL;
+	const char *type = NULL;
+
+	if (options->is_json) {
+		(void)fwrite(line, 1, size, stdout);
+		(void)printf("\n");
+		return fflush(stdout) == 0 ? 0 : -EPIPE;
+	}
+	event = json_loadb(line, size, JSON_ALLOW_NUL, NULL);
+	type = text_of(event, "type");
+	if (strcmp(type, "stdout") == 0 || strcmp(type, "stderr") == 0)
+		print_lines(event, text_of(event, "text"));
+	else if (strcmp(type, "error") == 0)
+		print_lines(event, text_of(json_object_get(event, "error"), "traceback"));
+	else if (strcmp(type, "verdict") == 0)
+		print_verdict(event);
+	else if (strcmp(type, "keepalive") != 0)
+		print_members(event);
+	return fflush(stdout) == 0 ? 0 : -EPIPE;
+}
+
+static int follow(const struct watch *watch, const char *word, struct err *err)
+{
+	const struct watch_options *options = watch->options;
+	struct client_call call = {
+		.method = "GET",
+		.line = print_event,
+		.user = (void *)(uintptr_t)options,
+	};
+	struct buf path;
+	int r;
+
+	buf_init(&path, KIB);
+	r = find_path(watch->client, word, &path, err);
+	if (r == 0) {
+		(void)buf_format(&path, "/events?after=%" PRIu64 "&follow=%s", options->after,
+				 options->is_follow ? "true" : "false");
+		call.path = buf_string(&path);
+		r = client_call(watch->client, &call, NULL, err);
+	}
+	buf_done(&path);
+	return r == -EPIPE ? 0 : r;
+}
+
+static int run(const struct cmd *cmd, const void *options, const struct operands *operands)
+{
+	struct watch watch = {0};
+	struct err err = {0};
+	int r = 0;
+
+	if (operands->count != 1)
+		r = err_set(&err, ERR_BAD_REQUEST, EINVAL, "usage: viv logs ID");
+	if (r == 0)
+		r = watch_open(&watch, options, &err);
+	if (r == 0)
+		r = follow(&watch, operands->items[0], &err);
+	watch_close(&watch);
+	return r < 0 ? cmd_fail(cmd, &err) : CMD_OK;
+}
+
+const struct cmd cmd_logs = {
+	.name = "logs",
+	.operands = "ID",
+	.summary = "the events of a run or a session",
+	.about =
+		"Prints what a run has said, event by event: its output, charts, files, verdict.\n"
+		"Of a session: what happened to the session itself. ID is an id, the beginning of\n"
+		"one, or a session's name. Events are kept for a while after the end, also across\n"
+		"a restart of the daemon; --after N goes on where another look ended.",
+	.examples = "  viv logs run_3k8\n"
+		    "  viv logs -f work\n"
+		    "  viv logs run_3k8 --json --after 120",
+	CMD_FLAGS(flags),
+	.options_size = sizeof(struct watch_options),
+	.run = run,
+};

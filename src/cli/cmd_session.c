@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "cli/cmd.h"
+#include "cli/session.h"
+#include "op/op.h"
+
+#define OPTION(field, ...) FLAG_ROW(struct session_options, field, __VA_ARGS__)
+#define OPTION_OP(field, ...) FLAG_ROW_OP(struct session_options, field, __VA_ARGS__)
+
+static const struct flag flags[] = {
+	OPTION_OP(run.code, "code", 'c', FLAG_TEXT, "CODE", op_run_params[OP_RUN_CODE]),
+	OPTION_OP(run.command, "command", 0, FLAG_TEXT, "COMMAND", op_run_params[OP_RUN_COMMAND]),
+	OPTION(name, "name", 0, FLAG_TEXT, "NAME", "new, import: a name for people"),
+	OPTION_OP(run.policy, "policy", 0, FLAG_TEXT, "NAME", op_run_params[OP_RUN_POLICY]),
+	OPTION(run.runtime, "runtime", 0, FLAG_TEXT, "NAME",
+	       "new: Python environment (default: auto, base where there is one)"),
+	OPTION_OP(run.backend, "backend", 0, FLAG_TEXT, "NAME", op_run_params[OP_RUN_BACKEND]),
+	OPTION(idle, "idle", 0, FLAG_TEXT, "30m",
+	       "new: it ends when nothing ran in it for so long"),
+	OPTION(ttl, "ttl", 0, FLAG_TEXT, "12h", "new: it ends so long after it was made"),
+	OPTION(is_plain, "plain", 0, FLAG_SWITCH, NULL,
+	       "new: not transactional; a run that crashes takes the variables with it"),
+	OPTION_OP(run.timeout, "timeout", 0, FLAG_TEXT, "30s|1500ms",
+		  op_run_params[OP_RUN_TIMEOUT]),
+	OPTION_OP(run.args, "args", 0, FLAG_TEXT, "JSON|@FILE", op_run_params[OP_RUN_ARGS]),
+	OPTION_OP(run.data, "data", 0, FLAG_TEXT, "FILE.json", op_run_params[OP_RUN_DATA]),
+	OPTION_OP(run.files, "file", 0, FLAG_LIST, "HOST[:DEST]", op_run_params[OP_RUN_FILES]),
+	OPTION_OP(run.expect, "expect", 0, FLAG_LIST, "PATH", op_run_params[OP_RUN_EXPECT]),
+	OPTION(run.wants_stdin, "stdin", 0, FLAG_SWITCH, NULL,
+	       "run: give the code viv's own stdin; without it input() fails"),
+	OPTION_OP(run.env, "env", 0, FLAG_LIST, "NAME=VALUE", op_run_params[OP_RUN_ENV]),
+	OPTION(run.out, "out", 0, FLAG_TEXT, "DIR",
+	       "run, repl: write charts there; run: new and changed files, too"),
+	OPTION(run.may_overwrite, "overwrite", 0, FLAG_SWITCH, NULL,
+	       "run, get, export, notebook: replace regular files that are there already"),
+	OPTION(is_recursive, "recursive", 'r', FLAG_SWITCH, NULL, "files: those in folders, too"),
+	OPTION(offset, "offset", 0, FLAG_COUNT, "N", "vars: skip so many"),
+	OPTION(limit, "limit", 0, FLAG_COUNT, "N", "vars: show at most so many"),
+	OPTION(run.is_json, "json", 0, FLAG_SWITCH, NULL, "print one JSON object"),
+	OPTION(run.is_events, "events", 0, FLAG_SWITCH, NULL,
+	       "run: print one JSON object per event, as they happen"),
+	OPTION(token_file, "token-file", 0, FLAG_TEXT, "FILE",
+	       "token for the daemon (default: $VIVARIUM_TOKEN)"),
+	OPTION(run.config, "config", 0, FLAG_TEXT, "FILE",
+	       "vivarium.yaml that says where the daemon is"),
+};
+_Static_assert(sizeof(struct session_options) <= CMD_OPTIONS_MAX, "the options do not fit");
+
+static const struct session_verb verbs[] = {
+	{{"new", "", "make a session; prints its id"}, false, 0, 0, verb_new},
+	{{"list", "", "every session of yours"}, false, 0, 0, verb_list},
+	{{"run", "ID [FILE|-]", "run Python in it, as `viv run` does"}, true, 0, 1, verb_run_code},
+	{{"repl", "ID", "type Python, and see"}, true, 0, 0, verb_repl},
+	{{"interrupt", "ID", "KeyboardInterrupt in its run; state stays"},
+	 true,
+	 0,
+	 0,
+	 verb_interrupt_now},
+	{{"checkpoint", "ID [NAME]", "keep the state as it is now"},
+	 true,
+	 0,
+	 1,
+	 verb_checkpoint_make},
+	{{"checkpoints", "ID", "the states it can go back to"}, true, 0, 0, verb_checkpoints},
+	{{"rollback", "ID CP", "go back to a checkpoint"}, true, 1, 1, verb_rollback_to},
+	{{"diff", "ID CP [CP]", "names that changed since a checkpoint"}, true, 1, 2, verb_diff},
+	{{"fork", "ID [N]", "make branches that go on from here"}, true, 0, 1, verb_fork_off},
+	{{"rm", "ID...", "end sessions"}, false, 1, 64, verb_rm},
+	{{"vars", "ID [NAME]", "its variables, or rows of a table"}, true, 0, 1, verb_vars},
+	{{"files", "ID [PATH]", "files below /workspace"}, true, 0, 1, verb_files},
+	{{"put", "ID FILE [PATH]", "copy a file into /workspace"}, true, 1, 2, verb_put_file},
+	{{"get", "ID PATH [FILE]", "copy a file out of /workspace"}, true, 1, 2, verb_get_file},
+	{{"export", "ID FILE", "variables and files, for another day or machine"},
+	 true,
+	 1,
+	 1,
+	 verb_export},
+	{{"import", "FILE", "make a session of what was exported"}, false, 1, 1, verb_import},
+	{{"notebook", "ID [FILE]", "its runs as a Jupyter notebook"}, true, 0, 1, verb_notebook},
+};
+
+static const struct session_verb *find_verb(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+		if (strcmp(verbs[i].row.name, name) == 0)
+			return &verbs[i];
+	}
+	return NULL;
+}
+
+static int choose_verb(const struct operands *words, const struct session_verb **ret_verb,
+		       struct err *err)
+{
+	const char *name = words->count > 0 ? words->items[0] : "list";
+	const struct session_verb *verb = find_verb(name);
+	size_t count = words->count > 0 ? words->count - 1 : 0;
+	size_t ids;
+
+	if (verb == NULL)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "there is no subcommand '%.100s'; see `viv session --help`", name);
+	ids = verb->has_id ? 1 : 0;
+	if (count < ids + verb->min || count > ids + verb->max)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "usage: viv session %s%s%s",
+			       verb->row.name, verb->row.operands[0] != '\0' ? " " : "",
+			       verb->row.operands);
+	*ret_verb = verb;
+	return 0;
+}
+
+static int serve_verb(const struct session_verb *verb, struct session_desk *desk,
+		      const struct operands *words, struct err *err)
+{
+	size_t skipped = words->count > 0 ? 1 : 0;
+
+	if (verb->has_id) {
+		int r = session_resolve(desk->client, words->items[1], desk->id, err);
+
+		if (r < 0)
+			return r;
+		skipped = 2;
+	}
+	desk->rest = words->items + skipped;
+	desk->rest_count = words->count - skipped;
+	return verb->run(desk, err);
+}
+
+static int run(const struct cmd *cmd, const void *raw_options, const struct operands *operands)
+{
+	const struct session_options *options = raw_options;
+	struct session_desk desk = {.options = options};
+	const struct session_verb *verb = NULL;
+	struct config *config = NULL;
+	struct err err = {0};
+	int r = choose_verb(operands, &verb, &err);
+
+	if (r == 0)
+		r = config_load(options->run.config, &config, &err);
+	if (r == 0) {
+		const struct client_where where = {.config = config,
+						   .token_file = options->token_file};
+
+		desk.config = config;
+		r = client_open(&where, &desk.client, &err);
+	}
+	if (r == 0)
+		r = serve_verb(verb, &desk, operands, &err);
+	client_close(desk.client);
+	config_free(config);
+	if (r >= 0 && (fflush(stdout) != 0 || ferror(stdout)))
+		r = err_set(&err, ERR_INTERNAL, EIO, "cannot write to stdout");
+	return r < 0 ? cmd_fail(cmd, &err) : r;
+}
+
+const struct cmd cmd_session = {
+	.name = "session",
+	.operands = "SUBCOMMAND [ID] [OPERAND]...",
+	.summary = "stateful work against a daemon",
+	.about = "A session keeps variables and files from run to run. ID is an id, the beginning\n"
+		 "of one, or a name.\n"
+		 "\n"
+		 "A run that times out, runs out of memory or crashes costs nothing but itself:\n"
+		 "the session goes on with the variables of before, and a line says so.\n"
+		 "\n"
+		 "The daemon is found by $VIVARIUM_URL (http://HOST:PORT or unix:/PATH), else by\n"
+		 "the config: its unix socket, then its first TCP address.",
+	.examples = "  viv session new --name work\n"
+		    "  viv session run work -c 'x = 6'\n"
+		    "  viv session run work -c 'x * 7'\n"
+		    "  viv session repl work",
+	CMD_VERBS(verbs),
+	CMD_FLAGS(flags),
+	.options_size = sizeof(struct session_options),
+	.run = run,
+};

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_remote.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sodium.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+
+#include "base/c.h"
+
+#define INPUT_SIZE 16384U
+#define RETRY_NS 20000000L /* the code has not read what was sent before */
+#define PATH_SIZE 160
+
+enum {
+	WATCH_SIGNALS,
+	WATCH_INPUT,
+	WATCH_RETRY,
+	WATCH_COUNT,
+};
+
+struct viewer {
+	const struct run_remote *remote;
+	struct client_watch watches[WATCH_COUNT];
+	int retry;   /* owned: a timerfd */
+	int signals; /* how many came */
+	int signal;  /* the first */
+	bool is_cancelled;
+
+	unsigned char input[INPUT_SIZE];
+	size_t input_size;
+	bool is_input_over;
+	bool is_sending;
+};
+
+/* ---- Ctrl-C ---- */
+
+static void run_path(const struct viewer *viewer, const char *rest, char *path)
+{
+	(void)snprintf(path, PATH_SIZE, "/v1/runs/%s%s", viewer->remote->lines->run, rest);
+}
+
+static void cancel(struct viewer *viewer)
+{
+	struct client *client = viewer->remote->client;
+	char path[PATH_SIZE];
+
+	if (viewer->is_cancelled)
+		return;
+	viewer->is_cancelled = true;
+	run_path(viewer, "", path);
+	client_aside(client, "DELETE", path, NULL, NULL, NULL);
+}
+
+static void interrupt(struct viewer *viewer)
+{
+	const struct run_remote *remote = viewer->remote;
+	char path[PATH_SIZE];
+
+	(void)snprintf(path, sizeof(path), "/v1/sessions/%s/interrupt", remote->session);
+	client_aside(remote->client, "POST", path, json_pack("{s:s}", "run", remote->lines->run),
+		     NULL, NULL);
+}
+
+/* The first asks kindly. The second does not wait for an answer. */
+static void signal_came(void *user)
+{
+	struct viewer *viewer = user;
+	const struct run_remote *remote = viewer->remote;
+	struct signalfd_siginfo info;
+
+	if (read(remote->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return;
+	viewer->signals++;
+	if (viewer->signal == 0)
+		viewer->signal = (int)info.ssi_signo;
+	if (remote->lines->run[0] == '\0' || viewer->signals > 2)
+		client_stop(remote->client);
+	else if (remote->session != NULL && info.ssi_signo == SIGINT && viewer->signals == 1)
+		interrupt(viewer);
+	else
+		cancel(viewer);
+}
+
+/* ---- live stdin ---- */
+
+static void watch_input(struct viewer *viewer)
+{
+	bool is_wanted = viewer->remote->lines->run[0] != '\0' && !viewer->is_sending &&
+			 !viewer->is_input_over;
+
+	viewer->watches[WATCH_INPUT].fd = is_wanted ? viewer->remote->input : -1;
+}
+
+static void input_sent(void *user, const struct err *why);
+
+static void send_input(struct viewer *viewer)
+{
+	char text[sodium_base64_ENCODED_LEN(INPUT_SIZE, sodium_base64_VARIANT_ORIGINAL)];
+	json_t *body = NULL;
+	char path[PATH_SIZE];
+
+	if (viewer->input_size > 0) {
+		(void)sodium_bin2base64(text, sizeof(text), viewer->input, viewer->input_size,
+					sodium_base64_VARIANT_ORIGINAL);
+		body = json_pack("{s:s}", "base64", text);
+	} else {
+		body = json_pack("{s:b}", "eof", 1);
+	}
+	viewer->is_sending = true;
+	watch_input(viewer);
+	run_path(viewer, "/stdin", path);
+	client_aside(viewer->remote->client, "POST", path, body, input_sent, viewer);
+}
+
+static void input_sent(void *user, const struct err *why)
+{
+	static const struct itimerspec soon = {.it_value = {.tv_nsec = RETRY_NS}};
+	struct viewer *viewer = user;
+
+	if (why != NULL && why->kind == ERR_BUSY) {
+		(void)timerfd_settime(viewer->retry, 0, &soon, NULL);
+		return;
+	}
+	/* It reads no stdin, or is over: what else is typed is for nobody. */
+	viewer->is_input_over |= why != NULL || viewer->input_size == 0;
+	viewer->is_sending = false;
+	watch_input(viewer);
+}
+
+static void retry_due(void *user)
+{
+	struct viewer *viewer = user;
+	uint64_t count;
+
+	if (read(viewer->retry, &count, sizeof(count)) == (ssize_t)sizeof(count))
+		send_input(viewer);
+}
+
+static void input_came(void *user)
+{
+	struct viewer *viewer = user;
+	ssize_t n = read(viewer->remote->input, viewer->input, sizeof(viewer->input));
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	viewer->input_size = n > 0 ? (size_t)n : 0;
+	send_input(viewer);
+}
+
+/* ---- the run ---- */
+
+static int line_came(void *user, const char *line, size_t size)
+{
+	struct viewer *viewer = user;
+	int r = run_lines_take(viewer->remote->lines, line, size);
+
+	if (viewer->remote->input >= 0)
+		watch_input(viewer);
+	if (viewer->remote->lines->show->is_closed && viewer->remote->lines->run[0] != '\0')
+		cancel(viewer); /* nobody reads what it prints */
+	return r;
+}
+
+static void set_watches(struct viewer *viewer)
+{
+	const struct client_watch watches[] = {
+		[WATCH_SIGNALS] = {viewer->remote->signals, signal_came, viewer},
+		[WATCH_INPUT] = {-1, input_came, viewer},
+		[WATCH_RETRY] = {viewer->retry, retry_due, viewer},
+	};
+
+	memcpy(viewer->watches, watches, sizeof(watches));
+}
+
+int run_remote(const struct run_remote *remote, int *ret_signal, struct err *err)
+{
+	struct viewer viewer = {.remote = remote, .retry = -1};
+	struct client_call call = {
+		.method = "POST",
+		.path = remote->path,
+		.upload = remote->body,
+		.upload_type = "application/json",
+		.line = line_came,
+		.user = &viewer,
+		.watches = viewer.watches,
+		.watch_count = WATCH_COUNT,
+	};
+	int r;
+
+	viewer.retry = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (viewer.retry < 0)
+		return err_sys(err, "timerfd");
+	set_watches(&viewer);
+	r = client_call(remote->client, &call, NULL, err);
+	drop_fd(&viewer.retry);
+	*ret_signal = viewer.signal;
+	if (r == 0 && !remote->lines->has_verdict)
+		r = err_set(err, ERR_INTERNAL, EPROTO, "%s ended the events without a verdict",
+			    client_address(remote->client));
+	return r;
+}
+
+int run_remote_signals(int *ret_fd, struct err *err)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return err_sys(err, "block signals");
+	*ret_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return *ret_fd < 0 ? err_sys(err, "signalfd") : 0;
+}

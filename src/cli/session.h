@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Session - what the subcommands of `viv session` share
+ *
+ * Owns:    the way from a word on the command line (an id, its beginning, a name) to a session.
+ * May not: hold what a subcommand does: that is a row in cmd_session.c and a function in
+ * session_*.c.
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/id.h"
+#include "cli/client.h"
+#include "cli/cmd.h"
+#include "cli/run_inputs.h"
+
+/* What the flags fill. */
+struct session_options {
+	struct run_options run; /* of run and repl; config and --json of all */
+	const char *name, *idle, *ttl;
+	bool is_plain; /* not transactional */
+	bool is_recursive;
+	uint64_t offset, limit;
+	const char *token_file;
+};
+
+/* One call of a subcommand. */
+struct session_desk {
+	const struct session_options *options; /* borrowed, as all here */
+	const struct config *config;
+	struct client *client;
+	char id[ID_SIZE];  /* of the session that the first word names; "" where there is none */
+	char *const *rest; /* words behind it */
+	size_t rest_count;
+};
+
+struct session_verb {
+	struct cmd_verb row;
+	bool has_id;     /* the first word names a session */
+	size_t min, max; /* words behind it */
+
+	/* Returns the exit status, or a negative errno. */
+	int (*run)(const struct session_desk *desk, struct err *err);
+};
+
+/* session_basic.c */
+int verb_new(const struct session_desk *desk, struct err *err);
+int verb_list(const struct session_desk *desk, struct err *err);
+int verb_rm(const struct session_desk *desk, struct err *err);
+int verb_interrupt_now(const struct session_desk *desk, struct err *err);
+/* session_states.c */
+int verb_checkpoint_make(const struct session_desk *desk, struct err *err);
+int verb_checkpoints(const struct session_desk *desk, struct err *err);
+int verb_rollback_to(const struct session_desk *desk, struct err *err);
+int verb_fork_off(const struct session_desk *desk, struct err *err);
+int verb_diff(const struct session_desk *desk, struct err *err);
+/* session_looks.c */
+int verb_vars(const struct session_desk *desk, struct err *err);
+int verb_files(const struct session_desk *desk, struct err *err);
+int verb_put_file(const struct session_desk *desk, struct err *err);
+int verb_get_file(const struct session_desk *desk, struct err *err);
+int verb_export(const struct session_desk *desk, struct err *err);
+int verb_import(const struct session_desk *desk, struct err *err);
+int verb_notebook(const struct session_desk *desk, struct err *err);
+/* session_run.c, session_repl.c */
+int verb_run_code(const struct session_desk *desk, struct err *err);
+int verb_repl(const struct session_desk *desk, struct err *err);
+
+/* The id that `word` stands for: an id, the only beginning of one, or a name. */
+int session_resolve(struct client *client, const char *word, char ret_id[ID_SIZE], struct err *err);
+
+/* /v1/sessions/ID and `format` behind it. */
+void session_path(const struct session_desk *desk, struct buf *buf, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* GET and the like of such a path; for --json the answer is printed. Owned by the caller. */
+json_t *session_ask(const struct session_desk *desk, const char *method, json_t *take_body,
+		    struct err *err, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* The list as a table, with `--json` nothing. */
+void session_print_list(const json_t *sessions, size_t width, FILE *out);

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "cli/safe.h"
+#include "cli/session.h"
+#include "cli/table.h"
+#include "policy/number.h"
+
+#define PATH_MAX_SIZE (64U << 10)
+
+/* ---- asking ---- */
+
+static void put_path(struct buf *buf, const char *id, const char *format, va_list args)
+{
+	char rest[512];
+
+	(void)vsnprintf(rest, sizeof(rest), format, args);
+	(void)buf_format(buf, "/v1/sessions/%s%s", id, rest);
+}
+
+void session_path(const struct session_desk *desk, struct buf *buf, const char *format, ...)
+{
+	va_list args;
+
+	buf_init(buf, PATH_MAX_SIZE);
+	va_start(args, format);
+	put_path(buf, desk->id, format, args);
+	va_end(args);
+}
+
+json_t *session_ask(const struct session_desk *desk, const char *method, json_t *take_body,
+		    struct err *err, const char *format, ...)
+{
+	json_t *answer = NULL;
+	struct buf path;
+	va_list args;
+
+	buf_init(&path, PATH_MAX_SIZE);
+	va_start(args, format);
+	put_path(&path, desk->id, format, args);
+	va_end(args);
+	answer = client_json(desk->client, method, buf_string(&path), take_body, err);
+	buf_done(&path);
+	if (answer != NULL && desk->options->run.is_json && !json_is_null(answer))
+		safe_print_json(answer);
+	return answer;
+}
+
+/* ---- which one ---- */
+
+static const char *text_of(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text != NULL ? text : "";
+}
+
+static bool begins_with(const char *id, const char *word)
+{
+	return strncmp(id, word, strlen(word)) == 0 ||
+	       (strncmp(id, "ses_", 4) == 0 && strncmp(id + 4, word, strlen(word)) == 0);
+}
+
+/* An id or a name is meant before the beginning of an id is. */
+static int choose(const json_t *sessions, const char *word, const char **ret_id, struct err *err)
+{
+	const char *named = NULL;
+	const char *begun = NULL;
+	size_t named_count = 0;
+	size_t begun_count = 0;
+	size_t index;
+	const json_t *session;
+
+	json_array_foreach(sessions, index, session) {
+		const char *id = text_of(session, "id");
+
+		if (strcmp(text_of(session, "name"), word) == 0) {
+			named = id;
+			named_count++;
+		}
+		if (begins_with(id, word)) {
+			begun = id;
+			begun_count++;
+		}
+	}
+	if (named_count == 1 || (named_count == 0 && begun_count == 1)) {
+		*ret_id = named_count == 1 ? named : begun;
+		return 0;
+	}
+	if (named_count == 0 && begun_count == 0)
+		return err_set(err, ERR_NOT_FOUND, ENOENT,
+			       "there is no session '%.100s'; `viv session list` shows them", word);
+	return err_set(err, ERR_BAD_REQUEST, EINVAL, "%zu sessions go by '%.100s'; use a whole id",
+		       named_count > 0 ? named_count : begun_count, word);
+}
+
+int session_resolve(struct client *client, const char *word, char ret_id[ID_SIZE], struct err *err)
+{
+	json_auto_t *list = NULL;
+	const char *id = NULL;
+	int r;
+
+	if (word[0] == '\0')
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "which session? Give an id or a name");
+	list = client_json(client, "GET", "/v1/sessions", NULL, err);
+	if (list == NULL)
+		return -err->num;
+	r = choose(json_object_get(list, "sessions"), word, &id, err);
+	if (r < 0)
+		return r;
+	(void)snprintf(ret_id, ID_SIZE, "%s", id);
+	return 0;
+}
+
+/* ---- new, list, rm, interrupt ---- */
+
+static int set_ms(json_t *body, const char *name, const char *flag, const char *text,
+		  struct err *err)
+{
+	uint64_t ms = 0;
+
+	if (text == NULL)
+		return 0;
+	if (number_parse(NUMBER_MS, text, &ms) < 0)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: '%.100s' is not like 30m or 12h",
+			       flag, text);
+	(void)json_object_set_new(body, name, json_integer((json_int_t)ms));
+	return 0;
+}
+
+static json_t *make_wish(const struct session_options *options, struct err *err)
+{
+	const struct {
+		const char *name, *text;
+	} rows[] = {
+		{"policy", options->run.policy},
+		{"runtime", options->run.runtime},
+		{"backend", options->run.backend},
+		{"name", options->name},
+	};
+	json_t *body = json_object();
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (rows[i].text != NULL)
+			(void)json_object_set_new(body, rows[i].name, json_string(rows[i].text));
+	}
+	if (options->is_plain)
+		(void)json_object_set_new(body, "transactional", json_false());
+	if (set_ms(body, "idle_ms", "--idle", options->idle, err) < 0 ||
+	    set_ms(body, "ttl_ms", "--ttl", options->ttl, err) < 0) {
+		json_decref(body);
+		return NULL;
+	}
+	return body;
+}
+
+int verb_new(const struct session_desk *desk, struct err *err)
+{
+	json_t *body = make_wish(desk->options, err);
+	json_auto_t *session = NULL;
+
+	if (body == NULL)
+		return -err->num;
+	session = client_json(desk->client, "POST", "/v1/sessions", body, err);
+	if (session == NULL)
+		return -err->num;
+	if (desk->options->run.is_json)
+		safe_print_json(session);
+	else
+		(void)printf("%s\n", text_of(session, "id"));
+	return CMD_OK;
+}
+
+void session_print_list(const json_t *sessions, size_t width, FILE *out)
+{
+	static const char *const titles[] = {"SESSION", "NAME", "STATE",  "POLICY", "RUNTIME",
+					     "RUNS",    "MEM",  "UNUSED", "RUN",    NULL};
+	uint64_t now = table_now_ms();
+	struct table table;
+	size_t index;
+	const json_t *session;
+
+	table_init(&table, titles);
+	json_array_foreach(sessions, index, session) {
+		const json_t *memory = json_object_get(session, "memory");
+		const json_t *used = json_object_get(session, "used_ms");
+
+		table_add_member(&table, session, "id");
+		table_add_member(&table, session, "name");
+		table_add_member(&table, session, "state");
+		table_add_member(&table, session, "policy");
+		table_add_member(&table, session, "runtime");
+		table_add_member(&table, session, "runs");
+		table_add_size(&table, (uint64_t)json_integer_value(memory));
+		table_add_age(&table, (uint64_t)json_integer_value(used), now);
+		table_add_member(&table, session, "run");
+	}
+	table_print(&table, out, width);
+	table_done(&table);
+}
+
+int verb_list(const struct session_desk *desk, struct err *err)
+{
+	json_auto_t *list = client_json(desk->client, "GET", "/v1/sessions", NULL, err);
+
+	if (list == NULL)
+		return -err->num;
+	if (desk->options->run.is_json)
+		safe_print_json(list);
+	else
+		session_print_list(json_object_get(list, "sessions"), 0, stdout);
+	return CMD_OK;
+}
+
+/* Every word is resolved before the first session ends: a typo ends none. */
+int verb_rm(const struct session_desk *desk, struct err *err)
+{
+	json_auto_t *removed = json_array();
+	json_auto_t *answer = NULL;
+
+	for (size_t i = 0; i < desk->rest_count; i++) {
+		char id[ID_SIZE];
+		int r = session_resolve(desk->client, desk->rest[i], id, err);
+
+		if (r < 0)
+			return r;
+		(void)json_array_append_new(removed, json_string(id));
+	}
+	for (size_t i = 0; i < json_array_size(removed); i++) {
+		const char *id = json_string_value(json_array_get(removed, i));
+		json_auto_t *gone = NULL;
+		char path[128];
+
+		(void)snprintf(path, sizeof(path), "/v1/sessions/%s", id);
+		gone = client_json(desk->client, "DELETE", path, NULL, err);
+		if (gone == NULL)
+			return -err->num;
+		if (!desk->options->run.is_json)
+			(void)printf("%s\n", id);
+	}
+	answer = json_pack("{s:O}", "removed", removed);
+	if (desk->options->run.is_json)
+		safe_print_json(answer);
+	return CMD_OK;
+}
+
+int verb_interrupt_now(const struct session_desk *desk, struct err *err)
+{
+	json_auto_t *session = session_ask(desk, "POST", json_object(), err, "/interrupt");
+
+	if (session == NULL)
+		return -err->num;
+	if (!desk->options->run.is_json)
+		(void)printf("%s is %s\n", desk->id, text_of(session, "state"));
+	return CMD_OK;
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/c.h"
+#include "cli/fetch.h"
+#include "cli/safe.h"
+#include "cli/session.h"
+#include "cli/table.h"
+
+#define EXPORT_TYPE "application/vnd.vivarium.session"
+
+static uint64_t number_of(const json_t *object, const char *name)
+{
+	return (uint64_t)json_integer_value(json_object_get(object, name));
+}
+
+/* ---- variables ---- */
+
+static void print_vars(const json_t *answer)
+{
+	static const char *const titles[] = {"NAME", "TYPE", "SIZE", "SHAPE", "VALUE", NULL};
+	struct table table;
+	size_t index;
+	const json_t *variable;
+
+	table_init(&table, titles);
+	json_array_foreach(json_object_get(answer, "vars"), index, variable) {
+		table_add_member(&table, variable, "name");
+		table_add_member(&table, variable, "type");
+		table_add_size(&table, number_of(variable, "size"));
+		table_add_member(&table, variable, "shape");
+		table_add_member(&table, variable, "repr");
+	}
+	table_print(&table, stdout, 0);
+	table_done(&table);
+}
+
+/* A page of a table: as many columns as fit ours. */
+static void print_rows(const json_t *answer)
+{
+	const json_t *columns = json_object_get(answer, "columns");
+	const char *titles[TABLE_COLUMNS_MAX + 1] = {NULL};
+	size_t count = json_array_size(columns);
+	struct table table;
+	size_t index;
+	const json_t *row;
+
+	if (count > TABLE_COLUMNS_MAX)
+		count = TABLE_COLUMNS_MAX;
+	for (size_t i = 0; i < count; i++) {
+		titles[i] = json_string_value(json_array_get(columns, i));
+		if (titles[i] == NULL)
+			titles[i] = "?";
+	}
+	if (count == 0)
+		return;
+	table_init(&table, titles);
+	json_array_foreach(json_object_get(answer, "rows"), index, row) {
+		for (size_t i = 0; i < count; i++) {
+			json_auto_t *cell = json_pack("{s:O?}", "cell", json_array_get(row, i));
+
+			table_add_member(&table, cell, "cell");
+		}
+	}
+	table_print(&table, stdout, 0);
+	table_done(&table);
+	(void)printf("%zu of %" PRIu64 " rows\n", json_array_size(json_object_get(answer, "rows")),
+		     number_of(answer, "total"));
+}
+
+static void put_page(struct buf *query, const struct session_options *options)
+{
+	char mark = '?';
+
+	if (options->offset > 0) {
+		(void)buf_format(query, "%coffset=%" PRIu64, mark, options->offset);
+		mark = '&';
+	}
+	if (options->limit > 0)
+		(void)buf_format(query, "%climit=%" PRIu64, mark, options->limit);
+}
+
+int verb_vars(const struct session_desk *desk, struct err *err)
+{
+	json_auto_t *answer = NULL;
+	struct buf path;
+
+	session_path(desk, &path, "/vars%s", desk->rest_count > 0 ? "/" : "");
+	if (desk->rest_count > 0)
+		client_put_escaped(&path, desk->rest[0], false);
+	put_page(&path, desk->options);
+	answer = client_json(desk->client, "GET", buf_string(&path), NULL, err);
+	buf_done(&path);
+	if (answer == NULL)
+		return -err->num;
+	if (desk->options->run.is_json)
+		safe_print_json(answer);
+	else if (desk->rest_count > 0)
+		print_rows(answer);
+	else
+		print_vars(answer);
+	if (!desk->options->run.is_json && json_is_string(json_object_get(answer, "as_of")))
+		(void)fprintf(stderr, "viv session: a run is on; this is as of %s\n",
+			      json_string_value(json_object_get(answer, "as_of")));
+	return CMD_OK;
+}
+
+/* ---- files ---- */
+
+static void print_files(const json_t *answer)
+{
+	static const char *const titles[] = {"SIZE", "AGE", "TYPE", "PATH", NULL};
+	uint64_t now = table_now_ms();
+	struct table table;
+	size_t index;
+	const json_t *file;
+
+	table_init(&table, titles);
+	json_array_foreach(json_object_get(answer, "files"), index, file) {
+		table_add_count(&table, number_of(file, "size"));
+		table_add_age(&table, number_of(file, "mtime_ms"), now);
+		table_add_member(&table, file, "mime");
+		table_add_member(&table, file, "path");
+	}
+	table_print(&table, stdout, 0);
+	table_done(&table);
+	if (json_is_string(json_object_get(answer, "next")))
+		(void)fprintf(stderr, "viv session: there are more files; name a folder\n");
+}
+
+/* Files are named as the code names them, or relative to /workspace. */
+static const char *in_workspace(const char *path)
+{
+	size_t size = strlen("/workspace");
+
+	if (strncmp(path, "/workspace", size) == 0 && (path[size] == '/' || path[size] == '\0'))
+		path += size;
+	return path + strspn(path, "/");
+}
+
+static const char *last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+int verb_files(const struct session_desk *desk, struct err *err)
+{
+	json_auto_t *answer = NULL;
+	struct buf path;
+
+	session_path(desk, &path, "/files?recursive=%s",
+		     desk->options->is_recursive ? "true" : "false");
+	if (desk->rest_count > 0 && in_workspace(desk->rest[0])[0] != '\0') {
+		(void)buf_text(&path, "&path=");
+		client_put_escaped(&path, in_workspace(desk->rest[0]), false);
+	}
+	answer = client_json(desk->client, "GET", buf_string(&path), NULL, err);
+	buf_done(&path);
+	if (answer == NULL)
+		return -err->num;
+	if (desk->options->run.is_json)
+		safe_print_json(answer);
+	else
+		print_files(answer);
+	return CMD_OK;
+}
+
+/* What a file, or stdin for "-", holds; the caller closes it. */
+static int open_source(const char *file, int *ret_fd, struct err *err)
+{
+	int fd = strcmp(file, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+					: open(file, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		int number = errno;
+
+		return err_set(err, ERR_BAD_REQUEST, number, "%.200s: %s", file, strerror(number));
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+static int upload(const struct session_desk *desk, const char *method, const char *path,
+		  const char *file, const char *type, json_t **ret_answer, struct err *err)
+{
+	AUTO_CLOSE int fd = -1;
+	struct buf body;
+	int r = open_source(file, &fd, err);
+
+	if (r < 0)
+		return r;
+	buf_init(&body, 0);
+	r = client_call(desk->client,
+			&(struct client_call){
+				.method = method, .path = path, .upload = fd, .upload_type = type},
+			&body, err);
+	if (r == 0)
+		*ret_answer = json_loadb((const char *)body.data, body.size, 0, NULL);
+	buf_done(&body);
+	return r;
+}
+
+int verb_put_file(const struct session_desk *desk, struct err *err)
+{
+	const char *file = desk->rest[0];
+	const char *dest = in_workspace(desk->rest_count > 1 ? desk->rest[1] : last_name(file));
+	json_auto_t *answer = NULL;
+	struct buf path;
+	int r;
+
+	if (dest[0] == '\0' || strcmp(dest, "-") == 0)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "put: name the file below /workspace");
+	session_path(desk, &path, "/files/");
+	client_put_escaped(&path, dest, true);
+	r = upload(desk, "PUT", buf_string(&path), file, NULL, &answer, err);
+	buf_done(&path);
+	if (r < 0)
+		return r;
+	if (desk->options->run.is_json)
+		safe_print_json(answer);
+	else
+		(void)printf("/workspace/%s\n", dest);
+	return CMD_OK;
+}
+
+/* Into `file`, and one line about it, unless the bytes themselves are on stdout. */
+static int fetch(const struct session_desk *desk, const char *path, const char *file,
+		 struct err *err)
+{
+	uint64_t size = 0;
+	int r = fetch_file(desk->client, path, file, desk->options->run.may_overwrite, &size, err);
+
+	if (r < 0)
+		return r;
+	if (strcmp(file, "-") == 0)
+		return CMD_OK;
+	if (desk->options->run.is_json) {
+		json_auto_t *told = json_pack("{s:s, s:I}", "file", file, "size", (json_int_t)size);
+
+		safe_print_json(told);
+	} else {
+		(void)printf("%s: %" PRIu64 " bytes\n", file, size);
+	}
+	return CMD_OK;
+}
+
+int verb_get_file(const struct session_desk *desk, struct err *err)
+{
+	const char *from = in_workspace(desk->rest[0]);
+	const char *file = desk->rest_count > 1 ? desk->rest[1] : last_name(from);
+	struct buf path;
+	int r;
+
+	if (from[0] == '\0' || file[0] == '\0')
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "get: name a file below /workspace");
+	session_path(desk, &path, "/files/");
+	client_put_escaped(&path, from, true);
+	r = fetch(desk, buf_string(&path), file, err);
+	buf_done(&path);
+	return r;
+}
+
+/* ---- whole sessions ---- */
+
+int verb_export(const struct session_desk *desk, struct err *err)
+{
+	struct buf path;
+	int r;
+
+	session_path(desk, &path, "/export");
+	r = fetch(desk, buf_string(&path), desk->rest[0], err);
+	buf_done(&path);
+	return r;
+}
+
+int verb_notebook(const struct session_desk *desk, struct err *err)
+{
+	struct buf path;
+	int r;
+
+	session_path(desk, &path, "/export.ipynb");
+	r = fetch(desk, buf_string(&path), desk->rest_count > 0 ? desk->rest[0] : "-", err);
+	buf_done(&path);
+	return r;
+}
+
+int verb_import(const struct session_desk *desk, struct err *err)
+{
+	const struct session_options *options = desk->options;
+	const struct {
+		const char *name, *text;
+	} rows[] = {
+		{"policy", options->run.policy},
+		{"runtime", options->run.runtime},
+		{"name", options->name},
+	};
+	json_auto_t *answer = NULL;
+	struct buf path;
+	char mark = '?';
+	size_t index;
+	const json_t *lost;
+	int r;
+
+	buf_init(&path, 4 * KIB);
+	(void)buf_text(&path, "/v1/sessions/import");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (rows[i].text == NULL)
+			continue;
+		(void)buf_format(&path, "%c%s=", mark, rows[i].name);
+		client_put_escaped(&path, rows[i].text, false);
+		mark = '&';
+	}
+	r = upload(desk, "POST", buf_string(&path), desk->rest[0], EXPORT_TYPE, &answer, err);
+	buf_done(&path);
+	if (r < 0)
+		return r;
+	if (options->run.is_json) {
+		safe_print_json(answer);
+		return CMD_OK;
+	}
+	(void)printf("%s\n", json_string_value(json_object_get(answer, "id")));
+	json_array_foreach(json_object_get(answer, "lost"), index, lost) {
+		(void)fprintf(stderr, "viv session: not brought over: ");
+		safe_print(stderr, json_string_value(json_object_get(lost, "name")));
+		(void)fprintf(stderr, "\n");
+	}
+	return CMD_OK;
+}

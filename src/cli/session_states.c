@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "cli/safe.h"
+#include "cli/session.h"
+#include "cli/table.h"
+#include "policy/number.h"
+
+static const char *text_of(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text != NULL ? text : "";
+}
+
+static json_t *get_checkpoints(const struct session_desk *desk, struct err *err)
+{
+	struct buf path;
+	json_t *list = NULL;
+
+	session_path(desk, &path, "/checkpoints");
+	list = client_json(desk->client, "GET", buf_string(&path), NULL, err);
+	buf_done(&path);
+	return list;
+}
+
+static bool begins_with(const char *id, const char *word)
+{
+	return strncmp(id, word, strlen(word)) == 0 ||
+	       (strncmp(id, "cp_", 3) == 0 && strncmp(id + 3, word, strlen(word)) == 0);
+}
+
+/* A checkpoint by its id, the only beginning of it, or its name; of two with one name the last. */
+static int find_checkpoint(const struct session_desk *desk, const char *word, char ret_id[ID_SIZE],
+			   struct err *err)
+{
+	json_auto_t *list = get_checkpoints(desk, err);
+	const char *named = NULL;
+	const char *begun = NULL;
+	size_t begun_count = 0;
+	size_t index;
+	const json_t *checkpoint;
+
+	if (list == NULL)
+		return -err->num;
+	json_array_foreach(json_object_get(list, "checkpoints"), index, checkpoint) {
+		const char *id = text_of(checkpoint, "id");
+
+		if (strcmp(text_of(checkpoint, "name"), word) == 0)
+			named = id;
+		if (word[0] != '\0' && begins_with(id, word)) {
+			begun = id;
+			begun_count++;
+		}
+	}
+	if (named == NULL && begun_count != 1)
+		return err_set(err, begun_count > 0 ? ERR_BAD_REQUEST : ERR_NOT_FOUND,
+			       begun_count > 0 ? EINVAL : ENOENT,
+			       "%s checkpoint '%.100s'; `viv session checkpoints %s` shows them",
+			       begun_count > 0 ? "there is more than one" : "there is no", word,
+			       desk->id);
+	(void)snprintf(ret_id, ID_SIZE, "%s", named != NULL ? named : begun);
+	return 0;
+}
+
+int verb_checkpoint_make(const struct session_desk *desk, struct err *err)
+{
+	json_t *body = json_object();
+	json_auto_t *checkpoint = NULL;
+
+	if (desk->rest_count > 0)
+		(void)json_object_set_new(body, "name", json_string(desk->rest[0]));
+	checkpoint = session_ask(desk, "POST", body, err, "/checkpoints");
+	if (checkpoint == NULL)
+		return -err->num;
+	if (!desk->options->run.is_json)
+		(void)printf("%s\n", text_of(checkpoint, "id"));
+	return CMD_OK;
+}
+
+int verb_checkpoints(const struct session_desk *desk, struct err *err)
+{
+	static const char *const titles[] = {"CHECKPOINT", "NAME", "MEM", "AGE", "RUN", NULL};
+	json_auto_t *list = get_checkpoints(desk, err);
+	uint64_t now = table_now_ms();
+	struct table table;
+	size_t index;
+	const json_t *checkpoint;
+
+	if (list == NULL)
+		return -err->num;
+	if (desk->options->run.is_json) {
+		safe_print_json(list);
+		return CMD_OK;
+	}
+	table_init(&table, titles);
+	json_array_foreach(json_object_get(list, "checkpoints"), index, checkpoint) {
+		const json_t *memory = json_object_get(checkpoint, "memory");
+		const json_t *created = json_object_get(checkpoint, "created_ms");
+
+		table_add_member(&table, checkpoint, "id");
+		table_add_member(&table, checkpoint, "name");
+		table_add_size(&table, (uint64_t)json_integer_value(memory));
+		table_add_age(&table, (uint64_t)json_integer_value(created), now);
+		table_add_member(&table, checkpoint, "run");
+	}
+	table_print(&table, stdout, 0);
+	table_done(&table);
+	return CMD_OK;
+}
+
+int verb_rollback_to(const struct session_desk *desk, struct err *err)
+{
+	json_auto_t *session = NULL;
+	char id[ID_SIZE];
+	int r = find_checkpoint(desk, desk->rest[0], id, err);
+
+	if (r < 0)
+		return r;
+	session = session_ask(desk, "POST", json_pack("{s:s}", "checkpoint", id), err, "/rollback");
+	if (session == NULL)
+		return -err->num;
+	if (!desk->options->run.is_json)
+		(void)printf("%s is back at %s\n", desk->id, id);
+	return CMD_OK;
+}
+
+int verb_fork_off(const struct session_desk *desk, struct err *err)
+{
+	json_t *body = json_object();
+	json_auto_t *answer = NULL;
+	uint64_t count = 1;
+	size_t index;
+	const json_t *session;
+
+	if (desk->rest_count > 0 && number_parse(NUMBER_COUNT, desk->rest[0], &count) < 0) {
+		json_decref(body);
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "fork: '%.100s' is no count",
+			       desk->rest[0]);
+	}
+	(void)json_object_set_new(body, "n", json_integer((json_int_t)count));
+	answer = session_ask(desk, "POST", body, err, "/fork");
+	if (answer == NULL)
+		return -err->num;
+	if (!desk->options->run.is_json) {
+		json_array_foreach(json_object_get(answer, "sessions"), index, session)
+			(void)printf("%s\n", text_of(session, "id"));
+	}
+	return CMD_OK;
+}
+
+static void print_names(const json_t *answer, const char *member, char mark)
+{
+	size_t index;
+	const json_t *name;
+
+	json_array_foreach(json_object_get(answer, member), index, name) {
+		(void)printf("%c ", mark);
+		safe_print(stdout,
+			   json_is_string(name) ? json_string_value(name) : text_of(name, "name"));
+		(void)printf("\n");
+	}
+}
+
+int verb_diff(const struct session_desk *desk, struct err *err)
+{
+	json_auto_t *answer = NULL;
+	char from[ID_SIZE];
+	char to[ID_SIZE] = "";
+	int r = find_checkpoint(desk, desk->rest[0], from, err);
+
+	if (r == 0 && desk->rest_count > 1)
+		r = find_checkpoint(desk, desk->rest[1], to, err);
+	if (r < 0)
+		return r;
+	answer = session_ask(desk, "GET", NULL, err, "/diff?from=%s%s%s", from,
+			     to[0] != '\0' ? "&to=" : "", to);
+	if (answer == NULL)
+		return -err->num;
+	if (!desk->options->run.is_json) {
+		print_names(answer, "added", '+');
+		print_names(answer, "removed", '-');
+		print_names(answer, "changed", '~');
+	}
+	return CMD_OK;
+}

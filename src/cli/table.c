@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/table.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/c.h"
+#include "cli/safe.h"
+
+#define GAP 2U
+#define LAST_MAX 400U /* bytes of a last cell */
+
+void table_init(struct table *table, const char *const *titles)
+{
+	*table = (struct table){.titles = titles};
+	while (table->columns < TABLE_COLUMNS_MAX && titles[table->columns] != NULL)
+		table->columns++;
+}
+
+void table_done(struct table *table)
+{
+	for (size_t i = 0; i < table->count; i++)
+		free(table->cells[i]);
+	free(table->cells);
+	*table = (struct table){0};
+}
+
+/* At most `max` bytes of it, whole characters. */
+static size_t cut(const char *text, size_t max)
+{
+	size_t size = strlen(text);
+
+	if (size <= max)
+		return size;
+	while (max > 0 && ((unsigned char)text[max] & 0xc0) == 0x80)
+		max--;
+	return max;
+}
+
+void table_add(struct table *table, const char *text)
+{
+	bool is_last = table->count % table->columns == table->columns - 1;
+	struct buf cell;
+
+	if (table->count == table->capacity) {
+		table->capacity = table->capacity > 0 ? 2 * table->capacity : 64;
+		table->cells = reallocarray(table->cells, table->capacity, sizeof(char *));
+		if (table->cells == NULL)
+			abort();
+	}
+	if (text == NULL || text[0] == '\0')
+		text = "-";
+	buf_init(&cell, 4UL * LAST_MAX + 8);
+	safe_put(&cell, text, cut(text, is_last ? LAST_MAX : TABLE_CELL_MAX));
+	table->cells[table->count] = strdup(buf_string(&cell));
+	if (table->cells[table->count++] == NULL)
+		abort();
+	buf_done(&cell);
+}
+
+void table_add_size(struct table *table, uint64_t bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	double number = (double)bytes;
+	size_t unit = 0;
+	char text[32];
+
+	while (number >= 1024 && unit + 1 < ARRAY_LEN(units)) {
+		number /= 1024;
+		unit++;
+	}
+	(void)snprintf(text, sizeof(text), unit == 0 ? "%.0f %s" : "%.1f %s", number, units[unit]);
+	table_add(table, bytes > 0 ? text : NULL);
+}
+
+void table_add_count(struct table *table, uint64_t count)
+{
+	char text[32];
+
+	(void)snprintf(text, sizeof(text), "%" PRIu64, count);
+	table_add(table, text);
+}
+
+void table_add_age(struct table *table, uint64_t since_ms, uint64_t now_ms)
+{
+	uint64_t seconds = now_ms > since_ms ? (now_ms - since_ms) / 1000 : 0;
+	char text[32];
+
+	if (seconds < 120)
+		(void)snprintf(text, sizeof(text), "%" PRIu64 "s", seconds);
+	else if (seconds < 7200)
+		(void)snprintf(text, sizeof(text), "%" PRIu64 "m", seconds / 60);
+	else if (seconds < 2UL * 86400)
+		(void)snprintf(text, sizeof(text), "%" PRIu64 "h", seconds / 3600);
+	else
+		(void)snprintf(text, sizeof(text), "%" PRIu64 "d", seconds / 86400);
+	table_add(table, since_ms > 0 ? text : NULL);
+}
+
+void table_add_member(struct table *table, const json_t *object, const char *name)
+{
+	const json_t *value = json_object_get(object, name);
+	AUTO_FREE char *text = NULL;
+
+	if (json_is_string(value) || value == NULL || json_is_null(value)) {
+		table_add(table, json_string_value(value));
+		return;
+	}
+	text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+	table_add(table, text);
+}
+
+/* Columns on a terminal, near enough: one for each character. */
+static size_t width_of(const char *text)
+{
+	size_t width = 0;
+
+	for (; *text != '\0'; text++)
+		width += ((unsigned char)*text & 0xc0) != 0x80;
+	return width;
+}
+
+static void print_row(const struct table *table, const char *const *cells, const size_t *widths,
+		      FILE *out, size_t room)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < table->columns; i++) {
+		bool is_last = i + 1 == table->columns;
+		size_t width = width_of(cells[i]);
+		size_t size = strlen(cells[i]);
+
+		if (room > 0 && used >= room)
+			break;
+		while (room > 0 && used + width > room && size > 0) {
+			do {
+				size--;
+			} while (size > 0 && ((unsigned char)cells[i][size] & 0xc0) == 0x80);
+			width--;
+		}
+		(void)fprintf(out, "%.*s", (int)size, cells[i]);
+		used += widths[i] + GAP;
+		if (!is_last && (room == 0 || used < room))
+			(void)fprintf(out, "%*s", (int)(widths[i] - width + GAP), "");
+	}
+	(void)fputc('\n', out);
+}
+
+void table_print(const struct table *table, FILE *out, size_t width)
+{
+	size_t widths[TABLE_COLUMNS_MAX] = {0};
+
+	for (size_t i = 0; i < table->columns; i++)
+		widths[i] = width_of(table->titles[i]);
+	for (size_t i = 0; i < table->count; i++) {
+		size_t needed = width_of(table->cells[i]);
+
+		if (needed > widths[i % table->columns])
+			widths[i % table->columns] = needed;
+	}
+	print_row(table, table->titles, widths, out, width);
+	for (size_t i = 0; i + table->columns <= table->count; i += table->columns)
+		print_row(table, (const char *const *)table->cells + i, widths, out, width);
+}
+
+uint64_t table_now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}

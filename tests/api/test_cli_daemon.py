@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`viv run` through a daemon: nobody should see a difference."""
+
+import hashlib
+import os
+import signal
+import socket
+import subprocess
+
+from daemon_cli import DaemonCase
+from vivcli import RESULT_KEYS, VIV, strict_json
+
+CODES = {
+    "a value": "print('out'); 6 * 7",
+    "no newline": "print('a', end=''); 1",
+    "stderr": "import sys; print('e', file=sys.stderr); sys.exit(0)",
+    "unicode": "print('\\u00e9\\u4e2d\\U0001f600'); 'caf\\u00e9'",
+    "an exception": "def f():\n    1/0\nf()",
+    "a syntax error": "x = = 1",
+    "an exit": "import sys; sys.exit(7)",
+    "a hard exit": "import os; os._exit(9)",
+    "a signal": "import os; os.kill(os.getpid(), 11)",
+    "a display": "display({'a': 1}); display('two'); None",
+    "a file": "open('/workspace/a.txt', 'w').write('hello'); None",
+    "a chart": "import matplotlib.pyplot as p; p.plot([1, 2]); None",
+    "a timeout": "while True: pass",
+    "memory": "x = bytearray(1 << 30)",
+    "a missing module": "import no_such_module",
+}
+
+
+class RunTest(DaemonCase):
+    def both(self, *words, stdin=None):
+        """(by the daemon, by viv itself)."""
+        before = len(self.runs())
+        there = self.viv("run", *words, stdin=stdin)
+        self.assertEqual(len(self.runs()), before + 1, f"the daemon was not asked: {words}")
+        here = self.viv("run", "--no-daemon", *words, stdin=stdin)
+        self.assertEqual(len(self.runs()), before + 1, f"the daemon was asked: {words}")
+        return there, here
+
+    def assert_local(self, *words, env=None, stdin=None):
+        """This is done here, in silence."""
+        before = len(self.runs())
+        done = subprocess.run([VIV, "run", *words], capture_output=True, cwd=self.folder,
+                              input=stdin, env={**self.environment(), **(env or {})}, timeout=120,
+                              check=False)
+        self.assertEqual(len(self.runs()), before)
+        return done
+
+    def test_output_and_status_are_the_same(self):
+        for name, code in CODES.items():
+            with self.subTest(name):
+                there, here = self.both("--timeout", "3s", "--memory", "256M", "-c", code)
+                self.assertEqual((there.code, there.out, there.err),
+                                 (here.code, here.out, here.err))
+
+    def test_results_are_the_same(self):
+        for name, code in CODES.items():
+            with self.subTest(name):
+                there, here = (strict_json(done.out) for done in
+                               self.both("--json", "--timeout", "3s", "--memory", "256M", "-c", code))
+                self.assertEqual(RESULT_KEYS - set(there), set())
+                self.assertEqual(set(there), set(here))
+                for result in (there, here):
+                    for key in ("id", "usage", "charts"):
+                        del result[key]
+                    for file in result["files"]:
+                        file.pop("mtime_ms", None)
+                    result["verdict"].pop("peak", None)
+                    result["verdict"].pop("message", None)  # it has the peak in it
+                self.assertEqual(there, here)
+
+    def test_events_are_the_same(self):
+        for name in ("a value", "an exception", "a display", "a file", "a chart"):
+            with self.subTest(name):
+                there, here = ([strict_json(line) for line in done.out.splitlines()] for done in
+                               self.both("--events", "-c", CODES[name]))
+                self.assertEqual([(event["seq"], event["type"], sorted(event)) for event in there],
+                                 [(event["seq"], event["type"], sorted(event)) for event in here])
+
+    def test_what_is_refused_is_refused_the_same_way(self):
+        for words in (["--memory", "100T", "-c", "1"], ["--policy", "none", "-c", "1"],
+                      ["--runtime", "none", "-c", "1"], ["-c", "1", "--timeout", "99h"]):
+            with self.subTest(words):
+                there = self.viv("run", *words)
+                here = self.viv("run", "--no-daemon", *words)
+                self.assertEqual(there.code, here.code, (there.err, here.err))
+                self.assertEqual(there.out, b"")
+                self.assertTrue(there.err.startswith(b"viv run: "), there.err)
+
+    def test_inputs_arrive(self):
+        rows = self.write("rows.json", '{"columns": ["a", "b"], "rows": [[1, "x"], [2, "y"]]}')
+        blob = self.write("blob.bin", bytes(range(256)) * 1000)
+        there, here = self.both(
+            "--data", rows, "--file", f"{blob}:in/b.bin", "--args", '{"n": [1, null]}', "--env",
+            "NAME=va=l", "--expect", "never.txt", "-c",
+            "import hashlib, os\n"
+            "print(_args, os.environ['NAME'], df.shape, list(df['b']))\n"
+            "print(hashlib.sha256(open('in/b.bin', 'rb').read()).hexdigest())")
+        self.assertEqual((there.code, there.out, there.err), (here.code, here.out, here.err))
+        with open(blob, "rb") as file:
+            self.assertIn(hashlib.sha256(file.read()).hexdigest().encode(), there.out)
+        self.assertIn(b"never.txt", there.err)
+
+    def test_code_comes_from_a_file_or_from_stdin(self):
+        script = self.write("script.py", "print('from a file')")
+        self.assertEqual(self.text("run", script), "from a file\n")
+        self.assertEqual(self.text("run", "-", stdin=b"print('from stdin')"), "from stdin\n")
+
+    def test_stdin_is_byte_exact(self):
+        data = os.urandom(700_000)
+        there, here = self.both("--stdin", "-c", "import hashlib, sys\n"
+                                "print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())",
+                                stdin=data)
+        self.assertEqual(there.out, here.out)
+        self.assertEqual(there.out.decode().strip(), hashlib.sha256(data).hexdigest())
+
+    def test_stdin_is_live(self):
+        process = self.popen("run", "--stdin", "-c",
+                             "print('name?', flush=True)\nprint('hello', input())",
+                             stdin=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), b"name?\n")
+        out, err = process.communicate(b"you\n", timeout=60)
+        self.assertEqual((process.returncode, out), (0, b"hello you\n"), err)
+
+    def test_files_and_charts_go_to_a_folder(self):
+        code = ("import os\nos.makedirs('deep')\n"
+                "open('deep/b.bin', 'wb').write(bytes(range(256)) * 40)\n"
+                "open('empty', 'w').close()\n"
+                "import matplotlib.pyplot as p; p.plot([1, 2]); None")
+        there = self.viv("run", "--out", "there", "-c", code)
+        here = self.viv("run", "--no-daemon", "--out", "here", "-c", code)
+        self.assertEqual((there.code, there.err.replace(b"there", b"here")), (here.code, here.err))
+        for name in ("deep/b.bin", "empty"):
+            with open(self.path("there/" + name), "rb") as a, \
+                    open(self.path("here/" + name), "rb") as b:
+                self.assertEqual(a.read(), b.read())
+        with open(self.path("there/chart-1.png"), "rb") as file:
+            self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
+        result = self.good("run", "--json", "--out", "again", "-c", code)
+        self.assertEqual([file for file in result["files"] if "base64" in file], [])
+        self.assertTrue(os.path.exists(self.path("again/deep/b.bin")))
+        done = self.viv("run", "--events", "--out", "third", "-c", code)
+        files = [strict_json(line) for line in done.out.splitlines()]
+        self.assertEqual([event for event in files if event["type"] == "file" and
+                          "base64" in event["file"]], [])
+
+    def test_ctrl_c_cancels_the_run(self):
+        process = self.popen("run", "--timeout", "60s", "-c",
+                             "print('on', flush=True)\nwhile True: pass")
+        self.assertEqual(process.stdout.readline(), b"on\n")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertEqual(self.runs()[0]["verdict"], "cancelled")
+
+    def test_a_run_ends_with_its_viewer(self):
+        process = self.popen("run", "--timeout", "60s", "-c",
+                             "print('on', flush=True)\nwhile True: pass")
+        self.assertEqual(process.stdout.readline(), b"on\n")
+        run = self.runs()[0]["id"]
+        process.kill()
+        process.communicate(timeout=60)
+        with self.daemon.events(f"/v1/runs/{run}/events") as events:
+            self.assertEqual(events.until("verdict")["verdict"]["kind"], "cancelled")
+
+    def test_a_closed_stdout_ends_the_run(self):
+        process = self.popen("run", "--timeout", "60s", "-c", "while True: print('x' * 1000)")
+        process.stdout.read(10)
+        process.stdout.close()
+        self.assertEqual(process.wait(60), 141)
+        process.stderr.close()
+
+    def test_what_a_request_cannot_carry_is_done_here(self):
+        table = self.write("t.csv", "a,b\n1,2\n")
+        done = self.assert_local("--data", table, "-c", "print(df.shape)")
+        self.assertEqual((done.returncode, done.stdout), (0, b"(1, 2)\n"), done.stderr)
+        latin = self.write("l.py", b"# coding: latin-1\nprint(len('\xe9'))\n")
+        done = self.assert_local(latin)
+        self.assertEqual((done.returncode, done.stdout), (0, b"1\n"), done.stderr)
+        broken = self.write("b.json", '[], "code": "print(666)"')
+        self.assertNotIn(b"666", self.assert_local("--data", broken, "-c", "1").stdout)
+
+    def test_a_config_of_ones_own_is_obeyed_here(self):
+        own = self.write("own.yaml", f"runtime_dir: {self.daemon.path('run')}\n"
+                         "policies: {default: {pids: 7}}\n")
+        os.chmod(own, 0o644)
+        done = self.assert_local("--config", own, "--pids", "8", "-c", "1")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(b"7", done.stderr)
+
+    def test_without_a_daemon_it_is_done_here(self):
+        done = self.assert_local("-c", "1 + 1", env={"VIVARIUM_CONFIG": "", "HOME": self.home})
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"2\n", b""))
+
+    def test_a_dead_socket_is_no_daemon(self):
+        os.mkdir(self.path("dead"), 0o700)
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(self.path("dead/viv.sock"))
+        config = self.write("dead.yaml", f"runtime_dir: {self.path('dead')}\n"
+                            'listen: ["127.0.0.1:1"]\n')
+        done = self.assert_local("--config", config, "-c", "1 + 1")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"2\n", b""))
+        done = self.viv("session", "list", "--config", config)
+        self.assertEqual(done.code, 125)
+        self.assertIn(b"no daemon answers at unix:", done.err)
+        self.assertIn(b"viv serve", done.err)
+
+    def test_a_daemon_that_was_asked_for_must_answer(self):
+        done = self.assert_local("-c", "1", env={"VIVARIUM_URL": "http://127.0.0.1:1"})
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(b"no daemon answers at http://127.0.0.1:1", done.stderr)
+        done = self.assert_local("-c", "1", env={"VIVARIUM_URL": "ftp://x"})
+        self.assertEqual(done.returncode, 2)
+
+    def test_a_daemon_is_found_by_its_url(self):
+        for url in (f"http://127.0.0.1:{self.daemon.port}/", f"unix:{self.daemon.unix}"):
+            with self.subTest(url):
+                before = len(self.runs())
+                done = subprocess.run([VIV, "run", "-c", "2 + 3"], capture_output=True, check=False,
+                                      env={**self.environment(), "VIVARIUM_CONFIG": "",
+                                           "VIVARIUM_URL": url}, cwd=self.folder, timeout=60)
+                self.assertEqual((done.returncode, done.stdout), (0, b"5\n"), done.stderr)
+                self.assertEqual(len(self.runs()), before + 1)
+
+
+class TokenTest(DaemonCase):
+    SECRET = "a-secret-of-this-test-that-is-long-enough"
+    config = ("tokens:\n  - name: alice\n    sha256: " +
+              hashlib.sha256(SECRET.encode()).hexdigest() + "\n")
+
+    def over_tcp(self, *words, **env):
+        url = f"http://127.0.0.1:{self.daemon.port}"
+        return subprocess.run([VIV, *words], capture_output=True, check=False, cwd=self.folder,
+                              env={**self.environment(), "VIVARIUM_URL": url, **env}, timeout=60)
+
+    def test_a_token_is_sent_and_needed(self):
+        done = self.over_tcp("session", "list")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(b"token", done.stderr)
+        file = self.write("token", self.SECRET + "\n")
+        for words, env in ((("session", "list", "--token-file", file), {}),
+                           (("session", "list"), {"VIVARIUM_TOKEN": self.SECRET}),
+                           (("ps", "--token-file", file), {}),
+                           (("run", "-c", "1"), {"VIVARIUM_TOKEN": self.SECRET})):
+            with self.subTest(words):
+                done = self.over_tcp(*words, **env)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertNotIn(self.SECRET.encode(), done.stdout + done.stderr)
+
+    def test_sessions_of_others_are_not_there(self):
+        made = self.over_tcp("session", "new", VIVARIUM_TOKEN=self.SECRET)
+        name = made.stdout.decode().strip()
+        self.assertEqual(self.viv("session", "rm", name).code, 2)
+        done = self.over_tcp("session", "rm", name, VIVARIUM_TOKEN=self.SECRET)
+        self.assertEqual(done.returncode, 0, done.stderr)

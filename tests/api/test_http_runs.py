@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of runs, and files that come with a result."""
+
+import base64
+import hashlib
+import unittest
+
+from daemon import Daemon
+
+MIB = 1 << 20
+TOKENS = "".join(f"  - {{name: {name}, sha256: {hashlib.sha256(name.encode()).hexdigest()}}}\n"
+                 for name in ("alice", "bob"))
+
+
+class Runs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon()
+        cls.addClassCleanup(cls.daemon.stop)
+
+    def runs(self, query=""):
+        return self.daemon.ask("GET", f"/v1/runs{query}")["runs"]
+
+    def files(self, code, **body):
+        result = self.daemon.run(code, return_files=True, **body)
+        return result, {fact.get("path", "")[len("/workspace/"):]: fact for fact in result["files"]}
+
+    # ---- the list ----
+
+    def test_the_latest_runs_come_first(self):
+        first = self.daemon.run("1")["id"]
+        second = self.daemon.run("1/0", kind="exception")["id"]
+        found = self.runs("?limit=2")
+        self.assertEqual([(line["id"], line["verdict"]) for line in found],
+                         [(second, "exception"), (first, "ok")])
+        self.assertEqual((found[0]["session"], found[0]["policy"]), (None, "default"))
+        self.assertGreaterEqual(found[0]["begun_ms"], found[1]["begun_ms"])
+        self.assertGreater(found[0]["wall_ms"], 0)
+        for query in ("?limit=0", "?limit=1001", "?limit=x", "?what=1"):
+            self.assertEqual(self.daemon.request("GET", f"/v1/runs{query}").status, 400)
+
+    def test_the_runs_of_a_session_and_one_that_is_on(self):
+        session = self.daemon.session()
+        self.daemon.run("x = 1", session)
+        run = self.daemon.start_run("print('on', flush=True)\nwhile True: pass", session)
+        with self.daemon.events(run) as events:
+            events.until_text("on")
+            found = self.runs(f"?session={session}")
+            self.assertEqual([line["verdict"] for line in found], [None, "ok"])
+            self.assertEqual({line["session"] for line in found}, {session})
+        self.daemon.request("DELETE", f"/v1/runs/{run}")
+        self.assertEqual(self.runs(f"?session={session}")[0]["verdict"], "cancelled")
+        self.assertEqual(self.runs("?session=ses_none"), [])
+
+    # ---- files that come along ----
+
+    def test_files_are_listed_without_their_bytes(self):
+        result = self.daemon.run("open('a', 'w').write('x')")
+        self.assertEqual([(fact["path"], "base64" in fact) for fact in result["files"]],
+                         [("/workspace/a", False)])
+
+    def test_files_come_with_their_bytes(self):
+        data = bytes(range(256)) * 5000
+        result, found = self.files(
+            "open('a.bin', 'wb').write(bytes(range(256)) * 5000)\nopen('empty', 'w').close()\n"
+            "for i in range(1, 4): open(f'n{i}', 'wb').write(b'x' * i)")
+        self.assertEqual(base64.b64decode(found["a.bin"]["base64"], validate=True), data)
+        self.assertEqual(found["a.bin"]["sha256"], hashlib.sha256(data).hexdigest())
+        self.assertEqual([found[name]["base64"] for name in ("empty", "n1", "n2", "n3")],
+                         ["", "eA==", "eHg=", "eHh4"])
+        again = self.daemon.ask("GET", f"/v1/runs/{result['id']}")
+        self.assertEqual(again["files"], result["files"])
+
+    def test_a_session_returns_what_this_run_changed(self):
+        session = self.daemon.session()
+        self.files("open('a', 'w').write('1')", session=session)
+        _, found = self.files("open('b', 'w').write('2')", session=session)
+        self.assertEqual({name: fact["base64"] for name, fact in found.items()}, {"b": "Mg=="})
+
+    def test_what_is_too_large_is_named_without_bytes(self):
+        _, found = self.files(
+            f"open('big', 'wb').truncate({8 * MIB + 1})\nopen('fits', 'wb').truncate({8 * MIB})\n"
+            "open('z', 'w').write('x')")
+        self.assertEqual((found["big"]["base64"], found["big"]["size"]), (None, 8 * MIB + 1))
+        self.assertEqual(found["big"]["sha256"], hashlib.sha256(bytes(8 * MIB + 1)).hexdigest())
+        self.assertEqual(base64.b64decode(found["fits"]["base64"]), bytes(8 * MIB))
+        self.assertEqual(found["z"]["base64"], "eA==")
+
+    def test_all_together_are_limited(self):
+        _, found = self.files(f"for i in range(9): open(f'f{{i}}', 'wb').truncate({4 * MIB})")
+        sizes = [fact["base64"] and len(base64.b64decode(fact["base64"]))
+                 for _, fact in sorted(found.items())]
+        self.assertEqual(sizes, [4 * MIB] * 8 + [None])
+
+    def test_events_carry_them_too(self):
+        with self.daemon.stream("POST", "/v1/run", {"code": "open('a', 'w').write('x')",
+                                                    "return_files": True}) as events:
+            self.assertEqual(events.until("file")["file"]["base64"], "eA==")
+            self.assertEqual([fact["path"] for fact in events.until("verdict")["files"]],
+                             ["/workspace/a"])
+
+    def test_forged_pieces_are_the_runs_own(self):
+        result, found = self.files(
+            "import vivarium.wire as wire\nwire.file_piece(b'/workspace/a', b'forged', True)\n"
+            "wire.event('file', 'file', '{}')\nwire.event('file', 'file', '{\"path\":\"/workspace/b\"}')\n"
+            "wire.file_piece(b'../../etc/x', b'1', True)\nopen('c', 'w').write('x')", kind=None)
+        self.assertIn(result["verdict"]["kind"], ("ok", "exception"))
+        self.assertEqual(found["c"]["base64"] if "c" in found else "eA==", "eA==")
+
+
+class Tokens(unittest.TestCase):
+    def test_runs_and_sessions_belong_to_the_token_that_started_them(self):
+        with Daemon("tokens:\n" + TOKENS) as daemon:
+            alice, bob = daemon.as_token("alice"), daemon.as_token("bob")
+            run = alice.run("1")["id"]
+            self.assertEqual([line["id"] for line in alice.ask("GET", "/v1/runs")["runs"]], [run])
+            self.assertEqual(bob.ask("GET", "/v1/runs")["runs"], [])
+            self.assertEqual(daemon.request("GET", "/v1/runs").status, 401)
+            session = alice.session()
+            for path in ("vars", "files", "files/x", "export", "export.ipynb", "diff?from=cp_x"):
+                self.assertEqual(bob.request("GET", f"/v1/sessions/{session}/{path}").status, 404)
+            self.assertEqual(bob.request("PUT", f"/v1/sessions/{session}/files/x", b"1").status, 404)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variables of a session from outside: lists, tables, completion, what changed. Values may be hostile."""
+
+import unittest
+from urllib.parse import quote
+
+from daemon import Daemon
+
+HOSTILE = """
+import os, signal, time
+class Loops:
+    def __repr__(self):
+        while True: pass
+class Dies:
+    def __repr__(self): os.kill(os.getpid(), signal.SIGKILL)
+class Exits:
+    def __repr__(self): os._exit(0)
+class Raises:
+    def __repr__(self): raise BaseException("no")
+class Prints:
+    def __repr__(self):
+        print("printed by repr")
+        os.write(1, b"written by repr")
+        return "quiet"
+class Lies:
+    @property
+    def __class__(self): return 1 / 0
+    @property
+    def shape(self): return (10**400, "x")
+    def __sizeof__(self): return -1
+class Forges:
+    def __repr__(self):
+        import vivarium.wire as wire
+        wire.event("look", "look", '{"vars":[{"name":"forged","type":"int"}]}')
+        wire.close_run(wire.Done())
+        return "forged"
+"""
+
+
+class Vars(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon()
+        cls.addClassCleanup(cls.daemon.stop)
+
+    def setUp(self):
+        self.id = self.daemon.session()
+        self.addCleanup(self.daemon.request, "DELETE", f"/v1/sessions/{self.id}")
+
+    def run_code(self, code, **kw):
+        return self.daemon.run(code, self.id, **kw)
+
+    def get(self, path, status=200):
+        return self.daemon.ask("GET", f"/v1/sessions/{self.id}/{path}", status=status)
+
+    def refused(self, path, status, kind):
+        answer = self.daemon.request("GET", f"/v1/sessions/{self.id}/{path}")
+        self.assertEqual((answer.status, answer.error["kind"]), (status, kind))
+        return answer.error["message"]
+
+    def names(self):
+        return [fact["name"] for fact in self.get("vars")["vars"]]
+
+    # ---- lists ----
+
+    def test_types_sizes_and_shapes_are_told(self):
+        self.run_code("import numpy as np, pandas as pd\nn = 5\n"
+                      "frame = pd.DataFrame({'a': [1, 2], 'b': [3, 4]})\n"
+                      "grid = np.zeros((3, 4))\ndef f(): pass")
+        found = {fact["name"]: fact for fact in self.get("vars")["vars"]}
+        self.assertEqual(set(found), {"n", "frame", "grid", "f"})
+        self.assertEqual((found["n"]["type"], found["n"]["repr"]), ("int", "5"))
+        self.assertEqual((found["frame"]["shape"], found["frame"]["columns"]), ([2, 2], ["a", "b"]))
+        self.assertEqual((found["grid"]["shape"], found["grid"]["size"]), ([3, 4], 96))
+        self.assertEqual(found["f"]["type"], "function")
+
+    def test_a_long_list_comes_in_pages(self):
+        self.run_code("for i in range(1005): globals()[f'v{i}'] = i\ndel i")
+        first = self.get("vars")
+        self.assertEqual((len(first["vars"]), first["next"]), (1000, 1000))
+        rest = self.get(f"vars?offset={first['next']}")
+        self.assertEqual([fact["name"] for fact in rest["vars"]], [f"v{i}" for i in range(1000, 1005)])
+        self.assertNotIn("next", rest)
+        self.assertEqual(len(self.get("vars?limit=7")["vars"]), 7)
+        self.refused("vars?limit=0", 400, "bad_request")
+        self.refused("vars?limit=1001", 400, "bad_request")
+
+    def test_while_a_run_is_on_the_last_checkpoint_answers(self):
+        checkpoint = self.run_code("x = 1")["checkpoint"]["id"]
+        run = self.daemon.start_run("x = 2\nprint('on', flush=True)\nwhile True: pass", self.id)
+        with self.daemon.events(run) as events:
+            events.until_text("on")
+            answer = self.get("vars")
+            self.assertEqual(answer["as_of"], checkpoint)
+            self.assertEqual([(fact["name"], fact["repr"]) for fact in answer["vars"]], [("x", "1")])
+            self.assertEqual(self.get("vars/x", status=409)["error"]["kind"], "conflict")
+        self.daemon.request("DELETE", f"/v1/runs/{run}")
+        self.assertNotIn("as_of", self.get("vars"))
+
+    def test_without_a_checkpoint_a_busy_session_says_so(self):
+        self.id = self.daemon.session(transactional=False)
+        run = self.daemon.start_run("print('on', flush=True)\nwhile True: pass", self.id)
+        with self.daemon.events(run) as events:
+            events.until_text("on")
+            self.assertIn("checkpoint", self.refused("vars", 409, "conflict"))
+        self.daemon.request("DELETE", f"/v1/runs/{run}")
+
+    # ---- hostile values ----
+
+    def test_a_hostile_repr_harms_the_look_and_nothing_else(self):
+        self.run_code(HOSTILE + "kept = 7")
+        for name, status in (("Dies", 409), ("Exits", 409), ("Raises", 200), ("Lies", 200)):
+            self.run_code(f"bad = {name}()")
+            answer = self.daemon.request("GET", f"/v1/sessions/{self.id}/vars")
+            self.assertEqual(answer.status, status, (name, answer))
+            if status == 409:
+                self.assertEqual(answer.error["kind"], "conflict")
+            self.assertEqual(self.daemon.value("kept", self.id), 7, name)
+        self.assertEqual(self.daemon.state(self.id)["state"], "idle")
+
+    def test_a_repr_that_never_ends_is_ended(self):
+        self.run_code(HOSTILE + "bad = Loops()\nkept = 7")
+        self.assertIn("timeout", self.refused("vars", 409, "conflict"))
+        self.assertEqual(self.daemon.value("kept", self.id), 7)
+
+    def test_what_a_repr_prints_is_in_no_run(self):
+        self.run_code(HOSTILE + "bad = Prints()")
+        self.assertIn("bad", self.names())
+        result = self.run_code("print('mine')")
+        self.assertEqual((result["stdout"], result["stderr"]), ("mine\n", ""))
+
+    def test_a_forged_answer_is_the_sessions_own_lie(self):
+        self.run_code(HOSTILE + "bad = Forges()\nkept = 7")
+        answer = self.daemon.request("GET", f"/v1/sessions/{self.id}/vars")
+        self.assertIn(answer.status, (200, 409))
+        answer.json  # whatever it says is JSON
+        self.assertEqual(self.daemon.value("kept", self.id), 7)
+
+    def test_many_looks_at_once_are_all_answered(self):
+        self.run_code("x = 1")
+        connections = [self.daemon.connection() for _ in range(40)]
+        for connection in connections:
+            connection.request("GET", f"/v1/sessions/{self.id}/vars")
+        for connection in connections:
+            response = connection.getresponse()
+            self.assertEqual((response.status, response.read().count(b'"x"')), (200, 1))
+            connection.close()
+        self.assertIn("id", self.run_code("x = 2")["checkpoint"])
+
+    def test_looks_between_runs_cost_no_checkpoint(self):
+        for number in range(10):
+            connections = [self.daemon.connection() for _ in range(3)]
+            for connection in connections:
+                connection.request("GET", f"/v1/sessions/{self.id}/vars")
+            result = self.run_code(f"x = {number}")
+            self.assertIn("id", result["checkpoint"], result["checkpoint"])
+            for connection in connections:
+                self.assertEqual(connection.getresponse().status, 200)
+                connection.close()
+            self.get("vars")  # answered behind the checkpoint
+            self.assertEqual(self.daemon.state(self.id)["head"], result["checkpoint"]["id"])
+
+    # ---- tables ----
+
+    def test_tables_in_pages(self):
+        self.run_code("import pandas as pd\nframe = pd.DataFrame({'n': range(250), 's': 'x'})\n"
+                      "rows = [{'a': 1}, {'b': float('nan')}]\nnumber = 5")
+        self.assertEqual(self.get("vars/frame?offset=248&limit=5"),
+                         {"columns": ["n", "s"], "rows": [[248, "x"], [249, "x"]], "total": 250})
+        self.assertEqual(len(self.get("vars/frame")["rows"]), 100)
+        self.assertEqual(self.get("vars/rows"),
+                         {"columns": ["a", "b"], "rows": [[1, None], [None, None]], "total": 2})
+        self.assertIn("not a table", self.refused("vars/number", 409, "conflict"))
+
+    def test_names_that_are_none(self):
+        self.run_code("x = [1]")
+        for name in ("nope", "__builtins__", "x.y", "a/b", "..", "x\n", "\u00e9", "n" * 5000):
+            answer = self.daemon.request("GET", f"/v1/sessions/{self.id}/vars/{quote(name, '')}")
+            self.assertEqual((answer.status, answer.error["kind"]), (404, "not_found"), name)
+        for name in ("%00", "x%00", "%ff", "%", "%zz"):
+            answer = self.daemon.request("GET", f"/v1/sessions/{self.id}/vars/{name}")
+            self.assertEqual(answer.status, 400, name)
+
+    # ---- completion, diff ----
+
+    def test_completion_knows_live_names(self):
+        self.run_code("import math\nalpha_one = {'key one': 1}\nalpha_two = 2")
+
+        def complete(code, cursor=None):
+            return self.daemon.ask("POST", f"/v1/sessions/{self.id}/complete",
+                                   {"code": code, "cursor": len(code) if cursor is None else cursor})
+
+        self.assertEqual(complete("print(alpha_"),
+                         {"matches": ["alpha_one", "alpha_two"], "start": 6, "end": 12})
+        self.assertEqual(complete("math.co")["matches"], ["comb", "copysign", "cos", "cosh"])
+        self.assertEqual(complete("é = alpha_o; more", 11)["matches"], ["alpha_one"])
+        self.assertEqual(complete("")["matches"], [])
+        answer = self.daemon.request("POST", f"/v1/sessions/{self.id}/complete", {"code": "x"})
+        self.assertEqual((answer.status, answer.error["field"]), (400, "cursor"))
+
+    def test_what_changed_between_two_states(self):
+        first = self.run_code("a = [1]\nb = 2\nc = 3")["checkpoint"]["id"]
+        second = self.run_code("a.append(2)\ndel b\nd = 4")["checkpoint"]["id"]
+        self.assertEqual(self.get(f"diff?from={first}&to={second}"),
+                         {"added": ["d"], "removed": ["b"], "changed": ["a"], "as_of": second})
+        self.run_code("c = 30")
+        self.assertEqual(self.get(f"diff?from={second}"),
+                         {"added": [], "removed": [], "changed": ["c"]})
+        self.refused(f"diff?from=cp_none&to={second}", 404, "not_found")
+        self.refused(f"diff?from={first}&to=cp_none", 404, "not_found")
+        self.refused("diff", 400, "bad_request")
+
+    # ---- whose ----
+
+    def test_a_session_that_is_not_there(self):
+        for path in ("vars", "vars/x", "files", "files/x", "diff?from=cp_x", "export", "export.ipynb"):
+            answer = self.daemon.request("GET", f"/v1/sessions/ses_none/{path}")
+            self.assertEqual((answer.status, answer.error["kind"]), (404, "not_found"), path)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of this folder share: one daemon for a class, and a look at what it leaves."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "api"))
+# pylint: disable=wrong-import-position
+from daemon import Daemon, cgroup_folders, wait_for  # noqa: E402,F401
+from http_client import Client, Events  # noqa: E402,F401
+
+RESULT_KEYS = {"id", "session", "verdict", "state", "stdout", "stderr", "truncated", "result", "error",
+               "displays", "charts", "table", "files", "usage", "backend", "runtime", "walls"}
+VERDICT_KEYS = {"kind", "exit_code", "signal", "message", "remedy", "limit", "peak", "by"}
+USAGE_KEYS = {"queue_ms", "wall_ms", "cpu_ms", "peak_memory", "output_bytes"}
+SESSION_KEYS = {"id", "name", "state", "policy", "runtime", "backend", "created_ms", "idle_ms", "ttl_ms",
+                "runs", "memory", "head"}
+BARE = "runtimes:\n  bare: {python: /usr/bin/python3, preload: [], pool: 2}\n"
+
+
+def has_freezer(daemon):
+    """The v2 freezer is there wherever launch has a group of its own in a v2 tree."""
+    return any(os.path.exists(os.path.join(path, "cgroup.procs")) and
+               os.path.exists(os.path.join(path, "cgroup.freeze"))
+               for path in cgroup_folders(daemon.cgroup)) if daemon.cgroup else False
+
+
+class DaemonCase(unittest.TestCase):
+    """Tests on one daemon, started for the class. The last check is that it leaves nothing."""
+
+    maxDiff = None
+    CONFIG = ""
+    FLAGS = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon(cls.CONFIG, cls.FLAGS)
+        cls.addClassCleanup(cls.daemon.sweep)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.stop()
+
+    def new_session(self, **body):
+        """A session that ends with the test."""
+        session = self.daemon.session(**{"runtime": "bare", **body})
+        self.addCleanup(self.daemon.request, "DELETE", f"/v1/sessions/{session}")
+        return session
+
+    def expect_error(self, answer, status, kind, field=None):
+        """An answer in the shape that every refusal has."""
+        self.assertEqual(answer.status, status, answer)
+        error = answer.error
+        self.assertEqual(error["kind"], kind, error)
+        self.assertTrue(error["message"])
+        if field is not None:
+            self.assertEqual(error.get("field"), field, error)
+        return error

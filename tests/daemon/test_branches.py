@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tree of states: named checkpoints, rollback, diff, and branches that run side by side."""
+
+from case import DaemonCase
+
+CHECKPOINT_KEYS = {"id", "name", "parent", "run", "created_ms", "memory"}
+
+
+class TreeTest(DaemonCase):
+    CONFIG = "sessions: {checkpoints: 4}\n"
+
+    def checkpoint(self, session, name=None):
+        body = {"name": name} if name else {}
+        return self.daemon.ask("POST", f"/v1/sessions/{session}/checkpoints", body, status=201)
+
+    def checkpoints(self, session):
+        return self.daemon.ask("GET", f"/v1/sessions/{session}/checkpoints")["checkpoints"]
+
+    def roll_back(self, session, checkpoint):
+        return self.daemon.ask("POST", f"/v1/sessions/{session}/rollback", {"checkpoint": checkpoint},
+                               status=200)
+
+    def test_a_named_checkpoint_brings_back_variables_and_files(self):
+        session = self.new_session()
+        self.daemon.run("x = 'then'\nopen('f', 'w').write('then')", session)
+        made = self.checkpoint(session, "before the mess")
+        self.assertEqual(CHECKPOINT_KEYS - set(made), set())
+        self.assertEqual(made["name"], "before the mess")
+        for i in range(3):
+            self.daemon.run(f"x = {i}\nopen('f', 'w').write('{i}')\nopen('g{i}', 'w')", session)
+        told = self.roll_back(session, made["id"])
+        self.assertEqual((told["id"], told["head"]), (session, made["id"]))
+        self.assertEqual(self.daemon.value("import os\n[x, open('f').read(), os.listdir()]", session),
+                         ["then", "then", ["f"]])
+
+    def test_can_go_back_to_the_same_one_twice(self):
+        session = self.new_session()
+        self.daemon.run("x = 1", session)
+        made = self.checkpoint(session, "one")["id"]
+        for i in range(2):
+            self.daemon.run(f"x = 'other {i}'", session)
+            self.roll_back(session, made)
+            self.assertEqual(self.daemon.value("x", session), 1)
+
+    def test_rollback_refuses_what_is_not_there(self):
+        session = self.new_session()
+        path = f"/v1/sessions/{session}/rollback"
+        answer = self.daemon.request("POST", path, {"checkpoint": "cp_nothing"})
+        self.expect_error(answer, 404, "not_found")
+        self.expect_error(self.daemon.request("POST", path, {}), 400, "bad_request", "checkpoint")
+
+    def test_the_oldest_without_a_name_go_first(self):
+        session = self.new_session()
+        self.daemon.run("x = 0", session)
+        named = self.checkpoint(session, "named")["id"]
+        made = [self.daemon.run(f"x = {i}", session)["checkpoint"]["id"] for i in range(1, 9)]
+        self.daemon.value("x", session)  # by now the last of those has been made
+        ids = [one["id"] for one in self.checkpoints(session)]
+        self.assertIn(named, ids)
+        self.assertNotIn(made[0], ids)
+        self.assertIn(made[-1], ids)
+        self.assertLessEqual(len(ids), 5)
+        self.roll_back(session, named)
+        self.assertEqual(self.daemon.value("x", session), 0)
+
+    def test_each_has_its_parent_and_its_run(self):
+        session = self.new_session()
+        first = self.daemon.run("x = 1", session)
+        second = self.daemon.run("x = 2", session)
+        self.daemon.value("x", session)
+        rows = {row["id"]: row for row in self.checkpoints(session)}
+        self.assertEqual(rows[second["checkpoint"]["id"]]["parent"], first["checkpoint"]["id"])
+        self.assertEqual(rows[second["checkpoint"]["id"]]["run"], second["id"])
+
+    def test_drop_gives_one_up(self):
+        session = self.new_session()
+        self.daemon.run("x = 1", session)
+        made = self.checkpoint(session, "gone soon")["id"]
+        self.daemon.run("x = 2", session)
+        self.daemon.value("x", session)
+        path = f"/v1/sessions/{session}/checkpoints/{made}"
+        self.assertEqual(self.daemon.request("DELETE", path).status, 204)
+        self.expect_error(self.daemon.request("DELETE", path), 404, "not_found")
+        answer = self.daemon.request("POST", f"/v1/sessions/{session}/rollback", {"checkpoint": made})
+        self.expect_error(answer, 404, "not_found")
+        self.assertEqual(self.daemon.value("x", session), 2)
+
+    def test_diff_tells_which_names_changed(self):
+        session = self.new_session()
+        self.daemon.run("same = 1\nold = 2\nchanged = [1]", session)
+        before = self.checkpoint(session, "before")["id"]
+        self.daemon.run("del old\nnew = 3\nchanged.append(2)", session)
+        after = self.checkpoint(session, "after")["id"]
+        told = self.daemon.ask("GET", f"/v1/sessions/{session}/diff?from={before}&to={after}")
+        self.assertEqual((told["added"], told["removed"], told["changed"]), (["new"], ["old"], ["changed"]))
+
+
+class BranchTest(DaemonCase):
+    """fork: sessions that go on from the same state, each with variables and output of its own."""
+
+    def fork(self, session, n):
+        told = self.daemon.ask("POST", f"/v1/sessions/{session}/fork", {"n": n}, status=201)
+        self.assertEqual(len(told["sessions"]), n)
+        branches = [one["id"] for one in told["sessions"]]
+        for branch in branches:
+            self.addCleanup(self.daemon.request, "DELETE", f"/v1/sessions/{branch}")
+        return branches
+
+    def test_branches_run_in_parallel_with_their_own_state_and_output(self):
+        session = self.new_session()
+        self.daemon.run("x = 10", session)
+        branches = self.fork(session, 3)
+        runs = [self.daemon.start_run(f"print('branch {i}', flush=True)\ninput()\nx += {i}\nprint(x)", branch,
+                                      stdin="live") for i, branch in enumerate(branches)]
+        streams = [self.daemon.events(run) for run in runs]
+        for i, stream in enumerate(streams):
+            stream.until_text(f"branch {i}\n")  # all three are in their runs now
+        for run in reversed(runs):
+            self.daemon.ask("POST", f"/v1/runs/{run}/stdin", {"text": "\n"})
+        for i, (run, stream) in enumerate(zip(runs, streams)):
+            stream.until("verdict")
+            stream.close()
+            self.assertEqual(self.daemon.result(run)["stdout"], f"branch {i}\n{10 + i}\n")
+        self.assertEqual(self.daemon.value("x", session), 10)
+        for i, branch in enumerate(branches):
+            self.assertEqual(self.daemon.value("x", branch), 10 + i)
+
+    def test_branches_draw_their_own_random_numbers(self):
+        session = self.new_session()
+        self.daemon.run("import random, os, uuid", session)
+        branches = self.fork(session, 4)
+        code = "[random.random(), os.urandom(8).hex(), str(uuid.uuid4())]"
+        drawn = [tuple(self.daemon.value(code, one)) for one in [session, *branches]]
+        for column in zip(*drawn):
+            self.assertEqual(len(set(column)), 5)
+
+    def test_the_end_of_one_does_not_touch_the_others(self):
+        session = self.new_session()
+        self.daemon.run("x = 1", session)
+        first, second = self.fork(session, 2)
+        result = self.daemon.run("x = 2\nimport os\nos._exit(1)", first, kind="exit")
+        self.assertEqual(result["state"], "rolled_back")
+        self.assertEqual(self.daemon.value("x", first), 1)
+        self.assertEqual(self.daemon.request("DELETE", f"/v1/sessions/{first}").status, 204)
+        self.assertEqual(self.daemon.value("x", second), 1)
+        self.assertEqual(self.daemon.request("DELETE", f"/v1/sessions/{session}").status, 204)
+        self.assertEqual(self.daemon.value("x + 1", second), 2)
+        branch = self.fork(second, 1)[0]
+        self.assertEqual(self.daemon.value("x", branch), 1)
+
+    def test_files_are_shared_and_that_is_said(self):
+        session = self.new_session()
+        self.daemon.run("open('f', 'w').write('of all')", session)
+        told = self.daemon.ask("POST", f"/v1/sessions/{session}/fork", {}, status=201)
+        self.assertEqual(told["files"], "shared")
+        branch = told["sessions"][0]["id"]
+        self.addCleanup(self.daemon.request, "DELETE", f"/v1/sessions/{branch}")
+        self.assertEqual(self.daemon.value("open('f').read()", branch), "of all")
+
+    def test_too_many_are_refused(self):
+        session = self.new_session()
+        for n in (0, 17):
+            answer = self.daemon.request("POST", f"/v1/sessions/{session}/fork", {"n": n})
+            self.expect_error(answer, 400, "bad_request", "n")
+        self.assertEqual(self.daemon.value("1", session), 1)
+
+    def test_a_fork_with_a_blocker_is_refused_and_says_why(self):
+        session = self.new_session()
+        self.daemon.run("import socket\nkeep = socket.socketpair()", session)
+        answer = self.daemon.request("POST", f"/v1/sessions/{session}/fork", {"n": 1})
+        self.assertIn("socket", self.expect_error(answer, 409, "conflict")["message"])

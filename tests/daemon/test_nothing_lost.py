@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people complain about elsewhere: here `viv serve` and viv-launch are killed, and nothing is lost."""
+
+import http.client
+import os
+import random
+import signal
+import threading
+import time
+import unittest
+
+from case import BARE, Daemon, has_freezer, wait_for
+
+def printer(tag, count, pause=0.01):
+    """A line a moment, so that output is under way whenever somebody is killed. At the end all of it counts."""
+    return (f"import time\nfor i in range({count}):\n    print('{tag}', f'{{i:05d}}', flush=True)\n"
+            f"    time.sleep({pause})\ndone = True\n")
+
+
+def lines_of(tag, count):
+    return "".join(f"{tag} {i:05d}\n" for i in range(count))
+
+
+class Case(unittest.TestCase):
+    """A daemon for each test: it is going to die."""
+
+    maxDiff = None
+
+    def serve(self, config=BARE, **kw):
+        daemon = Daemon(config, **kw)
+        self.addCleanup(daemon.sweep)
+        return daemon
+
+    def read_all(self, daemon, run):
+        """Every event of a run from the first; Events checks that no number is missing or twice."""
+        with daemon.events(run) as events:
+            return list(events)
+
+    def output(self, events):
+        return "".join(event["text"] for event in events if event["type"] == "stdout")
+
+
+class KillServeTest(Case):
+    def test_fifty_sessions_go_on_as_if_nothing_had_happened(self):
+        daemon = self.serve(BARE + "sessions: {freeze_ms: 500}\nlimits: {concurrent_runs: 64}\n")
+        sessions = [daemon.session(runtime="bare") for _ in range(50)]
+        for i, session in enumerate(sessions):
+            daemon.run(f"me = {i}\nopen('me', 'w').write('{i}')", session)
+        frozen = sessions[:10]
+        if has_freezer(daemon):
+            for session in frozen:
+                with daemon.events(session) as events:
+                    events.until("frozen")
+        printing = {session: daemon.start_run(printer(f"p{i}", 200), session)
+                    for i, session in enumerate(sessions[10:20])}
+        computing = {session: daemon.start_run("n = 0\nfor k in range(3000000): n += 1\ncomputed = n", session)
+                     for session in sessions[20:30]}
+        waiting = {session: daemon.start_run("line = input()", session, stdin="live")
+                   for session in sessions[30:33]}
+        ephemeral = [daemon.start_run(printer(f"e{i}", 150)) for i in range(5)]
+        seen = {}
+        for i, run in enumerate(ephemeral):
+            with daemon.events(run) as events:
+                events.until_text(f"e{i} 00003")
+                seen[run] = events.seq
+        before = {session: daemon.state(session) for session in sessions}
+
+        daemon.restart()
+
+        for session in sessions:
+            after = daemon.state(session)
+            self.assertEqual(after["created_ms"], before[session]["created_ms"])
+            self.assertNotEqual(after["state"], "lost", after)
+        for i, session in enumerate(sessions):
+            if session in waiting:
+                continue
+            self.assertEqual(daemon.value("[me, open('me').read()]", session), [i, str(i)])
+        for i, (session, run) in enumerate(printing.items()):
+            self.assertEqual(self.output(self.read_all(daemon, run)), lines_of(f"p{i}", 200))
+            self.assertIs(daemon.value("done", session), True)
+        for session, run in computing.items():
+            self.assertEqual(self.read_all(daemon, run)[-1]["verdict"]["kind"], "ok")
+            self.assertEqual(daemon.value("computed", session), 3000000)
+        for session, run in waiting.items():
+            daemon.ask("POST", f"/v1/runs/{run}/stdin", {"text": "after the crash\n"})
+            self.assertEqual(self.read_all(daemon, run)[-1]["verdict"]["kind"], "ok")
+            self.assertEqual(daemon.value("line", session), "after the crash")
+        for i, run in enumerate(ephemeral):
+            self.assertEqual(self.output(self.read_all(daemon, run)), lines_of(f"e{i}", 150))
+            with daemon.events(run, seen[run]) as rest:
+                self.assertEqual(list(rest)[-1]["type"], "verdict")
+        daemon.stop()
+
+    def test_transactions_hold_across_a_restart(self):
+        daemon = self.serve()
+        session = daemon.session(runtime="bare")
+        daemon.run("x = 1\nopen('f', 'w').write('1')", session)
+        made = daemon.ask("POST", f"/v1/sessions/{session}/checkpoints", {"name": "one"})["id"]
+        daemon.run("x = 2\nopen('f', 'w').write('2')", session)
+        run = daemon.start_run("x = 3\nopen('f', 'w').write('3')\nprint('on', flush=True)\nwhile True: pass",
+                               session, timeout_ms=3000)
+        with daemon.events(run) as events:
+            events.until_text("on")
+        daemon.restart()
+        result = daemon.result(run)
+        self.assertEqual((result["verdict"]["kind"], result["state"]), ("timeout", "rolled_back"))
+        self.assertEqual(daemon.value("[x, open('f').read()]", session), [2, "2"])
+        daemon.ask("POST", f"/v1/sessions/{session}/rollback", {"checkpoint": made})
+        self.assertEqual(daemon.value("[x, open('f').read()]", session), [1, "1"])
+        daemon.stop()
+
+    def test_a_deadline_that_passes_while_nobody_serves_is_kept(self):
+        daemon = self.serve()
+        session = daemon.session(runtime="bare")
+        daemon.run("x = 1", session)
+        run = daemon.start_run("x = 2\nprint('on', flush=True)\nwhile True: pass", session, timeout_ms=600)
+        alone = daemon.start_run("print('on', flush=True)\nwhile True: pass", timeout_ms=600)
+        for one in (run, alone):
+            with daemon.events(one) as events:
+                events.until_text("on")
+        daemon.kill9()
+        spinning = [pid for pid, name in daemon.processes().items() if "python" in name and cpu_of(pid) > 0.1]
+        wait_for(lambda: not [pid for pid in spinning if pid in daemon.processes()], 10, "the end of both")
+        daemon.start()
+        self.assertEqual(daemon.result(alone)["verdict"]["kind"], "timeout")
+        result = daemon.result(run)
+        self.assertEqual((result["verdict"]["kind"], result["state"]), ("timeout", "rolled_back"))
+        self.assertEqual(daemon.value("x", session), 1)
+        daemon.stop()
+
+    def test_runs_that_waited_end_as_backend_and_harm_nothing(self):
+        daemon = self.serve()
+        session = daemon.session(runtime="bare")
+        first = daemon.start_run("print('on', flush=True)\nimport time\ntime.sleep(1)\nx = 1", session)
+        with daemon.events(first) as events:
+            events.until_text("on")
+        queued = [daemon.start_run("x = 2", session) for _ in range(3)]
+        daemon.restart()
+        self.assertEqual(daemon.result(first)["verdict"]["kind"], "ok")
+        for run in queued:
+            result = daemon.result(run)
+            self.assertEqual((result["verdict"]["kind"], result["state"]), ("backend", "preserved"))
+        self.assertEqual(daemon.value("x", session), 1)
+        daemon.stop()
+
+    def test_branches_live_on(self):
+        daemon = self.serve()
+        session = daemon.session(runtime="bare")
+        daemon.run("x = 1", session)
+        told = daemon.ask("POST", f"/v1/sessions/{session}/fork", {"n": 2})
+        branches = [one["id"] for one in told["sessions"]]
+        for i, branch in enumerate(branches):
+            daemon.run(f"x += {i + 1}", branch)
+        run = daemon.start_run(printer("b", 100), branches[0])
+        with daemon.events(run) as events:
+            events.until_text("b 00002")
+        daemon.restart()
+        self.assertEqual(self.output(self.read_all(daemon, run)), lines_of("b", 100))
+        self.assertEqual([daemon.value("x", one) for one in [session, *branches]], [1, 2, 3])
+        self.assertEqual(daemon.run("print('mine')", branches[1])["stdout"], "mine\n")
+        daemon.stop()
+
+    def test_twenty_kills_at_any_moment_under_load(self):
+        """Whatever was answered is kept, and each log is whole; a moment is drawn, and its seed told."""
+        seed = int(os.environ.get("VIV_TEST_SEED", time.time_ns() % 10 ** 6))
+        chance = random.Random(seed)
+        daemon = self.serve()
+        sessions = [daemon.session(runtime="bare") for _ in range(6)]
+        counts = {session: 0 for session in sessions}
+        for session in sessions:
+            daemon.run("n = 0", session)
+        logs = []
+        for turn in range(20):
+            logs += [(f"t{turn}", daemon.start_run(printer(f"t{turn}", 30, 0.002)))]
+            load = Load(daemon, sessions, counts)
+            load.start()
+            time.sleep(chance.random() * 0.15)  # the moment is the test
+            daemon.kill9()
+            load.join()
+            daemon.start()
+        with self.subTest(seed=seed):
+            for session in sessions:
+                known = daemon.value("n", session)
+                self.assertGreaterEqual(known, counts[session])  # an answer may be lost, a run not
+            for tag, run in logs:
+                events = self.read_all(daemon, run)
+                if events[-1]["verdict"]["kind"] == "backend":  # it had not begun
+                    self.assertEqual(self.output(events), "")
+                else:
+                    self.assertEqual(self.output(events), lines_of(tag, 30))
+        daemon.stop()
+
+    def test_the_death_of_the_one_that_minds_it_loses_nothing_either(self):
+        daemon = self.serve()
+        session = daemon.session(runtime="bare")
+        daemon.run("x = 1", session)
+        os.kill(daemon.process.pid, signal.SIGKILL)
+        daemon.process.wait()
+        wait_for(lambda: daemon.serve_pid not in daemon.processes(), 10, "the end of the daemon")
+        daemon.start()
+        self.assertEqual(daemon.value("x", session), 1)
+        daemon.stop()
+
+
+class Load(threading.Thread):
+    """Adds one to `n` of one session after the other, until nobody answers."""
+
+    def __init__(self, daemon, sessions, counts):
+        super().__init__()
+        self.daemon_under_load, self.sessions, self.counts = daemon, sessions, counts
+
+    def run(self):
+        try:
+            while True:
+                for session in self.sessions:
+                    result = self.daemon_under_load.run("n += 1\nn", session, kind=None)
+                    if result["verdict"]["kind"] == "ok":
+                        self.counts[session] = result["result"]["application/json"]
+        except (OSError, EOFError, AssertionError, ValueError, http.client.HTTPException):
+            pass
+
+
+def cpu_of(pid):
+    """Seconds of user time that a process has had."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return int(file.read().rsplit(")", 1)[1].split()[11]) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return 0
