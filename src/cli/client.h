@@ -17,7 +17,7 @@
 
 struct client;
 
-/* Where to look: $VIVARIUM_URL (http://HOST:PORT or unix:/PATH); else the daemon's unix socket as
+/* Where to look: $VIVARIUM_URL, HTTP to HOST:PORT or unix:/PATH; else the daemon's unix socket as
  * the config names it; else, unless `is_local`, its first TCP address. */
 struct client_where {
 	const struct config *config; /* borrowed for the call */

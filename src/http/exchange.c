@@ -30,6 +30,8 @@ static ssize_t break_off(struct http_request *request)
 
 	if (request->is_old)
 		(void)setsockopt(request->conn->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+	/* After a resume libmicrohttpd closes only when it looks at the socket once more. */
+	(void)shutdown(request->conn->fd, SHUT_RD);
 	return MHD_CONTENT_READER_END_WITH_ERROR;
 }
 

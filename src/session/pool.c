@@ -80,6 +80,7 @@ static void take_kept(struct pool *pool, const struct launch_event *event, int *
 	} else if (shelf_adopt(pool, event->id, take_fds, fd_count, &sandbox) == 0) {
 		memcpy(name, event->kept.name, sizeof(name));
 		name[sizeof(name) - 1] = '\0';
+		memcpy(sandbox->kept_name, name, sizeof(name));
 		calls->sandbox(pool->settings.kept_user, sandbox, name);
 	}
 }

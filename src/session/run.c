@@ -100,6 +100,10 @@ static void leave_seat(struct run *run)
 	if (run->host == NULL) {
 		sandbox_end(STEAL(run->sandbox));
 	} else if (run->head != NULL) {
+		struct err err = {0};
+
+		if (run->is_pipe_stdin && !run->head->sandbox->is_ending)
+			(void)sandbox_keep_stdin(run->head->sandbox, -1, &err);
 		if (run->out != NULL) {
 			stream_listen(run->out, nobody_reads, NULL);
 			stream_listen(run->err, nobody_reads, NULL);
@@ -419,48 +423,6 @@ void run_abandon(struct run *run, bool is_cancelled, const struct err *why)
 	finish(run);
 }
 
-void run_leave(struct run *run, enum run_left left, const char *checkpoint)
-{
-	run->left = left;
-	buf_consume(&run->checkpoint, run->checkpoint.size);
-	(void)buf_text(&run->checkpoint, checkpoint);
-}
-
-bool run_has_begun(const struct run *run)
-{
-	return run->begun_ns > 0;
-}
-
-bool run_is_running(const struct run *run)
-{
-	return run->state == RUN_RUNNING || run->state == RUN_ENDING;
-}
-
-const char *run_blocker(const struct run *run)
-{
-	return run->extras.blocker;
-}
-
-bool run_is_look(const struct run *run)
-{
-	return run->is_look;
-}
-
-void run_hold(struct run *run, bool is_held)
-{
-	if (run->state != RUN_RUNNING)
-		return;
-	if (is_held)
-		channel_pause(run->channel);
-	else
-		channel_resume(run->channel);
-}
-
-bool run_files_dirty(const struct run *run)
-{
-	return run->extras.is_files_dirty;
-}
-
 void run_cancel(struct run *run, bool is_interrupt)
 {
 	/* Once the runner has said how it ended, there is nothing left to cancel. */
@@ -478,57 +440,6 @@ void run_wait(struct run *run)
 {
 	while (run->state != RUN_OVER)
 		(void)uv_run(pool_loop(run->pool), UV_RUN_ONCE);
-}
-
-bool run_is_over(const struct run *run)
-{
-	return run->state == RUN_OVER;
-}
-
-struct events *run_events(struct run *run)
-{
-	return &run->events;
-}
-
-struct run_facts run_facts(const struct run *run)
-{
-	uint64_t end = run->state == RUN_OVER ? run->over_ns : now_ns();
-	uint64_t begun = run->begun_ns > 0 ? run->begun_ns : end;
-
-	return (struct run_facts){
-		.id = run->id,
-		.runtime = run->runtime,
-		.backend = run->backend,
-		.walls = run->hello.walls,
-		.limits = run->limits,
-		.verdict = run->verdict,
-		.usage =
-			{
-				.queue_ms = (double)(begun - run->asked_ns) / 1e6,
-				.wall_ms = (double)(end - begun) / 1e6,
-				.cpu_ms = (double)run->facts.exit.cpu_us / 1e3,
-				.peak_memory = run->facts.exit.peak,
-				.output_bytes = run->streams[0].seen + run->streams[1].seen,
-			},
-		.truncated_stdout = run->streams[0].is_cut,
-		.truncated_stderr = run->streams[1].is_cut,
-		.truncated_files = run->is_files_cut,
-		.truncated_result = run->is_result_cut,
-		.truncated_events = run->is_events_cut,
-		.out = &run->streams[0].kept,
-		.err = &run->streams[1].kept,
-		.result = &run->parts[PART_RESULT],
-		.error = &run->parts[PART_ERROR],
-		.table = &run->parts[PART_TABLE],
-		.displays = &run->parts[PART_DISPLAYS],
-		.charts = &run->parts[PART_CHARTS],
-		.files = &run->parts[PART_FILES],
-		.missing = &run->extras.missing,
-		.pid = run->hello.pid,
-		.memory = run->facts.exit.memory,
-		.left = run->left,
-		.checkpoint = &run->checkpoint,
-	};
 }
 
 void run_free(struct run *run)

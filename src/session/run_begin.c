@@ -77,6 +77,8 @@ static int send_to_head(struct run *run, struct err *err)
 
 	if (run->is_pipe_stdin)
 		r = make_stdin(run, &fds[count++], err);
+	if (r == 0 && run->is_pipe_stdin)
+		r = sandbox_keep_stdin(run->head->sandbox, run->stdin_write, err);
 	if (r == 0)
 		r = channel_send_fds(run->channel, &run->payload.frame, fds, count, err);
 	drop_fd(&fds[0]);
@@ -169,5 +171,5 @@ int run_stdin_write(struct run *run, const void *bytes, size_t size, bool is_end
 		return 0;
 	drop_fd(&run->stdin_write);
 	/* Launch has a copy: the end is there when that is gone, too. */
-	return run->host == NULL ? sandbox_keep(run->sandbox, run->id, err) : 0;
+	return sandbox_keep_stdin(run->host == NULL ? run->sandbox : run->head->sandbox, -1, err);
 }

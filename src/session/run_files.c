@@ -68,14 +68,18 @@ void run_take_file(struct run *run, const struct frame *frame)
 	struct err err = {0};
 	bool is_last = frame->header.flags & FRAME_FLAG_LAST;
 
+	bool is_wanted = run->want_files && (run->calls.file != NULL || run->returns_files);
+
 	/* After a restart there may be half of one, and nobody to take it. */
-	if (!run->want_files || (run->calls.file == NULL && !run->returns_files))
+	if (!is_wanted && run->log != NULL)
 		return;
 	if (frame_split(frame, &name, &name_size, &bytes, &size, &err) < 0 || name_size == 0 ||
 	    name_size > RUN_FILE_PATH_MAX || memchr(name, '\0', name_size) != NULL) {
 		run_break_off(run, "it sent a file without a proper name");
 		return;
 	}
+	if (!is_wanted)
+		return;
 	memcpy(path, name, name_size);
 	path[name_size] = '\0';
 	if (depth_of(path) > FILE_DEPTH_MAX) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -169,6 +170,8 @@ int run_resume(struct pool *pool, struct log *log, const struct run_host *host, 
 	run->state = RUN_RUNNING;
 	if (sandbox != NULL && run->is_pipe_stdin)
 		run->stdin_write = steal_fd(&sandbox->in);
+	else if (run->is_pipe_stdin && head->sandbox->in >= 0)
+		run->stdin_write = fcntl(head->sandbox->in, F_DUPFD_CLOEXEC, 0);
 	set_streams(run);
 	run_listen(run);
 	*ret_run = run;

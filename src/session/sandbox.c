@@ -285,8 +285,22 @@ int sandbox_keep(struct sandbox *sandbox, const char *name, struct err *err)
 	};
 
 	(void)snprintf(request.keep.name, sizeof(request.keep.name), "%s", name);
+	memcpy(sandbox->kept_name, request.keep.name, sizeof(sandbox->kept_name));
 	return launcher_send(sandbox->launcher, &request, fds,
 			     sandbox->in >= 0 ? SANDBOX_KEPT_COUNT : SANDBOX_KEPT_IN, err);
+}
+
+int sandbox_keep_stdin(struct sandbox *sandbox, int fd, struct err *err)
+{
+	char name[LAUNCH_NAME_MAX];
+
+	drop_fd(&sandbox->in);
+	if (sandbox->kept_name[0] == '\0')
+		return 0;
+	if (fd >= 0)
+		sandbox->in = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	memcpy(name, sandbox->kept_name, sizeof(name));
+	return sandbox_keep(sandbox, name, err);
 }
 
 void sandbox_take(struct sandbox *sandbox,

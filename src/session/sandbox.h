@@ -75,7 +75,8 @@ struct sandbox {
 
 	struct channel channel;
 	struct stream out, err;
-	int in; /* owned: the writing end of its stdin; -1: closed */
+	int in;                          /* owned: the writing end of its stdin; -1: closed */
+	char kept_name[LAUNCH_NAME_MAX]; /* by which launch keeps it; "": it does not */
 
 	/* For whoever took it: the facts of its end, once; NULL and why when there are none. With
 	 * heads it is told when all of it is gone. */
@@ -116,6 +117,9 @@ int sandbox_adopt(uv_loop_t *loop, struct launcher *launcher, const struct backe
 
 /* Launch keeps it, under this name, should we die. */
 int sandbox_keep(struct sandbox *sandbox, const char *name, struct err *err);
+
+/* ... with this stdin (-1: none any more) beside the rest; not where it is not kept at all. */
+int sandbox_keep_stdin(struct sandbox *sandbox, int fd, struct err *err);
 
 /* Takes a ready one. `exited` tells of its end. */
 void sandbox_take(struct sandbox *sandbox,

@@ -184,11 +184,16 @@ class Daemon(Client):
                 self.port = int(self.port)
 
     def find_processes(self):
-        """As root the first process minds two others; else launch is an orphan: ours."""
-        below = parents()
-        mine = {pid for pid, (parent, _) in below.items() if parent == self.process.pid}
-        serving = [pid for pid in mine if below[pid][1] in ("viv", "viv-serve")]
-        self.serve_pid = serving[0] if os.geteuid() == 0 and serving else self.process.pid
+        """As root the first process minds one that serves, with no privilege; else it serves itself."""
+        def serving():
+            if os.geteuid() != 0:
+                return self.process.pid
+            for pid, (parent, name) in parents().items():
+                if parent == self.process.pid and name == "viv-serve" and os.stat(f"/proc/{pid}").st_uid != 0:
+                    return pid
+            return 0
+
+        self.serve_pid = wait_for(serving, what="the one that serves")
         self.find_launch()
 
     def find_launch(self):

@@ -162,7 +162,7 @@ class RunTest(DaemonCase):
         run = self.runs()[0]["id"]
         process.kill()
         process.communicate(timeout=60)
-        with self.daemon.events(f"/v1/runs/{run}/events") as events:
+        with self.daemon.events(run) as events:
             self.assertEqual(events.until("verdict")["verdict"]["kind"], "cancelled")
 
     def test_a_closed_stdout_ends_the_run(self):

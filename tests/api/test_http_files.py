@@ -119,7 +119,7 @@ class Files(unittest.TestCase):
         self.assertEqual(self.names(), ["/workspace/big"])
 
     def begin_slow_read(self, name):
-        reader = socket.create_connection((self.daemon.host, self.daemon.port), 60)
+        reader = socket.create_connection((self.daemon.host, self.daemon.port), 20)
         reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         reader.sendall(f"GET {self.path(name)} HTTP/1.1\r\nHost: localhost\r\n"
                        "Connection: close\r\n\r\n".encode())
