@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <linux/close_range.h>
+#include <sys/fsuid.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -115,14 +116,18 @@ int launcher_listen(const struct launcher_stay *stay, int *ret_socket, struct er
 	r = make_address(stay->path, &address, err);
 	if (r < 0)
 		return r;
+	/* As its owner: the folder is theirs, and a path in it may lead anywhere between two calls.
+	 * Nothing is given to them that they could not have made. */
+	(void)setfsuid(stay->owner);
 	(void)unlink(stay->path); /* of one that ended; nobody answered there */
 	mask = umask(0177);
 	r = bind(fd, (const struct sockaddr *)&address, sizeof(address));
-	(void)umask(mask);
 	if (r < 0)
-		return err_sys(err, "bind %s", stay->path);
-	if (geteuid() == 0 && chown(stay->path, stay->owner, (gid_t)-1) < 0)
-		return err_sys(err, "give %s to its owner", stay->path);
+		r = err_sys(err, "bind %s", stay->path);
+	(void)umask(mask);
+	(void)setfsuid(geteuid());
+	if (r < 0)
+		return r;
 	if (listen(fd, BACKLOG) < 0)
 		return err_sys(err, "listen at %s", stay->path);
 	*ret_socket = steal_fd(&fd);

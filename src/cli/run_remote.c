@@ -12,8 +12,10 @@
 
 #include "base/c.h"
 
-#define INPUT_SIZE 16384U
-#define RETRY_NS 20000000L /* the code has not read what was sent before */
+#define INPUT_SIZE 4096U /* a page: the smallest pipe takes it, and so does one atomic write */
+/* How long to wait when the code has not read what was sent before; longer each time. */
+#define RETRY_MIN_NS 1000000L
+#define RETRY_MAX_NS 64000000L
 #define PATH_SIZE 160
 
 enum {
@@ -33,6 +35,7 @@ struct viewer {
 
 	unsigned char input[INPUT_SIZE];
 	size_t input_size;
+	long retry_ns;
 	bool is_input_over;
 	bool is_sending;
 };
@@ -119,11 +122,14 @@ static void send_input(struct viewer *viewer)
 
 static void input_sent(void *user, const struct err *why)
 {
-	static const struct itimerspec soon = {.it_value = {.tv_nsec = RETRY_NS}};
 	struct viewer *viewer = user;
 
 	if (why != NULL && why->kind == ERR_BUSY) {
+		const struct itimerspec soon = {.it_value = {.tv_nsec = viewer->retry_ns}};
+
 		(void)timerfd_settime(viewer->retry, 0, &soon, NULL);
+		if (viewer->retry_ns < RETRY_MAX_NS)
+			viewer->retry_ns *= 2;
 		return;
 	}
 	/* It reads no stdin, or is over: what else is typed is for nobody. */
@@ -149,6 +155,7 @@ static void input_came(void *user)
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	viewer->input_size = n > 0 ? (size_t)n : 0;
+	viewer->retry_ns = RETRY_MIN_NS;
 	send_input(viewer);
 }
 

@@ -24,7 +24,6 @@
 #define STOP_MS 10000U   /* what a graceful stop gives runs */
 #define STOP_STEP_MS 20U /* how often it looks whether they are over */
 #define CLOSE_MS 5000U   /* then what is left is left to the kernel */
-#define ACTIVATED_FD 3   /* man 3 sd_listen_fds */
 
 /* ---- readiness, for systemd (man 3 sd_notify) ---- */
 
@@ -73,6 +72,10 @@ static void stop_step(uv_timer_t *timer)
 	struct daemon *daemon = timer->data;
 	bool is_late = now_ns() >= daemon->stop_ns;
 
+	if (daemon->options->keep) {
+		uv_stop(&daemon->loop); /* runs go on, in the hands of a successor */
+		return;
+	}
 	if (is_late)
 		cancel_all(daemon);
 	if (!LIST_EMPTY(&daemon->engine.flights) &&
@@ -102,9 +105,11 @@ static void stop(struct daemon *daemon)
 		  daemon->options->keep);
 	notify("STOPPING=1");
 	daemon->is_stopping = daemon->engine.is_stopping = true;
+	if (daemon->options->keep) {
+		uv_stop(&daemon->loop); /* runs go on, in the hands of a successor */
+		return;
+	}
 	daemon->stop_ns = now_ns() + STOP_MS * 1000000ULL;
-	if (daemon->options->keep)
-		daemon->stop_ns = now_ns(); /* runs go on, in the hands of a successor */
 	http_drain(daemon->http, drained, daemon);
 	(void)uv_timer_start(&daemon->stop, stop_step, 0, STOP_STEP_MS);
 }
@@ -228,6 +233,7 @@ static int open_journal(struct daemon *daemon, struct err *err)
 	r = journal_open(path, &settings, replay, daemon, &daemon->journal, err);
 	if (r < 0)
 		return r;
+	engine->journal = daemon->journal;
 	logs_attach(engine->logs, daemon->journal);
 	sessions_replayed(engine->sessions);
 	journal_on_segment(daemon->journal, segment_begun, daemon);
@@ -266,68 +272,6 @@ static int open_state(struct daemon *daemon, struct err *err)
 	return r < 0 ? err_wrap(err, "audit.file") : 0;
 }
 
-static int listen_at(struct daemon *daemon, const char *address, struct err *err)
-{
-	bool is_local = false;
-	struct buf bound;
-	int r = http_is_local(address, &is_local, err);
-
-	if (r == 0)
-		r = access_may_listen(daemon->config, address, is_local, err);
-	if (r < 0)
-		return r;
-	buf_init(&bound, KIB);
-	r = http_listen(daemon->http, address, &bound, err);
-	if (r == 0) {
-		access_add_bound(daemon->access, buf_string(&bound));
-		log_event(LOG_LEVEL_INFO, "http.listen", "address=%s", buf_string(&bound));
-		(void)buf_format(&daemon->bound, "%s\n", buf_string(&bound));
-	}
-	buf_done(&bound);
-	return r;
-}
-
-/* Sockets that systemd opened for us. They are on whatever the unit says: the rule about tokens
- * holds for them, too. */
-static int listen_activated(struct daemon *daemon, int count, struct err *err)
-{
-	int r = 0;
-
-	for (int i = 0; r == 0 && i < count; i++) {
-		struct sockaddr_storage address;
-		socklen_t size = sizeof(address);
-		int fd = ACTIVATED_FD + i;
-
-		if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)
-			return err_sys(err, "LISTEN_FDS: descriptor %d", fd);
-		r = access_may_listen(daemon->config, "the socket from systemd",
-				      address.ss_family == AF_UNIX, err);
-		if (r == 0)
-			r = http_listen_fd(daemon->http, &fd, err);
-	}
-	return r;
-}
-
-static int listen_all(struct daemon *daemon, struct err *err)
-{
-	const char *count = getenv("LISTEN_FDS");
-	const char *pid = getenv("LISTEN_PID");
-	const char *const *asked = daemon->options->listen;
-	char own[1024];
-	int r = 0;
-
-	if (count != NULL && pid != NULL && strtol(pid, NULL, 10) == getpid())
-		return listen_activated(daemon, (int)strtol(count, NULL, 10), err);
-	for (size_t i = 0; r == 0 && asked != NULL && asked[i] != NULL; i++)
-		r = listen_at(daemon, asked[i], err);
-	for (size_t i = 0; r == 0 && asked == NULL && i < daemon->config->listen.count; i++)
-		r = listen_at(daemon, daemon->config->listen.items[i], err);
-	if (r < 0)
-		return r;
-	(void)snprintf(own, sizeof(own), "unix:%s/viv.sock", daemon->config->runtime_dir);
-	return listen_at(daemon, own, err);
-}
-
 static int open_door(struct daemon *daemon, struct err *err)
 {
 	const struct router_settings settings = {
@@ -349,7 +293,7 @@ static int open_door(struct daemon *daemon, struct err *err)
 	if (daemon->router == NULL)
 		return -err->num;
 	r = http_new(&daemon->loop, &http, &router_calls, daemon->router, &daemon->http, err);
-	return r < 0 ? r : listen_all(daemon, err);
+	return r < 0 ? r : daemon_listen(daemon, err);
 }
 
 static void open_timers(struct daemon *daemon)
@@ -399,15 +343,20 @@ static void close_handles(struct daemon *daemon)
 /* Leaves everything where a successor finds it: as a crash does, but between two records. */
 static void leave(struct daemon *daemon)
 {
-	http_close(daemon->http);
-	audit_close(daemon->engine.audit);
-	journal_close(daemon->journal);
+	if (daemon->http != NULL)
+		http_close(daemon->http);
+	if (daemon->engine.audit != NULL)
+		audit_close(daemon->engine.audit);
+	if (daemon->journal != NULL)
+		journal_close(daemon->journal);
 }
 
 /* Nothing is left. */
 static void close_all(struct daemon *daemon)
 {
 	struct engine *engine = &daemon->engine;
+	const struct launch_hello *hello = NULL;
+	struct err err = {0};
 
 	if (engine->sessions != NULL)
 		sessions_each(engine->sessions, close_session, NULL);
@@ -415,8 +364,8 @@ static void close_all(struct daemon *daemon)
 	while (!LIST_EMPTY(&engine->flights) && engine->pool != NULL)
 		(void)uv_run(&daemon->loop, UV_RUN_ONCE);
 	http_close(daemon->http);
-	/* One that never greeted us is another daemon's. */
-	if (engine->pool != NULL && pool_hello(engine->pool) != NULL) {
+	/* One that does not greet us is another daemon's. */
+	if (engine->pool != NULL && pool_wait_hello(engine->pool, &hello, &err) == 0) {
 		pool_quit(engine->pool);
 		(void)unlink(daemon->stay.path);
 	}
@@ -471,9 +420,9 @@ int daemon_serve(const struct config *config, const struct daemon_options *optio
 		return err_set(err, ERR_INTERNAL, -r, "event loop: %s", uv_strerror(r));
 	r = open_state(daemon, err);
 	if (r == 0)
-		r = daemon_open_pool(daemon, err);
-	if (r == 0)
 		r = open_door(daemon, err);
+	if (r == 0)
+		r = daemon_open_pool(daemon, err);
 	if (r == 0) {
 		open_timers(daemon);
 		notify("READY=1");
@@ -481,7 +430,8 @@ int daemon_serve(const struct config *config, const struct daemon_options *optio
 		(void)uv_run(&daemon->loop, UV_RUN_DEFAULT);
 		r = daemon->status;
 	}
-	if (r == 0 && options->keep) {
+	/* A start that failed ends nothing of what a former daemon left. */
+	if (r < 0 || options->keep) {
 		leave(daemon);
 		return r;
 	}

@@ -44,9 +44,11 @@ static void head_kept(void *user, struct sandbox *sandbox, uint32_t number, int3
 {
 	struct daemon *daemon = user;
 
-	/* One that nobody knows was on its way when the former daemon died: without its channel it
-	 * ends by itself. */
-	(void)sessions_kept_head(daemon->engine.sessions, sandbox, number, pid, take_fds, fd_count);
+	/* One that nobody knows was on its way when the former daemon died. */
+	if (!sessions_kept_head(daemon->engine.sessions, sandbox, number, pid, take_fds,
+				fd_count) &&
+	    number > 0)
+		sandbox_drop_head(sandbox, number);
 }
 
 /* A run that was accepted and has nobody now: it had not begun, or its sandbox went. */
@@ -60,7 +62,7 @@ static void bury_orphan(void *user, struct log *log)
 		return;
 	(void)err_set(&why, ERR_INTERNAL, ECHILD,
 		      "the daemon ended before the run did, and its sandbox with it");
-	run_bury(daemon->engine.pool, log, flight_left(log), &why);
+	run_bury(daemon->engine.pool, log, flight_left(&daemon->engine, log), &why);
 }
 
 static void *flight_of(void *user, struct log *log)

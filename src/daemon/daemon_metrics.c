@@ -2,11 +2,17 @@
 #include "base/c.h"
 #include "daemon/daemon_state.h"
 
-static void count_state(void *user, struct session *session)
-{
-	double *counts = user;
+struct counts {
+	double states[SESSION_CLOSED + 1];
+	double memory;
+};
 
-	counts[session_state(session)]++;
+static void count_session(void *user, struct session *session)
+{
+	struct counts *counts = user;
+
+	counts->states[session_state(session)]++;
+	counts->memory += (double)session_memory(session);
 }
 
 static void put_pool(void *user, const struct pool_kind *kind, uint32_t keep, uint32_t ready,
@@ -24,10 +30,12 @@ int daemon_metrics(void *user, struct buf *buf)
 {
 	struct daemon *daemon = user;
 	struct metrics *metrics = daemon->engine.metrics;
-	struct admission_counts counts = admission_counts(daemon->engine.admission);
-	double states[SESSION_CLOSED + 1] = {0};
+	struct admission_counts admitted = admission_counts(daemon->engine.admission);
+	struct counts live = {0};
+	const double *states = live.states;
 
-	sessions_each(daemon->engine.sessions, count_state, states);
+	sessions_each(daemon->engine.sessions, count_session, &live);
+	metrics_set(metrics, METRIC_MEMORY, NULL, NULL, live.memory);
 	metrics_set(metrics, METRIC_SESSIONS, "idle", NULL,
 		    states[SESSION_IDLE] + states[SESSION_FORKING] + states[SESSION_ROLLING] +
 			    states[SESSION_STARTING]);
@@ -35,8 +43,8 @@ int daemon_metrics(void *user, struct buf *buf)
 	metrics_set(metrics, METRIC_SESSIONS, "frozen", NULL,
 		    states[SESSION_FROZEN] + states[SESSION_FREEZING] + states[SESSION_THAWING]);
 	metrics_set(metrics, METRIC_SESSIONS, "lost", NULL, states[SESSION_LOST]);
-	metrics_set(metrics, METRIC_RUNS_RUNNING, NULL, NULL, (double)counts.running);
-	metrics_set(metrics, METRIC_RUNS_WAITING, NULL, NULL, (double)counts.waiting);
+	metrics_set(metrics, METRIC_RUNS_RUNNING, NULL, NULL, (double)admitted.running);
+	metrics_set(metrics, METRIC_RUNS_WAITING, NULL, NULL, (double)admitted.waiting);
 	metrics_set(metrics, METRIC_HTTP_CONNECTIONS, NULL, NULL, http_connections(daemon->http));
 	metrics_set(metrics, METRIC_JOURNAL, NULL, NULL, (double)journal_disk(daemon->journal));
 	if (daemon->engine.audit != NULL)

@@ -3,7 +3,7 @@
  * Daemon state - the inside of the daemon, for src/daemon alone
  *
  * Owns:    nothing of its own: daemon.c opens and closes, daemon_launch.c lives with viv-launch,
- *          prober.c sees that code really runs.
+ *          daemon_listen.c opens the sockets, prober.c sees that code really runs.
  */
 #pragma once
 
@@ -49,6 +49,10 @@ struct daemon {
 /* daemon_launch.c: connects to viv-launch and starts pools; again whenever it is lost. */
 int daemon_open_pool(struct daemon *daemon, struct err *err);
 void daemon_restart_due(uv_timer_t *timer);
+
+/* daemon_listen.c: every address of the flags or the config and our own socket, or what systemd has
+ * opened for us. */
+int daemon_listen(struct daemon *daemon, struct err *err);
 
 /* prober.c */
 void daemon_probe_due(uv_timer_t *timer);

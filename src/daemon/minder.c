@@ -22,12 +22,23 @@
 
 #define USER_NAME "vivarium"
 
-/* The directories that root makes for the user it becomes. */
+/* The directories that root makes for the user it becomes. By descriptor: where others can write
+ * above it, what is given away must be what was looked at, and no link to anything else. */
 static int give_dir(const char *path, const struct passwd *user, struct err *err)
 {
+	AUTO_CLOSE int dir = -1;
+	struct stat status;
+
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return err_sys(err, "make %s", path);
-	if (chown(path, user->pw_uid, user->pw_gid) < 0)
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0 || fstat(dir, &status) < 0)
+		return err_sys(err, "open the directory %s", path);
+	if (status.st_uid != 0 && status.st_uid != user->pw_uid)
+		return err_set(err, ERR_FORBIDDEN, EPERM,
+			       "%s belongs to uid %u; remove it, or give it to " USER_NAME, path,
+			       (unsigned int)status.st_uid);
+	if (fchown(dir, user->pw_uid, user->pw_gid) < 0)
 		return err_sys(err, "give %s to " USER_NAME, path);
 	return 0;
 }
@@ -85,8 +96,15 @@ static int take_signals(struct minder *minder)
 			(void)kill(minder->serve, (int)info.ssi_signo);
 	}
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid == minder->serve)
+		if (pid == minder->serve) {
+			/* It could not start: then what was started for it goes, too. After a
+			 * crash launch keeps everything for the next pair. */
+			if (WIFEXITED(status) && WEXITSTATUS(status) != 0 && minder->launch > 0) {
+				(void)kill(minder->launch, SIGTERM);
+				(void)unlink(minder->stay->path);
+			}
 			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		}
 		if (pid == minder->launch)
 			minder->launch = 0; /* serve says whether it wants another one */
 	}

@@ -30,8 +30,8 @@ static ssize_t break_off(struct http_request *request)
 
 	if (request->is_old)
 		(void)setsockopt(request->conn->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
-	/* After a resume libmicrohttpd closes only when it looks at the socket once more. */
-	(void)shutdown(request->conn->fd, SHUT_RD);
+	else /* just resumed, libmicrohttpd closes it only after one more event, and this is one */
+		(void)shutdown(request->conn->fd, SHUT_RDWR);
 	return MHD_CONTENT_READER_END_WITH_ERROR;
 }
 

@@ -260,6 +260,8 @@ void attach_accept(struct outer *outer)
 		refuse(socket, ERR_BUSY, EBUSY, "another viv is attached to this viv-launch");
 		return;
 	}
+	outer->client_uid = peer.uid;
+	outer->client_gid = peer.gid;
 	link_init(&outer->client, &socket);
 	attach_tick(outer);
 }

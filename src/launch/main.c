@@ -13,6 +13,7 @@
 
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include "launch/inner.h"
 #include "launch/outer.h"
@@ -33,8 +34,25 @@ static bool read_number(const char *text, uint32_t *ret_number)
 	return true;
 }
 
+/* Whoever the socket belongs to: a service manager made it for him. */
+static bool owner_of(int socket, uint32_t *ret_owner)
+{
+	struct sockaddr_un address = {0};
+	socklen_t size = sizeof(address) - 1;
+	struct stat status;
+
+	if (getsockname(socket, (struct sockaddr *)&address, &size) < 0 ||
+	    address.sun_path[0] != '/' || stat(address.sun_path, &status) < 0)
+		return false;
+	*ret_owner = status.st_uid;
+	return true;
+}
+
 static bool read_options(int argc, char **argv, struct outer_options *ret_options)
 {
+	if (argc == 3 && strcmp(argv[1], "--reattach-ms") == 0)
+		return read_number(argv[2], &ret_options->reattach_ms) &&
+		       owner_of(CLIENT_FD, &ret_options->owner);
 	return argc == 5 && strcmp(argv[1], "--owner") == 0 &&
 	       read_number(argv[2], &ret_options->owner) && strcmp(argv[3], "--reattach-ms") == 0 &&
 	       read_number(argv[4], &ret_options->reattach_ms);
@@ -61,7 +79,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "inner") == 0)
 		inner_main(socket);
 	if (is_listening != 0 && !read_options(argc, argv, &options)) {
-		(void)fprintf(stderr, "usage: viv-launch --owner UID --reattach-ms N\n");
+		(void)fprintf(stderr, "usage: viv-launch [--owner UID] --reattach-ms N\n");
 		return 2;
 	}
 	return outer_main(&socket, is_listening != 0 ? &options : NULL);

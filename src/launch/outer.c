@@ -352,6 +352,8 @@ int outer_main(int *take_socket, const struct outer_options *options)
 	int r;
 
 	outer->listener = -1;
+	outer->client_uid = geteuid();
+	outer->client_gid = getegid();
 	outer->client.fd = -1;
 	STAILQ_INIT(&outer->client.queue);
 	outer->inner.fd = -1;
@@ -361,6 +363,9 @@ int outer_main(int *take_socket, const struct outer_options *options)
 		(void)fcntl(outer->listener, F_SETFD, FD_CLOEXEC);
 		(void)fcntl(outer->listener, F_SETFL, O_NONBLOCK);
 		outer->owner = options->owner;
+		/* Root's groups are not the client's (open_inside). */
+		if (geteuid() == 0)
+			(void)setgroups(0, NULL);
 		outer->hello.reattach_ms = options->reattach_ms;
 		outer->away_ns = now_ns();
 	} else {

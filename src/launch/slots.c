@@ -9,6 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <linux/openat2.h>
+#include <sys/fsuid.h>
+#include <sys/syscall.h>
+
 #include "base/c.h"
 #include "base/io.h"
 #include "launch/attach.h"
@@ -75,17 +79,34 @@ static bool is_terminated(const char *text, size_t size)
 	return memchr(text, '\0', size) != NULL;
 }
 
-/* Opens a path in the inner half's mounts, with our rights: a clone of it can be attached there.
- * Links are not followed on the way back out of that tree: viv resolved them before. */
-static int open_inside(const struct outer *outer, const char *path, struct err *err)
+/*
+ * Opens a path in the inner half's mounts: a clone of it can be attached there. No link leads out
+ * of that tree. `is_asked`: the client named it, and has it with its own rights; what lies in a
+ * folder that it may not enter is not to be had by asking us.
+ */
+static int open_inside(const struct outer *outer, const char *path, bool is_asked, struct err *err)
 {
-	char inside[LAUNCH_PATH_MAX + 32];
+	const struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	AUTO_CLOSE int root = -1;
+	char text[32];
 	int fd;
 
-	(void)snprintf(inside, sizeof(inside), "/proc/%d/root%s", outer->inner_pid, path);
-	fd = open(inside, O_PATH | O_CLOEXEC);
+	(void)snprintf(text, sizeof(text), "/proc/%d/root", outer->inner_pid);
+	root = open(text, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return err_sys(err, "open the root of viv-launch");
+	if (is_asked) {
+		(void)setfsgid(outer->client_gid);
+		(void)setfsuid(outer->client_uid);
+	}
+	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 	if (fd < 0)
-		return err_sys(err, "open %s", path);
+		fd = err_sys(err, "open %s", path);
+	(void)setfsuid(geteuid());
+	(void)setfsgid(getegid());
 	return fd;
 }
 
@@ -113,7 +134,7 @@ static int open_runner(const struct outer *outer, struct err *err)
 		if (real == NULL)
 			continue;
 		*strrchr(real, '/') = '\0';
-		return open_inside(outer, real, err);
+		return open_inside(outer, real, false, err);
 	}
 	return err_set(err, ERR_INTERNAL, ENOENT, "the runner's files are not near %.300s", self);
 }
@@ -147,7 +168,7 @@ static void on_root(struct outer *outer, const struct launch_request *request)
 		count = r == 0 ? 1 : 0;
 	}
 	for (uint32_t i = 0; r == 0 && i < root->bind_count; i++) {
-		fds[count] = open_inside(outer, root->binds[i].source, &err);
+		fds[count] = open_inside(outer, root->binds[i].source, true, &err);
 		if (fds[count] < 0)
 			r = fds[count];
 		else

@@ -76,8 +76,10 @@ struct outer {
 	struct link inner;
 	int epoll;
 	int signals;
-	int listener; /* or -1: this launch ends with its client */
-	uid_t owner;  /* who may be a client, beside root */
+	int listener;     /* or -1: this launch ends with its client */
+	uid_t owner;      /* who may be a client, beside root */
+	uid_t client_uid; /* whose rights paths are opened with */
+	gid_t client_gid;
 	pid_t inner_pid;
 	bool is_inner_up;   /* before its exec nobody may look through its /proc/PID/root */
 	bool is_attached;   /* the client has been told all and may ask */

@@ -35,12 +35,11 @@
 	X(POOL_READY, GAUGE, "vivarium_pool_ready", "runtime", "",                                 \
 	  "Sandboxes ready to take a run")                                                         \
 	X(POOL_COMING, GAUGE, "vivarium_pool_coming", "runtime", "", "Sandboxes being made")       \
-	X(MEMORY, GAUGE, "vivarium_memory_bytes", "", "", "Memory of all sandboxes")               \
+	X(MEMORY, GAUGE, "vivarium_memory_bytes", "", "",                                          \
+	  "Memory of all sessions, when each last told")                                           \
 	X(JOURNAL, GAUGE, "vivarium_journal_bytes", "", "", "Bytes of kept events")                \
 	X(AUDIT_LOST, COUNTER, "vivarium_audit_lost_total", "", "",                                \
 	  "Lines that could not be written to the audit log")                                      \
-	X(ZYGOTE_RESTARTS, COUNTER, "vivarium_zygote_restarts_total", "runtime", "",               \
-	  "Zygotes that had to be started again")                                                  \
 	X(LAUNCH_RESTARTS, COUNTER, "vivarium_launch_restarts_total", "", "",                      \
 	  "Times viv-launch had to be started again")                                              \
 	X(BUILD_INFO, GAUGE, "vivarium_build_info", "version", "", "1, labelled by the version")   \

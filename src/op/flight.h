@@ -55,8 +55,8 @@ struct flight *flight_resume(struct engine *engine, struct log *log);
 
 void flight_set_run(void *flight, struct run *run); /* NULL: it could not be; the flight goes */
 
-/* What a run that never began leaves: its session as it was. */
-enum run_left flight_left(const struct log *log);
+/* What a run that never began leaves: its session as it is. */
+enum run_left flight_left(const struct engine *engine, const struct log *log);
 
 /* Answers the call with the events behind `after`; `follow`: also those to come. Lines are sent as
  * they are. A quiet stream says `keepalive` now and then. */

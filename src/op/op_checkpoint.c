@@ -185,6 +185,20 @@ static void branched(void *user, struct session *branch, const struct err *why)
 		end_branching(call, &err);
 }
 
+/* Each branch is a session, and counts as one when it is there: is there room for all of them? */
+static bool has_room(const struct op_call *call, uint64_t count, struct admission_refusal *refusal)
+{
+	struct admission *admission = call->engine->admission;
+	uint64_t taken = 0;
+
+	while (taken < count &&
+	       admission_session(admission, call->caller.token, now_ns(), refusal) == 0)
+		taken++;
+	for (uint64_t i = 0; i < taken; i++)
+		admission_session_leave(admission, call->caller.token);
+	return taken == count;
+}
+
 static void call_fork(struct op_call *call)
 {
 	const struct checkpoint_args *args = call->args;
@@ -195,13 +209,11 @@ static void call_fork(struct op_call *call)
 
 	if (session == NULL)
 		return;
-	if (admission_session(call->engine->admission, call->caller.token, now_ns(), &refusal) <
-	    0) {
+	if (!has_room(call, args->n > 0 ? args->n : 1, &refusal)) {
 		call->retry_after_s = refusal.retry_after_s;
 		op_fail(call, &refusal.err);
 		return;
 	}
-	admission_session_leave(call->engine->admission, call->caller.token);
 	branching = xnew(struct branching);
 	branching->left = args->n > 0 ? args->n : 1;
 	buf_init(&branching->body, SESSION_ANSWER_MAX);

@@ -6,6 +6,7 @@
 #include "op/object.h"
 #include "op/op.h"
 #include "session/engine.h"
+#include "session/journal.h"
 
 #define ANSWER_MAX (1U << 20)
 
@@ -98,6 +99,17 @@ static void put_config(struct object *object, const struct config *config)
 	object_text(object, "config", path);
 }
 
+/* Where it is full, events are in memory: what a crash would lose. */
+static void put_journal(struct object *object, const struct journal *journal)
+{
+	const struct err *why = journal != NULL ? journal_why(journal) : NULL;
+
+	object_open(object, "journal", '{');
+	object_number(object, "bytes", journal != NULL ? journal_disk(journal) : 0);
+	object_text(object, "why", why != NULL ? why->text : NULL);
+	object_close(object, '}');
+}
+
 static uint64_t epoch_ms(void)
 {
 	struct timespec now;
@@ -128,6 +140,7 @@ static void call_status(struct op_call *call)
 		pool_each(engine->pool, put_pool, &object);
 	object_close(&object, ']');
 	put_limits(&object, engine->config, hello);
+	put_journal(&object, engine->journal);
 	object_answer(&object, call, 0);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/json.h"
+#include "obs/audit.h"
 #include "op/op_look.h"
 #include "session/log.h"
 
@@ -100,16 +101,41 @@ struct import {
 	struct buf answer;
 };
 
-static void end_import(struct import *import, const struct err *why)
+/* It ran what was in the bytes: that is written down as a run is. */
+static void write_down(const struct import *import, const struct session *session,
+		       const struct err *why)
 {
-	struct session *session = sessions_find(import->call->engine->sessions, import->session);
+	const struct op_call *call = import->call;
+	const struct audit_run line = {
+		.session = import->session,
+		.token = call->caller.name,
+		.peer = call->caller.peer,
+		.op = call->op->name,
+		.policy = session != NULL ? session_policy(session)->name : NULL,
+		.runtime = session != NULL ? session_kind(session)->runtime->name : NULL,
+		.verdict = why == NULL ? "ok" : err_kind_name(why->kind),
+		.exit_code = why == NULL ? 0 : 1,
+		.state = why == NULL ? "preserved" : "lost",
+	};
 
+	if (call->engine->audit != NULL)
+		audit_put(call->engine->audit, &line);
+}
+
+static void end_import(struct import *import, struct buf *body, const struct err *why)
+{
+	struct op_call *call = import->call;
+	struct session *session = sessions_find(call->engine->sessions, import->session);
+
+	write_down(import, session, why);
 	if (why != NULL && session != NULL)
 		session_close(session);
-	if (why != NULL)
-		op_fail(import->call, why);
 	buf_done(&import->answer);
 	free(import);
+	if (why != NULL)
+		op_fail(call, why);
+	else
+		op_answer(call, 201, body);
 }
 
 static void take_answer(void *user, const char *json, size_t size)
@@ -168,10 +194,8 @@ static void imported(void *user, const char *as_of, const struct err *why)
 	else if (!op_look_failed((const char *)import->answer.data, import->answer.size, &err) &&
 		 put_imported(import, session, &body) < 0)
 		(void)err_set(&err, ERR_INTERNAL, ENOMEM, "no memory for the answer");
-	if (err.kind == ERR_NONE)
-		op_answer(call, 201, &body);
+	end_import(import, &body, err.kind != ERR_NONE ? &err : NULL);
 	buf_done(&body);
-	end_import(import, err.kind != ERR_NONE ? &err : NULL);
 }
 
 static int ask_import(struct import *import, struct session *session, struct err *err)
@@ -205,7 +229,7 @@ static void created(void *user, struct session *session, const struct err *why)
 	(void)snprintf(import->session, sizeof(import->session), "%s", session_id(session));
 	buf_init(&import->answer, SESSION_ANSWER_MAX * 16UL);
 	if (ask_import(import, session, &err) < 0)
-		end_import(import, &err);
+		end_import(import, NULL, &err);
 }
 
 static void call_import(struct op_call *call)

@@ -45,7 +45,7 @@ const struct setting config_rows[] = {
 	       "end a session after this much time"),
 	NUMBER("sessions.freeze_ms", session_freeze_ms, SETTING_COUNT, 0, 2592000000, 60000,
 	       "freeze a session after this much rest; 0: never"),
-	NUMBER("sessions.checkpoints", session_checkpoints, SETTING_COUNT, 1, 256, 8,
+	NUMBER("sessions.checkpoints", session_checkpoints, SETTING_COUNT, 1, 24, 8,
 	       "checkpoints kept in a session; the oldest without a name goes first"),
 	NUMBER("pressure.memory", pressure_memory, SETTING_COUNT, 1, 100, 20,
 	       "refuse new work while something waits for memory this much of the time, in "

@@ -55,8 +55,8 @@ enum launch_type {
 	LAUNCH_EXIT,        /* the interpreter ended: the facts of the verdict */
 	LAUNCH_GONE,        /* nothing of the sandbox is left; err is set when it never stood */
 	LAUNCH_COUNTED,
-	LAUNCH_ENDED,     /* the facts of a run whose head lives on */
-	LAUNCH_HEAD_UP,   /* in its own group; err is set when it is not: then its number is free */
+	LAUNCH_ENDED,   /* the facts of a run whose head lives on */
+	LAUNCH_HEAD_UP, /* launch has it; err is set when it is no head: then its number is free */
 	LAUNCH_SIGNALLED, /* delivered, or err: the head is gone */
 	LAUNCH_FROZEN,    /* err tells */
 	LAUNCH_SAVED,     /* err tells: ERR_TOO_LARGE when it is above half of the disk limit */

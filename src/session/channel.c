@@ -98,6 +98,8 @@ static int deliver(struct channel *channel, const struct frame *piece, struct er
 		if (channel->fd < 0)
 			return 0;
 	}
+	if (has_more && channel->calls->drops_pieces)
+		return 0;
 	if (has_more || channel->whole.size > 0) {
 		int r = add_piece(channel, piece, err);
 
@@ -297,6 +299,8 @@ void channel_pause(struct channel *channel)
 
 void channel_resume(struct channel *channel)
 {
+	if (!channel->is_paused)
+		return;
 	channel->is_paused = false;
 	watch(channel);
 }
@@ -379,6 +383,10 @@ void channel_listen(struct channel *channel, const struct channel_calls *calls, 
 {
 	channel->calls = calls;
 	channel->user = user;
+	if (calls->drops_pieces) {
+		buf_done(&channel->whole);
+		buf_init(&channel->whole, FRAME_PAYLOAD_MAX);
+	}
 }
 
 int channel_take_over(struct channel *channel, uint32_t counter, uint16_t type, uint64_t nonce,

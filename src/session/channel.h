@@ -35,6 +35,9 @@ struct channel_calls {
 	/* Each piece as it came, the last one too, before `frame` and before it is taken off the
 	 * socket; may close the channel. NULL: nobody keeps them. */
 	void (*piece)(void *user, const struct frame *piece);
+
+	/* Nothing long is expected: pieces are not put together, but dropped. */
+	bool drops_pieces;
 };
 
 struct channel_message;

@@ -20,6 +20,7 @@
 struct admission;
 struct audit;
 struct flight;
+struct journal;
 struct logs;
 struct metrics;
 struct packages;
@@ -42,6 +43,7 @@ struct engine {
 	struct packages *packages;   /* borrowed: what is installed for each runtime */
 	struct admission *admission; /* borrowed */
 	struct audit *audit;         /* borrowed; NULL: nothing is written */
+	struct journal *journal;     /* borrowed; NULL: nothing outlives us */
 	struct logs *logs;           /* borrowed */
 	struct sessions *sessions;   /* borrowed */
 	LIST_HEAD(, flight) flights; /* runs under way: op/flight.h */

@@ -9,6 +9,8 @@
 
 #include "base/c.h"
 
+#define NOISE_MAX 1000U /* frames between runs that mean nothing */
+
 static void free_when_done(struct head *head)
 {
 	if (head->is_freed && !head->has_handle)
@@ -136,9 +138,12 @@ static void idle_frame(void *user, const struct frame *frame)
 
 	if (frame->header.type == FRAME_HELLO && head->state == HEAD_COMING)
 		take_hello(head, frame);
-	else if (frame->header.type == FRAME_FORKED)
+	else if (frame->header.type == FRAME_FORKED && head->forking != NULL)
 		head_forked(head, frame);
-	/* Whatever else it says belongs to no run, and nobody wants it. */
+	/* Whatever else it says belongs to no run, and nobody wants it: where there is no end of it
+	 * whoever says it waits until something is asked. */
+	else if (++head->noise > NOISE_MAX)
+		channel_pause(head->channel);
 }
 
 static void idle_end(void *user, const struct err *why)
@@ -158,11 +163,20 @@ static void idle_end(void *user, const struct err *why)
 	fail(head, &ended);
 }
 
+static const struct channel_calls idle_calls = {
+	.frame = idle_frame, .ended = idle_end, .drops_pieces = true};
+
+/* Something is asked of it: it may speak. */
+static void hear(struct head *head)
+{
+	head->noise = 0;
+	channel_resume(head->channel);
+}
+
 void head_listen(struct head *head)
 {
-	static const struct channel_calls calls = {.frame = idle_frame, .ended = idle_end};
-
-	channel_listen(head->channel, &calls, head);
+	channel_listen(head->channel, &idle_calls, head);
+	hear(head);
 }
 
 static struct head *head_new(struct sandbox *sandbox, uint32_t number,
@@ -183,8 +197,8 @@ static struct head *head_new(struct sandbox *sandbox, uint32_t number,
 
 static int open_channel(struct head *head, int *take_fd, struct err *err)
 {
-	static const struct channel_calls calls = {.frame = idle_frame, .ended = idle_end};
-	int r = channel_open(&head->own, head->sandbox->out.poll.loop, take_fd, &calls, head, err);
+	int r = channel_open(&head->own, head->sandbox->out.poll.loop, take_fd, &idle_calls, head,
+			     err);
 
 	head->has_handle = r == 0;
 	return r;
@@ -295,6 +309,7 @@ int head_fork(struct head *parent, bool is_look, const struct head_pipes *pipes,
 		return r;
 	}
 	parent->forking = head;
+	hear(parent);
 	*ret_head = head;
 	return 0;
 }
@@ -354,8 +369,10 @@ void head_free(struct head *head)
 
 	if (head == NULL || head->is_freed)
 		return;
-	if (head->channel != &head->own)
+	if (head->channel != &head->own) {
 		channel_listen(head->channel, &deaf, NULL);
+		channel_pause(head->channel);
+	}
 	head_drop(head);
 	head->state = HEAD_OVER;
 	head->is_freed = true;

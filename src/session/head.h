@@ -22,7 +22,7 @@
 
 enum head_state {
 	HEAD_COMING,  /* its parent was asked to fork */
-	HEAD_PLACING, /* it said HELLO; launch puts it into a group of its own */
+	HEAD_PLACING, /* it said HELLO; launch looks whether it is of this sandbox */
 	HEAD_READY,   /* it may be given a run, or asked to fork */
 	HEAD_OVER,
 };
@@ -68,6 +68,7 @@ struct head {
 	struct channel own;
 	struct head_pipes pipes;
 	bool has_pipes;                 /* not the sandbox's: launch keeps them with the head */
+	uint32_t noise;                 /* frames that nobody wanted since something was asked */
 	struct head *forking;           /* borrowed: the child that this one is forking now */
 	const struct head_calls *calls; /* borrowed: static rows */
 	void *user;                     /* borrowed until head_free */

@@ -20,6 +20,7 @@ struct look {
 	char checkpoint[ID_SIZE]; /* asked for; "": the head */
 	char as_of[ID_SIZE];      /* looked at; "": the head */
 	bool has_source;          /* its fork was asked for */
+	uint64_t forked_ns;       /* ... then */
 	LIST_ENTRY(look) entry;
 };
 
@@ -168,6 +169,34 @@ static struct head *source_of(const struct session *session, struct look *look)
 	return checkpoint->head;
 }
 
+static void await_fork(struct session *session, uint64_t ms)
+{
+	if (!uv_is_active((const uv_handle_t *)&session->late))
+		(void)uv_timer_start(&session->late, looks_late, ms, 0);
+}
+
+/* An interpreter that does not fork when told must not keep who asked. */
+void looks_late(uv_timer_t *timer)
+{
+	struct session *session = timer->data;
+	struct look *look = LIST_FIRST(&session->looks);
+	uint64_t first = now_ns() - LOOK_MS * 1000000ULL;
+	struct err why = {0};
+
+	(void)err_set(&why, ERR_CONFLICT, ETIMEDOUT, "the interpreter did not fork in %u s",
+		      LOOK_MS / 1000);
+	while (look != NULL) {
+		struct look *next = LIST_NEXT(look, entry);
+		bool is_coming = look->has_source && !run_has_begun(look->run);
+
+		if (is_coming && look->forked_ns <= first)
+			run_abandon(look->run, false, &why);
+		else if (is_coming)
+			await_fork(session, (look->forked_ns - first) / 1000000 + 1);
+		look = next;
+	}
+}
+
 void looks_work(struct session *session)
 {
 	struct look *look = NULL;
@@ -187,6 +216,8 @@ void looks_work(struct session *session)
 				      &err);
 		if (r == 0) {
 			look->has_source = true;
+			look->forked_ns = now_ns();
+			await_fork(session, LOOK_MS);
 			count++;
 			session_wake(session);
 		} else if (r != -EBUSY && (r != -ENOSPC || count == 0)) {

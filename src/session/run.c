@@ -18,14 +18,6 @@
 
 /* ---- the end ---- */
 
-static void nobody_reads(void *user, int number, const uint8_t *data, size_t size)
-{
-	(void)user;
-	(void)number;
-	(void)data;
-	(void)size;
-}
-
 static void free_when_done(struct run *run)
 {
 	if (!run->is_freed || run->handles > 0)
@@ -105,8 +97,8 @@ static void leave_seat(struct run *run)
 		if (run->is_pipe_stdin && !run->head->sandbox->is_ending)
 			(void)sandbox_keep_stdin(run->head->sandbox, -1, &err);
 		if (run->out != NULL) {
-			stream_listen(run->out, nobody_reads, NULL);
-			stream_listen(run->err, nobody_reads, NULL);
+			stream_listen(run->out, NULL, NULL);
+			stream_listen(run->err, NULL, NULL);
 		}
 		if (run->head->state == HEAD_READY)
 			head_listen(run->head);

@@ -47,6 +47,7 @@ void run_listen(struct run *run)
 		.frame = run_frame, .ended = run_channel_ended, .piece = run_piece};
 
 	channel_listen(run->channel, run->log != NULL ? &logged : &calls, run);
+	channel_resume(run->channel);
 	if (run->out != NULL) {
 		stream_listen(run->out, run_bytes_in, run);
 		stream_listen(run->err, run_bytes_in, run);
@@ -163,7 +164,8 @@ int run_stdin_write(struct run *run, const void *bytes, size_t size, bool is_end
 	room = fcntl(run->stdin_write, F_GETPIPE_SZ);
 	if (room < 0 || ioctl(run->stdin_write, FIONREAD, &waiting) < 0)
 		return err_sys(err, "look at stdin");
-	if (size > 0 && (size_t)waiting + size > (size_t)room / 2)
+	/* Half, since pages that are partly read are still taken; an empty one takes its fill. */
+	if (size > 0 && (size_t)waiting + size > (size_t)(waiting > 0 ? room / 2 : room))
 		return err_set(err, ERR_BUSY, EAGAIN, "the code has not read what was sent before");
 	if (size > 0 && write(run->stdin_write, bytes, size) != (ssize_t)size)
 		return err_set(err, ERR_CONFLICT, EPIPE, "the code reads no more");

@@ -303,6 +303,20 @@ int sandbox_keep_stdin(struct sandbox *sandbox, int fd, struct err *err)
 	return sandbox_keep(sandbox, name, err);
 }
 
+void sandbox_drop_head(struct sandbox *sandbox, uint32_t number)
+{
+	const struct launch_request request = {
+		.type = LAUNCH_DROP,
+		.ref = {.sandbox = sandbox->id, .head = number},
+	};
+	struct err err = {0};
+
+	if (number >= LAUNCH_HEADS_MAX)
+		return;
+	sandbox->head_bits |= 1U << number; /* its number is free when its EXIT has come */
+	(void)launcher_send(sandbox->launcher, &request, NULL, 0, &err);
+}
+
 void sandbox_take(struct sandbox *sandbox,
 		  void (*exited)(void *taker, const struct launch_exit *facts,
 				 const struct err *why),
@@ -311,6 +325,9 @@ void sandbox_take(struct sandbox *sandbox,
 	sandbox->state = SANDBOX_TAKEN;
 	sandbox->exited = exited;
 	sandbox->taker = taker;
+	/* What it says before its first run is nobody's. */
+	stream_listen(&sandbox->out, NULL, NULL);
+	stream_listen(&sandbox->err, NULL, NULL);
 }
 
 int sandbox_begin(struct sandbox *sandbox, uint32_t timeout_ms, struct err *err)

@@ -121,6 +121,9 @@ int sandbox_keep(struct sandbox *sandbox, const char *name, struct err *err);
 /* ... with this stdin (-1: none any more) beside the rest; not where it is not kept at all. */
 int sandbox_keep_stdin(struct sandbox *sandbox, int fd, struct err *err);
 
+/* Ends a head that launch has and we have not. */
+void sandbox_drop_head(struct sandbox *sandbox, uint32_t number);
+
 /* Takes a ready one. `exited` tells of its end. */
 void sandbox_take(struct sandbox *sandbox,
 		  void (*exited)(void *taker, const struct launch_exit *facts,

@@ -153,7 +153,8 @@ void session_copy_ask(struct session *session, const struct session_ask *ask)
 struct session *session_new(struct sessions *sessions, const char *id)
 {
 	struct session *session = xnew(struct session);
-	uv_timer_t *const timers[] = {&session->timer, &session->kick, &session->guard};
+	uv_timer_t *const timers[] = {&session->timer, &session->kick, &session->guard,
+				      &session->late};
 
 	if (id != NULL)
 		(void)snprintf(session->id, sizeof(session->id), "%s", id);
@@ -247,10 +248,7 @@ static void let_go(struct session *session, const struct err *why)
 	struct sandbox *sandbox = STEAL(session->sandbox);
 	struct run *run = session->run;
 
-	if (session->branch != NULL) {
-		session->branch->created = NULL;
-		session_close(STEAL(session->branch));
-	}
+	session_drop_branch(session);
 	if (session->ticket != NULL)
 		pool_untake(session->pool, STEAL(session->ticket));
 	/* Its verdict needs the session as it is. */
@@ -289,7 +287,8 @@ void session_lose(struct session *session, const struct err *why)
 
 void session_close(struct session *session)
 {
-	uv_timer_t *const timers[] = {&session->timer, &session->kick, &session->guard};
+	uv_timer_t *const timers[] = {&session->timer, &session->kick, &session->guard,
+				      &session->late};
 	struct err why = {0};
 
 	if (session->is_ended)
@@ -343,6 +342,11 @@ enum session_state session_state(const struct session *session)
 bool session_is_transactional(const struct session *session)
 {
 	return session->is_transactional;
+}
+
+uint64_t session_memory(const struct session *session)
+{
+	return session->memory;
 }
 
 struct run *session_run_now(const struct session *session)

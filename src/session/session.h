@@ -123,6 +123,7 @@ const struct policy *session_policy(const struct session *session);
 const struct pool_kind *session_kind(const struct session *session);
 enum session_state session_state(const struct session *session);
 bool session_is_transactional(const struct session *session);
+uint64_t session_memory(const struct session *session); /* bytes, at the end of its last run */
 
 /* Appends the session as native JSON; the list of its checkpoints. */
 int session_put(const struct session *session, struct buf *buf);

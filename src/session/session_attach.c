@@ -40,12 +40,19 @@ bool sessions_kept(struct sessions *sessions, struct sandbox *sandbox, const cha
 	return kept.is_claimed;
 }
 
-static struct checkpoint *wanted_checkpoint(const struct session *session, uint32_t number)
+/* The first head of a sandbox was never told to us with its pid. */
+static bool is_process(const struct kept *kept, uint32_t number, pid_t pid)
+{
+	return kept->number == number && (number == 0 || kept->pid == pid);
+}
+
+static struct checkpoint *wanted_checkpoint(const struct session *session, const struct kept *kept)
 {
 	struct checkpoint *checkpoint = NULL;
 
 	TAILQ_FOREACH(checkpoint, &session->checkpoints, entry) {
-		if (checkpoint->head == NULL && checkpoint->head_number == number)
+		if (checkpoint->head == NULL &&
+		    is_process(kept, checkpoint->head_number, checkpoint->head_pid))
 			return checkpoint;
 	}
 	return NULL;
@@ -60,8 +67,8 @@ static void claim_head(void *user, struct session *session)
 
 	if (kept->is_claimed || !session->is_restored || session->sandbox != kept->sandbox)
 		return;
-	checkpoint = wanted_checkpoint(session, kept->number);
-	if (checkpoint == NULL && session->head_number != kept->number)
+	checkpoint = wanted_checkpoint(session, kept);
+	if (checkpoint == NULL && !is_process(kept, session->head_number, session->head_pid))
 		return;
 	kept->is_claimed = true;
 	if (kept->fd_count == LAUNCH_HEAD_FDS_MAX && session->pipes == NULL)

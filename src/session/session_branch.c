@@ -43,14 +43,6 @@ void session_free_pipes(struct session *session)
 		free(pipes);
 }
 
-static void nobody_reads(void *user, int number, const uint8_t *data, size_t size)
-{
-	(void)user;
-	(void)number;
-	(void)data;
-	(void)size;
-}
-
 static int open_pipe(struct branch_pipes *pipes, uv_loop_t *loop, int number, int *ret_end,
 		     struct err *err)
 {
@@ -64,7 +56,7 @@ static int open_pipe(struct branch_pipes *pipes, uv_loop_t *loop, int number, in
 	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	(void)fcntl(pair[0], F_SETPIPE_SZ, PIPE_SIZE);
 	*ret_end = pair[1];
-	r = stream_open(stream, loop, &pair[0], &spool, number, nobody_reads, NULL, err);
+	r = stream_open(stream, loop, &pair[0], &spool, number, NULL, NULL, err);
 	if (r == 0)
 		pipes->handles++;
 	return r;
@@ -85,11 +77,9 @@ void session_adopt_pipes(struct session *session, int take_fds[4])
 	uv_loop_t *loop = session->table->settings.loop;
 	struct err err = {0};
 
-	if (stream_open(&pipes->out, loop, &take_fds[0], &take_fds[2], 1, nobody_reads, NULL,
-			&err) == 0)
+	if (stream_open(&pipes->out, loop, &take_fds[0], &take_fds[2], 1, NULL, NULL, &err) == 0)
 		pipes->handles++;
-	if (stream_open(&pipes->err, loop, &take_fds[1], &take_fds[3], 2, nobody_reads, NULL,
-			&err) == 0)
+	if (stream_open(&pipes->err, loop, &take_fds[1], &take_fds[3], 2, NULL, NULL, &err) == 0)
 		pipes->handles++;
 }
 
@@ -177,6 +167,17 @@ static void branch_made(void *user, struct session *branch, const struct err *wh
 	session_settle(session, session->current, why);
 }
 
+/* The one that is being made will not be. */
+void session_drop_branch(struct session *session)
+{
+	struct session *branch = STEAL(session->branch);
+
+	if (branch == NULL)
+		return;
+	branch->created = NULL;
+	session_close(branch);
+}
+
 void session_branch(struct session *session)
 {
 	struct session *branch = make_branch(session);
@@ -197,6 +198,8 @@ void session_branch(struct session *session)
 			      &branch->coming, &err);
 	drop_fd(&ends[0]);
 	drop_fd(&ends[1]);
+	if (r == 0)
+		(void)uv_timer_start(&session->guard, session_fork_late, SESSION_FORK_MS, 0);
 	if (r < 0) {
 		branch->created = NULL;
 		session_close(branch);

@@ -8,8 +8,6 @@
 #include "base/log.h"
 #include "session/session_state.h"
 
-#define FORK_MS 20000U /* a fork of 64 GiB takes seconds; one that takes longer is stuck */
-
 static uint64_t wall_ms(void)
 {
 	struct timespec now;
@@ -70,7 +68,7 @@ void session_trim_checkpoints(struct session *session, uint32_t keep)
 
 /* ---- a fork that is on its way ---- */
 
-static void fork_late(uv_timer_t *timer)
+void session_fork_late(uv_timer_t *timer)
 {
 	struct session *session = timer->data;
 	struct err why = {0};
@@ -80,8 +78,10 @@ static void fork_late(uv_timer_t *timer)
 		return;
 	/* Whoever does not fork when told will not run anything either. */
 	(void)err_set(&why, ERR_INTERNAL, ETIMEDOUT, "the interpreter did not fork in %u s",
-		      FORK_MS / 1000);
+		      SESSION_FORK_MS / 1000);
+	session_drop_branch(session);
 	if (session->state == SESSION_FORKING && session->head != NULL) {
+		session_finish_job(session, "", &why);
 		head_free(STEAL(session->coming));
 		head_drop(session->head);
 		return;
@@ -95,7 +95,7 @@ static int start_fork(struct session *session, struct head *parent, struct err *
 			  err);
 
 	if (r == 0)
-		(void)uv_timer_start(&session->guard, fork_late, FORK_MS, 0);
+		(void)uv_timer_start(&session->guard, session_fork_late, SESSION_FORK_MS, 0);
 	return r;
 }
 
@@ -271,6 +271,11 @@ static void lost_head(struct session *session, const struct err *why)
 		session_lose(session, &lost);
 		return;
 	}
+	/* What was being made of the state that is gone will not come. */
+	session_drop_branch(session);
+	(void)err_set(&lost, ERR_CONFLICT, ECHILD,
+		      "the interpreter ended; the session is back at its last checkpoint");
+	session_finish_job(session, "", &lost);
 	session->files_version = 0;
 	session_tell(session, "rolled_back", "");
 	session_roll_back(session, last);

@@ -8,6 +8,7 @@
 #include "session/session_state.h"
 
 #define JOBS_MAX 256U /* that wait in one session */
+#define BLOCKER_JSON_MAX 400U
 
 /* ---- jobs ---- */
 
@@ -196,11 +197,16 @@ static void put_checkpoint_member(struct session *session, bool is_kept, char *t
 {
 	struct buf why;
 
-	buf_init(&why, KIB);
+	/* The runner's words: with what JSON makes of them they must fit, or are not repeated. */
+	buf_init(&why, BLOCKER_JSON_MAX);
+	if (session->blocker[0] != '\0' && json_put_text(&why, session->blocker) < 0) {
+		buf_consume(&why, why.size);
+		(void)buf_text(&why, "\"something that cannot be named\"");
+	}
 	if (is_kept && session->blocker[0] == '\0') {
 		(void)snprintf(text, room, ",\"checkpoint\":{\"id\":\"%s\"}",
 			       session->needs_checkpoint ? session->next : session->current);
-	} else if (is_kept && json_put_text(&why, session->blocker) == 0) {
+	} else if (is_kept) {
 		(void)snprintf(text, room, ",\"checkpoint\":{\"skipped\":%s,\"last\":%s%s%s}",
 			       buf_string(&why), session->current[0] != '\0' ? "\"" : "null",
 			       session->current, session->current[0] != '\0' ? "\"" : "");

@@ -22,10 +22,11 @@ static int put_member(struct buf *buf, const char *name, const char *text)
 
 static int put_checkpoint(struct buf *buf, const struct checkpoint *checkpoint, bool is_first)
 {
-	int r = buf_format(buf, "%s{\"head\":%u,\"created\":%llu,\"memory\":%llu,\"files\":%d",
-			   is_first ? "" : ",", checkpoint->head->number,
-			   (unsigned long long)checkpoint->created_ms,
-			   (unsigned long long)checkpoint->memory, checkpoint->files);
+	int r = buf_format(
+		buf, "%s{\"head\":%u,\"pid\":%d,\"created\":%llu,\"memory\":%llu,\"files\":%d",
+		is_first ? "" : ",", checkpoint->head->number, checkpoint->head->pid,
+		(unsigned long long)checkpoint->created_ms, (unsigned long long)checkpoint->memory,
+		checkpoint->files);
 
 	if (r == 0)
 		r = put_member(buf, "id", checkpoint->id);
@@ -68,10 +69,12 @@ static int put_record(struct buf *buf, const struct session *session)
 	bool is_first = true;
 	int r = buf_format(
 		buf,
-		"{\"sandbox\":%u,\"head\":%d,\"transactional\":%s,\"frozen\":%s,\"branch\":%s,"
+		"{\"sandbox\":%u,\"head\":%d,\"pid\":%d,\"transactional\":%s,\"frozen\":%s,"
+		"\"branch\":%s,"
 		"\"idle_ms\":%u,\"ttl_ms\":%u,\"created\":%llu,\"used\":%llu,\"runs\":%llu,"
 		"\"memory\":%llu,\"files\":%d,\"files_dirty\":%s",
 		session->sandbox_id, session->head != NULL ? (int)session->head->number : -1,
+		session->head != NULL ? session->head->pid : 0,
 		session->is_transactional ? "true" : "false",
 		session->state == SESSION_FROZEN || session->state == SESSION_FREEZING ? "true"
 										       : "false",
@@ -190,6 +193,7 @@ static void read_checkpoints(struct session *session, const json_t *list)
 		checkpoint->memory = number_of(item, "memory");
 		checkpoint->files = (enum checkpoint_files)number_of(item, "files");
 		checkpoint->head_number = (uint32_t)number_of(item, "head");
+		checkpoint->head_pid = (pid_t)number_of(item, "pid");
 		TAILQ_INSERT_TAIL(&session->checkpoints, checkpoint, entry);
 	}
 }
@@ -248,6 +252,7 @@ static void read_session(struct sessions *sessions, const char *id, const json_t
 	session->needs_checkpoint = session->next[0] != '\0';
 	session->sandbox_id = (uint32_t)number_of(record, "sandbox");
 	session->head_number = (uint32_t)number_of(record, "head");
+	session->head_pid = (pid_t)number_of(record, "pid");
 	session->created_ms = number_of(record, "created");
 	session->used_ms = number_of(record, "used");
 	session->runs = number_of(record, "runs");

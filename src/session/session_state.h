@@ -16,6 +16,8 @@
 
 #define SESSION_BUCKETS 512U
 #define SESSION_BLOCKER_MAX 256
+#define SESSION_FORK_MS 20000U /* a fork of 64 GiB takes seconds; one that takes longer is stuck   \
+				*/
 
 /* Whose files a checkpoint has. */
 enum checkpoint_files {
@@ -31,8 +33,9 @@ struct checkpoint {
 	uint64_t memory; /* bytes the session had then */
 	enum checkpoint_files files;
 	uint64_t files_version; /* session->files_version then */
-	struct head *head;    /* owned: it is parked */
-	uint32_t head_number; /* after a restart: the head that is looked for */
+	struct head *head;      /* owned: it is parked */
+	uint32_t head_number;   /* after a restart: the head that is looked for, */
+	pid_t head_pid;         /* ... and its process: numbers are used again */
 	TAILQ_ENTRY(checkpoint) entry;
 };
 
@@ -78,6 +81,7 @@ struct session {
 	struct sandbox *sandbox; /* shared with its branches */
 	uint32_t sandbox_id;     /* after a restart: what is looked for */
 	uint32_t head_number;
+	pid_t head_pid;
 	struct head *head, *coming;
 	struct session *branch;     /* borrowed: the one that is being made from this */
 	struct branch_pipes *pipes; /* owned; NULL: the sandbox's */
@@ -114,6 +118,7 @@ struct session {
 	uv_timer_t timer; /* lifetimes, freezing */
 	uv_timer_t kick;  /* look at the queue, in a moment */
 	uv_timer_t guard; /* a fork, or a grace, that takes too long */
+	uv_timer_t late;  /* a fork for a look that takes too long */
 	int handles;
 	bool is_ended; /* out of the table: the last handle gives the memory back */
 	LIST_ENTRY(session) entry;
@@ -159,10 +164,12 @@ struct checkpoint *session_last_checkpoint(const struct session *session);
 void session_free_checkpoint(struct session *session, struct checkpoint *checkpoint);
 void session_trim_checkpoints(struct session *session, uint32_t keep);
 void session_head_told(void *user, struct head *head, const struct launch_event *event);
+void session_fork_late(uv_timer_t *timer);
 void session_settle(struct session *session, const char *checkpoint, const struct err *why);
 
 /* session_branch.c */
 void session_branch(struct session *session);
+void session_drop_branch(struct session *session);
 void session_free_pipes(struct session *session);
 void session_adopt_pipes(struct session *session, int take_fds[4]);
 
@@ -179,4 +186,5 @@ void session_record_end(struct session *session);
 
 /* look.c */
 void looks_work(struct session *session);
+void looks_late(uv_timer_t *timer);
 void looks_fail(struct session *session, const struct err *why);

@@ -8,8 +8,9 @@
 #include "base/c.h"
 
 #define READ_STEP (16U << 10)
-#define PUNCH_STEP (1U << 20) /* memory of the spool is given back in steps of this */
-#define READ_MAX (1U << 20)   /* what a pipe holds at most: F_SETPIPE_SZ without privilege */
+#define PUNCH_STEP (1U << 20)  /* memory of the spool is given back in steps of this */
+#define READ_MAX (1U << 20)    /* what a pipe holds at most: F_SETPIPE_SZ without privilege */
+#define IGNORED_MAX (1U << 20) /* bytes that are taken for nobody; then whoever writes waits */
 
 static void pipe_ready(uv_poll_t *poll, int status, int events)
 {
@@ -33,7 +34,7 @@ int stream_open(struct stream *stream, uv_loop_t *loop, int *take_fd, int *take_
 	stream->fd = steal_fd(take_fd);
 	stream->spool = steal_fd(take_spool);
 	stream->number = number;
-	stream->is_ended = false;
+	stream->is_ended = stream->is_held = false;
 	stream_listen(stream, bytes, user);
 	(void)uv_poll_start(&stream->poll, UV_READABLE, pipe_ready);
 	return 0;
@@ -45,6 +46,24 @@ void stream_listen(struct stream *stream,
 {
 	stream->bytes = bytes;
 	stream->user = user;
+	if (stream->is_held && bytes != NULL && stream->fd >= 0 && !stream->is_ended)
+		(void)uv_poll_start(&stream->poll, UV_READABLE, pipe_ready);
+	stream->is_held = false;
+	stream->ignored = 0;
+}
+
+/* What is left running between runs may write for ever: that is not to be our work. */
+static void tell(struct stream *stream, const uint8_t *data, size_t size)
+{
+	if (stream->bytes != NULL) {
+		stream->bytes(stream->user, stream->number, data, size);
+		return;
+	}
+	stream->ignored += size;
+	if (stream->ignored > IGNORED_MAX && !stream->is_held) {
+		stream->is_held = true;
+		(void)uv_poll_stop(&stream->poll);
+	}
 }
 
 /* Tells what is in the spool and was not told yet. */
@@ -56,7 +75,7 @@ static void tell_spooled(struct stream *stream)
 	while (stream->fd >= 0 &&
 	       (n = pread(stream->spool, data, sizeof(data), (off_t)stream->taken)) > 0) {
 		stream->taken += (uint64_t)n;
-		stream->bytes(stream->user, stream->number, data, (size_t)n);
+		tell(stream, data, (size_t)n);
 	}
 	if (stream->fd >= 0 && stream->taken - stream->punched >= PUNCH_STEP) {
 		(void)fallocate(stream->spool, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
@@ -113,7 +132,7 @@ void stream_drain(struct stream *stream)
 		if (is_spooled)
 			tell_spooled(stream);
 		else
-			stream->bytes(stream->user, stream->number, data, (size_t)n);
+			tell(stream, data, (size_t)n);
 	}
 }
 

@@ -26,8 +26,10 @@ struct stream {
 	uint64_t punched; /* bytes given back at the spool's front */
 	uv_poll_t poll;
 	void (*bytes)(void *user, int number, const uint8_t *data, size_t size);
-	void *user; /* borrowed until stream_listen says otherwise */
+	void *user;       /* borrowed until stream_listen says otherwise */
+	uint64_t ignored; /* bytes told to nobody since the last stream_listen */
 	bool is_ended;
+	bool is_held; /* not watched: too much was written that nobody wanted */
 };
 
 /* Takes the pipe, and the spool (-1: none), and watches. On failure both are closed. */
@@ -35,6 +37,8 @@ int stream_open(struct stream *stream, uv_loop_t *loop, int *take_fd, int *take_
 		void (*bytes)(void *user, int number, const uint8_t *data, size_t size), void *user,
 		struct err *err);
 
+/* Somebody else is told from now on; `bytes` NULL: nobody. Then a little is thrown away, and more
+ * stays in the pipe, and its writer waits, until somebody listens. */
 void stream_listen(struct stream *stream,
 		   void (*bytes)(void *user, int number, const uint8_t *data, size_t size),
 		   void *user);

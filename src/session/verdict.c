@@ -88,7 +88,9 @@ static void set_timeout(struct verdict *verdict, const struct verdict_facts *fac
 	say(verdict->message, "stopped after %s: the run took longer than its timeout", time);
 	if (facts->timeout_max_ms > facts->timeout_ms)
 		say(verdict->remedy,
-		    "raise --timeout (the policy allows up to %s) or do less in one run", most);
+		    "raise timeout_ms (--timeout; the policy allows up to %s) or do less in one "
+		    "run",
+		    most);
 	else
 		say(verdict->remedy,
 		    "do less in one run: the policy allows no more than %s; its timeout_max "
@@ -110,7 +112,7 @@ static void set_memory(struct verdict *verdict, const struct verdict_facts *fact
 		(void)snprintf(peak, sizeof(peak), "%.1f MiB", (double)verdict->peak / (double)MIB);
 	say(verdict->message, "out of memory: the limit is %s, the peak was %s", most, peak);
 	say(verdict->remedy, "load less at a time (chunks, fewer columns, smaller types), or raise "
-			     "--memory as far as the policy allows");
+			     "limits.memory (--memory) as far as the policy allows");
 }
 
 static void set_output(struct verdict *verdict, const struct verdict_facts *facts)

@@ -108,6 +108,7 @@ class Daemon(Client):
         self.folder = tempfile.mkdtemp(prefix="vd-", dir="/tmp")  # short: sockets are in it
         os.chmod(self.folder, 0o711)
         self.flags, self.wrap, self.env = list(flags), list(wrap), dict(env or {})
+        self.keep_fds = ()  # descriptors that it inherits
         self.process = None
         self.serve_pid = self.launch_pid = 0
         self.cgroup = ""
@@ -138,13 +139,15 @@ class Daemon(Client):
                 "TMPDIR": self.path("tmp"), "XDG_RUNTIME_DIR": self.path("home"),
                 "NOTIFY_SOCKET": notify, **self.env}
 
+    def command(self):
+        return [*self.wrap, VIV, "serve", "--config", self.path("vivarium.yaml"), "-v", *self.flags]
+
     def spawn(self, notify=""):
         """Only starts it: for those that are to fail."""
         with open(self.path("log"), "ab") as log:
-            return subprocess.Popen(
-                [*self.wrap, VIV, "serve", "--config", self.path("vivarium.yaml"), "-v", *self.flags],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder,
-                env=self.environment(notify), start_new_session=True)
+            return subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                    cwd=self.folder, env=self.environment(notify), start_new_session=True,
+                                    pass_fds=self.keep_fds)
 
     def start(self):
         """Starts it and waits until it says READY=1 (man 3 sd_notify)."""
@@ -174,9 +177,9 @@ class Daemon(Client):
     def find_port(self, begin):
         def line_of_last_socket():
             text = self.log()[begin:]
-            return text if f"listening on unix:{self.path('run', 'viv.sock')}" in text else ""
+            return text if "listening on unix:" in text else ""
 
-        text = wait_for(line_of_last_socket, what="the line about the unix socket")
+        text = "" if self.keep_fds else wait_for(line_of_last_socket, what="the line about the unix socket")
         self.unix = self.path("run", "viv.sock")
         for line in text.splitlines():
             if "listening on http://" in line:
@@ -223,8 +226,15 @@ class Daemon(Client):
 
     def processes(self):
         """Every living process of this daemon: {pid: name}."""
-        reap_orphans = descendants(os.getpid())
-        return {pid: name for pid, name in reap_orphans.items() if pid not in self.others}
+        return {pid: name for pid, name in descendants(os.getpid()).items() if pid not in self.others}
+
+    @staticmethod
+    def processes_below(pid):
+        return descendants(pid)
+
+    @staticmethod
+    def cgroup_folders(name):
+        return cgroup_folders(name)
 
     # ---- its end ----
 
@@ -266,8 +276,10 @@ class Daemon(Client):
             self.sweep()
 
     def check_nothing_left(self, seconds=10):
-        wait_for(lambda: not self.living(), seconds,
-                 f"the end of {self.living()}")
+        try:
+            wait_for(lambda: not self.living(), seconds)
+        except AssertionError:
+            raise AssertionError(f"processes are left: {self.living()}") from None
         left = cgroup_folders(self.cgroup) if self.cgroup else []
         assert not left, f"cgroups are left: {left}"
         more = {path for path in mounts() - self.mounts_before if "viv" in path or "vd-" in path}

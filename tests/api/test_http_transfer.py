@@ -7,6 +7,7 @@ import struct
 import unittest
 
 from daemon import Daemon
+from http_client import strict_json
 
 MAGIC = b"vivarium state 1\n"
 HEAD = b'{"python":"3.11","names":[],"lost":[]}\n'
@@ -69,6 +70,10 @@ class Transfer(unittest.TestCase):
         self.assertIn(b'"name":"lock"', answer.body.split(b"\n")[1])  # who asks can read it there
         made = self.bring_in(answer.body, "?name=moved&policy=default")
         self.assertEqual((made["name"], made["state"]), ("moved", "idle"))
+        with open(self.daemon.path("state", "audit.jsonl"), encoding="utf-8") as file:
+            line = strict_json(file.readlines()[-1])
+        self.assertEqual((line["op"], line["session"], line["verdict"]),
+                         ("session.import", made["id"], "ok"))
         self.assertEqual(set(made["names"]), {"pd", "threading", "os", "n", "frame", "area", "P", "p"})
         self.assertEqual({fact["name"] for fact in made["lost"]}, {"lock", "/workspace/link"})
         self.assertEqual(

@@ -62,6 +62,13 @@ class Files(unittest.TestCase):
     def test_without_want_files_no_bytes_come(self):
         self.assertNotIn(FILE, self.runner.run("open('x', 'w').write('x')").sent)
 
+    def test_bytes_of_small_files_only(self):
+        outcome = self.runner.run("open('a', 'w').write('12345')\nopen('b', 'w').write('123456')\n"
+                                  "open('c', 'w').close()", want_files=5)
+        self.assertEqual(outcome.files, {self.runner.path("a"): b"12345", self.runner.path("c"): b""})
+        self.assertEqual([event["file"]["size"] for event in outcome.of("file")], [5, 6, 0])
+        self.assertNotIn(None, [event["file"]["sha256"] for event in outcome.of("file")])
+
     def test_more_files_than_allowed_are_flagged(self):
         outcome = self.runner.run("for n in range(20): open(f'{n:02}', 'w').close()", files_max=5)
         self.assertEqual(len(outcome.of("file")), 5)

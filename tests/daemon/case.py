@@ -26,10 +26,44 @@ def has_freezer(daemon):
                for path in cgroup_folders(daemon.cgroup)) if daemon.cgroup else False
 
 
-class DaemonCase(unittest.TestCase):
-    """Tests on one daemon, started for the class. The last check is that it leaves nothing."""
+class Checks(unittest.TestCase):
+    """What every test of this folder can look at."""
 
     maxDiff = None
+
+    def expect_error(self, answer, status, kind, field=None):
+        """An answer in the shape that every refusal has."""
+        self.assertEqual(answer.status, status, answer)
+        error = answer.error
+        self.assertEqual(error["kind"], kind, error)
+        self.assertTrue(error["message"])
+        if field is not None:
+            self.assertEqual(error.get("field"), field, error)
+        return error
+
+    @staticmethod
+    def read_all(daemon, run):
+        """Every event of a run from the first; Events checks that no number is missing or twice."""
+        with daemon.events(run) as events:
+            return list(events)
+
+    @staticmethod
+    def output(events):
+        return "".join(event["text"] for event in events if event["type"] == "stdout")
+
+
+class Case(Checks):
+    """A daemon for each test: it is going to die."""
+
+    def serve(self, config=BARE, **kw):
+        daemon = Daemon(config, **kw)
+        self.addCleanup(daemon.sweep)
+        return daemon
+
+
+class DaemonCase(Checks):
+    """Tests on one daemon, started for the class. The last check is that it leaves nothing."""
+
     CONFIG = ""
     FLAGS = ()
 
@@ -47,13 +81,3 @@ class DaemonCase(unittest.TestCase):
         session = self.daemon.session(**{"runtime": "bare", **body})
         self.addCleanup(self.daemon.request, "DELETE", f"/v1/sessions/{session}")
         return session
-
-    def expect_error(self, answer, status, kind, field=None):
-        """An answer in the shape that every refusal has."""
-        self.assertEqual(answer.status, status, answer)
-        error = answer.error
-        self.assertEqual(error["kind"], kind, error)
-        self.assertTrue(error["message"])
-        if field is not None:
-            self.assertEqual(error.get("field"), field, error)
-        return error

@@ -7,9 +7,8 @@ import random
 import signal
 import threading
 import time
-import unittest
 
-from case import BARE, Daemon, has_freezer, wait_for
+from case import BARE, Case, has_freezer, wait_for
 
 def printer(tag, count, pause=0.01):
     """A line a moment, so that output is under way whenever somebody is killed. At the end all of it counts."""
@@ -19,25 +18,6 @@ def printer(tag, count, pause=0.01):
 
 def lines_of(tag, count):
     return "".join(f"{tag} {i:05d}\n" for i in range(count))
-
-
-class Case(unittest.TestCase):
-    """A daemon for each test: it is going to die."""
-
-    maxDiff = None
-
-    def serve(self, config=BARE, **kw):
-        daemon = Daemon(config, **kw)
-        self.addCleanup(daemon.sweep)
-        return daemon
-
-    def read_all(self, daemon, run):
-        """Every event of a run from the first; Events checks that no number is missing or twice."""
-        with daemon.events(run) as events:
-            return list(events)
-
-    def output(self, events):
-        return "".join(event["text"] for event in events if event["type"] == "stdout")
 
 
 class KillServeTest(Case):

@@ -205,6 +205,8 @@ class EventTest(DaemonCase):
         threads = [threading.Thread(target=follow, args=(i,)) for i in range(2)]
         for thread in threads:
             thread.start()
+        with self.daemon.events(run) as events:
+            events.until("started")
         self.daemon.ask("POST", f"/v1/runs/{run}/stdin", {"text": "\n"})
         for thread in threads:
             thread.join()

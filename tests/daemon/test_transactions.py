@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run that goes wrong costs nothing but itself: variables and files are what they were before it."""
 
-from case import DaemonCase, wait_for
+from case import DaemonCase
 
 MIB = 1 << 20
 
@@ -139,19 +139,39 @@ class RollbackTest(DaemonCase):
         session = self.prepare()
         result = self.daemon.run("""
 import signal
-victims = [int(n) for n in os.listdir('/proc') if n.isdigit() and int(n) not in (1, os.getpid())]
-for pid in victims:
-    os.kill(pid, signal.SIGKILL)
-len(victims)
-""", session, kind=None)
-        self.assertIn(result["state"], ("preserved", "lost"))
-        state = wait_for(lambda: self.daemon.state(session), what="an answer")
-        if result["state"] == "preserved":
-            self.assertEqual(self.daemon.value("x", session), [1, 2])
-        else:
-            self.assertEqual(state["state"], "lost")
-            answer = self.daemon.request("POST", f"/v1/sessions/{session}/run", {"code": "1"})
-            self.expect_error(answer, 409, "conflict")
+hit = 0
+for pid in set(range(2, 200)) - {os.getpid()}:
+    try:
+        os.kill(pid, signal.SIGKILL)
+        hit += 1
+    except ProcessLookupError:
+        pass
+x.append(hit)
+""", session)
+        self.assertEqual(result["state"], "preserved")
+        self.assertEqual(self.daemon.value("x[:2]", session), [1, 2])
+        self.assertGreater(self.daemon.value("x[2]", session), 0)  # there was a checkpoint to kill
+        # Checkpoints that were made after that are as good as any.
+        self.daemon.run("os._exit(1)", session, kind="exit")
+        self.assertEqual(self.daemon.value("x[:2]", session), [1, 2])
+
+    def test_a_run_that_kills_its_checkpoint_and_then_itself_is_lost_and_told_so(self):
+        session = self.prepare()
+        result = self.daemon.run("""
+import signal
+for pid in set(range(2, 200)) - {os.getpid()}:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+os._exit(1)
+""", session, kind="exit")
+        self.assertEqual(result["state"], "lost")
+        told = self.daemon.state(session)
+        self.assertEqual(told["state"], "lost")
+        self.assertTrue(told["why"])
+        answer = self.daemon.request("POST", f"/v1/sessions/{session}/run", {"code": "1"})
+        self.expect_error(answer, 409, "conflict")
 
     def test_without_transactions_a_failure_loses_the_session_and_says_so(self):
         session = self.prepare(transactional=False)
@@ -172,6 +192,7 @@ class BlockerTest(DaemonCase):
                            "threading.Thread(target=time.sleep, args=(1000,), name='worker-1', "
                            "daemon=True).start()",
         "child process": "import subprocess\nkeep = subprocess.Popen(['sleep', '1000'])",
+        "child process ": "import os, time\nif os.fork() == 0: time.sleep(1000)",
         "open file /workspace/log.txt": "keep = open('/workspace/log.txt', 'w')",
         "socket": "import socket\nkeep = socket.socketpair()",
         "/workspace/d.db": "import sqlite3\nkeep = sqlite3.connect('d.db')\n"

@@ -3,6 +3,7 @@
 
 import os
 import signal
+import json
 import unittest
 
 from heads import RUN, Session
@@ -151,6 +152,17 @@ class Prints(unittest.TestCase):
                 head = first.fork()
                 self.assertEqual(head.run(code).done["kind"], "ok")
                 self.assertEqual(self.changed(first, head), [name])
+
+    def test_a_state_compares_itself_with_another(self):
+        with Session() as first:
+            first.run("a = [1]\nb = 2\nc = 3")
+            second = first.fork()
+            second.run("a.append(2)\ndel b\nd = 4")
+            told = json.dumps(first.look(kind="print")[0]).encode()
+            self.assertEqual(second.look(told, kind="diff")[0],
+                             {"added": ["d"], "removed": ["b"], "changed": ["a"]})
+            for bad in (b"", b"[]", b'{"names":1}', b"\xff", b"[" * 100000):
+                self.assertEqual(second.look(bad, kind="diff")[0]["kind"], "conflict")
 
     def test_the_same_value_made_anew_is_the_same(self):
         with Session() as first:

@@ -72,6 +72,24 @@ class State(unittest.TestCase):
             _, outcome = head.look(kind="export")
             self.assertEqual(outcome.files["state"], stream)
 
+    def test_files_go_along_and_links_are_named(self):
+        with Session() as head:
+            head.run("import os\nos.makedirs('d/empty')\nopen('d/a', 'wb').write(b'x' * 3_000_000)\n"
+                     "open(b'\\xff\\n', 'w').close()\nos.symlink('d/a', 'link')")
+            answer, outcome = head.look(kind="export")
+            self.assertEqual([fact["name"] for fact in answer["lost"]], [head.path("link")])
+        with Session() as head:
+            answer, done = head.ask(outcome.files["state"], kind="import")
+            self.assertTrue(done.done["files_dirty"])
+            self.assertEqual(len(answer["lost"]), 1)
+            self.assertEqual(value(head.run("import os\n[sorted(map(repr, os.listdir(b'.'))), "
+                                            "os.listdir('d'), os.path.getsize('d/a')]"))[::2],
+                             [["b'\\xff\\n'", "b'd'"], 3000000])
+
+    def test_a_module_of_the_workspace_is_there_before_what_needs_it(self):
+        cells = ("open('mine.py', 'w').write('class A:\\n    x = 7\\n')", "import mine\na = mine.A()")
+        self.assertEqual(self.moved(cells, "a.x"), 7)
+
     def test_tracebacks_show_imported_lines(self):
         stream, _ = self.export("def f():\n    return 1/0")
         with Session() as head:

@@ -313,6 +313,25 @@ static void half_a_frame_and_the_end_is_the_end(void **state)
 	assert_int_equal(scene->frame_count, 1);
 }
 
+static void what_comes_during_a_pause_stays_in_the_socket(void **state)
+{
+	struct scene *scene = *state;
+	int left = 0;
+
+	say_event(scene, 0, "a", 1);
+	until(scene, scene->frame_count == 1);
+	channel_pause(&scene->channel);
+	say_event(scene, 0, "b", 1);
+	(void)uv_run(&scene->loop, UV_RUN_NOWAIT);
+	channel_read(&scene->channel);
+	assert_int_equal(scene->frame_count, 1);
+	assert_int_equal(ioctl(scene->channel.fd, FIONREAD, &left), 0);
+	assert_int_equal(left, sizeof(struct frame_header) + 1);
+	channel_resume(&scene->channel);
+	until(scene, scene->frame_count == 2);
+	assert_memory_equal(scene->payload.data, "b", 1);
+}
+
 static void a_call_may_read_again(void **state)
 {
 	struct scene *scene = *state;
@@ -399,6 +418,7 @@ int main(void)
 		TEST(a_payload_above_the_limit_is_the_end),
 		TEST(half_a_frame_waits_without_turning_the_loop),
 		TEST(half_a_frame_and_the_end_is_the_end),
+		TEST(what_comes_during_a_pause_stays_in_the_socket),
 		TEST(a_call_may_read_again),
 		TEST(a_call_may_close_the_channel),
 		TEST(descriptors_go_out_with_the_bytes),

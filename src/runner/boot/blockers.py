@@ -16,8 +16,8 @@ SHOWN_MAX = 200  # characters of a name
 CHANNEL = 3
 
 _modules = sys.modules
-_listdir, _readlink, _pread, _open, _read, _close = (
-    os.listdir, os.readlink, os.pread, os.open, os.read, os.close)
+_listdir, _readlink, _pread, _open, _read, _close, _waitid = (
+    os.listdir, os.readlink, os.pread, os.open, os.read, os.close, os.waitid)
 
 
 def find(interpreter, own_children, own_fds):
@@ -67,6 +67,14 @@ def _thread():
     return f"native thread {_shown(_comm(f'/proc/self/task/{other}/comm') or other)}"
 
 
+def _lives(child):
+    """Asks as its parent: what was forked and never exec'd cannot be seen in /proc."""
+    try:
+        return _waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    except ChildProcessError:
+        return False
+
+
 def _child(own):
     """The new head would not be its parent."""
     pid = os.getpid()
@@ -74,10 +82,9 @@ def _child(own):
         child = int(word)
         if child in own:
             continue
-        stat = _comm(f"/proc/{child}/stat")
-        state = stat.rpartition(")")[2].split()[:1]
-        if stat and state not in (["Z"], ["X"]):
-            return f"child process {child} ({_shown(_comm(f'/proc/{child}/comm'))})"
+        if _lives(child):
+            name = _shown(_comm(f"/proc/{child}/comm")) or "forked"
+            return f"child process {child} ({name})"
     return ""
 
 

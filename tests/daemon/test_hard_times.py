@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Full disks, no descriptors, no processes left, a runtime that cannot start, a clock that jumps."""
+
+import os
+import time
+
+from case import BARE, Case, DaemonCase, wait_for
+
+MIB = 1 << 20
+# As another user in a namespace of its own, where the daemon's state is on a tmpfs of this size.
+SMALL_DISK = """set -e
+mkdir -p {folder}/state
+mount -t tmpfs -o size={size},mode=0700{owner} tmpfs {folder}/state
+exec "$0" "$@"
+"""
+
+
+class FullDiskTest(Case):
+    def small(self, size):
+        """A daemon whose state_dir is a tmpfs that nobody else sees."""
+        daemon = self.serve(start=False)
+        # Root has the mount namespace for the asking; others get it with a user namespace.
+        unshare = ["unshare", "--mount", "--propagation", "private"]
+        owner = ",uid=0"
+        if os.geteuid() != 0:
+            unshare[1:1] = ["--user", "--map-current-user", "--keep-caps"]
+            owner = ""
+        script = SMALL_DISK.format(folder=daemon.folder, size=size, owner=owner)
+        daemon.wrap = [*unshare, "sh", "-c", script]
+        return daemon
+
+    def test_runs_go_on_and_status_says_why(self):
+        daemon = self.small("24m")
+        daemon.start()
+        session = daemon.session(runtime="bare")
+        daemon.run("x = 1", session)
+        line = "print('y' * 999)\n"
+        full = None
+        for _ in range(40):  # a megabyte of events each
+            result = daemon.run(f"for i in range(1000): {line}")
+            self.assertEqual(len(result["stdout"]), 1000 * 1000)
+            full = daemon.ask("GET", "/v1/status").get("journal", {}).get("why")
+            if full:
+                break
+        self.assertTrue(full, "the disk is full, and status does not say so")
+        self.assertEqual(daemon.value("x", session), 1)
+        self.assertEqual(daemon.run("print('still here')")["stdout"], "still here\n")
+        self.assertIn("vivarium_journal", daemon.request("GET", "/metrics").body.decode())
+        daemon.stop()
+
+
+class FullSandboxTest(DaemonCase):
+    CONFIG = "policies:\n  small: {base: default, disk: 8MiB, pids: 12, memory: 256MiB}\n"
+
+    def test_a_full_workspace_is_the_codes_own_error(self):
+        session = self.new_session(policy="small")
+        self.daemon.run("x = 1", session)
+        for folder in ("/workspace", "/tmp"):
+            result = self.daemon.run(f"open('{folder}/big', 'wb').write(bytes(64 << 20))", session, kind="disk")
+            self.assertEqual((result["state"], result["error"]["type"]), ("preserved", "OSError"))
+            result = self.daemon.run(f"""
+import os
+os.unlink('{folder}/big')
+try:
+    open('{folder}/big', 'wb').write(bytes(64 << 20))
+except OSError as error:
+    print(error.errno)
+os.unlink('{folder}/big')
+""", session)
+            self.assertEqual(result["stdout"], "28\n")
+        self.assertEqual(self.daemon.value("x", session), 1)
+
+    def test_a_full_workspace_does_not_stop_a_rollback(self):
+        session = self.new_session(policy="small")
+        self.daemon.run("open('kept', 'w').write('kept')", session)
+        self.daemon.run("import os\ntry:\n    open('big', 'wb').write(bytes(64 << 20))\nexcept OSError: pass\n"
+                        "os._exit(1)", session, kind="exit")
+        self.assertEqual(self.daemon.value("import os\n[os.listdir('.'), open('kept').read()]", session),
+                         [["kept"], "kept"])
+
+    def test_no_processes_left_costs_one_run(self):
+        session = self.new_session(policy="small")
+        self.daemon.run("x = 1", session)
+        result = self.daemon.run("""
+import os, time
+children = []
+try:
+    while True:
+        pid = os.fork()
+        if pid == 0:
+            time.sleep(1000)
+        children.append(pid)
+except OSError as error:
+    print(error.errno)
+""", session)
+        self.assertEqual(result["stdout"], "11\n")
+        self.assertEqual(result["state"], "preserved")
+        self.assertIn("skipped", result["checkpoint"])
+        self.assertEqual(self.daemon.run("os._exit(1)", session, kind="exit")["state"], "rolled_back")
+        self.assertEqual(self.daemon.value("x", session), 1)
+
+    def test_no_descriptors_left_costs_one_run(self):
+        session = self.new_session(policy="small")
+        self.daemon.run("x = 1", session)
+        result = self.daemon.run("import os\nkept = []\ntry:\n    while True: kept.append(os.open('/', 0))\n"
+                                 "except OSError as error: print(error.errno)", session)
+        self.assertEqual((result["stdout"], result["state"]), ("24\n", "preserved"))
+        self.daemon.run("for fd in kept: os.close(fd)", session)
+        self.assertEqual(self.daemon.value("x", session), 1)
+
+
+class FewDescriptorsTest(Case):
+    def test_a_tiny_limit_refuses_and_recovers(self):
+        """More sessions than descriptors: some are refused with a reason, none is harmed."""
+        daemon = self.serve(wrap=["prlimit", "--nofile=160:160"])
+        sessions, refused = [], []
+        for _ in range(40):
+            answer = daemon.request("POST", "/v1/sessions", {"runtime": "bare"})
+            if answer.status == 201:
+                sessions.append(answer.json["id"])
+            else:
+                self.assertIn(answer.status, (500, 503), answer)
+                self.assertTrue(answer.error["message"])
+                refused.append(answer)
+        self.assertTrue(refused, "160 descriptors were enough for 40 sessions")
+        self.assertTrue(sessions)
+        for session in sessions:
+            daemon.run("x = 1", session, kind=None)
+        for session in sessions[1:]:
+            self.assertEqual(daemon.request("DELETE", f"/v1/sessions/{session}").status, 204)
+        self.assertEqual(daemon.run("1")["verdict"]["kind"], "ok")
+        self.assertEqual(daemon.value("x", sessions[0]), 1)
+        daemon.stop()
+
+
+class BadRuntimeTest(Case):
+    def test_a_zygote_that_crashes_is_told_and_others_go_on(self):
+        daemon = self.serve(BARE + "  broken: {python: /usr/bin/python3, preload: [no_such_module_at_all], pool: 2}\n")
+        begin = time.monotonic()
+        result = daemon.run("print(1)", runtime="broken", kind="backend")
+        self.assertIn("broken", result["verdict"]["message"])
+        pools = daemon.ask("GET", "/v1/status")["pools"]
+        why = [pool["why"] for pool in pools if pool["runtime"] == "broken"]
+        self.assertTrue(why and why[0], pools)
+        self.assertEqual(daemon.run("print(2)", runtime="bare")["stdout"], "2\n")
+        self.assertEqual(daemon.request("GET", "/health").status, 200)
+        tries = self.zygotes_seen(daemon, 2.0)
+        self.assertLess(len(tries), 8, "no backoff")
+        self.assertLess(time.monotonic() - begin, 60)
+        daemon.stop()
+
+    @staticmethod
+    def zygotes_seen(daemon, seconds):
+        """Every process that was seen importing the broken module in this time: its restarts."""
+        seen = set()
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for pid in daemon.processes():
+                try:
+                    with open(f"/proc/{pid}/cmdline", "rb") as file:
+                        if b"no_such_module_at_all" in file.read():
+                            seen.add(pid)
+                except OSError:
+                    pass
+            time.sleep(0.01)
+        return seen
+
+    def test_an_interpreter_that_is_not_there(self):
+        daemon = self.serve(BARE + "  gone: {python: /usr/bin/python9, pool: 1}\n")
+        result = daemon.run("1", runtime="gone", kind="backend")
+        self.assertIn("gone", result["verdict"]["message"])
+        self.assertEqual(daemon.run("print(2)", runtime="bare")["stdout"], "2\n")
+        daemon.stop()
+
+
+class ClockTest(Case):
+    def test_a_clock_that_jumps_ends_nothing(self):
+        """Only the monotonic clocks can be set in a namespace; the wall clock stands in for the rest.
+
+        A day passes on the clock that deadlines and idle times are counted by, between two daemons.
+        Sessions and their ages are carried over by the wall clock, so nothing may end.
+        """
+        daemon = self.serve()
+        session = daemon.session(runtime="bare", idle_ms=60000, ttl_ms=60000)
+        daemon.run("x = 1", session)
+        run = daemon.start_run("print('on', flush=True)\nimport time\ntime.sleep(1)\nx = 2\nprint('end')", session,
+                               timeout_ms=20000)
+        with daemon.events(run) as events:
+            events.until_text("on")
+        daemon.kill9()
+        root = [] if os.geteuid() == 0 else ["--user", "--map-current-user", "--keep-caps"]
+        daemon.wrap = ["unshare", *root, "--time", "--monotonic", "86400", "--boottime", "86400"]
+        daemon.start()
+        result = daemon.result(run)
+        self.assertEqual((result["verdict"]["kind"], result["stdout"]), ("ok", "on\nend\n"))
+        self.assertEqual(daemon.value("x", session), 2)
+        daemon.restart()
+        self.assertEqual(daemon.value("x", session), 2)
+        daemon.kill9()
+        daemon.wrap = []
+        daemon.start()
+        self.assertEqual(daemon.value("x", session), 2)
+        daemon.stop()
