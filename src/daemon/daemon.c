@@ -358,17 +358,18 @@ static void close_all(struct daemon *daemon)
 	const struct launch_hello *hello = NULL;
 	struct err err = {0};
 
-	if (engine->sessions != NULL)
-		sessions_each(engine->sessions, close_session, NULL);
 	cancel_all(daemon);
 	while (!LIST_EMPTY(&engine->flights) && engine->pool != NULL)
 		(void)uv_run(&daemon->loop, UV_RUN_ONCE);
 	http_close(daemon->http);
-	/* One that does not greet us is another daemon's. */
+	/* One that does not greet us is another daemon's. It ends everything at once, which is
+	 * quicker than to be told of each session. */
 	if (engine->pool != NULL && pool_wait_hello(engine->pool, &hello, &err) == 0) {
 		pool_quit(engine->pool);
 		(void)unlink(daemon->stay.path);
 	}
+	if (engine->sessions != NULL)
+		sessions_each(engine->sessions, close_session, NULL);
 	pool_close(engine->pool);
 	engine->pool = NULL;
 	warm_forget(engine);

@@ -291,7 +291,7 @@ int config_choose_policy(const struct config *config, const struct config_token 
 			       token->name, asked, names);
 	}
 	if (policy == NULL)
-		return -err->num;
+		return err_wrap(err, "policy");
 
 	*ret_policy = policy;
 	return 0;
@@ -318,7 +318,7 @@ int config_choose_runtime(const struct config *config, const struct policy *poli
 	else
 		runtime = config_runtime(config, asked, err);
 	if (runtime == NULL)
-		return -err->num;
+		return err_wrap(err, "runtime");
 
 	*ret_runtime = runtime;
 	return 0;

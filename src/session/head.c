@@ -2,10 +2,12 @@
 #include "session/head.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include "base/c.h"
 
@@ -209,6 +211,7 @@ struct head *head_first(struct sandbox *sandbox, const struct head_calls *calls,
 	struct head *head = head_new(sandbox, 0, calls, user);
 
 	head->channel = &sandbox->channel;
+	head->pid = sandbox->channel.sender;
 	head->state = HEAD_READY;
 	head_listen(head);
 	return head;
@@ -224,6 +227,7 @@ int head_adopt(struct sandbox *sandbox, uint32_t number, pid_t pid, int *take_ch
 		return err_set(err, ERR_INTERNAL, EPROTO, "launch keeps no head %u", number);
 	if (number == 0) {
 		*ret_head = head_first(sandbox, calls, user);
+		(*ret_head)->pid = pid;
 		return channel_take_over(&sandbox->channel, 0, 0, 0, NULL);
 	}
 	head = head_new(sandbox, number, calls, user);
@@ -348,6 +352,23 @@ void head_event(struct head *head, const struct launch_event *event)
 			head->calls->told(head->user, head, event);
 		break;
 	}
+}
+
+bool head_is_alive(const struct head *head)
+{
+	AUTO_CLOSE int pidfd = -1;
+	struct pollfd poll_one = {.events = POLLIN};
+
+	if (head->state != HEAD_READY || head->is_dropped || head->sandbox->is_ending)
+		return false;
+	/* Nobody told us its number: launch will, when it ends. */
+	if (head->pid <= 0)
+		return true;
+	pidfd = (int)syscall(SYS_pidfd_open, head->pid, 0);
+	if (pidfd < 0)
+		return errno != ESRCH;
+	poll_one.fd = pidfd;
+	return poll(&poll_one, 1, 0) == 0;
 }
 
 static void deaf_frame(void *user, const struct frame *frame)

@@ -211,6 +211,10 @@ void looks_work(struct session *session)
 		int r = -EBUSY;
 
 		next = LIST_NEXT(look, entry);
+		if (look->checkpoint[0] != '\0' && !look->has_source &&
+		    !session_has_checkpoint(session, look->checkpoint))
+			r = err_set(&err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %s",
+				    look->checkpoint);
 		if (source != NULL)
 			r = head_fork(source, true, NULL, NULL, &look_head_calls, look, &look->head,
 				      &err);
@@ -243,7 +247,7 @@ static int check(const struct session *session, const struct look_ask *ask, stru
 	if (session->state == SESSION_LOST || session->state == SESSION_CLOSED)
 		return err_set(err, ERR_CONFLICT, ESTALE, "the session is lost: %s",
 			       session->why.text);
-	if (ask->checkpoint != NULL && session_find_checkpoint(session, ask->checkpoint) == NULL)
+	if (ask->checkpoint != NULL && !session_has_checkpoint(session, ask->checkpoint))
 		return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s",
 			       ask->checkpoint);
 	if (ask->checkpoint == NULL && !ask->is_in_head && session->state == SESSION_RUNNING &&

@@ -170,6 +170,9 @@ static int open_handles(struct sandbox *sandbox, uv_loop_t *loop, int take_fds[S
 	if (r < 0)
 		return r;
 	sandbox->handles++;
+	r = channel_want_sender(&sandbox->channel, err);
+	if (r < 0)
+		return r;
 
 	r = stream_open(&sandbox->out, loop, &take_fds[SANDBOX_KEPT_OUT],
 			&take_fds[SANDBOX_KEPT_OUT_SPOOL], 1, early_bytes, sandbox, err);

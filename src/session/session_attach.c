@@ -223,9 +223,9 @@ static void settle(void *user, struct session *session)
 	}
 	if (session->state != SESSION_FROZEN)
 		session->state = SESSION_IDLE;
-	if (session->head == NULL)
+	if (session->head == NULL && session->state != SESSION_FROZEN)
 		session_roll_back(session, last);
-	else
+	else if (session->head != NULL)
 		go_on(session, user);
 	session_record(session);
 	session_kick(session);

@@ -77,7 +77,7 @@ void session_fork_late(uv_timer_t *timer)
 	    session->state != SESSION_ROLLING)
 		return;
 	/* Whoever does not fork when told will not run anything either. */
-	(void)err_set(&why, ERR_INTERNAL, ETIMEDOUT, "the interpreter did not fork in %u s",
+	(void)err_set(&why, ERR_CONFLICT, ETIMEDOUT, "the interpreter did not fork in %u s",
 		      SESSION_FORK_MS / 1000);
 	session_drop_branch(session);
 	if (session->state == SESSION_FORKING && session->head != NULL) {
@@ -312,8 +312,12 @@ static void head_exited(void *user, struct head *head, const struct launch_exit 
 	log_event(LOG_LEVEL_WARNING, "session.checkpoint", "session=%s checkpoint=%s why=it ended",
 		  session->id, checkpoint->id);
 	session_free_checkpoint(session, checkpoint);
-	if (session->state == SESSION_ROLLING && session->coming == NULL)
+	if (session->head == NULL && session->coming == NULL &&
+	    (session->state == SESSION_ROLLING || session_last_checkpoint(session) == NULL)) {
+		if (copy.kind == ERR_NONE)
+			(void)err_set(&copy, ERR_CONFLICT, ECHILD, "its last checkpoint ended");
 		session_lose(session, &copy);
+	}
 }
 
 void session_head_told(void *user, struct head *head, const struct launch_event *event)

@@ -75,6 +75,14 @@ void session_fail_jobs(struct session *session, const struct err *why)
 	}
 }
 
+bool session_has_checkpoint(const struct session *session, const char *id)
+{
+	bool is_coming = session->needs_checkpoint || session->state == SESSION_FORKING;
+
+	return session_find_checkpoint(session, id) != NULL ||
+	       (is_coming && strcmp(session->next, id) == 0);
+}
+
 static void begin_rollback(struct session *session)
 {
 	struct checkpoint *checkpoint = session_find_checkpoint(session, session->now->checkpoint);
@@ -235,11 +243,24 @@ static void forget_queued(struct session *session, struct run *run)
 	run_leave(run, session->state == SESSION_LOST ? RUN_LEFT_LOST : RUN_LEFT_PRESERVED, "");
 }
 
+/* Is there a state to go back to? What a run did to its own checkpoints is seen before it is told
+ * of. */
+static bool can_go_back(struct session *session)
+{
+	struct checkpoint *last = session_last_checkpoint(session);
+
+	while (last != NULL && !head_is_alive(last->head)) {
+		session_free_checkpoint(session, last);
+		last = session_last_checkpoint(session);
+	}
+	return last != NULL && !session->sandbox->is_ending;
+}
+
 static void host_over(void *user, struct run *run)
 {
 	struct session *session = user;
 	char member[512] = "";
-	bool lives;
+	bool lives, goes_back;
 
 	if (run != session->run) {
 		forget_queued(session, run);
@@ -267,12 +288,12 @@ static void host_over(void *user, struct run *run)
 		if (session->needs_checkpoint)
 			id_new("cp_", session->next);
 	}
+	goes_back = !lives && session->state == SESSION_RUNNING && can_go_back(session);
 	if (session->is_transactional)
 		put_checkpoint_member(session, lives, member, sizeof(member));
 	if (lives)
 		run_leave(run, RUN_LEFT_PRESERVED, member);
-	else if (session->state == SESSION_RUNNING && session_last_checkpoint(session) != NULL &&
-		 !session->sandbox->is_ending)
+	else if (goes_back)
 		run_leave(run, RUN_LEFT_ROLLED_BACK, member);
 	else
 		run_leave(run, RUN_LEFT_LOST, "");
@@ -372,7 +393,7 @@ int session_rollback(struct session *session, const char *checkpoint,
 
 	if (r < 0)
 		return r;
-	if (session_find_checkpoint(session, checkpoint) == NULL)
+	if (!session_has_checkpoint(session, checkpoint))
 		return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s",
 			       checkpoint);
 	job = job_add(session, JOB_ROLLBACK, user);

@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "session/session_state.h"
 
+#define FREEZE_TRIES 100U
+#define FREEZE_AGAIN_MS 20U
 #define WARN_MS 60000U /* before its end a session says so */
 #define WARN_SHARE 4U  /* but not before it has had three quarters of a short life */
 
@@ -78,12 +80,16 @@ static int send_freeze(struct session *session, bool is_on, struct err *err)
 static void freeze(struct session *session)
 {
 	struct err err = {0};
+	struct checkpoint *current = session_find_checkpoint(session, session->current);
 
-	/* What nobody names will not be asked for: one way back is enough for a sleeper. */
+	/* What nobody names will not be asked for: one way back is enough for a sleeper. And the
+	 * head is that state, in memory of its own: the checkpoint forks another when it wakes. */
 	session_trim_checkpoints(session, 1);
-	if (send_freeze(session, true, &err) < 0)
-		return;
+	if (current != NULL && session->blocker[0] == '\0' && !session->files_dirty)
+		head_free(STEAL(session->head));
+	(void)send_freeze(session, true, &err); /* a wire that is gone is told of by itself */
 	session->state = SESSION_FREEZING;
+	session->freeze_tries = 0;
 	session_record(session);
 }
 
@@ -96,16 +102,39 @@ void session_thaw(struct session *session)
 		session_lose(session, &err);
 }
 
+static void freeze_again(uv_timer_t *timer)
+{
+	struct session *session = timer->data;
+	struct err err = {0};
+
+	if (session->state == SESSION_FREEZING)
+		(void)send_freeze(session, true, &err);
+}
+
 void session_frozen(struct session *session, const struct err *why)
 {
+	struct checkpoint *last = session_last_checkpoint(session);
+
+	/* Heads that were let go of are still ending: launch stops nothing before that. */
+	if (session->state == SESSION_FREEZING && why->kind == ERR_CONFLICT &&
+	    session->freeze_tries++ < FREEZE_TRIES) {
+		(void)uv_timer_start(&session->guard, freeze_again, FREEZE_AGAIN_MS, 0);
+		return;
+	}
 	if (session->state == SESSION_FREEZING) {
-		session->state = why->kind == ERR_NONE ? SESSION_FROZEN : SESSION_IDLE;
+		session->state = why->kind == ERR_NONE ? SESSION_FROZEN : SESSION_THAWING;
 		if (why->kind == ERR_NONE)
 			session_tell(session, "frozen", "");
 		session_record(session);
 	} else if (session->state == SESSION_THAWING) {
-		session->state = SESSION_IDLE;
 		session_tell(session, "thawed", "");
+	}
+	if (session->state == SESSION_THAWING && session->head == NULL && last != NULL) {
+		session_roll_back(session, last);
+		return;
+	}
+	if (session->state == SESSION_THAWING) {
+		session->state = SESSION_IDLE;
 		session_record(session);
 	}
 	session_kick(session);

@@ -251,7 +251,9 @@ static void read_session(struct sessions *sessions, const char *id, const json_t
 	copy_id(session->next, text_of(record, "next"));
 	session->needs_checkpoint = session->next[0] != '\0';
 	session->sandbox_id = (uint32_t)number_of(record, "sandbox");
-	session->head_number = (uint32_t)number_of(record, "head");
+	session->head_number = UINT32_MAX; /* one that sleeps has none */
+	if (json_integer_value(json_object_get(record, "head")) >= 0)
+		session->head_number = (uint32_t)number_of(record, "head");
 	session->head_pid = (pid_t)number_of(record, "pid");
 	session->created_ms = number_of(record, "created");
 	session->used_ms = number_of(record, "used");

@@ -112,6 +112,7 @@ struct session {
 	uint32_t idle_ms, ttl_ms;
 	uint64_t runs, memory;
 	bool is_warned;
+	uint32_t freeze_tries;
 	struct log *log;            /* borrowed: its own events; NULL: none */
 	struct journal_place place; /* of its last record */
 
@@ -153,6 +154,9 @@ extern const struct run_host session_run_host;
 void session_work(struct session *session);
 void session_kick(struct session *session); /* session_work, from the loop */
 void session_finish_job(struct session *session, const char *checkpoint, const struct err *why);
+
+/* session_jobs.c: is it there, or was it told of already and is being made? */
+bool session_has_checkpoint(const struct session *session, const char *id);
 void session_fail_jobs(struct session *session, const struct err *why);
 
 /* session_heads.c */

@@ -119,7 +119,11 @@ class Daemon(Client):
             os.chmod(self.path(name), 0o777)
         self.write_config(config)
         if start:
-            self.start()
+            try:
+                self.start()
+            except BaseException:
+                self.sweep()  # nobody else knows of it yet
+                raise
 
     # ---- its life ----
 

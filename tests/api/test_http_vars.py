@@ -210,6 +210,13 @@ class Vars(unittest.TestCase):
         self.refused(f"diff?from={first}&to=cp_none", 404, "not_found")
         self.refused("diff", 400, "bad_request")
 
+    def test_a_checkpoint_can_be_asked_for_as_soon_as_it_is_told(self):
+        for number in range(10):
+            told = self.run_code(f"x = {number}")["checkpoint"]["id"]
+            self.assertEqual(self.get(f"diff?from={told}")["changed"], [])
+            told = self.run_code("x = -1")["checkpoint"]["id"]
+            self.daemon.ask("POST", f"/v1/sessions/{self.id}/rollback", {"checkpoint": told}, status=200)
+
     # ---- whose ----
 
     def test_a_session_that_is_not_there(self):

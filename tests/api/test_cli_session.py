@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`viv session`, `viv ps`, `viv logs`, `viv top` against a real daemon."""
+
+import os
+import signal
+import subprocess
+
+from daemon_cli import DaemonCase
+from vivcli import strict_json
+
+
+class SessionTest(DaemonCase):
+    def test_variables_stay_from_run_to_run(self):
+        name = self.session("--name", "stay")
+        self.assertRegex(name, r"^ses_[0-9a-z]{26}$")
+        self.assertEqual(self.text("session", "run", "stay", "-c", "x = 6"), "")
+        self.assertEqual(self.text("session", "run", name, "-c", "x * 7"), "42\n")
+        self.assertEqual(self.text("session", "run", name[:12], "-", stdin=b"print(x)"), "6\n")
+        script = self.write("s.py", "x += 1\nx")
+        self.assertEqual(self.text("session", "run", name[4:12], script), "7\n")
+
+    def test_a_session_is_made_as_asked(self):
+        made = self.good("session", "new", "--json", "--name", "as asked", "--runtime", "bare",
+                         "--idle", "10m", "--ttl", "2h", "--plain")
+        self.addCleanup(self.viv, "session", "rm", made["id"])
+        self.assertEqual((made["name"], made["runtime"], made["idle_ms"], made["ttl_ms"],
+                          made["transactional"]), ("as asked", "bare", 600_000, 7_200_000, False))
+        for flags in (["--idle", "soon"], ["--policy", "none"], ["--runtime", "none"]):
+            done = self.viv("session", "new", *flags)
+            self.assertEqual((done.code, done.out), (2, b""), done.err)
+
+    def test_the_list_shows_them(self):
+        name = self.session("--name", "shown")
+        table = self.text("session", "list")
+        self.assertIn("SESSION", table.splitlines()[0])
+        row = [line for line in table.splitlines() if name in line]
+        self.assertEqual(len(row), 1)
+        self.assertIn("shown", row[0])
+        listed = self.good("session", "list", "--json")["sessions"]
+        self.assertIn(name, [session["id"] for session in listed])
+
+    def test_which_session_is_meant(self):
+        self.session("--name", "twin")
+        self.session("--name", "twin")
+        done = self.viv("session", "run", "twin", "-c", "1")
+        self.assertEqual(done.code, 2)
+        self.assertIn(b"2 sessions go by 'twin'", done.err)
+        done = self.viv("session", "run", "nobody", "-c", "1")
+        self.assertEqual(done.code, 2)
+        self.assertIn(b"there is no session 'nobody'", done.err)
+        self.assertEqual(self.viv("session", "run", "", "-c", "1").code, 2)
+
+    def test_usage_is_checked(self):
+        for words in (["dance"], ["run"], ["rollback", "x"], ["rm"], ["list", "x"],
+                      ["put", "x"], ["export", "x"]):
+            done = self.viv("session", *words)
+            self.assertEqual((done.code, done.out), (2, b""), words)
+            self.assertTrue(done.err.startswith(b"viv session: "), done.err)
+        self.assertIn("subcommands:", self.text("session", "--help"))
+
+    def test_a_run_that_fails_costs_nothing_but_itself(self):
+        name = self.session()
+        self.text("session", "run", name, "-c", "x = 1")
+        for code, status, word in (("x = 2\nwhile True: pass", 124, b"timeout"),
+                                   ("x = 3\nimport os; os._exit(5)", 5, b"rolled back"),
+                                   ("x = 4\nimport os; os.kill(os.getpid(), 11)", 139, b"SIGSEGV")):
+            done = self.viv("session", "run", name, "--timeout", "1s", "-c", code)
+            self.assertEqual(done.code, status, done.err)
+            self.assertIn(word, done.err)
+            self.assertIn(b"viv session: rolled back:", done.err)
+            self.assertEqual(self.text("session", "run", name, "-c", "x"), "1\n")
+        done = self.viv("session", "run", name, "-c", "x = 9\n1/0")
+        self.assertEqual(done.code, 1)
+        self.assertIn(b"ZeroDivisionError", done.err)
+        self.assertNotIn(b"rolled back", done.err)
+        self.assertEqual(self.text("session", "run", name, "-c", "x"), "9\n")
+
+    def test_results_and_events_are_json(self):
+        name = self.session()
+        result = self.good("session", "run", name, "--json", "-c", "print(1)\n2")
+        self.assertEqual((result["session"], result["stdout"], result["state"]),
+                         (name, "1\n", "preserved"))
+        done = self.viv("session", "run", name, "--events", "-c", "print(1)")
+        kinds = [strict_json(line)["type"] for line in done.out.splitlines()]
+        self.assertEqual((kinds[0], kinds[-1]), ("started", "verdict"))
+        refused = self.viv("session", "run", name, "--json", "--timeout", "99h", "-c", "1")
+        self.assertEqual(strict_json(refused.out)["error"]["kind"], "bad_request")
+
+    def test_files_and_charts_of_a_run_go_to_a_folder(self):
+        name = self.session()
+        self.text("session", "run", name, "--out", "got", "-c",
+                  "open('made.txt', 'w').write('made')\n"
+                  "import matplotlib.pyplot as p; p.plot([1]); None")
+        self.assertEqual(sorted(os.listdir(self.path("got"))), ["chart-1.png", "made.txt"])
+
+    def test_states_are_kept_and_gone_back_to(self):
+        name = self.session()
+        self.text("session", "run", name, "-c", "x = 1\nopen('f', 'w').write('old')")
+        made = self.text("session", "checkpoint", name, "good").strip()
+        self.assertTrue(made.startswith("cp_"))
+        self.text("session", "run", name, "-c", "x = 2\ny = 3\nopen('f', 'w').write('new')")
+        self.assertIn("good", self.text("session", "checkpoints", name))
+        self.assertEqual(sorted(self.text("session", "diff", name, "good").splitlines()),
+                         ["+ y", "~ x"])
+        self.assertIn(made, self.text("session", "rollback", name, "good"))
+        self.assertEqual(self.text("session", "run", name, "-c", "x, open('f').read()"),
+                         "(1, 'old')\n")
+        self.assertEqual(self.good("session", "rollback", name, made[:9], "--json")["id"], name)
+        done = self.viv("session", "rollback", name, "never")
+        self.assertEqual(done.code, 2)
+        self.assertIn(b"there is no checkpoint 'never'", done.err)
+
+    def test_branches_go_on_by_themselves(self):
+        name = self.session()
+        self.text("session", "run", name, "-c", "x = 1")
+        branches = self.text("session", "fork", name, "2").split()
+        self.assertEqual(len(set(branches) | {name}), 3)
+        for number, branch in enumerate(branches):
+            self.assertEqual(self.text("session", "run", branch, "-c", f"x += {number + 1}; x"),
+                             f"{number + 2}\n")
+        self.assertEqual(self.text("session", "run", name, "-c", "x"), "1\n")
+        removed = self.good("session", "rm", "--json", *branches)["removed"]
+        self.assertEqual(sorted(removed), sorted(branches))
+        self.assertEqual(self.viv("session", "fork", name, "many").code, 2)
+
+    def test_a_typo_removes_nothing(self):
+        name = self.session()
+        self.assertEqual(self.viv("session", "rm", name, "no-such").code, 2)
+        self.assertEqual(self.text("session", "run", name, "-c", "1"), "1\n")
+
+    def test_variables_are_listed(self):
+        name = self.session()
+        self.text("session", "run", name, "-c",
+                  "import pandas\nn = 5\nbad = 'a\\x1b[31mb'\n"
+                  "df = pandas.DataFrame({'a': range(50), 'b': 'x'})")
+        table = self.text("session", "vars", name)
+        self.assertIn("DataFrame", table)
+        self.assertNotIn("\x1b", table)
+        listed = {row["name"]: row for row in self.good("session", "vars", name, "--json")["vars"]}
+        self.assertEqual(listed["n"]["type"], "int")
+        rows = self.good("session", "vars", name, "df", "--json", "--offset", "10", "--limit", "2")
+        self.assertEqual((rows["rows"], rows["total"]), ([[10, "x"], [11, "x"]], 50))
+        self.assertIn("of 50 rows", self.text("session", "vars", name, "df"))
+        self.assertEqual(self.viv("session", "vars", name, "nothing").code, 2)
+
+    def test_files_go_in_and_out(self):
+        name = self.session()
+        data = os.urandom(300_000)
+        self.write("in.bin", data)
+        self.assertEqual(self.text("session", "put", name, "in.bin"), "/workspace/in.bin\n")
+        self.text("session", "put", name, "in.bin", "/workspace/a b/\u00e9?.bin")
+        self.text("session", "put", name, "-", "typed.txt", stdin=b"typed")
+        listed = self.good("session", "files", name, "-r", "--json")["files"]
+        self.assertEqual(sorted(file["path"] for file in listed),
+                         ["/workspace/a b/\u00e9?.bin", "/workspace/in.bin", "/workspace/typed.txt"])
+        self.assertIn("/workspace/in.bin", self.text("session", "files", name))
+        self.text("session", "get", name, "a b/\u00e9?.bin", "out.bin")
+        with open(self.path("out.bin"), "rb") as file:
+            self.assertEqual(file.read(), data)
+        self.assertEqual(self.text("session", "get", name, "/workspace/typed.txt", "-"), "typed")
+        done = self.viv("session", "get", name, "typed.txt", "out.bin")
+        self.assertEqual(done.code, 2)
+        self.assertIn(b"--overwrite", done.err)
+        self.text("session", "get", name, "typed.txt", "out.bin", "--overwrite")
+        with open(self.path("out.bin"), "rb") as file:
+            self.assertEqual(file.read(), b"typed")
+        self.assertEqual(self.viv("session", "get", name, "no-such").code, 2)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["home", "in.bin", "out.bin"])
+
+    def test_a_session_goes_from_one_daemon_to_another_day(self):
+        name = self.session()
+        self.text("session", "run", name, "-c",
+                  "x = [1, 2]\nopen('f', 'w').write('file')\ngen = (i for i in x)")
+        self.text("session", "export", name, "all.vivarium")
+        self.text("session", "rm", name)
+        done = self.viv("session", "import", "all.vivarium")
+        self.assertEqual(done.code, 0, done.err)
+        again = done.out.decode().strip()
+        self.addCleanup(self.viv, "session", "rm", again)
+        self.assertIn(b"not brought over: gen", done.err)
+        self.assertEqual(self.text("session", "run", again, "-c", "x, open('f').read()"),
+                         "([1, 2], 'file')\n")
+        self.write("junk", b"no export")
+        self.assertEqual(self.viv("session", "import", "junk").code, 2)
+
+    def test_a_session_becomes_a_notebook(self):
+        name = self.session()
+        self.text("session", "run", name, "-c", "print('in a cell')")
+        book = strict_json(self.text("session", "notebook", name))
+        self.assertEqual(book["cells"][0]["source"], "print('in a cell')")
+        self.text("session", "notebook", name, "book.ipynb")
+        with open(self.path("book.ipynb"), encoding="utf-8") as file:
+            self.assertEqual(strict_json(file.read()), book)
+
+    def start(self, name, code):
+        """A run in the session, by another viv; it has begun when this returns."""
+        process = self.popen("session", "run", name, "--timeout", "60s", "-c",
+                             "print('on', flush=True)\n" + code)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"on\n")
+        return process
+
+    def test_an_interrupt_keeps_the_state(self):
+        name = self.session()
+        process = self.start(name, "x = 1\nwhile True: pass")
+        self.assertIn("idle", self.text("session", "interrupt", name))
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertEqual(self.text("session", "run", name, "-c", "x"), "1\n")
+        self.assertEqual(self.viv("session", "interrupt", name).code, 125)
+
+    def test_ctrl_c_interrupts_and_keeps_the_state(self):
+        name = self.session()
+        process = self.start(name, "x = 5\nwhile True: pass")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertEqual(self.text("session", "run", name, "-c", "x"), "5\n")
+
+    # ---- ps, logs, top ----
+
+    def test_ps_shows_what_is_on(self):
+        name = self.session("--name", "busy")
+        process = self.start(name, "while True: pass")
+        seen = self.good("ps", "--json")
+        mine = [session for session in seen["sessions"] if session["id"] == name][0]
+        self.assertEqual(mine["state"], "running")
+        on = [run for run in seen["runs"] if run["session"] == name]
+        self.assertEqual([run["verdict"] for run in on], [None])
+        self.assertIn("running", self.text("ps"))
+        self.text("session", "interrupt", "busy")
+        process.communicate(timeout=60)
+        self.assertEqual([run for run in self.good("ps", "--json")["runs"]
+                          if run["session"] == name], [])
+        self.assertIn(on[0]["id"], self.text("ps", "-a"))
+
+    def test_logs_show_what_was_said(self):
+        result = strict_json(self.viv("run", "--json", "-c",
+                                      "print('one\\ntwo \\x1b[31m')\n1/0").out)
+        self.assertEqual(self.viv("logs", result["id"]).code, 0)
+        text = self.text("logs", result["id"])
+        self.assertNotIn("\x1b", text)
+        lines = text.splitlines()
+        self.assertIn("started", lines[0])
+        self.assertTrue(lines[1].endswith("stdout    one"), lines[1])
+        self.assertIn("ZeroDivisionError", text)
+        self.assertIn("verdict   exception exit_code=1", lines[-1])
+        events = [strict_json(line) for line in
+                  self.text("logs", result["id"][:14], "--json").splitlines()]
+        self.assertEqual([event["seq"] for event in events], list(range(1, len(events) + 1)))
+        rest = self.text("logs", result["id"], "--json", "--after", str(len(events) - 1))
+        self.assertEqual(strict_json(rest), events[-1])
+        self.assertEqual(self.viv("logs", "run_nothing").code, 2)
+
+    def test_logs_follow_a_run_to_its_end(self):
+        name = self.session()
+        process = self.popen("session", "run", name, "--stdin", "--timeout", "60s", "-c",
+                             "print('on', flush=True)\nprint('got', input())",
+                             stdin=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), b"on\n")
+        run = self.good("ps", "--json")["runs"][0]["id"]
+        logs = self.popen("logs", "-f", run)
+        self.assertIn(b"started", logs.stdout.readline())
+        self.assertIn(b"on", logs.stdout.readline())
+        process.communicate(b"it\n", timeout=60)
+        out, err = logs.communicate(timeout=60)
+        self.assertIn(b"got it", out, err)
+        self.assertIn(b"verdict   ok", out.splitlines()[-1])
+        self.assertEqual(logs.returncode, 0)
+
+    def test_logs_of_a_session_tell_of_the_session(self):
+        name = self.session("--name", "told")
+        self.assertIn("created", self.text("logs", "told"))
+        event = strict_json(self.text("logs", name, "--json").splitlines()[0])
+        self.assertEqual(event["type"], "created")
+
+    def test_top_shows_a_frame(self):
+        name = self.session("--name", "on-top")
+        text = self.text("top", "--once")
+        self.assertIn("sessions", text.splitlines()[1])
+        self.assertIn(name, text)
+        frame = self.good("top", "--json")
+        self.assertEqual(set(frame), {"status", "sessions", "runs"})
+        self.assertEqual(self.viv("top").code, 2)
+
+    def test_top_is_live_until_q(self):
+        self.session("--name", "live-one")
+        screen = self.terminal("top")
+        screen.expect(b"\x1b[?1049h", b"live-one")
+        self.session("--name", "live-two")
+        screen.expect(b"live-two")
+        screen.send(b"q")
+        self.assertEqual(screen.close(), 0)
+        self.assertTrue(screen.seen.endswith(b"\x1b[?1049l"), screen.seen[-50:])
