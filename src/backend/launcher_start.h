@@ -16,7 +16,8 @@
 
 /* Where a program of ours may be, in order: beside viv (a build tree), where an installation has it
  * seen from viv (wherever that was moved), and below the prefix. */
-int launcher_find(const char *name, char *ret_path, size_t size, struct err *err);
+int launcher_find(const char *name, char *ret_path, size_t size, struct err *err)
+	__attribute__((nonnull));
 
 /* The few variables that viv-launch may need to find the user's service manager, in `env` (NULL
  * behind the last), their texts in `text`. */

@@ -19,6 +19,7 @@
 #define WATCHES_MAX 8U
 #define WAIT_MS 60000
 #define READ_SIZE 262144L
+#define SMALL_BODY (1L << 20) /* sent without asking first whether it is welcome */
 
 /* One request, from its first byte to the end of its answer. */
 struct transfer {
@@ -169,9 +170,12 @@ static void set_body(struct transfer *transfer)
 		(void)curl->easy_setopt(transfer->easy, CURLOPT_UPLOAD, 1L);
 		(void)curl->easy_setopt(transfer->easy, CURLOPT_READFUNCTION, bytes_wanted);
 		(void)curl->easy_setopt(transfer->easy, CURLOPT_READDATA, transfer);
-		if (fstat(call->upload, &info) == 0 && S_ISREG(info.st_mode))
+		if (fstat(call->upload, &info) == 0 && S_ISREG(info.st_mode)) {
 			(void)curl->easy_setopt(transfer->easy, CURLOPT_INFILESIZE_LARGE,
 						(curl_off_t)info.st_size);
+			if (info.st_size < SMALL_BODY)
+				add_header(transfer, "Expect:", "");
+		}
 		add_header(transfer, "Content-Type: ",
 			   call->upload_type != NULL ? call->upload_type
 						     : "application/octet-stream");
@@ -481,17 +485,4 @@ void client_close(struct client *client)
 		(void)client->curl.multi_cleanup(client->multi);
 	client_way_done(&client->way);
 	free(client);
-}
-
-void client_put_escaped(struct buf *buf, const char *text, bool keep_slashes)
-{
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				    "0123456789-._~";
-
-	for (; *text != '\0'; text++) {
-		if (strchr(plain, *text) != NULL || (keep_slashes && *text == '/'))
-			(void)buf_append(buf, text, 1);
-		else
-			(void)buf_format(buf, "%%%02X", (unsigned char)*text);
-	}
 }

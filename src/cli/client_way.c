@@ -195,3 +195,16 @@ void client_way_done(struct client_way *way)
 	free(STEAL(way->address));
 	free(STEAL(way->token));
 }
+
+void client_put_escaped(struct buf *buf, const char *text, bool keep_slashes)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "0123456789-._~";
+
+	for (; *text != '\0'; text++) {
+		if (strchr(plain, *text) != NULL || (keep_slashes && *text == '/'))
+			(void)buf_append(buf, text, 1);
+		else
+			(void)buf_format(buf, "%%%02X", (unsigned char)*text);
+	}
+}

@@ -53,6 +53,21 @@ static int write_entry(int fd, const char *text)
 	return io_write_all(fd, whole, strlen(whole), &err); /* one write: two viv may share it */
 }
 
+/* The folder and those above it; whether that went well shows when it is opened. */
+static void make_folders(const char *path)
+{
+	AUTO_FREE char *part = strdup(path);
+
+	if (part == NULL)
+		abort();
+	for (char *slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)mkdir(part, 0700);
+		*slash = '/';
+	}
+	(void)mkdir(part, 0700);
+}
+
 /* Ours alone, or it is not used: it holds what somebody typed. */
 static int open_file(const char *folder)
 {
@@ -60,7 +75,7 @@ static int open_file(const char *folder)
 	AUTO_CLOSE int fd = -1;
 	struct stat info;
 
-	(void)mkdir(folder, 0700);
+	make_folders(folder);
 	dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -1;

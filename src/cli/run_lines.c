@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run_lines.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <sodium.h>
 #include <string.h>
@@ -89,12 +90,26 @@ int run_lines_put_result(struct buf *buf, const char *json, size_t size)
 	return r;
 }
 
+/* A JSON string of base64. */
+static int decode_bytes(struct buf *bytes, const char *value, size_t size)
+{
+	size_t decoded = 0;
+	int r = buf_reserve(bytes, size);
+
+	if (r < 0 || size < 2 || value[0] != '"')
+		return -EINVAL;
+	if (sodium_base642bin(bytes->data, size, value + 1, size - 2, NULL, &decoded, NULL,
+			      sodium_base64_VARIANT_ORIGINAL) != 0)
+		return -EINVAL;
+	bytes->size = decoded;
+	return 0;
+}
+
 static void give_file(struct run_lines *lines, const char *file, size_t size)
 {
 	static const char too_large[] = "too large for the answer of a daemon; use --no-daemon";
 	const char *text = NULL;
 	size_t text_size = 0;
-	size_t decoded = 0;
 	struct buf path;
 	struct buf bytes;
 
@@ -106,10 +121,9 @@ static void give_file(struct run_lines *lines, const char *file, size_t size)
 	    testimony_decode(&path, file, size) == 0) {
 		if (text[0] != '"')
 			show_note(lines->show, "not written: %s: %s", buf_string(&path), too_large);
-		else if (buf_reserve(&bytes, text_size) == 0 &&
-			 sodium_base642bin(bytes.data, text_size, text + 1, text_size - 2, NULL,
-					   &decoded, NULL, sodium_base64_VARIANT_ORIGINAL) == 0)
-			show_calls.file(lines->show, buf_string(&path), bytes.data, decoded, true);
+		else if (decode_bytes(&bytes, text, text_size) == 0)
+			show_calls.file(lines->show, buf_string(&path), bytes.data, bytes.size,
+					true);
 	}
 	buf_done(&path);
 	buf_done(&bytes);
@@ -172,17 +186,21 @@ static void take_verdict(struct run_lines *lines, const char *line, size_t size)
 
 /* ---- lines ---- */
 
-static void take_text(struct run_lines *lines, int stream, const char *line, size_t size)
+/* Bytes that are not UTF-8 come twice: as text with marks in it, and as they are. */
+static void take_output(struct run_lines *lines, int stream, const char *line, size_t size)
 {
 	const char *value = NULL;
 	size_t value_size = 0;
-	struct buf text;
+	struct buf bytes;
 
-	buf_init(&text, size + 1);
-	if (json_find(line, size, "text", &value, &value_size) &&
-	    testimony_decode(&text, value, value_size) == 0 && text.size > 0)
-		show_calls.output(lines->show, stream, text.data, text.size);
-	buf_done(&text);
+	buf_init(&bytes, size + 1);
+	if (json_find(line, size, "base64", &value, &value_size))
+		(void)decode_bytes(&bytes, value, value_size);
+	else if (json_find(line, size, "text", &value, &value_size))
+		(void)testimony_decode(&bytes, value, value_size);
+	if (bytes.size > 0)
+		show_calls.output(lines->show, stream, bytes.data, bytes.size);
+	buf_done(&bytes);
 }
 
 static void keep(struct buf *buf, const char *value, size_t size)
@@ -243,9 +261,9 @@ int run_lines_take(struct run_lines *lines, const char *line, size_t size)
 	if (strcmp(type, "started") == 0 && json_find(line, size, "run", &value, &value_size))
 		testimony_text(value, value_size, lines->run, sizeof(lines->run));
 	else if (strcmp(type, "stdout") == 0)
-		take_text(lines, STDOUT_FILENO, line, size);
+		take_output(lines, STDOUT_FILENO, line, size);
 	else if (strcmp(type, "stderr") == 0)
-		take_text(lines, STDERR_FILENO, line, size);
+		take_output(lines, STDERR_FILENO, line, size);
 	else if (strcmp(type, "verdict") == 0)
 		take_verdict(lines, line, size);
 	else

@@ -211,6 +211,8 @@ static void call_fork(struct op_call *call)
 		return;
 	if (!has_room(call, args->n > 0 ? args->n : 1, &refusal)) {
 		call->retry_after_s = refusal.retry_after_s;
+		if (refusal.status == 429)
+			refusal.err.num = EDQUOT; /* the caller's own quota, not the machine's */
 		op_fail(call, &refusal.err);
 		return;
 	}

@@ -126,6 +126,8 @@ void op_session_make(struct op_call *call, const struct op_create_args *args,
 
 	if (r == 0 && engine->is_stopping)
 		r = err_set(&err, ERR_BUSY, ESHUTDOWN, "the daemon is stopping");
+	if (r == 0 && engine->pool == NULL)
+		r = err_set(&err, ERR_BUSY, EAGAIN, "viv-launch is being started again");
 	if (r == 0 &&
 	    admission_session(engine->admission, call->caller.token, now_ns(), &refusal) < 0) {
 		metrics_add(engine->metrics, METRIC_REJECTS, refusal.reason, NULL, 1);
@@ -136,8 +138,6 @@ void op_session_make(struct op_call *call, const struct op_create_args *args,
 		r = -EBUSY;
 	}
 	/* There is room for one more: the session itself takes the place, and gives it back. */
-	if (r == 0 && engine->pool == NULL)
-		r = err_set(&err, ERR_BUSY, EAGAIN, "viv-launch is being started again");
 	if (r == 0) {
 		admission_session_leave(engine->admission, call->caller.token);
 		warm_use(engine, &ask.kind);

@@ -2,12 +2,10 @@
 #include "session/head.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include "base/c.h"
 
@@ -352,23 +350,6 @@ void head_event(struct head *head, const struct launch_event *event)
 			head->calls->told(head->user, head, event);
 		break;
 	}
-}
-
-bool head_is_alive(const struct head *head)
-{
-	AUTO_CLOSE int pidfd = -1;
-	struct pollfd poll_one = {.events = POLLIN};
-
-	if (head->state != HEAD_READY || head->is_dropped || head->sandbox->is_ending)
-		return false;
-	/* Nobody told us its number: launch will, when it ends. */
-	if (head->pid <= 0)
-		return true;
-	pidfd = (int)syscall(SYS_pidfd_open, head->pid, 0);
-	if (pidfd < 0)
-		return errno != ESRCH;
-	poll_one.fd = pidfd;
-	return poll(&poll_one, 1, 0) == 0;
 }
 
 static void deaf_frame(void *user, const struct frame *frame)

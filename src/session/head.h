@@ -101,9 +101,6 @@ int head_ask(struct head *head, enum launch_type what, struct err *err);
 /* Ends it and all it started; `exited` follows. */
 void head_drop(struct head *head);
 
-/* Does its process live at this moment? Launch may not have told of its end yet. */
-bool head_is_alive(const struct head *head);
-
 /* An event of launch about it. */
 void head_event(struct head *head, const struct launch_event *event);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <sodium.h>
 #include <string.h>
 
 #include "base/c.h"
@@ -53,12 +54,32 @@ static size_t unfinished(const uint8_t *data, size_t size)
 	return 0;
 }
 
+/* What is not UTF-8 is U+FFFD in a text: such bytes come as they are, too. */
+static int put_exact(struct buf *members, const uint8_t *data, size_t size)
+{
+	size_t room = sodium_base64_ENCODED_LEN(size, sodium_base64_VARIANT_ORIGINAL);
+	int r;
+
+	if (memmem(members->data, members->size, "\\ufffd", strlen("\\ufffd")) == NULL)
+		return 0;
+	r = buf_text(members, ",\"base64\":\"");
+	if (r == 0)
+		r = buf_reserve(members, room + 1);
+	if (r < 0)
+		return r;
+	(void)sodium_bin2base64((char *)members->data + members->size, room, data, size,
+				sodium_base64_VARIANT_ORIGINAL);
+	members->size += room - 1;
+	return buf_text(members, "\"");
+}
+
 static void tell_text(struct run *run, int number, const uint8_t *data, size_t size)
 {
 	struct buf members;
 
 	buf_init(&members, RUN_KEPT_MAX);
-	if (buf_text(&members, ",\"text\":") == 0 && json_put_string(&members, data, size) == 0)
+	if (buf_text(&members, ",\"text\":") == 0 && json_put_string(&members, data, size) == 0 &&
+	    put_exact(&members, data, size) == 0)
 		run_tell(run, number == 1 ? "stdout" : "stderr", members.data, members.size);
 	buf_done(&members);
 }
@@ -316,6 +337,10 @@ void run_piece(void *user, const struct frame *piece)
 	/* The bytes of files are not worth it: after a restart they are not returned. */
 	if (!(piece->header.flags & FRAME_FLAG_MORE) || piece->header.nonce != run->nonce ||
 	    piece->header.type == FRAME_FILE || run->state != RUN_RUNNING)
+		return;
+	/* What is more than is kept would only push the logs of others off the disk. */
+	run->piece_bytes += piece->header.size;
+	if (run->piece_bytes > RUN_KEPT_MAX)
 		return;
 	run_marks(run, marks);
 	marks[2] = (uint64_t)piece->header.type << 32 | piece->header.counter;

@@ -93,6 +93,7 @@ struct run {
 	uint32_t part_counts[PART_COUNT];
 	uint64_t kept; /* bytes in parts */
 	uint64_t frames, frame_bytes, file_bytes;
+	uint64_t piece_bytes; /* written down before their frame was whole */
 	uint32_t event_count;
 	uint32_t file_count;
 	char file_path[RUN_FILE_PATH_MAX + 1]; /* of the file whose pieces come */

@@ -257,6 +257,7 @@ static void let_go(struct session *session, const struct err *why)
 		run_abandon(run, session->state == SESSION_CLOSED, why);
 		session->sandbox = NULL;
 	}
+	head_free(STEAL(session->dead));
 	looks_fail(session, why);
 	session_fail_jobs(session, why);
 	head_free(STEAL(session->coming));
@@ -278,6 +279,7 @@ void session_lose(struct session *session, const struct err *why)
 	session->state = SESSION_LOST;
 	session->why = *why;
 	log_event(LOG_LEVEL_WARNING, "session.lost", "session=%s why=%s", session->id, why->text);
+	session_tell_dead(session);
 	let_go(session, why);
 	tell_created(session, why);
 	session_tell(session, "lost", "");

@@ -99,9 +99,20 @@ static int start_fork(struct session *session, struct head *parent, struct err *
 	return r;
 }
 
+void session_tell_dead(struct session *session)
+{
+	if (session->dead == NULL)
+		return;
+	if (session->run != NULL)
+		run_exited(session->run, session->has_dead_facts ? &session->dead_facts : NULL,
+			   &session->dead_why);
+	head_free(STEAL(session->dead));
+}
+
 void session_settle(struct session *session, const char *checkpoint, const struct err *why)
 {
 	(void)uv_timer_stop(&session->guard);
+	session_tell_dead(session);
 	session->state = SESSION_IDLE;
 	session_record(session);
 	if (session->now != NULL)
@@ -275,7 +286,8 @@ static void lost_head(struct session *session, const struct err *why)
 	session_drop_branch(session);
 	(void)err_set(&lost, ERR_CONFLICT, ECHILD,
 		      "the interpreter ended; the session is back at its last checkpoint");
-	session_finish_job(session, "", &lost);
+	if (session->now != NULL && session->now->kind != JOB_RUN)
+		session_finish_job(session, "", &lost);
 	session->files_version = 0;
 	session_tell(session, "rolled_back", "");
 	session_roll_back(session, last);
@@ -290,12 +302,15 @@ static void head_exited(void *user, struct head *head, const struct launch_exit 
 
 	if (head == session->head) {
 		session->head = NULL;
-		if (session->run != NULL) {
-			session->head = head; /* its verdict is made of what is there */
-			run_exited(session->run, facts, &copy);
-			session->head = NULL;
+		if (session->run == NULL) {
+			head_free(head);
+		} else {
+			session->dead = head;
+			session->has_dead_facts = facts != NULL;
+			if (facts != NULL)
+				session->dead_facts = *facts;
+			session->dead_why = *why;
 		}
-		head_free(head);
 		if (session->state != SESSION_LOST && session->state != SESSION_CLOSED)
 			lost_head(session, &copy);
 		return;

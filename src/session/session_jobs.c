@@ -190,7 +190,8 @@ static void host_end(void *user, struct run *run)
 
 	(void)run;
 	/* A wire that is gone takes the head with it, and that is told. */
-	(void)head_ask(session->head, LAUNCH_END, &err);
+	if (session->dead == NULL)
+		(void)head_ask(session->head, LAUNCH_END, &err);
 }
 
 static void host_stop(void *user, struct run *run)
@@ -198,7 +199,8 @@ static void host_stop(void *user, struct run *run)
 	struct session *session = user;
 
 	(void)run;
-	head_drop(session->head);
+	if (session->dead == NULL)
+		head_drop(session->head);
 }
 
 static void put_checkpoint_member(struct session *session, bool is_kept, char *text, size_t room)
@@ -221,8 +223,13 @@ static void put_checkpoint_member(struct session *session, bool is_kept, char *t
 	} else {
 		const struct checkpoint *last = session_last_checkpoint(session);
 
-		(void)snprintf(text, room, ",\"checkpoint\":{\"id\":\"%s\"}",
-			       last != NULL ? last->id : "");
+		/* Files that could not be brought back are told, not left to be found. */
+		(void)snprintf(text, room, ",\"checkpoint\":{\"id\":\"%s\"%s}",
+			       last != NULL ? last->id : "",
+			       session->files_dirty ||
+					       (last != NULL && last->files == FILES_SKIPPED)
+				       ? ",\"files\":\"skipped\""
+				       : "");
 	}
 	buf_done(&why);
 }
@@ -243,19 +250,6 @@ static void forget_queued(struct session *session, struct run *run)
 	run_leave(run, session->state == SESSION_LOST ? RUN_LEFT_LOST : RUN_LEFT_PRESERVED, "");
 }
 
-/* Is there a state to go back to? What a run did to its own checkpoints is seen before it is told
- * of. */
-static bool can_go_back(struct session *session)
-{
-	struct checkpoint *last = session_last_checkpoint(session);
-
-	while (last != NULL && !head_is_alive(last->head)) {
-		session_free_checkpoint(session, last);
-		last = session_last_checkpoint(session);
-	}
-	return last != NULL && !session->sandbox->is_ending;
-}
-
 static void host_over(void *user, struct run *run)
 {
 	struct session *session = user;
@@ -268,8 +262,9 @@ static void host_over(void *user, struct run *run)
 	}
 	session->run = NULL;
 	job_free(STEAL(session->now));
-	lives = session->state == SESSION_RUNNING && session->head->state == HEAD_READY &&
-		!session->head->is_dropped && !session->sandbox->is_ending;
+	lives = session->state == SESSION_RUNNING && session->dead == NULL &&
+		session->head->state == HEAD_READY && !session->head->is_dropped &&
+		!session->sandbox->is_ending;
 	if (run_has_begun(run)) {
 		struct run_facts facts = run_facts(run);
 
@@ -288,7 +283,7 @@ static void host_over(void *user, struct run *run)
 		if (session->needs_checkpoint)
 			id_new("cp_", session->next);
 	}
-	goes_back = !lives && session->state == SESSION_RUNNING && can_go_back(session);
+	goes_back = session->dead != NULL && session->state != SESSION_LOST;
 	if (session->is_transactional)
 		put_checkpoint_member(session, lives, member, sizeof(member));
 	if (lives)
@@ -351,7 +346,7 @@ int session_interrupt(struct session *session, const char *run, uint32_t grace_m
 {
 	int r;
 
-	if (session->run == NULL || !run_is_running(session->run))
+	if (session->run == NULL || !run_is_running(session->run) || session->dead != NULL)
 		return err_set(err, ERR_CONFLICT, ESRCH, "nothing runs in this session");
 	if (run != NULL && strcmp(run_facts(session->run).id, run) != 0)
 		return err_set(err, ERR_CONFLICT, ESRCH, "run: %s is not the one that runs", run);

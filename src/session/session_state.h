@@ -16,8 +16,9 @@
 
 #define SESSION_BUCKETS 512U
 #define SESSION_BLOCKER_MAX 256
-#define SESSION_FORK_MS 20000U /* a fork of 64 GiB takes seconds; one that takes longer is stuck   \
-				*/
+#define SESSION_FORK_MS                                                                            \
+	20000U /* a fork of 64 GiB takes seconds; one that takes longer is stuck                   \
+		*/
 
 /* Whose files a checkpoint has. */
 enum checkpoint_files {
@@ -83,7 +84,14 @@ struct session {
 	uint32_t head_number;
 	pid_t head_pid;
 	struct head *head, *coming;
-	struct session *branch;     /* borrowed: the one that is being made from this */
+	struct session *branch; /* borrowed: the one that is being made from this */
+
+	/* The head that died with its run: what is left is told when it is known. */
+	struct head *dead; /* owned; NULL: none */
+	bool has_dead_facts;
+	struct launch_exit dead_facts;
+	struct err dead_why;
+
 	struct branch_pipes *pipes; /* owned; NULL: the sandbox's */
 	TAILQ_HEAD(checkpoint_list, checkpoint) checkpoints;
 	char current[ID_SIZE]; /* the checkpoint that the head comes from; "": none */
@@ -169,6 +177,7 @@ void session_free_checkpoint(struct session *session, struct checkpoint *checkpo
 void session_trim_checkpoints(struct session *session, uint32_t keep);
 void session_head_told(void *user, struct head *head, const struct launch_event *event);
 void session_fork_late(uv_timer_t *timer);
+void session_tell_dead(struct session *session); /* its run is over now */
 void session_settle(struct session *session, const char *checkpoint, const struct err *why);
 
 /* session_branch.c */

@@ -272,9 +272,9 @@ class Daemon(Client):
     def stop(self):
         """A graceful stop, after which nothing may be left."""
         try:
-            if self.process is not None and self.process.poll() is None:
-                status = self.terminate()
-                assert status == 0, f"viv serve ended with {status}: {self.log()[-2000:]}"
+            status = self.process.poll()
+            status = self.terminate() if status is None else f"{status}, unasked"
+            assert status == 0, f"viv serve ended with {status}: {self.log()[-2000:]}"
             self.check_nothing_left()
         finally:
             self.sweep()

@@ -12,7 +12,9 @@ import time
 from daemon import Daemon
 from vivcli import VIV, WAIT_SECONDS, VivCase, strict_json
 
+TYPED_SECONDS = 60
 PROMPT = b"\x1b[?2004h"  # what the line editor sends before each prompt
+OUT = b"\x1b[?2004l"  # ... and behind each entry: what the run shows comes next
 SEQUENCE = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -41,7 +43,7 @@ class Terminal:
         self.seen += data
         return bool(data)
 
-    def expect(self, *texts, seconds=WAIT_SECONDS):
+    def expect(self, *texts, seconds=TYPED_SECONDS):
         """Waits for these, one behind the other; returns what came up to the last of them."""
         begin, end = self.at, time.monotonic() + seconds
         for text in texts:

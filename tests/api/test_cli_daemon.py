@@ -15,6 +15,7 @@ CODES = {
     "no newline": "print('a', end=''); 1",
     "stderr": "import sys; print('e', file=sys.stderr); sys.exit(0)",
     "unicode": "print('\\u00e9\\u4e2d\\U0001f600'); 'caf\\u00e9'",
+    "bytes": "import sys; sys.stdout.buffer.write(bytes(range(256)) * 300); None",
     "an exception": "def f():\n    1/0\nf()",
     "a syntax error": "x = = 1",
     "an exit": "import sys; sys.exit(7)",

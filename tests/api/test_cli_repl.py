@@ -5,7 +5,7 @@ import os
 import signal
 import stat
 
-from daemon_cli import PROMPT, DaemonCase
+from daemon_cli import OUT, PROMPT, DaemonCase
 
 UP, DOWN, LEFT, RIGHT = b"\x1b[A", b"\x1b[B", b"\x1b[D", b"\x1b[C"
 HOME, WORD_LEFT = b"\x01", b"\x1bb"
@@ -24,10 +24,10 @@ class ReplTest(DaemonCase):
     def test_values_output_and_errors_are_shown(self):
         screen = self.repl()
         screen.enter(b"x = 6")
-        screen.enter(b"x * 7", b"\n42\r\n")
-        screen.enter(b"print('out', x)", b"\nout 6\r\n")
+        screen.enter(b"x * 7", OUT + b"42\r\n")
+        screen.enter(b"print('out', x)", OUT + b"out 6\r\n")
         screen.enter(b"1/0", b"ZeroDivisionError: division by zero\r\n")
-        screen.enter("'caf\u00e9 \u4e2d'".encode(), "\n'caf\u00e9 \u4e2d'\r\n".encode())
+        screen.enter("'caf\u00e9 \u4e2d'".encode(), OUT + "'caf\u00e9 \u4e2d'\r\n".encode())
         screen.enter(b"")
         self.leave(screen)
 
@@ -43,11 +43,11 @@ class ReplTest(DaemonCase):
         screen.send(b"for i in range(2):\r")
         screen.expect(b"... ")
         screen.send(b"print('i', i)\r")
-        screen.enter(b"", b"\ni 0\r\n", b"i 1\r\n")
+        screen.enter(b"", OUT + b"i 0\r\n", b"i 1\r\n")
         screen.send(b"y = (1 +\r")
         screen.expect(b"... ")
         screen.enter(b"2)")
-        screen.enter(b"y", b"\n3\r\n")
+        screen.enter(b"y", OUT + b"3\r\n")
         screen.send(b"s = '''a\r")
         screen.expect(b"... ")
         screen.enter(b"b'''")
@@ -63,87 +63,87 @@ class ReplTest(DaemonCase):
 
     def test_lines_are_edited(self):
         screen = self.repl()
-        screen.enter(b"8" + HOME + b"1" + b"\x05" + b"0", b"\n180\r\n")
-        screen.enter(b"'abc'" + LEFT * 2 + b"\x7f" + b"X", b"\n'aXc'\r\n")
-        screen.enter(b"'two words'" + LEFT + b"\x17" + b"sum'" + b"\x0b", b"\n'two sum'\r\n")
-        screen.enter(b"1 + nonsense" + WORD_LEFT + b"\x0b" + b"4", b"\n5\r\n")
-        screen.enter(b"gone\x15" + b"'stays'", b"\n'stays'\r\n")
-        screen.enter("'\u00e9\u4e2d'".encode() + LEFT * 2 + b"\x7f" + b"e", "\n'e\u4e2d'\r\n".encode())
+        screen.enter(b"8" + HOME + b"1" + b"\x05" + b"0", OUT + b"180\r\n")
+        screen.enter(b"'abc'" + LEFT * 2 + b"\x7f" + b"X", OUT + b"'aXc'\r\n")
+        screen.enter(b"'two words'" + LEFT + b"\x17" + b"sum'" + b"\x0b", OUT + b"'two sum'\r\n")
+        screen.enter(b"1 + nonsense" + WORD_LEFT + b"\x0b" + b"4", OUT + b"5\r\n")
+        screen.enter(b"gone\x15" + b"'stays'", OUT + b"'stays'\r\n")
+        screen.enter("'\u00e9\u4e2d'".encode() + LEFT * 2 + b"\x7f" + b"e", OUT + "'e\u4e2d'\r\n".encode())
         screen.enter(b"half a line\x03")
-        screen.enter(b"'after ctrl-c'", b"\n'after ctrl-c'\r\n")
+        screen.enter(b"'after ctrl-c'", OUT + b"'after ctrl-c'\r\n")
         self.leave(screen)
 
     def test_history_goes_up_and_down_and_lasts(self):
         name = self.session()
         screen = self.repl(session=name)
-        screen.enter(b"'first'", b"\n'first'\r\n")
-        screen.enter(b"'second'", b"\n'second'\r\n")
-        screen.enter(UP + UP, b"\n'first'\r\n")
-        screen.enter(b"'draft'" + UP + DOWN, b"\n'draft'\r\n")
+        screen.enter(b"'first'", OUT + b"'first'\r\n")
+        screen.enter(b"'second'", OUT + b"'second'\r\n")
+        screen.enter(UP + UP, OUT + b"'first'\r\n")
+        screen.enter(b"'draft'" + UP + DOWN, OUT + b"'draft'\r\n")
         self.leave(screen)
         path = self.path("state/vivarium/history")
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
         screen = self.repl(session=name)
-        screen.enter(UP, b"\n'draft'\r\n")
+        screen.enter(UP, OUT + b"'draft'\r\n")
         self.leave(screen)
 
     def test_history_is_searched_backwards(self):
         screen = self.repl()
-        screen.enter(b"'needle one'", b"\n'needle one'\r\n")
-        screen.enter(b"'hay'", b"\n'hay'\r\n")
-        screen.enter(b"'needle two'", b"\n'needle two'\r\n")
+        screen.enter(b"'needle one'", OUT + b"'needle one'\r\n")
+        screen.enter(b"'hay'", OUT + b"'hay'\r\n")
+        screen.enter(b"'needle two'", OUT + b"'needle two'\r\n")
         screen.send(b"\x12needle")
         screen.expect(b"(search 'needle')")
-        screen.enter(b"", b"\n'needle two'\r\n")
-        screen.enter(b"\x12needle o", b"\n'needle one'\r\n")
+        screen.enter(b"", OUT + b"'needle two'\r\n")
+        screen.enter(b"\x12needle o", OUT + b"'needle one'\r\n")
         self.leave(screen)
 
     def test_a_whole_block_comes_back_from_history(self):
         screen = self.repl()
         screen.send(b"if True:\rprint('block')\r")
-        screen.enter(b"", b"\nblock\r\n")
-        screen.enter(UP + b"\r", b"\nblock\r\n")
+        screen.enter(b"", OUT + b"block\r\n")
+        screen.enter(UP + b"\r", OUT + b"block\r\n")
         self.leave(screen)
 
     def test_tab_completes_from_the_live_session(self):
         screen = self.repl()
         screen.enter(b"a_rather_long_name = 11")
-        screen.enter(b"a_rat\t + 1", b"\n12\r\n")
+        screen.enter(b"a_rat\t + 1", OUT + b"12\r\n")
         screen.enter(b"both_one = both_two = 0")
         screen.send(b"both\t")
         screen.expect(b"both_")
         screen.send(b"\t")
         screen.expect(b"both_one", b"both_two")
-        screen.enter(b"two", b"\n0\r\n")
-        screen.enter("'\u00e9'; a_rat\t".encode(), b"\n11\r\n")
+        screen.enter(b"two", OUT + b"0\r\n")
+        screen.enter("'\u00e9'; a_rat\t".encode(), OUT + b"11\r\n")
         self.leave(screen)
 
     def test_ctrl_c_interrupts_a_run_and_keeps_the_state(self):
         screen = self.repl()
         screen.enter(b"x = 1")
-        screen.send(b"x = 2; print('on', flush=True)\nwhile True: pass\r\r")
-        screen.expect(b"\non\r\n")
+        screen.send(b"x = 2; print('on', flush=True); [0 for _ in iter(int, 1)]\r")
+        screen.expect(OUT + b"on\r\n")
         screen.send(b"\x03")
         screen.expect(b"KeyboardInterrupt", PROMPT)
-        screen.enter(b"x", b"\n2\r\n")
+        screen.enter(b"x", OUT + b"2\r\n")
         self.leave(screen)
 
     def test_a_crash_is_told_and_rolled_back(self):
         screen = self.repl()
         screen.enter(b"x = 1")
         screen.enter(b"x = 2; import os; os._exit(3)", b"-- rolled back:")
-        screen.enter(b"x", b"\n1\r\n")
+        screen.enter(b"x", OUT + b"1\r\n")
         self.leave(screen)
 
     def test_input_reads_what_is_typed(self):
         screen = self.repl()
         screen.send(b"name = input('who? ')\r")
-        screen.expect(b"\nwho? ")
+        screen.expect(OUT + b"who? ")
         screen.send(b"me\n")
         screen.expect(PROMPT)
-        screen.enter(b"name", b"\n'me'\r\n")
+        screen.enter(b"name", OUT + b"'me'\r\n")
         screen.send(b"import sys; print('reads', flush=True); len(sys.stdin.read()), None\r")
-        screen.expect(b"\nreads\r\n")
+        screen.expect(OUT + b"reads\r\n")
         screen.send(b"abc\n\x04")
         screen.expect(b"(4, None)", PROMPT)
         self.leave(screen)
@@ -166,7 +166,7 @@ class ReplTest(DaemonCase):
 
     def test_a_terminal_is_as_it_was(self):
         screen = self.repl()
-        screen.enter(b"1", b"\n1\r\n")
+        screen.enter(b"1", OUT + b"1\r\n")
         os.kill(screen.pid, signal.SIGTERM)
         self.assertEqual(screen.close(), 0)
         self.assertTrue(screen.seen.endswith(b"\x1b[?2004l"), screen.seen[-100:])
@@ -174,7 +174,7 @@ class ReplTest(DaemonCase):
     def test_long_lines_wrap(self):
         screen = self.repl()
         text = b"x" * 300
-        shown = screen.enter(b"'" + text + b"'", b"\n'" + text + b"'\r\n")
+        shown = screen.enter(b"'" + text + b"'", OUT + b"'" + text + b"'\r\n")
         self.assertIn(text[:70], shown)
         self.leave(screen)
 

@@ -7,7 +7,7 @@ import time
 from case import BARE, Case, DaemonCase, wait_for
 
 MIB = 1 << 20
-# As another user in a namespace of its own, where the daemon's state is on a tmpfs of this size.
+# In a mount namespace of its own, where the daemon's state is on a tmpfs of this size.
 SMALL_DISK = """set -e
 mkdir -p {folder}/state
 mount -t tmpfs -o size={size},mode=0700{owner} tmpfs {folder}/state

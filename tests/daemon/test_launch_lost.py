@@ -3,6 +3,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import time
 
@@ -140,10 +141,10 @@ class StopTest(Case):
             events.until_text("on")
             daemon.signal(signal.SIGTERM)
             wait_for(lambda: "daemon.stop" in daemon.log(), what="the stop")
-            with self.assertRaises(OSError):
-                answer = daemon.request("POST", "/v1/run", {"code": "1"})
-                self.assertEqual(answer.status, 503)
-                raise OSError
+            try:
+                self.assertEqual(daemon.request("POST", "/v1/run", {"code": "1"}).status, 503)
+            except OSError:
+                pass  # nobody listens any more
             events.until("verdict")
         connection.close()
         self.assertEqual(daemon.process.wait(30), 0)
@@ -215,7 +216,6 @@ class StopTest(Case):
 
     def test_a_socket_from_systemd_is_served(self):
         """LISTEN_FDS, as man 3 sd_listen_fds has it."""
-        import socket
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
             listener.listen()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions: state from run to run, order, interrupts, lifetimes, freezing."""
 
+import random
 import threading
 
 from case import SESSION_KEYS, DaemonCase, has_freezer
@@ -106,9 +107,8 @@ class StateTest(DaemonCase):
         session = self.new_session()
         self.daemon.run("import random\nrandom.seed(1)", session)
         seen = [self.daemon.value("random.random()", session) for _ in range(3)]
-        import random
-        random.seed(1)
-        self.assertEqual(seen, [random.random() for _ in range(3)])
+        chance = random.Random(1)
+        self.assertEqual(seen, [chance.random() for _ in range(3)])
 
 
 class InterruptTest(DaemonCase):

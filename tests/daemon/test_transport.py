@@ -86,7 +86,8 @@ class RawTest(DaemonCase):
 
     def test_two_readings_of_one_message_are_refused(self):
         """Smuggling: lengths that contradict, and what only some take for a header."""
-        for head in ("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", "Content-Length: 4\r\nContent-Length: 5\r\n",
+        for head in ("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
+                     "Content-Length: 4\r\nContent-Length: 5\r\n",
                      "Content-Length: +4\r\n", "Content-Length: 0x4\r\n", "Transfer-Encoding: gzip\r\n",
                      "Content-Length : 4\r\n", "X: a\r\n folded\r\nContent-Length: 2\r\n"):
             with self.subTest(head):
