@@ -106,10 +106,15 @@ static void take_hello(struct head *head, const struct frame *frame)
 /* The parent's answer: only a refusal needs one, the child speaks for itself. */
 static void take_forked(struct head *head, const struct frame *frame)
 {
-	struct head *child = STEAL(head->forking);
+	struct head *child = NULL;
 	struct frame_forked forked;
 	struct err why = {0};
 
+	if (head->owed > 0) {
+		head->owed--;
+		return;
+	}
+	child = STEAL(head->forking);
 	if (child == NULL || frame->header.size < sizeof(forked))
 		return;
 	memcpy(&forked, frame->payload, sizeof(forked));
@@ -138,7 +143,7 @@ static void idle_frame(void *user, const struct frame *frame)
 
 	if (frame->header.type == FRAME_HELLO && head->state == HEAD_COMING)
 		take_hello(head, frame);
-	else if (frame->header.type == FRAME_FORKED && head->forking != NULL)
+	else if (frame->header.type == FRAME_FORKED && (head->forking != NULL || head->owed > 0))
 		head_forked(head, frame);
 	/* Whatever else it says belongs to no run, and nobody wants it: where there is no end of it
 	 * whoever says it waits until something is asked. */
@@ -316,6 +321,18 @@ int head_fork(struct head *parent, bool is_look, const struct head_pipes *pipes,
 	return 0;
 }
 
+/* The fork is there, or nobody wants it any more: its parent may fork again, and what it still says
+ * of this one is not about the next. */
+static void forget_fork(struct head *head)
+{
+	struct head *parent = head->sandbox->heads[head->parent];
+
+	if (parent == NULL || parent->forking != head)
+		return;
+	parent->forking = NULL;
+	parent->owed++;
+}
+
 /* ---- its end ---- */
 
 void head_event(struct head *head, const struct launch_event *event)
@@ -331,6 +348,7 @@ void head_event(struct head *head, const struct launch_event *event)
 			break;
 		}
 		head->state = HEAD_READY;
+		forget_fork(head);
 		head->calls->ready(head->user, head);
 		break;
 	case LAUNCH_EXIT:
@@ -380,12 +398,7 @@ void head_free(struct head *head)
 	head->is_freed = true;
 	if (head->sandbox->heads[head->number] == head)
 		head->sandbox->heads[head->number] = NULL;
-	for (uint32_t i = 0; i < LAUNCH_HEADS_MAX; i++) {
-		struct head *other = head->sandbox->heads[i];
-
-		if (other != NULL && other->forking == head)
-			other->forking = NULL;
-	}
+	forget_fork(head);
 	if (head->has_handle)
 		channel_close(&head->own, channel_closed);
 	free_when_done(head);

@@ -70,6 +70,7 @@ struct head {
 	bool has_pipes;                 /* not the sandbox's: launch keeps them with the head */
 	uint32_t noise;                 /* frames that nobody wanted since something was asked */
 	struct head *forking;           /* borrowed: the child that this one is forking now */
+	uint32_t owed;                  /* answers to forks that nobody waits for any more */
 	const struct head_calls *calls; /* borrowed: static rows */
 	void *user;                     /* borrowed until head_free */
 	bool is_freed, has_handle;

@@ -101,7 +101,7 @@ void run_take_file(struct run *run, const struct frame *frame)
 
 /* ---- bytes in the event ---- */
 
-static int put_base64(struct buf *buf, const uint8_t *data, size_t size)
+int run_put_base64(struct buf *buf, const uint8_t *data, size_t size)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -154,7 +154,7 @@ int run_return_file(struct run *run, const char *fact, size_t size, struct buf *
 	if (r == 0)
 		r = buf_text(members, is_there ? "\"base64\":\"" : "\"base64\":null");
 	if (r == 0 && is_there)
-		r = put_base64(members, run->returned.data, run->returned.size);
+		r = run_put_base64(members, run->returned.data, run->returned.size);
 	if (r == 0 && is_there)
 		run->returned_total += run->returned.size;
 	buf_consume(&run->returned, run->returned.size);

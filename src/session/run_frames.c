@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <sodium.h>
 #include <string.h>
 
 #include "base/c.h"
@@ -57,20 +56,14 @@ static size_t unfinished(const uint8_t *data, size_t size)
 /* What is not UTF-8 is U+FFFD in a text: such bytes come as they are, too. */
 static int put_exact(struct buf *members, const uint8_t *data, size_t size)
 {
-	size_t room = sodium_base64_ENCODED_LEN(size, sodium_base64_VARIANT_ORIGINAL);
 	int r;
 
 	if (memmem(members->data, members->size, "\\ufffd", strlen("\\ufffd")) == NULL)
 		return 0;
 	r = buf_text(members, ",\"base64\":\"");
 	if (r == 0)
-		r = buf_reserve(members, room + 1);
-	if (r < 0)
-		return r;
-	(void)sodium_bin2base64((char *)members->data + members->size, room, data, size,
-				sodium_base64_VARIANT_ORIGINAL);
-	members->size += room - 1;
-	return buf_text(members, "\"");
+		r = run_put_base64(members, data, size);
+	return r == 0 ? buf_text(members, "\"") : r;
 }
 
 static void tell_text(struct run *run, int number, const uint8_t *data, size_t size)

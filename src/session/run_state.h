@@ -167,3 +167,6 @@ void run_streams_end(struct run *run);
 
 /* result.c: members of the verdict event, from a comma on. */
 int result_verdict_members(const struct run *run, struct buf *buf);
+
+/* run_files.c: appends the bytes as base64. */
+int run_put_base64(struct buf *buf, const uint8_t *data, size_t size);

@@ -37,6 +37,9 @@ class KillServeTest(Case):
                      for session in sessions[20:30]}
         waiting = {session: daemon.start_run("line = input()", session, stdin="live")
                    for session in sessions[30:33]}
+        for run in [*printing.values(), *computing.values(), *waiting.values()]:
+            with daemon.events(run) as events:
+                events.until("started")  # what has not begun would end as `backend`
         ephemeral = [daemon.start_run(printer(f"e{i}", 150)) for i in range(5)]
         seen = {}
         for i, run in enumerate(ephemeral):

@@ -80,7 +80,7 @@ def anon_of(pid):
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith("RssAnon"))
 
 
-class SoakTest(Case):
+class FlatMemoryUnderLoadTest(Case):
     @staticmethod
     def at_rest(daemon):
         """Waits until nothing runs, and there is no sandbox but those that pools keep ready."""
