@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import time
 
 from case import BARE, Case, DaemonCase, wait_for
 
@@ -30,10 +29,14 @@ def count(number):
     os.close(file)
 class Go:
     def __repr__(self):
-        os.close(os.open('/tmp/go', os.O_CREAT))
+        '''Asked for in a look, whose end is the sign: the run is over then.'''
+        self.sign = os.open('/tmp/go', os.O_WRONLY)
         return ''
+def begin():
+    os.read(os.open('/tmp/go', os.O_RDONLY), 1)
 def frame(kind, flags, counter, payload):
     return struct.pack('<IHHQII', len(payload), kind, flags, 7, counter, 0) + payload
+os.mkfifo('/tmp/go')
 count(0)
 go = Go()
 """
@@ -42,8 +45,11 @@ DISPLAY = 'b\'{"type":"display","data":{"text/plain":"\' + b"a" * (15 << 20) + b
 
 
 def state_of(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-        return file.read().rsplit(")", 1)[1].split()[0]
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return ""  # it has ended
 
 
 def resident(pid):
@@ -64,8 +70,7 @@ class IdleTest(DaemonCase):
         still. Looks read neither output nor the channel of the interpreter that ran it."""
         session = self.new_session()
         lines = "".join(f"    {line}\n" for line in body.splitlines())
-        wait = "    while not os.path.exists('/tmp/go'):\n        time.sleep(0.001)\n"
-        result = self.daemon.run(f"{HELP}\ndef attack():\n{wait}{lines}\nleft_behind(attack)", session)
+        result = self.daemon.run(f"{HELP}\ndef attack():\n    begin()\n{lines}\nleft_behind(attack)", session)
         self.assertIn("id", result["checkpoint"])
         self.daemon.ask("GET", f"/v1/sessions/{session}/vars")
         seen = []
@@ -105,6 +110,7 @@ class HeadTest(DaemonCase):
     CONFIG = BARE
     SIGNAL = HELP + """
 def attack():
+    begin()
     me = os.getpid()
     while True:
         for pid in range(2, 64):
@@ -122,7 +128,8 @@ left_behind(attack)
         session = self.new_session()
         before = set(self.daemon.processes())
         self.daemon.run("kept = 1", session)
-        self.daemon.run(self.SIGNAL.replace("NUMBER", "SIGSTOP"), session, kind=None)
+        self.daemon.run(self.SIGNAL.replace("NUMBER", "SIGSTOP"), session)
+        self.daemon.ask("GET", f"/v1/sessions/{session}/vars")
 
         def all_stopped():
             mine = [pid for pid, name in self.daemon.processes().items() if name == "python3" and pid not in before]
@@ -145,7 +152,8 @@ left_behind(attack)
         self.daemon.run("kept = 1", other)
         session = self.new_session()
         self.daemon.run("kept = 1", session)
-        self.daemon.run(self.SIGNAL.replace("NUMBER", "SIGKILL"), session, kind=None)
+        self.daemon.run(self.SIGNAL.replace("NUMBER", "SIGKILL"), session)
+        self.daemon.ask("GET", f"/v1/sessions/{session}/vars")
         wait_for(lambda: self.daemon.state(session)["state"] == "lost", what="the loss")
         self.expect_error(self.daemon.request("POST", f"/v1/sessions/{session}/run", {"code": "1"}), 409, "conflict")
         self.assertEqual(self.daemon.value("kept", other), 1)

@@ -23,6 +23,9 @@ if [[ " $* " == *" update "* ]]; then touch "$STATE/updated"; exit 0; fi
 [[ -e $STATE/stale && ! -e $STATE/updated ]] && exit 100
 for name in "$@"; do echo "$name" >>"$STATE/installed"; done
 """
+GETENT = """#!/bin/bash
+[[ -e $STATE/has-user ]]
+"""
 SUDO = """#!/bin/bash
 echo "sudo $*" >>"$STATE/calls"
 [[ $1 == -n ]] && shift
@@ -39,10 +42,13 @@ class Setup(unittest.TestCase):
         os.mkdir(os.path.join(self.folder, "bin"))
         self.stand_in("dpkg-query", DPKG)
         self.stand_in("apt-get", APT)
+        self.stand_in("getent", GETENT)
+        self.stand_in("useradd", '#!/bin/bash\necho "useradd $*" >>"$STATE/calls"\n')
         for tool in ("bash", "env", "grep", "touch", "true", "setpriv"):
             os.symlink(shutil.which(tool, path="/usr/bin:/bin"), self.path("bin", tool))
         self.write("installed", "")
         self.write("calls", "")
+        self.write("has-user", "")
 
     def path(self, *parts):
         return os.path.join(self.folder, *parts)
@@ -71,6 +77,14 @@ class Setup(unittest.TestCase):
     def install_all_but(self, *names):
         wanted = self.run_setup("--list", "check").stdout.split()
         self.write("installed", "".join(name + "\n" for name in wanted if name not in names))
+
+    def test_as_root_it_makes_the_user_of_the_daemon_once(self):
+        self.install_all_but()
+        self.assertEqual(self.run_setup("run").returncode, 0)
+        self.assertNotIn("useradd", self.read("calls"))
+        os.unlink(self.path("has-user"))
+        self.assertEqual(self.run_setup("run").returncode, 0)
+        self.assertEqual("useradd --system" in self.read("calls"), os.geteuid() == 0)
 
     def test_lists_packages_and_groups_grow(self):
         run, test, check = (self.run_setup("--list", group).stdout.split()

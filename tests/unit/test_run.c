@@ -168,10 +168,10 @@ static void a_character_is_never_split_over_events(void **state)
 	assert_true(events_next(events, 1, &seq, &text, &size));
 	assert_memory_equal(text + size - 11, "\"text\":\"a\"}", 11);
 	assert_true(events_next(events, 2, &seq, &text, &size));
-	assert_memory_equal(text + size - 22, "\"text\":\"\\u20ac\\ufffd\"}", 22);
+	assert_non_null(strstr(text, "\"text\":\"\\u20ac\\ufffd\",\"base64\":\"4oKs/w==\"}"));
 	/* What never became a character is told at the end, before the verdict. */
 	assert_true(events_next(events, 3, &seq, &text, &size));
-	assert_memory_equal(text + size - 22, "\"text\":\"\\ufffd\\ufffd\"}", 22);
+	assert_non_null(strstr(text, "\"text\":\"\\ufffd\\ufffd\",\"base64\":\"8J8=\"}"));
 	assert_int_equal(events->seq, 5);
 }
 
