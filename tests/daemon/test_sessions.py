@@ -156,9 +156,9 @@ except KeyboardInterrupt:
         _, events = self.begin(session, """
 import time  # in a loop without a call Python 3.11 raises outside of the try
 x = 2
-print('on', flush=True)
 while True:
     try:
+        print('on', flush=True)
         time.sleep(1000)
     except KeyboardInterrupt:
         pass
