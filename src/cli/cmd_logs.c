@@ -87,12 +87,13 @@ static void print_lines(const json_t *event, const char *text)
 {
 	do {
 		size_t size = strcspn(text, "\n");
-		AUTO_FREE char *line = strndup(text, size);
+		struct buf line;
 
+		buf_init(&line, 4 * size + 1);
+		safe_put(&line, text, size);
 		print_head(event);
-		(void)printf(" ");
-		safe_print(stdout, line != NULL ? line : "");
-		(void)printf("\n");
+		(void)printf(" %s\n", buf_string(&line));
+		buf_done(&line);
 		text += size;
 		text += *text == '\n';
 	} while (*text != '\0');

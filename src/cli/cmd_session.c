@@ -91,24 +91,25 @@ static const struct session_verb *find_verb(const char *name)
 	return NULL;
 }
 
-static int choose_verb(const struct operands *words, const struct session_verb **ret_verb,
-		       struct err *err)
+/* NULL and why, when the words are not those of a subcommand. */
+static const struct session_verb *choose_verb(const struct operands *words, struct err *err)
 {
 	const char *name = words->count > 0 ? words->items[0] : "list";
 	const struct session_verb *verb = find_verb(name);
 	size_t count = words->count > 0 ? words->count - 1 : 0;
 	size_t ids;
 
-	if (verb == NULL)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL,
-			       "there is no subcommand '%.100s'; see `viv session --help`", name);
+	if (verb == NULL) {
+		(void)err_set(err, ERR_BAD_REQUEST, EINVAL,
+			      "there is no subcommand '%.100s'; see `viv session --help`", name);
+		return NULL;
+	}
 	ids = verb->has_id ? 1 : 0;
-	if (count < ids + verb->min || count > ids + verb->max)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "usage: viv session %s%s%s",
-			       verb->row.name, verb->row.operands[0] != '\0' ? " " : "",
-			       verb->row.operands);
-	*ret_verb = verb;
-	return 0;
+	if (count >= ids + verb->min && count <= ids + verb->max)
+		return verb;
+	(void)err_set(err, ERR_BAD_REQUEST, EINVAL, "usage: viv session %s%s%s", verb->row.name,
+		      verb->row.operands[0] != '\0' ? " " : "", verb->row.operands);
+	return NULL;
 }
 
 static int serve_verb(const struct session_verb *verb, struct session_desk *desk,
@@ -128,30 +129,32 @@ static int serve_verb(const struct session_verb *verb, struct session_desk *desk
 	return verb->run(desk, err);
 }
 
-static int run(const struct cmd *cmd, const void *raw_options, const struct operands *operands)
+static int work(const struct session_verb *verb, const struct session_options *options,
+		const struct operands *operands, struct err *err)
 {
-	const struct session_options *options = raw_options;
+	struct client_where where = {.token_file = options->token_file};
 	struct session_desk desk = {.options = options};
-	const struct session_verb *verb = NULL;
 	struct config *config = NULL;
-	struct err err = {0};
-	int r = choose_verb(operands, &verb, &err);
+	int r = config_load(options->run.config, &config, err);
 
+	where.config = desk.config = config;
 	if (r == 0)
-		r = config_load(options->run.config, &config, &err);
-	if (r == 0) {
-		const struct client_where where = {.config = config,
-						   .token_file = options->token_file};
-
-		desk.config = config;
-		r = client_open(&where, &desk.client, &err);
-	}
+		r = client_open(&where, &desk.client, err);
 	if (r == 0)
-		r = serve_verb(verb, &desk, operands, &err);
+		r = serve_verb(verb, &desk, operands, err);
 	client_close(desk.client);
 	config_free(config);
 	if (r >= 0 && (fflush(stdout) != 0 || ferror(stdout)))
-		r = err_set(&err, ERR_INTERNAL, EIO, "cannot write to stdout");
+		r = err_set(err, ERR_INTERNAL, EIO, "cannot write to stdout");
+	return r;
+}
+
+static int run(const struct cmd *cmd, const void *options, const struct operands *operands)
+{
+	struct err err = {0};
+	const struct session_verb *verb = choose_verb(operands, &err);
+	int r = verb != NULL ? work(verb, options, operands, &err) : -err.num;
+
 	return r < 0 ? cmd_fail(cmd, &err) : r;
 }
 

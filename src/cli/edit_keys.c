@@ -125,7 +125,9 @@ static enum edit_key take_paste(struct edit *edit)
 		if (!has(edit, 1, -1))
 			return KEY_EOF;
 		/* A terminal sends what Enter sends. */
-		byte = edit->ahead[0] == '\r' ? '\n' : (char)edit->ahead[0];
+		byte = (char)edit->ahead[0];
+		if (byte == '\r')
+			byte = '\n';
 		drop(edit, 1);
 		if (buf_append(&edit->typed, &byte, 1) < 0)
 			return KEY_NONE;

@@ -65,9 +65,11 @@ static bool serve(struct edit *edit, struct search *search, enum edit_key key)
 enum edit_key edit_search(struct edit *edit)
 {
 	struct search search = {.before = edit->history->count};
-	AUTO_FREE char *typed = strdup(buf_string(&edit->text));
+	struct buf typed;
 	enum edit_key key;
 
+	buf_init(&typed, EDIT_TEXT_MAX);
+	(void)buf_append(&typed, edit->text.data, edit->text.size);
 	buf_init(&search.needle, NEEDLE_MAX);
 	do {
 		draw(edit, &search);
@@ -75,9 +77,10 @@ enum edit_key edit_search(struct edit *edit)
 	} while (serve(edit, &search, key));
 	buf_done(&search.needle);
 	if (key == KEY_CANCEL || key == KEY_ESCAPE) {
-		edit_set_text(edit, typed != NULL ? typed : "");
+		edit_set_text(edit, buf_string(&typed));
 		edit->at = edit->history->count;
-		return KEY_NONE;
+		key = KEY_NONE;
 	}
+	buf_done(&typed);
 	return key;
 }

@@ -56,10 +56,10 @@ static int write_entry(int fd, const char *text)
 /* The folder and those above it; whether that went well shows when it is opened. */
 static void make_folders(const char *path)
 {
-	AUTO_FREE char *part = strdup(path);
+	char part[4096];
 
-	if (part == NULL)
-		abort();
+	if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part))
+		return;
 	for (char *slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		(void)mkdir(part, 0700);

@@ -14,6 +14,9 @@
 /* ---- asking ---- */
 
 static void put_path(struct buf *buf, const char *id, const char *format, va_list args)
+	__attribute__((format(printf, 3, 0)));
+
+static void put_path(struct buf *buf, const char *id, const char *format, va_list args)
 {
 	char rest[512];
 

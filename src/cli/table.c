@@ -40,7 +40,7 @@ static size_t cut(const char *text, size_t max)
 
 void table_add(struct table *table, const char *text)
 {
-	bool is_last = table->count % table->columns == table->columns - 1;
+	bool is_last = table->columns > 0 && table->count % table->columns == table->columns - 1;
 	struct buf cell;
 
 	if (table->count == table->capacity) {
@@ -154,13 +154,15 @@ void table_print(const struct table *table, FILE *out, size_t width)
 	for (size_t i = 0; i < table->columns; i++)
 		widths[i] = width_of(table->titles[i]);
 	for (size_t i = 0; i < table->count; i++) {
+		size_t column = table->columns > 0 ? i % table->columns : 0;
 		size_t needed = width_of(table->cells[i]);
 
-		if (needed > widths[i % table->columns])
-			widths[i % table->columns] = needed;
+		if (needed > widths[column])
+			widths[column] = needed;
 	}
 	print_row(table, table->titles, widths, out, width);
-	for (size_t i = 0; i + table->columns <= table->count; i += table->columns)
+	for (size_t i = 0; table->columns > 0 && i + table->columns <= table->count;
+	     i += table->columns)
 		print_row(table, (const char *const *)table->cells + i, widths, out, width);
 }
 

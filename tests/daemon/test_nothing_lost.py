@@ -33,9 +33,10 @@ class KillServeTest(Case):
                     events.until("frozen")
         printing = {session: daemon.start_run(printer(f"p{i}", 200), session)
                     for i, session in enumerate(sessions[10:20])}
-        computing = {session: daemon.start_run("n = 0\nfor k in range(3000000): n += 1\ncomputed = n", session)
+        computing = {session: daemon.start_run("n = 0\nfor k in range(3000000): n += 1\ncomputed = n", session,
+                                               timeout_ms=120000)
                      for session in sessions[20:30]}
-        waiting = {session: daemon.start_run("line = input()", session, stdin="live")
+        waiting = {session: daemon.start_run("line = input()", session, stdin="live", timeout_ms=120000)
                    for session in sessions[30:33]}
         for run in [*printing.values(), *computing.values(), *waiting.values()]:
             with daemon.events(run) as events:
