@@ -35,7 +35,8 @@ static size_t skip_string(struct scan *scan, const char *text, size_t size, size
 		else if (text[at] == quote && (!is_long || is_triple(text, size, at)))
 			return at + (is_long ? 3 : 1);
 	}
-	scan->quote = is_long ? quote : '\0';
+	if (is_long)
+		scan->quote = quote;
 	return size;
 }
 

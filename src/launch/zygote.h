@@ -21,7 +21,7 @@ int zygote_start(const struct launch_zygote *zygote, int mntns, const struct inn
 		 int *ret_socket, struct err *err);
 
 /* A cold interpreter for a shell: forks into the shell's pid namespace and the v2 group
- * `cgroup` (or -1), waits for struct walls_go on `status`, puts the walls up, says HELLO and execs python.
- * Returns the pid. */
+ * `cgroup` (or -1), waits for struct walls_go on `status`, puts the walls up, says HELLO and execs
+ * python. Returns the pid. */
 pid_t zygote_cold(struct walls_input *walls, int own_pidns, int cgroup, int status,
 		  const char *python, struct err *err);

@@ -86,7 +86,7 @@ void session_adopt_pipes(struct session *session, int take_fds[4])
 static struct session *make_branch(struct session *session)
 {
 	const struct session_ask ask = {
-		.name = session->name,
+		.name = "", /* a name is for one */
 		.token = session->token,
 		.policy = session->policy,
 		.kind = session->kind,

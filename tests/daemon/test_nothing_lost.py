@@ -144,6 +144,19 @@ class KillServeTest(Case):
         self.assertEqual(daemon.run("print('mine')", branches[1])["stdout"], "mine\n")
         daemon.stop()
 
+    def test_what_launch_was_asked_last_is_done_before_it_meets_the_next_daemon(self):
+        """A launch that is slow to read finds the end of one daemon and the call of the next together."""
+        daemon = self.serve()
+        os.kill(daemon.launch_pid, signal.SIGSTOP)
+        run = daemon.start_run(printer("k", 100))  # the sandbox is ready, launch is only told
+        with daemon.events(run) as events:
+            events.until_text("k 00002")
+        daemon.kill9()
+        daemon.start()
+        os.kill(daemon.launch_pid, signal.SIGCONT)
+        self.assertEqual(self.output(self.read_all(daemon, run)), lines_of("k", 100))
+        daemon.stop()
+
     def test_twenty_kills_at_any_moment_under_load(self):
         """Whatever was answered is kept, and each log is whole; a moment is drawn, and its seed told."""
         seed = int(os.environ.get("VIV_TEST_SEED", time.time_ns() % 10 ** 6))
