@@ -147,14 +147,18 @@ class KillServeTest(Case):
     def test_what_launch_was_asked_last_is_done_before_it_meets_the_next_daemon(self):
         """A launch that is slow to read finds the end of one daemon and the call of the next together."""
         daemon = self.serve()
+        wait_for(lambda: any(pool["runtime"] == "bare" and pool["ready"] > 1
+                             for pool in daemon.ask("GET", "/v1/status")["pools"]), what="ready sandboxes")
         os.kill(daemon.launch_pid, signal.SIGSTOP)
-        run = daemon.start_run(printer("k", 100))  # the sandbox is ready, launch is only told
-        with daemon.events(run) as events:
-            events.until_text("k 00002")
+        runs = [daemon.start_run(printer(f"k{i}", 100)) for i in range(2)]  # launch is only told of them
+        for i, run in enumerate(runs):
+            with daemon.events(run) as events:
+                events.until_text(f"k{i} 00002")
         daemon.kill9()
         daemon.start()
         os.kill(daemon.launch_pid, signal.SIGCONT)
-        self.assertEqual(self.output(self.read_all(daemon, run)), lines_of("k", 100))
+        for i, run in enumerate(runs):
+            self.assertEqual(self.output(self.read_all(daemon, run)), lines_of(f"k{i}", 100))
         daemon.stop()
 
     def test_twenty_kills_at_any_moment_under_load(self):

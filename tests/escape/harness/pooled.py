@@ -40,7 +40,7 @@ class Run:
         meta = {"code": [0, len(code)], "args": [len(code), len(args)], "result_max": KEEP}
         head = json.dumps(meta).encode()
         body = struct.pack("<I", len(head)) + head
-        self.launch.request(launcher.BEGIN, struct.pack("<II", self.sandbox.number, timeout_ms))
+        self.launch.request(launcher.BEGIN, struct.pack("<III", self.sandbox.number, 0, timeout_ms))
         if len(body) + len(code) + len(args) > INLINE_MAX:
             raise ValueError("too long for a frame without a memfd")
         self.send(launcher.FRAME_RUN, body + code + args)
