@@ -242,10 +242,18 @@ static bool has_left(const struct outer *outer)
 
 void attach_accept(struct outer *outer)
 {
-	AUTO_CLOSE int socket = accept4(outer->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	AUTO_CLOSE int socket = -1;
 	struct ucred peer = {0};
 	socklen_t size = sizeof(peer);
 
+	/* The last one has gone, and what it asked before that comes first: a request a turn, then
+	 * its end. Who calls now waits in the backlog. */
+	if (outer->client.fd >= 0 && has_left(outer)) {
+		if (outer->is_attached)
+			return;
+		(void)attach_lost(outer);
+	}
+	socket = accept4(outer->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (socket < 0)
 		return;
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
@@ -253,9 +261,6 @@ void attach_accept(struct outer *outer)
 		refuse(socket, ERR_FORBIDDEN, EPERM, "this viv-launch serves another user");
 		return;
 	}
-	/* Its end may be waiting in the same turn, behind this. */
-	if (outer->client.fd >= 0 && has_left(outer))
-		(void)attach_lost(outer);
 	if (outer->client.fd >= 0) {
 		refuse(socket, ERR_BUSY, EBUSY, "another viv is attached to this viv-launch");
 		return;
