@@ -40,6 +40,7 @@ check: setup-check
 bench: setup-test
 	@$(MAKE) --no-print-directory all
 	@/usr/bin/python3 bench/run.py --build $(BUILD)
+	@/usr/bin/python3 bench/daemon.py --build $(BUILD)
 
 install: all
 	meson configure $(BUILD) -Dprefix=$(PREFIX)
