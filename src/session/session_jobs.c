@@ -153,7 +153,8 @@ void session_work(struct session *session)
 {
 	bool is_wanted = !TAILQ_EMPTY(&session->jobs) || !LIST_EMPTY(&session->looks);
 
-	if (session->is_ended)
+	/* Until launch has told of its sandbox all that there is of it is a record. */
+	if (session->is_ended || session->is_restored)
 		return;
 	if (session->state == SESSION_FROZEN && is_wanted) {
 		session_thaw(session);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What people complain about elsewhere: here `viv serve` and viv-launch are killed, and nothing is lost."""
 
+import concurrent.futures
 import http.client
 import os
 import random
@@ -161,6 +162,36 @@ class KillServeTest(Case):
             self.assertEqual(self.output(self.read_all(daemon, run)), lines_of(f"k{i}", 100))
         daemon.stop()
 
+    def test_requests_wait_until_launch_has_told_what_it_kept(self):
+        """The new daemon takes requests before it has met launch: for sessions it knows by their record only."""
+        daemon = self.serve(BARE + "sessions: {freeze_ms: 200}\n")
+        sessions = [daemon.session(runtime="bare") for _ in range(4)]
+        for session in sessions:
+            daemon.run("x = 1\nopen('f', 'w').write('f')", session)
+        if has_freezer(daemon):
+            for session in sessions:
+                with daemon.events(session) as events:
+                    events.until("frozen")
+        daemon.kill9()
+        os.kill(daemon.launch_pid, signal.SIGSTOP)
+        daemon.start()
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            asked = [pool.submit(daemon.value, "x", sessions[0]),
+                     pool.submit(daemon.ask, "GET", f"/v1/sessions/{sessions[1]}/vars"),
+                     pool.submit(daemon.ask, "POST", f"/v1/sessions/{sessions[2]}/fork", {}),
+                     pool.submit(daemon.request, "GET", f"/v1/sessions/{sessions[2]}/files/f"),
+                     pool.submit(daemon.request, "DELETE", f"/v1/sessions/{sessions[3]}"),
+                     pool.submit(daemon.value, "2 + 2")]
+            wait_for(lambda: asked[4].done(), what="the end of one")
+            os.kill(daemon.launch_pid, signal.SIGCONT)
+            told = [one.result() for one in asked]
+        self.assertEqual((told[0], told[4].status, told[5]), (1, 204, 4))
+        self.assertEqual([one["name"] for one in told[1]["vars"]], ["x"])
+        self.assertEqual(told[3].body, b"f")
+        self.assertEqual(daemon.value("x", told[2]["sessions"][0]["id"]), 1)
+        self.assertEqual([daemon.value("x", session) for session in sessions[:3]], [1, 1, 1])
+        daemon.stop()
+
     def test_twenty_kills_at_any_moment_under_load(self):
         """Whatever was answered is kept, and each log is whole; a moment is drawn, and its seed told."""
         seed = int(os.environ.get("VIV_TEST_SEED", time.time_ns() % 10 ** 6))
@@ -186,7 +217,7 @@ class KillServeTest(Case):
             for tag, run in logs:
                 events = self.read_all(daemon, run)
                 if events[-1]["verdict"]["kind"] == "backend":  # it had not begun
-                    self.assertEqual(self.output(events), "")
+                    self.assertEqual(self.output(events), "", events[-1])
                 else:
                     self.assertEqual(self.output(events), lines_of(tag, 30))
         daemon.stop()
