@@ -231,6 +231,7 @@ int head_adopt(struct sandbox *sandbox, uint32_t number, pid_t pid, int *take_ch
 	if (number == 0) {
 		*ret_head = head_first(sandbox, calls, user);
 		(*ret_head)->pid = pid;
+		channel_pause(&sandbox->channel);
 		return channel_take_over(&sandbox->channel, 0, 0, 0, NULL);
 	}
 	head = head_new(sandbox, number, calls, user);
@@ -242,6 +243,7 @@ int head_adopt(struct sandbox *sandbox, uint32_t number, pid_t pid, int *take_ch
 		head_free(head);
 		return r;
 	}
+	channel_pause(&head->own);
 	(void)channel_take_over(&head->own, 0, 0, 0, NULL);
 	*ret_head = head;
 	return 0;

@@ -79,7 +79,8 @@ struct head {
 /* The head of a sandbox just taken. */
 struct head *head_first(struct sandbox *sandbox, const struct head_calls *calls, void *user);
 
-/* One that a former viv had: its channel came from launch. Consumes the channel. */
+/* One that a former viv had: its channel came from launch. Consumes the channel. Nothing is read
+ * from it until head_listen, or a run, does. */
 int head_adopt(struct sandbox *sandbox, uint32_t number, pid_t pid, int *take_channel,
 	       const struct head_calls *calls, void *user, struct head **ret_head, struct err *err);
 

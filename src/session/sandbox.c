@@ -274,6 +274,8 @@ int sandbox_adopt(uv_loop_t *loop, struct launcher *launcher, const struct backe
 		unmake(sandbox);
 		return r;
 	}
+	/* What it says belongs to the run that was on, and who that is will be known in a while. */
+	channel_pause(&sandbox->channel);
 	sandbox->state = SANDBOX_TAKEN;
 	*ret_sandbox = sandbox;
 	return 0;

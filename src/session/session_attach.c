@@ -148,8 +148,10 @@ static void go_on(struct session *session, struct attach *attach)
 	attach->session = session;
 	attach->log = NULL;
 	logs_each(session->table->logs, find_run, attach);
-	if (attach->log == NULL)
+	if (attach->log == NULL) {
+		head_listen(session->head);
 		return;
+	}
 	job = xnew(struct job);
 	job->kind = JOB_RUN;
 	session->now = job;
@@ -182,6 +184,15 @@ static void drop_headless(struct session *session)
 			session_free_checkpoint(session, checkpoint);
 		checkpoint = next;
 	}
+}
+
+/* What they say is nobody's; it was held until now lest it was the end of a run. */
+static void hear_checkpoints(struct session *session)
+{
+	struct checkpoint *checkpoint = NULL;
+
+	TAILQ_FOREACH(checkpoint, &session->checkpoints, entry)
+		head_listen(checkpoint->head);
 }
 
 /* Ages by the wall clock, which alone both processes share; one that was set back makes them 0. */
@@ -221,6 +232,7 @@ static void settle(void *user, struct session *session)
 		session_lose(session, &why);
 		return;
 	}
+	hear_checkpoints(session);
 	if (session->state != SESSION_FROZEN)
 		session->state = SESSION_IDLE;
 	if (session->head == NULL && session->state != SESSION_FROZEN)
