@@ -10,6 +10,8 @@
 
 #define TRUST_DEFAULT "local" /* whoever may start viv is one person */
 
+#define SAVED_TEXT_MAX (RUN_SAVED_MAX / 3 * 4 + 4)
+
 #define RUN(field, ...) OP_PARAM(struct op_run_args, field, __VA_ARGS__)
 
 /* Each row once: a run of its own takes all of them, a run in a session those of its inputs. */
@@ -121,6 +123,17 @@
 		    .help = "send the bytes of new and changed files, too, as "                    \
 			    "base64")                                                              \
 	}
+#define ROW_SAVED                                                                                  \
+	{                                                                                          \
+		RUN(saved, .name = "saved_state", .type = OP_BYTES, .max = SAVED_TEXT_MAX,         \
+		    .help = "variables to go on with: base64, as another run returned "            \
+			    "them")                                                                \
+	}
+#define ROW_SAVE                                                                                   \
+	{                                                                                          \
+		RUN(save_state, .name = "save_state", .type = OP_BOOL,                             \
+		    .help = "return the variables, for another run to go on with")                 \
+	}
 
 const struct op_param op_run_params[OP_RUN_PARAM_COUNT] = {
 	[OP_RUN_CODE] = ROW_CODE,       [OP_RUN_COMMAND] = ROW_COMMAND,
@@ -133,6 +146,7 @@ const struct op_param op_run_params[OP_RUN_PARAM_COUNT] = {
 	[OP_RUN_EXPECT] = ROW_EXPECT,   [OP_RUN_STDIN] = ROW_STDIN,
 	[OP_RUN_ENV] = ROW_ENV,         [OP_RUN_CWD] = ROW_CWD,
 	[OP_RUN_DETACH] = ROW_DETACH,   [OP_RUN_RETURN_FILES] = ROW_RETURN_FILES,
+	[OP_RUN_SAVED] = ROW_SAVED,     [OP_RUN_SAVE] = ROW_SAVE,
 };
 
 static const struct op_param session_run_params[] = {
@@ -230,6 +244,10 @@ static void set_inputs(const struct op_run_args *args, struct run_request *reque
 	request->cwd = args->cwd;
 	request->want_files = args->want_files;
 	request->returns_files = args->return_files == OP_YES;
+	request->saved = args->saved;
+	if (args->save_state == OP_YES)
+		request->saved_max = args->saved_max > 0 ? args->saved_max : RUN_SAVED_MAX;
+	request->is_elitea = args->is_elitea;
 	request->keep_events = args->keep_events;
 }
 
@@ -240,8 +258,10 @@ static int set_kind(const struct config *config, const struct op_run_args *args,
 	/* A command names no imports: the smallest runtime, unless one is asked for. */
 	const void *code = is_command(args) ? "" : args->code.data;
 	size_t size = is_command(args) ? 0 : args->code.size;
-	int r = config_choose_runtime(config, policy, args->runtime, code, size,
-				      args->data_format != RUN_DATA_NONE, &kind->runtime, err);
+	/* What is in a saved state nobody here has looked at: it may be tables as well as data. */
+	bool has_data = args->data_format != RUN_DATA_NONE || args->saved.size > 0;
+	int r = config_choose_runtime(config, policy, args->runtime, code, size, has_data,
+				      &kind->runtime, err);
 
 	if (r < 0)
 		return r;
