@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/door.h"
 
-extern const struct door door_atlas;
+extern const struct door door_atlas, door_elitea;
 
 const struct door *const door_table[] = {
 	&door_atlas,
+	&door_elitea,
 	NULL,
 };

@@ -45,15 +45,16 @@ class _Kept(Stream):
 
 def take(interpreter, request):
     """Puts the variables of a saved state in place; what did not come, [{"name","why"}]."""
+    name = "session_bytes" if "elitea" in request.meta else "saved_state"
     sys.modules["__main__"] = interpreter.notebook.module  # pickles name what it holds
     try:
         data = load("base64").b64decode(request.piece(request.meta["saved_state"]), validate=True)
     except ValueError as error:
-        raise InputError(f"saved_state: not valid base64: {error}") from None
+        raise InputError(f"{name}: not valid base64: {error}") from None
     try:
         return bring_in(interpreter, data, is_saved=True)["lost"]
     except LookError as error:
-        raise InputError(f"saved_state: {error}") from None
+        raise InputError(f"{name}: {error}") from None
 
 
 def _save(interpreter, room):
