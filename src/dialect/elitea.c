@@ -11,8 +11,6 @@
 
 #define ANSWER_MAX (256UL << 20)
 
-static const char needs_metadata[] = "sessionMetadata is required when providing sessionBytes";
-
 /* What its client reads of a 503 is `stderr`, else `detail`; of all others the text as it is. */
 static void refuse(struct door_call *call, unsigned status, const struct err *err)
 {
@@ -124,7 +122,7 @@ static void execute(struct door_call *call)
 	}
 	take_session(call, run);
 	if (run->args.saved.data != NULL && run->metadata == NULL) {
-		refuse_softly(call, needs_metadata);
+		refuse_softly(call, ELITEA_NEEDS_METADATA);
 		return;
 	}
 	if (is_too_large(elitea, run)) {

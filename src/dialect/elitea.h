@@ -3,7 +3,7 @@
  * Elitea - what the ELITEA dialect's own files share
  *
  * Owns:    the limits of the dialect, one run under way, and the shapes of its answers.
- * May not: be included by anything but doors.
+ * May not: know how a run is asked for: over HTTP, MCP, or from the command line.
  *
  * The state of a conversation is the client's: it comes with each run and goes back with its
  * answer. After a run that failed it goes back as it came.
@@ -19,6 +19,7 @@
 #include "op/outcome.h"
 
 #define ELITEA_POLICY "conversation"
+#define ELITEA_NEEDS_METADATA "sessionMetadata is required when providing sessionBytes"
 
 /* From the config; ELITEA's own variables of the environment win over it. */
 struct elitea_limits {
