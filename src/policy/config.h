@@ -60,7 +60,7 @@ struct config {
 	char *mcp_prefix;
 	bool atlas_enabled;
 	char *atlas_prefix; /* "auto", or from / on */
-	char *atlas_semantic_dir;
+	char *atlas_semantic_dir, *atlas_policy;
 	uint64_t atlas_data_max;
 	bool elitea_enabled;
 	char *elitea_prefix; /* "auto", or from / on */

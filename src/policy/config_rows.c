@@ -73,6 +73,8 @@ const struct setting config_rows[] = {
 	PREFIX("dialects.atlas.prefix", atlas_prefix),
 	TEXT("dialects.atlas.semantic_dir", atlas_semantic_dir, SETTING_PATH, 0, "",
 	     "folder of the explore tool"),
+	TEXT("dialects.atlas.policy", atlas_policy, SETTING_TEXT, POLICY_NAME_MAX, "analysis",
+	     "policy of its Python runs"),
 	NUMBER("dialects.atlas.data_max", atlas_data_max, SETTING_BYTES, KIB, 4 * GIB, 64 * MIB,
 	       "bytes of data in a request"),
 	ENABLED("dialects.elitea.enabled", elitea_enabled),
