@@ -35,6 +35,17 @@ static void refuse(struct door_call *call, unsigned status, const struct err *er
 	}
 }
 
+uint64_t atlas_timeout(struct door_call *call, uint64_t initial_ms, uint64_t min_ms,
+		       uint64_t max_ms)
+{
+	const json_t *asked = door_member(call, "timeout");
+	double timeout = json_is_number(asked) ? json_number_value(asked) : (double)initial_ms;
+
+	if (!(timeout >= (double)min_ms))
+		timeout = (double)min_ms;
+	return timeout < (double)max_ms ? (uint64_t)timeout : max_ms;
+}
+
 /* ---- one of ten ---- */
 
 void atlas_leave(struct atlas_place *place)
@@ -74,6 +85,12 @@ static bool is_empty(struct door_call *call)
 		return false;
 	atlas_say(call, 400, "Invalid JSON body");
 	return true;
+}
+
+static void exec(struct door_call *call)
+{
+	if (!is_empty(call))
+		atlas_run_command(call);
 }
 
 static void exec_python(struct door_call *call)
@@ -129,6 +146,12 @@ static void health(struct door_call *call)
 	door_answer_tree(call, atlas->bash != NULL ? 200 : 503, answer);
 }
 
+static const struct op_param exec_members[] = {
+	{.name = "command", .type = OP_BYTES},
+	{.name = "cwd", .type = OP_TEXT},
+	{.name = "timeout", .type = OP_MS},
+};
+
 static const struct op_param python_members[] = {
 	{.name = "code", .type = OP_BYTES},
 	{.name = "data", .type = OP_JSON},
@@ -137,6 +160,11 @@ static const struct op_param python_members[] = {
 
 static const struct door_route routes[] = {
 	{.method = "GET", .path = "/health", .is_open = true, .run = health},
+	{.method = "POST",
+	 .path = "/exec",
+	 DOOR_MEMBERS(exec_members),
+	 .begin = begin_execution,
+	 .run = exec},
 	{.method = "POST",
 	 .path = "/exec-python",
 	 DOOR_MEMBERS(python_members),
@@ -179,6 +207,7 @@ const struct door door_atlas = {
 	.route_count = ARRAY_LEN(routes),
 	DOOR_CONFIG(atlas),
 	.refuse = refuse,
+	.boot = atlas_boot,
 	.open = open_atlas,
 	.close = free,
 };

@@ -60,12 +60,20 @@ struct atlas_python {
 void atlas_say(struct door_call *call, unsigned status, const char *text);
 
 void atlas_run_python(struct door_call *call, bool is_stream);
+void atlas_run_command(struct door_call *call);
+
+/* The member `timeout`: clamped, never refused. */
+uint64_t atlas_timeout(struct door_call *call, uint64_t initial_ms, uint64_t min_ms,
+		       uint64_t max_ms);
 
 /* The words of an end that is no success, as the inside of a string, behind what is in `buf`. */
 int atlas_put_error(const struct atlas_python *python, struct buf *buf);
 
 /* The PythonResult of a run that is over. */
 int atlas_put_result(struct atlas_python *python, struct buf *buf);
+
+/* What the environment of `viv serve --dialect atlas` says, into the config. */
+int atlas_boot(struct config *config, struct err *err);
 
 /* An execution is over: its place is free. May come twice. */
 void atlas_leave(struct atlas_place *place);

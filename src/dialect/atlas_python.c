@@ -421,22 +421,6 @@ static void ended(struct door_call *call)
 
 /* ---- the beginning ---- */
 
-/* Clamped, never refused; and never above what the policy gives. */
-static uint64_t timeout_of(struct door_call *call, const struct policy *policy)
-{
-	const json_t *asked = door_member(call, "timeout");
-	double most = TIMEOUT_MAX_MS;
-	double timeout = TIMEOUT_DEFAULT_MS;
-
-	if (policy != NULL && (double)policy->timeout_max_ms < most)
-		most = (double)policy->timeout_max_ms;
-	if (json_is_number(asked))
-		timeout = json_number_value(asked);
-	if (!(timeout >= TIMEOUT_MIN_MS))
-		timeout = TIMEOUT_MIN_MS;
-	return (uint64_t)(timeout < most ? timeout : most);
-}
-
 static void init(struct atlas_python *python, struct door_call *call, bool is_stream)
 {
 	python->call = call;
@@ -461,6 +445,7 @@ void atlas_run_python(struct door_call *call, bool is_stream)
 	static const char *const env[] = {"MPLBACKEND=Agg", "LANG=C.UTF-8",
 					  "ATLAS_CHART_DIR=/tmp/charts", NULL};
 	const struct config *config = call->engine->config;
+	uint64_t most_ms = TIMEOUT_MAX_MS;
 	struct atlas_python *python = door_memory(call, sizeof(*python));
 	const struct policy *policy;
 	struct err err = {0};
@@ -476,7 +461,9 @@ void atlas_run_python(struct door_call *call, bool is_stream)
 		return;
 	}
 	policy = config_policy(config, config->atlas_policy, &err);
-	python->timeout_ms = timeout_of(call, policy);
+	if (policy != NULL && policy->timeout_max_ms < most_ms)
+		most_ms = policy->timeout_max_ms;
+	python->timeout_ms = atlas_timeout(call, TIMEOUT_DEFAULT_MS, TIMEOUT_MIN_MS, most_ms);
 	python->args.policy = config->atlas_policy;
 	python->args.limits.timeout_ms = python->timeout_ms;
 	if (policy != NULL && policy->output > ATLAS_OUTPUT_MAX)
