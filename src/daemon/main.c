@@ -9,9 +9,11 @@
 #include "base/c.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "dialect/doors.h"
 #include "policy/config.h"
 
 #define LISTEN_MAX 64
+#define EXIT_BOOT 1 /* a dialect's own environment forbids to start */
 #define EXIT_USAGE 2
 #define EXIT_INTERNAL 125
 
@@ -62,6 +64,12 @@ int main(int argc, char **argv)
 	}
 	log_set_level(arguments.is_verbose ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING);
 	r = config_load(arguments.config, &config, &err);
+	if (r == 0 && arguments.options.dialect != NULL &&
+	    doors_boot(arguments.options.dialect, config, &err) < 0) {
+		(void)fprintf(stderr, "viv serve: %s\n", err.text);
+		config_free(config);
+		return EXIT_BOOT;
+	}
 	if (r == 0)
 		r = daemon_main(config, &arguments.options, &err);
 	config_free(config);

@@ -62,6 +62,10 @@ struct door {
 	 * answer. */
 	void (*refuse)(struct door_call *call, unsigned status, const struct err *err);
 
+	/* `viv serve --dialect NAME`: what its own environment says, into the config, before
+	 * anything is opened. May be NULL. */
+	int (*boot)(struct config *config, struct err *err);
+
 	/* What it keeps for the daemon's life, as call->state. Both may be NULL. */
 	int (*open)(struct engine *engine, void **ret_state, struct err *err);
 	void (*close)(void *state);

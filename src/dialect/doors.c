@@ -342,6 +342,16 @@ static int open_all(struct doors *doors, struct err *err)
 	return 0;
 }
 
+int doors_boot(const char *name, struct config *config, struct err *err)
+{
+	for (size_t i = 0; door_table[i] != NULL; i++) {
+		if (strcmp(door_table[i]->name, name) != 0)
+			continue;
+		return door_table[i]->boot != NULL ? door_table[i]->boot(config, err) : 0;
+	}
+	return err_set(err, ERR_BAD_REQUEST, ENOENT, "there is no dialect %.40s", name);
+}
+
 int doors_new(const struct doors_settings *settings, struct doors **ret_doors, struct err *err)
 {
 	struct doors *doors = xnew(struct doors);

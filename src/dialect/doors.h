@@ -33,6 +33,9 @@ struct doors_settings {
 /* For http_new, with the doors as their user. */
 extern const struct http_calls doors_calls;
 
+/* Before a daemon that is to stand in for `name` alone: see boot in door.h. */
+int doors_boot(const char *name, struct config *config, struct err *err);
+
 int doors_new(const struct doors_settings *settings, struct doors **ret_doors, struct err *err);
 
 /* After http_close, before router_close. It stays until the last call has ended. Accepts NULL. */

@@ -249,6 +249,8 @@ static void set_inputs(const struct op_run_args *args, struct run_request *reque
 		request->saved_max = args->saved_max > 0 ? args->saved_max : RUN_SAVED_MAX;
 	request->is_elitea = args->is_elitea;
 	request->keep_events = args->keep_events;
+	request->is_atlas = args->is_atlas;
+	request->is_guard_strict = args->is_atlas;
 }
 
 static int set_kind(const struct config *config, const struct op_run_args *args,
