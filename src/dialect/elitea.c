@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/c.h"
+#include "dialect/boot_token.h"
 #include "dialect/door.h"
 #include "session/engine.h"
 
@@ -144,12 +145,23 @@ static void execute(struct door_call *call)
 
 static int open_door(struct engine *engine, void **ret_state, struct err *err)
 {
-	struct elitea *elitea = xnew(struct elitea);
+	struct elitea *elitea = NULL;
 
-	(void)err;
+	if (config_policy(engine->config, engine->config->elitea_policy, err) == NULL)
+		return err_wrap(err, "dialects.elitea.policy");
+	elitea = xnew(struct elitea);
 	elitea_limits_read(engine->config, &elitea->limits);
 	*ret_state = elitea;
 	return 0;
+}
+
+static int boot(struct config *config, struct err *err)
+{
+	const char *secret = getenv("SANDBOX_AUTH_TOKEN");
+
+	if (secret == NULL || secret[0] == '\0')
+		return 0;
+	return boot_token_add(config, "SANDBOX_AUTH_TOKEN", "elitea", secret, err);
 }
 
 static const struct door_route routes[] = {
@@ -163,6 +175,7 @@ const struct door door_elitea = {
 	DOOR_CONFIG(elitea),
 	.token_header = "X-Sandbox-Token",
 	.refuse = refuse,
+	.boot = boot,
 	.open = open_door,
 	.close = free,
 };

@@ -18,7 +18,6 @@
 #include "op/op.h"
 #include "op/outcome.h"
 
-#define ELITEA_POLICY "conversation"
 #define ELITEA_NEEDS_METADATA "sessionMetadata is required when providing sessionBytes"
 
 /* From the config; ELITEA's own variables of the environment win over it. */

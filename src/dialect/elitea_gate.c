@@ -144,7 +144,7 @@ static const struct policy *choose_policy(const struct config *config,
 					  const struct op_caller *caller)
 {
 	struct err err = {0};
-	const struct policy *policy = op_policy(config, caller, ELITEA_POLICY, &err);
+	const struct policy *policy = op_policy(config, caller, config->elitea_policy, &err);
 
 	/* A token that may not use it has one of its own. */
 	return policy != NULL ? policy : op_policy(config, caller, NULL, &err);

@@ -83,6 +83,8 @@ const struct setting config_rows[] = {
 	       "bytes of data in a request"),
 	ENABLED("dialects.elitea.enabled", elitea_enabled),
 	PREFIX("dialects.elitea.prefix", elitea_prefix),
+	TEXT("dialects.elitea.policy", elitea_policy, SETTING_TEXT, POLICY_NAME_MAX, "conversation",
+	     "policy of its runs"),
 	NUMBER("dialects.elitea.max_concurrent", elitea_max_concurrent, SETTING_COUNT, 0, 4096, 16,
 	       "runs at once; 0: as many as there may be"),
 	NUMBER("dialects.elitea.memory_pressure", elitea_memory_pressure, SETTING_COUNT, 0, 99, 85,

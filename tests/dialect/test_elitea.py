@@ -361,6 +361,12 @@ class Gates(unittest.TestCase):
         for headers in ({"X-Sandbox-Token": "right"}, {"Authorization": "Bearer right"}):
             self.assertEqual(Tool(daemon, headers=headers)("1")["result"], 1)
 
+    def test_alone_its_own_token_counts(self):
+        daemon = Daemon("", flags=["--dialect", "elitea"], env={"SANDBOX_AUTH_TOKEN": "s3cret"})
+        self.addCleanup(daemon.stop)
+        self.assertEqual(Tool(daemon, "/execute").post({"code": "1"}).status, 401)
+        self.assertEqual(Tool(daemon, "/execute", {"X-Sandbox-Token": "s3cret"})("1")["result"], 1)
+
     def test_alone_it_has_the_root(self):
         daemon = Daemon("", flags=["--dialect", "elitea"])
         self.addCleanup(daemon.stop)
