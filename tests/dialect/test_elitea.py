@@ -365,7 +365,8 @@ class Gates(unittest.TestCase):
         daemon = Daemon("", flags=["--dialect", "elitea"], env={"SANDBOX_AUTH_TOKEN": "s3cret"})
         self.addCleanup(daemon.stop)
         self.assertEqual(Tool(daemon, "/execute").post({"code": "1"}).status, 401)
-        self.assertEqual(Tool(daemon, "/execute", {"X-Sandbox-Token": "s3cret"})("1")["result"], 1)
+        headers = {"X-Sandbox-Token": "s3cret", "Host": "sandbox.example:7878"}
+        self.assertEqual(Tool(daemon, "/execute", headers)("1")["result"], 1)
 
     def test_alone_it_has_the_root(self):
         daemon = Daemon("", flags=["--dialect", "elitea"])

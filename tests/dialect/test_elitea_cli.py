@@ -84,6 +84,22 @@ class Compat(unittest.TestCase):
         self.assertEqual(subprocess.run([VIV, "compat", "other"], capture_output=True,
                                         check=False).returncode, 2)
 
+    def test_the_stand_in_for_deno_takes_what_langchain_sandbox_says(self):
+        shim = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples",
+                            "elitea", "deno")
+        env = {**os.environ, "PATH": os.path.dirname(VIV) + ":" + os.environ["PATH"]}
+
+        def deno(*words):
+            return subprocess.run([shim, *words], capture_output=True, env=env, timeout=120, check=False)
+
+        self.assertEqual(deno("--version").returncode, 0)
+        done = deno("run", "--allow-env", "--allow-read=node_modules", "--node-modules-dir=auto",
+                    "--v8-flags=--max-old-space-size=64", "jsr:@langchain/pyodide-sandbox@0.0.4",
+                    "-c", "'a b\\n'", "-s")
+        body = json.loads(done.stdout)
+        self.assertEqual((done.returncode, body["result"]), (0, "a b\n"))
+        self.assertIn("sessionBytes", body)
+
     def test_help_and_version(self):
         code, out, _ = self.viv("-h")
         self.assertEqual(code, 0)
