@@ -36,6 +36,8 @@ static int read_arguments(int argc, char **argv, struct arguments *ret_arguments
 			ret_arguments->is_verbose = true;
 		else if (strcmp(argv[i], "--config") == 0 && has_value)
 			ret_arguments->config = argv[++i];
+		else if (strcmp(argv[i], "--dialect") == 0 && has_value)
+			ret_arguments->options.dialect = argv[++i];
 		else if (strcmp(argv[i], "--listen") == 0 && has_value &&
 			 ret_arguments->listen_count < LISTEN_MAX)
 			ret_arguments->listen[ret_arguments->listen_count++] = argv[++i];
