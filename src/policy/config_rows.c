@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/c.h"
@@ -54,7 +55,10 @@ const struct setting config_rows[] = {
 	NUMBER("pressure.memory", pressure_memory, SETTING_COUNT, 1, 100, 20,
 	       "refuse new work while something waits for memory this much of the time, in "
 	       "percent, and less than a quarter is available; 100: only when nearly none is"),
-	TEXT("explore.root", explore_root, SETTING_PATH, 0, "", "folder that explore may look at"),
+	TEXT("explore.root", explore_root, SETTING_PATH, 0, "",
+	     "folder that explore looks at when a request names none; its name is default"),
+	TEXT("explore.folders", explore_folders, SETTING_LIST, 16, "",
+	     "more folders for explore, each NAME=/PATH"),
 	NUMBER("events.keep_ms", events_keep_ms, SETTING_COUNT, 0, 2592000000, 3600000,
 	       "how long the events of a run are kept"),
 	NUMBER("events.memory", events_memory, SETTING_BYTES, 64 * KIB, GIB, MIB,
@@ -69,6 +73,8 @@ const struct setting config_rows[] = {
 	       "how long to wait for it to answer"),
 	NUMBER("mcp.enabled", mcp_enabled, SETTING_BOOL, 0, 1, 1, "serve MCP"),
 	TEXT("mcp.prefix", mcp_prefix, SETTING_TEXT, 200, "/mcp", "where MCP is served: /PATH"),
+	NUMBER("mcp.conformance", mcp_conformance, SETTING_BOOL, 0, 1, 0,
+	       "also serve the tools, prompts and resources that MCP's conformance suite calls"),
 	ENABLED("dialects.atlas.enabled", atlas_enabled),
 	PREFIX("dialects.atlas.prefix", atlas_prefix),
 	TEXT("dialects.atlas.semantic_dir", atlas_semantic_dir, SETTING_PATH, 0, "",
@@ -184,6 +190,17 @@ static bool is_prefix(const char *text)
 	       strstr(text, "//") == NULL;
 }
 
+static bool is_named_folder(const char *text)
+{
+	const char *equals = strchr(text, '=');
+	char name[POLICY_NAME_MAX + 1];
+
+	if (equals == NULL || (size_t)(equals - text) >= sizeof(name) || equals[1] != '/')
+		return false;
+	(void)snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
+	return name_is_valid(name);
+}
+
 static int check_top(const struct config *config, const char **ret_key, struct err *err)
 {
 	*ret_key = "listen";
@@ -215,6 +232,14 @@ static int check_top(const struct config *config, const char **ret_key, struct e
 				       "%s: %.80s is no place; allowed: auto, / or /PATH of "
 				       "letters, digits and -._",
 				       row->key, prefix);
+	}
+	*ret_key = "explore.folders";
+	for (size_t i = 0; i < config->explore_folders.count; i++) {
+		if (!is_named_folder(config->explore_folders.items[i]))
+			return err_set(
+				err, ERR_BAD_REQUEST, EINVAL,
+				"explore.folders: %.80s is not NAME=/PATH; in NAME " NAME_RULE,
+				config->explore_folders.items[i]);
 	}
 	*ret_key = "backends.priority";
 	for (size_t i = 0; i < config->backend_priority.count; i++) {

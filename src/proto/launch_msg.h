@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "policy/plan.h"
 
-#define LAUNCH_VERSION 2
+#define LAUNCH_VERSION 3
 #define LAUNCH_PATH_MAX 512
 #define LAUNCH_BINDS_MAX 6
 #define LAUNCH_PRELOAD_MAX 1024
@@ -81,6 +81,8 @@ struct launch_root {
 	uint32_t root; /* chosen by viv, < LAUNCH_ROOTS_MAX */
 	uint32_t bind_count;
 	struct launch_bind binds[LAUNCH_BINDS_MAX];
+	uint32_t is_bare; /* no Python in it: for commands over what is bound */
+	uint32_t reserved;
 };
 
 struct launch_zygote {
