@@ -14,9 +14,9 @@
 
 struct writer {
 	struct buf *buf;
-	bool is_whole;              /* no references: what is named stands there itself */
+	bool is_whole;               /* no references: what is named stands there itself */
 	const char *routed, *header; /* the member that is a header, too; NULL: none */
-	int r;                      /* the first failure; later steps do nothing */
+	int r;                       /* the first failure; later steps do nothing */
 };
 
 /* Text of ours, as it stands. */

@@ -66,6 +66,8 @@ const struct schema schemas[] = {
 	{"Table", "columns:any[] rows:any[][] total:int? cut:bool as_of:text", NULL},
 	{"File", "path!:text size!:int mtime_ms:int mime:text? sha256:text? base64:text?", NULL},
 	{"Files", "files!:@File[] as_of:text next:text", NULL},
+	{"FileContent", "path!:text size!:int mime!:text text:text base64:text", NULL},
+	{"Closed", "session_id!:text closed!:bool", NULL},
 	{"Bytes", "any", "application/octet-stream"},
 	{"Notebook", "object", "application/x-ipynb+json"},
 	{"Exported", "any", "application/vnd.vivarium.session"},

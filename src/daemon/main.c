@@ -20,6 +20,7 @@ struct arguments {
 	size_t listen_count;
 	const char *config;
 	struct daemon_options options;
+	bool is_conformance;
 	bool is_verbose;
 };
 
@@ -30,6 +31,8 @@ static int read_arguments(int argc, char **argv, struct arguments *ret_arguments
 
 		if (strcmp(argv[i], "--keep") == 0)
 			ret_arguments->options.keep = true;
+		else if (strcmp(argv[i], "--conformance") == 0)
+			ret_arguments->is_conformance = true;
 		else if (strcmp(argv[i], "--quiet") == 0)
 			ret_arguments->options.is_quiet = true;
 		else if (strcmp(argv[i], "--verbose") == 0)
@@ -62,6 +65,8 @@ int main(int argc, char **argv)
 	}
 	log_set_level(arguments.is_verbose ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING);
 	r = config_load(arguments.config, &config, &err);
+	if (r == 0 && arguments.is_conformance)
+		config->mcp_conformance = true;
 	if (r == 0)
 		r = daemon_main(config, &arguments.options, &err);
 	config_free(config);

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "api/mcp_inside.h"
 #include "base/c.h"
+#include "dialect/mcp_inside.h"
 
 #define IDLE_NS 3600000000000U /* a session that nothing was asked of for an hour */
 
@@ -28,8 +28,8 @@ static void close_sandboxes(struct mcp_session *session)
 
 		if (strncmp(session->memory[i].value, "ses_", 4) == 0 &&
 		    mcp_op_decode(&op_session_delete, pairs, &decoded, &err) == 0)
-			mcp_op_go(mcp_op_start(session->mcp, &caller, &op_session_delete, &decoded,
-					       NULL, 0, NULL, NULL, NULL));
+			(void)mcp_op_start(session->mcp, &caller, &op_session_delete, &decoded,
+					   NULL, NULL, NULL, NULL);
 	}
 }
 
@@ -70,7 +70,9 @@ void mcp_session_end(struct mcp_session *session)
 {
 	end_requests(session);
 	end_streams(session);
-	close_sandboxes(session);
+	/* With the daemon its own sessions end, too. */
+	if (!session->mcp->is_closing)
+		close_sandboxes(session);
 	TAILQ_REMOVE(&session->mcp->sessions, session, entry);
 	session->mcp->session_count--;
 	json_decref(session->capabilities);
@@ -142,8 +144,7 @@ void mcp_sessions_tick(struct mcp *mcp, uint64_t now)
 	while (session != NULL) {
 		struct mcp_session *next = TAILQ_NEXT(session, entry);
 
-		if (session->busy == 0 && session->open == NULL &&
-		    now - session->used_ns > IDLE_NS)
+		if (session->busy == 0 && session->open == NULL && now - session->used_ns > IDLE_NS)
 			mcp_session_end(session);
 		session = next;
 	}

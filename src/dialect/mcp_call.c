@@ -2,14 +2,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "api/mcp_inside.h"
 #include "base/c.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "dialect/mcp_inside.h"
 
 #define TASK_AFTER_NS 5000000000U /* a call that takes longer becomes a task, where it may */
-#define CALLS_MAX 1024
-#define BYTES_MAX (64U << 20) /* what an op may answer */
 
 /* ---- its life ---- */
 
@@ -197,20 +195,19 @@ void mcp_answer_err(struct mcp_call *call, const struct err *err)
 /* ---- ops ---- */
 
 struct waiting {
-	struct mcp_call *call; /* NULL: dropped */
+	struct mcp_call *call;
 	mcp_op_done *done;
 };
 
-static void op_ended(void *user, struct mcp_op *op, const struct err *err)
+static void op_ended(void *user, const struct ask_result *result)
 {
 	struct waiting *waiting = user;
 	struct mcp_call *call = waiting->call;
 	mcp_op_done *done = waiting->done;
-	const struct buf *answer = mcp_op_answer(op);
 
 	free(waiting);
 	call->op = NULL;
-	done(call, (const char *)answer->data, answer->size, err);
+	done(call, result->bytes, result->size, result->err);
 }
 
 static void start_op(struct mcp_call *call, const struct op *op, struct decoded *take_decoded,
@@ -220,9 +217,8 @@ static void start_op(struct mcp_call *call, const struct op *op, struct decoded 
 
 	waiting->call = call;
 	waiting->done = done;
-	call->op = mcp_op_start(call->mcp, &call->caller, op, take_decoded, take_body, BYTES_MAX,
-				NULL, op_ended, waiting);
-	mcp_op_go(call->op);
+	call->op = mcp_op_start(call->mcp, &call->caller, op, take_decoded, take_body, NULL,
+				op_ended, waiting);
 }
 
 void mcp_call_op(struct mcp_call *call, const struct op *op, const char *const *pairs,
@@ -312,26 +308,21 @@ void mcp_tools_call(struct mcp_request *request)
 		mcp_call_op_args(call, view->tool->op, call->decoded.args, op_passed);
 }
 
-/* The op has been told, and nobody hears what it says. Its memory goes with its own end; that of
- * the call when its handler has answered, which the end of the op makes it do. */
+/* The handler still answers, and nobody hears it: its op ends first, a run by being cancelled. */
 void mcp_call_cancel(struct mcp_call *call)
 {
-	void (*cancel)(struct mcp_call *call) = call->cancel;
-	struct err err = {0};
+	void (*cancel)(struct mcp_call * call) = STEAL(call->cancel);
 
 	if (call->is_cancelled)
 		return;
 	call->is_cancelled = true;
+	if (call->request != NULL)
+		call->request->call = NULL;
 	call->request = NULL;
-	call->cancel = NULL;
-	if (cancel != NULL) {
+	if (call->op != NULL)
+		mcp_op_cancel(call->op);
+	if (cancel != NULL)
 		cancel(call);
-		return;
-	}
-	if (call->op == NULL)
-		return;
-	(void)err;
-	mcp_op_drop(call->op);
 }
 
 void mcp_calls_tick(struct mcp *mcp, uint64_t now)

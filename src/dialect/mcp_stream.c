@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/mcp_inside.h"
 #include "base/c.h"
+#include "dialect/mcp_inside.h"
 
 #define SLOW_MAX (1U << 20)  /* bytes a client may leave unread before progress is dropped */
 #define EVENTS_MAX 65536     /* of one stream that can be asked for again */
@@ -114,8 +114,8 @@ void mcp_stream_begin(struct mcp_stream *stream)
 
 void mcp_stream_send(struct mcp_stream *stream, const char *json, size_t size, bool is_needed)
 {
-	bool is_slow = stream->bytes.size - stream->sent > SLOW_MAX ||
-		       stream->event_count >= EVENTS_MAX;
+	bool is_slow =
+		stream->bytes.size - stream->sent > SLOW_MAX || stream->event_count >= EVENTS_MAX;
 
 	if (stream->is_over || (is_slow && !is_needed))
 		return;
@@ -134,12 +134,12 @@ void mcp_stream_answer(struct mcp_stream *stream, unsigned status, struct buf *t
 		mcp_stream_release(stream);
 		return;
 	}
-	stream->is_over = true;
 	stream->over_ns = now_ns();
 	if (!stream->is_begun && take_json->size > 0 && stream->wire != NULL) {
 		struct mcp_wire *wire = STEAL(stream->wire);
 
 		/* The wire has its answer and no longer knows this stream. */
+		stream->is_over = true;
 		mcp_wire_reply(wire, status, take_json);
 		mcp_stream_release(stream);
 		return;
@@ -149,6 +149,7 @@ void mcp_stream_answer(struct mcp_stream *stream, unsigned status, struct buf *t
 	if (take_json->size > 0)
 		(void)put_event(stream, (const char *)take_json->data, take_json->size);
 	buf_done(take_json);
+	stream->is_over = true;
 	ready(stream);
 	mcp_stream_release(stream);
 }
@@ -224,6 +225,7 @@ struct mcp_stream *mcp_stream_resume(struct mcp_session *session, const char *ev
 	if (stream == NULL || stream->wire != NULL)
 		return NULL;
 	stream->sent = place_behind(stream, event);
+	stream->hangs_up = false;
 	return stream;
 }
 
@@ -247,10 +249,11 @@ void mcp_tell_change(struct mcp *mcp, enum mcp_change change)
 		int n;
 
 		if (stream->is_listener && (stream->wants & change) != 0)
-			n = snprintf(text, sizeof(text),
-				     "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":{\"_meta\":{"
-				     "\"" MCP_META "subscriptionId\":%s}}}",
-				     change_method(change), stream->id);
+			n = snprintf(
+				text, sizeof(text),
+				"{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":{\"_meta\":{"
+				"\"" MCP_META "subscriptionId\":%s}}}",
+				change_method(change), stream->id);
 		else if (is_open)
 			n = snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"}",
 				     change_method(change));
@@ -264,9 +267,8 @@ void mcp_tell_change(struct mcp *mcp, enum mcp_change change)
 
 static void tick(struct mcp_stream *stream, uint64_t now)
 {
-	bool is_forgotten =
-		stream->wire == NULL && stream->request == NULL &&
-		now - stream->quiet_ns > (stream->is_over ? KEEP_NS : LEFT_NS);
+	bool is_forgotten = stream->wire == NULL && stream->request == NULL &&
+			    now - stream->quiet_ns > (stream->is_over ? KEEP_NS : LEFT_NS);
 
 	if (is_forgotten) {
 		stream_free(stream);

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/mcp_inside.h"
 #include "api/openapi.h"
 #include "base/c.h"
 #include "base/json.h"
+#include "dialect/mcp_inside.h"
 
 /* Is "|name|" in this list? */
 static bool is_listed(const char *list, const char *name)
@@ -18,42 +18,45 @@ static bool is_listed(const char *list, const char *name)
 }
 
 /* A row of the op as a member of the arguments: wherever the op looks for it. */
-static void add_row(struct mcp_view *view, const struct mcp_tool *tool, const struct op_param *row)
+static int add_row(struct mcp_view *view, const struct mcp_tool *tool, const struct op_param *row,
+		   bool may_require)
 {
+	bool is_id = tool->op != NULL && row->in == OP_IN_PATH && strcmp(row->name, "id") == 0;
+	const char *name = is_id ? "session_id" : row->name;
 	struct op_param *param = &view->params[view->op.param_count];
 
-	if (is_listed(tool->without, row->name))
-		return;
+	if (is_listed(tool->without, name) || param_find(&view->op, OP_IN_BODY, name) != NULL)
+		return 0;
+	if (view->op.param_count == SCAN_MEMBERS_MAX)
+		return -E2BIG;
 	*param = *row;
-	if (tool->op != NULL && row->in == OP_IN_PATH && strcmp(row->name, "id") == 0)
-		param->name = "session_id";
+	param->name = name;
 	param->in = OP_IN_BODY;
-	param->is_required = row->is_required || is_listed(tool->required, row->name);
+	param->is_required =
+		(may_require && row->is_required) || is_listed(tool->required, row->name);
 	view->op.param_count++;
+	return 0;
 }
 
 int mcp_view_init(struct mcp_view *view, const struct mcp_tool *tool)
 {
-	const struct op_param *rows = tool->params != NULL ? tool->params : NULL;
-	size_t count = tool->param_count;
+	const struct op none = {.params = tool->params, .param_count = tool->param_count};
+	const struct op *op = tool->op != NULL && tool->params == NULL ? tool->op : &none;
+	size_t args_size = tool->args_size > 0 ? tool->args_size : op->args_size;
+	int r = 0;
 
-	if (rows == NULL && tool->op != NULL) {
-		rows = tool->op->params;
-		count = tool->op->param_count;
-	}
-	if (count > SCAN_MEMBERS_MAX)
-		return -E2BIG;
 	view->tool = tool;
 	view->op = (struct op){
 		.name = tool->name,
 		.help = tool->help,
 		.params = view->params,
-		.args_size = tool->args_size > 0 || tool->op == NULL ? tool->args_size
-								     : tool->op->args_size,
+		.args_size = args_size,
 	};
-	for (size_t i = 0; i < count; i++)
-		add_row(view, tool, &rows[i]);
-	return 0;
+	for (size_t i = 0; r == 0 && i < op->param_count; i++)
+		r = add_row(view, tool, &op->params[i], true);
+	for (size_t i = 0; r == 0 && tool->also != NULL && i < tool->also->param_count; i++)
+		r = add_row(view, tool, &tool->also->params[i], false);
+	return r;
 }
 
 const struct mcp_view *mcp_view_find(const struct mcp *mcp, const char *name)
@@ -86,6 +89,15 @@ static int put_hints(const struct mcp_tool *tool, struct buf *buf)
 	return r;
 }
 
+/* One more property behind the others: "}}" becomes ",...}}". */
+static int put_session_id(struct buf *buf)
+{
+	buf->size -= 2;
+	return buf_text(buf,
+			",\"session_id\":{\"type\":\"string\",\"description\":\"what the other "
+			"tools take as session_id\"}}}");
+}
+
 static int put_output(const struct mcp_tool *tool, struct buf *buf)
 {
 	const char *name = tool->answer;
@@ -98,7 +110,11 @@ static int put_output(const struct mcp_tool *tool, struct buf *buf)
 	if (schema == NULL)
 		return 0;
 	r = buf_text(buf, ",\"outputSchema\":");
-	return r == 0 ? schema_put(schema, true, buf) : r;
+	if (r == 0)
+		r = schema_put(schema, true, buf);
+	if (r == 0 && tool->tells_session)
+		r = put_session_id(buf);
+	return r;
 }
 
 static int put_input(const struct mcp_view *view, struct buf *buf)

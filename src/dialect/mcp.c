@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/mcp.h"
+#include "dialect/mcp.h"
 
 #include <errno.h>
 #include <sodium.h>
 #include <string.h>
 #include <time.h>
 
-#include "api/mcp_inside.h"
 #include "base/c.h"
+#include "dialect/mcp_inside.h"
 #include "session/engine.h"
 
 #define TICK_MS 1000
@@ -80,15 +80,12 @@ struct mcp *mcp_new(const struct mcp_settings *settings, struct err *err)
 	TAILQ_INIT(&mcp->sessions);
 	TAILQ_INIT(&mcp->streams);
 	TAILQ_INIT(&mcp->tasks);
-	TAILQ_INIT(&mcp->ready);
 	randombytes_buf(mcp->key, sizeof(mcp->key));
 	(void)uv_timer_init(settings->engine->loop, &mcp->tick);
-	(void)uv_timer_init(settings->engine->loop, &mcp->pump);
-	mcp->tick.data = mcp->pump.data = mcp;
-	mcp->handles = 2;
+	mcp->tick.data = mcp;
 	r = mcp_add_tools(mcp, mcp_tools, err);
-	if (r == 0 && settings->is_conformance)
-		r = mcp_add_tools(mcp, mcp_fixture_tools, err);
+	for (size_t i = 0; r == 0 && settings->is_conformance && mcp_fixture_tool(i) != NULL; i++)
+		r = add_tool(mcp, mcp_fixture_tool(i), err);
 	if (r == 0)
 		return mcp;
 	mcp_close(mcp);
@@ -99,8 +96,6 @@ static void handle_closed(uv_handle_t *handle)
 {
 	struct mcp *mcp = handle->data;
 
-	if (--mcp->handles > 0)
-		return;
 	for (size_t i = 0; i < mcp->view_count; i++)
 		free(mcp->views[i]);
 	free(mcp);
@@ -108,11 +103,9 @@ static void handle_closed(uv_handle_t *handle)
 
 void mcp_close_when_done(struct mcp *mcp)
 {
-	if (!mcp->is_closing || !LIST_EMPTY(&mcp->ops) || mcp->handles == 0 ||
-	    uv_is_closing((uv_handle_t *)&mcp->tick))
+	if (!mcp->is_closing || !LIST_EMPTY(&mcp->ops) || uv_is_closing((uv_handle_t *)&mcp->tick))
 		return;
 	uv_close((uv_handle_t *)&mcp->tick, handle_closed);
-	uv_close((uv_handle_t *)&mcp->pump, handle_closed);
 }
 
 void mcp_close(struct mcp *mcp)

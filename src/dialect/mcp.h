@@ -47,6 +47,8 @@ struct mcp_tool {
 	/* The op that it calls, whose rows are its arguments: those of the path and the query, too,
 	 * {id} of a session under the name session_id. Or rows of its own (op NULL). */
 	const struct op *op;
+	const struct op *also; /* ... and of this one, which has the same struct; none of them is
+				  required. NULL: none */
 	const struct op_param *params;
 	size_t param_count;
 	size_t args_size;
@@ -56,6 +58,7 @@ struct mcp_tool {
 
 	const char *schema; /* the inputSchema as it stands, instead of the rows'; NULL: theirs */
 	const char *answer; /* schema of structuredContent (schemas.c); NULL: the op's; "": none */
+	bool tells_session; /* its answer has a session_id as well */
 	unsigned hints;     /* enum mcp_hint */
 	void (*call)(struct mcp_call *call); /* NULL: calls the op and answers what it answers */
 };

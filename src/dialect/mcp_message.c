@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "api/mcp_inside.h"
 #include "api/walk.h"
 #include "base/c.h"
+#include "dialect/mcp_inside.h"
 
 #define KEY_MAX 16
 

@@ -3,9 +3,9 @@
  * Mcp, inside - what the files of MCP share
  *
  * Owns:    the structs of a message, a request, a stream, a session, a call and a task.
- * May not: be included by anything but src/api/mcp*.c and their tests.
+ * May not: be included by anything but src/dialect/mcp*.c and their tests.
  *
- * A message comes in (mcp_message.c), is a request of one era (mcp_http.c), is handled by the row
+ * A message comes in (mcp_message.c), is a request of one era (mcp_door.c), is handled by the row
  * of its method (mcp_methods.c), and is answered by its stream (mcp_stream.c): as one JSON text, or
  * as events once there is something to say before the answer.
  */
@@ -20,9 +20,10 @@
 #include <sys/queue.h>
 
 #include "api/decode.h"
-#include "api/mcp.h"
 #include "api/scan.h"
 #include "base/id.h"
+#include "dialect/ask.h"
+#include "dialect/mcp.h"
 
 #define MCP_NEWEST "2026-07-28"
 #define MCP_NEWEST_LEGACY "2025-11-25"
@@ -55,11 +56,11 @@ enum mcp_code {
 /* ---- a message ---- */
 
 struct mcp_message {
-	json_t *tree;         /* owned: all but the arguments of a tool */
-	const json_t *params; /* borrowed from the tree; NULL: none */
-	const json_t *meta;   /* params._meta; NULL: none */
-	const char *method;   /* borrowed from the tree; NULL: it is an answer to us */
-	char id[MCP_ID_MAX];  /* JSON text, to be sent back as it is; "": none */
+	json_t *tree;          /* owned: all but the arguments of a tool */
+	const json_t *params;  /* borrowed from the tree; NULL: none */
+	const json_t *meta;    /* params._meta; NULL: none */
+	const char *method;    /* borrowed from the tree; NULL: it is an answer to us */
+	char id[MCP_ID_MAX];   /* JSON text, to be sent back as it is; "": none */
 	const char *arguments; /* params.arguments as JSON text, borrowed from the bytes; NULL */
 	size_t arguments_size;
 };
@@ -74,7 +75,8 @@ void mcp_message_done(struct mcp_message *message);
 const char *mcp_text(const json_t *object, const char *name);
 
 /* The items of a JSON list, or the members of an object, in valid JSON text: moves `item` (zeroed
- * at first) to the next one and returns true. Of an object's member `key` gets the name's JSON text. */
+ * at first) to the next one and returns true. Of an object's member `key` gets the name's JSON
+ * text. */
 struct mcp_item {
 	const char *key, *value;
 	size_t key_size, value_size;
@@ -87,19 +89,19 @@ struct mcp_wire; /* the transport's side of one answer */
 
 /* The way of the answer to one request; or the stream of a session that belongs to none. */
 struct mcp_stream {
-	struct mcp *mcp;               /* borrowed */
-	struct mcp_session *session;   /* borrowed; NULL: the 2026 era */
-	struct mcp_request *request;   /* borrowed: whose answer is due; NULL: given, or none is */
-	struct mcp_wire *wire;         /* borrowed; NULL: nobody listens (any more) */
-	struct buf bytes;              /* events */
-	size_t sent;                   /* bytes that the wire has taken */
-	struct mcp_event *events;      /* owned: where each event ends; only of a session */
+	struct mcp *mcp;             /* borrowed */
+	struct mcp_session *session; /* borrowed; NULL: the 2026 era */
+	struct mcp_request *request; /* borrowed: whose answer is due; NULL: given, or none is */
+	struct mcp_wire *wire;       /* borrowed; NULL: nobody listens (any more) */
+	struct buf bytes;            /* events */
+	size_t sent;                 /* bytes that the wire has taken */
+	struct mcp_event *events;    /* owned: where each event ends; only of a session */
 	size_t event_count, event_room;
-	uint32_t number;               /* within its session */
-	bool is_begun;                 /* events are being sent */
-	bool is_over;                  /* nothing will be added */
-	bool hangs_up;                 /* the wire is let go when it has all */
-	bool is_listener;              /* subscriptions/listen */
+	uint32_t number;  /* within its session */
+	bool is_begun;    /* events are being sent */
+	bool is_over;     /* nothing will be added */
+	bool hangs_up;    /* the wire is let go when it has all */
+	bool is_listener; /* subscriptions/listen */
 	uint64_t begun_ns, quiet_ns, over_ns;
 	char id[MCP_ID_MAX];           /* of the request, for its listeners */
 	unsigned wants;                /* of a listener: enum mcp_change */
@@ -138,7 +140,8 @@ void mcp_stream_hang_up(struct mcp_stream *stream, unsigned retry_ms);
 int64_t mcp_stream_read(struct mcp_stream *stream, void *data, size_t room);
 void mcp_stream_wire_gone(struct mcp_stream *stream);
 
-/* The stream of an event's id ("3_7") and its place: sends again what comes behind. NULL: unknown. */
+/* The stream of an event's id ("3_7") and its place: sends again what comes behind. NULL: unknown.
+ */
 struct mcp_stream *mcp_stream_resume(struct mcp_session *session, const char *event_id);
 
 /* Tells every listener, in both eras. */
@@ -147,7 +150,7 @@ void mcp_tell_change(struct mcp *mcp, enum mcp_change change);
 /* Once a second: comments for the quiet, the end for the forgotten. */
 void mcp_streams_tick(struct mcp *mcp, uint64_t now);
 
-/* What a wire can do (mcp_http.c). */
+/* What a wire can do (mcp_door.c). */
 void mcp_wire_reply(struct mcp_wire *wire, unsigned status, struct buf *take_json);
 void mcp_wire_begin(struct mcp_wire *wire);
 void mcp_wire_ready(struct mcp_wire *wire);
@@ -164,9 +167,9 @@ struct mcp_memory {
 struct mcp_session {
 	struct mcp *mcp; /* borrowed */
 	char id[ID_SIZE];
-	char *token;       /* owned: whose it is */
-	char *peer;        /* owned */
-	const char *version; /* a constant */
+	char *token;          /* owned: whose it is */
+	char *peer;           /* owned */
+	const char *version;  /* a constant */
 	json_t *capabilities; /* owned: the client's */
 	int log_level;        /* index in the levels */
 	uint32_t stream_count;
@@ -174,7 +177,7 @@ struct mcp_session {
 	struct mcp_memory memory[MCP_MEMORY_MAX];
 	size_t memory_count;
 	uint64_t used_ns;
-	uint32_t busy; /* requests under way */
+	uint32_t busy;                  /* requests under way */
 	TAILQ_ENTRY(mcp_session) entry; /* in mcp->sessions, the longest unused first */
 };
 
@@ -193,15 +196,16 @@ struct mcp_request {
 	struct mcp_session *session; /* borrowed; NULL: the 2026 era */
 	bool is_modern;
 	struct mcp_message message;
-	struct buf bytes;           /* of the message */
-	struct mcp_stream *stream;  /* borrowed until answered */
-	struct op_caller caller;    /* name and peer are below */
-	char *name, *peer;          /* owned */
+	struct buf bytes;          /* of the message */
+	struct mcp_stream *stream; /* borrowed until answered */
+	struct op_caller caller;   /* name and peer are below */
+	char *name, *peer;         /* owned */
 	const struct mcp_method *method;
-	struct mcp_call *call;      /* borrowed: the tool at work; NULL: none */
-	struct mcp_ask *ask;        /* borrowed: a question to the client; NULL: none */
+	struct mcp_call *call;         /* borrowed: the tool at work; NULL: none */
+	struct mcp_op *op;             /* borrowed: what it waits for; NULL: nothing */
+	struct mcp_question *question; /* borrowed: a question to the client; NULL: none */
 	uint64_t begun_ns;
-	uint64_t progress;          /* notifications sent */
+	uint64_t progress; /* notifications sent */
 	LIST_ENTRY(mcp_request) entry;
 };
 
@@ -214,6 +218,10 @@ struct mcp_method {
 };
 
 const struct mcp_method *mcp_method_find(const char *name, bool is_modern);
+
+/* The same text as a constant, if it is a version of the 2025 era that we speak; else NULL. */
+const char *mcp_legacy_version(const char *version);
+int mcp_put_versions(struct buf *buf); /* all that we speak, as a list */
 
 /* Answers, and frees the request. `members` are those of the result object, with nothing around;
  * `type`: resultType, NULL: "complete". */
@@ -257,22 +265,26 @@ struct mcp_view {
 
 extern const struct mcp_tool *const mcp_tools[]; /* NULL behind the last */
 
+/* What bytes are, by their first ones; and as a JSON string of base64. */
+const char *mcp_mime(const void *bytes, size_t size);
+int mcp_put_base64(struct buf *buf, const void *bytes, size_t size);
+
 int mcp_view_init(struct mcp_view *view, const struct mcp_tool *tool);
 const struct mcp_view *mcp_view_find(const struct mcp *mcp, const char *name);
 int mcp_view_put(const struct mcp_view *view, struct buf *buf); /* as tools/list has it */
 
 struct mcp_call {
-	struct mcp *mcp;              /* borrowed */
-	const struct mcp_view *view;  /* borrowed */
-	struct mcp_request *request;  /* borrowed: whose answer is due; NULL: a task, or given up */
-	struct mcp_task *task;        /* borrowed; NULL: none */
-	struct decoded decoded;       /* the arguments */
-	struct scan *scan;            /* owned: what they point to */
-	struct buf bytes;             /* of the message, taken over from the request */
+	struct mcp *mcp;             /* borrowed */
+	const struct mcp_view *view; /* borrowed */
+	struct mcp_request *request; /* borrowed: whose answer is due; NULL: a task, or given up */
+	struct mcp_task *task;       /* borrowed; NULL: none */
+	struct decoded decoded;      /* the arguments */
+	struct scan *scan;           /* owned: what they point to */
+	struct buf bytes;            /* of the message, taken over from the request */
 	struct op_caller caller;
-	char *name, *peer; /* owned */
+	char *name, *peer;     /* owned */
 	char session[ID_SIZE]; /* of MCP; "": none */
-	struct mcp_op *op; /* borrowed: at work; NULL: none */
+	struct mcp_op *op;     /* borrowed: at work; NULL: none */
 	void *state;
 	void (*cancel)(struct mcp_call *call);
 	bool is_cancelled;
@@ -296,27 +308,22 @@ void mcp_calls_tick(struct mcp *mcp, uint64_t now);
 
 struct mcp_op;
 
-/* For what is no tool: `done` gets `user` as its call. */
-typedef void mcp_op_end(void *user, struct mcp_op *op, const struct err *err);
+typedef void mcp_op_end(void *user, const struct ask_result *result);
 
-/* Makes a call of an op, which mcp_op_go begins (it may be over when that returns); `take_decoded`
- * its arguments. `line`: gets each line of a stream (NULL: the stream is collected, up to
- * `max`). */
+/* Asks an op; `take_decoded` are its arguments, `take_body` (NULL: none) a raw body. With `line`
+ * events are wanted, each of which it gets. Nothing is called from in here. */
 struct mcp_op *mcp_op_start(struct mcp *mcp, const struct op_caller *caller, const struct op *op,
-			    struct decoded *take_decoded, int *take_body, size_t max,
+			    struct decoded *take_decoded, int *take_body,
 			    void (*line)(void *user, const char *text, size_t size),
 			    mcp_op_end *end, void *user);
-
-void mcp_op_go(struct mcp_op *op);
 
 /* Arguments from names and texts, for ops without a body. */
 int mcp_op_decode(const struct op *op, const char *const *pairs, struct decoded *ret_decoded,
 		  struct err *err);
 
-/* Nobody waits any more; a run is cancelled. Accepts NULL. */
+/* A run is cancelled; the end is still told. Or not: who asked goes. */
+void mcp_op_cancel(struct mcp_op *op);
 void mcp_op_drop(struct mcp_op *op);
-const struct buf *mcp_op_answer(const struct mcp_op *op);
-const char *mcp_op_run(const struct mcp_op *op); /* id of the run; "": none */
 
 /* ---- resources, prompts, tasks, fixtures ---- */
 
@@ -356,27 +363,35 @@ void mcp_tasks_update(struct mcp_request *request);
 void mcp_tasks_cancel(struct mcp_request *request);
 void mcp_tasks_tick(struct mcp *mcp, uint64_t now);
 
-/* The fixtures of the conformance suite. Each of the hooks returns true when it took the request. */
-extern const struct mcp_tool *const mcp_fixture_tools[];
+/* The fixtures of the conformance suite. Each of the hooks returns true when it took the request.
+ */
+const struct mcp_tool *mcp_fixture_tool(size_t index); /* NULL: behind the last */
 bool mcp_fixture_call(struct mcp_request *request, const char *tool);
 void mcp_fixture_put_resources(struct buf *buf);
 void mcp_fixture_put_templates(struct buf *buf);
 bool mcp_fixture_read(struct mcp_request *request, const char *uri);
 void mcp_fixture_prompts_list(struct mcp_request *request);
 void mcp_fixture_prompts_get(struct mcp_request *request);
-void mcp_fixture_complete(struct mcp_request *request);
 
 /* An answer of the client to a question of ours. */
-void mcp_ask_answered(struct mcp_session *session, const struct mcp_message *message);
-void mcp_ask_drop(struct mcp_ask *ask);
+void mcp_question_answered(struct mcp_session *session, const struct mcp_message *message);
+void mcp_question_drop(struct mcp_question *question);
+
+/* ---- headers ---- */
+
+/* Does this list of media types have `type`, or something that stands for it? */
+bool mcp_accepts(const char *accept, const char *type);
+
+/* Does a header (NULL: there is none) say this text? It may be =?base64?...?=. Or this JSON value?
+ */
+bool mcp_header_is(const char *header, const char *text);
+bool mcp_header_is_json(const char *header, const char *json, size_t size);
 
 /* ---- all of it ---- */
 
 struct mcp {
 	struct mcp_settings settings;
-	uv_timer_t tick;  /* once a second, while there is something to watch */
-	uv_timer_t pump;  /* reads the streams of ops, never from inside their own calls */
-	int handles;      /* of the loop, not yet closed */
+	uv_timer_t tick; /* once a second, while there is something to watch */
 	bool is_closing;
 	bool is_ticking;
 	TAILQ_HEAD(, mcp_session) sessions;
@@ -384,9 +399,8 @@ struct mcp {
 	TAILQ_HEAD(, mcp_task) tasks;
 	LIST_HEAD(, mcp_request) requests;
 	LIST_HEAD(, mcp_call) calls;
-	TAILQ_HEAD(mcp_op_list, mcp_op) ready;
 	LIST_HEAD(, mcp_op) ops;
-	LIST_HEAD(, mcp_ask) asks;
+	LIST_HEAD(, mcp_question) questions;
 	size_t session_count, request_count, task_count, listener_count;
 	struct mcp_view *views[MCP_TOOLS_MAX]; /* owned */
 	size_t view_count;
