@@ -62,7 +62,7 @@ static int add_tool(struct mcp *mcp, const struct mcp_tool *tool, struct err *er
 	return 0;
 }
 
-int mcp_add_tools(struct mcp *mcp, const struct mcp_tool *const *tools, struct err *err)
+static int add_tools(struct mcp *mcp, const struct mcp_tool *const *tools, struct err *err)
 {
 	int r = 0;
 
@@ -71,10 +71,26 @@ int mcp_add_tools(struct mcp *mcp, const struct mcp_tool *const *tools, struct e
 	return r;
 }
 
+static int add_all_tools(struct mcp *mcp, struct err *err)
+{
+	const char *config = (const char *)mcp->settings.engine->config;
+	int r = add_tools(mcp, mcp_tools, err);
+
+	for (const struct mcp_tool_set *set = mcp_tool_sets; r == 0 && set->tools != NULL; set++) {
+		if (*(const bool *)(config + set->enabled_at))
+			r = add_tools(mcp, set->tools, err);
+	}
+	for (size_t i = 0; r == 0 && mcp->settings.is_conformance; i++) {
+		if (mcp_fixture_tool(i) == NULL)
+			break;
+		r = add_tool(mcp, mcp_fixture_tool(i), err);
+	}
+	return r;
+}
+
 struct mcp *mcp_new(const struct mcp_settings *settings, struct err *err)
 {
 	struct mcp *mcp = xnew(struct mcp);
-	int r;
 
 	mcp->settings = *settings;
 	TAILQ_INIT(&mcp->sessions);
@@ -83,10 +99,7 @@ struct mcp *mcp_new(const struct mcp_settings *settings, struct err *err)
 	randombytes_buf(mcp->key, sizeof(mcp->key));
 	(void)uv_timer_init(settings->engine->loop, &mcp->tick);
 	mcp->tick.data = mcp;
-	r = mcp_add_tools(mcp, mcp_tools, err);
-	for (size_t i = 0; r == 0 && settings->is_conformance && mcp_fixture_tool(i) != NULL; i++)
-		r = add_tool(mcp, mcp_fixture_tool(i), err);
-	if (r == 0)
+	if (add_all_tools(mcp, err) == 0)
 		return mcp;
 	mcp_close(mcp);
 	return NULL;

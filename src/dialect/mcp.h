@@ -63,9 +63,14 @@ struct mcp_tool {
 	void (*call)(struct mcp_call *call); /* NULL: calls the op and answers what it answers */
 };
 
-/* More tools, beside the built-in ones; NULL behind the last. Before the first request. The rows
- * are borrowed for good. A name that is taken is an error. */
-int mcp_add_tools(struct mcp *mcp, const struct mcp_tool *const *tools, struct err *err);
+/* Tools that come with a dialect: there when the config enables it. */
+struct mcp_tool_set {
+	size_t enabled_at;                   /* offset of a bool in struct config */
+	const struct mcp_tool *const *tools; /* NULL behind the last */
+};
+
+/* Every set; one without tools is behind the last (mcp_tool_table.c). */
+extern const struct mcp_tool_set mcp_tool_sets[];
 
 /* ---- one call of a tool, for its handler ---- */
 

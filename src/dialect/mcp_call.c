@@ -144,6 +144,9 @@ void mcp_answer_json(struct mcp_call *call, bool is_error, const char *text, con
 	struct buf members;
 	int r;
 
+	/* Ops end their answers with a newline. */
+	while (json != NULL && size > 0 && json[size - 1] == '\n')
+		size--;
 	buf_init(&members, MCP_ANSWER_MAX);
 	r = buf_text(&members, "\"content\":[");
 	if (r == 0 && text != NULL)

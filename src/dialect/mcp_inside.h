@@ -213,7 +213,8 @@ struct mcp_method {
 	const char *name;
 	void (*call)(struct mcp_request *request);
 	bool in_legacy, in_modern;
-	bool is_cached;         /* the answer says for how long it holds */
+	bool is_cached; /* the answer says for how long it holds */
+	unsigned ttl_ms;
 	const char *name_param; /* params.<this> is also the header Mcp-Name; NULL: none */
 };
 

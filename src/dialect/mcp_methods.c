@@ -10,6 +10,8 @@
 	"sandbox; create_session gives a session_id with which variables and files stay between "  \
 	"runs. A failed run says why and what to do about it."
 
+#define TTL_MS 60000 /* for how long a client may keep what does not change while we run */
+
 /* ---- what we are ---- */
 
 static const char *const legacy_versions[] = {
@@ -207,13 +209,13 @@ static const struct mcp_method methods[] = {
 	{"initialize", call_initialize, .in_legacy = true},
 	{"ping", call_nothing, .in_legacy = true},
 	{"logging/setLevel", call_set_level, .in_legacy = true},
-	{"server/discover", call_discover, .in_modern = true, .is_cached = true},
+	{"server/discover", call_discover, .in_modern = true, .is_cached = true, .ttl_ms = TTL_MS},
 	{"subscriptions/listen", call_listen, .in_modern = true},
-	{"tools/list", mcp_tools_list, true, true, .is_cached = true},
+	{"tools/list", mcp_tools_list, true, true, .is_cached = true, .ttl_ms = TTL_MS},
 	{"tools/call", mcp_tools_call, true, true, .name_param = "name"},
 	{"resources/list", mcp_resources_list, true, true, .is_cached = true},
 	{"resources/templates/list", mcp_resources_templates, true, true, .is_cached = true},
-	{"resources/read", mcp_resources_read, true, true, true, .name_param = "uri"},
+	{"resources/read", mcp_resources_read, true, true, .is_cached = true, .name_param = "uri"},
 	{"resources/subscribe", call_subscribe, .in_legacy = true},
 	{"resources/unsubscribe", call_subscribe, .in_legacy = true},
 	{"prompts/list", call_prompts_list, true, true, .is_cached = true},

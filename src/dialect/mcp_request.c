@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "dialect/mcp_inside.h"
 
-#define TTL_MS 60000 /* for how long a client may keep a list */
 #define ERROR_MAX (64U << 10)
 #define SERVER_INFO                                                                                \
 	"\"_meta\":{\"" MCP_META "serverInfo\":{\"name\":\"vivarium\",\"version\":\"" VIV_VERSION  \
@@ -44,7 +43,8 @@ static int put_tail(const struct mcp_request *request, struct buf *buf, bool is_
 	if (!request->is_modern)
 		return buf_text(buf, "}}");
 	if (is_complete && request->method != NULL && request->method->is_cached)
-		r = buf_format(buf, "\"ttlMs\":%d,\"cacheScope\":\"private\",", TTL_MS);
+		r = buf_format(buf, "\"ttlMs\":%u,\"cacheScope\":\"private\",",
+			       request->method->ttl_ms);
 	return r == 0 ? buf_text(buf, SERVER_INFO "}}") : r;
 }
 

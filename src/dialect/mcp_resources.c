@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -116,7 +117,9 @@ static void begin_contents(const struct mcp_request *request, struct buf *buf, c
 {
 	(void)buf_text(buf, "\"contents\":[{\"uri\":");
 	(void)json_put_text(buf, mcp_text(request->message.params, "uri"));
-	(void)buf_format(buf, ",\"mimeType\":\"%s\",", mime);
+	(void)buf_text(buf, ",\"mimeType\":");
+	(void)json_put_text(buf, mime);
+	(void)buf_text(buf, ",");
 }
 
 static void answer_bytes(struct mcp_request *request, const void *bytes, size_t size,
@@ -194,15 +197,37 @@ static bool is_path(const struct mcp_item *file, const char *path)
 	return json_is_string(json) && strcmp(json_string_value(json), full) == 0;
 }
 
+static void answer_base64(struct mcp_request *request, const struct mcp_item *file,
+			  const char *base64, size_t size)
+{
+	AUTO_FREE uint8_t *bytes = malloc(size + 1);
+	const char *mime = NULL;
+	size_t mime_size = 0, n = 0;
+	json_auto_t *said = NULL;
+
+	if (bytes == NULL || sodium_base642bin(bytes, size, base64 + 1, size - 2, NULL, &n, NULL,
+					       sodium_base64_VARIANT_ORIGINAL) < 0) {
+		not_found(request, "the file cannot be read");
+		return;
+	}
+	if (json_find(file->value, file->value_size, "mime", &mime, &mime_size))
+		said = json_loadb(mime, mime_size, JSON_DECODE_ANY, NULL);
+	/* Only what is text is sent as text, whatever its name says. */
+	if (json_is_string(said) && strcmp(mcp_mime(bytes, n), "text/plain") == 0 &&
+	    strncmp(json_string_value(said), "text/", 5) == 0)
+		answer_bytes(request, bytes, n, json_string_value(said));
+	else
+		answer_bytes(request, bytes, n, mcp_mime(bytes, n));
+}
+
 /* A file of a run that had a sandbox of its own: its bytes came with the result. */
 static void read_from_run(void *user, const struct ask_result *result)
 {
 	struct mcp_request *request = user;
-	const char *files = NULL, *data = NULL, *mime = NULL;
-	size_t size = 0, data_size = 0, mime_size = 0;
+	const char *files = NULL, *data = NULL;
+	size_t size = 0, data_size = 0;
 	char path[PATH_SIZE];
 	struct mcp_item item = {0};
-	struct buf members;
 
 	request->op = NULL;
 	if (result->err != NULL || !take_path(request, path) ||
@@ -211,23 +236,12 @@ static void read_from_run(void *user, const struct ask_result *result)
 		return;
 	}
 	while (mcp_next_item(files, size, &item)) {
-		if (!is_path(&item, path) ||
-		    !json_find(item.value, item.value_size, "base64", &data, &data_size) ||
-		    data[0] != '"')
-			continue;
-		buf_init(&members, MCP_ANSWER_MAX);
-		if (!json_find(item.value, item.value_size, "mime", &mime, &mime_size) ||
-		    mime[0] != '"' || mime_size > 100) {
-			mime = "\"application/octet-stream\"";
-			mime_size = strlen(mime);
+		if (is_path(&item, path) &&
+		    json_find(item.value, item.value_size, "base64", &data, &data_size) &&
+		    data[0] == '"' && data_size >= 2) {
+			answer_base64(request, &item, data, data_size);
+			return;
 		}
-		(void)buf_text(&members, "\"contents\":[{\"uri\":");
-		(void)json_put_text(&members, mcp_text(request->message.params, "uri"));
-		(void)buf_format(&members, ",\"mimeType\":%.*s,\"blob\":", (int)mime_size, mime);
-		(void)buf_append(&members, data, data_size);
-		(void)buf_text(&members, "}]");
-		mcp_reply_buf(request, NULL, &members);
-		return;
 	}
 	not_found(request, "the run has no such file, or it was too large to be kept");
 }

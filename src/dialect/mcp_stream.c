@@ -73,6 +73,15 @@ static void mark_event(struct mcp_stream *stream)
 	stream->events[stream->event_count++].end = stream->bytes.size;
 }
 
+/* A line break between the words of JSON means nothing there, and the end of a line here. */
+static void join_lines(uint8_t *at, const uint8_t *end)
+{
+	for (; at < end; at++) {
+		if (*at == '\n' || *at == '\r')
+			*at = ' ';
+	}
+}
+
 static int put_event(struct mcp_stream *stream, const char *json, size_t size)
 {
 	int r = 0;
@@ -85,6 +94,9 @@ static int put_event(struct mcp_stream *stream, const char *json, size_t size)
 		r = buf_text(&stream->bytes, "data: ");
 	if (r == 0 && json != NULL)
 		r = buf_append(&stream->bytes, json, size);
+	if (r == 0)
+		join_lines(stream->bytes.data + stream->bytes.size - size,
+			   stream->bytes.data + stream->bytes.size);
 	if (r == 0)
 		r = buf_text(&stream->bytes, "\n\n");
 	if (r == 0)
