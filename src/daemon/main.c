@@ -22,6 +22,7 @@ struct arguments {
 	size_t listen_count;
 	const char *config;
 	struct daemon_options options;
+	bool is_conformance;
 	bool is_verbose;
 };
 
@@ -32,6 +33,8 @@ static int read_arguments(int argc, char **argv, struct arguments *ret_arguments
 
 		if (strcmp(argv[i], "--keep") == 0)
 			ret_arguments->options.keep = true;
+		else if (strcmp(argv[i], "--conformance") == 0)
+			ret_arguments->is_conformance = true;
 		else if (strcmp(argv[i], "--quiet") == 0)
 			ret_arguments->options.is_quiet = true;
 		else if (strcmp(argv[i], "--verbose") == 0)
@@ -70,6 +73,8 @@ int main(int argc, char **argv)
 		config_free(config);
 		return EXIT_BOOT;
 	}
+	if (r == 0 && arguments.is_conformance)
+		config->mcp_conformance = true;
 	if (r == 0)
 		r = daemon_main(config, &arguments.options, &err);
 	config_free(config);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/door.h"
 
-extern const struct door door_atlas, door_elitea;
+extern const struct door door_atlas, door_elitea, door_mcp;
 
 const struct door *const door_table[] = {
 	&door_atlas,
 	&door_elitea,
+	&door_mcp,
 	NULL,
 };

@@ -8,7 +8,7 @@
 #include "base/c.h"
 #include "dialect/boot_token.h"
 #include "dialect/door.h"
-#include "session/engine.h"
+#include "op/flight.h"
 
 #define ANSWER_MAX (256UL << 20)
 
@@ -62,7 +62,6 @@ static void run_done(void *user, const struct ask_result *result)
 	struct buf body;
 
 	visit->ask = NULL;
-	elitea_leave(call->state);
 	if (result->err != NULL) {
 		unsigned status = door_status(result->err);
 
@@ -103,9 +102,9 @@ static void take_timeout(struct door_call *call, struct elitea_run *run)
 		memcpy(run->timeout, text.data, text.size);
 }
 
-static bool is_too_large(const struct elitea *elitea, const struct elitea_run *run)
+static bool is_too_large(const struct elitea_limits *limits, const struct elitea_run *run)
 {
-	return run->args.saved.size > (elitea->limits.session_max + 2) / 3 * 4;
+	return run->args.saved.size > (limits->session_max + 2) / 3 * 4;
 }
 
 static void execute(struct door_call *call)
@@ -113,7 +112,7 @@ static void execute(struct door_call *call)
 	static const struct ask_calls calls = {.done = run_done};
 	struct visit *visit = door_memory(call, sizeof(*visit));
 	struct elitea_run *run = &visit->run;
-	struct elitea *elitea = call->state;
+	const struct elitea_limits *limits = call->state;
 	char why[200];
 
 	call->user = visit;
@@ -126,32 +125,32 @@ static void execute(struct door_call *call)
 		refuse_softly(call, ELITEA_NEEDS_METADATA);
 		return;
 	}
-	if (is_too_large(elitea, run)) {
+	if (is_too_large(limits, run)) {
 		(void)snprintf(why, sizeof(why),
 			       "session_bytes: larger than the %llu bytes that a session may have",
-			       (unsigned long long)elitea->limits.session_max);
+			       (unsigned long long)limits->session_max);
 		refuse_softly(call, why);
 		return;
 	}
-	if (!elitea_enter(elitea, why, sizeof(why))) {
+	if (!elitea_admits(limits, flight_elitea_count(call->engine), why, sizeof(why))) {
 		refuse_softly(call, why);
 		return;
 	}
 	take_timeout(call, run);
-	elitea_prepare(&elitea->limits, call->engine->config, &call->caller, run);
+	elitea_prepare(limits, call->engine->config, &call->caller, run);
 	call->left = client_left;
 	visit->ask = door_ask(call, &op_run, &run->args, &calls);
 }
 
 static int open_door(struct engine *engine, void **ret_state, struct err *err)
 {
-	struct elitea *elitea = NULL;
+	struct elitea_limits *limits = NULL;
 
 	if (config_policy(engine->config, engine->config->elitea_policy, err) == NULL)
 		return err_wrap(err, "dialects.elitea.policy");
-	elitea = xnew(struct elitea);
-	elitea_limits_read(engine->config, &elitea->limits);
-	*ret_state = elitea;
+	limits = xnew(struct elitea_limits);
+	elitea_limits_read(engine->config, limits);
+	*ret_state = limits;
 	return 0;
 }
 

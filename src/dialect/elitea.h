@@ -27,11 +27,6 @@ struct elitea_limits {
 	uint64_t timeout_ms, memory, session_max;
 };
 
-struct elitea {
-	struct elitea_limits limits;
-	uint32_t running;
-};
-
 /* What a run brings along, and what its answer needs of it. */
 struct elitea_run {
 	struct op_run_args args;
@@ -42,15 +37,18 @@ struct elitea_run {
 
 void elitea_limits_read(const struct config *config, struct elitea_limits *ret_limits);
 
-/* True when a run may start; it then counts until elitea_leave. Else `ret_why` has the refusal. */
-bool elitea_enter(struct elitea *elitea, char *ret_why, size_t room);
-void elitea_leave(struct elitea *elitea);
+/* May one more run start, beside those that are on? If not, `ret_why` has the refusal. */
+bool elitea_admits(const struct elitea_limits *limits, uint32_t running, char *ret_why,
+		   size_t room);
 
 /* Fills the args of a run but for its code and state: policy and limits. run->timeout is what the
  * client asked for, as JSON text; what is no number of seconds, or too large a one, is the longest
  * there is, and told so from here on. */
 void elitea_prepare(const struct elitea_limits *limits, const struct config *config,
 		    const struct op_caller *caller, struct elitea_run *run);
+
+/* A JSON string: what is to be said of a run that failed. */
+int elitea_put_error(const struct elitea_run *run, const struct outcome *outcome, struct buf *buf);
 
 /* {"success","stdout","stderr","result","session_bytes","session_metadata"} of a run that was. */
 int elitea_put_answer(const struct elitea_run *run, const struct outcome *outcome, struct buf *buf);

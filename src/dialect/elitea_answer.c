@@ -124,12 +124,8 @@ static int put_session(const struct elitea_run *run, const struct outcome *outco
 	return r == 0 ? put_tree(buf, metadata) : r;
 }
 
-static int put_error(const struct elitea_run *run, const struct outcome *outcome, struct buf *buf)
+int elitea_put_error(const struct elitea_run *run, const struct outcome *outcome, struct buf *buf)
 {
-	int r = buf_text(buf, ",\"stderr\":");
-
-	if (r < 0)
-		return r;
 	if (strcmp(outcome->kind, "timeout") == 0)
 		return buf_format(buf, "\"Execution timed out after %s seconds\"", run->timeout);
 	return outcome_put_failure(outcome, buf);
@@ -141,9 +137,12 @@ int elitea_put_answer(const struct elitea_run *run, const struct outcome *outcom
 
 	if (r == 0)
 		r = put_member(buf, "stdout", outcome->out);
-	if (r == 0)
-		r = outcome->is_ok ? put_member(buf, "stderr", outcome->err)
-				   : put_error(run, outcome, buf);
+	if (r == 0 && outcome->is_ok)
+		r = put_member(buf, "stderr", outcome->err);
+	else if (r == 0)
+		r = buf_text(buf, ",\"stderr\":");
+	if (r == 0 && !outcome->is_ok)
+		r = elitea_put_error(run, outcome, buf);
 	if (r == 0)
 		r = put_member(buf, "result",
 			       outcome->is_ok ? outcome->value : (struct outcome_text){0});

@@ -104,38 +104,29 @@ static bool memory_in_use(uint64_t *ret_used, uint64_t *ret_all)
 
 /* ---- the gate ---- */
 
-bool elitea_enter(struct elitea *elitea, char *ret_why, size_t room)
+bool elitea_admits(const struct elitea_limits *limits, uint32_t running, char *ret_why, size_t room)
 {
-	const struct elitea_limits *limits = &elitea->limits;
 	uint64_t used = 0;
 	uint64_t all = 0;
 	double percent;
 
-	if (limits->concurrent > 0 && elitea->running >= limits->concurrent) {
+	if (limits->concurrent > 0 && running >= limits->concurrent) {
 		(void)snprintf(ret_why, room,
 			       "Sandbox busy: %u concurrent executions at limit %llu. Retry "
 			       "shortly.",
-			       elitea->running, (unsigned long long)limits->concurrent);
+			       running, (unsigned long long)limits->concurrent);
 		return false;
 	}
 	/* Where nothing can be read nobody is refused. */
-	if (limits->pressure > 0 && memory_in_use(&used, &all)) {
-		percent = 100.0 * (double)used / (double)all;
-		if (percent >= (double)limits->pressure) {
-			(void)snprintf(ret_why, room,
-				       "Host memory pressure %.0f%% exceeds threshold %llu%%. "
-				       "Retry shortly.",
-				       percent, (unsigned long long)limits->pressure);
-			return false;
-		}
-	}
-	elitea->running++;
-	return true;
-}
-
-void elitea_leave(struct elitea *elitea)
-{
-	elitea->running--;
+	if (limits->pressure == 0 || !memory_in_use(&used, &all))
+		return true;
+	percent = 100.0 * (double)used / (double)all;
+	if (percent < (double)limits->pressure)
+		return true;
+	(void)snprintf(ret_why, room,
+		       "Host memory pressure %.0f%% exceeds threshold %llu%%. Retry shortly.",
+		       percent, (unsigned long long)limits->pressure);
+	return false;
 }
 
 /* ---- a run ---- */
