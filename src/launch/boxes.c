@@ -131,6 +131,7 @@ static int start_shell(struct inner *inner, struct box *box, struct err *err)
 		.cgroup = box->cgroup,
 		.id = has_range ? take_id(inner) : 0,
 		.has_range = has_range,
+		.is_bare = inner->is_bare[box->spawn.root],
 	};
 	pid_t pid;
 

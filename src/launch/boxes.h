@@ -30,8 +30,9 @@ struct inner {
 	int epoll;
 	int signals;
 	int own_pidns;
-	int own_netns;               /* -1: still in the host's; shells make their own then */
-	int roots[LAUNCH_ROOTS_MAX]; /* mount namespaces, or -1 */
+	int own_netns;                  /* -1: still in the host's; shells make their own then */
+	int roots[LAUNCH_ROOTS_MAX];    /* mount namespaces, or -1 */
+	bool is_bare[LAUNCH_ROOTS_MAX]; /* of each: without Python */
 	struct err root_errs[LAUNCH_ROOTS_MAX]; /* why there is none */
 	int zygotes[LAUNCH_ZYGOTES_MAX];        /* sockets, or -1 */
 	int netns[NETNS_POOL];

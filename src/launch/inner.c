@@ -133,6 +133,7 @@ static void on_root(struct inner *inner, const struct launch_root *root, const i
 	if (r == 0) {
 		drop_fd(&inner->roots[root->root]);
 		inner->roots[root->root] = mntns;
+		inner->is_bare[root->root] = root->is_bare != 0;
 	}
 	inner_tell_err(inner, LAUNCH_ROOT_MADE, root->root, err);
 }

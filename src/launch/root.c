@@ -19,10 +19,11 @@
 
 #include "base/c.h"
 #include "base/io.h"
+#include "launch/root_parts.h"
 
 /* Any directory does: it is covered in a mount namespace that only this file sees. */
 #define STAGE "/tmp"
-#define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define READ_ONLY ROOT_READ_ONLY
 #define DEVICE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
 
 /* Directories of the root, parents first. */
@@ -61,9 +62,7 @@ static const struct {
 static const char *const etc_names[] = {"alternatives", "ld.so.cache", "matplotlibrc", "fonts",
 					"mime.types"};
 
-/* A detached, restricted copy of the mount tree at `path` below `from`. */
-static int clone_tree(int from, const char *path, uint64_t attributes, int *ret_tree,
-		      struct err *err)
+int root_clone(int from, const char *path, uint64_t attributes, int *ret_tree, struct err *err)
 {
 	struct mount_attr attr = {.attr_set = attributes, .propagation = MS_PRIVATE};
 	AUTO_CLOSE int tree =
@@ -79,25 +78,24 @@ static int clone_tree(int from, const char *path, uint64_t attributes, int *ret_
 	return 0;
 }
 
-static int attach_tree(int tree, int stage, const char *target, struct err *err)
+int root_attach(int tree, int stage, const char *target, struct err *err)
 {
 	if (syscall(SYS_move_mount, tree, "", stage, target, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(err, "attach /%s", target);
 	return 0;
 }
 
-static int bind_at(const char *path, int stage, const char *target, uint64_t attributes,
-		   struct err *err)
+int root_bind(const char *path, int stage, const char *target, uint64_t attributes, struct err *err)
 {
 	AUTO_CLOSE int tree = -1;
-	int r = clone_tree(AT_FDCWD, path, attributes, &tree, err);
+	int r = root_clone(AT_FDCWD, path, attributes, &tree, err);
 
 	if (r < 0)
 		return r;
-	return attach_tree(tree, stage, target, err);
+	return root_attach(tree, stage, target, err);
 }
 
-static int make_file(int stage, const char *name, const char *text, struct err *err)
+int root_make_file(int stage, const char *name, const char *text, struct err *err)
 {
 	AUTO_CLOSE int fd = openat(stage, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 
@@ -125,10 +123,13 @@ static int copy_file(int from, const char *path, int to, const char *target, str
 {
 	AUTO_CLOSE int in = openat(from, path, O_RDONLY | O_CLOEXEC);
 	AUTO_CLOSE int out = openat(to, target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	struct stat status;
 	ssize_t n;
 
-	if (in < 0 || out < 0)
+	if (in < 0 || out < 0 || fstat(in, &status) < 0)
 		return err_sys(err, "copy %s", path);
+	if ((status.st_mode & S_IXUSR) != 0 && fchmod(out, 0755) < 0)
+		return err_sys(err, "make %s a program", path);
 	do {
 		n = sendfile(out, in, NULL, 1 << 20);
 	} while (n > 0);
@@ -155,9 +156,10 @@ static int copy_files(int from, int to, struct err *err)
 	return r;
 }
 
-static int fill_usr(int stage, struct err *err)
+static int fill_usr(int stage, bool is_bare, struct err *err)
 {
-	int r = bind_at("/usr", stage, "usr", READ_ONLY, err);
+	int r = root_bind("/usr", stage, "usr", is_bare ? READ_ONLY | MOUNT_ATTR_NOEXEC : READ_ONLY,
+			  err);
 
 	if (r < 0)
 		return r;
@@ -182,7 +184,7 @@ static int fill_usr(int stage, struct err *err)
 		r = make_directories(stage, usr_links[i], err);
 		if (r < 0)
 			return r;
-		r = bind_at(path, stage, usr_links[i], READ_ONLY, err);
+		r = root_bind(path, stage, usr_links[i], READ_ONLY, err);
 		if (r < 0)
 			return r;
 	}
@@ -205,13 +207,13 @@ static int fill_etc_name(int stage, const char *name, struct err *err)
 	r = make_directories(stage, target, err);
 	if (r < 0)
 		return r;
-	return bind_at(path, stage, target, READ_ONLY, err);
+	return root_bind(path, stage, target, READ_ONLY, err);
 }
 
 static int fill_etc(int stage, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(etc_files); i++) {
-		int r = make_file(stage, etc_files[i].name, etc_files[i].text, err);
+		int r = root_make_file(stage, etc_files[i].name, etc_files[i].text, err);
 
 		if (r < 0)
 			return r;
@@ -234,10 +236,10 @@ static int fill_dev(int stage, struct err *err)
 
 		(void)snprintf(path, sizeof(path), "/dev/%s", devices[i]);
 		(void)snprintf(target, sizeof(target), "dev/%s", devices[i]);
-		r = make_file(stage, target, "", err);
+		r = root_make_file(stage, target, "", err);
 		if (r < 0)
 			return r;
-		r = bind_at(path, stage, target, DEVICE, err);
+		r = root_bind(path, stage, target, DEVICE, err);
 		if (r < 0)
 			return r;
 	}
@@ -249,13 +251,17 @@ static int fill_dev(int stage, struct err *err)
 }
 
 /* Copied, not bound: a bind would show the host's path in the sandbox's mountinfo. */
-static int fill_runner(int stage, int runner, struct err *err)
+static int fill_runner(int stage, int runner, bool is_bare, struct err *err)
 {
+	AUTO_CLOSE int from =
+		openat(runner, is_bare ? "bin" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int to = openat(stage, "viv", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
+	if (from < 0)
+		return err_sys(err, "open the runner");
 	if (to < 0)
 		return err_sys(err, "open /viv");
-	return copy_files(runner, to, err);
+	return copy_files(from, to, err);
 }
 
 static int fill_binds(int stage, const struct launch_root *root, const int *trees, struct err *err)
@@ -266,7 +272,7 @@ static int fill_binds(int stage, const struct launch_root *root, const int *tree
 
 		if (r < 0)
 			return r;
-		r = attach_tree(trees[i], stage, target, err);
+		r = root_attach(trees[i], stage, target, err);
 		if (r < 0)
 			return r;
 	}
@@ -282,7 +288,9 @@ static int fill(int stage, const struct launch_root *root, int runner, const int
 		if (mkdirat(stage, directories[i], 0755) < 0)
 			return err_sys(err, "make /%s", directories[i]);
 	}
-	r = fill_usr(stage, err);
+	r = fill_usr(stage, root->is_bare != 0, err);
+	if (r == 0 && root->is_bare != 0)
+		r = root_without_python(stage, err);
 	if (r < 0)
 		return r;
 	r = fill_etc(stage, err);
@@ -291,7 +299,7 @@ static int fill(int stage, const struct launch_root *root, int runner, const int
 	r = fill_dev(stage, err);
 	if (r < 0)
 		return r;
-	r = fill_runner(stage, runner, err);
+	r = fill_runner(stage, runner, root->is_bare != 0, err);
 	if (r < 0)
 		return r;
 	return fill_binds(stage, root, trees, err);
@@ -302,7 +310,9 @@ static int clone_binds(const struct launch_root *root, const int *binds, int *tr
 		       struct err *err)
 {
 	for (uint32_t i = 0; i < root->bind_count; i++) {
-		int r = clone_tree(binds[i], "", READ_ONLY, &trees[i], err);
+		int r = root_clone(binds[i], "",
+				   root->is_bare != 0 ? READ_ONLY | MOUNT_ATTR_NOEXEC : READ_ONLY,
+				   &trees[i], err);
 
 		if (r < 0)
 			return err_wrap(err, "%s", root->binds[i].source);

@@ -73,6 +73,7 @@ static int swap_proc(int *ret_full, struct err *err)
 
 static int make_mounts(const struct shell_input *input, int *ret_proc, struct err *err)
 {
+	const unsigned long flags = input->is_bare ? MS_NOEXEC : 0;
 	int r;
 
 	if (setns(input->mntns, CLONE_NEWNS) < 0)
@@ -80,10 +81,10 @@ static int make_mounts(const struct shell_input *input, int *ret_proc, struct er
 	if (unshare(CLONE_NEWNS) < 0)
 		return err_sys(err, "copy the template root");
 
-	r = mount_tmpfs("/workspace", input, input->plan.disk, 0, err);
+	r = mount_tmpfs("/workspace", input, input->plan.disk, flags, err);
 	if (r < 0)
 		return r;
-	r = mount_tmpfs("/tmp", input, input->plan.disk, 0, err);
+	r = mount_tmpfs("/tmp", input, input->plan.disk, flags, err);
 	if (r < 0)
 		return r;
 	r = mount_tmpfs("/dev/shm", input, input->plan.memory / 2, MS_NOEXEC, err);

@@ -23,6 +23,7 @@ struct shell_input {
 	int cgroup;  /* borrowed: v2 directory to be born into, or -1 */
 	uint32_t id; /* of the inner user namespace: the sandbox's own, or 0 when all share one */
 	bool has_range; /* more than one id is mapped */
+	bool is_bare;   /* nothing that is written inside can be executed */
 };
 
 /* Starts a shell. On the socket *ret_status a struct err comes back, ERR_NONE when the shell

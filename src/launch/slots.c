@@ -143,7 +143,8 @@ static int open_runner(const struct outer *outer, struct err *err)
 
 static int check_root(const struct launch_root *root, struct err *err)
 {
-	if (root->root >= LAUNCH_ROOTS_MAX || root->bind_count > LAUNCH_BINDS_MAX)
+	if (root->root >= LAUNCH_ROOTS_MAX || root->bind_count > LAUNCH_BINDS_MAX ||
+	    root->is_bare > 1 || root->reserved != 0)
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "root out of range");
 	for (uint32_t i = 0; i < root->bind_count; i++) {
 		const struct launch_bind *bind = &root->binds[i];

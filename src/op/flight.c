@@ -51,6 +51,7 @@ static void flight_free(struct flight *flight)
 	free(flight->token);
 	free(flight->peer);
 	free(flight->code);
+	free(flight->scratch);
 	free(flight);
 }
 
@@ -119,17 +120,25 @@ static void write_down(const struct flight *flight, const struct run_facts *fact
 		audit_put(flight->engine->audit, &line);
 }
 
-static void answer_result(struct op_call *call, struct log *log)
+static void answer_result(struct op_call *call, const struct flight *flight)
 {
+	const struct flight_kind *kind = flight->kind;
 	struct err err = {0};
 	struct buf result;
+	struct buf own;
+	int r;
 
 	buf_init(&result, RESULT_MAX);
-	if (log_result(log, &result, &err) == 0)
-		op_answer(call, 200, &result);
+	buf_init(&own, RESULT_MAX);
+	r = log_result(flight->log, &result, &err);
+	if (r == 0 && kind != NULL)
+		r = kind->answer((const char *)result.data, result.size, &own, &err);
+	if (r == 0)
+		op_answer(call, 200, kind != NULL ? &own : &result);
 	else
 		op_fail(call, &err);
 	buf_done(&result);
+	buf_done(&own);
 }
 
 static void run_is_done(void *user, struct run *run)
@@ -144,7 +153,7 @@ static void run_is_done(void *user, struct run *run)
 	}
 	write_down(flight, &facts);
 	if (call != NULL)
-		answer_result(call, flight->log);
+		answer_result(call, flight);
 	flight_free(flight);
 }
 
@@ -238,14 +247,12 @@ static int make_request(struct flight *flight, const struct op_call *call,
 		return r;
 	flight->policy = config_policy(flight->engine->config,
 				       own.policy != NULL ? own.policy : "default", err);
-	request->id = flight->id;
 	return 0;
 }
 
 /* Starts the run itself. The call is still there: nothing has been answered. */
 static int lift(struct flight *flight, struct op_call *call, struct err *err)
 {
-	const struct op_run_args *args = call->args;
 	struct engine *engine = flight->engine;
 	struct run_request request = {0};
 	struct session *session = NULL;
@@ -260,9 +267,13 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 	}
 	if (engine->pool == NULL)
 		return err_set(err, ERR_BUSY, EAGAIN, "viv-launch is being started again");
-	r = make_request(flight, call, args, session, &request, err);
+	if (flight->kind != NULL)
+		r = flight->kind->request(flight, call, &request, err);
+	else
+		r = make_request(flight, call, call->args, session, &request, err);
 	if (r < 0)
 		return r;
+	request.id = flight->id;
 	note_code(flight, &request);
 	r = open_log(flight, &request, err);
 	if (r < 0)
@@ -301,7 +312,7 @@ static void answer_detached(struct op_call *call, const struct flight *flight)
 static void go(struct flight *flight)
 {
 	struct op_call *call = STEAL(flight->call);
-	const struct op_run_args *args = call->args;
+	const struct op_run_args *args = flight->kind == NULL ? call->args : NULL;
 	struct err err = {0};
 
 	if (lift(flight, call, &err) < 0) {
@@ -311,7 +322,7 @@ static void go(struct flight *flight)
 	}
 	(void)snprintf(call->run, sizeof(call->run), "%s", flight->id);
 	call->left = client_left;
-	if (args->detach == OP_YES)
+	if (args != NULL && args->detach == OP_YES)
 		answer_detached(call, flight);
 	else if (call->wants_events)
 		flight_stream(call, flight->log, 0, true);
@@ -324,14 +335,13 @@ static void admitted_later(void *user)
 	go(user);
 }
 
-void flight_take_off(struct op_call *call, const struct op_run_args *args, struct session *session)
+static void take_off(struct op_call *call, const struct flight_kind *kind, struct session *session)
 {
 	struct engine *engine = call->engine;
 	struct admission_refusal refusal = {0};
 	struct flight *flight = NULL;
 	struct err err = {0};
 
-	(void)args;
 	if (engine->is_stopping) {
 		(void)err_set(&err, ERR_BUSY, ESHUTDOWN, "the daemon is stopping");
 		op_fail(call, &err);
@@ -339,6 +349,7 @@ void flight_take_off(struct op_call *call, const struct op_run_args *args, struc
 	}
 	flight = flight_new(engine);
 	id_new("run_", flight->id);
+	flight->kind = kind;
 	flight->op = call->op->name;
 	flight->token = copy_text(call->caller.name);
 	flight->peer = copy_text(call->caller.peer);
@@ -364,6 +375,17 @@ void flight_take_off(struct op_call *call, const struct op_run_args *args, struc
 		op_fail(call, &refusal.err);
 		break;
 	}
+}
+
+void flight_take_off(struct op_call *call, const struct op_run_args *args, struct session *session)
+{
+	(void)args;
+	take_off(call, NULL, session);
+}
+
+void flight_take_off_as(struct op_call *call, const struct flight_kind *kind)
+{
+	take_off(call, kind, NULL);
 }
 
 /* A text of the log's head; "" when there is none. */

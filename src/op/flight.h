@@ -20,8 +20,22 @@
 #include "session/log.h"
 #include "session/session.h"
 
+struct flight;
+
+/* What makes one kind of flight another than a run's. */
+struct flight_kind {
+	/* The request, once it is admitted; what that points to goes with the flight. */
+	int (*request)(struct flight *flight, const struct op_call *call,
+		       struct run_request *request, struct err *err);
+
+	/* The answer, from the run's result (JSON). */
+	int (*answer)(const char *result, size_t size, struct buf *buf, struct err *err);
+};
+
 struct flight {
-	struct engine *engine; /* borrowed */
+	const struct flight_kind *kind; /* static; NULL: a run */
+	void *scratch;                  /* owned: what its request points to */
+	struct engine *engine;          /* borrowed */
 	char id[ID_SIZE];
 	char session[ID_SIZE]; /* "": none */
 	char *token, *peer;    /* owned */
@@ -42,6 +56,9 @@ struct flight {
 /* Runs `args` for this call: in `session`, or in a sandbox of its own (NULL), and answers it: with
  * the result, with events, or for detach with the run's id. */
 void flight_take_off(struct op_call *call, const struct op_run_args *args, struct session *session);
+
+/* The same for what is no plain run; its request sets flight->policy. */
+void flight_take_off_as(struct op_call *call, const struct flight_kind *kind);
 
 /* By the run's id; NULL: it is over, or never was. */
 struct flight *flight_find(const struct engine *engine, const char *id);

@@ -150,6 +150,42 @@ void op_stream(struct op_call *call, unsigned status, const char *type, int64_t 
 	       const struct op_source *source);
 void op_wake(struct op_call *call);
 
+/* ---- explore: a shell command over a read-only folder, in a sandbox without Python ---- */
+
+extern const struct op op_explore;
+
+enum op_explore_param {
+	OP_EXPLORE_COMMAND,
+	OP_EXPLORE_ROOT,
+	OP_EXPLORE_CWD,
+	OP_EXPLORE_TIMEOUT,
+	OP_EXPLORE_POLICY,
+	OP_EXPLORE_PARAM_COUNT,
+};
+
+extern const struct op_param op_explore_params[OP_EXPLORE_PARAM_COUNT];
+
+/* Pointers are borrowed for the call; NULL and 0 mean "not given". */
+struct op_explore_args {
+	const char *command;
+	const char *root; /* a name of the config's */
+	const char *
+		cwd; /* below the folder: "sub", "/data/sub" or, as Atlas has it, "/semantic/sub" */
+	uint64_t timeout_ms;
+	const char *policy;
+
+	/* The doors' own: a folder of the host instead of `root`. Never from a client. */
+	const char *folder;
+};
+
+/* For programs that do one thing: starts it right here, as op_run_start does. */
+int op_explore_start(const struct config *config, struct pool *pool,
+		     const struct op_explore_args *args, const struct run_calls *calls, void *user,
+		     struct run **ret_run, struct err *err);
+
+/* What is answered, made from the result of its run (both JSON). */
+int op_explore_answer(const char *result, size_t size, struct buf *buf, struct err *err);
+
 /* ---- run: one fresh sandbox, one run ---- */
 
 extern const struct op op_run;

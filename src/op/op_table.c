@@ -9,6 +9,7 @@ const struct op *const op_table[] = {
 	&op_run_events,
 	&op_run_cancel,
 	&op_run_stdin,
+	&op_explore,
 	&op_session_create,
 	&op_session_list,
 	&op_session_get,

@@ -267,6 +267,37 @@ const struct runtime *config_runtime(const struct config *config, const char *na
 	return NULL;
 }
 
+const char *config_explore(const struct config *config, const char *name, struct err *err)
+{
+	const struct text_list *folders = &config->explore_folders;
+	const bool has_root = config->explore_root[0] != '\0';
+	char names[300] = "";
+
+	if (has_root && (name == NULL || strcmp(name, "default") == 0))
+		return config->explore_root;
+	if (has_root)
+		add_name(names, sizeof(names), "default");
+	for (size_t i = 0; i < folders->count; i++) {
+		const char *equals = strchr(folders->items[i], '=');
+		size_t size = (size_t)(equals - folders->items[i]);
+		char known[POLICY_NAME_MAX + 1];
+
+		if (name == NULL ||
+		    (strlen(name) == size && memcmp(name, folders->items[i], size) == 0))
+			return equals + 1;
+		(void)snprintf(known, sizeof(known), "%.*s", (int)size, folders->items[i]);
+		add_name(names, sizeof(names), known);
+	}
+	if (names[0] == '\0')
+		(void)err_set(err, ERR_NOT_FOUND, ENOENT,
+			      "root: no folder may be explored here; set explore.root in the "
+			      "config");
+	else
+		(void)err_set(err, ERR_NOT_FOUND, ENOENT,
+			      "root: there is no folder %.80s; there are: %s", name, names);
+	return NULL;
+}
+
 int config_choose_policy(const struct config *config, const struct config_token *token,
 			 const char *asked, const struct policy **ret_policy, struct err *err)
 {

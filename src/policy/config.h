@@ -50,6 +50,7 @@ struct config {
 	uint64_t session_idle_ms, session_ttl_ms, session_freeze_ms, session_checkpoints;
 	uint64_t pressure_memory; /* percent */
 	char *explore_root;
+	struct text_list explore_folders; /* "NAME=PATH" each */
 	uint64_t events_keep_ms, events_memory;
 	char *audit_file; /* never "" after a load */
 	struct text_list backend_priority;
@@ -96,6 +97,10 @@ const struct runtime *config_runtime(const struct config *config, const char *na
  * that the first it has. ERR_NOT_FOUND, or -EPERM when the token may not use it. */
 int config_choose_policy(const struct config *config, const struct config_token *token,
 			 const char *asked, const struct policy **ret_policy, struct err *err);
+
+/* The folder that explore knows by this name: explore.root as "default", or one of
+ * explore.folders; with NULL the first there is. NULL and ERR_NOT_FOUND with the names. */
+const char *config_explore(const struct config *config, const char *name, struct err *err);
 
 /* The runtime of a run: `asked` ("auto", NULL or a name) within what the policy pins. -EPERM when
  * the policy pins another one. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/c.h"
@@ -50,7 +51,10 @@ const struct setting config_rows[] = {
 	NUMBER("pressure.memory", pressure_memory, SETTING_COUNT, 1, 100, 20,
 	       "refuse new work while something waits for memory this much of the time, in "
 	       "percent, and less than a quarter is available; 100: only when nearly none is"),
-	TEXT("explore.root", explore_root, SETTING_PATH, 0, "", "folder that explore may look at"),
+	TEXT("explore.root", explore_root, SETTING_PATH, 0, "",
+	     "folder that explore looks at when a request names none; its name is default"),
+	TEXT("explore.folders", explore_folders, SETTING_LIST, 16, "",
+	     "more folders for explore, each NAME=/PATH"),
 	NUMBER("events.keep_ms", events_keep_ms, SETTING_COUNT, 0, 2592000000, 3600000,
 	       "how long the events of a run are kept"),
 	NUMBER("events.memory", events_memory, SETTING_BYTES, 64 * KIB, GIB, MIB,
@@ -161,6 +165,17 @@ static bool is_host(const char *text)
 	return size > 0 && (text[size] == '\0' || (text[size] == ':' && is_port(text + size + 1)));
 }
 
+static bool is_named_folder(const char *text)
+{
+	const char *equals = strchr(text, '=');
+	char name[POLICY_NAME_MAX + 1];
+
+	if (equals == NULL || (size_t)(equals - text) >= sizeof(name) || equals[1] != '/')
+		return false;
+	(void)snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
+	return name_is_valid(name);
+}
+
 static int check_top(const struct config *config, const char **ret_key, struct err *err)
 {
 	*ret_key = "listen";
@@ -178,6 +193,14 @@ static int check_top(const struct config *config, const char **ret_key, struct e
 				       "hosts: %.80s is no host; allowed: NAME, ADDRESS or "
 				       "[ADDRESS], with :PORT or without",
 				       config->hosts.items[i]);
+	}
+	*ret_key = "explore.folders";
+	for (size_t i = 0; i < config->explore_folders.count; i++) {
+		if (!is_named_folder(config->explore_folders.items[i]))
+			return err_set(
+				err, ERR_BAD_REQUEST, EINVAL,
+				"explore.folders: %.80s is not NAME=/PATH; in NAME " NAME_RULE,
+				config->explore_folders.items[i]);
 	}
 	*ret_key = "backends.priority";
 	for (size_t i = 0; i < config->backend_priority.count; i++) {

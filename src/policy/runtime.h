@@ -30,6 +30,8 @@ struct runtime {
 	struct text_list preload; /* modules a zygote imports */
 	uint64_t pool;            /* sandboxes kept ready */
 	char *requirements;       /* the file its venv was made from; "" for none */
+
+	bool is_shell; /* no row: no Python at all, commands only; see runtime_explore */
 };
 
 extern const struct setting runtime_rows[];
@@ -54,6 +56,10 @@ void runtime_done(struct runtime *runtime);
 /* bare, base, full; on the heap: each the caller's to end with runtime_done, the array with free.
  */
 struct runtime *runtime_built_ins(size_t *ret_count);
+
+/* What commands over a folder run on: a root without Python, and our own program instead of an
+ * interpreter. In no table: it cannot be asked for by name. */
+extern const struct runtime runtime_explore;
 
 /* NULL when there is none of this name. */
 const struct runtime *runtime_find(const struct runtime *runtimes, size_t count, const char *name);

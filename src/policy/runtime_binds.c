@@ -283,6 +283,11 @@ int runtime_binds(const struct runtime *runtime, struct runtime_layout *ret_layo
 	bool is_venv = false;
 	int r;
 
+	if (runtime->is_shell) {
+		(void)snprintf(layout.python, sizeof(layout.python), "%s", runtime->python);
+		*ret_layout = layout;
+		return 0;
+	}
 	r = find_interpreter(runtime->python, interpreter, err);
 	if (r == 0 && strlen(interpreter) >= sizeof(layout.host))
 		r = err_set(err, ERR_BAD_REQUEST, ENAMETOOLONG, "the path is too long");

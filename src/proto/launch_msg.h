@@ -93,6 +93,8 @@ struct launch_root {
 	uint32_t root; /* chosen by viv, < LAUNCH_ROOTS_MAX */
 	uint32_t bind_count;
 	struct launch_bind binds[LAUNCH_BINDS_MAX];
+	uint32_t is_bare; /* no Python in it: for commands over what is bound */
+	uint32_t reserved;
 };
 
 struct launch_zygote {

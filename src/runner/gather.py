@@ -27,11 +27,11 @@ def make_folder(path):
     os.chmod(path, 0o755)
 
 
-def copy(source, target):
+def copy(source, target, mode=0o644):
     """Never writes through an older file: a run may have it mapped."""
     fresh = target + ".new"
     shutil.copyfile(source, fresh)
-    os.chmod(fresh, 0o644)
+    os.chmod(fresh, mode)
     os.replace(fresh, target)
 
 
@@ -88,7 +88,16 @@ def remove_strangers(folder, wanted):
             os.unlink(path)
 
 
-def gather(boot, extension, into):
+def gather_program(program, into):
+    """The runner of sandboxes without Python has a folder of its own: they get nothing else."""
+    folder = os.path.join(into, "bin")
+    make_folder(folder)
+    copy(program, os.path.join(folder, os.path.basename(program)), 0o755)
+    remove_strangers(folder, [os.path.basename(program)])
+    return "bin"
+
+
+def gather(boot, extension, program, into):
     package = os.path.join(into, "vivarium")
     make_folder(into)
     make_folder(package)
@@ -107,6 +116,8 @@ def gather(boot, extension, into):
     if extension:
         copy(extension, os.path.join(into, os.path.basename(extension)))
         top.append(os.path.basename(extension))
+    if program:
+        top.append(gather_program(program, into))
     remove_strangers(into, top)
     return [os.path.join(boot, name) for name in modules]
 
@@ -115,6 +126,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--boot", required=True, help="folder of the Python sources")
     parser.add_argument("--extension", help="the compiled C extension")
+    parser.add_argument("--program", help="the compiled runner of sandboxes without Python")
     parser.add_argument("--into", required=True, help="folder to make; below DESTDIR if that is set")
     parser.add_argument("--stamp", help="file to touch when done")
     parser.add_argument("--depfile", help="file that tells ninja what was read")
@@ -123,11 +135,11 @@ def main():
     into = args.into
     if not args.stamp and os.environ.get("DESTDIR"):
         into = os.path.join(os.environ["DESTDIR"], into.lstrip("/"))
-    sources = gather(args.boot, args.extension, into)
+    sources = gather(args.boot, args.extension, args.program, into)
 
     if args.depfile:
         # The folder itself: a new module changes it, and no known file.
-        needs = [args.boot, *sources] + ([args.extension] if args.extension else [])
+        needs = [args.boot, *sources, *filter(None, (args.extension, args.program))]
         with open(args.depfile, "w", encoding="utf-8") as out:
             out.write(f"{args.stamp}: {' '.join(needs)}\n")
     if args.stamp:

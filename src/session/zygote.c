@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <sys/queue.h>
+#include <sys/stat.h>
 
 #include "base/c.h"
 #include "base/log.h"
@@ -26,8 +27,10 @@ enum root_state {
 struct root {
 	enum root_state state;
 	struct launch_root made_of; /* `root` is its own number */
-	struct err why;             /* ROOT_FAILED */
-	bool is_told;               /* who asked before it was made was told by launch */
+	dev_t folder_dev;           /* of what is bound at /data, when it was asked for */
+	ino_t folder_ino;
+	struct err why; /* ROOT_FAILED */
+	bool is_told;   /* who asked before it was made was told by launch */
 };
 
 enum zygote_state {
@@ -51,6 +54,7 @@ struct lineage {
 	const struct runtime *runtime; /* borrowed: from the config, for good */
 	char *trust;                   /* owned */
 	char python[RUNTIME_PATH_MAX];
+	char *data; /* owned: host folder at /data, or NULL */
 	uint32_t root;
 	int32_t current; /* a zygote that is up, or -1 */
 	int32_t next;    /* one that starts, or -1 */
@@ -94,6 +98,7 @@ void zygotes_free(struct zygotes *zygotes)
 
 		LIST_REMOVE(lineage, entry);
 		free(lineage->trust);
+		free(lineage->data);
 		free(lineage);
 	}
 	free(zygotes);
@@ -163,7 +168,10 @@ int zygotes_lineage(struct zygotes *zygotes, const struct runtime *runtime, cons
 
 	for (size_t i = 0; r == 0 && i < layout.bind_count; i++)
 		r = add_bind(&made_of, layout.binds[i].source, layout.binds[i].target, err);
-	if (r == 0 && data != NULL && data[0] != '\0')
+	made_of.is_bare = runtime->is_shell;
+	if (data != NULL && data[0] == '\0')
+		data = NULL;
+	if (r == 0 && data != NULL)
 		r = add_bind(&made_of, data, "/data", err);
 	if (r == 0)
 		r = find_root(zygotes, &made_of, &root, err);
@@ -180,7 +188,8 @@ int zygotes_lineage(struct zygotes *zygotes, const struct runtime *runtime, cons
 
 	lineage = xnew(struct lineage);
 	lineage->trust = strdup(trust);
-	if (lineage->trust == NULL)
+	lineage->data = data != NULL ? strdup(data) : NULL;
+	if (lineage->trust == NULL || (data != NULL && lineage->data == NULL))
 		abort();
 	lineage->runtime = runtime;
 	(void)snprintf(lineage->python, sizeof(lineage->python), "%s", layout.python);
@@ -229,12 +238,38 @@ static int start_next(struct zygotes *zygotes, struct lineage *lineage, struct e
 	return 0;
 }
 
+/* A root holds the folder that was there when it was made; whoever looks into a folder wants the
+ * one that is there now. -EAGAIN while the root is made anew. */
+static int refresh_root(struct zygotes *zygotes, const struct lineage *lineage, struct root *root,
+			struct err *err)
+{
+	struct stat status;
+	bool is_new = root->folder_ino == 0;
+	int r = 0;
+
+	if (stat(lineage->data, &status) < 0)
+		return err_sys(err, "the folder");
+	if (status.st_ino != root->folder_ino || status.st_dev != root->folder_dev) {
+		root->folder_ino = status.st_ino;
+		root->folder_dev = status.st_dev;
+		r = is_new ? 0 : ask_root(zygotes, root, err);
+	}
+	if (r == 0 && !is_new && root->state == ROOT_ASKED)
+		r = -EAGAIN;
+	return r;
+}
+
 int lineage_place(struct zygotes *zygotes, struct lineage *lineage, bool is_cold,
 		  struct place *ret_place, struct err *err)
 {
 	struct root *root = &zygotes->roots[lineage->root];
 	int r;
 
+	if (lineage->runtime->is_shell && lineage->data != NULL) {
+		r = refresh_root(zygotes, lineage, root, err);
+		if (r < 0)
+			return r;
+	}
 	if (root->state == ROOT_FAILED) {
 		bool is_told = root->is_told;
 

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include <sys/signalfd.h>
+
+#include "base/c.h"
+#include "cli/cmd.h"
+#include "cli/run_remote.h"
+#include "cli/run_show.h"
+#include "op/op.h"
+#include "policy/config.h"
+
+#define COMMAND_MAX (1U << 20) /* the op has the limit; here nothing may wrap */
+#define ANSWER_MAX (64UL << 20)
+
+struct explore_options {
+	const char *folder, *cwd, *policy, *config;
+	uint64_t timeout_ms;
+	bool is_json;
+};
+
+static const struct flag flags[] = {
+	FLAG_ROW(struct explore_options, folder, "folder", 0, FLAG_TEXT, "DIR",
+		 "folder to look at; then every other word is the command's"),
+	FLAG_ROW_OP(struct explore_options, cwd, "cwd", 0, FLAG_TEXT, "SUB",
+		    op_explore_params[OP_EXPLORE_CWD]),
+	FLAG_ROW_OP(struct explore_options, timeout_ms, "timeout", 0, FLAG_MS, "10s|1500ms",
+		    op_explore_params[OP_EXPLORE_TIMEOUT]),
+	FLAG_ROW_OP(struct explore_options, policy, "policy", 0, FLAG_TEXT, "NAME",
+		    op_explore_params[OP_EXPLORE_POLICY]),
+	FLAG_ROW(struct explore_options, is_json, "json", 0, FLAG_SWITCH, NULL,
+		 "print one JSON object with everything, and nothing else"),
+	FLAG_ROW(struct explore_options, config, "config", 0, FLAG_TEXT, "FILE",
+		 "vivarium.yaml to use"),
+};
+_Static_assert(sizeof(struct explore_options) <= CMD_OPTIONS_MAX, "the options do not fit");
+
+/* Everything that lives as long as the command. */
+struct work {
+	uv_loop_t loop;
+	uv_poll_t signals_poll;
+	int signals; /* owned: a signalfd */
+	struct config *config;
+	struct pool *pool;
+	struct run *run;
+	struct show show;
+	struct buf command;
+	char folder[PATH_MAX];
+};
+
+static void signal_came(uv_poll_t *poll, int status, int events)
+{
+	struct work *work = poll->data;
+	struct signalfd_siginfo info;
+
+	(void)status;
+	(void)events;
+	if (read(work->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return;
+	if (work->run != NULL)
+		run_cancel(work->run, info.ssi_signo == SIGINT);
+}
+
+static int open_work(struct work *work, struct err *err)
+{
+	int r = pool_new(&work->loop, NULL, &work->pool, err);
+
+	if (r < 0)
+		return r;
+	r = uv_poll_init(&work->loop, &work->signals_poll, work->signals);
+	if (r < 0)
+		return err_set(err, ERR_INTERNAL, -r, "watch signals: %s", uv_strerror(r));
+	work->signals_poll.data = work;
+	(void)uv_poll_start(&work->signals_poll, UV_READABLE, signal_came);
+	return 0;
+}
+
+static void close_work(struct work *work)
+{
+	run_free(STEAL(work->run));
+	pool_close(STEAL(work->pool));
+	if (work->signals_poll.data != NULL)
+		uv_close((uv_handle_t *)&work->signals_poll, NULL);
+	/* Until viv-launch has ended all it held: then nothing of the command is left. */
+	(void)uv_run(&work->loop, UV_RUN_DEFAULT);
+	(void)uv_loop_close(&work->loop);
+	config_free(STEAL(work->config));
+	show_done(&work->show);
+	buf_done(&work->command);
+	drop_fd(&work->signals);
+}
+
+/* One word of a command, so that bash reads it as just that. */
+static int put_quoted(struct buf *buf, const char *word)
+{
+	int r = buf_text(buf, "'");
+
+	for (; r == 0 && *word != '\0'; word++)
+		r = *word == '\'' ? buf_text(buf, "'\\''") : buf_append(buf, word, 1);
+	return r == 0 ? buf_text(buf, "'") : r;
+}
+
+/* One word is a line for the shell; several are a program and its arguments, each as it is. */
+static int take_command(struct work *work, char **words, size_t count, struct err *err)
+{
+	int r = 0;
+
+	if (count == 0)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "no command; viv explore DIR -- COMMAND...");
+	if (count == 1)
+		r = buf_text(&work->command, words[0]);
+	for (size_t i = 0; r == 0 && count > 1 && i < count; i++) {
+		r = buf_text(&work->command, i > 0 ? " " : "");
+		if (r == 0)
+			r = put_quoted(&work->command, words[i]);
+	}
+	return r < 0 ? err_set(err, ERR_TOO_LARGE, -r, "the command is too long") : 0;
+}
+
+/* The folder is --folder or the first word; with one word alone it is the config's. */
+static int start(struct work *work, const struct explore_options *options,
+		 const struct operands *operands, struct err *err)
+{
+	bool has_word = options->folder == NULL && operands->count > 1;
+	const char *folder = has_word ? operands->items[0] : options->folder;
+	struct op_explore_args args = {
+		.cwd = options->cwd, .policy = options->policy, .timeout_ms = options->timeout_ms};
+	int r = take_command(work, operands->items + (has_word ? 1 : 0),
+			     operands->count - (has_word ? 1 : 0), err);
+
+	if (r < 0)
+		return r;
+	if (folder != NULL && realpath(folder, work->folder) == NULL)
+		return err_set(err, ERR_NOT_FOUND, errno, "%s: %s", folder, strerror(errno));
+	args.folder = folder != NULL ? work->folder : NULL;
+	args.command = buf_string(&work->command);
+	r = config_load(options->config, &work->config, err);
+	if (r == 0)
+		r = open_work(work, err);
+	return r < 0 ? r
+		     : op_explore_start(work->config, work->pool, &args, &show_calls, &work->show,
+					&work->run, err);
+}
+
+static int finish(struct work *work)
+{
+	struct run_facts facts = run_facts(work->run);
+	struct err err = {0};
+	struct buf result;
+	struct buf answer;
+
+	buf_init(&result, ANSWER_MAX);
+	buf_init(&answer, ANSWER_MAX);
+	if (work->show.mode == SHOW_JSON) {
+		if (run_result(work->run, &result, &err) < 0 ||
+		    op_explore_answer((const char *)result.data, result.size, &answer, &err) < 0)
+			show_refusal(&work->show, &err);
+		else
+			show_bytes(&work->show, answer.data, answer.size);
+	}
+	buf_done(&result);
+	buf_done(&answer);
+	return show_end_facts(&work->show, &facts);
+}
+
+static int run(const struct cmd *cmd, const void *raw_options, const struct operands *operands)
+{
+	const struct explore_options *options = raw_options;
+	struct work *work = xnew(struct work);
+	struct err err = {0};
+	int status;
+	int r;
+
+	work->signals = -1;
+	buf_init(&work->command, COMMAND_MAX);
+	(void)uv_loop_init(&work->loop);
+	r = run_remote_signals(&work->signals, &err);
+	show_init(&work->show, options->is_json ? SHOW_JSON : SHOW_PLAIN, work->signals);
+	work->show.says = "viv explore: ";
+	if (r == 0)
+		r = start(work, options, operands, &err);
+	if (r < 0) {
+		show_refusal(&work->show, &err);
+		status = cmd_fail(cmd, &err);
+	} else {
+		while (!run_is_over(work->run)) {
+			(void)uv_run(&work->loop, UV_RUN_ONCE);
+			if (work->show.is_closed)
+				run_cancel(work->run, false); /* nobody reads what it prints */
+		}
+		status = finish(work);
+	}
+	close_work(work);
+	free(work);
+	return status;
+}
+
+const struct cmd cmd_explore = {
+	.name = "explore",
+	.operands = "DIR -- COMMAND...",
+	.summary = "look at a folder with shell commands",
+	.about = "Runs COMMAND by bash over the folder DIR, which it sees read-only at /data and\n"
+		 "starts in. It sees nothing else of this host but the programs below /usr, no\n"
+		 "Python among them, reaches no network, and leaves nothing behind.\n"
+		 "\n"
+		 "COMMAND is one line for the shell ('grep -r x . | wc -l'), or several words: a\n"
+		 "program and its arguments. Without DIR the config's explore.root is looked at.\n"
+		 "\n"
+		 "The exit status is the command's own; 124 for a timeout, 137 for killed or out\n"
+		 "of memory, 126 when the policy refuses, 125 when viv itself fails, 2 for bad\n"
+		 "usage.",
+	.examples = "  viv explore ~/project -- grep -rn 'TODO' src\n"
+		    "  viv explore /srv/data --cwd entities -- 'ls | head -5'\n"
+		    "  viv explore --folder . --json 'find . -name \"*.yml\" | wc -l'",
+	CMD_FLAGS(flags),
+	.options_size = sizeof(struct explore_options),
+	.run = run,
+};

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/stat.h>
+
+#include "base/c.h"
+#include "base/json.h"
+#include "op/flight.h"
+#include "op/op.h"
+#include "policy/paths.h"
+
+#define FOLDER "/data"           /* where it is seen inside */
+#define OTHER_NAME "/semantic"   /* a link to it */
+#define COMMAND_MAX (128U << 10) /* of one argument, to execve(2), the NUL included */
+#define TIMEOUT_MS 10000U
+#define TIMEOUT_MAX_MS 60000U
+#define MEMORY (256 * MIB)
+#define OUTPUT MIB
+
+#define EXPLORE(field, ...) OP_PARAM(struct op_explore_args, field, __VA_ARGS__)
+
+const struct op_param op_explore_params[OP_EXPLORE_PARAM_COUNT] = {
+	[OP_EXPLORE_COMMAND] = {EXPLORE(command, .name = "command", .type = OP_TEXT,
+					.max = COMMAND_MAX - 1, .is_required = true,
+					.help = "command for bash, over the folder")},
+	[OP_EXPLORE_ROOT] = {EXPLORE(root, .name = "root", .type = OP_TEXT,
+				     .help = "folder to look at, by its name in the config "
+					     "(default: explore.root)")},
+	[OP_EXPLORE_CWD] = {EXPLORE(cwd, .name = "cwd", .type = OP_TEXT, .max = 4095,
+				    .help = "folder below that one to start in")},
+	[OP_EXPLORE_TIMEOUT] = {EXPLORE(timeout_ms, .name = "timeout_ms", .type = OP_MS, .min = 10,
+					.max = TIMEOUT_MAX_MS,
+					.help = "end the command after this long (default: 10 "
+						"seconds)")},
+	[OP_EXPLORE_POLICY] = {EXPLORE(policy, .name = "policy", .type = OP_TEXT,
+				       .help = "limits to run under (default: default)")},
+};
+
+/* The part of `cwd` behind the folder's own name, that in front of it in *ret_base. */
+static const char *strip_base(const char *cwd, const char **ret_base)
+{
+	static const char *const bases[] = {FOLDER, OTHER_NAME};
+
+	*ret_base = FOLDER;
+	for (size_t i = 0; i < ARRAY_LEN(bases); i++) {
+		size_t size = strlen(bases[i]);
+
+		if (strncmp(cwd, bases[i], size) == 0 && (cwd[size] == '/' || cwd[size] == '\0')) {
+			*ret_base = bases[i];
+			return cwd + size + strspn(cwd + size, "/");
+		}
+	}
+	return cwd;
+}
+
+/* Where the command starts, as it is seen inside. By components: "a..b" is a name, ".." leads up,
+ * and never above the folder. */
+static char *make_cwd(const char *cwd, struct err *err)
+{
+	const char *base = NULL;
+	const char *rest = strip_base(cwd != NULL ? cwd : "", &base);
+	char path[PATH_MAX];
+	size_t used = (size_t)snprintf(path, sizeof(path), "%s", base);
+
+	while (*rest != '\0') {
+		size_t size = strcspn(rest, "/");
+		bool is_up = size == 2 && memcmp(rest, "..", 2) == 0;
+
+		if (*rest == '/' || (is_up && used == strlen(base)) ||
+		    used + size + 2 > sizeof(path)) {
+			(void)err_set(err, ERR_BAD_REQUEST, EINVAL,
+				      "cwd: must be below the folder");
+			return NULL;
+		}
+		if (is_up) {
+			used = (size_t)(strrchr(path, '/') - path);
+		} else if (size > 1 || rest[0] != '.') {
+			path[used++] = '/';
+			memcpy(path + used, rest, size);
+			used += size;
+		}
+		path[used] = '\0';
+		rest += size;
+		rest += strspn(rest, "/");
+	}
+	return strdup(path);
+}
+
+/* What it is called to whoever asks: a client knows a name, not where that is. */
+static int check_folder(const struct op_explore_args *args, const char *folder, struct err *err)
+{
+	static const char *const trees[] = {"/proc", "/sys", "/dev"};
+	const char *name = args->folder != NULL ? folder : args->root != NULL ? args->root : "";
+	struct stat status;
+
+	for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
+		if (strcmp(folder, "/") == 0 || path_is_below(folder, trees[i]))
+			return err_set(err, ERR_BAD_REQUEST, EINVAL,
+				       "root: %.200s would show too much of the host", name);
+	}
+	if (stat(folder, &status) < 0)
+		return err_set(err, ERR_NOT_FOUND, errno, "root: the folder %.200s: %s", name,
+			       strerror(errno));
+	if (!S_ISDIR(status.st_mode))
+		return err_set(err, ERR_NOT_FOUND, ENOTDIR, "root: %.200s is no folder", name);
+	return 0;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int set_limits(const struct policy *policy, const struct op_explore_args *args,
+		      struct run_request *request, struct err *err)
+{
+	const struct policy_ask ask = {
+		.memory = least(policy->memory, MEMORY),
+		.output = least(policy->output, OUTPUT),
+		.timeout_ms = args->timeout_ms > 0 ? args->timeout_ms
+						   : least(policy->timeout_max_ms, TIMEOUT_MS),
+	};
+	struct policy_grant grant = {0};
+	int r = policy_narrow(policy, &ask, &grant, err);
+
+	if (r < 0)
+		return r;
+	request->kind.plan = grant.plan;
+	request->timeout_ms = grant.timeout_ms;
+	request->timeout_max_ms = (uint32_t)least(policy->timeout_max_ms, TIMEOUT_MAX_MS);
+	request->output_max = grant.output;
+	return 0;
+}
+
+/* *ret_cwd is the caller's to free, once the run has started. */
+static int make_request(const struct config *config, const struct op_caller *caller,
+			const struct op_explore_args *args, const struct policy **ret_policy,
+			struct run_request *request, char **ret_cwd, struct err *err)
+{
+	const struct policy *policy = op_policy(config, caller, args->policy, err);
+	const char *folder = args->folder;
+	AUTO_FREE char *cwd = NULL;
+	int r;
+
+	if (policy == NULL)
+		return -err->num;
+	if (policy->approve)
+		return err_set(err, ERR_FORBIDDEN, EPERM,
+			       "policy: %s wants a person to approve each run, and there is nobody "
+			       "to ask here",
+			       policy->name);
+	if (args->command == NULL || args->command[0] == '\0')
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "command: there is none");
+	if (strlen(args->command) >= COMMAND_MAX)
+		return err_set(err, ERR_TOO_LARGE, E2BIG, "command: longer than %u bytes",
+			       COMMAND_MAX - 1);
+	if (folder == NULL)
+		folder = config_explore(config, args->root, err);
+	if (folder == NULL)
+		return -err->num;
+	cwd = make_cwd(args->cwd, err);
+	if (cwd == NULL)
+		return -EINVAL;
+	r = check_folder(args, folder, err);
+	if (r == 0)
+		r = set_limits(policy, args, request, err);
+	if (r < 0)
+		return r;
+	request->code = (struct run_bytes){.data = args->command, .size = strlen(args->command)};
+	request->is_command = true;
+	/* The runner of such a sandbox takes its folder as bytes: a name need not be UTF-8. */
+	request->args = (struct run_bytes){.data = cwd, .size = strlen(cwd)};
+	request->kind.runtime = &runtime_explore;
+	request->kind.trust = op_trust(policy, caller);
+	request->kind.data = folder;
+	request->kind.is_cold = true;
+	*ret_policy = policy;
+	*ret_cwd = STEAL(cwd);
+	return 0;
+}
+
+int op_explore_start(const struct config *config, struct pool *pool,
+		     const struct op_explore_args *args, const struct run_calls *calls, void *user,
+		     struct run **ret_run, struct err *err)
+{
+	struct run_request request = {0};
+	const struct policy *policy = NULL;
+	AUTO_FREE char *cwd = NULL;
+	int r = make_request(config, NULL, args, &policy, &request, &cwd, err);
+
+	return r < 0 ? r : run_start(pool, &request, calls, user, ret_run, err);
+}
+
+/* The member as it stands in the result, under a name of ours. */
+static int put_member(struct buf *buf, const char *name, const char *object, size_t size,
+		      const char *member, const char *absent)
+{
+	const char *value = NULL;
+	size_t value_size = 0;
+	int r = buf_format(buf, "%s\"%s\":", buf->size == 0 ? "{" : ",", name);
+
+	if (r < 0)
+		return r;
+	return json_find(object, size, member, &value, &value_size)
+		       ? buf_append(buf, value, value_size)
+		       : buf_text(buf, absent);
+}
+
+int op_explore_answer(const char *result, size_t size, struct buf *buf, struct err *err)
+{
+	const char *verdict = "{}";
+	const char *cut = "{}";
+	size_t verdict_size = 2;
+	size_t cut_size = 2;
+	int r = put_member(buf, "stdout", result, size, "stdout", "\"\"");
+
+	(void)json_find(result, size, "verdict", &verdict, &verdict_size);
+	(void)json_find(result, size, "truncated", &cut, &cut_size);
+	if (r == 0)
+		r = put_member(buf, "stderr", result, size, "stderr", "\"\"");
+	if (r == 0)
+		r = put_member(buf, "exit_code", verdict, verdict_size, "exit_code", "null");
+	if (r == 0)
+		r = buf_text(buf, ",\"truncated\":");
+	if (r == 0) {
+		struct buf inner;
+
+		buf_init(&inner, KIB);
+		r = put_member(&inner, "stdout", cut, cut_size, "stdout", "false");
+		if (r == 0)
+			r = put_member(&inner, "stderr", cut, cut_size, "stderr", "false");
+		if (r == 0)
+			r = buf_append(buf, inner.data, inner.size);
+		buf_done(&inner);
+	}
+	if (r == 0)
+		r = buf_text(buf, "}");
+	if (r == 0)
+		r = put_member(buf, "verdict", result, size, "verdict", "null");
+	if (r == 0)
+		r = buf_text(buf, "}\n");
+	return r < 0 ? err_set(err, ERR_INTERNAL, -r, "no memory for the answer") : 0;
+}
+
+static int flight_request(struct flight *flight, const struct op_call *call,
+			  struct run_request *request, struct err *err)
+{
+	char *cwd = NULL;
+	int r = make_request(flight->engine->config, &call->caller, call->args, &flight->policy,
+			     request, &cwd, err);
+
+	flight->scratch = cwd;
+	return r;
+}
+
+static void call_explore(struct op_call *call)
+{
+	static const struct flight_kind kind = {.request = flight_request,
+						.answer = op_explore_answer};
+
+	flight_take_off_as(call, &kind);
+}
+
+const struct op op_explore = {
+	.name = "explore",
+	.method = "POST",
+	.path = "/v1/explore",
+	.help = "Run a shell command over a folder that is read-only, in a sandbox without Python",
+	.params = op_explore_params,
+	.param_count = ARRAY_LEN(op_explore_params),
+	.args_size = sizeof(struct op_explore_args),
+	.answer = "Explored",
+	.call = call_explore,
+};
