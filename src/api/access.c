@@ -29,7 +29,8 @@ struct access {
 	struct authority *allowed;   /* owned: what was bound, then `hosts` of the config */
 	size_t allowed_count;
 	bool is_bound_to_all;
-	uid_t uid; /* the daemon's own */
+	bool allows_any_host; /* "*": of a door's boot rules, where every call needs a token */
+	uid_t uid;            /* the daemon's own */
 };
 
 /* ---- hosts ---- */
@@ -180,7 +181,8 @@ static int check_host(const struct access *access, const char *text,
 		return err_set(err, ERR_FORBIDDEN, EPERM, "a request must have a Host");
 	if (!parse_authority(text, &authority))
 		return refuse_host("Host", text, false, err);
-	if (!is_allowed(access, &authority) && !(access->is_bound_to_all && authority.family != 0))
+	if (!access->allows_any_host && !is_allowed(access, &authority) &&
+	    !(access->is_bound_to_all && authority.family != 0))
 		return refuse_host("Host", text, true, err);
 	*ret_authority = authority;
 	return 0;
@@ -353,7 +355,9 @@ struct access *access_new(const struct config *config)
 	for (size_t i = 0; i < config->hosts.count; i++) {
 		struct authority authority;
 
-		if (parse_authority(config->hosts.items[i], &authority))
+		if (strcmp(config->hosts.items[i], "*") == 0)
+			access->allows_any_host = true;
+		else if (parse_authority(config->hosts.items[i], &authority))
 			allow(access, &authority);
 	}
 	return access;

@@ -78,7 +78,7 @@ static struct exchange *exchange_new(struct router *router, struct http_request 
 /* ---- errors ---- */
 
 /* The one place where a kind of error becomes a status. */
-static unsigned error_status(const struct err *err)
+unsigned router_status(const struct err *err)
 {
 	switch (err->kind) {
 	case ERR_BAD_REQUEST:
@@ -107,7 +107,7 @@ static unsigned error_status(const struct err *err)
 
 static void fail(struct exchange *exchange, const struct err *err)
 {
-	exchange_refuse(exchange, error_status(err), err);
+	exchange_refuse(exchange, router_status(err), err);
 }
 
 /* ---- the op's side ---- */
@@ -170,11 +170,11 @@ static int check_access(struct exchange *exchange, bool needs_token, struct err 
 	return needs_token ? access_check(access, &asked, &exchange->call.caller, err) : 0;
 }
 
-static int too_large(const struct exchange *exchange, struct err *err)
+static int too_large(const struct router *router, struct err *err)
 {
 	char text[32];
 
-	number_format(NUMBER_BYTES, exchange->router->settings.body_max, text, sizeof(text));
+	number_format(NUMBER_BYTES, router->settings.body_max, text, sizeof(text));
 	return err_set(err, ERR_TOO_LARGE, EMSGSIZE, "the body is larger than %s", text);
 }
 
@@ -190,7 +190,7 @@ static int check_body(struct exchange *exchange, bool is_raw, struct err *err)
 			       "Content-Encoding %.40s is not known here; send the body as it is",
 			       coding);
 	if (size > 0 && (uint64_t)size > exchange->router->settings.body_max)
-		return too_large(exchange, err);
+		return too_large(exchange->router, err);
 	if (!is_raw)
 		return 0;
 	exchange->raw = memfd_create("body", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -215,7 +215,7 @@ static void on_head(void *user, struct http_request *request)
 	}
 	if (r == 0 && (found < 0 || op == NULL)) {
 		exchange->is_decoding = op != NULL;
-		exchange_refuse(exchange, found == -EPERM ? 405 : error_status(&route_err),
+		exchange_refuse(exchange, found == -EPERM ? 405 : router_status(&route_err),
 				&route_err);
 		return;
 	}
@@ -230,7 +230,7 @@ static void on_head(void *user, struct http_request *request)
 static int take_raw(struct exchange *exchange, const void *data, size_t size, struct err *err)
 {
 	if (size > exchange->router->settings.body_max - exchange->raw_size)
-		return too_large(exchange, err);
+		return too_large(exchange->router, err);
 	exchange->raw_size += size;
 	return io_write_all(exchange->raw, data, size, err);
 }
@@ -246,19 +246,24 @@ static int take_json(struct exchange *exchange, const void *data, size_t size, s
 }
 
 /* All bodies together must leave memory for the runs. */
+int router_hold(struct router *router, uint64_t *held, uint64_t size, struct err *err)
+{
+	if (size > router->settings.body_max)
+		return too_large(router, err);
+	router->held += size - *held;
+	*held = size;
+	if (router->held <= router->settings.held_max)
+		return 0;
+	return err_set(err, ERR_BUSY, ENOMEM, "the bodies of other requests fill the memory");
+}
+
 static int hold(struct exchange *exchange, struct err *err)
 {
-	struct router *router = exchange->router;
 	uint64_t size = exchange->raw_size;
 
 	if (exchange->scan != NULL)
 		size += exchange->scan->parts.size + exchange->scan->small.size;
-	router->held += size - exchange->held;
-	exchange->held = size;
-	if (router->held <= router->settings.held_max)
-		return 0;
-	exchange->call.retry_after_s = 1;
-	return err_set(err, ERR_BUSY, ENOMEM, "the bodies of other requests fill the memory");
+	return router_hold(exchange->router, &exchange->held, size, err);
 }
 
 static size_t on_body(void *user, struct http_request *request, const void *data, size_t size)
@@ -432,6 +437,30 @@ const struct http_calls router_calls = {
 	.gone = on_gone,
 	.left = on_left,
 };
+
+bool router_knows(const struct router *router, const char *method, const char *path)
+{
+	struct route route = {0};
+	struct err err = {0};
+	int r = route_find(router->tables, method != NULL ? method : "OPTIONS", path, &route, &err);
+
+	route_done(&route);
+	return r == 0 || (method == NULL && r == -EPERM);
+}
+
+void router_enter(struct router *router)
+{
+	router->exchange_count++;
+}
+
+void router_leave(struct router *router, uint64_t held, const struct router_finished *finished)
+{
+	if (router->settings.finished != NULL)
+		router->settings.finished(router->settings.user, finished);
+	router->held -= held;
+	router->exchange_count--;
+	free_when_done(router);
+}
 
 struct router *router_new(const struct router_settings *settings, struct err *err)
 {

@@ -45,5 +45,21 @@ extern const struct http_calls router_calls;
 
 struct router *router_new(const struct router_settings *settings, struct err *err);
 
+/* ---- for the doors that stand in front of it ---- */
+
+/* Is there a route of ours? `method` NULL: by any. */
+bool router_knows(const struct router *router, const char *method, const char *path);
+
+/* A request that somebody else answers: it counts as ours, for memory and for metrics. Between the
+ * two the router stays. */
+void router_enter(struct router *router);
+void router_leave(struct router *router, uint64_t held, const struct router_finished *finished);
+
+/* Its body has grown to `size`; *held is its part of all bodies. ERR_TOO_LARGE, ERR_BUSY. */
+int router_hold(struct router *router, uint64_t *held, uint64_t size, struct err *err);
+
+/* The status of every kind of error. */
+unsigned router_status(const struct err *err);
+
 /* After http_close. It stays until the last op has answered. Accepts NULL. */
 void router_close(struct router *router);

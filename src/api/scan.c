@@ -23,13 +23,21 @@ void scan_done(struct scan *scan)
 	parts_done(&scan->parts);
 }
 
+/* Its number, or `count`. */
+static size_t index_of(const struct scan *scan, const char *name)
+{
+	size_t i = 0;
+
+	while (i < scan->count && strcmp(scan->members[i].name, name) != 0)
+		i++;
+	return i;
+}
+
 const struct scan_member *scan_find(const struct scan *scan, const char *name)
 {
-	for (size_t i = 0; i < scan->count; i++) {
-		if (strcmp(scan->members[i].name, name) == 0)
-			return scan->members[i].is_null ? NULL : &scan->members[i];
-	}
-	return NULL;
+	size_t i = index_of(scan, name);
+
+	return i < scan->count && !scan->members[i].is_null ? &scan->members[i] : NULL;
 }
 
 static int not_json(const struct scan *scan, struct err *err)
@@ -56,11 +64,20 @@ static enum scan_kind kind_of(const struct op_param *param)
 	return param_is_large(param) ? SCAN_RAW : SCAN_SMALL;
 }
 
+static void read_over(struct scan *scan)
+{
+	scan->over = (struct scan_member){.kind = SCAN_OVER};
+	scan->member = &scan->over;
+	scan->is_in_value = false;
+	scan->walk.allows_lone = true;
+}
+
 /* The key is whole: which member is it? */
 static int begin_member(struct scan *scan, struct err *err)
 {
 	const struct op_param *param = param_find(scan->op, OP_IN_BODY, scan->key);
-	struct scan_member *member = &scan->members[scan->count];
+	size_t place = index_of(scan, scan->key);
+	struct scan_member *member = &scan->members[place];
 
 	/* A dot is a step into an object, never part of a name; nor is a NUL. */
 	if (param != NULL &&
@@ -68,19 +85,21 @@ static int begin_member(struct scan *scan, struct err *err)
 		param = NULL;
 	if (param == NULL && strlen(scan->key) == scan->key_size)
 		param = param_group(scan->op, scan->key);
+	if (param == NULL && scan->is_lenient) {
+		read_over(scan);
+		return 0;
+	}
 	if (param == NULL)
 		return param_unknown(scan->op, OP_IN_BODY, scan->key, err);
-	for (size_t i = 0; i < scan->count; i++) {
-		if (strcmp(scan->members[i].name, scan->key) == 0)
-			return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: given twice", scan->key);
-	}
-	if (scan->count == SCAN_MEMBERS_MAX)
+	if (place < scan->count && !scan->is_lenient)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: given twice", scan->key);
+	if (place == SCAN_MEMBERS_MAX)
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "the body has too many members");
 
 	*member = (struct scan_member){.param = param, .kind = kind_of(param)};
 	(void)snprintf(member->name, sizeof(member->name), "%s", scan->key);
 	member->at = member->kind == SCAN_SMALL ? scan->small.size : scan->parts.size;
-	scan->count++;
+	scan->count += place == scan->count;
 	scan->member = member;
 	scan->is_in_value = false;
 	scan->start_size = 0;
@@ -104,12 +123,13 @@ static int too_large(const struct scan_member *member, uint64_t max, struct err 
 static int put(struct scan *scan, const void *data, size_t size, struct err *err)
 {
 	struct scan_member *member = scan->member;
-	const struct op_param *param = member->param;
-	uint64_t max = param->max > 0 ? param->max : SCAN_TEXT_MAX;
+	uint64_t max = SCAN_TEXT_MAX;
 	int r;
 
-	if (size == 0)
+	if (size == 0 || member->kind == SCAN_OVER || member->is_wrong)
 		return 0;
+	if (member->param->max > 0)
+		max = member->param->max;
 	if (member->kind == SCAN_TEXT && (size > max || member->size > max - size))
 		return too_large(member, max, err);
 	if (member->kind == SCAN_SMALL) {
@@ -128,9 +148,15 @@ static int put(struct scan *scan, const void *data, size_t size, struct err *err
 }
 
 /* What a large member must be, told by its first byte; whether `n` is null is seen at its end. */
-static int check_start(const struct scan_member *member, uint8_t byte, struct err *err)
+static int check_start(struct scan *scan, uint8_t byte, struct err *err)
 {
-	if (byte == 'n')
+	struct scan_member *member = scan->member;
+
+	if (byte == 'n' || member->kind == SCAN_OVER)
+		return 0;
+	member->is_wrong = scan->is_lenient && ((member->kind == SCAN_TEXT && byte != '"') ||
+						(member->param->type == OP_FILES && byte != '['));
+	if (member->is_wrong)
 		return 0;
 	if (member->kind == SCAN_TEXT && byte != '"')
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: must be a text", member->name);
@@ -143,7 +169,7 @@ static int check_start(const struct scan_member *member, uint8_t byte, struct er
 static int note_start(struct scan *scan, const uint8_t *bytes, size_t size, struct err *err)
 {
 	if (scan->start_size == 0 && size > 0) {
-		int r = check_start(scan->member, bytes[0], err);
+		int r = check_start(scan, bytes[0], err);
 
 		if (r < 0)
 			return r;
@@ -167,6 +193,10 @@ static int take_outer_step(struct scan *scan, enum walk_step step, const uint8_t
 {
 	bool is_list = step == WALK_OPEN && (scan->walk.lists & 1) != 0;
 
+	if (is_list || (scan->walk.depth == 0 && step != WALK_BLANK && step != WALK_CLOSE))
+		scan->is_other = scan->is_lenient;
+	if (scan->is_other)
+		return 0;
 	if (is_list || (scan->walk.depth == 0 && step != WALK_BLANK && step != WALK_CLOSE))
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "the body must be a JSON object");
 	if (step == WALK_BEGIN)

@@ -4,7 +4,8 @@
  *
  * Owns:    which member goes where: large ones (code, data, files) as bytes into the parts, texts
  *          among them decoded on the way; small ones as JSON text for a tree of at most
- *          SCAN_SMALL_MAX. Unknown and repeated members are refused by name.
+ *          SCAN_SMALL_MAX. Unknown and repeated members are refused by name, or for the doors that
+ *          stand in for others read over.
  * May not: build a tree, keep a body twice, or do more work than the piece at hand asks for.
  */
 #pragma once
@@ -28,22 +29,28 @@ enum scan_kind {
 	SCAN_SMALL, /* JSON text in scan->small */
 	SCAN_RAW,   /* JSON text in scan->parts */
 	SCAN_TEXT,  /* what a JSON string says, in scan->parts */
+	SCAN_OVER,  /* read over */
 };
 
 struct scan_member {
 	const struct op_param *param; /* its row; of an object with dotted rows, the first */
 	char name[PARAM_NAME_MAX];    /* at the top of the body */
 	enum scan_kind kind;
-	bool is_null; /* the same as not given */
+	bool is_null;  /* the same as not given */
+	bool is_wrong; /* of a lenient scan: not what its row wants, and not kept */
 	uint64_t at, size;
 };
 
 struct scan {
 	const struct op *op; /* borrowed */
 	uint64_t body_max;
+	bool is_lenient; /* set after scan_init: unknown members are read over, the last of two with
+			    one name counts, a body that is no object has none */
+	bool is_other;   /* ... it is no object */
 	struct walk walk;
 	struct scan_member members[SCAN_MEMBERS_MAX];
 	size_t count;
+	struct scan_member over;    /* stands for all that is read over */
 	struct scan_member *member; /* the one being read; NULL: between members */
 	bool is_in_value;
 	char key[PARAM_NAME_MAX + 4]; /* decoded so far, NUL behind it */

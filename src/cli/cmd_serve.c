@@ -9,6 +9,7 @@
 struct options {
 	struct flag_list listen;
 	const char *config;
+	const char *dialect;
 	bool keep;
 	bool is_verbose;
 	bool is_json;
@@ -18,6 +19,8 @@ static const struct flag flags[] = {
 	FLAG_ROW(struct options, listen, "listen", 0, FLAG_LIST, "ADDRESS:PORT|unix:PATH",
 		 "where to listen, instead of what the config says (default: 127.0.0.1:7878)"),
 	FLAG_ROW(struct options, config, "config", 0, FLAG_TEXT, "FILE", "vivarium.yaml to use"),
+	FLAG_ROW(struct options, dialect, "dialect", 0, FLAG_TEXT, "NAME",
+		 "stand in for this system: its routes at the root, and beside them only /v1"),
 	FLAG_ROW(struct options, keep, "keep", 0, FLAG_SWITCH, NULL,
 		 "a graceful stop leaves sessions and runs for the daemon that comes next"),
 	FLAG_ROW(struct options, is_verbose, "verbose", 'v', FLAG_SWITCH, NULL,
@@ -26,7 +29,7 @@ static const struct flag flags[] = {
 		 "say nothing on stderr but log lines"),
 };
 
-#define ARGS_MAX (2 * FLAG_LIST_MAX + 8)
+#define ARGS_MAX (2 * FLAG_LIST_MAX + 10)
 
 /* Becomes viv-serve: beside viv, or where an installation has it. */
 static int run(const struct cmd *cmd, const void *raw_options, const struct operands *operands)
@@ -45,6 +48,10 @@ static int run(const struct cmd *cmd, const void *raw_options, const struct oper
 	if (options->config != NULL) {
 		args[count++] = "--config";
 		args[count++] = options->config;
+	}
+	if (options->dialect != NULL) {
+		args[count++] = "--dialect";
+		args[count++] = options->dialect;
 	}
 	if (options->keep)
 		args[count++] = "--keep";

@@ -285,6 +285,7 @@ static int open_door(struct daemon *daemon, struct err *err)
 		.connections_max = (uint32_t)daemon->config->connections,
 	};
 	struct router_settings full = settings;
+	struct doors_settings doors = {.engine = &daemon->engine, .body_max = settings.body_max};
 	int r;
 
 	daemon->access = access_new(daemon->config);
@@ -292,7 +293,12 @@ static int open_door(struct daemon *daemon, struct err *err)
 	daemon->router = router_new(&full, err);
 	if (daemon->router == NULL)
 		return -err->num;
-	r = http_new(&daemon->loop, &http, &router_calls, daemon->router, &daemon->http, err);
+	doors.access = daemon->access;
+	doors.router = daemon->router;
+	doors.alone = daemon->options->dialect;
+	r = doors_new(&doors, &daemon->doors, err);
+	if (r == 0)
+		r = http_new(&daemon->loop, &http, &doors_calls, daemon->doors, &daemon->http, err);
 	return r < 0 ? r : daemon_listen(daemon, err);
 }
 
@@ -373,6 +379,7 @@ static void close_all(struct daemon *daemon)
 	pool_close(engine->pool);
 	engine->pool = NULL;
 	warm_forget(engine);
+	doors_close(daemon->doors);
 	router_close(daemon->router);
 	close_handles(daemon);
 	sessions_free(engine->sessions);

@@ -12,6 +12,7 @@
 #include "api/access.h"
 #include "api/router.h"
 #include "daemon/daemon.h"
+#include "dialect/doors.h"
 #include "http/http.h"
 #include "obs/audit.h"
 #include "obs/metrics.h"
@@ -34,6 +35,7 @@ struct daemon {
 	struct pressure *pressure;
 	struct access *access;
 	struct router *router;
+	struct doors *doors;
 	struct http *http;
 	struct buf bound; /* the addresses, one per line */
 

@@ -9,9 +9,11 @@
 #include "base/c.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "dialect/doors.h"
 #include "policy/config.h"
 
 #define LISTEN_MAX 64
+#define EXIT_BOOT 1 /* a dialect's own environment forbids to start */
 #define EXIT_USAGE 2
 #define EXIT_INTERNAL 125
 
@@ -36,6 +38,8 @@ static int read_arguments(int argc, char **argv, struct arguments *ret_arguments
 			ret_arguments->is_verbose = true;
 		else if (strcmp(argv[i], "--config") == 0 && has_value)
 			ret_arguments->config = argv[++i];
+		else if (strcmp(argv[i], "--dialect") == 0 && has_value)
+			ret_arguments->options.dialect = argv[++i];
 		else if (strcmp(argv[i], "--listen") == 0 && has_value &&
 			 ret_arguments->listen_count < LISTEN_MAX)
 			ret_arguments->listen[ret_arguments->listen_count++] = argv[++i];
@@ -60,6 +64,12 @@ int main(int argc, char **argv)
 	}
 	log_set_level(arguments.is_verbose ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING);
 	r = config_load(arguments.config, &config, &err);
+	if (r == 0 && arguments.options.dialect != NULL &&
+	    doors_boot(arguments.options.dialect, config, &err) < 0) {
+		(void)fprintf(stderr, "viv serve: %s\n", err.text);
+		config_free(config);
+		return EXIT_BOOT;
+	}
 	if (r == 0)
 		r = daemon_main(config, &arguments.options, &err);
 	config_free(config);

@@ -195,8 +195,10 @@ static enum MHD_Result take_head(struct http_request *request, const char *metho
 		request->query = mark + 1;
 	}
 	request->is_told = true;
+	request->calls = &http->calls;
+	request->calls_user = http->user;
 	conn_enter(conn, request->body_size != 0 ? CONN_BODY : CONN_WAIT);
-	http->calls.head(http->user, request);
+	request->calls->head(request->calls_user, request);
 	/* Without a body libmicrohttpd asks once more at once; queued there, the connection lives
 	 * on. */
 	if (!request->is_answered || request->body_size == 0)
@@ -217,7 +219,6 @@ static enum MHD_Result discard(struct http_request *request, size_t *size)
 static enum MHD_Result take_body(struct http_request *request, const char *data, size_t *size)
 {
 	struct conn *conn = request->conn;
-	struct http *http = conn->http;
 	size_t taken;
 
 	if (request->is_answered)
@@ -225,7 +226,7 @@ static enum MHD_Result take_body(struct http_request *request, const char *data,
 	conn_enter(conn, CONN_BODY);
 	request->is_woken = false;
 	request->is_in_body = true;
-	taken = http->calls.body(http->user, request, data, *size);
+	taken = request->calls->body(request->calls_user, request, data, *size);
 	request->is_in_body = false;
 	if (conn->is_cut)
 		return MHD_NO;
@@ -247,13 +248,12 @@ static enum MHD_Result take_body(struct http_request *request, const char *data,
 static enum MHD_Result take_end(struct http_request *request)
 {
 	struct conn *conn = request->conn;
-	struct http *http = conn->http;
 
 	if (!request->is_complete) {
 		request->is_complete = true;
 		conn_enter(conn, CONN_WAIT);
 		if (!request->is_answered)
-			http->calls.complete(http->user, request);
+			request->calls->complete(request->calls_user, request);
 		if (conn->is_left && !request->is_answered)
 			exchange_left(request);
 	}
@@ -310,7 +310,7 @@ void on_completed(void *user, struct MHD_Connection *mhd, void **context,
 	if (request->answer != NULL)
 		MHD_destroy_response(request->answer);
 	if (request->is_told)
-		http->calls.gone(http->user, request, is_sent);
+		request->calls->gone(request->calls_user, request, is_sent);
 	conn_enter(request->conn, CONN_IDLE);
 	if (http->is_draining && !request->conn->is_unread)
 		(void)shutdown(request->conn->fd, SHUT_RD);
@@ -319,12 +319,10 @@ void on_completed(void *user, struct MHD_Connection *mhd, void **context,
 
 void exchange_left(struct http_request *request)
 {
-	struct http *http = request->conn->http;
-
-	if (!request->is_told || request->is_left_told || http->calls.left == NULL)
+	if (!request->is_told || request->is_left_told || request->calls->left == NULL)
 		return;
 	request->is_left_told = true;
-	http->calls.left(http->user, request);
+	request->calls->left(request->calls_user, request);
 }
 
 /* ---- answering ---- */

@@ -101,6 +101,10 @@ void http_each_query(const struct http_request *request,
 		     bool (*each)(void *user, const char *name, const char *value), void *user);
 const char *http_header(const struct http_request *request, const char *name); /* NULL: none */
 
+/* From here on its calls are these, with this user: only from inside `head`, whose rest is then the
+ * other's to call. */
+void http_hand_over(struct http_request *request, const struct http_calls *calls, void *user);
+
 /* Bytes announced for the body; -1: chunked; 0: none. */
 int64_t http_body_size(const struct http_request *request);
 

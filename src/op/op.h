@@ -242,6 +242,9 @@ struct op_run_args {
 	bool is_cold; /* no zygote: python's start is paid once, by this run */
 	bool want_files;
 	bool keep_events;
+
+	/* Atlas's own: its names and nothing else, its guard to the letter. */
+	bool is_atlas;
 };
 
 /* The policy of that name ("default" for NULL) that this caller (NULL: anybody) may use. */

@@ -231,6 +231,8 @@ static void set_inputs(const struct op_run_args *args, struct run_request *reque
 	request->want_files = args->want_files;
 	request->returns_files = args->return_files == OP_YES;
 	request->keep_events = args->keep_events;
+	request->is_atlas = args->is_atlas;
+	request->is_guard_strict = args->is_atlas;
 }
 
 static int set_kind(const struct config *config, const struct op_run_args *args,

@@ -57,18 +57,27 @@ struct config {
 	char *remote_url, *remote_token;
 	uint64_t remote_timeout_ms;
 
+	bool mcp_enabled;
+	char *mcp_prefix;
 	bool atlas_enabled;
-	char *atlas_semantic_dir;
+	char *atlas_prefix; /* "auto", or from / on */
+	char *atlas_semantic_dir, *atlas_policy;
 	uint64_t atlas_data_max;
 	bool elitea_enabled;
+	char *elitea_prefix; /* "auto", or from / on */
 	uint64_t elitea_max_concurrent;
 	bool agentrail_enabled;
+	char *agentrail_prefix; /* "auto", or from / on */
 	uint64_t agentrail_idle_ms;
 	bool synapse_enabled;
+	char *synapse_prefix; /* "auto", or from / on */
 	char *synapse_vault;
 	bool piston_enabled;
+	char *piston_prefix; /* "auto", or from / on */
 	bool dify_enabled;
+	char *dify_prefix; /* "auto", or from / on */
 	bool librechat_enabled;
+	char *librechat_prefix; /* "auto", or from / on */
 };
 
 extern const struct setting config_rows[];

@@ -19,6 +19,10 @@
 		.text = (text_), .help = (help_)                                                   \
 	}
 #define ENABLED(key_, member_) NUMBER(key_, member_, SETTING_BOOL, 0, 1, 0, "speak this dialect")
+#define PREFIX(key_, member_)                                                                      \
+	TEXT(key_, member_, SETTING_TEXT, 200, "auto",                                             \
+	     "where its routes are: / for the root, or /PATH; auto: at /NAME, and at the root as " \
+	     "far as nothing else is there")
 
 /* Keys of one mapping stand together: the schema is made in this order. */
 const struct setting config_rows[] = {
@@ -67,22 +71,33 @@ const struct setting config_rows[] = {
 	TEXT("backends.remote.token", remote_token, SETTING_TEXT, 400, "", "its token"),
 	NUMBER("backends.remote.timeout_ms", remote_timeout_ms, SETTING_COUNT, 10, 600000, 10000,
 	       "how long to wait for it to answer"),
+	NUMBER("mcp.enabled", mcp_enabled, SETTING_BOOL, 0, 1, 1, "serve MCP"),
+	TEXT("mcp.prefix", mcp_prefix, SETTING_TEXT, 200, "/mcp", "where MCP is served: /PATH"),
 	ENABLED("dialects.atlas.enabled", atlas_enabled),
+	PREFIX("dialects.atlas.prefix", atlas_prefix),
 	TEXT("dialects.atlas.semantic_dir", atlas_semantic_dir, SETTING_PATH, 0, "",
 	     "folder of the explore tool"),
+	TEXT("dialects.atlas.policy", atlas_policy, SETTING_TEXT, POLICY_NAME_MAX, "analysis",
+	     "policy of its Python runs"),
 	NUMBER("dialects.atlas.data_max", atlas_data_max, SETTING_BYTES, KIB, 4 * GIB, 64 * MIB,
 	       "bytes of data in a request"),
 	ENABLED("dialects.elitea.enabled", elitea_enabled),
+	PREFIX("dialects.elitea.prefix", elitea_prefix),
 	NUMBER("dialects.elitea.max_concurrent", elitea_max_concurrent, SETTING_COUNT, 1, 4096, 16,
 	       "runs at once"),
 	ENABLED("dialects.agentrail.enabled", agentrail_enabled),
+	PREFIX("dialects.agentrail.prefix", agentrail_prefix),
 	NUMBER("dialects.agentrail.idle_ms", agentrail_idle_ms, SETTING_COUNT, 1000, 604800000,
 	       1800000, "end a session after this much rest"),
 	ENABLED("dialects.synapse.enabled", synapse_enabled),
+	PREFIX("dialects.synapse.prefix", synapse_prefix),
 	TEXT("dialects.synapse.vault", synapse_vault, SETTING_PATH, 0, "", "folder of the vault"),
 	ENABLED("dialects.piston.enabled", piston_enabled),
+	PREFIX("dialects.piston.prefix", piston_prefix),
 	ENABLED("dialects.dify.enabled", dify_enabled),
+	PREFIX("dialects.dify.prefix", dify_prefix),
 	ENABLED("dialects.librechat.enabled", librechat_enabled),
+	PREFIX("dialects.librechat.prefix", librechat_prefix),
 };
 const size_t config_row_count = ARRAY_LEN(config_rows);
 
@@ -165,6 +180,36 @@ static bool is_host(const char *text)
 	return size > 0 && (text[size] == '\0' || (text[size] == ':' && is_port(text + size + 1)));
 }
 
+/* "/" or "/a/b", of what needs no escape in a path. */
+static bool is_prefix(const char *text)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789-._/";
+
+	return text[0] == '/' && strspn(text, letters) == strlen(text) &&
+	       strstr(text, "//") == NULL;
+}
+
+/* Of every door. */
+static int check_prefixes(const struct config *config, const char **ret_key, struct err *err)
+{
+	for (size_t i = 0; i < config_row_count; i++) {
+		const struct setting *row = &config_rows[i];
+		const char *prefix = NULL;
+
+		if (strstr(row->key, ".prefix") == NULL)
+			continue;
+		*ret_key = row->key;
+		memcpy(&prefix, (const char *)config + row->offset, sizeof(prefix));
+		if (strcmp(prefix, "auto") != 0 && !is_prefix(prefix))
+			return err_set(err, ERR_BAD_REQUEST, EINVAL,
+				       "%s: %.80s is no place; allowed: auto, / or /PATH of "
+				       "letters, digits and -._",
+				       row->key, prefix);
+	}
+	return 0;
+}
+
 static bool is_named_folder(const char *text)
 {
 	const char *equals = strchr(text, '=');
@@ -194,6 +239,8 @@ static int check_top(const struct config *config, const char **ret_key, struct e
 				       "[ADDRESS], with :PORT or without",
 				       config->hosts.items[i]);
 	}
+	if (check_prefixes(config, ret_key, err) < 0)
+		return -err->num;
 	*ret_key = "explore.folders";
 	for (size_t i = 0; i < config->explore_folders.count; i++) {
 		if (!is_named_folder(config->explore_folders.items[i]))

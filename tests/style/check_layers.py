@@ -25,7 +25,9 @@ ALLOWED = {
     "session": ["base", "policy", "proto", "backend", "obs"],
     "op": ["base", "policy", "proto", "backend", "session", "obs"],
     "api": ["base", "policy", "proto", "backend", "session", "op", "obs", "http"],
-    "daemon": ["base", "policy", "proto", "backend", "session", "op", "obs", "http", "api"],
+    "dialect": ["base", "policy", "proto", "backend", "session", "op", "obs", "http", "api"],
+    "daemon": ["base", "policy", "proto", "backend", "session", "op", "obs", "http", "api",
+               "dialect"],
     "cli": ["base", "policy", "proto", "backend", "session", "op"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

@@ -41,6 +41,8 @@ class Interpreter:
         """Runs what the request asks for; returns the testimony."""
         run = current.begin(request.meta, self.streams.flush)
         self.streams.restore()
+        if run.is_atlas:
+            self.streams.keep_lines_whole()
         left, self.tree = self.tree, None
         try:
             before = self._prepare(request)
@@ -163,7 +165,8 @@ class Interpreter:
                     _safely(_tell_variable, name, value, run)
             charts = _modules.get("vivarium.charts")
             if charts is not None:
-                _safely(charts.capture_open)
+                if not run.is_atlas:
+                    _safely(charts.capture_open)
                 _safely(charts.collect_files)
             if "plotly.basedatatypes" in _modules:
                 _safely(lambda: _modules["vivarium.plotly_figures"].collect(names))
@@ -205,7 +208,10 @@ def _safely(function, *args):
 
 
 def _tell_variable(name, value, run):
-    """Sends a variable that is an output by its name."""
+    """Sends a variable that is an output by its name. Under Atlas only its own two are, and a chart
+    is a dict or a list of them."""
+    if run.is_atlas and not name.startswith("_atlas"):
+        return
     from .jsonsafe import TooLarge, json_safe
     from .jsontext import dumps
     from .tables import table_text
@@ -216,6 +222,10 @@ def _tell_variable(name, value, run):
             run.cut.add("result")
         wire.event("table", "table", text)
         return
+    if run.is_atlas and not isinstance(value, (dict, list)):
+        return
+    if run.is_atlas and isinstance(value, list) and not value:
+        value = None  # there, though it holds nothing
     for spec in value if isinstance(value, (list, tuple)) else [value]:
         try:
             body = '{"kind":"spec","spec":' + dumps(json_safe(spec, run.result_max)) + "}"

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "base/log.h"
+#include "dialect/atlas.h"
+#include "policy/number.h"
+
+#define PORT_DEFAULT 8080U
+#define DIR_DEFAULT "/semantic"
+#define TOKEN_NAME "sidecar"
+
+static const char *set_in(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+/* Beside those of the config, which stay good for /v1. */
+static int add_token(struct config *config, const char *secret, struct err *err)
+{
+	uint8_t sum[crypto_hash_sha256_BYTES];
+	char hex[2 * sizeof(sum) + 1];
+	struct config_token *tokens;
+
+	for (size_t i = 0; i < config->token_count; i++) {
+		if (strcmp(config->tokens[i].name, TOKEN_NAME) == 0)
+			return err_set(err, ERR_BAD_REQUEST, EEXIST,
+				       "SIDECAR_AUTH_TOKEN becomes a token named " TOKEN_NAME
+				       ", and the config has one of that name");
+	}
+	tokens = reallocarray(config->tokens, config->token_count + 1, sizeof(*tokens));
+	if (tokens == NULL)
+		return err_set(err, ERR_INTERNAL, ENOMEM, "no memory");
+	config->tokens = tokens;
+	tokens += config->token_count++;
+	*tokens = (struct config_token){0};
+	settings_init(token_rows, token_row_count, tokens);
+	(void)crypto_hash_sha256(sum, (const unsigned char *)secret, strlen(secret));
+	(void)sodium_bin2hex(hex, sizeof(hex), sum, sizeof(sum));
+	text_set(&tokens->name, TOKEN_NAME);
+	text_set(&tokens->sha256, hex);
+	return 0;
+}
+
+static int take_port(struct config *config, bool is_local, struct err *err)
+{
+	const char *text = set_in("PORT");
+	uint64_t port = PORT_DEFAULT;
+	char address[64];
+
+	if (text != NULL && (number_parse(NUMBER_COUNT, text, &port) < 0 || port > 65535))
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "PORT: %.40s is no port", text);
+	(void)snprintf(address, sizeof(address), "%s:%u", is_local ? "127.0.0.1" : "0.0.0.0",
+		       (unsigned)port);
+	text_list_done(&config->listen);
+	text_list_add(&config->listen, address);
+	return 0;
+}
+
+int atlas_boot(struct config *config, struct err *err)
+{
+	const char *token = set_in("SIDECAR_AUTH_TOKEN");
+	const char *disable = getenv("SIDECAR_AUTH_DISABLE");
+	const char *dir = set_in("SEMANTIC_DIR");
+	int r;
+
+	if (token == NULL && (disable == NULL || strcmp(disable, "1") != 0))
+		return err_set(err, ERR_BAD_REQUEST, EPERM,
+			       "SIDECAR_AUTH_TOKEN is not set: whoever reaches the port could run "
+			       "code; set it to a secret, or for a try on this machine alone set "
+			       "SIDECAR_AUTH_DISABLE=1");
+	if (token == NULL && config->token_count > 0)
+		return err_set(err, ERR_BAD_REQUEST, EPERM,
+			       "SIDECAR_AUTH_DISABLE=1, and the config has tokens: take one of "
+			       "them away, or set SIDECAR_AUTH_TOKEN");
+	if (token == NULL)
+		log_event(LOG_LEVEL_WARNING, "atlas.open",
+			  "why=SIDECAR_AUTH_DISABLE=1: no token is asked for, so only this "
+			  "machine can connect");
+	r = take_port(config, token == NULL, err);
+	if (r == 0 && token != NULL)
+		r = add_token(config, token, err);
+	/* Names of containers and services are anybody's choice, and every route that runs
+	 * something asks for the token: a page that was lured here has none. */
+	if (r == 0 && token != NULL)
+		text_list_add(&config->hosts, "*");
+	if (r == 0 && (dir != NULL || config->atlas_semantic_dir[0] == '\0'))
+		text_set(&config->atlas_semantic_dir, dir != NULL ? dir : DIR_DEFAULT);
+	return r;
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialect/door.h"
+
+extern const struct door door_atlas;
+
+const struct door *const door_table[] = {
+	&door_atlas,
+	NULL,
+};
