@@ -8,6 +8,7 @@
 #define TIMEOUT_DEFAULT_MS 10000U
 #define TIMEOUT_MIN_MS 1000U
 #define TIMEOUT_MAX_MS 60000U
+#define INSIDE "/semantic"
 #define KILLED 137 /* what a shell says of SIGKILL */
 
 /* One /exec. */
@@ -124,6 +125,25 @@ static const char *command_of(struct door_call *call)
 	return text;
 }
 
+/* As it is called inside; the folder's own path on the host stands for that, too. */
+static const char *cwd_of(struct door_call *call, const char *asked, const char *folder)
+{
+	size_t size = strlen(folder);
+	const char *rest = "";
+	char *path;
+
+	while (size > 1 && folder[size - 1] == '/')
+		size--;
+	if (asked != NULL && strncmp(asked, folder, size) == 0 &&
+	    (asked[size] == '/' || asked[size] == '\0'))
+		rest = asked + size;
+	else if (asked != NULL && asked[0] != '\0' && strcmp(asked, ".") != 0)
+		return asked;
+	path = door_memory(call, strlen(INSIDE) + strlen(rest) + 1);
+	(void)stpcpy(stpcpy(path, INSIDE), rest);
+	return path;
+}
+
 void atlas_run_command(struct door_call *call)
 {
 	static const struct ask_calls calls = {.done = exec_is_done};
@@ -146,7 +166,7 @@ void atlas_run_command(struct door_call *call)
 		atlas_say(call, 400, "cwd must be under SEMANTIC_DIR");
 		return;
 	}
-	exec->args.cwd = json_string_value(cwd);
+	exec->args.cwd = cwd_of(call, json_string_value(cwd), atlas->semantic_dir);
 	exec->args.folder = atlas->semantic_dir;
 	exec->args.timeout_ms =
 		atlas_timeout(call, TIMEOUT_DEFAULT_MS, TIMEOUT_MIN_MS, TIMEOUT_MAX_MS);

@@ -262,6 +262,8 @@ static void call_explore(struct op_call *call)
 	static const struct flight_kind kind = {.request = flight_request,
 						.answer = op_explore_answer};
 
+	/* It changes nothing: without a reader there is no reason for it to go on. */
+	call->is_cancelled_with_client = true;
 	flight_take_off_as(call, &kind);
 }
 

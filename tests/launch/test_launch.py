@@ -380,7 +380,7 @@ class HostileClientTest(unittest.TestCase):
         body = struct.pack("<II", 0, 0) + b"x" * 512 + b"y" * 1024
         self.launcher.request(2, body)
         self.assertIn("out of range", self.launcher.expect(ZYGOTE_DOWN).error)
-        body = struct.pack("<II", 0, 1) + b"/" * 6144
+        body = struct.pack("<II", 0, 1) + b"/" * 6144 + struct.pack("<II", 0, 0)
         self.launcher.request(1, body)
         self.assertIn("not a path", self.launcher.expect(65).error)
 

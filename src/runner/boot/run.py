@@ -41,6 +41,8 @@ class Interpreter:
         """Runs what the request asks for; returns the testimony."""
         run = current.begin(request.meta, self.streams.flush)
         self.streams.restore()
+        if run.is_atlas:
+            self.streams.keep_lines_whole()
         left, self.tree = self.tree, None
         try:
             before = self._prepare(request)

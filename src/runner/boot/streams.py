@@ -19,12 +19,34 @@ _input = builtins.input
 _NULL = os.makedev(1, 3)
 
 
-def _writer(fd, name):
+class _WholeLines(TextIOWrapper):
+    """Lets whole lines go, each with all before it; the rest waits for its end, or for a flush."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._rest = []
+
+    def write(self, text):
+        end = text.rfind("\n") + 1
+        if end:
+            line, self._rest = "".join([*self._rest, text[:end]]), [text[end:]]
+            super().write(line)
+        elif text:
+            self._rest.append(text)
+        return len(text)
+
+    def flush(self):
+        rest, self._rest = self._rest, []
+        super().write("".join(rest))
+        super().flush()
+
+
+def _writer(fd, name, kind=TextIOWrapper):
     raw = FileIO(fd, "w", closefd=False)
     raw.name = name
     # Lone surrogates must never end a run that only wanted to print.
-    return TextIOWrapper(BufferedWriter(raw), encoding="utf-8", errors="backslashreplace",
-                         line_buffering=True)
+    return kind(BufferedWriter(raw), encoding="utf-8", errors="backslashreplace",
+                line_buffering=True)
 
 
 def _reader():
@@ -62,6 +84,11 @@ class Streams:
             self.err = _writer(2, "<stderr>")
         sys.stdout = sys.__stdout__ = self.out
         sys.stderr = sys.__stderr__ = self.err
+
+    def keep_lines_whole(self):
+        """For a client that is told of lines, not of writes."""
+        self.out = _writer(1, "<stdout>", _WholeLines)
+        sys.stdout = sys.__stdout__ = self.out
 
     def flush_own(self):
         """Pushes out what our own streams still hold: a fork would say it twice."""
