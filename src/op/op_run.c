@@ -7,9 +7,11 @@
 #include "op/flight.h"
 #include "op/op.h"
 #include "op/op_session.h"
+#include "op/saved.h"
 
 #define TRUST_DEFAULT "local" /* whoever may start viv is one person */
 
+#define SAVED_HEAD_MAX (16U << 10)
 #define SAVED_TEXT_MAX (RUN_SAVED_MAX / 3 * 4 + 4)
 
 #define RUN(field, ...) OP_PARAM(struct op_run_args, field, __VA_ARGS__)
@@ -260,10 +262,21 @@ static int set_kind(const struct config *config, const struct op_run_args *args,
 	/* A command names no imports: the smallest runtime, unless one is asked for. */
 	const void *code = is_command(args) ? "" : args->code.data;
 	size_t size = is_command(args) ? 0 : args->code.size;
-	/* What is in a saved state nobody here has looked at: it may be tables as well as data. */
-	bool has_data = args->data_format != RUN_DATA_NONE || args->saved.size > 0;
-	int r = config_choose_runtime(config, policy, args->runtime, code, size, has_data,
-				      &kind->runtime, err);
+	bool has_data = args->data_format != RUN_DATA_NONE;
+	struct buf both; /* what a saved state needs, and the code: looked at for their imports */
+	int r;
+
+	buf_init(&both, size + SAVED_HEAD_MAX);
+	if (args->saved.data != NULL) {
+		saved_imports(args->saved.data, args->saved.size, &both);
+		if (buf_append(&both, code, size) == 0) {
+			code = both.data;
+			size = both.size;
+		}
+	}
+	r = config_choose_runtime(config, policy, args->runtime, code, size, has_data,
+				  &kind->runtime, err);
+	buf_done(&both);
 
 	if (r < 0)
 		return r;

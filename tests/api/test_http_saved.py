@@ -105,6 +105,16 @@ class Saved(unittest.TestCase):
         self.assertLessEqual({"timeout", "memory", "killed"}, kinds)
         self.assertEqual(self.daemon.run("2")["result"]["application/json"], 2)
 
+    def test_the_runtime_is_one_that_has_what_the_state_needs(self):
+        plain = self.save("x = 1")["base64"]
+        frame = self.save("import pandas as pd\nframe = pd.DataFrame({'n': [1]})\ndel pd")["base64"]
+        self.assertEqual(self.daemon.run("x", saved_state=plain)["runtime"], "bare")
+        result = self.daemon.run("int(frame.n[0])", saved_state=frame, save_state=True)
+        self.assertEqual((result["runtime"], result["result"]["application/json"]), ("base", 1))
+        # A head that lies chooses a runtime, and nothing more.
+        lie = base64.b64encode(base64.b64decode(plain).replace(b'"needs":[]', b'"needs":["matplotlib"]'))
+        self.assertEqual(self.daemon.run("x", saved_state=lie.decode())["result"]["application/json"], 1)
+
     def test_a_session_takes_none(self):
         session = self.daemon.session()
         answer = self.daemon.request("POST", f"/v1/sessions/{session}/run",

@@ -3,7 +3,7 @@
 
 Owns:    the format. state_read.py reads it, inside a sandbox; nobody else does.
 
-A stream: MAGIC; a line of JSON, {"python","names","lost":[{"name","why"}]}, which is all that who
+A stream: MAGIC; a line of JSON, {"python","needs","names","lost":[{"name","why"}]}, which is all that who
 wants to know what is in it needs to read; then records: kind (1 byte), size of a name (u32), name,
 then chunks (u32 size, bytes) to an empty one; size VOID ends a record that could not be finished.
 In this order:
@@ -125,7 +125,7 @@ class _Outlet:
 def write(plan, stream, send_files=None):
     """Writes all but what was lost on the way; the names that went."""
     stream.raw(MAGIC + dumps({"python": ".".join(map(str, sys.version_info[:3])),
-                              "names": plan.names(), "lost": plan.lost}).encode() + b"\n")
+                              "needs": plan.packages(), "names": plan.names(), "lost": plan.lost}).encode() + b"\n")
     if send_files:
         send_files(stream, plan.lose)
     outlet = _Outlet(plan, stream)

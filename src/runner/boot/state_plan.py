@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What of a session's variables can be told by bytes, and how."""
 
+import sys
 from types import FunctionType, ModuleType
 
 from . import hooks, wire
@@ -84,6 +85,7 @@ class Plan:
     def __init__(self, interpreter):
         self.modules, self.groups, self.defined, self.bound, self.lost = {}, {}, [], {}, []
         self.since = {}  # name of a definition -> its attributes
+        self.needs = set()  # top-level modules that must be there to read it
         definitions = {}
         self.pickler = pickler(interpreter.notebook.names, definitions)
         values = [item for item in user_names(interpreter) if not self._define(*item, definitions)]
@@ -101,6 +103,11 @@ class Plan:
         return [*self.modules, *(name for group in self.groups.values() for name in group),
                 *(item[3] for item in self.defined), *self.bound]
 
+    def packages(self):
+        """Those of the needs that do not come with Python."""
+        ours = {"__main__", "vivarium", *getattr(sys, "stdlib_module_names", ())}  # from 3.10 on
+        return sorted(wire.clean(name) for name in self.needs - ours)
+
     def lose(self, name, error):
         self.lost.append({"name": wire.clean(name), "why": reason(error)})
 
@@ -108,6 +115,7 @@ class Plan:
         """Whether there is a source for it, or it is a module."""
         if isinstance(value, ModuleType):
             self.modules[name] = value.__name__
+            self.needs.add(value.__name__.partition(".")[0])
             return True
         try:
             definition = definition_of(value)
@@ -122,13 +130,14 @@ class Plan:
     def _keep(self, name, definition):
         for key, value in _since(definition).items():
             try:
-                _needs(value, self.pickler)
+                self.needs |= _needs(value, self.pickler)
                 self.since.setdefault(name, {})[key] = value
             except BaseException as error:
                 self.lose(f"{name}.{key}", error)
 
     def _place(self, name, value):
         needs = _needs(value, self.pickler)
+        self.needs |= needs
         if "__main__" in needs:
             self.bound[name] = value
         else:
