@@ -211,7 +211,7 @@ static int execute(const struct options *options, struct buf *answer, bool *ret_
 	int r;
 
 	buf_init(&code, CODE_MAX);
-	buf_init(&session, RUN_SAVED_MAX * 2);
+	buf_init(&session, 2UL * RUN_SAVED_MAX);
 	r = read_code(options, &code, err);
 	if (r == 0)
 		r = read_session(options, &session, &run, err);

@@ -145,7 +145,7 @@ static const struct policy *choose_policy(const struct config *config,
 static uint64_t asked_ms(const char *timeout, uint64_t most)
 {
 	char *end = NULL;
-	double seconds = timeout[0] == '"' ? 0 : strtod(timeout, &end);
+	double seconds = strtod(timeout, &end);
 
 	if (!(seconds > 0) || *end != '\0' || seconds * 1000 >= (double)most)
 		return most;

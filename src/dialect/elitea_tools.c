@@ -12,7 +12,7 @@
 #include "op/op_session.h"
 
 #define ANSWER_MAX (256UL << 20)
-#define PACKAGES_TEXT_MAX (64U << 10)
+#define PACKAGES_TEXT_MAX (64UL << 10)
 #define KEY "elitea" /* of what an MCP session remembers */
 #define FAILED "Execution failed"
 

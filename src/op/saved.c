@@ -8,7 +8,7 @@
 
 #include "base/c.h"
 
-#define HEAD_MAX 6144U /* bytes that are looked at; `needs` is before what can be long */
+#define HEAD_MAX 6144UL /* bytes that are looked at; `needs` is before what can be long */
 #define NEEDS_MAX 64
 #define NAME_MAX_SIZE 64U
 

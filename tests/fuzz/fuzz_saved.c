@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct buf buf;
 
-	buf_init(&buf, 64 * 80);
+	buf_init(&buf, 64UL * 80);
 	saved_imports((const char *)bytes, size, &buf);
 	for (size_t i = 0; i < buf.size; i++)
 		CLAIM(buf.data[i] == '\n' || buf.data[i] == ' ' || buf.data[i] == '_' ||
