@@ -137,6 +137,10 @@ class Elitea(unittest.TestCase):
             "Failed to install required Python packages: nosuchthing. "), body)
         self.assertEqual(body["session_bytes"], before)
 
+    def test_code_for_pyodide_goes_on_with_its_modules(self):
+        self.tool("import micropip\nawait micropip.install('numpy')\nimport numpy as np")
+        self.assertEqual(self.value("await micropip.install('pandas')\nint(np.ones(3).sum())"), 3)
+
     def test_there_is_no_network(self):
         body = self.tool("import socket\nsocket.create_connection(('127.0.0.1', %d), 2)"
                          % self.daemon.port)

@@ -75,6 +75,15 @@ class Elitea(unittest.TestCase):
         self.assertEqual(self.value("open('mine.py', 'w').write('y = 3')\nimport mine\nmine.y"), 3)
         self.assertEqual(self.run_one("import (").done["kind"], "exception")
 
+    def test_code_for_pyodide_may_ask_for_what_is_there(self):
+        self.assertEqual(self.value("import micropip\nawait micropip.install('numpy')\n"
+                                    "await micropip.install(['PyYAML>=5', 'python-dateutil'])\n"
+                                    "import numpy\nint(numpy.ones(2).sum())"), 2)
+        outcome = self.run_one("import micropip\nawait micropip.install('no-such-thing==1')")
+        self.assertIn("Failed to install required Python packages: no-such-thing. ",
+                      outcome.error["traceback"])
+        self.assertEqual(self.packages("import micropip, numpy"), ["numpy"])
+
     def test_await_at_the_top(self):
         self.assertEqual(self.value("import asyncio\nawait asyncio.sleep(0, 5)"), 5)
 

@@ -2,7 +2,7 @@
 """What code written for ELITEA's sandbox expects: a result by its table, and packages that are there
 or named before a line runs.
 
-Owns:    these two, for runs whose meta says so.
+Owns:    these two, and `micropip`, for runs whose meta says so.
 """
 
 import sys
@@ -22,6 +22,8 @@ _PACKAGES = {"Crypto": "pycryptodome", "OpenSSL": "pyopenssl", "PIL": "pillow", 
              "docx": "python-docx", "dotenv": "python-dotenv", "fitz": "pymupdf",
              "pptx": "python-pptx", "skimage": "scikit-image", "sklearn": "scikit-learn",
              "yaml": "pyyaml"}
+_REMEDY = ("Nothing is installed while code runs here; the runtime must have them: "
+           "viv runtime add NAME --requirements FILE")
 _CATCHES = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 
 
@@ -123,6 +125,23 @@ def _is_here(name, code):
         return False
 
 
+def stand_in():
+    """Code for Pyodide asks `micropip` for its packages: here they are there already, or not."""
+    if "micropip" in sys.modules:
+        return
+    modules = {package: module for module, package in _PACKAGES.items()}
+
+    async def install(requirements, *_args, **_kwargs):
+        for text in [requirements] if isinstance(requirements, str) else requirements:
+            name = load("re").split(r"[^A-Za-z0-9._-]", str(text).strip(), maxsplit=1)[0]
+            if not _is_here(modules.get(name.lower(), name.lower().replace("-", "_")), ""):
+                raise ValueError(f"Failed to install required Python packages: {name}. {_REMEDY}")
+
+    module = type(sys)("micropip", "What code for Pyodide calls; nothing is ever installed.")
+    module.install = install
+    sys.modules["micropip"] = module
+
+
 def packages(code):
     """The packages that the code imports; MissingPackages for those that are not there."""
     if len(code) > CODE_MAX:
@@ -135,7 +154,6 @@ def packages(code):
     missing = [name for name in names if not _is_here(name, text)]
     if missing:
         shown = ", ".join(_PACKAGES.get(name, name) for name in missing)
-        raise MissingPackages(
-            f"Failed to install required Python packages: {shown}. Nothing is installed while code "
-            f"runs here; the runtime must have them: viv runtime add NAME --requirements FILE")
-    return [wire.clean(_PACKAGES.get(name, name)) for name in names if not _is_stdlib(name)]
+        raise MissingPackages(f"Failed to install required Python packages: {shown}. {_REMEDY}")
+    return [wire.clean(_PACKAGES.get(name, name)) for name in names
+            if name != "micropip" and not _is_stdlib(name)]

@@ -111,6 +111,10 @@ class Interpreter:
         meta = request.meta
         names = self.notebook.names
         told = {}  # with the saved state
+        if "elitea" in meta:
+            from .elitea import stand_in
+
+            stand_in()  # before the state is read, which may know it
         if "saved_state" in meta:
             from .saved import take
 

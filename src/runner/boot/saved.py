@@ -54,7 +54,7 @@ def take(interpreter, request):
     try:
         return bring_in(interpreter, data, is_saved=True)["lost"]
     except LookError as error:
-        raise InputError(f"{name}: {error}") from None
+        raise InputError(f"{name}: {error}; leave it out to begin anew") from None
 
 
 def _save(interpreter, room):
