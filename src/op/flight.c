@@ -330,6 +330,19 @@ static void go(struct flight *flight)
 		flight->call = call;
 }
 
+/* Nobody waits any more for a run that has not been admitted. */
+static void waiting_left(struct op_call *call)
+{
+	struct flight *flight = call->state;
+	struct err err = {0};
+
+	if (!flight->is_cancelled_with_client)
+		return;
+	flight_free(flight);
+	(void)err_set(&err, ERR_CONFLICT, ECANCELED, "the client went away");
+	op_fail(call, &err);
+}
+
 static void admitted_later(void *user)
 {
 	go(user);
@@ -365,6 +378,8 @@ static void take_off(struct op_call *call, const struct flight_kind *kind, struc
 		go(flight);
 		break;
 	case ADMISSION_WAIT:
+		call->state = flight;
+		call->left = waiting_left;
 		break;
 	case ADMISSION_REFUSED:
 		metrics_add(engine->metrics, METRIC_REJECTS, refusal.reason, NULL, 1);
