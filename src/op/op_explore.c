@@ -165,7 +165,9 @@ static int make_request(const struct config *config, const struct op_caller *cal
 	cwd = make_cwd(args->cwd, err);
 	if (cwd == NULL)
 		return -EINVAL;
-	r = check_folder(args, folder, err);
+	r = op_check_backend(policy, NULL, err);
+	if (r == 0)
+		r = check_folder(args, folder, err);
 	if (r == 0)
 		r = set_limits(policy, args, request, err);
 	if (r < 0)
