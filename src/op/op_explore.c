@@ -94,9 +94,11 @@ static char *make_cwd(const char *cwd, struct err *err)
 static int check_folder(const struct op_explore_args *args, const char *folder, struct err *err)
 {
 	static const char *const trees[] = {"/proc", "/sys", "/dev"};
-	const char *name = args->folder != NULL ? folder : args->root != NULL ? args->root : "";
+	const char *name = args->root != NULL ? args->root : "default";
 	struct stat status;
 
+	if (args->folder != NULL)
+		name = folder;
 	for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
 		if (strcmp(folder, "/") == 0 || path_is_below(folder, trees[i]))
 			return err_set(err, ERR_BAD_REQUEST, EINVAL,
