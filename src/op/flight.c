@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "op/flight.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,6 +274,7 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 		r = make_request(flight, call, call->args, session, &request, err);
 	if (r < 0)
 		return r;
+	assert(request.kind.runtime != NULL);
 	request.id = flight->id;
 	note_code(flight, &request);
 	r = open_log(flight, &request, err);
