@@ -126,7 +126,7 @@ static void turn(uv_timer_t *timer)
 
 	if (has_events(ask))
 		tell_events(ask);
-	while (has_more && !ask->is_held && !ask->is_over) {
+	while (has_more && ask->is_stream && !ask->is_held && !ask->is_over) {
 		has_more = read_piece(ask);
 		if (has_events(ask))
 			tell_events(ask);
