@@ -177,6 +177,14 @@ static void says(struct house *house, const char *method, const char *path, cons
 	gone(house);
 }
 
+/* The op of our own that answers with nothing. */
+static void is_ours(struct house *house, const char *path)
+{
+	assert_string_equal(call(house, "GET", path, NULL), "");
+	assert_int_equal(house->world.request.status, 200);
+	gone(house);
+}
+
 static void open_house(struct house *house, const char *yaml, const char *alone)
 {
 	struct err err = {0};
@@ -210,7 +218,7 @@ static void by_default_it_is_at_its_name_and_where_nothing_else_is(void **state)
 	says(&house, "POST", "/show", "{}", 404, "\"kind\":\"not_found\"");
 	says(&house, "PUT", "/trees/7", "{}", 200, "\"id\":\"7\"");
 	/* Ours comes first. */
-	says(&house, "GET", "/open", NULL, 204, "");
+	is_ours(&house, "/open");
 	says(&house, "GET", "/piston/open", NULL, 200, "piston");
 	says(&house, "GET", "/piston/nowhere", NULL, 404, "piston refuses 404");
 	says(&house, "GET", "/pistonx", NULL, 404, "\"kind\":\"not_found\"");
@@ -233,7 +241,7 @@ static void at_the_root_by_name_it_wins(void **state)
 
 	open_house(&house, "dialects: {piston: {enabled: true, prefix: /a/b}}\n", NULL);
 	says(&house, "GET", "/a/b/open", NULL, 200, "piston");
-	says(&house, "GET", "/open", NULL, 204, "");
+	is_ours(&house, "/open");
 	house_done(&house);
 }
 
