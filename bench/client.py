@@ -46,18 +46,23 @@ class Daemon:
         self.wait()
 
     def wait(self):
-        """Until code has really run."""
-        for _ in range(600):
+        """Until code has really run, and every pool is full: imports would be measured, too."""
+        for _ in range(1200):
             if self.process.poll() is not None:
                 raise SystemExit("bench: viv serve did not start")
             try:
                 client = Client(self.port)
-                if client.ask("GET", "/health")[0] == 200:
+                if client.ask("GET", "/health")[0] == 200 and self.is_full(client):
                     return
             except OSError:
                 pass
             time.sleep(0.1)
         raise SystemExit("bench: viv serve does not become healthy")
+
+    @staticmethod
+    def is_full(client):
+        pools = client.ask("GET", "/v1/status")[1]["pools"]
+        return all(pool["ready"] >= pool["keep"] for pool in pools)
 
     def close(self):
         self.process.send_signal(signal.SIGTERM)

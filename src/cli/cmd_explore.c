@@ -216,7 +216,7 @@ const struct cmd cmd_explore = {
 		 "The exit status is the command's own; 124 for a timeout, 137 for killed or out\n"
 		 "of memory, 126 when the policy refuses, 125 when viv itself fails, 2 for bad\n"
 		 "usage.",
-	.examples = "  viv explore ~/project -- grep -rn 'TODO' src\n"
+	.examples = "  viv explore ~/project -- grep -rn 'main(' src\n"
 		    "  viv explore /srv/data --cwd entities -- 'ls | head -5'\n"
 		    "  viv explore --folder . --json 'find . -name \"*.yml\" | wc -l'",
 	CMD_FLAGS(flags),

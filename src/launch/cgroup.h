@@ -119,6 +119,11 @@ uint64_t cgroup_memory(const struct cgroups *groups, const struct cgroup *group)
 /* The peak is counted anew from here, where the kernel can do that. */
 void cgroup_reset_peak(const struct cgroups *groups, const struct cgroup *group);
 
+/* Its files to read, now the caller's; `ret_fds` comes in with -1 in each. Where neither version
+ * counts: -ENOTSUP. */
+int cgroup_open_meter(const struct cgroups *groups, const struct cgroup *group,
+		      int ret_fds[LAUNCH_METER_COUNT], struct err *err);
+
 /* All ways into it: the v2 directory to clone into, where there is one, then those of v1. */
 int cgroup_open_all(const struct cgroups *groups, const struct cgroup *group,
 		    int ret_fds[1 + WALL_TASKS_MAX], size_t *ret_count, bool *ret_has_v2,

@@ -86,6 +86,37 @@ void cgroup_reset_peak(const struct cgroups *groups, const struct cgroup *group)
 	(void)io_write_file(groups->tree[CGROUP_V1_MEMORY], path, "0", &ignored);
 }
 
+int cgroup_open_meter(const struct cgroups *groups, const struct cgroup *group,
+		      int ret_fds[LAUNCH_METER_COUNT], struct err *err)
+{
+	static const char *const files[][LAUNCH_METER_COUNT] = {
+		{"cpu.stat", "memory.current", "memory.peak", "memory.events"},
+		{"cpu.stat", "memory.usage_in_bytes", "memory.max_usage_in_bytes",
+		 "memory.oom_control"},
+	};
+	const int memory = groups->tree[groups->v2_limits ? CGROUP_V2 : CGROUP_V1_MEMORY];
+	char path[PATH_SIZE];
+
+	if (groups->tree[CGROUP_V2] < 0 || (!groups->v2_limits && !groups->v1_limits))
+		return err_set(err, ERR_UNSUPPORTED, ENOTSUP, "no cgroup counts here");
+	for (size_t i = 0; i < LAUNCH_METER_COUNT; i++) {
+		int tree = i == LAUNCH_METER_CPU ? groups->tree[CGROUP_V2] : memory;
+
+		cgroup_path(path, sizeof(path), group->id, files[groups->v2_limits ? 0 : 1][i]);
+		if (i == LAUNCH_METER_PEAK)
+			ret_fds[i] = openat(tree, path, O_RDWR | O_CLOEXEC);
+		if (ret_fds[i] < 0)
+			ret_fds[i] = openat(tree, path, O_RDONLY | O_CLOEXEC);
+		if (ret_fds[i] >= 0)
+			continue;
+		(void)err_sys(err, "open %s", path);
+		for (size_t opened = 0; opened < i; opened++)
+			drop_fd(&ret_fds[opened]);
+		return -err->num;
+	}
+	return 0;
+}
+
 int cgroup_open_all(const struct cgroups *groups, const struct cgroup *group,
 		    int ret_fds[1 + WALL_TASKS_MAX], size_t *ret_count, bool *ret_has_v2,
 		    struct err *err)

@@ -91,7 +91,7 @@ void heads_begin(struct outer *outer, const struct launch_begin *begin)
 	head->oom_before = slot->has_run ? facts_oom_kills(outer, slot) : 0;
 	if (!runs_beside(head)) {
 		slot->oom_before = head->oom_before;
-		if (slot->has_run)
+		if (slot->has_run && !slot->is_metered)
 			cgroup_reset_peak(&outer->groups, &slot->group);
 		if (outer->hello.limits == LAUNCH_LIMITS_MEASURED)
 			link_send(&outer->inner, &request,
@@ -119,6 +119,14 @@ void heads_end_run(struct outer *outer, const struct launch_head_ref *ref)
 		return;
 	}
 	facts_tell(outer, &event, NULL, 0);
+}
+
+void heads_disarm(struct outer *outer, const struct launch_head_ref *ref)
+{
+	struct head *head = heads_find(outer, ref->sandbox, ref->head);
+
+	if (head != NULL)
+		facts_disarm(outer, head);
 }
 
 void heads_ended(struct outer *outer, const struct launch_exit *measured)

@@ -16,9 +16,10 @@
 /* NULL: there is none of that number, or it is ending. */
 struct head *heads_find(struct outer *outer, uint32_t sandbox, uint32_t id);
 
-/* The requests BEGIN, END, HEAD, DROP and SIGNAL. */
+/* The requests BEGIN, END, DISARM, HEAD, DROP and SIGNAL. */
 void heads_begin(struct outer *outer, const struct launch_begin *begin);
 void heads_end_run(struct outer *outer, const struct launch_head_ref *ref);
+void heads_disarm(struct outer *outer, const struct launch_head_ref *ref);
 void heads_add(struct outer *outer, const struct launch_head *request, int *take_fds);
 void heads_drop(struct outer *outer, const struct launch_head_ref *ref);
 void heads_signal(struct outer *outer, const struct launch_head_ref *ref);

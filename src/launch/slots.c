@@ -44,6 +44,8 @@ static const struct {
 	[LAUNCH_RESTORE] = {BODY(ref, struct launch_head_ref), 0, 0},
 	[LAUNCH_KEEP] = {BODY(keep, struct launch_keep), 0, LAUNCH_KEPT_MAX},
 	[LAUNCH_QUIT] = {offsetof(struct launch_request, id), 0, 0},
+	[LAUNCH_METER] = {BODY(id, uint32_t), 0, 0},
+	[LAUNCH_DISARM] = {BODY(ref, struct launch_head_ref), 0, 0},
 };
 
 void slots_init(struct outer *outer)
@@ -259,6 +261,18 @@ static void on_keep(struct outer *outer, const struct launch_keep *keep, int *ta
 		attach_keep(outer, slot, keep, take_fds, fd_count);
 }
 
+static void on_meter(struct outer *outer, uint32_t id)
+{
+	struct slot *slot = facts_slot(outer, id);
+	struct launch_event event = {.type = LAUNCH_METERED, .id = id};
+	int fds[LAUNCH_METER_COUNT] = {-1, -1, -1, -1};
+
+	if (slot == NULL)
+		return;
+	slot->is_metered = cgroup_open_meter(&outer->groups, &slot->group, fds, &event.err) == 0;
+	facts_tell(outer, &event, fds, slot->is_metered ? LAUNCH_METER_COUNT : 0);
+}
+
 /* SAVE and RESTORE. The work is done inside the sandbox's groups: the way into them goes along. */
 static void on_files(struct outer *outer, struct launch_request *request)
 {
@@ -302,6 +316,9 @@ static void on_head_request(struct outer *outer, struct launch_request *request,
 		break;
 	case LAUNCH_END:
 		heads_end_run(outer, &request->ref);
+		break;
+	case LAUNCH_DISARM:
+		heads_disarm(outer, &request->ref);
 		break;
 	case LAUNCH_HEAD:
 		heads_add(outer, &request->head, take_fds);
@@ -364,6 +381,9 @@ void slots_request(struct outer *outer, struct launch_request *request, size_t s
 		break;
 	case LAUNCH_COUNT:
 		forward(outer, request, NULL, 0);
+		break;
+	case LAUNCH_METER:
+		on_meter(outer, request->id);
 		break;
 	case LAUNCH_QUIT:
 		outer->is_quitting = true;

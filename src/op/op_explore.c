@@ -143,7 +143,7 @@ static int make_request(const struct config *config, const struct op_caller *cal
 {
 	const struct policy *policy = op_policy(config, caller, args->policy, err);
 	const char *folder = args->folder;
-	AUTO_FREE char *cwd = NULL;
+	char *cwd = NULL;
 	int r;
 
 	if (policy == NULL)
@@ -162,14 +162,16 @@ static int make_request(const struct config *config, const struct op_caller *cal
 		folder = config_explore(config, args->root, err);
 	if (folder == NULL)
 		return -err->num;
-	cwd = make_cwd(args->cwd, err);
-	if (cwd == NULL)
-		return -EINVAL;
-	r = check_folder(args, folder, err);
+	r = op_check_backend(policy, NULL, err);
+	if (r == 0)
+		r = check_folder(args, folder, err);
 	if (r == 0)
 		r = set_limits(policy, args, request, err);
 	if (r < 0)
 		return r;
+	cwd = make_cwd(args->cwd, err);
+	if (cwd == NULL)
+		return -EINVAL;
 	request->code = (struct run_bytes){.data = args->command, .size = strlen(args->command)};
 	request->is_command = true;
 	/* The runner of such a sandbox takes its folder as bytes: a name need not be UTF-8. */
@@ -179,7 +181,7 @@ static int make_request(const struct config *config, const struct op_caller *cal
 	request->kind.data = folder;
 	request->kind.is_cold = true;
 	*ret_policy = policy;
-	*ret_cwd = STEAL(cwd);
+	*ret_cwd = cwd;
 	return 0;
 }
 
@@ -262,6 +264,8 @@ static void call_explore(struct op_call *call)
 	static const struct flight_kind kind = {.request = flight_request,
 						.answer = op_explore_answer};
 
+	/* It changes nothing: without a reader there is no reason for it to go on. */
+	call->is_cancelled_with_client = true;
 	flight_take_off_as(call, &kind);
 }
 

@@ -45,6 +45,8 @@ enum launch_type {
 	LAUNCH_RESTORE,  /* /workspace as it was for a head; answered by LAUNCH_RESTORED */
 	LAUNCH_KEEP,     /* keep these descriptors, and the sandbox, for the next viv */
 	LAUNCH_QUIT,     /* end everything, then yourself */
+	LAUNCH_METER,    /* what its cgroup counts; answered by LAUNCH_METERED */
+	LAUNCH_DISARM,   /* a head's run is over and its facts are known: no answer */
 
 	/* launch -> viv */
 	LAUNCH_HELLO = 64,  /* first message: what this host gives */
@@ -64,12 +66,22 @@ enum launch_type {
 	LAUNCH_KEPT,      /* after HELLO, for each kept sandbox: its name; fds as they were kept */
 	LAUNCH_KEPT_HEAD, /* behind its KEPT, for each head: its pid; fds as they came */
 	LAUNCH_ATTACHED,  /* behind the last KEPT: EXITs that nobody heard follow */
+	LAUNCH_METERED,   /* fds as in enum launch_meter; none: nobody counts here */
 };
 
 enum launch_limits {
 	LAUNCH_LIMITS_V2,       /* memory, pids, cpu by cgroup v2 */
 	LAUNCH_LIMITS_V1,       /* ... by cgroup v1 */
 	LAUNCH_LIMITS_MEASURED, /* neither is writable: rlimits and sampling */
+};
+
+/* Files of a sandbox's cgroup. To read them takes a few us; to ask launch takes two wake-ups. */
+enum launch_meter {
+	LAUNCH_METER_CPU,
+	LAUNCH_METER_MEMORY,
+	LAUNCH_METER_PEAK, /* writing to it counts the peak anew from there */
+	LAUNCH_METER_KILLS,
+	LAUNCH_METER_COUNT,
 };
 
 struct launch_bind {
@@ -107,7 +119,7 @@ struct launch_begin {
 	uint32_t timeout_ms;
 };
 
-/* END, DROP, SIGNAL, SAVE, RESTORE; FREEZE uses `head` as 1 (stop) or 0 (go on). */
+/* END, DISARM, DROP, SIGNAL, SAVE, RESTORE; FREEZE uses `head` as 1 (stop) or 0 (go on). */
 struct launch_head_ref {
 	uint32_t sandbox;
 	uint32_t head;
@@ -137,7 +149,7 @@ struct launch_request {
 		struct launch_head_ref ref;
 		struct launch_head head;
 		struct launch_keep keep;
-		uint32_t id; /* RETIRE: zygote; KILL: sandbox */
+		uint32_t id; /* RETIRE: zygote; KILL, METER: sandbox */
 	};
 };
 

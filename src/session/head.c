@@ -58,6 +58,36 @@ int head_begin(struct head *head, uint32_t timeout_ms, struct err *err)
 	return launcher_send(head->sandbox->launcher, &request, NULL, 0, err);
 }
 
+static bool runs_beside(const struct head *head)
+{
+	for (size_t i = 0; i < LAUNCH_HEADS_MAX; i++) {
+		const struct head *other = head->sandbox->heads[i];
+
+		if (other != NULL && other != head && other->mark.is_set)
+			return true;
+	}
+	return false;
+}
+
+void head_mark(struct head *head)
+{
+	meter_mark(&head->sandbox->meter, head->pid, !runs_beside(head), &head->mark);
+}
+
+bool head_measure(struct head *head, struct launch_exit *ret_facts)
+{
+	struct launch_exit facts = {.sandbox = head->sandbox->id, .head = head->number, .code = -1};
+	struct err err = {0};
+
+	if (head->state != HEAD_READY || head->is_dropped ||
+	    !meter_read(&head->sandbox->meter, head->pid, &head->mark, &facts) ||
+	    head_ask(head, LAUNCH_DISARM, &err) < 0)
+		return false;
+	head->mark.is_set = false;
+	*ret_facts = facts;
+	return true;
+}
+
 void head_drop(struct head *head)
 {
 	struct err err = {0};
@@ -337,6 +367,18 @@ static void forget_fork(struct head *head)
 
 /* ---- its end ---- */
 
+/* Launch hears of a run's beginning late, and of a short one too late to see its time pass. */
+static void tell_ended(struct head *head, const struct launch_event *event)
+{
+	struct launch_event full = *event;
+	uint64_t own_us = meter_own_us(head->pid, &head->mark);
+
+	if (own_us > full.exit.cpu_us)
+		full.exit.cpu_us = own_us;
+	head->mark.is_set = false;
+	head->calls->told(head->user, head, &full);
+}
+
 void head_event(struct head *head, const struct launch_event *event)
 {
 	struct err why = event->err;
@@ -364,6 +406,10 @@ void head_event(struct head *head, const struct launch_event *event)
 		head->state = HEAD_OVER;
 		head->calls->exited(head->user, head, why.kind == ERR_NONE ? &event->exit : NULL,
 				    &why);
+		break;
+	case LAUNCH_ENDED:
+		if (head->state == HEAD_READY)
+			tell_ended(head, event);
 		break;
 	default:
 		if (head->state == HEAD_READY)

@@ -68,6 +68,7 @@ struct head {
 	struct channel own;
 	struct head_pipes pipes;
 	bool has_pipes;                 /* not the sandbox's: launch keeps them with the head */
+	struct meter_mark mark;         /* of the run that is on */
 	uint32_t noise;                 /* frames that nobody wanted since something was asked */
 	struct head *forking;           /* borrowed: the child that this one is forking now */
 	uint32_t owed;                  /* answers to forks that nobody waits for any more */
@@ -96,9 +97,16 @@ void head_forked(struct head *head, const struct frame *frame);
 /* Nobody reads its channel but us: frames that no run asked for end up here. */
 void head_listen(struct head *head);
 
+/* A run is about to begin: its facts are counted from here. */
+void head_mark(struct head *head);
+
 /* BEGIN, END, SIGNAL, SAVE, RESTORE to launch about this head. */
 int head_begin(struct head *head, uint32_t timeout_ms, struct err *err);
 int head_ask(struct head *head, enum launch_type what, struct err *err);
+
+/* The facts of its run that has ended well, counted here; launch is told that it is over. False:
+ * only launch can say. */
+bool head_measure(struct head *head, struct launch_exit *ret_facts);
 
 /* Ends it and all it started; `exited` follows. */
 void head_drop(struct head *head);

@@ -98,6 +98,11 @@ static void launch_event(void *user, const struct launch_event *event, int *take
 		take_kept(pool, event, take_fds, fd_count);
 		return;
 	}
+	if (event->type == LAUNCH_METERED && event->id < LAUNCH_SANDBOXES_MAX &&
+	    pool->sandboxes[event->id] != NULL) {
+		meter_take(&pool->sandboxes[event->id]->meter, take_fds, fd_count);
+		return;
+	}
 	if (event->type == LAUNCH_COUNTED) {
 		pool->counted = event->counted;
 		pool->has_counted = true;

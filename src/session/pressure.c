@@ -48,28 +48,34 @@ void pressure_free(struct pressure *pressure)
 	free(pressure);
 }
 
-/* The number behind `word` in a file of /proc; -1 where it cannot be had. A kernel with psi=0 has
- * the file, and refuses to read it. */
-static double read_number(int fd, const char *word)
+/* The number behind `word`; -1: there is none. */
+static double number_in(const char *text, const char *word)
 {
-	char text[2048];
-	ssize_t n = fd >= 0 ? pread(fd, text, sizeof(text) - 1, 0) : -1;
-	const char *at;
+	const char *at = strstr(text, word);
 
-	if (n <= 0)
-		return -1;
-	text[n] = '\0';
-	at = strstr(text, word);
 	return at != NULL ? strtod(at + strlen(word), NULL) : -1;
+}
+
+/* An empty text where it cannot be had. A kernel with psi=0 has the file, and refuses to read it.
+ */
+static void read_text(int fd, char *text, size_t size)
+{
+	ssize_t n = fd >= 0 ? pread(fd, text, size - 1, 0) : -1;
+
+	text[n > 0 ? n : 0] = '\0';
 }
 
 static void look(struct pressure *pressure)
 {
-	double total = read_number(pressure->meminfo, "MemTotal:") * (double)KIB;
-	double available = read_number(pressure->meminfo, "MemAvailable:") * (double)KIB;
-	double stalled = read_number(pressure->stalls, "some avg10=");
-	double floor_bytes = total / FLOOR_PART;
+	char text[2048];
+	double total, available, stalled, floor_bytes;
 
+	read_text(pressure->meminfo, text, sizeof(text));
+	total = number_in(text, "MemTotal:") * (double)KIB;
+	available = number_in(text, "MemAvailable:") * (double)KIB;
+	read_text(pressure->stalls, text, sizeof(text));
+	stalled = number_in(text, "some avg10=");
+	floor_bytes = total / FLOOR_PART;
 	pressure->last = (struct err){0};
 	if (floor_bytes < (double)FLOOR_BYTES)
 		floor_bytes = (double)FLOOR_BYTES;

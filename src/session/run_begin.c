@@ -80,6 +80,7 @@ static int send_to_head(struct run *run, struct err *err)
 		r = make_stdin(run, &fds[count++], err);
 	if (r == 0 && run->is_pipe_stdin)
 		r = sandbox_keep_stdin(run->head->sandbox, run->stdin_write, err);
+	head_mark(run->head);
 	if (r == 0)
 		r = channel_send_fds(run->channel, &run->payload.frame, fds, count, err);
 	drop_fd(&fds[0]);

@@ -52,6 +52,7 @@ static void close_handles(struct sandbox *sandbox)
 	channel_close(&sandbox->channel, channel_closed);
 	stream_close(&sandbox->out, out_closed);
 	stream_close(&sandbox->err, err_closed);
+	meter_done(&sandbox->meter);
 	drop_fd(&sandbox->in);
 }
 
@@ -293,6 +294,13 @@ int sandbox_keep(struct sandbox *sandbox, const char *name, struct err *err)
 	memcpy(sandbox->kept_name, request.keep.name, sizeof(sandbox->kept_name));
 	return launcher_send(sandbox->launcher, &request, fds,
 			     sandbox->in >= 0 ? SANDBOX_KEPT_COUNT : SANDBOX_KEPT_IN, err);
+}
+
+int sandbox_meter(struct sandbox *sandbox, struct err *err)
+{
+	const struct launch_request request = {.type = LAUNCH_METER, .id = sandbox->id};
+
+	return launcher_send(sandbox->launcher, &request, NULL, 0, err);
 }
 
 int sandbox_keep_stdin(struct sandbox *sandbox, int fd, struct err *err)

@@ -20,6 +20,7 @@
 #include "proto/frame.h"
 #include "proto/launch_msg.h"
 #include "session/channel.h"
+#include "session/meter.h"
 #include "session/stream.h"
 
 #define SANDBOX_STARTUP_MAX 1024 /* bytes kept of what it prints before HELLO */
@@ -75,6 +76,7 @@ struct sandbox {
 
 	struct channel channel;
 	struct stream out, err;
+	struct meter meter;              /* a session's; else empty */
 	int in;                          /* owned: the writing end of its stdin; -1: closed */
 	char kept_name[LAUNCH_NAME_MAX]; /* by which launch keeps it; "": it does not */
 
@@ -117,6 +119,9 @@ int sandbox_adopt(uv_loop_t *loop, struct launcher *launcher, const struct backe
 
 /* Launch keeps it, under this name, should we die. */
 int sandbox_keep(struct sandbox *sandbox, const char *name, struct err *err);
+
+/* Asks launch for its meter: until it comes, and where there is none, launch is asked for facts. */
+int sandbox_meter(struct sandbox *sandbox, struct err *err);
 
 /* ... with this stdin (-1: none any more) beside the rest; not where it is not kept at all. */
 int sandbox_keep_stdin(struct sandbox *sandbox, int fd, struct err *err);

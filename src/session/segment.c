@@ -17,6 +17,7 @@
 #include "base/log.h"
 
 #define LET_GO_BYTES (1U << 20)
+#define READY_BYTES (128U << 10)
 
 _Static_assert(sizeof(struct segment_head) % SEGMENT_ALIGN == 0, "records are aligned");
 _Static_assert(sizeof(struct segment_record) % SEGMENT_ALIGN == 0, "their data follows at once");
@@ -357,6 +358,25 @@ static void let_go(struct segment *segment)
 	segment->let_go = whole;
 }
 
+/* Pages to come are made writable many at a time: one fault for each would be paid by some run. */
+static void get_ready(struct segment *segment, uint32_t end)
+{
+	uint32_t start = segment->end / READY_BYTES * READY_BYTES;
+	uint32_t ahead;
+
+	if (end <= segment->ready)
+		return;
+	if (start < segment->ready)
+		start = segment->ready;
+	ahead = segment->size - start;
+	if (ahead > READY_BYTES)
+		ahead = READY_BYTES;
+	/* Where the kernel will not (before 5.14, no space): the faults come one by one, as ever.
+	 */
+	(void)madvise(segment->map + start, ahead, MADV_POPULATE_WRITE);
+	segment->ready = start + ahead;
+}
+
 uint32_t segment_append(struct segment *segment, const struct journal_record *record,
 			const struct iovec *more, size_t more_count)
 {
@@ -379,6 +399,7 @@ uint32_t segment_append(struct segment *segment, const struct journal_record *re
 	memcpy(head.marks, record->marks, sizeof(head.marks));
 	head.check = segment_check(segment->key, at, &head);
 	end = (uint32_t)behind(at, total);
+	get_ready(segment, end);
 
 	if (segment->size - end >= sizeof(uint32_t))
 		memset(segment->map + end, 0, sizeof(uint32_t));

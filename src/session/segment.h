@@ -63,6 +63,7 @@ struct segment {
 	int memory;       /* owned: the memfd of one that is not on disk; else -1 */
 	uint64_t key;
 	uint64_t used;   /* when it was last looked into, in the journal's count */
+	uint32_t ready;  /* pages before this can be written to without a fault */
 	uint32_t let_go; /* pages before this were handed back to the page cache */
 };
 

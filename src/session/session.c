@@ -203,7 +203,7 @@ static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err 
 	sandbox_take(sandbox, NULL, NULL);
 	session->head = head_first(sandbox, &session_head_calls, session);
 	session->state = SESSION_IDLE;
-	if (sandbox_keep(sandbox, session->home, &err) < 0)
+	if (sandbox_keep(sandbox, session->home, &err) < 0 || sandbox_meter(sandbox, &err) < 0)
 		log_event(LOG_LEVEL_WARNING, "session.keep", "session=%s why=%s", session->id,
 			  err.text);
 	if (session->is_transactional) {

@@ -35,8 +35,11 @@ static void claim_sandbox(void *user, struct session *session)
 bool sessions_kept(struct sessions *sessions, struct sandbox *sandbox, const char *name)
 {
 	struct kept kept = {.sandbox = sandbox, .name = name};
+	struct err err = {0};
 
 	sessions_each(sessions, claim_sandbox, &kept);
+	if (kept.is_claimed)
+		(void)sandbox_meter(sandbox, &err);
 	return kept.is_claimed;
 }
 

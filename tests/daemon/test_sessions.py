@@ -10,6 +10,15 @@ from case import SESSION_KEYS, DaemonCase, has_freezer
 class StateTest(DaemonCase):
     """What a session keeps, and whose turn it is."""
 
+    def test_each_run_is_counted_for_itself(self):
+        session = self.new_session()
+        large = self.daemon.run("x = bytearray(120 << 20)\nn = sum(range(2000000))\ndel x", session)["usage"]
+        small = self.daemon.run("1", session)["usage"]
+        self.assertGreater(large["cpu_ms"], small["cpu_ms"])
+        self.assertGreater(small["cpu_ms"], 0)
+        self.assertGreater(large["peak_memory"], 120 << 20)
+        self.assertLess(small["peak_memory"], 120 << 20)
+
     def test_keeps_variables_imports_and_files(self):
         session = self.new_session()
         self.daemon.run("import math\nx = [1]\ndef f(): return x[0] + 1", session)

@@ -8,9 +8,9 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from launcher import (BEGIN, CAUSE_ASKED, CAUSE_DEADLINE, CAUSE_MEMORY, CAUSE_SELF, DROP, END, ERR_CONFLICT,
-                      ERR_FORBIDDEN, ERR_NOT_FOUND, ERR_UNSUPPORTED, EXIT, FREEZE, GONE, LIMITS_MEASURED,
-                      MIB, SIGNAL, SPAWNED, Launcher, plan)
+from launcher import (BEGIN, CAUSE_ASKED, CAUSE_DEADLINE, CAUSE_MEMORY, CAUSE_SELF, DISARM, DROP, END,
+                      ERR_CONFLICT, ERR_FORBIDDEN, ERR_NOT_FOUND, ERR_UNSUPPORTED, EXIT, FREEZE, GONE,
+                      LIMITS_MEASURED, METER, METERED, MIB, SIGNAL, SPAWNED, Launcher, plan)
 from test_launch import groups_of
 
 # A process whose parents are gone, in a session of its own. It prints its number and stays.
@@ -212,6 +212,44 @@ class HeadsTest(unittest.TestCase):
         first.end()
         first.run("import time; time.sleep(0.4)", timeout_ms=20000)  # past the first deadline
         self.assertEqual(first.done()["kind"], "ok")
+
+    def test_a_disarmed_run_has_no_deadline(self):
+        first = self.start()
+        first.run("1", timeout_ms=300)
+        first.done()
+        self.launcher.request(DISARM, struct.pack("<II", 0, 0))
+        first.run("import time; time.sleep(0.4)", timeout_ms=20000)  # past the first deadline
+        self.assertEqual(first.done()["kind"], "ok")
+
+    def test_the_meter_shows_what_launch_counts(self):
+        first = self.start()
+        first.run("x = bytearray(50 << 20); sum(range(1000000))")
+        self.assertEqual(first.done()["kind"], "ok")
+        counted = first.end()
+        self.launcher.request(METER, struct.pack("<I", 0))
+        event = self.launcher.expect(METERED)
+        for fd in event.fds:
+            self.addCleanup(os.close, fd)
+        if self.launcher.limits == LIMITS_MEASURED:
+            self.assertEqual(event.fds, [])
+            self.assertIn("no cgroup", event.error)
+            return
+        cpu, memory, peak, kills = (os.pread(fd, 4096, 0).decode() for fd in event.fds)
+        self.assertGreaterEqual(int(cpu.split()[1]), counted.cpu_us)
+        self.assertEqual(cpu.split()[0], "usage_usec")
+        self.assertGreater(int(memory), 50 * MIB)
+        self.assertGreaterEqual(int(peak), counted.peak)
+        self.assertRegex(kills, r"(?m)^oom_kill 0$")
+        first.cell("del x")
+        os.write(event.fds[2], b"0")  # from here on the peak is counted anew
+        self.assertLess(int(os.pread(event.fds[2], 4096, 0)), 50 * MIB)
+
+    def test_a_meter_of_nothing(self):
+        before = self.launcher.count()
+        for number in (1, 4095, 4096, 0xffffffff):
+            self.launcher.request(METER, struct.pack("<I", number))
+            self.launcher.request(DISARM, struct.pack("<II", number, 0))
+        self.assertEqual(self.launcher.count(), before)
 
     def test_branches_run_side_by_side_and_end_one_by_one(self):
         first = self.start()

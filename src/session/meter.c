@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/meter.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/c.h"
+
+void meter_take(struct meter *meter, int *take_fds, size_t fd_count)
+{
+	if (fd_count != LAUNCH_METER_COUNT)
+		return;
+	meter_done(meter);
+	for (size_t i = 0; i < LAUNCH_METER_COUNT; i++)
+		meter->fds[i] = steal_fd(&take_fds[i]);
+	meter->is_open = true;
+}
+
+void meter_done(struct meter *meter)
+{
+	if (!meter->is_open)
+		return;
+	for (size_t i = 0; i < LAUNCH_METER_COUNT; i++)
+		drop_fd(&meter->fds[i]);
+	meter->is_open = false;
+}
+
+/* The number behind `key`, or the first one of the file. */
+static bool read_number(const struct meter *meter, enum launch_meter which, const char *key,
+			uint64_t *ret_number)
+{
+	char text[512];
+	ssize_t n = pread(meter->fds[which], text, sizeof(text) - 1, 0);
+	const char *at = text;
+
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	if (key != NULL)
+		at = strstr(text, key);
+	if (at == NULL)
+		return false;
+	*ret_number = strtoull(at + (key != NULL ? strlen(key) : 0), NULL, 10);
+	return true;
+}
+
+/* Its own clock has what the cgroup's sum has not seen yet: the slice that runs now. */
+static uint64_t own_us(pid_t pid)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+		return 0;
+	return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
+}
+
+uint64_t meter_own_us(pid_t pid, const struct meter_mark *mark)
+{
+	uint64_t now = own_us(pid);
+
+	return mark->is_set && now > mark->own_us ? now - mark->own_us : 0;
+}
+
+void meter_mark(struct meter *meter, pid_t pid, bool is_alone, struct meter_mark *ret_mark)
+{
+	struct meter_mark mark = {.is_set = true, .own_us = own_us(pid)};
+
+	if (meter->is_open) {
+		/* An older kernel cannot count it anew: then it is that of the sandbox's life. */
+		if (is_alone)
+			(void)!pwrite(meter->fds[LAUNCH_METER_PEAK], "0", 1, 0);
+		mark.has_counts =
+			read_number(meter, LAUNCH_METER_CPU, "usage_usec ", &mark.cpu_us) &&
+			read_number(meter, LAUNCH_METER_KILLS, "oom_kill ", &mark.kills);
+	}
+	*ret_mark = mark;
+}
+
+bool meter_read(const struct meter *meter, pid_t pid, const struct meter_mark *mark,
+		struct launch_exit *facts)
+{
+	uint64_t own = meter_own_us(pid, mark);
+	uint64_t cpu = 0, kills = 0;
+
+	if (!meter->is_open || !mark->has_counts ||
+	    !read_number(meter, LAUNCH_METER_KILLS, "oom_kill ", &kills) || kills != mark->kills ||
+	    !read_number(meter, LAUNCH_METER_CPU, "usage_usec ", &cpu) ||
+	    !read_number(meter, LAUNCH_METER_PEAK, NULL, &facts->peak) ||
+	    !read_number(meter, LAUNCH_METER_MEMORY, NULL, &facts->memory))
+		return false;
+	facts->cpu_us = cpu > mark->cpu_us ? cpu - mark->cpu_us : 0;
+	if (own > facts->cpu_us)
+		facts->cpu_us = own;
+	return true;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Meter - what the kernel counts of a session's sandbox, read here
+ *
+ * Owns:    descriptors of the cgroup's files, opened by launch.
+ * May not: judge. Where something was killed, or a number cannot be had, launch is asked.
+ *
+ * A run of some microseconds would otherwise wait for launch to wake up twice.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sys/types.h>
+
+#include "proto/launch_msg.h"
+
+struct meter {
+	int fds[LAUNCH_METER_COUNT]; /* owned, while is_open */
+	bool is_open;
+};
+
+/* Where a run began. */
+struct meter_mark {
+	uint64_t cpu_us; /* of the sandbox */
+	uint64_t own_us; /* of the interpreter */
+	uint64_t kills;
+	bool has_counts; /* the meter was open by then */
+	bool is_set;     /* a run is on */
+};
+
+/* Consumes the descriptors; too few of them leave it closed. */
+void meter_take(struct meter *meter, int *take_fds, size_t fd_count);
+void meter_done(struct meter *meter);
+
+/* CPU time of the interpreter alone since the mark. */
+uint64_t meter_own_us(pid_t pid, const struct meter_mark *mark);
+
+/* A run of the interpreter `pid` begins. `is_alone`: the peak is counted anew. */
+void meter_mark(struct meter *meter, pid_t pid, bool is_alone, struct meter_mark *ret_mark);
+
+/* Fills cpu_us, peak and memory of a run that has ended well. False: the meter cannot say, or the
+ * kernel killed something meanwhile. */
+bool meter_read(const struct meter *meter, pid_t pid, const struct meter_mark *mark,
+		struct launch_exit *facts);
