@@ -63,6 +63,12 @@ class Boot(unittest.TestCase):
         self.assertEqual(daemon.request("POST", "/v1/run", '{"code":"1"}').status, 401)
         self.assertEqual(daemon.request("POST", "/v1/run", '{"code":"1"}', headers=BEARER).status, 200)
 
+    def test_the_secret_is_handed_on_to_nobody(self):
+        self.refuses({"SIDECAR_AUTH_TOKEN": "x" * 513}, "SIDECAR_AUTH_TOKEN")
+        daemon = self.starts({"SIDECAR_AUTH_TOKEN": SECRET})
+        with open(f"/proc/{daemon.launch_pid}/environ", "rb") as file:
+            self.assertNotIn(SECRET.encode(), file.read())
+
     def test_it_answers_to_the_name_a_container_has(self):
         daemon = self.starts({"SIDECAR_AUTH_TOKEN": SECRET})
         daemon.host = "127.0.0.1"
