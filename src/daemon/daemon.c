@@ -295,7 +295,7 @@ static int open_door(struct daemon *daemon, struct err *err)
 		return -err->num;
 	doors.access = daemon->access;
 	doors.router = daemon->router;
-	doors.alone = daemon->options->dialect;
+	doors.main = daemon->options->dialect;
 	r = doors_new(&doors, &daemon->doors, err);
 	if (r == 0)
 		r = http_new(&daemon->loop, &http, &doors_calls, daemon->doors, &daemon->http, err);

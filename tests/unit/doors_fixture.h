@@ -118,6 +118,7 @@ static const struct door piston = {.name = "piston",
 				   .routes = piston_routes,
 				   .route_count = ARRAY_LEN(piston_routes),
 				   DOOR_CONFIG(piston),
+				   .is_exclusive = true,
 				   .token_header = "X-Token",
 				   .has_cors = true,
 				   .exposes = "X-Mine",
@@ -136,9 +137,9 @@ struct house {
 	struct doors *doors;
 };
 
-static int house_init(struct house *house, const char *yaml, const char *alone, struct err *err)
+static int house_init(struct house *house, const char *yaml, const char *name, struct err *err)
 {
-	struct doors_settings settings = {.table = table, .alone = alone, .body_max = BODY_MAX};
+	struct doors_settings settings = {.table = table, .main = name, .body_max = BODY_MAX};
 	int r;
 
 	begin_count = ended_count = door_left_count = drained_count = 0;
@@ -193,9 +194,9 @@ static inline void is_ours(struct house *house, const char *path)
 	gone(house);
 }
 
-static void open_house(struct house *house, const char *yaml, const char *alone)
+static void open_house(struct house *house, const char *yaml, const char *name)
 {
 	struct err err = {0};
 
-	assert_ok(house_init(house, yaml, alone, &err), err);
+	assert_ok(house_init(house, yaml, name, &err), err);
 }

@@ -69,14 +69,29 @@ static void two_doors_at_one_place_are_an_error(void **state)
 	world_done(&house.world);
 }
 
-static void alone_it_has_only_v1_beside_it(void **state)
+static void the_main_one_is_at_the_root_and_has_the_last_word(void **state)
+{
+	struct house house;
+
+	(void)state;
+	open_house(&house, "dialects: {piston: {enabled: true}}\n", "dify");
+	says(&house, "POST", "/show", "{}", 200, "dify @");
+	says(&house, "GET", "/piston/open", NULL, 200, "piston");
+	says(&house, "PUT", "/trees/7", "{}", 200, "\"id\":\"7\"");
+	says(&house, "GET", "/metrics", NULL, 200, "up 1");
+	says(&house, "GET", "/nowhere", NULL, 404, "dify refuses 404");
+	house_done(&house);
+}
+
+static void an_exclusive_one_has_only_v1_beside_it(void **state)
 {
 	struct house house;
 	struct err err = {0};
 
 	(void)state;
-	open_house(&house, "", "piston");
+	open_house(&house, "dialects: {dify: {enabled: true}}\n", "piston");
 	says(&house, "GET", "/open", NULL, 200, "piston");
+	says(&house, "GET", "/dify", NULL, 404, "piston refuses 404");
 	says(&house, "GET", "/metrics", NULL, 404, "piston refuses 404");
 	says(&house, "GET", "/", NULL, 404, "piston refuses 404");
 	says(&house, "GET", "/v1/things/a", NULL, 200, "\"id\":\"a\"");
@@ -156,7 +171,8 @@ int main(void)
 		cmocka_unit_test(by_default_it_is_at_its_name_and_where_nothing_else_is),
 		cmocka_unit_test(at_the_root_by_name_it_wins),
 		cmocka_unit_test(two_doors_at_one_place_are_an_error),
-		cmocka_unit_test(alone_it_has_only_v1_beside_it),
+		cmocka_unit_test(the_main_one_is_at_the_root_and_has_the_last_word),
+		cmocka_unit_test(an_exclusive_one_has_only_v1_beside_it),
 		cmocka_unit_test(tokens_and_hosts_are_checked_for_every_door),
 		cmocka_unit_test(pages_of_allowed_origins_may_ask),
 	};
