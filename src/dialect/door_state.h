@@ -97,6 +97,7 @@ struct visit {
 
 	/* A stream. */
 	struct buf queue;
+	size_t queue_at; /* up to here it was sent */
 	bool is_stream, is_ended, is_cut, is_full;
 
 	uint64_t start_ns;
