@@ -195,15 +195,28 @@ static void replay(void *user, const struct journal_record *record, struct journ
 
 /* ---- opening ---- */
 
+/* And what is above it: a new home has no .local/state. */
+static int make_state_dir(const char *path, struct err *err)
+{
+	AUTO_FREE char *part = strdup(path);
+
+	if (part == NULL)
+		return err_set(err, ERR_INTERNAL, ENOMEM, "no memory");
+	for (char *slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)mkdir(part, 0700); /* the last one tells whether all went well */
+		*slash = '/';
+	}
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, "make state_dir %s", path);
+	return 0;
+}
+
 static int make_dirs(const struct config *config, struct err *err)
 {
 	int r = path_make_private(config->runtime_dir, err);
 
-	if (r < 0)
-		return r;
-	if (mkdir(config->state_dir, 0700) < 0 && errno != EEXIST)
-		return err_sys(err, "make state_dir %s", config->state_dir);
-	return 0;
+	return r < 0 ? r : make_state_dir(config->state_dir, err);
 }
 
 /* What a former daemon left: logs and sessions, as far as it came. */
@@ -295,7 +308,7 @@ static int open_door(struct daemon *daemon, struct err *err)
 		return -err->num;
 	doors.access = daemon->access;
 	doors.router = daemon->router;
-	doors.alone = daemon->options->dialect;
+	doors.main = daemon->options->dialect;
 	r = doors_new(&doors, &daemon->doors, err);
 	if (r == 0)
 		r = http_new(&daemon->loop, &http, &doors_calls, daemon->doors, &daemon->http, err);

@@ -16,7 +16,7 @@
 
 struct daemon_options {
 	const char *const *listen; /* instead of the config's; NULL-terminated, or NULL */
-	const char *dialect;       /* this door alone at the root, and /v1; NULL: none */
+	const char *dialect;       /* stand in for this system; NULL: for none */
 	bool keep;                 /* a graceful stop leaves sessions for a successor */
 	bool is_quiet;             /* no word on stderr about where it listens */
 };

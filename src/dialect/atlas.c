@@ -222,6 +222,7 @@ const struct door door_atlas = {
 	.routes = routes,
 	.route_count = ARRAY_LEN(routes),
 	DOOR_CONFIG(atlas),
+	.is_exclusive = true,
 	.token_header = "X-API-Key",
 	.refuse = refuse,
 	.boot = atlas_boot,

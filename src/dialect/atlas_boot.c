@@ -12,6 +12,7 @@
 #define PORT_DEFAULT 8080U
 #define DIR_DEFAULT "/semantic"
 #define TOKEN_NAME "sidecar"
+#define SECRET_MAX 512U /* no longer one is ever compared: api/access.c */
 
 static const char *set_in(const char *name)
 {
@@ -27,6 +28,9 @@ static int add_token(struct config *config, const char *secret, struct err *err)
 	char hex[2 * sizeof(sum) + 1];
 	struct config_token *tokens;
 
+	if (strlen(secret) > SECRET_MAX)
+		return err_set(err, ERR_BAD_REQUEST, EMSGSIZE,
+			       "SIDECAR_AUTH_TOKEN is longer than %u bytes", SECRET_MAX);
 	for (size_t i = 0; i < config->token_count; i++) {
 		if (strcmp(config->tokens[i].name, TOKEN_NAME) == 0)
 			return err_set(err, ERR_BAD_REQUEST, EEXIST,
@@ -91,5 +95,7 @@ int atlas_boot(struct config *config, struct err *err)
 		text_list_add(&config->hosts, "*");
 	if (r == 0 && (dir != NULL || config->atlas_semantic_dir[0] == '\0'))
 		text_set(&config->atlas_semantic_dir, dir != NULL ? dir : DIR_DEFAULT);
+	/* Nobody that we start needs it. */
+	(void)unsetenv("SIDECAR_AUTH_TOKEN");
 	return r;
 }
