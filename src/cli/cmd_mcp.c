@@ -21,6 +21,7 @@
 
 #define START_MS 60000 /* for a private daemon to listen */
 #define TREE_FDS 16
+#define FOLDER_MAX 60
 
 struct options {
 	const char *config, *token_file;
@@ -55,11 +56,13 @@ static int make_folder(struct own_daemon *own, struct err *err)
 {
 	const char *above = getenv("TMPDIR");
 
-	(void)snprintf(own->folder, sizeof(own->folder), "%.200s/viv-mcp-XXXXXX",
-		       above != NULL && above[0] == '/' ? above : "/tmp");
+	/* The path of a socket has room for little more than this (man 7 unix). */
+	if (above == NULL || above[0] != '/' || strlen(above) > FOLDER_MAX)
+		above = "/tmp";
+	(void)snprintf(own->folder, sizeof(own->folder), "%s/viv-mcp-XXXXXX", above);
 	if (mkdtemp(own->folder) == NULL) {
 		own->folder[0] = '\0';
-		return err_sys(err, "make a folder in %s", above != NULL ? above : "/tmp");
+		return err_sys(err, "make a folder in %s", above);
 	}
 	/* Root's daemon becomes another user, who must get to the folders that are given to it. */
 	if (geteuid() == 0 && chmod(own->folder, 0711) < 0)
