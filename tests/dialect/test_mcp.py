@@ -142,6 +142,13 @@ class Modern(McpCase):
         self.assertEqual(got["result"]["structuredContent"]["stdout"], "late\n")
         self.assert_error(self.mcp.modern("tasks/get", task).answer(), -32021)
 
+    def test_tasks_that_are_not_there_or_not_known_of(self):
+        for method in ("tasks/get", "tasks/update", "tasks/cancel"):
+            params = {"taskId": "task_x", "inputResponses": {}}
+            self.assert_error(self.mcp.modern(method, params).answer(), -32021)
+            self.assert_error(self.mcp.modern(method, params, capabilities=TASKS).answer(), -32602, "taskId")
+            self.assert_error(self.mcp.modern(method, {}, capabilities=TASKS).answer(), -32602, "taskId")
+
     def test_a_task_can_be_cancelled(self):
         made = self.mcp.tool("run_python", {"code": SLEEP}, capabilities=TASKS)
         task = {"taskId": made["taskId"]}
