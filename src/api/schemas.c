@@ -66,6 +66,8 @@ const struct schema schemas[] = {
 	{"Table", "columns:any[] rows:any[][] total:int? cut:bool as_of:text", NULL},
 	{"File", "path!:text size!:int mtime_ms:int mime:text? sha256:text? base64:text?", NULL},
 	{"Files", "files!:@File[] as_of:text next:text", NULL},
+	{"FileContent", "path!:text size!:int mime!:text text:text base64:text", NULL},
+	{"Closed", "session_id!:text closed!:bool", NULL},
 	{"Bytes", "any", "application/octet-stream"},
 	{"Notebook", "object", "application/x-ipynb+json"},
 	{"Exported", "any", "application/vnd.vivarium.session"},
@@ -97,7 +99,8 @@ const struct schema schemas[] = {
 
 struct writer {
 	struct buf *buf;
-	int r; /* the first failure; later steps do nothing */
+	bool is_whole; /* schemas that are named stand in place of their names */
+	int r;         /* the first failure; later steps do nothing */
 };
 
 static void put(struct writer *to, const char *text)
@@ -126,6 +129,17 @@ static void put_words(struct writer *to, const char *words, size_t size)
 	put(to, "\"]}");
 }
 
+static void put_schema(struct writer *to, const struct schema *schema);
+
+/* The schema that is named in place of its name: none holds itself. */
+static void put_named(struct writer *to, const char *name, size_t size)
+{
+	for (const struct schema *schema = schemas; schema->name != NULL; schema++) {
+		if (strlen(schema->name) == size && memcmp(schema->name, name, size) == 0)
+			put_schema(to, schema);
+	}
+}
+
 static void put_base(struct writer *to, const char *type, size_t size)
 {
 	static const char *const names[][2] = {
@@ -133,6 +147,10 @@ static void put_base(struct writer *to, const char *type, size_t size)
 		{"bool", "boolean"}, {"object", "object"},
 	};
 
+	if (type[0] == '@' && to->is_whole) {
+		put_named(to, type + 1, size - 1);
+		return;
+	}
 	if (type[0] == '@') {
 		put(to, "{\"$ref\":\"#/components/schemas/");
 		put_part(to, type + 1, size - 1);
@@ -141,6 +159,10 @@ static void put_base(struct writer *to, const char *type, size_t size)
 	}
 	if (memchr(type, '|', size) != NULL) {
 		put_words(to, type, size);
+		return;
+	}
+	if (size == 3 && memcmp(type, "any", 3) == 0) {
+		put(to, SCHEMA_ANY);
 		return;
 	}
 	put(to, "{");
@@ -188,32 +210,38 @@ static void put_required(struct writer *to, const char *members)
 	put(to, joint[1] == '"' ? "" : "\"]");
 }
 
-int schema_put(const struct schema *schema, struct buf *buf)
+static void put_schema(struct writer *to, const struct schema *schema)
 {
 	const char *member = schema->members;
-	struct writer to = {.buf = buf};
 	const char *joint = "\"";
 
 	if (strchr(member, ':') == NULL) {
-		put_type(&to, member, strlen(member));
-		return to.r;
+		put_type(to, member, strlen(member));
+		return;
 	}
-	put(&to, "{\"type\":\"object\"");
-	put_required(&to, member);
-	put(&to, ",\"properties\":{");
+	put(to, "{\"type\":\"object\"");
+	put_required(to, member);
+	put(to, ",\"properties\":{");
 	while (*member != '\0') {
 		const char *type = strchr(member, ':') + 1;
 		size_t size = strcspn(type, " ");
 
-		put(&to, joint);
-		put_part(&to, member, strcspn(member, "!:"));
-		put(&to, "\":");
-		put_type(&to, type, size);
+		put(to, joint);
+		put_part(to, member, strcspn(member, "!:"));
+		put(to, "\":");
+		put_type(to, type, size);
 		joint = ",\"";
 		member = type + size;
 		member += strspn(member, " ");
 	}
-	put(&to, "}}");
+	put(to, "}}");
+}
+
+int schema_put(const struct schema *schema, bool is_whole, struct buf *buf)
+{
+	struct writer to = {.buf = buf, .is_whole = is_whole};
+
+	put_schema(&to, schema);
 	return to.r;
 }
 

@@ -2,8 +2,10 @@
 #include "dialect/door.h"
 
 extern const struct door door_atlas;
+extern const struct door door_mcp;
 
 const struct door *const door_table[] = {
 	&door_atlas,
+	&door_mcp,
 	NULL,
 };

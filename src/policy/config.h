@@ -57,7 +57,7 @@ struct config {
 	char *remote_url, *remote_token;
 	uint64_t remote_timeout_ms;
 
-	bool mcp_enabled;
+	bool mcp_enabled, mcp_conformance;
 	char *mcp_prefix;
 	bool atlas_enabled;
 	char *atlas_prefix; /* "auto", or from / on */
