@@ -2,8 +2,10 @@
 #include "dialect/door.h"
 
 extern const struct door door_atlas;
+extern const struct door door_piston;
 
 const struct door *const door_table[] = {
 	&door_atlas,
+	&door_piston,
 	NULL,
 };
