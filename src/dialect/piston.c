@@ -34,6 +34,7 @@ struct piston {
 struct execution {
 	struct op_run_args args;
 	struct script script;
+	struct ask *ask; /* borrowed while it runs; NULL: it does not */
 };
 
 static void say(struct door_call *call, unsigned status, const char *text)
@@ -442,6 +443,7 @@ static void finish(void *user, const struct ask_result *result)
 	struct execution *execution = call->user;
 	struct script *script = &execution->script;
 
+	execution->ask = NULL;
 	if (result->err != NULL)
 		say(call, door_status(result->err), result->err->text);
 	else if (script_is(script, "backend") || script->kind[0] == '\0')
@@ -464,7 +466,16 @@ static void execute_checked(struct door_call *call)
 	    take_stdin(call, body, &execution->args) < 0 ||
 	    take_limits(call, body, &execution->args.limits) < 0)
 		return;
-	(void)door_ask(call, &op_run, &execution->args, &calls);
+	execution->ask = door_ask(call, &op_run, &execution->args, &calls);
+}
+
+/* Nobody could read the answer later. */
+static void cancel(struct door_call *call)
+{
+	struct execution *execution = call->user;
+
+	if (execution->ask != NULL)
+		ask_cancel(execution->ask);
 }
 
 static void forget(struct door_call *call)
@@ -493,6 +504,7 @@ static void execute(struct door_call *call)
 	script_init(&execution->script);
 	call->user = execution;
 	call->ended = forget;
+	call->left = cancel;
 	if (piston->version[0] != '\0')
 		execute_checked(call);
 	else
