@@ -3,11 +3,13 @@
 
 extern const struct door door_atlas;
 extern const struct door door_dify;
+extern const struct door door_librechat;
 extern const struct door door_piston;
 
 const struct door *const door_table[] = {
 	&door_atlas,
 	&door_dify,
+	&door_librechat,
 	&door_piston,
 	NULL,
 };
