@@ -101,7 +101,7 @@ def node_modules():
     def install(folder):
         # None of these packages needs its install script.
         run_installer("npm", ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error",
-                              "--fetch-retries=1", "--fetch-timeout=60000"], folder)
+                              "--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"], folder)
 
     return os.path.join(kept("npm", ["package.json", "package-lock.json"], install), "node_modules")
 

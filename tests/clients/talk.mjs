@@ -137,6 +137,15 @@ const checks = {
     await good(client, 'close_session', {session_id: id});
   },
 
+  // The folder and the file in it are of the daemon's config.
+  async a_folder_is_explored(client) {
+    const result = await good(client, 'explore', {command: 'cat *.txt | tr a-z A-Z'});
+    assert.equal(result.structuredContent.stdout, 'HELLO\n');
+    const {structuredContent: told} = await client.call('explore', {command: 'touch new'});
+    assert.notEqual(told.exit_code, 0);
+    assert.match(told.stderr, /[Rr]ead-only|not permitted|denied/);
+  },
+
   async a_figure_is_an_image(client) {
     const code = 'import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()';
     const result = await good(client, 'run_python', {code});
@@ -159,18 +168,26 @@ const checks = {
     await assert.rejects(() => client.read(link.uri));
   },
 
+  // The code does not end by itself: what is told was told while it ran. (The first SDK drops what
+  // comes in one piece with the result.)
   async lines_are_progress(client) {
     const lines = [];
-    const code = 'for i in range(3): print("line", i, flush=True)';
-    await good(client, 'run_python', {code}, {onLine: (line) => lines.push(line)});
-    const told = lines.map((line) => line.message ?? '').join('');
-    assert.ok(told.includes('line 0') && told.includes('line 2'), JSON.stringify(lines));
+    const abort = new AbortController();
+    const seen = () => lines.map((line) => line.message ?? '').join('\n');
+    const code = 'for i in range(3): print("line", i, flush=True)\nwhile True: pass';
+    await assert.rejects(() => client.call('run_python', {code, timeout_ms: 100000}, {
+      signal: abort.signal,
+      onLine: (line) => {
+        lines.push(line);
+        if (seen().includes('line 2')) abort.abort();
+      },
+    }));
+    assert.ok(seen().includes('line 0') && seen().includes('line 2'), JSON.stringify(lines));
     const numbers = lines.map((line) => line.progress);
     assert.ok(numbers.every((number, i) => i === 0 || number > numbers[i - 1]), String(numbers));
   },
 
-  // The first line arrives while the code runs, and only a run that has really ended lets
-  // the next one of its session begin: they go in order.
+  // Only a run that has really ended lets the next one of its session begin: they go in order.
   async a_cancelled_call_ends_its_run(client) {
     const id = await newSession(client);
     const abort = new AbortController();

@@ -2,13 +2,29 @@
 """The client libraries that hosts of MCP are built with, over HTTP and over stdio, in both eras."""
 
 import os
+import shutil
+import tempfile
 
 from case import VIV, ClientCase, python
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-class Sdks(ClientCase):
+class FolderCase(ClientCase):
+    """With a folder to explore."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="vc-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        os.chmod(cls.folder, 0o755)
+        with open(os.path.join(cls.folder, "a.txt"), "w", encoding="utf-8") as file:
+            file.write("hello\n")
+        cls.CONFIG = f"explore: {{root: {cls.folder}}}\n"
+        super().setUpClass()
+
+
+class Sdks(FolderCase):
     """Everything through a daemon: `viv mcp` finds it by its config."""
 
     @property
@@ -67,18 +83,19 @@ class Sdks(ClientCase):
         self.assert_checks(self.python_sdk(2, "auto", "stdio", VIV, "mcp"))
 
 
-class Embedded(ClientCase):
-    """`viv mcp` where no daemon runs: its own engine does the work, and ends with it."""
+class Embedded(FolderCase):
+    """`viv mcp` where no daemon is found: its own engine does the work, and ends with it. The class's
+    daemon is another one; at its end it proves that nothing of either is left."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.folder = cls.daemon.path("alone")
-        os.makedirs(cls.folder)
-        os.chmod(cls.folder, 0o777)
-        cls.config = os.path.join(cls.folder, "vivarium.yaml")
+        alone = cls.daemon.path("alone")
+        os.makedirs(alone)
+        os.chmod(alone, 0o777)
+        cls.config = os.path.join(alone, "vivarium.yaml")
         with open(cls.config, "w", encoding="utf-8") as file:
-            file.write(f'listen: ["127.0.0.1:0"]\nstate_dir: {cls.folder}/state\nruntime_dir: {cls.folder}/run\n')
+            file.write(f'listen: ["127.0.0.1:0"]\nstate_dir: {alone}/state\nruntime_dir: {alone}/run\n{cls.CONFIG}')
 
     def test_the_first_sdk(self):
         self.assert_checks(self.node("sdk_v1.mjs", "stdio", VIV, "mcp", config=self.config))
