@@ -232,6 +232,9 @@ struct op_run_args {
 	enum op_bool detach, return_files;
 	const char *session; /* {id} of the path: run in this session */
 
+	/* The doors' own: sys.argv; code is then no cell but the script argv[0]. */
+	const char *const *argv;
+
 	/* The command line's own. */
 	enum run_data_format data_format;
 	const char *data_query;
