@@ -93,7 +93,7 @@ const struct schema schemas[] = {
 	{"Status",
 	 "version!:text config:text? started_ms:int uptime_ms:int backends!:@Backend[] "
 	 "walls:text[] "
-	 "runtimes:@Runtime[] pools:@Pool[] limits:object journal:object",
+	 "runtimes:@Runtime[] pools:@Pool[] explore:text[] limits:object journal:object",
 	 NULL},
 	{"Health", "status!:ok|starting|failing last_run_ms:int? why:text?", NULL},
 	{"Metrics", "text", "text/plain; version=0.0.4"},

@@ -59,6 +59,7 @@ extern const struct cmd cmd_run;
 extern const struct cmd cmd_session;
 extern const struct cmd cmd_explore;
 extern const struct cmd cmd_serve;
+extern const struct cmd cmd_mcp;
 extern const struct cmd cmd_ps;
 extern const struct cmd cmd_logs;
 extern const struct cmd cmd_top;

@@ -21,7 +21,7 @@ static const struct flag flags[] = {
 		 "where to listen, instead of what the config says (default: 127.0.0.1:7878)"),
 	FLAG_ROW(struct options, config, "config", 0, FLAG_TEXT, "FILE", "vivarium.yaml to use"),
 	FLAG_ROW(struct options, dialect, "dialect", 0, FLAG_TEXT, "NAME",
-		 "stand in for this system: its routes at the root, and beside them only /v1"),
+		 "stand in for this system: its routes at the root, its environment, its errors"),
 	FLAG_ROW(struct options, keep, "keep", 0, FLAG_SWITCH, NULL,
 		 "a graceful stop leaves sessions and runs for the daemon that comes next"),
 	FLAG_ROW(struct options, is_conformance, "conformance", 0, FLAG_SWITCH, NULL,
@@ -88,6 +88,7 @@ const struct cmd cmd_serve = {
 		 "has\n"
 		 "tokens (`viv token new NAME`).",
 	.examples = "  viv serve\n"
+		    "  SIDECAR_AUTH_TOKEN=secret viv serve --dialect atlas\n"
 		    "  viv serve --listen 127.0.0.1:9000 --config vivarium.yaml\n"
 		    "  curl -s localhost:7878/v1/run -d '{\"code\":\"1+1\"}'",
 	CMD_FLAGS(flags),

@@ -195,15 +195,28 @@ static void replay(void *user, const struct journal_record *record, struct journ
 
 /* ---- opening ---- */
 
+/* And what is above it: a new home has no .local/state. */
+static int make_state_dir(const char *path, struct err *err)
+{
+	AUTO_FREE char *part = strdup(path);
+
+	if (part == NULL)
+		return err_set(err, ERR_INTERNAL, ENOMEM, "no memory");
+	for (char *slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)mkdir(part, 0700); /* the last one tells whether all went well */
+		*slash = '/';
+	}
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, "make state_dir %s", path);
+	return 0;
+}
+
 static int make_dirs(const struct config *config, struct err *err)
 {
 	int r = path_make_private(config->runtime_dir, err);
 
-	if (r < 0)
-		return r;
-	if (mkdir(config->state_dir, 0700) < 0 && errno != EEXIST)
-		return err_sys(err, "make state_dir %s", config->state_dir);
-	return 0;
+	return r < 0 ? r : make_state_dir(config->state_dir, err);
 }
 
 /* What a former daemon left: logs and sessions, as far as it came. */
@@ -295,7 +308,7 @@ static int open_door(struct daemon *daemon, struct err *err)
 		return -err->num;
 	doors.access = daemon->access;
 	doors.router = daemon->router;
-	doors.alone = daemon->options->dialect;
+	doors.main = daemon->options->dialect;
 	r = doors_new(&doors, &daemon->doors, err);
 	if (r == 0)
 		r = http_new(&daemon->loop, &http, &doors_calls, daemon->doors, &daemon->http, err);
@@ -321,6 +334,30 @@ static void open_timers(struct daemon *daemon)
 	(void)uv_timer_start(&daemon->probe, daemon_probe_due, 0, 0);
 }
 
+/* Nobody is left who could want anything. */
+static void owner_gone(uv_poll_t *poll, int status, int events)
+{
+	struct daemon *daemon = poll->data;
+	char byte;
+
+	(void)status;
+	(void)events;
+	if (read(STDIN_FILENO, &byte, 1) > 0)
+		return;
+	daemon->engine.is_stopping = true;
+	uv_stop(&daemon->loop);
+}
+
+static void open_lifeline(struct daemon *daemon)
+{
+	if (!daemon->options->is_private)
+		return;
+	(void)uv_poll_init(&daemon->loop, &daemon->lifeline, STDIN_FILENO);
+	daemon->lifeline.data = daemon;
+	(void)uv_poll_start(&daemon->lifeline, UV_READABLE | UV_DISCONNECT, owner_gone);
+	(void)dprintf(STDOUT_FILENO, "ready\n");
+}
+
 static void give_up(uv_timer_t *timer)
 {
 	uv_stop(timer->loop);
@@ -339,6 +376,8 @@ static void close_handles(struct daemon *daemon)
 		return; /* it never came so far */
 	for (size_t i = 0; i < ARRAY_LEN(handles); i++)
 		uv_close(handles[i], NULL);
+	if (daemon->options->is_private)
+		uv_close((uv_handle_t *)&daemon->lifeline, NULL);
 	(void)uv_timer_start(&daemon->stop, give_up, CLOSE_MS, 0);
 	uv_unref((uv_handle_t *)&daemon->stop);
 	(void)uv_run(&daemon->loop, UV_RUN_DEFAULT);
@@ -435,6 +474,7 @@ int daemon_serve(const struct config *config, const struct daemon_options *optio
 		open_timers(daemon);
 		notify("READY=1");
 		say_where(daemon);
+		open_lifeline(daemon);
 		(void)uv_run(&daemon->loop, UV_RUN_DEFAULT);
 		r = daemon->status;
 	}

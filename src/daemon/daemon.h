@@ -16,9 +16,11 @@
 
 struct daemon_options {
 	const char *const *listen; /* instead of the config's; NULL-terminated, or NULL */
-	const char *dialect;       /* this door alone at the root, and /v1; NULL: none */
+	const char *dialect;       /* stand in for this system; NULL: for none */
 	bool keep;                 /* a graceful stop leaves sessions for a successor */
 	bool is_quiet;             /* no word on stderr about where it listens */
+	bool is_private;           /* of the process that started it: a line on stdout when it
+				      listens, and the end of stdin is its own end */
 };
 
 /* Serves until a signal ends it. `stay` tells where viv-launch is, or is to be. Returns the exit

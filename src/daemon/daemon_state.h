@@ -36,6 +36,7 @@ struct daemon {
 	struct access *access;
 	struct router *router;
 	struct doors *doors;
+	uv_poll_t lifeline; /* stdin, where the daemon is somebody's own */
 	struct http *http;
 	struct buf bound; /* the addresses, one per line */
 

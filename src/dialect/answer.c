@@ -167,18 +167,28 @@ bool door_is_answered(const struct door_call *call)
 
 /* ---- in pieces ---- */
 
+static size_t queued(const struct visit *visit)
+{
+	return visit->queue.size - visit->queue_at;
+}
+
 static int64_t read_queue(void *user, void *data, size_t room)
 {
 	struct visit *visit = user;
-	size_t n = visit->queue.size < room ? visit->queue.size : room;
+	size_t n = queued(visit) < room ? queued(visit) : room;
 
 	if (visit->is_cut)
 		return -2;
 	if (n == 0)
 		return visit->is_ended ? -1 : 0;
-	memcpy(data, visit->queue.data, n);
-	buf_consume(&visit->queue, n);
-	if (visit->is_full && visit->queue.size < QUEUE_HIGH) {
+	memcpy(data, visit->queue.data + visit->queue_at, n);
+	visit->queue_at += n;
+	/* Now and then: each time all that waits is moved. */
+	if (visit->queue_at >= visit->queue.size / 2) {
+		buf_consume(&visit->queue, visit->queue_at);
+		visit->queue_at = 0;
+	}
+	if (visit->is_full && queued(visit) < QUEUE_HIGH) {
 		visit->is_full = false;
 		if (visit->call.drained != NULL)
 			visit->call.drained(&visit->call);
@@ -213,7 +223,7 @@ bool door_write(struct door_call *call, const void *data, size_t size)
 		door_cut(call);
 		return true;
 	}
-	visit->is_full = visit->queue.size >= QUEUE_HIGH;
+	visit->is_full = queued(visit) >= QUEUE_HIGH;
 	http_ready(visit->request);
 	return !visit->is_full;
 }
@@ -238,5 +248,6 @@ void door_cut(struct door_call *call)
 
 	visit->is_cut = true;
 	buf_consume(&visit->queue, visit->queue.size);
+	visit->queue_at = 0;
 	finish(visit);
 }

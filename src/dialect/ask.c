@@ -18,6 +18,7 @@ struct ask {
 	struct op_source source;
 	struct buf bytes; /* the answer, or the event that is coming */
 	size_t taken;     /* of bytes: events that were told */
+	size_t searched;  /* of bytes: up to here no line ends */
 	struct err err;
 	unsigned status;
 	bool is_stream, is_over, is_held, is_forgotten, is_cancelled;
@@ -94,23 +95,27 @@ static bool read_piece(struct ask *ask)
 	return n > 0;
 }
 
-/* Tells the lines that are whole. */
+/* Tells the lines that are whole. A long one is looked through only once, however it comes. */
 static void tell_events(struct ask *ask)
 {
 	while (!ask->is_held && !ask->is_forgotten) {
-		const char *from = (const char *)ask->bytes.data + ask->taken;
-		size_t size = ask->bytes.size - ask->taken;
-		const char *line_end = size > 0 ? memchr(from, '\n', size) : NULL;
+		const char *all = (const char *)ask->bytes.data;
+		size_t left = ask->bytes.size - ask->searched;
+		const char *line_end = left > 0 ? memchr(all + ask->searched, '\n', left) : NULL;
+		size_t from = ask->taken;
 
-		if (line_end == NULL)
+		if (line_end == NULL) {
+			ask->searched = ask->bytes.size;
 			break;
-		ask->taken += (size_t)(line_end - from) + 1;
-		ask->is_held = !ask->settings.calls->event(ask->settings.user, from,
-							   (size_t)(line_end - from));
+		}
+		ask->taken = ask->searched = (size_t)(line_end - all) + 1;
+		ask->is_held = !ask->settings.calls->event(ask->settings.user, all + from,
+							   (size_t)(line_end - all) - from);
 	}
 	if (ask->is_forgotten)
-		ask->taken = ask->bytes.size;
+		ask->taken = ask->searched = ask->bytes.size;
 	buf_consume(&ask->bytes, ask->taken);
+	ask->searched -= ask->taken;
 	ask->taken = 0;
 }
 
@@ -126,7 +131,7 @@ static void turn(uv_timer_t *timer)
 
 	if (has_events(ask))
 		tell_events(ask);
-	while (has_more && !ask->is_held && !ask->is_over) {
+	while (has_more && ask->is_stream && !ask->is_held && !ask->is_over) {
 		has_more = read_piece(ask);
 		if (has_events(ask))
 			tell_events(ask);
@@ -182,6 +187,9 @@ static void take_stream(struct op_call *call, unsigned status, const char *type,
 	ask->status = status_of(call, status);
 	ask->source = *source;
 	ask->is_stream = true;
+	/* Cancelled while it waited for its turn: only now is there something to cancel. */
+	if (ask->is_cancelled)
+		ask_cancel(ask);
 	turn_soon(ask);
 }
 

@@ -19,6 +19,10 @@ void atlas_say(struct door_call *call, unsigned status, const char *text)
 
 static void refuse(struct door_call *call, unsigned status, const struct err *err)
 {
+	if (call->route != NULL && call->route->run == atlas_explore) {
+		atlas_explore_refuse(call, status, err);
+		return;
+	}
 	switch (status) {
 	case 400:
 		atlas_say(call, 400, "Invalid JSON body");
@@ -67,7 +71,10 @@ static void begin_execution(struct door_call *call)
 	struct atlas_place *place;
 
 	if (atlas->busy >= CONCURRENT_MAX) {
-		atlas_say(call, 429, "Too many concurrent executions");
+		struct err err = {0};
+
+		(void)err_set(&err, ERR_BUSY, EAGAIN, "Too many concurrent executions");
+		refuse(call, 429, &err);
 		return;
 	}
 	atlas->busy++;
@@ -152,6 +159,10 @@ static const struct op_param exec_members[] = {
 	{.name = "timeout", .type = OP_MS},
 };
 
+static const struct op_param explore_members[] = {
+	{.name = "command", .type = OP_BYTES},
+};
+
 static const struct op_param python_members[] = {
 	{.name = "code", .type = OP_BYTES},
 	{.name = "data", .type = OP_JSON},
@@ -165,6 +176,11 @@ static const struct door_route routes[] = {
 	 DOOR_MEMBERS(exec_members),
 	 .begin = begin_execution,
 	 .run = exec},
+	{.method = "POST",
+	 .path = "/api/v1/explore",
+	 DOOR_MEMBERS(explore_members),
+	 .begin = begin_execution,
+	 .run = atlas_explore},
 	{.method = "POST",
 	 .path = "/exec-python",
 	 DOOR_MEMBERS(python_members),
@@ -206,6 +222,8 @@ const struct door door_atlas = {
 	.routes = routes,
 	.route_count = ARRAY_LEN(routes),
 	DOOR_CONFIG(atlas),
+	.is_exclusive = true,
+	.token_header = "X-API-Key",
 	.refuse = refuse,
 	.boot = atlas_boot,
 	.open = open_atlas,

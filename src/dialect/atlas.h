@@ -62,6 +62,11 @@ void atlas_say(struct door_call *call, unsigned status, const char *text);
 void atlas_run_python(struct door_call *call, bool is_stream);
 void atlas_run_command(struct door_call *call);
 
+/* POST /api/v1/explore, of Atlas's own API: one text for all that came of a command; and what it
+ * says where `run` is not reached. */
+void atlas_explore(struct door_call *call);
+void atlas_explore_refuse(struct door_call *call, unsigned status, const struct err *err);
+
 /* The member `timeout`: clamped, never refused. */
 uint64_t atlas_timeout(struct door_call *call, uint64_t initial_ms, uint64_t min_ms,
 		       uint64_t max_ms);

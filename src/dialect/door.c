@@ -88,6 +88,19 @@ json_t *door_json(struct door_call *call, struct err *err)
 	return visit->tree;
 }
 
+/* An integer that fits nothing is as good as a real one. */
+static json_t *load_small(const struct scan *scan, const struct scan_member *member)
+{
+	const char *text = (const char *)scan->small.data + member->at;
+	const size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL;
+	json_t *tree = json_loadb(text, (size_t)member->size, flags, NULL);
+
+	if (tree == NULL)
+		tree = json_loadb(text, (size_t)member->size, flags | JSON_DECODE_INT_AS_REAL,
+				  NULL);
+	return tree;
+}
+
 json_t *door_member(struct door_call *call, const char *name)
 {
 	struct visit *visit = (struct visit *)call;
@@ -99,9 +112,7 @@ json_t *door_member(struct door_call *call, const char *name)
 		if (strcmp(member->name, name) != 0 || member->kind != SCAN_SMALL)
 			continue;
 		if (visit->trees[i] == NULL)
-			visit->trees[i] = json_loadb(
-				(const char *)scan->small.data + member->at, (size_t)member->size,
-				JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
+			visit->trees[i] = load_small(scan, member);
 		return visit->trees[i];
 	}
 	return NULL;

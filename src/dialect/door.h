@@ -54,6 +54,7 @@ struct door {
 	size_t enabled_at, prefix_at;
 
 	const char *token_header; /* for the secret, beside Authorization: Bearer; NULL: none */
+	bool is_exclusive;        /* under --dialect NAME beside it only /v1 is there */
 	bool has_cors;            /* pages of allowed origins may read its answers */
 	const char *exposes;      /* with it: names of headers that they may see, or NULL */
 

@@ -51,7 +51,7 @@ struct doors {
 	struct mounted *first, *last; /* owned: before our own routes, and behind them */
 	size_t first_count, last_count;
 	const struct op **first_ops, **last_ops; /* owned: the same, NULL behind the last */
-	const struct opened *alone;              /* or NULL */
+	const struct opened *main;               /* or NULL */
 	uint32_t visit_count;
 	bool is_closed;
 };
@@ -97,6 +97,7 @@ struct visit {
 
 	/* A stream. */
 	struct buf queue;
+	size_t queue_at; /* up to here it was sent */
 	bool is_stream, is_ended, is_cut, is_full;
 
 	uint64_t start_ns;

@@ -12,6 +12,11 @@
 
 /* ---- finding ---- */
 
+static bool is_exclusive(const struct doors *doors)
+{
+	return doors->main != NULL && doors->main->door->is_exclusive;
+}
+
 static int find(const struct op **ops, const char *method, const char *path,
 		struct route *ret_route, struct err *err)
 {
@@ -47,7 +52,7 @@ static const struct opened *find_prefix(const struct doors *doors, const char *p
 		    (path[size] == '/' || path[size] == '\0'))
 			return doors->mounts[i].opened;
 	}
-	return doors->alone;
+	return doors->main;
 }
 
 static void begin(struct doors *doors, struct http_request *request, const struct opened *opened,
@@ -64,7 +69,7 @@ static void begin(struct doors *doors, struct http_request *request, const struc
 
 static bool is_ours(const struct doors *doors, const char *method, const char *path)
 {
-	if (doors->alone != NULL && strncmp(path, "/v1/", 4) != 0)
+	if (is_exclusive(doors) && strncmp(path, "/v1/", 4) != 0)
 		return false;
 	return router_knows(doors->settings.router, method, path);
 }
@@ -147,7 +152,7 @@ static const char *prefix_of(const struct doors *doors, const struct opened *ope
 	const char *config = (const char *)doors->settings.engine->config;
 	const char *prefix = NULL;
 
-	if (opened == doors->alone)
+	if (opened == doors->main)
 		return "";
 	memcpy(&prefix, config + opened->door->prefix_at, sizeof(prefix));
 	return prefix;
@@ -181,8 +186,7 @@ static void add_mounts(struct doors *doors)
 		}
 		(void)snprintf(own, sizeof(own), "/%s", opened->door->name);
 		add_mount(doors, opened, own, true);
-		if (doors->alone == NULL)
-			add_mount(doors, opened, "", false);
+		add_mount(doors, opened, "", false);
 	}
 }
 
@@ -300,56 +304,72 @@ static int mount_all(struct doors *doors, struct err *err)
 
 /* ---- life ---- */
 
-static bool is_wanted(const struct doors *doors, const struct door *door)
+static bool is_wanted(const struct doors *doors, const struct door *door, const struct door *main)
 {
 	const char *config = (const char *)doors->settings.engine->config;
 	bool is_enabled = false;
 
-	if (doors->settings.alone != NULL && strcmp(doors->settings.alone, door->name) == 0)
-		return true;
+	if (main != NULL && (main == door || main->is_exclusive))
+		return main == door;
 	memcpy(&is_enabled, config + door->enabled_at, sizeof(is_enabled));
 	return is_enabled;
+}
+
+static const struct door *find_door(const struct door *const *table, const char *name)
+{
+	while (*table != NULL && strcmp((*table)->name, name) != 0)
+		table++;
+	return *table;
+}
+
+static int open_door(struct doors *doors, const struct door *door, struct err *err)
+{
+	struct opened *opened = &doors->opened[doors->opened_count++];
+	int r = 0;
+
+	opened->door = door;
+	if (door->open != NULL)
+		r = door->open(doors->settings.engine, &opened->state, err);
+	if (r < 0)
+		return err_wrap(err, "dialects.%s", door->name);
+	opened->is_open = true;
+	return 0;
 }
 
 static int open_all(struct doors *doors, struct err *err)
 {
 	const struct door *const *table =
 		doors->settings.table != NULL ? doors->settings.table : door_table;
-	const char *alone = doors->settings.alone;
+	const struct door *main = NULL;
 	size_t count = 0;
+	int r = 0;
 
+	if (doors->settings.main != NULL) {
+		main = find_door(table, doors->settings.main);
+		if (main == NULL)
+			return err_set(err, ERR_BAD_REQUEST, ENOENT, "there is no dialect %.40s",
+				       doors->settings.main);
+	}
 	while (table[count] != NULL)
 		count++;
 	doors->opened = xcalloc(count + 1, sizeof(*doors->opened));
-	for (size_t i = 0; i < count; i++) {
-		struct opened *opened = &doors->opened[doors->opened_count];
-		int r = 0;
-
-		if (!is_wanted(doors, table[i]))
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		if (!is_wanted(doors, table[i], main))
 			continue;
-		doors->opened_count++;
-		opened->door = table[i];
-		if (alone != NULL && strcmp(alone, table[i]->name) == 0)
-			doors->alone = opened;
-		if (table[i]->open != NULL)
-			r = table[i]->open(doors->settings.engine, &opened->state, err);
-		if (r < 0)
-			return err_wrap(err, "dialects.%s", table[i]->name);
-		opened->is_open = true;
+		if (table[i] == main)
+			doors->main = &doors->opened[doors->opened_count];
+		r = open_door(doors, table[i], err);
 	}
-	if (alone != NULL && doors->alone == NULL)
-		return err_set(err, ERR_BAD_REQUEST, ENOENT, "there is no dialect %s", alone);
-	return 0;
+	return r;
 }
 
 int doors_boot(const char *name, struct config *config, struct err *err)
 {
-	for (size_t i = 0; door_table[i] != NULL; i++) {
-		if (strcmp(door_table[i]->name, name) != 0)
-			continue;
-		return door_table[i]->boot != NULL ? door_table[i]->boot(config, err) : 0;
-	}
-	return err_set(err, ERR_BAD_REQUEST, ENOENT, "there is no dialect %.40s", name);
+	const struct door *door = find_door(door_table, name);
+
+	if (door == NULL)
+		return err_set(err, ERR_BAD_REQUEST, ENOENT, "there is no dialect %.40s", name);
+	return door->boot != NULL ? door->boot(config, err) : 0;
 }
 
 int doors_new(const struct doors_settings *settings, struct doors **ret_doors, struct err *err)

@@ -26,14 +26,15 @@ struct doors_settings {
 	const struct access *access;
 	struct router *router;
 	const struct door *const *table; /* NULL: door_table */
-	const char *alone; /* this door is at the root, and beside it only /v1; NULL: none is */
+	const char *main; /* this door is open, and at the root: what is nowhere else is refused in
+			     its words; NULL: none is */
 	uint64_t body_max;
 };
 
 /* For http_new, with the doors as their user. */
 extern const struct http_calls doors_calls;
 
-/* Before a daemon that is to stand in for `name` alone: see boot in door.h. */
+/* Before a daemon that is to stand in for `name`: see boot in door.h. */
 int doors_boot(const char *name, struct config *config, struct err *err);
 
 int doors_new(const struct doors_settings *settings, struct doors **ret_doors, struct err *err);

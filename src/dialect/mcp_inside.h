@@ -150,10 +150,13 @@ void mcp_tell_change(struct mcp *mcp, enum mcp_change change);
 /* Once a second: comments for the quiet, the end for the forgotten. */
 void mcp_streams_tick(struct mcp *mcp, uint64_t now);
 
-/* What a wire can do (mcp_door.c). */
+/* What a wire can do (mcp_wire.c). The stream is answered by this call from now on. */
+struct door_call;
+void mcp_wire_join(struct door_call *call, struct mcp_stream *stream);
 void mcp_wire_reply(struct mcp_wire *wire, unsigned status, struct buf *take_json);
 void mcp_wire_begin(struct mcp_wire *wire);
-void mcp_wire_ready(struct mcp_wire *wire);
+void mcp_wire_ready(struct mcp_wire *wire); /* the stream has more; it is the caller's to release */
+void mcp_wire_resume(struct mcp_wire *wire); /* the client has room; the stream may go */
 
 /* ---- a session of the 2025 era ---- */
 

@@ -109,41 +109,80 @@ static void take_text(const char *object, size_t size, const char *name, char *t
 		(void)snprintf(text, room, "%s", json_string_value(json));
 }
 
-struct failure {
-	char kind[32], message[2000], remedy[1000], type[200], said[2000];
-};
-
-/* How it ended; false: well. */
-static bool take_failure(const char *result, size_t size, struct failure *failure)
+/* A text of the result, found step by step ("error", "traceback"): what stands between its quotes,
+ * which is already as JSON wants it. False: there is none, or it is empty. */
+static bool find_text(const char *json, size_t size, const char *first, const char *second,
+		      const char **ret_text, size_t *ret_size)
 {
 	const char *value = NULL;
 	size_t value_size = 0;
 
-	*failure = (struct failure){0};
-	if (json_find(result, size, "verdict", &value, &value_size) && value[0] == '{') {
-		take_text(value, value_size, "kind", failure->kind, sizeof(failure->kind));
-		take_text(value, value_size, "message", failure->message, sizeof(failure->message));
-		take_text(value, value_size, "remedy", failure->remedy, sizeof(failure->remedy));
-	}
-	if (json_find(result, size, "error", &value, &value_size) && value[0] == '{') {
-		take_text(value, value_size, "type", failure->type, sizeof(failure->type));
-		take_text(value, value_size, "message", failure->said, sizeof(failure->said));
-	}
-	return strcmp(failure->kind, "ok") != 0;
+	if (!json_find(json, size, first, &value, &value_size))
+		return false;
+	if (second != NULL &&
+	    (value[0] != '{' || !json_find(value, value_size, second, &value, &value_size)))
+		return false;
+	if (value[0] != '"' || value_size < 3)
+		return false;
+	*ret_text = value + 1;
+	*ret_size = value_size - 2;
+	return true;
 }
 
-static void put_failure(struct out *out, const struct failure *failure)
+static bool has_failed(const char *result, size_t size)
 {
-	char text[sizeof(*failure) + 16];
-	bool has_error = failure->type[0] != '\0';
+	const char *kind = NULL;
+	size_t kind_size = 0;
 
-	(void)snprintf(text, sizeof(text), "%s: %s%s%s%s%s", failure->kind,
-		       has_error ? failure->type : failure->message, has_error ? ": " : "",
-		       has_error ? failure->said : "", failure->remedy[0] != '\0' ? "\n" : "",
-		       failure->remedy);
-	put(out, "{\"type\":\"text\",\"text\":");
-	put_string(out, text, strlen(text));
-	put(out, "},");
+	return !find_text(result, size, "verdict", "kind", &kind, &kind_size) || kind_size != 2 ||
+	       memcmp(kind, "ok", 2) != 0;
+}
+
+/* One part of what is shown, on lines of its own. */
+static bool show(struct out *out, const char *label, const char *text, size_t size)
+{
+	bool has_end = size >= 2 && memcmp(text + size - 2, "\\n", 2) == 0;
+
+	put(out, label);
+	put_raw(out, text, size);
+	put(out, has_end ? "" : "\\n");
+	return true;
+}
+
+/* As a person would see it: what was printed, the traceback or the value, and for a failure the
+ * verdict with what to do about it. */
+static void put_shown(struct out *out, const char *result, size_t size)
+{
+	static const char *const parts[][3] = {
+		{"stdout", NULL, ""},
+		{"stderr", NULL, ""},
+		{"error", "traceback", ""},
+		{"result", "text/plain", ""},
+	};
+	static const char *const failure[][3] = {
+		{"verdict", "kind", "verdict: "},
+		{"verdict", "message", ""},
+		{"verdict", "remedy", "remedy: "},
+		{"state", NULL, "state of the session: "},
+	};
+	const char *text = NULL;
+	size_t n = 0;
+	bool is_shown = false;
+
+	put(out, "{\"type\":\"text\",\"text\":\"");
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (find_text(result, size, parts[i][0], parts[i][1], &text, &n))
+			is_shown = show(out, parts[i][2], text, n);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(failure) && has_failed(result, size); i++) {
+		bool is_dull = failure[i][1] == NULL &&
+			       find_text(result, size, "state", NULL, &text, &n) && n == 4 &&
+			       memcmp(text, "none", 4) == 0;
+
+		if (!is_dull && find_text(result, size, failure[i][0], failure[i][1], &text, &n))
+			is_shown = show(out, failure[i][2], text, n);
+	}
+	put(out, is_shown ? "\"}" : "(it printed nothing)\"}");
 }
 
 static void put_images(struct out *out, const char *result, size_t size)
@@ -238,23 +277,21 @@ static void put_links(struct out *out, const char *result, size_t size)
 void mcp_answer_run(struct mcp_call *call, const char *result, size_t size)
 {
 	struct out structured = {0}, out = {0};
-	struct failure failure;
-	bool has_failed = take_failure(result, size, &failure);
 
 	buf_init(&structured.buf, MCP_ANSWER_MAX);
 	buf_init(&out.buf, MCP_ANSWER_MAX);
 	put_structured(&structured, result, size);
 	put(&out, "\"content\":[");
-	if (has_failed)
-		put_failure(&out, &failure);
-	put(&out, "{\"type\":\"text\",\"text\":");
+	put_shown(&out, result, size);
+	/* The same for programs that know no structuredContent. */
+	put(&out, ",{\"type\":\"text\",\"annotations\":{\"priority\":0.1},\"text\":");
 	put_string(&out, (const char *)structured.buf.data, structured.buf.size);
 	put(&out, "}");
 	put_images(&out, result, size);
 	put_links(&out, result, size);
 	put(&out, "],\"structuredContent\":");
 	put_raw(&out, (const char *)structured.buf.data, structured.buf.size);
-	put(&out, has_failed ? ",\"isError\":true" : "");
+	put(&out, has_failed(result, size) ? ",\"isError\":true" : "");
 	if (structured.r == 0 && out.r == 0) {
 		mcp_answer_members(call, &out.buf);
 	} else {

@@ -5,6 +5,7 @@
 
 #include "base/c.h"
 #include "dialect/mcp_inside.h"
+#include "session/engine.h"
 
 #define SLOW_MAX (1U << 20)  /* bytes a client may leave unread before progress is dropped */
 #define EVENTS_MAX 65536     /* of one stream that can be asked for again */
@@ -277,6 +278,23 @@ void mcp_tell_change(struct mcp *mcp, enum mcp_change change)
 
 /* ---- time ---- */
 
+/* One that is there for whatever may come; the daemon's end would wait for it in vain. */
+static bool has_no_end(const struct mcp_stream *stream)
+{
+	return stream->is_listener || (stream->session != NULL && stream->session->open == stream);
+}
+
+static void end_stream(struct mcp_stream *stream)
+{
+	if (stream->request != NULL) {
+		mcp_request_drop(stream->request);
+		return;
+	}
+	stream->is_over = true;
+	ready(stream);
+	mcp_stream_release(stream);
+}
+
 static void tick(struct mcp_stream *stream, uint64_t now)
 {
 	bool is_forgotten = stream->wire == NULL && stream->request == NULL &&
@@ -284,6 +302,10 @@ static void tick(struct mcp_stream *stream, uint64_t now)
 
 	if (is_forgotten) {
 		stream_free(stream);
+		return;
+	}
+	if (stream->mcp->settings.engine->is_stopping && has_no_end(stream)) {
+		end_stream(stream);
 		return;
 	}
 	if (stream->request != NULL && !stream->is_begun && now - stream->begun_ns > PATIENCE_NS)

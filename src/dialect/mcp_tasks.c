@@ -195,12 +195,12 @@ void mcp_tasks_get(struct mcp_request *request)
 void mcp_tasks_update(struct mcp_request *request)
 {
 	struct mcp_task *task = find(request);
-	json_t *said = json_object_get(request->message.params, "inputResponses");
+	json_t *said = NULL, *value = NULL;
 	const char *key;
-	json_t *value;
 
 	if (task == NULL)
 		return;
+	said = json_object_get(request->message.params, "inputResponses");
 	if (!json_is_object(said)) {
 		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL,
 			   "inputResponses: is required, an object");

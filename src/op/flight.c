@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "op/flight.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,6 +285,7 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 		r = make_request(flight, call, call->args, session, &request, err);
 	if (r < 0)
 		return r;
+	assert(request.kind.runtime != NULL);
 	request.id = flight->id;
 	note_code(flight, &request);
 	r = open_log(flight, &request, err);
@@ -341,6 +343,19 @@ static void go(struct flight *flight)
 		flight->call = call;
 }
 
+/* Nobody waits any more for a run that has not been admitted. */
+static void waiting_left(struct op_call *call)
+{
+	struct flight *flight = call->state;
+	struct err err = {0};
+
+	if (!flight->is_cancelled_with_client)
+		return;
+	flight_free(flight);
+	(void)err_set(&err, ERR_CONFLICT, ECANCELED, "the client went away");
+	op_fail(call, &err);
+}
+
 static void admitted_later(void *user)
 {
 	go(user);
@@ -377,6 +392,8 @@ static void take_off(struct op_call *call, const struct flight_kind *kind, struc
 		go(flight);
 		break;
 	case ADMISSION_WAIT:
+		call->state = flight;
+		call->left = waiting_left;
 		break;
 	case ADMISSION_REFUSED:
 		metrics_add(engine->metrics, METRIC_REJECTS, refusal.reason, NULL, 1);

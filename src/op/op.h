@@ -235,9 +235,12 @@ struct op_run_args {
 	enum op_bool detach, return_files, save_state;
 	const char *session; /* {id} of the path: run in this session */
 
-	/* A dialect's own. */
+	/* ELITEA's own. */
 	uint64_t saved_max; /* of what is saved; 0: RUN_SAVED_MAX */
 	bool is_elitea;
+
+	/* The doors' own: sys.argv; code is then no cell but the script argv[0]. */
+	const char *const *argv;
 
 	/* The command line's own. */
 	enum run_data_format data_format;

@@ -94,9 +94,11 @@ static char *make_cwd(const char *cwd, struct err *err)
 static int check_folder(const struct op_explore_args *args, const char *folder, struct err *err)
 {
 	static const char *const trees[] = {"/proc", "/sys", "/dev"};
-	const char *name = args->folder != NULL ? folder : args->root != NULL ? args->root : "";
+	const char *name = args->root != NULL ? args->root : "default";
 	struct stat status;
 
+	if (args->folder != NULL)
+		name = folder;
 	for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
 		if (strcmp(folder, "/") == 0 || path_is_below(folder, trees[i]))
 			return err_set(err, ERR_BAD_REQUEST, EINVAL,
@@ -143,7 +145,7 @@ static int make_request(const struct config *config, const struct op_caller *cal
 {
 	const struct policy *policy = op_policy(config, caller, args->policy, err);
 	const char *folder = args->folder;
-	AUTO_FREE char *cwd = NULL;
+	char *cwd = NULL;
 	int r;
 
 	if (policy == NULL)
@@ -162,14 +164,16 @@ static int make_request(const struct config *config, const struct op_caller *cal
 		folder = config_explore(config, args->root, err);
 	if (folder == NULL)
 		return -err->num;
-	cwd = make_cwd(args->cwd, err);
-	if (cwd == NULL)
-		return -EINVAL;
-	r = check_folder(args, folder, err);
+	r = op_check_backend(policy, NULL, err);
+	if (r == 0)
+		r = check_folder(args, folder, err);
 	if (r == 0)
 		r = set_limits(policy, args, request, err);
 	if (r < 0)
 		return r;
+	cwd = make_cwd(args->cwd, err);
+	if (cwd == NULL)
+		return -EINVAL;
 	request->code = (struct run_bytes){.data = args->command, .size = strlen(args->command)};
 	request->is_command = true;
 	/* The runner of such a sandbox takes its folder as bytes: a name need not be UTF-8. */
@@ -179,7 +183,7 @@ static int make_request(const struct config *config, const struct op_caller *cal
 	request->kind.data = folder;
 	request->kind.is_cold = true;
 	*ret_policy = policy;
-	*ret_cwd = STEAL(cwd);
+	*ret_cwd = cwd;
 	return 0;
 }
 

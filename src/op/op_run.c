@@ -253,6 +253,7 @@ static void set_inputs(const struct op_run_args *args, struct run_request *reque
 	request->keep_events = args->keep_events;
 	request->is_atlas = args->is_atlas;
 	request->is_guard_strict = args->is_atlas;
+	request->argv = args->argv;
 }
 
 static int set_kind(const struct config *config, const struct op_run_args *args,

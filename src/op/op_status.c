@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "backend/backend.h"
@@ -91,6 +93,24 @@ static void put_limits(struct object *object, const struct config *config,
 	object_close(object, '}');
 }
 
+/* What a client may name; where that is on the host is not for it to know. */
+static void put_explore(struct object *object, const struct config *config)
+{
+	const struct text_list *folders = &config->explore_folders;
+
+	object_open(object, "explore", '[');
+	if (config->explore_root[0] != '\0')
+		object_text(object, NULL, "default");
+	for (size_t i = 0; i < folders->count; i++) {
+		char name[POLICY_NAME_MAX + 1];
+
+		(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(folders->items[i], "="),
+			       folders->items[i]);
+		object_text(object, NULL, name);
+	}
+	object_close(object, ']');
+}
+
 /* So that a caller with a config of its own can tell whether it is the same. */
 static void put_config(struct object *object, const struct config *config)
 {
@@ -139,6 +159,7 @@ static void call_status(struct op_call *call)
 	if (engine->pool != NULL)
 		pool_each(engine->pool, put_pool, &object);
 	object_close(&object, ']');
+	put_explore(&object, engine->config);
 	put_limits(&object, engine->config, hello);
 	put_journal(&object, engine->journal);
 	object_answer(&object, call, 0);

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -192,6 +193,14 @@ static int run_shell(const struct request *request)
 	return status;
 }
 
+static void request_done(struct request *request)
+{
+	free(request->command);
+	free(request->cwd);
+	buf_done(&request->payload);
+	buf_done(&request->rest);
+}
+
 static void testify(const struct request *request, int status)
 {
 	struct {
@@ -239,6 +248,7 @@ int main(void)
 		return 1;
 	if (take_request(&request, &err) < 0) {
 		(void)dprintf(2, "explore: %s\n", err.text);
+		request_done(&request);
 		return 1;
 	}
 	testify(&request, run_shell(&request));
@@ -246,5 +256,6 @@ int main(void)
 	 */
 	while (read(WALL_CHANNEL_FD, &byte, sizeof(byte)) > 0)
 		continue;
+	request_done(&request);
 	return 0;
 }

@@ -231,6 +231,10 @@ static void put_settings(struct maker *maker, const struct run_request *request)
 		put_name(maker, "cwd");
 		put_string(maker, request->cwd);
 	}
+	if (request->argv != NULL && request->argv[0] != NULL) {
+		put_name(maker, "argv");
+		put_texts(maker, request->argv);
+	}
 	if (request->expect != NULL && request->expect[0] != NULL) {
 		put_name(maker, "expect");
 		put_texts(maker, request->expect);

@@ -88,6 +88,7 @@ struct run_request {
 	size_t file_count;
 	const char *const *expect;   /* NULL-terminated, or NULL */
 	const char *cwd;             /* NULL: /workspace */
+	const char *const *argv;     /* NULL-terminated; NULL: a cell, no script */
 	struct run_bytes files_json; /* JSON text [{"path","text"|"base64"}]; read in the sandbox */
 	bool want_files;             /* bytes of new and changed files through the file call */
 	bool returns_files;          /* and in their events: those that are not too large */

@@ -29,8 +29,9 @@ struct root {
 	struct launch_root made_of; /* `root` is its own number */
 	dev_t folder_dev;           /* of what is bound at /data, when it was asked for */
 	ino_t folder_ino;
-	struct err why; /* ROOT_FAILED */
-	bool is_told;   /* who asked before it was made was told by launch */
+	uint64_t programs; /* ... and how old the host's programs were; 0: never looked */
+	struct err why;    /* ROOT_FAILED */
+	bool is_told;      /* who asked before it was made was told by launch */
 };
 
 enum zygote_state {
@@ -238,20 +239,45 @@ static int start_next(struct zygotes *zygotes, struct lineage *lineage, struct e
 	return 0;
 }
 
+/* When programs or libraries of this host were last put in or taken away. */
+static uint64_t programs_changed(void)
+{
+	static const char *const folders[] = {"/usr/bin", "/usr/lib", "/usr/lib64",
+					      "/usr/local/bin", "/usr/local/lib"};
+	uint64_t latest = 1;
+
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+		struct stat status;
+		uint64_t changed;
+
+		if (stat(folders[i], &status) < 0)
+			continue;
+		changed = (uint64_t)status.st_ctim.tv_sec * 1000000000ULL +
+			  (uint64_t)status.st_ctim.tv_nsec;
+		latest = changed > latest ? changed : latest;
+	}
+	return latest;
+}
+
 /* A root holds the folder that was there when it was made; whoever looks into a folder wants the
- * one that is there now. -EAGAIN while the root is made anew. */
+ * one that is there now. And it covers the Pythons that were there: where one is replaced, the
+ * kernel drops what was mounted on the old file (man 2 rename). -EAGAIN while the root is made
+ * anew. */
 static int refresh_root(struct zygotes *zygotes, const struct lineage *lineage, struct root *root,
 			struct err *err)
 {
+	const bool is_new = root->programs == 0;
+	const uint64_t programs = programs_changed();
 	struct stat status;
-	bool is_new = root->folder_ino == 0;
 	int r = 0;
 
 	if (stat(lineage->data, &status) < 0)
 		return err_sys(err, "the folder");
-	if (status.st_ino != root->folder_ino || status.st_dev != root->folder_dev) {
+	if (status.st_ino != root->folder_ino || status.st_dev != root->folder_dev ||
+	    programs != root->programs) {
 		root->folder_ino = status.st_ino;
 		root->folder_dev = status.st_dev;
+		root->programs = programs;
 		r = is_new ? 0 : ask_root(zygotes, root, err);
 	}
 	if (r == 0 && !is_new && root->state == ROOT_ASKED)

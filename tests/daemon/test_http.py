@@ -4,7 +4,7 @@
 import io
 import json
 
-from case import DaemonCase
+from case import DaemonCase, wait_for
 
 KINDS = {400: "bad_request", 403: "forbidden", 404: "not_found", 405: "forbidden", 409: "conflict", 413: "too_large"}
 
@@ -226,6 +226,22 @@ class BusyTest(DaemonCase):
         self.daemon.ask("POST", f"/v1/runs/{runs[1]}/stdin", {"text": "\n"})
         waiting.close()
         self.assertIn('vivarium_rejects_total{reason="queue"}', self.daemon.request("GET", "/metrics").body.decode())
+
+    def test_one_that_waits_is_forgotten_with_its_client_where_that_was_asked(self):
+        code = "print('on', flush=True)\ninput()"
+        runs = [self.daemon.start_run(code, stdin="live") for _ in range(2)]
+        for ask, stays in (("cancel", 0), ("continue", 1)):
+            waiting = self.daemon.connection()
+            waiting.request("POST", f"/v1/run?on_disconnect={ask}", json.dumps({"code": "1"}))
+            wait_for(lambda: self.gauge("vivarium_runs_waiting") == 1, what="a run that waits")
+            waiting.close()
+            if not stays:
+                wait_for(lambda: self.gauge("vivarium_runs_waiting") == 0, what="its end")
+        before = self.gauge("vivarium_runs_waiting")
+        self.assertEqual(before, 1)  # the other one goes on without its client
+        for run in runs:
+            self.daemon.ask("POST", f"/v1/runs/{run}/stdin", {"text": "\n"})
+        wait_for(lambda: self.gauge("vivarium_runs_waiting") == 0, what="its turn")
 
     def gauge(self, name):
         for line in self.daemon.request("GET", "/metrics").body.decode().splitlines():

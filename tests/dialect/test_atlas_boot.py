@@ -5,7 +5,7 @@ import hashlib
 import os
 import unittest
 
-from atlas_case import Daemon, make_semantic
+from atlas_case import Daemon, make_semantic, wait_for
 
 SECRET = "a secret of the sidecar"
 BEARER = {"Authorization": f"Bearer {SECRET}"}
@@ -62,6 +62,30 @@ class Boot(unittest.TestCase):
         self.assertEqual(daemon.request("GET", "/health").json["semanticDir"], daemon.semantic)
         self.assertEqual(daemon.request("POST", "/v1/run", '{"code":"1"}').status, 401)
         self.assertEqual(daemon.request("POST", "/v1/run", '{"code":"1"}', headers=BEARER).status, 200)
+
+    def test_the_secret_is_handed_on_to_nobody(self):
+        self.refuses({"SIDECAR_AUTH_TOKEN": "x" * 513}, "SIDECAR_AUTH_TOKEN")
+        daemon = self.starts({"SIDECAR_AUTH_TOKEN": SECRET})
+        with open(f"/proc/{daemon.launch_pid}/environ", "rb") as file:
+            self.assertNotIn(SECRET.encode(), file.read())
+
+    def test_it_starts_in_a_home_that_holds_nothing(self):
+        daemon = self.make({"SIDECAR_AUTH_DISABLE": "1"})
+        home = daemon.path("home")
+        with open(daemon.path("vivarium.yaml"), "w", encoding="utf-8") as file:
+            file.write("{}\n")
+        daemon.env["XDG_RUNTIME_DIR"] = home
+        if os.geteuid() == 0:
+            daemon.wrap = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        process = daemon.spawn()
+        try:
+            wait_for(lambda: "listening on unix:" in daemon.log() or process.poll() is not None,
+                     what="a word of the daemon")
+            self.assertIn("listening on unix:", daemon.log())
+            self.assertTrue(os.path.isdir(os.path.join(home, ".local/state/vivarium")))
+        finally:
+            process.terminate()
+            self.assertEqual(process.wait(60), 0, daemon.log())
 
     def test_it_answers_to_the_name_a_container_has(self):
         daemon = self.starts({"SIDECAR_AUTH_TOKEN": SECRET})

@@ -45,12 +45,13 @@ static const struct op op = {
 
 /* The whole text in pieces whose sizes follow from `seed`; 0: in one. */
 static int scan_in_pieces(struct scan *scan, const uint8_t *bytes, size_t size, uint32_t seed,
-			  struct err *err)
+			  bool is_lenient, struct err *err)
 {
 	size_t at = 0;
 	int r = 0;
 
 	scan_init(scan, &op, BODY_MAX);
+	scan->is_lenient = is_lenient;
 	while (r == 0 && at < size) {
 		size_t n = seed > 0 ? seed % 7 + 1 : size;
 
@@ -70,7 +71,7 @@ static void claim_same_text(struct scan *a, struct scan *b, const struct scan_me
 	CLAIM(parts_bytes(&a->parts, member->at, member->size, true, &left, &err) == 0);
 	CLAIM(parts_bytes(&b->parts, member->at, member->size, true, &right, &err) == 0);
 	CLAIM(memcmp(left.data, right.data, member->size) == 0);
-	if (member->kind == SCAN_RAW)
+	if (member->kind == SCAN_RAW && !member->is_wrong)
 		CLAIM(json_is_valid(left.data, left.size));
 }
 
@@ -118,6 +119,28 @@ static void claim_as_jansson(const uint8_t *bytes, size_t size)
 	json_decref(tree);
 }
 
+/* What the strict one takes the lenient one takes as well, and to the same members. */
+static void claim_lenient(struct scan *strict, int strict_r, const uint8_t *bytes, size_t size,
+			  uint32_t seed)
+{
+	struct scan *whole = xnew(struct scan), *pieces = xnew(struct scan);
+	struct err err = {0}, other = {0};
+	int r = scan_in_pieces(whole, bytes, size, 0, true, &err);
+
+	CLAIM(scan_in_pieces(pieces, bytes, size, seed, true, &other) == r);
+	CLAIM(strict_r < 0 || r == 0);
+	if (r == 0) {
+		claim_same(whole, pieces);
+		CLAIM(size == 0 || json_is_valid(bytes, size));
+	}
+	if (strict_r == 0)
+		claim_same(whole, strict);
+	scan_done(whole);
+	scan_done(pieces);
+	free(whole);
+	free(pieces);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	uint32_t seed = size > 0 ? bytes[0] + 1U : 1;
@@ -125,9 +148,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct err err = {0}, other = {0};
 	struct decoded decoded = {0};
 	struct decode_source source = {.scan = whole};
-	int r = scan_in_pieces(whole, bytes, size, 0, &err);
+	int r = scan_in_pieces(whole, bytes, size, 0, false, &err);
 
-	CLAIM(scan_in_pieces(pieces, bytes, size, seed, &other) == r);
+	CLAIM(scan_in_pieces(pieces, bytes, size, seed, false, &other) == r);
 	CLAIM(strcmp(err.text, other.text) == 0 && err.kind == other.kind);
 	if (r == 0) {
 		claim_same(whole, pieces);
@@ -136,6 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 			CLAIM(err.kind == ERR_BAD_REQUEST && strstr(err.text, ": ") != NULL);
 		decoded_done(&decoded);
 	}
+	claim_lenient(whole, r, bytes, size, seed);
 	claim_as_jansson(bytes, size);
 	scan_done(whole);
 	scan_done(pieces);

@@ -384,6 +384,17 @@ class HostileClientTest(unittest.TestCase):
         self.launcher.request(1, body)
         self.assertIn("not a path", self.launcher.expect(65).error)
 
+    def test_roots_without_python(self):
+        self.assertIn("out of range", self.launcher.root(1, is_bare=2).error)
+        self.assertEqual(self.launcher.root(1, is_bare=1).error, "")
+        sandbox = self.launcher.spawn(1, root=1)
+        self.addCleanup(sandbox.close)
+        self.launcher.expect(SPAWNED)
+        self.assertEqual(self.launcher.expect(EXIT).code, 125)
+        self.assertIn(b"Permission denied", os.read(sandbox.stderr, 4096))
+        self.launcher.expect(GONE)
+        self.still_serves()
+
     def test_binds_that_lead_elsewhere(self):
         for target in ("/data/../etc", "relative", ""):
             self.assertIn("not a path", self.launcher.root(0, [("/usr", target)]).error)

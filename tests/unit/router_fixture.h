@@ -266,7 +266,7 @@ static inline const char *ask(struct world *world, const char *method, const cha
 	return send_prepared(world, body);
 }
 
-static void end(struct world *world)
+static inline void end(struct world *world)
 {
 	fake_gone(&world->request, &router_calls, world->router);
 }

@@ -297,6 +297,83 @@ static void the_body_has_a_limit(void **state)
 	scan_done(&scan);
 }
 
+static int scan_leniently(struct scan *scan, const char *body, size_t piece, struct err *err)
+{
+	size_t size = strlen(body);
+	int r = 0;
+
+	scan_init(scan, &every_op, BODY_MAX);
+	scan->is_lenient = true;
+	for (size_t at = 0; r == 0 && at < size; at += piece)
+		r = scan_feed(scan, body + at, size - at < piece ? size - at : piece, err);
+	return r == 0 ? scan_finish(scan, err) : r;
+}
+
+static void a_lenient_scan_reads_over_what_it_does_not_know(void **state)
+{
+	static const char body[] =
+		"{\"other\":{\"code\":[\"\\ud800\",{}]},\"text\":\"a\",\"code\":\"x\","
+		"\"more\":1e5,\"text\":[1],\"code\":\"y\",\"data\":{\"a\":1}}";
+	struct scan scan;
+
+	(void)state;
+	for (size_t piece = 1; piece < sizeof(body); piece++) {
+		struct err err = {0};
+
+		assert_ok(scan_leniently(&scan, body, piece, &err), err);
+		assert_int_equal(scan.count, 3);
+		(void)member_is(&scan, "text", "[1]");
+		(void)member_is(&scan, "code", "y");
+		(void)member_is(&scan, "data", "{\"a\":1}");
+		scan_done(&scan);
+	}
+}
+
+static void a_lenient_scan_keeps_no_text_that_is_none(void **state)
+{
+	static const char *const wrong[] = {"{\"code\":5}", "{\"code\":[\"a\",\"b\"]}",
+					    "{\"code\":{\"code\":\"x\"}}", "{\"code\":true}",
+					    "{\"code\":\"x\",\"code\":7}"};
+	struct scan scan;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct err err = {0};
+		const struct scan_member *member;
+
+		assert_ok(scan_leniently(&scan, wrong[i], 3, &err), err);
+		member = scan_find(&scan, "code");
+		assert_non_null(member);
+		assert_true(member->is_wrong);
+		assert_int_equal(member->size, 0);
+		scan_done(&scan);
+	}
+}
+
+static void a_lenient_scan_takes_any_value_and_nothing_else(void **state)
+{
+	static const char *const others[] = {"[]",  "[{\"code\":\"x\"}]", "5", "\"code\"", "null",
+					     " {} "};
+	static const char *const bad[] = {"{", "[1", "{\"code\":\"x\"} {}", "{\"code\":NaN}", "x"};
+	struct scan scan;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		struct err err = {0};
+
+		assert_ok(scan_leniently(&scan, others[i], 1, &err), err);
+		assert_int_equal(scan.count, 0);
+		scan_done(&scan);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct err err = {0};
+
+		assert_int_equal(scan_leniently(&scan, bad[i], 1, &err), -EINVAL);
+		assert_int_equal(err.kind, ERR_BAD_REQUEST);
+		scan_done(&scan);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +387,9 @@ int main(void)
 		cmocka_unit_test(code_has_a_limit),
 		cmocka_unit_test(small_members_have_a_limit_together),
 		cmocka_unit_test(the_body_has_a_limit),
+		cmocka_unit_test(a_lenient_scan_reads_over_what_it_does_not_know),
+		cmocka_unit_test(a_lenient_scan_keeps_no_text_that_is_none),
+		cmocka_unit_test(a_lenient_scan_takes_any_value_and_nothing_else),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

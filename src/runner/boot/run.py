@@ -132,6 +132,7 @@ class Interpreter:
             from .tables import read_data
 
             names["data"], names["df"] = read_data(request)
+        self.notebook.script = self.notebook.be_script(meta["argv"]) if "argv" in meta else ""
         env = inputs.set_env(meta["env"]) if "env" in meta else {}
         if "elitea" in meta:
             from .elitea import packages
