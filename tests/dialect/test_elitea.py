@@ -369,6 +369,8 @@ class Gates(unittest.TestCase):
         daemon = Daemon("", flags=["--dialect", "elitea"], env={"SANDBOX_AUTH_TOKEN": "s3cret"})
         self.addCleanup(daemon.stop)
         self.assertEqual(Tool(daemon, "/execute").post({"code": "1"}).status, 401)
+        with open(f"/proc/{daemon.launch_pid}/environ", "rb") as file:
+            self.assertNotIn(b"s3cret", file.read())
         headers = {"X-Sandbox-Token": "s3cret", "Host": "sandbox.example:7878"}
         self.assertEqual(Tool(daemon, "/execute", headers)("1")["result"], 1)
 
