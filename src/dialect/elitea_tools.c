@@ -35,6 +35,11 @@ static const struct op_param code_params[] = {
 		  .help = "Python to run; the value of its last expression is the result")},
 };
 
+static const struct op_param plain_params[] = {
+	{OP_PARAM(struct args, code, .name = "code", .type = OP_BYTES, .is_required = true,
+		  .help = "Python to run; print() what you want to see")},
+};
+
 static const struct op_param stateful_params[] = {
 	{OP_PARAM(struct args, code, .name = "code", .type = OP_BYTES, .is_required = true,
 		  .help = "Python to run; the value of its last expression is the result")},
@@ -346,8 +351,8 @@ static const struct mcp_tool tool_plain = {
 	.title = "Python code sandbox",
 	.help = "Run Python code in a fresh sandbox and get what it printed: print() what you want "
 		"to see. There is no network, and nothing stays from call to call.",
-	.params = code_params,
-	.param_count = ARRAY_LEN(code_params),
+	.params = plain_params,
+	.param_count = ARRAY_LEN(plain_params),
 	.args_size = sizeof(struct args),
 	.answer = "",
 	.call = call_plain,
