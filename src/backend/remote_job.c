@@ -75,9 +75,11 @@ static const char *excerpt(const struct transfer_end *end, char *text, size_t si
 	size_t n = end->body_size < size - 1 ? end->body_size : size - 1;
 
 	for (size_t i = 0; i < n; i++) {
-		unsigned char byte = (unsigned char)end->body[i];
+		char byte = end->body[i];
 
-		text[i] = byte < ' ' || byte >= 0x7f ? ' ' : (char)byte;
+		text[i] = ' ';
+		if (byte > ' ' && byte <= '~')
+			text[i] = byte;
 	}
 	text[n] = '\0';
 	return text;

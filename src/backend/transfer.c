@@ -483,10 +483,17 @@ const char *transfers_origin(const struct transfers *all)
 
 void transfers_free(struct transfers *all)
 {
+	struct transfer *transfer = NULL;
+
 	if (all == NULL)
 		return;
-	while (!LIST_EMPTY(&all->list))
-		transfer_free(LIST_FIRST(&all->list));
+	transfer = LIST_FIRST(&all->list);
+	while (transfer != NULL) {
+		struct transfer *next = LIST_NEXT(transfer, entry);
+
+		transfer_free(transfer);
+		transfer = next;
+	}
 	(void)all->curl.multi_cleanup(all->multi);
 	all->is_freed = true;
 	uv_close((uv_handle_t *)&all->timer, handle_closed);
