@@ -37,8 +37,13 @@ const struct schema schemas[] = {
 	 "id!:text session:text? verdict!:@Verdict? state:none|preserved|rolled_back|lost "
 	 "stdout!:text stderr!:text truncated:@Truncated result:object? error:@Exception? "
 	 "displays:object[] charts:@Chart[] table:@Table? files:@File[] usage:@Usage backend:text? "
-	 "runtime:text? walls:text[] walls_by:text checkpoint:@CheckpointMade?",
+	 "runtime:text? walls:text[] walls_by:text saved_state:@SavedState? "
+	 "checkpoint:@CheckpointMade?",
 	 NULL},
+	{"EliteaResult",
+	 "result:any output:text error:text status:text execution_info!:text session_id:text",
+	 NULL},
+	{"SavedState", "base64!:text? names!:text[] lost!:@Lost[]", NULL},
 	{"CheckpointMade", "id:text skipped:text last:text? files:text", NULL},
 	{"Event",
 	 "seq!:int t_ms!:num type!:text text:text run:text verdict:@Verdict "

@@ -3,6 +3,7 @@
 
 extern const struct door door_atlas;
 extern const struct door door_dify;
+extern const struct door door_elitea;
 extern const struct door door_librechat;
 extern const struct door door_mcp;
 extern const struct door door_piston;
@@ -10,6 +11,7 @@ extern const struct door door_piston;
 const struct door *const door_table[] = {
 	&door_atlas,
 	&door_dify,
+	&door_elitea,
 	&door_librechat,
 	&door_mcp,
 	&door_piston,

@@ -77,7 +77,7 @@ static const struct mcp_tool tool_run = {
 		"variables and files stay, and a run that times out or crashes is rolled back.",
 	.op = &op_run,
 	.also = &op_session_run,
-	.without = "|command|detach|return_files|",
+	.without = "|command|detach|return_files|saved_state|save_state|",
 	.required = "|code|",
 	.tells_session = true,
 	.call = call_run,

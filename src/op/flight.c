@@ -68,6 +68,17 @@ struct flight *flight_find(const struct engine *engine, const char *id)
 	return NULL;
 }
 
+uint32_t flight_elitea_count(const struct engine *engine)
+{
+	const struct flight *flight = NULL;
+	uint32_t count = 0;
+
+	LIST_FOREACH(flight, &engine->flights, entry) {
+		count += flight->is_elitea;
+	}
+	return count;
+}
+
 static bool member_is(const char *object, size_t size, const char *name, const char *text)
 {
 	const char *value = NULL;
@@ -373,6 +384,7 @@ static void take_off(struct op_call *call, const struct flight_kind *kind, struc
 	flight->token = copy_text(call->caller.name);
 	flight->peer = copy_text(call->caller.peer);
 	flight->is_cancelled_with_client = call->is_cancelled_with_client;
+	flight->is_elitea = kind == NULL && ((const struct op_run_args *)call->args)->is_elitea;
 	if (session != NULL)
 		(void)snprintf(flight->session, sizeof(flight->session), "%s", session_id(session));
 	flight->call = call;

@@ -212,6 +212,8 @@ enum op_run_param {
 	OP_RUN_CWD,
 	OP_RUN_DETACH,
 	OP_RUN_RETURN_FILES,
+	OP_RUN_SAVED,
+	OP_RUN_SAVE,
 	OP_RUN_PARAM_COUNT,
 };
 
@@ -229,8 +231,13 @@ struct op_run_args {
 	const char *const *env;
 	const char *const *expect;
 	const char *cwd;
-	enum op_bool detach, return_files;
+	struct run_bytes saved; /* base64 of what another run saved */
+	enum op_bool detach, return_files, save_state;
 	const char *session; /* {id} of the path: run in this session */
+
+	/* ELITEA's own. */
+	uint64_t saved_max; /* of what is saved; 0: RUN_SAVED_MAX */
+	bool is_elitea;
 
 	/* The doors' own: sys.argv; code is then no cell but the script argv[0]. */
 	const char *const *argv;

@@ -92,7 +92,9 @@ struct config {
 	uint64_t atlas_data_max;
 	bool elitea_enabled;
 	char *elitea_prefix; /* "auto", or from / on */
-	uint64_t elitea_max_concurrent;
+	char *elitea_policy;
+	uint64_t elitea_max_concurrent, elitea_memory_pressure, elitea_timeout_ms;
+	uint64_t elitea_memory, elitea_session_max;
 	bool agentrail_enabled;
 	char *agentrail_prefix; /* "auto", or from / on */
 	uint64_t agentrail_idle_ms;

@@ -32,6 +32,7 @@ static const struct fold_row {
 	{"table", "table", RESULT_TABLE, HOW_VALUE},
 	{"result", "result", RESULT_RESULT, HOW_VALUE},
 	{"error", "error", RESULT_ERROR, HOW_VALUE},
+	{"saved_state", "saved_state", RESULT_SAVED, HOW_VALUE},
 	{"verdict", "verdict", RESULT_VERDICT, HOW_VALUE},
 	{"verdict", "state", RESULT_STATE, HOW_VALUE},
 	{"verdict", "truncated", RESULT_TRUNCATED, HOW_VALUE},

@@ -41,6 +41,7 @@ static const struct result_row {
 	[RESULT_TABLE] = {"table", "null"},
 	[RESULT_FILES] = {"files", "[]"},
 	[RESULT_MISSING] = {"missing", "[]"},
+	[RESULT_SAVED] = {"saved_state", NULL},
 	[RESULT_CHECKPOINT] = {"checkpoint", NULL},
 	[RESULT_USAGE] = {"usage", "null"},
 	[RESULT_BACKEND] = {"backend", "\"\""},
@@ -180,6 +181,8 @@ static int put_fact(const void *user, enum result_member member, struct buf *buf
 		return put_list(buf, facts->files);
 	case RESULT_MISSING:
 		return put_list(buf, facts->missing);
+	case RESULT_SAVED:
+		return buf_append(buf, facts->saved->data, facts->saved->size);
 	case RESULT_USAGE:
 		return result_put_usage(buf, usage->queue_ms, usage->wall_ms, usage->cpu_ms,
 					usage->peak_memory, usage->output_bytes);

@@ -23,6 +23,7 @@
 #include "session/verdict.h"
 
 #define RUN_RETURNED_MAX (8U << 20) /* bytes of one file in its event */
+#define RUN_SAVED_MAX (8U << 20)    /* bytes of a saved state: with its base64 it fits an event */
 
 struct run;
 
@@ -92,7 +93,9 @@ struct run_request {
 	bool want_files;             /* bytes of new and changed files through the file call */
 	bool returns_files;          /* and in their events: those that are not too large */
 	bool keep_events;            /* make the text of every event and keep it in run->events */
-	bool is_atlas;
+	struct run_bytes saved;      /* base64 of what another run saved; read in the sandbox */
+	uint64_t saved_max;          /* save the variables, at most so many bytes; 0: do not */
+	bool is_atlas, is_elitea;    /* what that system's code expects to find */
 	const char *look;      /* a question instead of code: JSON; `code` is what goes with it */
 	bool is_session;       /* the interpreter lives on: threads and exit handlers, too */
 	bool is_transactional; /* ask what would block a checkpoint */
@@ -165,6 +168,7 @@ struct run_facts {
 	const struct buf *out, *err;                 /* raw bytes, cut at output_max */
 	const struct buf *result, *error, *table;    /* JSON text each; empty: null */
 	const struct buf *displays, *charts, *files; /* JSON texts with commas between; empty: [] */
+	const struct buf *saved;                     /* JSON text: the saved state; empty: none */
 	const struct buf *missing; /* expected files that are not there, likewise */
 	uint32_t pid;              /* of the sandbox's interpreter, inside */
 	uint64_t memory;           /* bytes the sandbox had at its end; 0: not known */

@@ -90,6 +90,7 @@ struct run_facts run_facts(const struct run *run)
 		.displays = &run->parts[PART_DISPLAYS],
 		.charts = &run->parts[PART_CHARTS],
 		.files = &run->parts[PART_FILES],
+		.saved = &run->parts[PART_SAVED],
 		.missing = &run->extras.missing,
 		.pid = run->hello.pid,
 		.memory = run->facts.exit.memory,

@@ -20,7 +20,7 @@ static const struct event_row {
 	{"display", "data", PART_DISPLAYS, true}, {"chart", "chart", PART_CHARTS, true},
 	{"table", "table", PART_TABLE, false},    {"result", "result", PART_RESULT, false},
 	{"error", "error", PART_ERROR, false},    {"file", "file", PART_FILES, true},
-	{"look", "look", PART_RESULT, false},
+	{"look", "look", PART_RESULT, false},     {"saved_state", "saved_state", PART_SAVED, false},
 };
 
 void run_break_off(struct run *run, const char *what)

@@ -37,6 +37,7 @@ enum run_part {
 	PART_DISPLAYS,
 	PART_CHARTS,
 	PART_FILES,
+	PART_SAVED,
 	PART_COUNT,
 };
 
