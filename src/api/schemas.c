@@ -25,7 +25,7 @@ const struct schema schemas[] = {
 	 "kind!:ok|exception|exit|timeout|memory|killed|output|disk|guard|denied|interrupted|"
 	 "cancelled|backend exit_code!:int? signal:int? message:text remedy:text limit:any "
 	 "peak:int? "
-	 "by:supervisor|runner",
+	 "by:supervisor|runner|remote",
 	 NULL},
 	{"Usage", "queue_ms:num wall_ms:num cpu_ms:num peak_memory:int? output_bytes:int", NULL},
 	{"Exception", "type:text message:text traceback:text line:int?", NULL},
@@ -37,7 +37,8 @@ const struct schema schemas[] = {
 	 "id!:text session:text? verdict!:@Verdict? state:none|preserved|rolled_back|lost "
 	 "stdout!:text stderr!:text truncated:@Truncated result:object? error:@Exception? "
 	 "displays:object[] charts:@Chart[] table:@Table? files:@File[] usage:@Usage backend:text? "
-	 "runtime:text? walls:text[] saved_state:@SavedState? checkpoint:@CheckpointMade?",
+	 "runtime:text? walls:text[] walls_by:text saved_state:@SavedState? "
+	 "checkpoint:@CheckpointMade?",
 	 NULL},
 	{"EliteaResult",
 	 "result:any output:text error:text status:text execution_info!:text session_id:text",
@@ -88,14 +89,21 @@ const struct schema schemas[] = {
 	{"Runtimes", "runtimes!:@Runtime[] next:text?", NULL},
 	{"Package", "name!:text version!:text", NULL},
 	{"Packages", "runtime:text packages!:@Package[] next:text?", NULL},
-	{"Backend", "name!:text priority:int isolation:text available:bool why:text?", NULL},
+	{"Backend",
+	 "name!:text priority:int isolation:text available:bool why:text? remedy:text? "
+	 "kind:text? for:text[]",
+	 NULL},
 	{"Pool", "runtime!:text memory:int keep:int ready:int coming:int why:text?", NULL},
 	{"Status",
-	 "version!:text config:text? started_ms:int uptime_ms:int backends!:@Backend[] "
+	 "version!:text config:text? started_ms:int uptime_ms:int backend:text active:object "
+	 "order:text pin:text? backends!:@Backend[] "
 	 "walls:text[] "
 	 "runtimes:@Runtime[] pools:@Pool[] explore:text[] limits:object journal:object",
 	 NULL},
-	{"Health", "status!:ok|starting|failing last_run_ms:int? why:text?", NULL},
+	{"Health",
+	 "status!:ok|starting|failing last_run_ms:int? why:text? backend:text active:object "
+	 "order:text pin:text? backends:@Backend[]",
+	 NULL},
 	{"Metrics", "text", "text/plain; version=0.0.4"},
 	{"OpenAPI", "object", NULL},
 	{NULL, NULL, NULL},

@@ -417,6 +417,7 @@ static void close_all(struct daemon *daemon)
 		sessions_each(engine->sessions, close_session, NULL);
 	pool_close(engine->pool);
 	engine->pool = NULL;
+	daemon_close_backends(daemon);
 	warm_forget(engine);
 	doors_close(daemon->doors);
 	router_close(daemon->router);
@@ -468,6 +469,8 @@ int daemon_serve(const struct config *config, const struct daemon_options *optio
 	r = open_state(daemon, err);
 	if (r == 0)
 		r = open_door(daemon, err);
+	if (r == 0)
+		daemon_open_backends(daemon);
 	if (r == 0)
 		r = daemon_open_pool(daemon, err);
 	if (r == 0) {

@@ -57,6 +57,13 @@ void daemon_restart_due(uv_timer_t *timer);
  * opened for us. */
 int daemon_listen(struct daemon *daemon, struct err *err);
 
+/* daemon_backends.c: the remote, if there is one, and what a person should know of the choice. */
+void daemon_open_backends(struct daemon *daemon);
+void daemon_close_backends(struct daemon *daemon);
+
+/* Name of what runs Python now; "fail-closed": nothing does. */
+const char *daemon_active(const struct daemon *daemon);
+
 /* prober.c */
 void daemon_probe_due(uv_timer_t *timer);
 

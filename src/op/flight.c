@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/c.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -267,6 +268,7 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 {
 	struct engine *engine = flight->engine;
 	struct run_request request = {0};
+	const struct backend *backend = NULL;
 	struct session *session = NULL;
 	int r;
 
@@ -283,6 +285,8 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 		r = flight->kind->request(flight, call, &request, err);
 	else
 		r = make_request(flight, call, call->args, session, &request, err);
+	if (r == 0 && session == NULL)
+		r = run_choose(engine->pool, &request, &backend, err);
 	if (r < 0)
 		return r;
 	assert(request.kind.runtime != NULL);
@@ -292,7 +296,7 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 	if (r < 0)
 		return r;
 	request.log = flight->log;
-	if (session == NULL)
+	if (backend != NULL && backend->jobs == NULL)
 		warm_use(engine, &request.kind);
 	if (session != NULL)
 		r = session_run(session, &request, &flight_calls, flight, &flight->run, err);

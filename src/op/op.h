@@ -267,6 +267,9 @@ const char *op_trust(const struct policy *policy, const struct op_caller *caller
 /* Is there a backend of this name, and does the policy allow it? */
 int op_check_backend(const struct policy *policy, const char *asked, struct err *err);
 
+/* The one that has to do it; "auto": whichever is best. */
+const char *op_backend_pin(const struct policy *policy, const char *asked);
+
 /* Everything of a run but where it happens, checked. Borrows from `args` and the config. */
 int op_run_request(const struct config *config, const struct op_caller *caller,
 		   const struct op_run_args *args, struct run_request *request, struct err *err);

@@ -186,12 +186,15 @@ int op_check_backend(const struct policy *policy, const char *asked, struct err 
 			       policy->name, policy->backend);
 	if (strcmp(asked, "auto") == 0)
 		return 0;
-	for (size_t i = 0; backend_table[i] != NULL; i++) {
-		if (strcmp(backend_table[i]->name, asked) == 0)
-			return 0;
-	}
+	if (backend_find(asked) != NULL)
+		return 0;
 	return err_set(err, ERR_NOT_FOUND, ENOENT,
 		       "backend: there is no '%s'; `viv doctor` lists them", asked);
+}
+
+const char *op_backend_pin(const struct policy *policy, const char *asked)
+{
+	return asked != NULL && strcmp(asked, "auto") != 0 ? asked : policy->backend;
 }
 
 const struct policy *op_policy(const struct config *config, const struct op_caller *caller,
@@ -312,6 +315,8 @@ int op_run_request(const struct config *config, const struct op_caller *caller,
 	if (r < 0)
 		return r;
 	request->kind.trust = op_trust(policy, caller);
+	request->backend = op_backend_pin(policy, args->backend);
+	request->runtime = args->runtime != NULL ? args->runtime : policy->runtime;
 	request->timeout_ms = grant.timeout_ms;
 	request->timeout_max_ms = (uint32_t)policy->timeout_max_ms;
 	request->output_max = grant.output;

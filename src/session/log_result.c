@@ -40,6 +40,7 @@ static const struct fold_row {
 	{"verdict", "checkpoint", RESULT_CHECKPOINT, HOW_VALUE},
 	{"verdict", "usage", RESULT_USAGE, HOW_VALUE},
 	{"verdict", "walls", RESULT_WALLS, HOW_VALUE},
+	{"verdict", "walls_by", RESULT_WALLS_BY, HOW_VALUE},
 	{"verdict", "limits", RESULT_LIMITS, HOW_VALUE},
 };
 

@@ -101,6 +101,9 @@ struct run_request {
 	bool is_transactional; /* ask what would block a checkpoint */
 	struct log *log;       /* events go there, and outlive us; NULL: to run->events */
 	const char *id;        /* its id, where it has one already */
+	const char *backend;   /* a name pins it; "auto" or NULL: the best that is there */
+	const char *runtime;   /* as it was asked for; NULL: not. For who runs it elsewhere */
+	const char *root;      /* of an explore: the name of a folder that somebody else has */
 };
 
 /* Each may be NULL. They come from the loop, never from inside run_start. */
@@ -154,7 +157,9 @@ struct run_facts {
 	const char *id;
 	const char *runtime; /* its name */
 	const char *backend;
-	uint32_t walls; /* a bit per enum wall_id, as the sandbox reported */
+	uint32_t walls;  /* a bit per enum wall_id, as the sandbox reported */
+	bool is_claimed; /* all of this is another machine's word */
+	bool has_limits;
 	enum launch_limits limits;
 	struct verdict verdict; /* kind VERDICT_NONE while it runs */
 	struct run_usage usage;
@@ -170,6 +175,10 @@ struct run_facts {
 	enum run_left left;
 	const struct buf *checkpoint; /* member of the result, from its comma on */
 };
+
+/* The backend that would do it now; ERR_UNSUPPORTED and its like when none may or can. */
+int run_choose(struct pool *pool, const struct run_request *request,
+	       const struct backend **ret_backend, struct err *err);
 
 /* Starts a run. On success exactly one `done` follows. Fails only for requests that cannot be
  * (a bad path, a payload too large): nothing has happened then. */

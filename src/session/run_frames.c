@@ -252,6 +252,25 @@ static void keep_fact(struct run *run, const struct event_row *row, const char *
 				part->size - before);
 }
 
+bool run_take_fact(struct run *run, const char *type, const char *value, size_t size)
+{
+	const struct event_row *row = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(event_rows) && row == NULL; i++) {
+		if (strcmp(event_rows[i].type, type) == 0)
+			row = &event_rows[i];
+	}
+	if (row == NULL)
+		return false;
+	if (row->part == PART_ERROR)
+		note_error(run, value, size);
+	if (run->log != NULL)
+		log_fact(run, row, value, size);
+	else
+		keep_fact(run, row, value, size);
+	return true;
+}
+
 static void take_event(struct run *run, const struct frame *frame)
 {
 	const struct event_row *row = NULL;
