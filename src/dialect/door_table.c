@@ -7,6 +7,7 @@ extern const struct door door_elitea;
 extern const struct door door_librechat;
 extern const struct door door_mcp;
 extern const struct door door_piston;
+extern const struct door door_synapse;
 
 const struct door *const door_table[] = {
 	&door_atlas,
@@ -15,5 +16,6 @@ const struct door *const door_table[] = {
 	&door_librechat,
 	&door_mcp,
 	&door_piston,
+	&door_synapse,
 	NULL,
 };
