@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/door.h"
 
+extern const struct door door_agentrail;
 extern const struct door door_atlas;
 extern const struct door door_dify;
 extern const struct door door_elitea;
@@ -10,6 +11,7 @@ extern const struct door door_piston;
 extern const struct door door_synapse;
 
 const struct door *const door_table[] = {
+	&door_agentrail,
 	&door_atlas,
 	&door_dify,
 	&door_elitea,

@@ -6,6 +6,7 @@
 #include "policy/config_parts.h"
 
 #define SYNAPSE_TIMEOUT_MAX_MS 120000
+#define AGENTRAIL_TIMEOUT_MAX_MS 600000
 
 /* Where a policy of the file stands with what it inherits. */
 enum progress {
@@ -167,6 +168,8 @@ static void suit_dialects(struct config *config)
 		text_set(&built_in(config, "ephemeral")->data, config->synapse_vault);
 	if (config->synapse_enabled || config->synapse_vault[0] != '\0')
 		built_in(config, "ephemeral")->timeout_max_ms = SYNAPSE_TIMEOUT_MAX_MS;
+	if (config->agentrail_enabled)
+		built_in(config, "workspace")->timeout_max_ms = AGENTRAIL_TIMEOUT_MAX_MS;
 }
 
 int config_take_policies(struct config *config, const struct document *document, struct err *err)
