@@ -53,6 +53,7 @@ struct op_param {
 	size_t offset; /* of the field in the args struct */
 	bool is_required;
 	uint64_t min, max;   /* of a number; max also of a text's bytes; max 0: any */
+	uint64_t initial;    /* a number that is not given is this */
 	const char *choices; /* "a|b|c": a text must be one of these; NULL: any */
 };
 
