@@ -169,6 +169,7 @@ static int put_head(const struct flight *flight, const struct run_request *reque
 			   flight->session[0] != '\0' ? "\"" : "null", flight->session,
 			   flight->session[0] != '\0' ? "\"" : "", flight->op);
 
+	assert(request->kind.runtime != NULL);
 	if (r == 0)
 		r = json_put_text(buf, flight->token);
 	if (r == 0)

@@ -60,10 +60,11 @@ static bool may_freeze(const struct session *session)
 	const struct launch_hello *hello =
 		session->table->pool != NULL ? pool_hello(session->table->pool) : NULL;
 
-	return session->state == SESSION_IDLE && hello != NULL && hello->can_freeze != 0 &&
-	       session->table->settings.freeze_ms > 0 && session->sandbox->sessions == 1 &&
-	       session->coming == NULL && session->run == NULL && LIST_EMPTY(&session->looks) &&
-	       TAILQ_EMPTY(&session->jobs) && !session->needs_checkpoint && !has_child(session);
+	return session->state == SESSION_IDLE && session->sandbox != NULL && hello != NULL &&
+	       hello->can_freeze != 0 && session->table->settings.freeze_ms > 0 &&
+	       session->sandbox->sessions == 1 && session->coming == NULL && session->run == NULL &&
+	       LIST_EMPTY(&session->looks) && TAILQ_EMPTY(&session->jobs) &&
+	       !session->needs_checkpoint && !has_child(session);
 }
 
 static void frozen(void *user, const struct err *why)
