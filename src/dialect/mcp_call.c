@@ -33,10 +33,8 @@ static struct mcp_call *call_new(struct mcp_request *request, const struct mcp_v
 		.token = request->caller.token, .name = call->name, .peer = call->peer};
 	if (request->session != NULL)
 		(void)snprintf(call->session, sizeof(call->session), "%s", request->session->id);
-	/* The arguments point into the message's bytes only while they are decoded, but they are
-	 * many: the request need not keep them. */
-	call->bytes = request->bytes;
-	buf_init(&request->bytes, 0);
+	call->held = request->held;
+	request->held = 0;
 	call->begun_ns = now_ns();
 	request->call = call;
 	LIST_INSERT_HEAD(&call->mcp->calls, call, entry);
@@ -53,7 +51,7 @@ static void call_free(struct mcp_call *call)
 	decoded_done(&call->decoded);
 	scan_done(call->scan);
 	free(call->scan);
-	buf_done(&call->bytes);
+	call->mcp->held -= call->held;
 	free(call->name);
 	free(call->peer);
 	free(call);
@@ -287,6 +285,7 @@ void mcp_tools_call(struct mcp_request *request)
 	size_t size = request->message.arguments_size;
 	struct mcp_call *call;
 	struct err err = {0};
+	int r;
 
 	if (name == NULL) {
 		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL, "name: is required, a text");
@@ -303,7 +302,11 @@ void mcp_tools_call(struct mcp_request *request)
 	if (request->mcp->settings.is_conformance && mcp_fixture_call(request, name))
 		return;
 	call = call_new(request, view);
-	if (mcp_call_decode(call, view, json, size, &err) < 0)
+	r = mcp_call_decode(call, view, json, size, &err);
+	/* From here on the arguments are where the scan has put them. */
+	request->message.arguments = NULL;
+	buf_done(&request->bytes);
+	if (r < 0)
 		mcp_answer_err(call, &err);
 	else if (view->tool->call != NULL)
 		view->tool->call(call);

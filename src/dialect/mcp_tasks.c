@@ -39,8 +39,9 @@ void mcp_task_free(struct mcp_task *task)
 	free(task);
 }
 
-/* The oldest that is over goes when there are too many, or too much is kept. */
-static bool make_room(struct mcp *mcp)
+/* The oldest that are over go when there are more than this many, or too much is kept. False: that
+ * was not enough. */
+static bool make_room(struct mcp *mcp, size_t count_max)
 {
 	struct mcp_task *task = NULL, *oldest = NULL;
 	size_t kept = 0;
@@ -50,12 +51,12 @@ static bool make_room(struct mcp *mcp)
 		if (oldest == NULL && is_over(task))
 			oldest = task;
 	}
-	if (mcp->task_count < MCP_TASKS_MAX && kept < KEPT_MAX)
+	if (mcp->task_count <= count_max && kept <= KEPT_MAX)
 		return true;
 	if (oldest == NULL)
 		return false;
 	mcp_task_free(oldest);
-	return make_room(mcp);
+	return make_room(mcp, count_max);
 }
 
 static void touch(struct mcp_task *task, enum mcp_task_status status)
@@ -93,7 +94,7 @@ struct mcp_task *mcp_task_make(struct mcp_call *call)
 	struct mcp_task *task;
 	struct buf members;
 
-	if (!make_room(mcp))
+	if (!make_room(mcp, MCP_TASKS_MAX - 1))
 		return NULL;
 	task = xnew(struct mcp_task);
 	task->mcp = mcp;
@@ -131,6 +132,7 @@ void mcp_task_finish(struct mcp_task *task, enum mcp_task_status status, struct 
 	buf_init(take_result, 0);
 	json_decref(task->inputs);
 	task->inputs = NULL;
+	(void)make_room(task->mcp, MCP_TASKS_MAX);
 }
 
 void mcp_task_ask(struct mcp_task *task, json_t *take_inputs,
