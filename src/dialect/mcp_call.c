@@ -252,18 +252,57 @@ void mcp_call_op_args(struct mcp_call *call, const struct op *op, const void *ar
 
 /* ---- tools/call ---- */
 
+static bool wants_text(const struct mcp_view *view, const struct mcp_item *item)
+{
+	char name[PARAM_NAME_MAX];
+	const struct op_param *param;
+
+	if (strchr("-0123456789", item->value[0]) == NULL || item->key_size - 2 >= sizeof(name))
+		return false;
+	memcpy(name, item->key + 1, item->key_size - 2);
+	name[item->key_size - 2] = '\0';
+	param = param_find(&view->op, OP_IN_BODY, name);
+	return param != NULL && (param->type == OP_TEXT || param->type == OP_BYTES);
+}
+
+/* Clients on a command line make a number of `code=1`: where a text is wanted, digits are one.
+ * Appends the arguments with quotes around them; false: there is nothing to change. */
+static bool quote_numbers(const struct mcp_view *view, const char *json, size_t size,
+			  struct buf *buf)
+{
+	const char *from = json;
+	struct mcp_item item = {0};
+	int r = 0;
+
+	/* What is not JSON is the scan's to refuse; the message was checked, so it is. */
+	while (r == 0 && mcp_next_item(json, size, &item)) {
+		if (!wants_text(view, &item))
+			continue;
+		r = buf_append(buf, from, (size_t)(item.value - from));
+		r = r < 0 ? r : buf_format(buf, "\"%.*s\"", (int)item.value_size, item.value);
+		from = item.value + item.value_size;
+	}
+	return r == 0 && from > json && buf_append(buf, from, size - (size_t)(from - json)) == 0;
+}
+
 int mcp_call_decode(struct mcp_call *call, const struct mcp_view *view, const char *json,
 		    size_t size, struct err *err)
 {
 	struct decode_source source = {0};
-	int r;
+	struct buf quoted;
+	int r = 0;
 
 	scan_done(call->scan);
 	free(call->scan);
 	decoded_done(&call->decoded);
 	call->scan = source.scan = xnew(struct scan);
 	scan_init(call->scan, &view->op, MCP_MESSAGE_MAX);
-	r = json != NULL ? scan_feed(call->scan, json, size, err) : 0;
+	buf_init(&quoted, MCP_MESSAGE_MAX + KIB);
+	if (json != NULL && quote_numbers(view, json, size, &quoted))
+		r = scan_feed(call->scan, quoted.data, quoted.size, err);
+	else if (json != NULL)
+		r = scan_feed(call->scan, json, size, err);
+	buf_done(&quoted);
 	if (r == 0)
 		r = scan_finish(call->scan, err);
 	return r == 0 ? decode_args(&view->op, &source, &call->decoded, err) : r;
