@@ -272,10 +272,14 @@ struct mcp_view {
 };
 
 extern const struct mcp_tool *const mcp_tools[]; /* NULL behind the last */
+extern const struct mcp_tool mcp_tool_files, mcp_tool_read, mcp_tool_write;
 
 /* What bytes are, by their first ones; and as a JSON string of base64. */
 const char *mcp_mime(const void *bytes, size_t size);
 int mcp_put_base64(struct buf *buf, const void *bytes, size_t size);
+
+/* The bytes of base64 in ret_bytes, which is set only then. -EINVAL: it is none. */
+int mcp_take_base64(const char *text, size_t size, struct buf *ret_bytes);
 
 int mcp_view_init(struct mcp_view *view, const struct mcp_tool *tool);
 const struct mcp_view *mcp_view_find(const struct mcp *mcp, const char *name);

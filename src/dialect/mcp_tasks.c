@@ -39,24 +39,26 @@ void mcp_task_free(struct mcp_task *task)
 	free(task);
 }
 
-/* The oldest that are over go when there are more than this many, or too much is kept. False: that
+/* The oldest that are over go while there are more than this many, or too much is kept. False: that
  * was not enough. */
 static bool make_room(struct mcp *mcp, size_t count_max)
 {
-	struct mcp_task *task = NULL, *oldest = NULL;
+	struct mcp_task *task = NULL;
 	size_t kept = 0;
 
-	TAILQ_FOREACH(task, &mcp->tasks, entry) {
+	TAILQ_FOREACH(task, &mcp->tasks, entry)
 		kept += task->result.size;
-		if (oldest == NULL && is_over(task))
-			oldest = task;
+	task = TAILQ_FIRST(&mcp->tasks);
+	while (task != NULL && (mcp->task_count > count_max || kept > KEPT_MAX)) {
+		struct mcp_task *next = TAILQ_NEXT(task, entry);
+
+		if (is_over(task)) {
+			kept -= task->result.size;
+			mcp_task_free(task);
+		}
+		task = next;
 	}
-	if (mcp->task_count <= count_max && kept <= KEPT_MAX)
-		return true;
-	if (oldest == NULL)
-		return false;
-	mcp_task_free(oldest);
-	return make_room(mcp, count_max);
+	return mcp->task_count <= count_max;
 }
 
 static void touch(struct mcp_task *task, enum mcp_task_status status)

@@ -245,6 +245,9 @@ class Sessions(Case):
         for arguments, text in (({"path": "nope"}, "nope"), ({"path": "../../etc/passwd"}, "path"),
                                 ({"path": "d"}, "d")):
             self.fails("read_file", text, session_id=session, **arguments)
+        for empty in ({"text": ""}, {"base64": ""}):
+            self.assertEqual(self.call("write_file", session_id=session, path="empty", **empty)["size"], 0)
+            self.assertEqual(self.call("read_file", session_id=session, path="empty")["text"], "")
         self.fails("write_file", "exactly one", session_id=session, path="x")
         self.fails("write_file", "base64", session_id=session, path="x", base64="!")
 
