@@ -14,7 +14,9 @@
 
 struct writer {
 	struct buf *buf;
-	int r; /* the first failure; later steps do nothing */
+	bool is_whole;               /* no references: what is named stands there itself */
+	const char *routed, *header; /* the member that is a header, too; NULL: none */
+	int r;                       /* the first failure; later steps do nothing */
 };
 
 /* Text of ours, as it stands. */
@@ -67,6 +69,24 @@ static void put_choices(struct writer *to, const char *choices)
 	}
 }
 
+static void put_files_type(struct writer *to)
+{
+	put(to, "\"type\":\"array\",\"items\":");
+	if (!to->is_whole)
+		put(to, "{\"$ref\":\"#/components/schemas/InputFile\"}");
+	else if (to->r == 0)
+		to->r = schema_put(schema_find("InputFile"), true, to->buf);
+}
+
+/* Without the braces: a description follows. */
+static void put_any_type(struct writer *to)
+{
+	static const char any[] = SCHEMA_ANY;
+
+	if (to->r == 0)
+		to->r = buf_append(to->buf, any + 1, sizeof(any) - 3);
+}
+
 static void put_type(struct writer *to, const struct op_param *param)
 {
 	switch (param->type) {
@@ -101,11 +121,10 @@ static void put_type(struct writer *to, const struct op_param *param)
 		put(to, "\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}");
 		break;
 	case OP_FILES:
-		put(to, "\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/"
-			"InputFile\"}");
+		put_files_type(to);
 		break;
 	case OP_JSON:
-		put(to, "\"title\":\"any JSON value\"");
+		put_any_type(to);
 		break;
 	}
 }
@@ -117,6 +136,10 @@ static void put_property(struct writer *to, const struct op_param *param, const 
 	put_type(to, param);
 	put(to, ",\"description\":");
 	put_string(to, param->help);
+	if (to->routed != NULL && strcmp(to->routed, name) == 0) {
+		put(to, ",\"x-mcp-header\":");
+		put_string(to, to->header);
+	}
 	put(to, "}");
 }
 
@@ -381,7 +404,7 @@ static void put_schemas(struct writer *to, const struct op *const *const *tables
 		put_string(to, schema->name);
 		put(to, ":");
 		if (to->r == 0)
-			to->r = schema_put(schema, to->buf);
+			to->r = schema_put(schema, false, to->buf);
 		joint = ",";
 	}
 	for (; *tables != NULL; tables++) {
@@ -396,6 +419,15 @@ static void put_schemas(struct writer *to, const struct op *const *const *tables
 		}
 	}
 	put(to, "}");
+}
+
+int openapi_put_arguments(const struct op *op, const char *routed, const char *header,
+			  struct buf *buf)
+{
+	struct writer to = {.buf = buf, .is_whole = true, .routed = routed, .header = header};
+
+	put_request_schema(&to, op);
+	return to.r;
 }
 
 int openapi_put(const struct op *const *const *tables, struct buf *buf)

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -29,5 +30,16 @@ extern const struct schema schemas[];
 /* NULL: none. */
 const struct schema *schema_find(const char *name);
 
-/* Appends it as JSON Schema. -EMSGSIZE, -ENOMEM. */
-int schema_put(const struct schema *schema, struct buf *buf);
+/* Any value at all: in words that every reader of schemas knows. */
+#define SCHEMA_ANY                                                                                 \
+	"{\"anyOf\":[{\"type\":\"object\"},{\"type\":\"array\"},{\"type\":\"string\"},"            \
+	"{\"type\":\"number\"},{\"type\":\"boolean\"},{\"type\":\"null\"}]}"
+
+/* Appends it as JSON Schema; `is_whole`: with the schemas it names in place of references.
+ * -EMSGSIZE, -ENOMEM. */
+int schema_put(const struct schema *schema, bool is_whole, struct buf *buf);
+
+/* The rows of the body as one JSON Schema without references. The member `routed` (NULL: none) is
+ * told to be a header as well, under the name `header` (MCP's x-mcp-header). */
+int openapi_put_arguments(const struct op *op, const char *routed, const char *header,
+			  struct buf *buf);

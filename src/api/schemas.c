@@ -25,7 +25,7 @@ const struct schema schemas[] = {
 	 "kind!:ok|exception|exit|timeout|memory|killed|output|disk|guard|denied|interrupted|"
 	 "cancelled|backend exit_code!:int? signal:int? message:text remedy:text limit:any "
 	 "peak:int? "
-	 "by:supervisor|runner",
+	 "by:supervisor|runner|remote",
 	 NULL},
 	{"Usage", "queue_ms:num wall_ms:num cpu_ms:num peak_memory:int? output_bytes:int", NULL},
 	{"Exception", "type:text message:text traceback:text line:int?", NULL},
@@ -37,8 +37,13 @@ const struct schema schemas[] = {
 	 "id!:text session:text? verdict!:@Verdict? state:none|preserved|rolled_back|lost "
 	 "stdout!:text stderr!:text truncated:@Truncated result:object? error:@Exception? "
 	 "displays:object[] charts:@Chart[] table:@Table? files:@File[] usage:@Usage backend:text? "
-	 "runtime:text? walls:text[] checkpoint:@CheckpointMade?",
+	 "runtime:text? walls:text[] walls_by:text saved_state:@SavedState? "
+	 "checkpoint:@CheckpointMade?",
 	 NULL},
+	{"EliteaResult",
+	 "result:any output:text error:text status:text execution_info!:text session_id:text",
+	 NULL},
+	{"SavedState", "base64!:text? names!:text[] lost!:@Lost[]", NULL},
 	{"CheckpointMade", "id:text skipped:text last:text? files:text", NULL},
 	{"Event",
 	 "seq!:int t_ms!:num type!:text text:text run:text verdict:@Verdict "
@@ -66,6 +71,8 @@ const struct schema schemas[] = {
 	{"Table", "columns:any[] rows:any[][] total:int? cut:bool as_of:text", NULL},
 	{"File", "path!:text size!:int mtime_ms:int mime:text? sha256:text? base64:text?", NULL},
 	{"Files", "files!:@File[] as_of:text next:text", NULL},
+	{"FileContent", "path!:text size!:int mime!:text text:text base64:text", NULL},
+	{"Closed", "session_id!:text closed!:bool", NULL},
 	{"Bytes", "any", "application/octet-stream"},
 	{"Notebook", "object", "application/x-ipynb+json"},
 	{"Exported", "any", "application/vnd.vivarium.session"},
@@ -82,14 +89,21 @@ const struct schema schemas[] = {
 	{"Runtimes", "runtimes!:@Runtime[] next:text?", NULL},
 	{"Package", "name!:text version!:text", NULL},
 	{"Packages", "runtime:text packages!:@Package[] next:text?", NULL},
-	{"Backend", "name!:text priority:int isolation:text available:bool why:text?", NULL},
+	{"Backend",
+	 "name!:text priority:int isolation:text available:bool why:text? remedy:text? "
+	 "kind:text? for:text[]",
+	 NULL},
 	{"Pool", "runtime!:text memory:int keep:int ready:int coming:int why:text?", NULL},
 	{"Status",
-	 "version!:text config:text? started_ms:int uptime_ms:int backends!:@Backend[] "
+	 "version!:text config:text? started_ms:int uptime_ms:int backend:text active:object "
+	 "order:text pin:text? backends!:@Backend[] "
 	 "walls:text[] "
-	 "runtimes:@Runtime[] pools:@Pool[] limits:object journal:object",
+	 "runtimes:@Runtime[] pools:@Pool[] explore:text[] limits:object journal:object",
 	 NULL},
-	{"Health", "status!:ok|starting|failing last_run_ms:int? why:text?", NULL},
+	{"Health",
+	 "status!:ok|starting|failing last_run_ms:int? why:text? backend:text active:object "
+	 "order:text pin:text? backends:@Backend[]",
+	 NULL},
 	{"Metrics", "text", "text/plain; version=0.0.4"},
 	{"OpenAPI", "object", NULL},
 	{NULL, NULL, NULL},
@@ -97,7 +111,8 @@ const struct schema schemas[] = {
 
 struct writer {
 	struct buf *buf;
-	int r; /* the first failure; later steps do nothing */
+	bool is_whole; /* schemas that are named stand in place of their names */
+	int r;         /* the first failure; later steps do nothing */
 };
 
 static void put(struct writer *to, const char *text)
@@ -126,6 +141,17 @@ static void put_words(struct writer *to, const char *words, size_t size)
 	put(to, "\"]}");
 }
 
+static void put_schema(struct writer *to, const struct schema *schema);
+
+/* The schema that is named in place of its name: none holds itself. */
+static void put_named(struct writer *to, const char *name, size_t size)
+{
+	for (const struct schema *schema = schemas; schema->name != NULL; schema++) {
+		if (strlen(schema->name) == size && memcmp(schema->name, name, size) == 0)
+			put_schema(to, schema);
+	}
+}
+
 static void put_base(struct writer *to, const char *type, size_t size)
 {
 	static const char *const names[][2] = {
@@ -133,6 +159,10 @@ static void put_base(struct writer *to, const char *type, size_t size)
 		{"bool", "boolean"}, {"object", "object"},
 	};
 
+	if (type[0] == '@' && to->is_whole) {
+		put_named(to, type + 1, size - 1);
+		return;
+	}
 	if (type[0] == '@') {
 		put(to, "{\"$ref\":\"#/components/schemas/");
 		put_part(to, type + 1, size - 1);
@@ -141,6 +171,10 @@ static void put_base(struct writer *to, const char *type, size_t size)
 	}
 	if (memchr(type, '|', size) != NULL) {
 		put_words(to, type, size);
+		return;
+	}
+	if (size == 3 && memcmp(type, "any", 3) == 0) {
+		put(to, SCHEMA_ANY);
 		return;
 	}
 	put(to, "{");
@@ -188,32 +222,38 @@ static void put_required(struct writer *to, const char *members)
 	put(to, joint[1] == '"' ? "" : "\"]");
 }
 
-int schema_put(const struct schema *schema, struct buf *buf)
+static void put_schema(struct writer *to, const struct schema *schema)
 {
 	const char *member = schema->members;
-	struct writer to = {.buf = buf};
 	const char *joint = "\"";
 
 	if (strchr(member, ':') == NULL) {
-		put_type(&to, member, strlen(member));
-		return to.r;
+		put_type(to, member, strlen(member));
+		return;
 	}
-	put(&to, "{\"type\":\"object\"");
-	put_required(&to, member);
-	put(&to, ",\"properties\":{");
+	put(to, "{\"type\":\"object\"");
+	put_required(to, member);
+	put(to, ",\"properties\":{");
 	while (*member != '\0') {
 		const char *type = strchr(member, ':') + 1;
 		size_t size = strcspn(type, " ");
 
-		put(&to, joint);
-		put_part(&to, member, strcspn(member, "!:"));
-		put(&to, "\":");
-		put_type(&to, type, size);
+		put(to, joint);
+		put_part(to, member, strcspn(member, "!:"));
+		put(to, "\":");
+		put_type(to, type, size);
 		joint = ",\"";
 		member = type + size;
 		member += strspn(member, " ");
 	}
-	put(&to, "}}");
+	put(to, "}}");
+}
+
+int schema_put(const struct schema *schema, bool is_whole, struct buf *buf)
+{
+	struct writer to = {.buf = buf, .is_whole = is_whole};
+
+	put_schema(&to, schema);
 	return to.r;
 }
 

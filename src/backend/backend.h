@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Backend - a way to build sandboxes
+ * Backend - a way to build sandboxes, or to have runs done elsewhere
  *
- * Owns:    the table of backends and the choice among them: the highest available priority wins; a
- *          backend that was asked for by name and is broken refuses, it never degrades.
- * May not: know runs: a started sandbox is a channel that speaks frames and a number to kill it by.
+ * Owns:    the table of backends: what each is called, how strong it is, what it takes, whether it
+ *          is there and what would bring it.
+ * May not: know runs: a started sandbox is a channel that speaks frames and a number to kill it by;
+ *          a job is a request that somebody else carries out and tells about (job.h).
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backend/job.h"
 #include "backend/launcher.h"
 #include "base/err.h"
+#include "policy/config.h"
 #include "policy/plan.h"
+
+struct remote;
 
 enum backend_fd {
 	BACKEND_STDIN,
@@ -33,23 +39,38 @@ struct backend_start {
 	int fds[BACKEND_FD_COUNT]; /* borrowed: the sandbox's ends */
 };
 
+/* What is known of this host and its surroundings. Everything is borrowed, and may be NULL. */
+struct backend_host {
+	const struct config *config;
+	const struct launch_hello *hello; /* NULL: not said yet */
+	const struct err *launch_why;     /* not NULL: viv-launch is gone, and why */
+	struct remote *remote;            /* NULL: none is configured */
+};
+
 struct backend {
 	const char *name;
 	int priority;
 	const char *isolation; /* what stands between code and host, in a word or two */
+	unsigned uses;         /* a bit per enum backend_use that it can be for */
+	const char *not_for;   /* why it is not for the others; NULL: it is for all */
+	const char *remedy;    /* what brings it; one sentence, no full stop */
 
-	/* Can it build sandboxes here? 0, or why not and what to do. */
-	int (*probe)(const struct launch_hello *hello, struct err *err);
+	/* Can it work here? 0, or why not. What is not known yet is taken for granted. */
+	int (*probe)(const struct backend_host *host, struct err *err);
 
+	/* Sandboxes of our own; NULL for one that takes jobs. */
 	int (*start)(struct launcher *launcher, const struct backend_start *start, struct err *err);
 	int (*kill)(struct launcher *launcher, uint32_t sandbox, struct err *err);
+
+	/* Jobs; NULL for one that makes sandboxes. */
+	const struct backend_jobs *jobs;
 };
 
-extern const struct backend backend_namespace;
+extern const struct backend backend_gvisor, backend_microvm, backend_namespace, backend_process,
+	backend_remote;
 
 /* Every backend, highest priority first, NULL behind the last. */
 extern const struct backend *const backend_table[];
 
-/* The backend to use: `name` (exactly that one), or for NULL and "auto" the best that is there. */
-int backend_choose(const char *name, const struct launch_hello *hello,
-		   const struct backend **ret_backend, struct err *err);
+/* By name; NULL when there is none. */
+const struct backend *backend_find(const char *name);

@@ -6,10 +6,14 @@
 #include "backend/backend.h"
 #include "base/c.h"
 
-static int probe(const struct launch_hello *hello, struct err *err)
+static int probe(const struct backend_host *host, struct err *err)
 {
+	const struct launch_hello *hello = host->hello;
+
+	if (host->launch_why != NULL)
+		return err_set(err, ERR_UNSUPPORTED, ENOTCONN, "%s", host->launch_why->text);
 	if (hello == NULL)
-		return err_set(err, ERR_UNSUPPORTED, ENOTCONN, "viv-launch is not there");
+		return 0; /* whoever takes a sandbox waits for it */
 	if (hello->version != LAUNCH_VERSION)
 		return err_set(err, ERR_UNSUPPORTED, EPROTO,
 			       "viv-launch speaks version %u, viv %u: install both from one build",
@@ -54,6 +58,10 @@ const struct backend backend_namespace = {
 	.name = "namespace",
 	.priority = 75,
 	.isolation = "kernel namespaces, landlock, seccomp",
+	.uses = 1U << BACKEND_PYTHON | 1U << BACKEND_COMMAND | 1U << BACKEND_SESSION |
+		1U << BACKEND_EXPLORE,
+	.not_for = "it sees folders of this host alone",
+	.remedy = "`viv doctor` names what this host lacks and the command that turns it on",
 	.probe = probe,
 	.start = start,
 	.kill = kill_sandbox,

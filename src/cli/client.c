@@ -9,9 +9,9 @@
 #include <sys/queue.h>
 #include <sys/stat.h>
 
+#include "backend/curl.h"
 #include "base/c.h"
 #include "cli/client_way.h"
-#include "cli/curl.h"
 
 #define BODY_MAX (512UL << 20) /* of an answer that is kept */
 #define LINE_SIZE_MAX (96UL << 20)

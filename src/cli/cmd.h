@@ -59,6 +59,7 @@ extern const struct cmd cmd_run;
 extern const struct cmd cmd_session;
 extern const struct cmd cmd_explore;
 extern const struct cmd cmd_serve;
+extern const struct cmd cmd_mcp;
 extern const struct cmd cmd_ps;
 extern const struct cmd cmd_logs;
 extern const struct cmd cmd_top;
@@ -67,6 +68,7 @@ extern const struct cmd cmd_audit;
 extern const struct cmd cmd_bench;
 extern const struct cmd cmd_runtime;
 extern const struct cmd cmd_token;
+extern const struct cmd cmd_compat;
 extern const struct cmd cmd_man;        /* hidden: prints a manual page */
 extern const struct cmd cmd_completion; /* hidden: prints completions for a shell */
 

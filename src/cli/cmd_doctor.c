@@ -2,7 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "backend/choose.h"
+#include "backend/remote.h"
 #include "base/c.h"
 #include "cli/cmd.h"
 #include "cli/doctor.h"
@@ -38,34 +39,59 @@ static void report_walls(struct report *report, const struct run_facts *facts)
 	}
 }
 
+/* What the backend is used for; "" when for nothing. */
+static void put_uses(const struct backend *backend, const struct backend_host *host, char *text,
+		     size_t size)
+{
+	const enum backend_use uses[] = {BACKEND_PYTHON, BACKEND_COMMAND, BACKEND_SESSION,
+					 backend_explore(host->config)};
+
+	text[0] = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(uses); i++) {
+		enum backend_use use = uses[i];
+		size_t used = strlen(text);
+
+		if (strcmp(backend_active(host, use), backend->name) == 0)
+			(void)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "",
+				       backend_use_name(use));
+	}
+}
+
 /* A row for each backend; `tried` is the one that a real sandbox came from, or NULL. */
-static void report_backends(struct report *report, const struct launch_hello *hello,
+static void report_backends(struct report *report, const struct backend_host *host,
 			    const char *tried, bool is_ok, const char *said)
 {
+	bool is_closed = strcmp(backend_active(host, BACKEND_PYTHON), "fail-closed") == 0;
+
 	for (size_t i = 0; backend_table[i] != NULL; i++) {
 		const struct backend *backend = backend_table[i];
 		struct err err = {0};
-		bool is_there = backend->probe(hello, &err) == 0;
+		bool is_there = backend->probe(host, &err) == 0;
 		const char *detail = is_there ? backend->isolation : err.text;
+		char uses[80];
 		struct fact *fact = NULL;
 
 		if (tried != NULL && strcmp(tried, backend->name) == 0) {
 			is_there = is_ok;
 			detail = said;
-		} else if (hello == NULL) {
-			detail = said;
 		}
+		put_uses(backend, host, uses, sizeof(uses));
+		/* One that nobody needs is no fault of the host. */
 		fact = report_add(report, DOCTOR_BACKENDS, backend->name,
-				  is_there ? FACT_ON : FACT_OFF,
-				  is_there ? NULL : "mend what is marked above", "%.300s", detail);
-		fact->more = json_pack("{s:i, s:s, s:b}", "priority", backend->priority,
-				       "isolation", backend->isolation, "available", is_there);
+				  is_there                                     ? FACT_ON
+				  : is_closed || backend == &backend_namespace ? FACT_OFF
+									       : FACT_NOTE,
+				  is_there ? NULL : backend->remedy, "%.300s%s%s", detail,
+				  uses[0] != '\0' ? "; active for " : "", uses);
+		fact->more = json_pack("{s:i, s:s, s:b, s:s}", "priority", backend->priority,
+				       "isolation", backend->isolation, "available", is_there,
+				       "active_for", uses);
 	}
 }
 
 /* Makes a real sandbox under the default policy. True when code ran in it behind every wall. */
-static bool try_sandbox(struct report *report, struct trial *trial, const struct runtime *runtime,
-			const struct plan *plan)
+static bool try_sandbox(struct report *report, struct trial *trial, const struct backend_host *host,
+			const struct runtime *runtime, const struct plan *plan)
 {
 	struct run_request request =
 		trial_request(runtime, plan, "print(6 * 7)", DOCTOR_TIMEOUT_MS);
@@ -77,7 +103,7 @@ static bool try_sandbox(struct report *report, struct trial *trial, const struct
 	bool is_ok;
 
 	if (trial_run(trial, &request, &run, &err) < 0) {
-		report_backends(report, trial->hello, "", false, err.text);
+		report_backends(report, host, "", false, err.text);
 		return false;
 	}
 
@@ -93,9 +119,38 @@ static bool try_sandbox(struct report *report, struct trial *trial, const struct
 		(void)snprintf(said, sizeof(said), "%s: %.250s", verdict_name(facts.verdict.kind),
 			       facts.verdict.message);
 	report_walls(report, &facts);
-	report_backends(report, trial->hello, facts.backend, is_ok, said);
+	report_backends(report, host, facts.backend, is_ok, said);
 	run_free(run);
 	return is_ok;
+}
+
+/* What the choice among backends goes by, with a remote that was asked just now. */
+static struct backend_host look_around(struct trial *trial, const struct config *config,
+				       const struct err *launch_why, struct remote **ret_remote)
+{
+	struct backend_host host = {
+		.config = config,
+		.hello = trial->hello,
+		.launch_why = launch_why->kind != ERR_NONE ? launch_why : NULL,
+	};
+	struct err err = {0};
+
+	if (trial->has_loop && remote_new(&trial->loop, config, ret_remote, &err) == 0)
+		host.remote = *ret_remote;
+	if (host.remote != NULL)
+		remote_ask(host.remote);
+	return host;
+}
+
+/* Can the default policy run? Where it would run here, that is what the trial says. */
+static bool can_run(const struct backend_host *host, bool is_ok)
+{
+	const struct backend *backend = NULL;
+	struct err err = {0};
+
+	if (backend_choose(host, BACKEND_PYTHON, NULL, false, &backend, &err) < 0)
+		return false;
+	return backend->jobs != NULL || is_ok;
 }
 
 /* Fills the report; true when the default policy can run. */
@@ -103,20 +158,26 @@ static bool examine(struct report *report, const struct config *config,
 		    const struct policy_grant *grant)
 {
 	struct trial trial = {0};
+	struct remote *remote = NULL;
+	struct backend_host host;
 	struct err err = {0};
 	bool is_ok = false;
 
 	doctor_host(report);
-	if (trial_open(&trial, &err) < 0) {
+	(void)trial_open(&trial, &err);
+	host = look_around(&trial, config, &err, &remote);
+	if (trial.hello == NULL) {
 		doctor_limits(report, NULL);
-		report_backends(report, NULL, NULL, false, err.text);
+		report_backends(report, &host, NULL, false, err.text);
 		doctor_runtimes(report, config, NULL, &grant->plan);
 	} else {
 		doctor_limits(report, trial.hello);
-		is_ok = try_sandbox(report, &trial, &config->runtimes[0], &grant->plan);
+		is_ok = try_sandbox(report, &trial, &host, &config->runtimes[0], &grant->plan);
 		doctor_runtimes(report, config, is_ok ? &trial : NULL, &grant->plan);
 	}
+	is_ok = can_run(&host, is_ok);
 	doctor_notes(report);
+	remote_free(remote);
 	trial_close(&trial);
 	return is_ok;
 }

@@ -69,10 +69,16 @@ static void signal_came(uv_poll_t *poll, int status, int events)
 
 static int open_work(struct work *work, struct err *err)
 {
-	int r = pool_new(&work->loop, NULL, &work->pool, err);
+	const struct pool_settings settings = {.config = work->config};
+	const struct launch_hello *hello = NULL;
+	struct err none = {0};
+	int r = pool_new(&work->loop, &settings, &work->pool, err);
 
 	if (r < 0)
 		return r;
+	/* Where there is a choice, it goes by what this host has. */
+	if (work->config->process_development)
+		(void)pool_wait_hello(work->pool, &hello, &none);
 	r = uv_poll_init(&work->loop, &work->signals_poll, work->signals);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "watch signals: %s", uv_strerror(r));

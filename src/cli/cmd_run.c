@@ -7,6 +7,7 @@
 
 #include <sys/signalfd.h>
 
+#include "backend/remote.h"
 #include "base/c.h"
 #include "cli/cmd.h"
 #include "cli/run_daemon.h"
@@ -68,6 +69,7 @@ struct work {
 	uv_poll_t signals_poll;
 	int signals; /* owned: a signalfd */
 	struct config *config;
+	struct remote *remote;
 	struct pool *pool;
 	struct run *run;
 	struct show show;
@@ -88,10 +90,20 @@ static void signal_came(uv_poll_t *poll, int status, int events)
 
 static int open_work(struct work *work, struct err *err)
 {
-	int r = pool_new(&work->loop, NULL, &work->pool, err);
+	struct pool_settings settings = {.config = work->config};
+	const struct launch_hello *hello = NULL;
+	struct err none = {0};
+	int r = remote_new(&work->loop, work->config, &work->remote, err);
 
 	if (r < 0)
 		return r;
+	settings.remote = work->remote;
+	r = pool_new(&work->loop, &settings, &work->pool, err);
+	if (r < 0)
+		return r;
+	/* Where there is a choice, it goes by what this host has. */
+	if (work->remote != NULL)
+		(void)pool_wait_hello(work->pool, &hello, &none);
 	r = uv_poll_init(&work->loop, &work->signals_poll, work->signals);
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "watch signals: %s", uv_strerror(r));
@@ -104,6 +116,7 @@ static void close_work(struct work *work)
 {
 	run_free(STEAL(work->run));
 	pool_close(STEAL(work->pool));
+	remote_free(STEAL(work->remote));
 	if (work->signals_poll.data != NULL)
 		uv_close((uv_handle_t *)&work->signals_poll, NULL);
 	/* Until viv-launch has ended all it held: then nothing of the run is left. */

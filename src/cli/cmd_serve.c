@@ -11,6 +11,7 @@ struct options {
 	const char *config;
 	const char *dialect;
 	bool keep;
+	bool is_conformance;
 	bool is_verbose;
 	bool is_json;
 };
@@ -23,13 +24,15 @@ static const struct flag flags[] = {
 		 "stand in for this system: its routes at the root, its environment, its errors"),
 	FLAG_ROW(struct options, keep, "keep", 0, FLAG_SWITCH, NULL,
 		 "a graceful stop leaves sessions and runs for the daemon that comes next"),
+	FLAG_ROW(struct options, is_conformance, "conformance", 0, FLAG_SWITCH, NULL,
+		 "also serve the fixtures that MCP's conformance suite calls: for tests alone"),
 	FLAG_ROW(struct options, is_verbose, "verbose", 'v', FLAG_SWITCH, NULL,
 		 "log the life of sessions, too"),
 	FLAG_ROW(struct options, is_json, "json", 0, FLAG_SWITCH, NULL,
 		 "say nothing on stderr but log lines"),
 };
 
-#define ARGS_MAX (2 * FLAG_LIST_MAX + 10)
+#define ARGS_MAX (2 * FLAG_LIST_MAX + 11)
 
 /* Becomes viv-serve: beside viv, or where an installation has it. */
 static int run(const struct cmd *cmd, const void *raw_options, const struct operands *operands)
@@ -55,6 +58,8 @@ static int run(const struct cmd *cmd, const void *raw_options, const struct oper
 	}
 	if (options->keep)
 		args[count++] = "--keep";
+	if (options->is_conformance)
+		args[count++] = "--conformance";
 	if (options->is_verbose)
 		args[count++] = "--verbose";
 	if (options->is_json)

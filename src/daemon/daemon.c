@@ -334,6 +334,30 @@ static void open_timers(struct daemon *daemon)
 	(void)uv_timer_start(&daemon->probe, daemon_probe_due, 0, 0);
 }
 
+/* Nobody is left who could want anything. */
+static void owner_gone(uv_poll_t *poll, int status, int events)
+{
+	struct daemon *daemon = poll->data;
+	char byte;
+
+	(void)status;
+	(void)events;
+	if (read(STDIN_FILENO, &byte, 1) > 0)
+		return;
+	daemon->engine.is_stopping = true;
+	uv_stop(&daemon->loop);
+}
+
+static void open_lifeline(struct daemon *daemon)
+{
+	if (!daemon->options->is_private)
+		return;
+	(void)uv_poll_init(&daemon->loop, &daemon->lifeline, STDIN_FILENO);
+	daemon->lifeline.data = daemon;
+	(void)uv_poll_start(&daemon->lifeline, UV_READABLE | UV_DISCONNECT, owner_gone);
+	(void)dprintf(STDOUT_FILENO, "ready\n");
+}
+
 static void give_up(uv_timer_t *timer)
 {
 	uv_stop(timer->loop);
@@ -352,6 +376,8 @@ static void close_handles(struct daemon *daemon)
 		return; /* it never came so far */
 	for (size_t i = 0; i < ARRAY_LEN(handles); i++)
 		uv_close(handles[i], NULL);
+	if (daemon->options->is_private)
+		uv_close((uv_handle_t *)&daemon->lifeline, NULL);
 	(void)uv_timer_start(&daemon->stop, give_up, CLOSE_MS, 0);
 	uv_unref((uv_handle_t *)&daemon->stop);
 	(void)uv_run(&daemon->loop, UV_RUN_DEFAULT);
@@ -391,6 +417,7 @@ static void close_all(struct daemon *daemon)
 		sessions_each(engine->sessions, close_session, NULL);
 	pool_close(engine->pool);
 	engine->pool = NULL;
+	daemon_close_backends(daemon);
 	warm_forget(engine);
 	doors_close(daemon->doors);
 	router_close(daemon->router);
@@ -443,11 +470,14 @@ int daemon_serve(const struct config *config, const struct daemon_options *optio
 	if (r == 0)
 		r = open_door(daemon, err);
 	if (r == 0)
+		daemon_open_backends(daemon);
+	if (r == 0)
 		r = daemon_open_pool(daemon, err);
 	if (r == 0) {
 		open_timers(daemon);
 		notify("READY=1");
 		say_where(daemon);
+		open_lifeline(daemon);
 		(void)uv_run(&daemon->loop, UV_RUN_DEFAULT);
 		r = daemon->status;
 	}

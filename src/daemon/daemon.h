@@ -19,6 +19,8 @@ struct daemon_options {
 	const char *dialect;       /* stand in for this system; NULL: for none */
 	bool keep;                 /* a graceful stop leaves sessions for a successor */
 	bool is_quiet;             /* no word on stderr about where it listens */
+	bool is_private;           /* of the process that started it: a line on stdout when it
+				      listens, and the end of stdin is its own end */
 };
 
 /* Serves until a signal ends it. `stay` tells where viv-launch is, or is to be. Returns the exit

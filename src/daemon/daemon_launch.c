@@ -139,6 +139,8 @@ int daemon_open_pool(struct daemon *daemon, struct err *err)
 		.stay = &daemon->stay,
 		.kept = &kept_calls,
 		.kept_user = daemon,
+		.config = daemon->config,
+		.remote = daemon->engine.remote,
 	};
 	int r = pool_new(&daemon->loop, &settings, &daemon->engine.pool, err);
 

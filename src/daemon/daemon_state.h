@@ -36,6 +36,7 @@ struct daemon {
 	struct access *access;
 	struct router *router;
 	struct doors *doors;
+	uv_poll_t lifeline; /* stdin, where the daemon is somebody's own */
 	struct http *http;
 	struct buf bound; /* the addresses, one per line */
 
@@ -55,6 +56,13 @@ void daemon_restart_due(uv_timer_t *timer);
 /* daemon_listen.c: every address of the flags or the config and our own socket, or what systemd has
  * opened for us. */
 int daemon_listen(struct daemon *daemon, struct err *err);
+
+/* daemon_backends.c: the remote, if there is one, and what a person should know of the choice. */
+void daemon_open_backends(struct daemon *daemon);
+void daemon_close_backends(struct daemon *daemon);
+
+/* Name of what runs Python now; "fail-closed": nothing does. */
+const char *daemon_active(const struct daemon *daemon);
 
 /* prober.c */
 void daemon_probe_due(uv_timer_t *timer);

@@ -22,8 +22,29 @@ struct arguments {
 	size_t listen_count;
 	const char *config;
 	struct daemon_options options;
+	const char *private_dir; /* NULL: none */
+	bool is_conformance;
 	bool is_verbose;
 };
+
+/* How long viv-launch waits for a successor when this daemon crashes: none will come. */
+#define PRIVATE_REATTACH_MS 1000
+
+/* A daemon for one process alone: all its files in a folder of that process, its only door a unix
+ * socket in there. */
+static void make_private(struct config *config, const char *dir)
+{
+	char **const places[] = {&config->runtime_dir, &config->state_dir, &config->audit_file};
+	static const char *const names[] = {"run", "state", "state/audit.jsonl"};
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		free(*places[i]);
+		if (asprintf(places[i], "%s/%s", dir, names[i]) < 0)
+			abort();
+	}
+	config->mcp_enabled = true;
+	config->reattach_ms = PRIVATE_REATTACH_MS;
+}
 
 static int read_arguments(int argc, char **argv, struct arguments *ret_arguments)
 {
@@ -32,10 +53,14 @@ static int read_arguments(int argc, char **argv, struct arguments *ret_arguments
 
 		if (strcmp(argv[i], "--keep") == 0)
 			ret_arguments->options.keep = true;
+		else if (strcmp(argv[i], "--conformance") == 0)
+			ret_arguments->is_conformance = true;
 		else if (strcmp(argv[i], "--quiet") == 0)
 			ret_arguments->options.is_quiet = true;
 		else if (strcmp(argv[i], "--verbose") == 0)
 			ret_arguments->is_verbose = true;
+		else if (strcmp(argv[i], "--private") == 0 && has_value)
+			ret_arguments->private_dir = argv[++i];
 		else if (strcmp(argv[i], "--config") == 0 && has_value)
 			ret_arguments->config = argv[++i];
 		else if (strcmp(argv[i], "--dialect") == 0 && has_value)
@@ -46,7 +71,8 @@ static int read_arguments(int argc, char **argv, struct arguments *ret_arguments
 		else
 			return -1;
 	}
-	if (ret_arguments->listen_count > 0)
+	ret_arguments->options.is_private = ret_arguments->private_dir != NULL;
+	if (ret_arguments->listen_count > 0 || ret_arguments->options.is_private)
 		ret_arguments->options.listen = ret_arguments->listen;
 	return 0;
 }
@@ -70,6 +96,10 @@ int main(int argc, char **argv)
 		config_free(config);
 		return EXIT_BOOT;
 	}
+	if (r == 0 && arguments.is_conformance)
+		config->mcp_conformance = true;
+	if (r == 0 && arguments.private_dir != NULL)
+		make_private(config, arguments.private_dir);
 	if (r == 0)
 		r = daemon_main(config, &arguments.options, &err);
 	config_free(config);

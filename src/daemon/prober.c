@@ -30,13 +30,16 @@ void daemon_probe_due(uv_timer_t *timer)
 	static const char code[] = "1 + 1";
 	static const struct run_calls calls = {.done = probe_done};
 	struct daemon *daemon = timer->data;
-	const struct op_run_args args = {
+	struct op_run_args args = {
 		.code = {.data = code, .size = sizeof(code) - 1, .fd = -1},
 		.runtime = "bare",
 	};
 	uint64_t now = now_ns() / 1000000;
 	struct err err = {0};
 
+	/* Somebody else's runtimes have other names. */
+	if (strcmp(daemon_active(daemon), "remote") == 0)
+		args.runtime = NULL;
 	(void)uv_timer_start(timer, daemon_probe_due, PROBE_MS, 0);
 	if (daemon->probing != NULL || daemon->engine.pool == NULL || daemon->is_stopping ||
 	    (daemon->engine.last_good_ms > 0 && now - daemon->engine.last_good_ms < PROBE_MS))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/c.h"
 #include "base/log.h"
 #include "dialect/atlas.h"
+#include "dialect/boot_token.h"
 #include "policy/number.h"
 
 #define PORT_DEFAULT 8080U
@@ -19,36 +19,6 @@ static const char *set_in(const char *name)
 	const char *value = getenv(name);
 
 	return value != NULL && value[0] != '\0' ? value : NULL;
-}
-
-/* Beside those of the config, which stay good for /v1. */
-static int add_token(struct config *config, const char *secret, struct err *err)
-{
-	uint8_t sum[crypto_hash_sha256_BYTES];
-	char hex[2 * sizeof(sum) + 1];
-	struct config_token *tokens;
-
-	if (strlen(secret) > SECRET_MAX)
-		return err_set(err, ERR_BAD_REQUEST, EMSGSIZE,
-			       "SIDECAR_AUTH_TOKEN is longer than %u bytes", SECRET_MAX);
-	for (size_t i = 0; i < config->token_count; i++) {
-		if (strcmp(config->tokens[i].name, TOKEN_NAME) == 0)
-			return err_set(err, ERR_BAD_REQUEST, EEXIST,
-				       "SIDECAR_AUTH_TOKEN becomes a token named " TOKEN_NAME
-				       ", and the config has one of that name");
-	}
-	tokens = reallocarray(config->tokens, config->token_count + 1, sizeof(*tokens));
-	if (tokens == NULL)
-		return err_set(err, ERR_INTERNAL, ENOMEM, "no memory");
-	config->tokens = tokens;
-	tokens += config->token_count++;
-	*tokens = (struct config_token){0};
-	settings_init(token_rows, token_row_count, tokens);
-	(void)crypto_hash_sha256(sum, (const unsigned char *)secret, strlen(secret));
-	(void)sodium_bin2hex(hex, sizeof(hex), sum, sizeof(sum));
-	text_set(&tokens->name, TOKEN_NAME);
-	text_set(&tokens->sha256, hex);
-	return 0;
 }
 
 static int take_port(struct config *config, bool is_local, struct err *err)
@@ -88,7 +58,8 @@ int atlas_boot(struct config *config, struct err *err)
 			  "machine can connect");
 	r = take_port(config, token == NULL, err);
 	if (r == 0 && token != NULL)
-		r = add_token(config, token, err);
+		/* Beside those of the config, which stay good for /v1. */
+		r = boot_token_add(config, "SIDECAR_AUTH_TOKEN", TOKEN_NAME, token, err);
 	/* Names of containers and services are anybody's choice, and every route that runs
 	 * something asks for the token: a page that was lured here has none. */
 	if (r == 0 && token != NULL)

@@ -76,8 +76,9 @@ void heads_begin(struct outer *outer, const struct launch_begin *begin)
 	struct launch_request request = {.type = LAUNCH_BEGIN, .begin = *begin};
 	struct err ignored = {0};
 
-	if (head == NULL || head->is_armed)
+	if (head == NULL)
 		return;
+	facts_disarm(outer, head); /* its last run is over, or it would not begin another */
 	if (slot->is_frozen) {
 		(void)cgroup_freeze(&outer->groups, &slot->group, false, &ignored);
 		slot->is_frozen = false;

@@ -279,6 +279,17 @@ static int fill_binds(int stage, const struct launch_root *root, const int *tree
 	return 0;
 }
 
+/* Where other interpreters keep the files of a run: programs made for those name it. Not over a
+ * folder of that name that a runtime is in. Relative, or it would lead out of the stage. */
+static int link_data(int stage, struct err *err)
+{
+	if (mkdirat(stage, "mnt", 0755) < 0 && errno != EEXIST)
+		return err_sys(err, "make /mnt");
+	if (symlinkat("../workspace", stage, "mnt/data") < 0 && errno != EEXIST)
+		return err_sys(err, "make the link /mnt/data");
+	return 0;
+}
+
 static int fill(int stage, const struct launch_root *root, int runner, const int *trees,
 		struct err *err)
 {
@@ -302,7 +313,10 @@ static int fill(int stage, const struct launch_root *root, int runner, const int
 	r = fill_runner(stage, runner, root->is_bare != 0, err);
 	if (r < 0)
 		return r;
-	return fill_binds(stage, root, trees, err);
+	r = fill_binds(stage, root, trees, err);
+	if (r == 0 && root->is_bare == 0)
+		r = link_data(stage, err);
+	return r;
 }
 
 /* The descriptors lie in the mount namespace we still share: clone them before it is left. */

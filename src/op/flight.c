@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/c.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -65,6 +66,17 @@ struct flight *flight_find(const struct engine *engine, const char *id)
 			return flight;
 	}
 	return NULL;
+}
+
+uint32_t flight_elitea_count(const struct engine *engine)
+{
+	const struct flight *flight = NULL;
+	uint32_t count = 0;
+
+	LIST_FOREACH(flight, &engine->flights, entry) {
+		count += flight->is_elitea;
+	}
+	return count;
 }
 
 static bool member_is(const char *object, size_t size, const char *name, const char *text)
@@ -256,6 +268,7 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 {
 	struct engine *engine = flight->engine;
 	struct run_request request = {0};
+	const struct backend *backend = NULL;
 	struct session *session = NULL;
 	int r;
 
@@ -272,6 +285,8 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 		r = flight->kind->request(flight, call, &request, err);
 	else
 		r = make_request(flight, call, call->args, session, &request, err);
+	if (r == 0 && session == NULL)
+		r = run_choose(engine->pool, &request, &backend, err);
 	if (r < 0)
 		return r;
 	assert(request.kind.runtime != NULL);
@@ -281,7 +296,7 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 	if (r < 0)
 		return r;
 	request.log = flight->log;
-	if (session == NULL)
+	if (backend != NULL && backend->jobs == NULL)
 		warm_use(engine, &request.kind);
 	if (session != NULL)
 		r = session_run(session, &request, &flight_calls, flight, &flight->run, err);
@@ -369,6 +384,7 @@ static void take_off(struct op_call *call, const struct flight_kind *kind, struc
 	flight->token = copy_text(call->caller.name);
 	flight->peer = copy_text(call->caller.peer);
 	flight->is_cancelled_with_client = call->is_cancelled_with_client;
+	flight->is_elitea = kind == NULL && ((const struct op_run_args *)call->args)->is_elitea;
 	if (session != NULL)
 		(void)snprintf(flight->session, sizeof(flight->session), "%s", session_id(session));
 	flight->call = call;

@@ -46,6 +46,7 @@ struct flight {
 	struct admission_ticket ticket;
 	struct op_call *call; /* waits for admission or for the result; NULL: nobody does */
 	bool is_cancelled_with_client;
+	bool is_elitea; /* of that dialect, which counts its own */
 	char sha256[AUDIT_SHA256_SIZE];
 	char *code; /* owned: only where the policy's audit_code wants it */
 	size_t code_size;
@@ -62,6 +63,9 @@ void flight_take_off_as(struct op_call *call, const struct flight_kind *kind);
 
 /* By the run's id; NULL: it is over, or never was. */
 struct flight *flight_find(const struct engine *engine, const char *id);
+
+/* How many runs of the ELITEA dialect are under way, or wait. */
+uint32_t flight_elitea_count(const struct engine *engine);
 
 /* May this caller know of this run? Runs belong to the token that started them. */
 bool flight_may_see(const struct log *log, const struct op_caller *caller);

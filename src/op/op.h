@@ -212,6 +212,8 @@ enum op_run_param {
 	OP_RUN_CWD,
 	OP_RUN_DETACH,
 	OP_RUN_RETURN_FILES,
+	OP_RUN_SAVED,
+	OP_RUN_SAVE,
 	OP_RUN_PARAM_COUNT,
 };
 
@@ -229,8 +231,16 @@ struct op_run_args {
 	const char *const *env;
 	const char *const *expect;
 	const char *cwd;
-	enum op_bool detach, return_files;
+	struct run_bytes saved; /* base64 of what another run saved */
+	enum op_bool detach, return_files, save_state;
 	const char *session; /* {id} of the path: run in this session */
+
+	/* ELITEA's own. */
+	uint64_t saved_max; /* of what is saved; 0: RUN_SAVED_MAX */
+	bool is_elitea;
+
+	/* The doors' own: sys.argv; code is then no cell but the script argv[0]. */
+	const char *const *argv;
 
 	/* The command line's own. */
 	enum run_data_format data_format;
@@ -256,6 +266,9 @@ const char *op_trust(const struct policy *policy, const struct op_caller *caller
 
 /* Is there a backend of this name, and does the policy allow it? */
 int op_check_backend(const struct policy *policy, const char *asked, struct err *err);
+
+/* The one that has to do it; "auto": whichever is best. */
+const char *op_backend_pin(const struct policy *policy, const char *asked);
 
 /* Everything of a run but where it happens, checked. Borrows from `args` and the config. */
 int op_run_request(const struct config *config, const struct op_caller *caller,

@@ -7,6 +7,7 @@
 
 #include <sys/stat.h>
 
+#include "backend/choose.h"
 #include "base/c.h"
 #include "base/json.h"
 #include "op/flight.h"
@@ -94,9 +95,11 @@ static char *make_cwd(const char *cwd, struct err *err)
 static int check_folder(const struct op_explore_args *args, const char *folder, struct err *err)
 {
 	static const char *const trees[] = {"/proc", "/sys", "/dev"};
-	const char *name = args->folder != NULL ? folder : args->root != NULL ? args->root : "";
+	const char *name = args->root != NULL ? args->root : "default";
 	struct stat status;
 
+	if (args->folder != NULL)
+		name = folder;
 	for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
 		if (strcmp(folder, "/") == 0 || path_is_below(folder, trees[i]))
 			return err_set(err, ERR_BAD_REQUEST, EINVAL,
@@ -160,10 +163,11 @@ static int make_request(const struct config *config, const struct op_caller *cal
 			       COMMAND_MAX - 1);
 	if (folder == NULL)
 		folder = config_explore(config, args->root, err);
-	if (folder == NULL)
+	/* With none of our own, it may be another machine's. */
+	if (folder == NULL && backend_explore(config) == BACKEND_EXPLORE)
 		return -err->num;
 	r = op_check_backend(policy, NULL, err);
-	if (r == 0)
+	if (r == 0 && folder != NULL)
 		r = check_folder(args, folder, err);
 	if (r == 0)
 		r = set_limits(policy, args, request, err);
@@ -180,6 +184,8 @@ static int make_request(const struct config *config, const struct op_caller *cal
 	request->kind.trust = op_trust(policy, caller);
 	request->kind.data = folder;
 	request->kind.is_cold = true;
+	request->backend = policy->backend;
+	request->root = folder == NULL ? args->root : NULL;
 	*ret_policy = policy;
 	*ret_cwd = cwd;
 	return 0;

@@ -2,6 +2,7 @@
 #include "base/c.h"
 #include "op/object.h"
 #include "op/op.h"
+#include "op/op_backends.h"
 #include "session/engine.h"
 
 #define ANSWER_MAX (16U << 10)
@@ -12,6 +13,7 @@ static void call_health(struct op_call *call)
 {
 	const struct engine *engine = call->engine;
 	uint64_t now = now_ns() / 1000000;
+	const struct backend_host host = op_host(engine);
 	bool is_fresh = engine->last_good_ms > 0 && now < engine->last_good_ms + FRESH_MS;
 	bool is_starting = engine->last_good_ms == 0 && engine->health_why.kind == ERR_NONE;
 	struct object object;
@@ -26,6 +28,7 @@ static void call_health(struct op_call *call)
 		object_text(&object, "why", engine->health_why.text);
 	else
 		object_text(&object, "why", is_fresh ? NULL : "no code has run yet, or lately");
+	op_put_backends(&object, &host);
 	object_answer(&object, call, is_fresh ? 200 : 503);
 }
 

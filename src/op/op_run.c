@@ -7,8 +7,12 @@
 #include "op/flight.h"
 #include "op/op.h"
 #include "op/op_session.h"
+#include "op/saved.h"
 
 #define TRUST_DEFAULT "local" /* whoever may start viv is one person */
+
+#define SAVED_HEAD_MAX (16U << 10)
+#define SAVED_TEXT_MAX (RUN_SAVED_MAX / 3 * 4 + 4)
 
 #define RUN(field, ...) OP_PARAM(struct op_run_args, field, __VA_ARGS__)
 
@@ -121,6 +125,17 @@
 		    .help = "send the bytes of new and changed files, too, as "                    \
 			    "base64")                                                              \
 	}
+#define ROW_SAVED                                                                                  \
+	{                                                                                          \
+		RUN(saved, .name = "saved_state", .type = OP_BYTES, .max = SAVED_TEXT_MAX,         \
+		    .help = "variables to go on with: base64, as another run returned "            \
+			    "them")                                                                \
+	}
+#define ROW_SAVE                                                                                   \
+	{                                                                                          \
+		RUN(save_state, .name = "save_state", .type = OP_BOOL,                             \
+		    .help = "return the variables, for another run to go on with")                 \
+	}
 
 const struct op_param op_run_params[OP_RUN_PARAM_COUNT] = {
 	[OP_RUN_CODE] = ROW_CODE,       [OP_RUN_COMMAND] = ROW_COMMAND,
@@ -133,6 +148,7 @@ const struct op_param op_run_params[OP_RUN_PARAM_COUNT] = {
 	[OP_RUN_EXPECT] = ROW_EXPECT,   [OP_RUN_STDIN] = ROW_STDIN,
 	[OP_RUN_ENV] = ROW_ENV,         [OP_RUN_CWD] = ROW_CWD,
 	[OP_RUN_DETACH] = ROW_DETACH,   [OP_RUN_RETURN_FILES] = ROW_RETURN_FILES,
+	[OP_RUN_SAVED] = ROW_SAVED,     [OP_RUN_SAVE] = ROW_SAVE,
 };
 
 static const struct op_param session_run_params[] = {
@@ -170,12 +186,15 @@ int op_check_backend(const struct policy *policy, const char *asked, struct err 
 			       policy->name, policy->backend);
 	if (strcmp(asked, "auto") == 0)
 		return 0;
-	for (size_t i = 0; backend_table[i] != NULL; i++) {
-		if (strcmp(backend_table[i]->name, asked) == 0)
-			return 0;
-	}
+	if (backend_find(asked) != NULL)
+		return 0;
 	return err_set(err, ERR_NOT_FOUND, ENOENT,
 		       "backend: there is no '%s'; `viv doctor` lists them", asked);
+}
+
+const char *op_backend_pin(const struct policy *policy, const char *asked)
+{
+	return asked != NULL && strcmp(asked, "auto") != 0 ? asked : policy->backend;
 }
 
 const struct policy *op_policy(const struct config *config, const struct op_caller *caller,
@@ -230,9 +249,14 @@ static void set_inputs(const struct op_run_args *args, struct run_request *reque
 	request->cwd = args->cwd;
 	request->want_files = args->want_files;
 	request->returns_files = args->return_files == OP_YES;
+	request->saved = args->saved;
+	if (args->save_state == OP_YES)
+		request->saved_max = args->saved_max > 0 ? args->saved_max : RUN_SAVED_MAX;
+	request->is_elitea = args->is_elitea;
 	request->keep_events = args->keep_events;
 	request->is_atlas = args->is_atlas;
 	request->is_guard_strict = args->is_atlas;
+	request->argv = args->argv;
 }
 
 static int set_kind(const struct config *config, const struct op_run_args *args,
@@ -242,8 +266,21 @@ static int set_kind(const struct config *config, const struct op_run_args *args,
 	/* A command names no imports: the smallest runtime, unless one is asked for. */
 	const void *code = is_command(args) ? "" : args->code.data;
 	size_t size = is_command(args) ? 0 : args->code.size;
-	int r = config_choose_runtime(config, policy, args->runtime, code, size,
-				      args->data_format != RUN_DATA_NONE, &kind->runtime, err);
+	bool has_data = args->data_format != RUN_DATA_NONE;
+	struct buf both; /* what a saved state needs, and the code: looked at for their imports */
+	int r;
+
+	buf_init(&both, size + SAVED_HEAD_MAX);
+	if (args->saved.data != NULL) {
+		saved_imports(args->saved.data, args->saved.size, &both);
+		if (buf_append(&both, code, size) == 0) {
+			code = both.data;
+			size = both.size;
+		}
+	}
+	r = config_choose_runtime(config, policy, args->runtime, code, size, has_data,
+				  &kind->runtime, err);
+	buf_done(&both);
 
 	if (r < 0)
 		return r;
@@ -278,6 +315,8 @@ int op_run_request(const struct config *config, const struct op_caller *caller,
 	if (r < 0)
 		return r;
 	request->kind.trust = op_trust(policy, caller);
+	request->backend = op_backend_pin(policy, args->backend);
+	request->runtime = args->runtime != NULL ? args->runtime : policy->runtime;
 	request->timeout_ms = grant.timeout_ms;
 	request->timeout_max_ms = (uint32_t)policy->timeout_max_ms;
 	request->output_max = grant.output;

@@ -7,6 +7,7 @@
 
 #include "obs/metrics.h"
 #include "op/flight.h"
+#include "op/op_backends.h"
 #include "op/warm.h"
 #include "session/admission.h"
 
@@ -114,6 +115,17 @@ static int make_ask(const struct op_call *call, const struct op_create_args *arg
 	return 0;
 }
 
+/* A session stays on this host: is there a backend that may, and can? */
+static int choose_backend(const struct engine *engine, const struct policy *policy,
+			  const char *asked, struct err *err)
+{
+	const struct backend_host host = op_host(engine);
+	const struct backend *backend = NULL;
+
+	return backend_choose(&host, BACKEND_SESSION, op_backend_pin(policy, asked), false,
+			      &backend, err);
+}
+
 void op_session_make(struct op_call *call, const struct op_create_args *args,
 		     void (*created)(void *call, struct session *session, const struct err *why))
 {
@@ -128,6 +140,8 @@ void op_session_make(struct op_call *call, const struct op_create_args *args,
 		r = err_set(&err, ERR_BUSY, ESHUTDOWN, "the daemon is stopping");
 	if (r == 0 && engine->pool == NULL)
 		r = err_set(&err, ERR_BUSY, EAGAIN, "viv-launch is being started again");
+	if (r == 0)
+		r = choose_backend(engine, ask.policy, args->backend, &err);
 	if (r == 0 &&
 	    admission_session(engine->admission, call->caller.token, now_ns(), &refusal) < 0) {
 		metrics_add(engine->metrics, METRIC_REJECTS, refusal.reason, NULL, 1);

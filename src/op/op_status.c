@@ -1,33 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
-#include "backend/backend.h"
 #include "base/c.h"
 #include "op/object.h"
 #include "op/op.h"
+#include "op/op_backends.h"
 #include "session/engine.h"
 #include "session/journal.h"
 
 #define ANSWER_MAX (1U << 20)
-
-static void put_backends(struct object *object, const struct launch_hello *hello)
-{
-	object_open(object, "backends", '[');
-	for (size_t i = 0; backend_table[i] != NULL; i++) {
-		const struct backend *backend = backend_table[i];
-		struct err why = {0};
-		int r = backend->probe(hello, &why);
-
-		object_open(object, NULL, '{');
-		object_text(object, "name", backend->name);
-		object_number(object, "priority", (uint64_t)backend->priority);
-		object_text(object, "isolation", backend->isolation);
-		object_bool(object, "available", r == 0);
-		object_text(object, "why", r == 0 ? NULL : why.text);
-		object_close(object, '}');
-	}
-	object_close(object, ']');
-}
 
 /* A sandbox that lacks one of these does not run; where memory is only measured, cgroup is none. */
 static void put_walls(struct object *object, const struct launch_hello *hello)
@@ -91,6 +74,24 @@ static void put_limits(struct object *object, const struct config *config,
 	object_close(object, '}');
 }
 
+/* What a client may name; where that is on the host is not for it to know. */
+static void put_explore(struct object *object, const struct config *config)
+{
+	const struct text_list *folders = &config->explore_folders;
+
+	object_open(object, "explore", '[');
+	if (config->explore_root[0] != '\0')
+		object_text(object, NULL, "default");
+	for (size_t i = 0; i < folders->count; i++) {
+		char name[POLICY_NAME_MAX + 1];
+
+		(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(folders->items[i], "="),
+			       folders->items[i]);
+		object_text(object, NULL, name);
+	}
+	object_close(object, ']');
+}
+
 /* So that a caller with a config of its own can tell whether it is the same. */
 static void put_config(struct object *object, const struct config *config)
 {
@@ -122,6 +123,7 @@ static void call_status(struct op_call *call)
 {
 	const struct engine *engine = call->engine;
 	const struct launch_hello *hello = engine->pool != NULL ? pool_hello(engine->pool) : NULL;
+	const struct backend_host host = op_host(engine);
 	uint64_t now = epoch_ms();
 	struct object object;
 
@@ -132,13 +134,14 @@ static void call_status(struct op_call *call)
 	/* The clock may have been set back since. */
 	object_number(&object, "uptime_ms",
 		      now > engine->started_ms ? now - engine->started_ms : 0);
-	put_backends(&object, hello);
+	op_put_backends(&object, &host);
 	put_walls(&object, hello);
 	put_runtimes(&object, engine->config);
 	object_open(&object, "pools", '[');
 	if (engine->pool != NULL)
 		pool_each(engine->pool, put_pool, &object);
 	object_close(&object, ']');
+	put_explore(&object, engine->config);
 	put_limits(&object, engine->config, hello);
 	put_journal(&object, engine->journal);
 	object_answer(&object, call, 0);

@@ -223,6 +223,8 @@ int config_load(const char *path, struct config **ret_config, struct err *err)
 
 	if (r == 0)
 		r = take_file(config, file, is_unasked, err);
+	if (r == 0)
+		r = config_take_environment(config, err);
 	if (r < 0) {
 		config_free(config);
 		return r;

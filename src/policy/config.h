@@ -30,6 +30,28 @@ struct config_token {
 	uint64_t runs_per_minute;
 };
 
+/* Presets of the order in which backends are tried; without backends.priority. */
+enum config_order {
+	CONFIG_ORDER_AUTO,       /* strength, or documented where ATLAS_SANDBOX_URL is set */
+	CONFIG_ORDER_STRENGTH,   /* the highest priority first */
+	CONFIG_ORDER_DOCUMENTED, /* as Atlas's documents have it: Python on the sidecar first */
+	CONFIG_ORDER_PLANNER,    /* as Atlas's planner does it */
+};
+
+/* What stands at backends.remote.url. */
+enum config_remote {
+	CONFIG_REMOTE_AUTO, /* its /health tells */
+	CONFIG_REMOTE_VIVARIUM,
+	CONFIG_REMOTE_ATLAS,
+};
+
+/* Which settings came from Atlas's variables: then messages speak of those. */
+struct config_atlas {
+	bool has_pin;      /* ATLAS_SANDBOX */
+	bool has_priority; /* ATLAS_SANDBOX_PRIORITY */
+	bool has_url;      /* ATLAS_SANDBOX_URL */
+};
+
 struct config {
 	char *file; /* owned: where it came from; "" when there is none */
 
@@ -39,6 +61,7 @@ struct config {
 	size_t policy_count;
 	struct config_token *tokens; /* owned */
 	size_t token_count;
+	struct config_atlas atlas;
 
 	/* From here on: one row each. */
 	struct text_list listen;
@@ -52,12 +75,16 @@ struct config {
 	char *explore_root;
 	struct text_list explore_folders; /* "NAME=PATH" each */
 	uint64_t events_keep_ms, events_memory;
-	char *audit_file; /* never "" after a load */
-	struct text_list backend_priority;
-	char *remote_url, *remote_token;
+	char *audit_file;                  /* never "" after a load */
+	struct text_list backend_priority; /* none: the order decides */
+	uint64_t backend_order;            /* enum config_order */
+	char *backend_pin;                 /* "auto" or a name: broken means refused */
+	char *remote_url, *remote_token, *remote_policy;
+	uint64_t remote_kind; /* enum config_remote */
 	uint64_t remote_timeout_ms;
+	bool process_development; /* explore without any wall */
 
-	bool mcp_enabled;
+	bool mcp_enabled, mcp_conformance;
 	char *mcp_prefix;
 	bool atlas_enabled;
 	char *atlas_prefix; /* "auto", or from / on */
@@ -65,7 +92,9 @@ struct config {
 	uint64_t atlas_data_max;
 	bool elitea_enabled;
 	char *elitea_prefix; /* "auto", or from / on */
-	uint64_t elitea_max_concurrent;
+	char *elitea_policy;
+	uint64_t elitea_max_concurrent, elitea_memory_pressure, elitea_timeout_ms;
+	uint64_t elitea_memory, elitea_session_max;
 	bool agentrail_enabled;
 	char *agentrail_prefix; /* "auto", or from / on */
 	uint64_t agentrail_idle_ms;
@@ -79,6 +108,12 @@ struct config {
 	bool librechat_enabled;
 	char *librechat_prefix; /* "auto", or from / on */
 };
+
+/* The names of all backends, whether this build and host have them or not; NULL behind the last. */
+extern const char *const config_backends[];
+
+/* Atlas's name of a backend; NULL where it has none. */
+const char *config_atlas_name(const char *backend);
 
 extern const struct setting config_rows[];
 extern const size_t config_row_count;

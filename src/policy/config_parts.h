@@ -27,3 +27,7 @@ int config_take_policies(struct config *config, const struct document *document,
 
 /* The runtimes that `viv runtime add` has stored, the system's and then the user's. */
 int config_take_stored(struct config *config, struct err *err);
+
+/* config_backends.c: what backends.* must look like; then what Atlas's variables add to it. */
+int config_check_backends(const struct config *config, const char **ret_key, struct err *err);
+int config_take_environment(struct config *config, struct err *err);

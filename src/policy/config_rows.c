@@ -18,6 +18,11 @@
 		.key = (key_), .type = (type_), AT(struct config, member_), .high = (high_),       \
 		.text = (text_), .help = (help_)                                                   \
 	}
+#define CHOICE(key_, member_, words_, help_)                                                       \
+	{                                                                                          \
+		.key = (key_), .type = SETTING_CHOICE, AT(struct config, member_),                 \
+		.words = (words_), .help = (help_)                                                 \
+	}
 #define ENABLED(key_, member_) NUMBER(key_, member_, SETTING_BOOL, 0, 1, 0, "speak this dialect")
 #define PREFIX(key_, member_)                                                                      \
 	TEXT(key_, member_, SETTING_TEXT, 200, "auto",                                             \
@@ -66,14 +71,26 @@ const struct setting config_rows[] = {
 	       "cache's"),
 	TEXT("audit.file", audit_file, SETTING_PATH, 0, "", "default: <state_dir>/audit.jsonl"),
 	TEXT("backends.priority", backend_priority, SETTING_LIST, 16, "",
-	     "exactly these backends, in this order"),
+	     "exactly these backends, in this order; when none of them can run, nothing does"),
+	CHOICE("backends.order", backend_order, "auto|strength|atlas-documented|atlas-planner",
+	       "order without a list: by strength, or one of Atlas's two"),
+	TEXT("backends.pin", backend_pin, SETTING_TEXT, POLICY_NAME_MAX, "auto",
+	     "the one backend of everything; broken, it refuses"),
 	TEXT("backends.remote.url", remote_url, SETTING_TEXT, 400, "",
 	     "another Vivarium or sidecar"),
 	TEXT("backends.remote.token", remote_token, SETTING_TEXT, 400, "", "its token"),
+	CHOICE("backends.remote.kind", remote_kind, "auto|vivarium|atlas",
+	       "what stands there; auto: its /health tells"),
+	TEXT("backends.remote.policy", remote_policy, SETTING_TEXT, POLICY_NAME_MAX, "",
+	     "policy there that runs are asked for under; default: its default"),
 	NUMBER("backends.remote.timeout_ms", remote_timeout_ms, SETTING_COUNT, 10, 600000, 10000,
-	       "how long to wait for it to answer"),
+	       "how long to wait for it to answer, beside the time of the run itself"),
+	NUMBER("backends.process.development", process_development, SETTING_BOOL, 0, 1, 0,
+	       "let explore run without any wall where nothing better is there; never Python"),
 	NUMBER("mcp.enabled", mcp_enabled, SETTING_BOOL, 0, 1, 1, "serve MCP"),
 	TEXT("mcp.prefix", mcp_prefix, SETTING_TEXT, 200, "/mcp", "where MCP is served: /PATH"),
+	NUMBER("mcp.conformance", mcp_conformance, SETTING_BOOL, 0, 1, 0,
+	       "also serve the tools, prompts and resources that MCP's conformance suite calls"),
 	ENABLED("dialects.atlas.enabled", atlas_enabled),
 	PREFIX("dialects.atlas.prefix", atlas_prefix),
 	TEXT("dialects.atlas.semantic_dir", atlas_semantic_dir, SETTING_PATH, 0, "",
@@ -84,8 +101,20 @@ const struct setting config_rows[] = {
 	       "bytes of data in a request"),
 	ENABLED("dialects.elitea.enabled", elitea_enabled),
 	PREFIX("dialects.elitea.prefix", elitea_prefix),
-	NUMBER("dialects.elitea.max_concurrent", elitea_max_concurrent, SETTING_COUNT, 1, 4096, 16,
-	       "runs at once"),
+	TEXT("dialects.elitea.policy", elitea_policy, SETTING_TEXT, POLICY_NAME_MAX, "conversation",
+	     "policy of its runs"),
+	NUMBER("dialects.elitea.max_concurrent", elitea_max_concurrent, SETTING_COUNT, 0, 4096, 16,
+	       "runs at once; 0: as many as there may be"),
+	NUMBER("dialects.elitea.memory_pressure", elitea_memory_pressure, SETTING_COUNT, 0, 99, 85,
+	       "percent of the memory in use from which on runs are refused; 0: never"),
+	NUMBER("dialects.elitea.timeout_ms", elitea_timeout_ms, SETTING_COUNT, 10, 86400000, 55000,
+	       "the longest a run may take, and what it may take when it does not say"),
+	NUMBER("dialects.elitea.memory", elitea_memory, SETTING_BYTES, 64 * MIB, 64 * GIB,
+	       512 * MIB, "memory of a run, at most the policy's"),
+	NUMBER("dialects.elitea.session_max", elitea_session_max, SETTING_BYTES, KIB, 8 * MIB,
+	       3 * MIB,
+	       "bytes of a session that goes back to the client; its base64 has a third "
+	       "more"),
 	ENABLED("dialects.agentrail.enabled", agentrail_enabled),
 	PREFIX("dialects.agentrail.prefix", agentrail_prefix),
 	NUMBER("dialects.agentrail.idle_ms", agentrail_idle_ms, SETTING_COUNT, 1000, 604800000,
@@ -250,21 +279,7 @@ static int check_top(const struct config *config, const char **ret_key, struct e
 				"explore.folders: %.80s is not NAME=/PATH; in NAME " NAME_RULE,
 				config->explore_folders.items[i]);
 	}
-	*ret_key = "backends.priority";
-	for (size_t i = 0; i < config->backend_priority.count; i++) {
-		if (!name_is_valid(config->backend_priority.items[i]))
-			return err_set(err, ERR_BAD_REQUEST, EINVAL,
-				       "backends.priority: %.80s is no name; " NAME_RULE,
-				       config->backend_priority.items[i]);
-	}
-	*ret_key = "backends.remote.url";
-	if (config->remote_url[0] != '\0' && strncmp(config->remote_url, "http://", 7) != 0 &&
-	    strncmp(config->remote_url, "https://", 8) != 0)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL,
-			       "backends.remote.url: %.80s is no address; allowed: http://... or "
-			       "https://...",
-			       config->remote_url);
-	return 0;
+	return config_check_backends(config, ret_key, err);
 }
 
 int config_take_top(struct config *config, const struct document *document, struct err *err)
@@ -274,6 +289,13 @@ int config_take_top(struct config *config, const struct document *document, stru
 
 	if (r < 0)
 		return r;
+	if (document_has(document, CONFIG_TOP, 0, "backends.priority") &&
+	    config->backend_priority.count == 0) {
+		(void)err_set(err, ERR_BAD_REQUEST, EINVAL,
+			      "backends.priority: an empty list allows nothing; leave the key out "
+			      "to allow all");
+		return document_blame(document, CONFIG_TOP, 0, "backends.priority", err);
+	}
 	if (check_top(config, &key, err) < 0)
 		return document_blame(document, CONFIG_TOP, 0, key, err);
 	return 0;

@@ -38,6 +38,7 @@ struct engine_warm {
 struct engine {
 	uv_loop_t *loop;             /* borrowed */
 	const struct config *config; /* borrowed */
+	struct remote *remote;       /* borrowed; NULL: none is configured */
 	struct pool *pool;           /* borrowed; NULL: viv-launch is being started again */
 	struct metrics *metrics;     /* borrowed */
 	struct packages *packages;   /* borrowed: what is installed for each runtime */

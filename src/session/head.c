@@ -55,6 +55,7 @@ int head_begin(struct head *head, uint32_t timeout_ms, struct err *err)
 			  .timeout_ms = timeout_ms},
 	};
 
+	head->is_armed = false; /* launch forgets the last deadline with this one */
 	return launcher_send(head->sandbox->launcher, &request, NULL, 0, err);
 }
 
@@ -77,15 +78,24 @@ void head_mark(struct head *head)
 bool head_measure(struct head *head, struct launch_exit *ret_facts)
 {
 	struct launch_exit facts = {.sandbox = head->sandbox->id, .head = head->number, .code = -1};
-	struct err err = {0};
 
 	if (head->state != HEAD_READY || head->is_dropped ||
-	    !meter_read(&head->sandbox->meter, head->pid, &head->mark, &facts) ||
-	    head_ask(head, LAUNCH_DISARM, &err) < 0)
+	    !meter_read(&head->sandbox->meter, head->pid, &head->mark, &facts))
 		return false;
 	head->mark.is_set = false;
+	head->is_armed = true;
 	*ret_facts = facts;
 	return true;
+}
+
+void head_disarm(struct head *head)
+{
+	struct err err = {0};
+
+	/* A wire that is gone took the head with it, and its deadline. */
+	if (head->is_armed)
+		(void)head_ask(head, LAUNCH_DISARM, &err);
+	head->is_armed = false;
 }
 
 void head_drop(struct head *head)
@@ -261,11 +271,13 @@ int head_adopt(struct sandbox *sandbox, uint32_t number, pid_t pid, int *take_ch
 	if (number == 0) {
 		*ret_head = head_first(sandbox, calls, user);
 		(*ret_head)->pid = pid;
+		(*ret_head)->is_armed = true;
 		channel_pause(&sandbox->channel);
 		return channel_take_over(&sandbox->channel, 0, 0, 0, NULL);
 	}
 	head = head_new(sandbox, number, calls, user);
 	head->pid = pid;
+	head->is_armed = true; /* or so it may be: its last viv died */
 	head->state = HEAD_READY;
 	sandbox->head_bits |= 1U << number;
 	r = open_channel(head, take_channel, err);

@@ -62,6 +62,7 @@ struct head {
 	enum head_state state;
 	bool is_look;
 	bool is_dropped; /* DROP was sent */
+	bool is_armed;   /* launch still watches the deadline of a run that is over */
 	bool is_cut;     /* its channel ended before its HELLO; its parent has not said why */
 	pid_t pid;
 	struct channel *channel; /* the sandbox's for number 0, else `own` */
@@ -104,9 +105,10 @@ void head_mark(struct head *head);
 int head_begin(struct head *head, uint32_t timeout_ms, struct err *err);
 int head_ask(struct head *head, enum launch_type what, struct err *err);
 
-/* The facts of its run that has ended well, counted here; launch is told that it is over. False:
- * only launch can say. */
+/* The facts of its run that has ended well, counted here. Launch does not know yet that it is over:
+ * head_disarm, or the next head_begin, tells. False: only launch can say. */
 bool head_measure(struct head *head, struct launch_exit *ret_facts);
+void head_disarm(struct head *head);
 
 /* Ends it and all it started; `exited` follows. */
 void head_drop(struct head *head);

@@ -32,6 +32,7 @@ static const struct fold_row {
 	{"table", "table", RESULT_TABLE, HOW_VALUE},
 	{"result", "result", RESULT_RESULT, HOW_VALUE},
 	{"error", "error", RESULT_ERROR, HOW_VALUE},
+	{"saved_state", "saved_state", RESULT_SAVED, HOW_VALUE},
 	{"verdict", "verdict", RESULT_VERDICT, HOW_VALUE},
 	{"verdict", "state", RESULT_STATE, HOW_VALUE},
 	{"verdict", "truncated", RESULT_TRUNCATED, HOW_VALUE},
@@ -39,6 +40,7 @@ static const struct fold_row {
 	{"verdict", "checkpoint", RESULT_CHECKPOINT, HOW_VALUE},
 	{"verdict", "usage", RESULT_USAGE, HOW_VALUE},
 	{"verdict", "walls", RESULT_WALLS, HOW_VALUE},
+	{"verdict", "walls_by", RESULT_WALLS_BY, HOW_VALUE},
 	{"verdict", "limits", RESULT_LIMITS, HOW_VALUE},
 };
 

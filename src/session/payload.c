@@ -17,7 +17,8 @@
 
 #define META_MAX (8U << 20) /* ten thousand files with long names */
 #define PAYLOAD_MAX (4ULL * GIB)
-#define PART_MAX 6 /* code, args, data, stdin, files as JSON, and the files behind them */
+#define PART_MAX                                                                                   \
+	7 /* code, args, data, stdin, a saved state, files as JSON; the files behind them */
 #define PATH_SIZE_MAX 4096U
 #define FILE_MAX (256ULL * MIB)
 #define FILES_MAX 1000U
@@ -214,6 +215,8 @@ static void put_inputs(struct maker *maker, const struct run_request *request)
 		put_name(maker, "stdin");
 		put_string(maker, "live");
 	}
+	if (request->saved.data != NULL || request->saved.size > 0)
+		put_part(maker, "saved_state", &request->saved);
 	if (request->files_json.size > 0)
 		put_part(maker, "files_json", &request->files_json);
 	if (request->file_count > 0)
@@ -228,6 +231,10 @@ static void put_settings(struct maker *maker, const struct run_request *request)
 		put_name(maker, "cwd");
 		put_string(maker, request->cwd);
 	}
+	if (request->argv != NULL && request->argv[0] != NULL) {
+		put_name(maker, "argv");
+		put_texts(maker, request->argv);
+	}
 	if (request->expect != NULL && request->expect[0] != NULL) {
 		put_name(maker, "expect");
 		put_texts(maker, request->expect);
@@ -241,8 +248,10 @@ static void put_settings(struct maker *maker, const struct run_request *request)
 	put_number(maker, "file_max", request->file_max > 0 ? request->file_max : FILE_MAX);
 	put_number(maker, "files_max", request->files_max > 0 ? request->files_max : FILES_MAX);
 	put_number(maker, "result_max", request->result_max > 0 ? request->result_max : RESULT_MAX);
-	if (request->is_atlas) {
-		put_name(maker, "atlas");
+	if (request->saved_max > 0)
+		put_number(maker, "save_state", request->saved_max);
+	if (request->is_atlas || request->is_elitea) {
+		put_name(maker, request->is_atlas ? "atlas" : "elitea");
 		put_text(maker, "true");
 	}
 	/* A sandbox made for one run: threads and exit handlers end as a script's do. */

@@ -7,6 +7,7 @@
 
 #include <sys/resource.h>
 
+#include "backend/choose.h"
 #include "base/c.h"
 #include "session/pool_state.h"
 
@@ -51,9 +52,10 @@ static void launch_lost(void *user, const struct err *why)
 static void launch_hello(void *user, const struct launch_hello *hello)
 {
 	struct pool *pool = user;
+	const struct backend_host host = {.hello = hello};
 	struct err err = {0};
 
-	if (backend_choose(NULL, hello, &pool->backend, &err) < 0) {
+	if (backend_choose_local(&host, &pool->backend, &err) < 0) {
 		lose(pool, &err);
 		return;
 	}
@@ -237,6 +239,19 @@ pid_t pool_launch_pid(const struct pool *pool)
 uv_loop_t *pool_loop(const struct pool *pool)
 {
 	return pool->loop;
+}
+
+struct backend_host pool_host(const struct pool *pool)
+{
+	/* One that worked and died is being started again: whoever takes a sandbox is told. */
+	bool is_hopeless = pool->is_lost && pool->backend == NULL;
+
+	return (struct backend_host){
+		.config = pool->settings.config,
+		.hello = pool_hello(pool),
+		.launch_why = is_hopeless ? &pool->why : NULL,
+		.remote = pool->settings.remote,
+	};
 }
 
 const struct backend *pool_backend(const struct pool *pool)

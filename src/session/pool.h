@@ -19,12 +19,15 @@
 
 #include "backend/launcher.h"
 #include "base/err.h"
+#include "policy/config.h"
 #include "policy/plan.h"
 #include "policy/runtime.h"
 #include "proto/launch_msg.h"
 
 struct backend;
+struct backend_host;
 struct pool;
+struct remote;
 struct sandbox;
 
 /* What a sandbox is made of. Sandboxes are interchangeable when all of this is equal. */
@@ -46,6 +49,8 @@ struct pool_settings {
 	const struct launcher_stay *stay; /* not NULL: the viv-launch that stays; copied */
 	const struct pool_kept_calls *kept; /* told what it kept for us; a static row */
 	void *kept_user;
+	const struct config *config; /* borrowed: which backends, in which order; NULL: defaults */
+	struct remote *remote;       /* borrowed: outlives the pool; NULL: none */
 };
 
 /* What a viv-launch that stays had kept: after HELLO, before anything else. */
@@ -83,6 +88,9 @@ const struct launch_hello *pool_hello(const struct pool *pool);
 
 /* How sandboxes are built here; NULL before HELLO. */
 const struct backend *pool_backend(const struct pool *pool);
+
+/* What the choice of a backend goes by. */
+struct backend_host pool_host(const struct pool *pool);
 
 pid_t pool_launch_pid(const struct pool *pool);
 uv_loop_t *pool_loop(const struct pool *pool);

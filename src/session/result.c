@@ -41,11 +41,13 @@ static const struct result_row {
 	[RESULT_TABLE] = {"table", "null"},
 	[RESULT_FILES] = {"files", "[]"},
 	[RESULT_MISSING] = {"missing", "[]"},
+	[RESULT_SAVED] = {"saved_state", NULL},
 	[RESULT_CHECKPOINT] = {"checkpoint", NULL},
 	[RESULT_USAGE] = {"usage", "null"},
 	[RESULT_BACKEND] = {"backend", "\"\""},
 	[RESULT_RUNTIME] = {"runtime", "\"\""},
 	[RESULT_WALLS] = {"walls", "[]"},
+	[RESULT_WALLS_BY] = {"walls_by", NULL},
 	[RESULT_LIMITS] = {"limits", "null"},
 };
 _Static_assert(ARRAY_LEN(rows) == RESULT_COUNT, "a member of the result has no row");
@@ -179,6 +181,8 @@ static int put_fact(const void *user, enum result_member member, struct buf *buf
 		return put_list(buf, facts->files);
 	case RESULT_MISSING:
 		return put_list(buf, facts->missing);
+	case RESULT_SAVED:
+		return buf_append(buf, facts->saved->data, facts->saved->size);
 	case RESULT_USAGE:
 		return result_put_usage(buf, usage->queue_ms, usage->wall_ms, usage->cpu_ms,
 					usage->peak_memory, usage->output_bytes);
@@ -188,8 +192,10 @@ static int put_fact(const void *user, enum result_member member, struct buf *buf
 		return json_put_text(buf, facts->runtime);
 	case RESULT_WALLS:
 		return put_walls(buf, facts->walls);
+	case RESULT_WALLS_BY:
+		return facts->is_claimed ? buf_text(buf, "\"remote\"") : 0;
 	case RESULT_LIMITS:
-		return json_put_text(buf, limits_names[facts->limits]);
+		return facts->has_limits ? json_put_text(buf, limits_names[facts->limits]) : 0;
 	case RESULT_STATE:
 		return json_put_text(buf, left_names[facts->left]);
 	case RESULT_CHECKPOINT:
@@ -204,8 +210,8 @@ static int put_fact(const void *user, enum result_member member, struct buf *buf
 int result_verdict_members(const struct run *run, struct buf *buf)
 {
 	static const enum result_member members[] = {
-		RESULT_VERDICT,   RESULT_STATE, RESULT_USAGE,   RESULT_WALLS,      RESULT_LIMITS,
-		RESULT_TRUNCATED, RESULT_FILES, RESULT_MISSING, RESULT_CHECKPOINT,
+		RESULT_VERDICT, RESULT_STATE,     RESULT_USAGE, RESULT_WALLS,   RESULT_WALLS_BY,
+		RESULT_LIMITS,  RESULT_TRUNCATED, RESULT_FILES, RESULT_MISSING, RESULT_CHECKPOINT,
 	};
 	struct run_facts facts = run_facts(run);
 	int r = 0;

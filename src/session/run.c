@@ -7,6 +7,7 @@
 
 #include <sys/random.h>
 
+#include "backend/backend.h"
 #include "base/c.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -32,6 +33,7 @@ static void free_when_done(struct run *run)
 	drop_fd(&run->stdin_write);
 	events_done(&run->events);
 	payload_done(&run->payload);
+	order_done(&run->order);
 	free(run->runtime);
 	free(run);
 }
@@ -108,7 +110,7 @@ static void leave_seat(struct run *run)
 	run->out = run->err = NULL;
 }
 
-static void finish(struct run *run)
+void run_finish(struct run *run)
 {
 	if (run->state == RUN_OVER)
 		return;
@@ -120,6 +122,8 @@ static void finish(struct run *run)
 	run->state = RUN_OVER;
 	run->over_ns = now_ns();
 	run->verdict = verdict_of(&run->facts, &run->testimony);
+	if (run->elsewhere != NULL)
+		run_job_finish(run);
 
 	guard_free(STEAL(run->guard));
 	if (run->ticket != NULL)
@@ -152,10 +156,10 @@ void run_timer_due(uv_timer_t *timer)
 		run_stop(run);
 		return;
 	}
-	if (run->state == RUN_ENDING && !run->facts.has_exit)
+	if (run->state == RUN_ENDING && run->elsewhere == NULL && !run->facts.has_exit)
 		(void)err_set(&run->facts.why, ERR_INTERNAL, ETIMEDOUT,
 			      "viv-launch did not tell how the sandbox ended");
-	finish(run);
+	run_finish(run);
 }
 
 static void fail_later(struct run *run, const struct err *why)
@@ -197,6 +201,12 @@ void run_stop(struct run *run)
 	if (run->state != RUN_RUNNING)
 		return;
 	run->state = RUN_ENDING;
+	if (run->elsewhere != NULL) {
+		/* From the loop: this may be inside of what the job says, which must outlive that.
+		 */
+		(void)uv_timer_start(&run->timer, run_timer_due, 0, 0);
+		return;
+	}
 	(void)uv_timer_start(&run->timer, run_timer_due, END_MS, 0);
 	if (run->host == NULL)
 		sandbox_kill(run->sandbox);
@@ -213,7 +223,7 @@ void run_ended(struct run *run, const struct launch_exit *facts)
 {
 	run->facts.has_exit = true;
 	run->facts.exit = *facts;
-	finish(run);
+	run_finish(run);
 }
 
 void run_exited(struct run *run, const struct launch_exit *facts, const struct err *why)
@@ -232,7 +242,7 @@ void run_exited(struct run *run, const struct launch_exit *facts, const struct e
 	} else if (run->facts.why.kind == ERR_NONE) {
 		run->facts.why = *why;
 	}
-	finish(run);
+	run_finish(run);
 }
 
 void run_sandbox_exited(void *user, const struct launch_exit *facts, const struct err *why)
@@ -278,7 +288,7 @@ static void guard_answered(void *user, const struct verdict_testimony *testimony
 	guard_free(STEAL(run->guard));
 	if (testimony == NULL) {
 		run->facts.why = *why;
-		finish(run);
+		run_finish(run);
 		return;
 	}
 	if (testimony->kind != VERDICT_OK) {
@@ -286,7 +296,7 @@ static void guard_answered(void *user, const struct verdict_testimony *testimony
 		run->testimony = *testimony;
 		run->testimony.kind = VERDICT_GUARD;
 		run->facts.has_exit = true;
-		finish(run);
+		run_finish(run);
 		return;
 	}
 	run_go(run);
@@ -328,6 +338,7 @@ struct run *run_blank(struct pool *pool, const char *id, const struct run_calls 
 	run->user = user;
 	run->payload.memfd = -1;
 	run->stdin_write = -1;
+	run->order.members = -1;
 	run->backend = "";
 	run->asked_ns = now_ns();
 	for (size_t i = 0; i < PART_COUNT; i++)
@@ -376,19 +387,30 @@ static int ask_guard(struct run *run, const struct run_request *request, struct 
 
 /* ---- public ---- */
 
+/* Nothing has happened: as if it had never been. */
+static int give_up(struct run *run, int r)
+{
+	run->state = RUN_OVER;
+	uv_close((uv_handle_t *)&run->timer, handle_closed);
+	run_free(run);
+	return r;
+}
+
 static int start(struct run *run, const struct run_request *request, struct err *err)
 {
 	struct err why = {0};
-	int r = payload_run(request, run->nonce, &run->payload, err);
+	int r;
 
-	if (r < 0) {
-		run->state = RUN_OVER;
-		uv_close((uv_handle_t *)&run->timer, handle_closed);
-		run_free(run);
-		return r;
-	}
+	if (run->elsewhere != NULL)
+		r = run_job_prepare(run, request, err);
+	else
+		r = payload_run(request, run->nonce, &run->payload, err);
+	if (r < 0)
+		return give_up(run, r);
 	r = ask_guard(run, request, &why);
-	if (r == 0 && run->host == NULL)
+	if (r == 0 && run->elsewhere != NULL)
+		run_go(run);
+	else if (r == 0 && run->host == NULL)
 		r = pool_take(run->pool, &request->kind, sandbox_taken, run, &run->ticket, &why);
 	if (r < 0)
 		fail_later(run, &why);
@@ -398,9 +420,17 @@ static int start(struct run *run, const struct run_request *request, struct err 
 int run_start(struct pool *pool, const struct run_request *request, const struct run_calls *calls,
 	      void *user, struct run **ret_run, struct err *err)
 {
-	struct run *run = run_new(pool, request, calls, user);
-	int r = start(run, request, err);
+	const struct backend *backend = NULL;
+	struct run *run = NULL;
+	int r = run_choose(pool, request, &backend, err);
 
+	if (r < 0)
+		return r;
+	run = run_new(pool, request, calls, user);
+	run->use = run_use(request);
+	if (backend->jobs != NULL)
+		run->elsewhere = backend;
+	r = start(run, request, err);
 	if (r == 0)
 		*ret_run = run;
 	return r;
@@ -427,7 +457,7 @@ void run_abandon(struct run *run, bool is_cancelled, const struct err *why)
 	run->facts.is_cancelled |= is_cancelled;
 	if (run->facts.why.kind == ERR_NONE)
 		run->facts.why = *why;
-	finish(run);
+	run_finish(run);
 }
 
 void run_cancel(struct run *run, bool is_interrupt)

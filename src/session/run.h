@@ -23,6 +23,7 @@
 #include "session/verdict.h"
 
 #define RUN_RETURNED_MAX (8U << 20) /* bytes of one file in its event */
+#define RUN_SAVED_MAX (8U << 20)    /* bytes of a saved state: with its base64 it fits an event */
 
 struct run;
 
@@ -87,16 +88,22 @@ struct run_request {
 	size_t file_count;
 	const char *const *expect;   /* NULL-terminated, or NULL */
 	const char *cwd;             /* NULL: /workspace */
+	const char *const *argv;     /* NULL-terminated; NULL: a cell, no script */
 	struct run_bytes files_json; /* JSON text [{"path","text"|"base64"}]; read in the sandbox */
 	bool want_files;             /* bytes of new and changed files through the file call */
 	bool returns_files;          /* and in their events: those that are not too large */
 	bool keep_events;            /* make the text of every event and keep it in run->events */
-	bool is_atlas;
+	struct run_bytes saved;      /* base64 of what another run saved; read in the sandbox */
+	uint64_t saved_max;          /* save the variables, at most so many bytes; 0: do not */
+	bool is_atlas, is_elitea;    /* what that system's code expects to find */
 	const char *look;      /* a question instead of code: JSON; `code` is what goes with it */
 	bool is_session;       /* the interpreter lives on: threads and exit handlers, too */
 	bool is_transactional; /* ask what would block a checkpoint */
 	struct log *log;       /* events go there, and outlive us; NULL: to run->events */
 	const char *id;        /* its id, where it has one already */
+	const char *backend;   /* a name pins it; "auto" or NULL: the best that is there */
+	const char *runtime;   /* as it was asked for; NULL: not. For who runs it elsewhere */
+	const char *root;      /* of an explore: the name of a folder that somebody else has */
 };
 
 /* Each may be NULL. They come from the loop, never from inside run_start. */
@@ -150,7 +157,9 @@ struct run_facts {
 	const char *id;
 	const char *runtime; /* its name */
 	const char *backend;
-	uint32_t walls; /* a bit per enum wall_id, as the sandbox reported */
+	uint32_t walls;  /* a bit per enum wall_id, as the sandbox reported */
+	bool is_claimed; /* all of this is another machine's word */
+	bool has_limits;
 	enum launch_limits limits;
 	struct verdict verdict; /* kind VERDICT_NONE while it runs */
 	struct run_usage usage;
@@ -159,12 +168,17 @@ struct run_facts {
 	const struct buf *out, *err;                 /* raw bytes, cut at output_max */
 	const struct buf *result, *error, *table;    /* JSON text each; empty: null */
 	const struct buf *displays, *charts, *files; /* JSON texts with commas between; empty: [] */
+	const struct buf *saved;                     /* JSON text: the saved state; empty: none */
 	const struct buf *missing; /* expected files that are not there, likewise */
 	uint32_t pid;              /* of the sandbox's interpreter, inside */
 	uint64_t memory;           /* bytes the sandbox had at its end; 0: not known */
 	enum run_left left;
 	const struct buf *checkpoint; /* member of the result, from its comma on */
 };
+
+/* The backend that would do it now; ERR_UNSUPPORTED and its like when none may or can. */
+int run_choose(struct pool *pool, const struct run_request *request,
+	       const struct backend **ret_backend, struct err *err);
 
 /* Starts a run. On success exactly one `done` follows. Fails only for requests that cannot be
  * (a bad path, a payload too large): nothing has happened then. */

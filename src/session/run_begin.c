@@ -13,7 +13,7 @@
 #define LATE_MS 2000U /* how long after launch's deadline our own timer ends a run */
 #define STDIN_PIPE_SIZE (1U << 20)
 
-static void tell_started(struct run *run)
+void run_tell_started(struct run *run)
 {
 	struct buf members;
 
@@ -118,6 +118,10 @@ void run_go(struct run *run)
 	struct err err = {0};
 	int r = 0;
 
+	if (run->elsewhere != NULL) {
+		run_job_go(run);
+		return;
+	}
 	/* Cancelled while it waited: the timer that ends it is due, and must stay so. */
 	if (run->channel == NULL || run->guard != NULL || run->facts.is_cancelled)
 		return;
@@ -131,7 +135,7 @@ void run_go(struct run *run)
 		stream_rewind(run->err);
 	}
 	run_listen(run);
-	tell_started(run);
+	run_tell_started(run);
 	run_note(run, NULL, 0);
 	if (run->log != NULL && run->host == NULL) {
 		/* What launch holds of a stdin that nobody writes to would keep it open. */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "backend/backend.h"
 #include "base/c.h"
 #include "session/run_state.h"
 
@@ -31,7 +32,7 @@ bool run_is_look(const struct run *run)
 
 void run_hold(struct run *run, bool is_held)
 {
-	if (run->state != RUN_RUNNING)
+	if (run->state != RUN_RUNNING || run->channel == NULL)
 		return;
 	if (is_held)
 		channel_pause(run->channel);
@@ -64,6 +65,8 @@ struct run_facts run_facts(const struct run *run)
 		.runtime = run->runtime,
 		.backend = run->backend,
 		.walls = run->hello.walls,
+		.is_claimed = run->elsewhere != NULL && run->elsewhere->jobs->is_claimed,
+		.has_limits = !run->no_limits,
 		.limits = run->limits,
 		.verdict = run->verdict,
 		.usage =
@@ -87,6 +90,7 @@ struct run_facts run_facts(const struct run *run)
 		.displays = &run->parts[PART_DISPLAYS],
 		.charts = &run->parts[PART_CHARTS],
 		.files = &run->parts[PART_FILES],
+		.saved = &run->parts[PART_SAVED],
 		.missing = &run->extras.missing,
 		.pid = run->hello.pid,
 		.memory = run->facts.exit.memory,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <sodium.h>
 #include <string.h>
 
 #include "base/c.h"
@@ -124,6 +125,20 @@ int run_put_base64(struct buf *buf, const uint8_t *data, size_t size)
 	}
 	buf->size += (size + 2) / 3 * 4;
 	return 0;
+}
+
+void run_job_return(struct run *run, const char *path, const char *value, size_t size)
+{
+	size_t count = 0;
+
+	if (!run->returns_files || size < 2 || size / 4 * 3 > RUN_RETURNED_MAX)
+		return;
+	begin_file(run, path);
+	run->is_returned = true;
+	run->is_return_cut = buf_reserve(&run->returned, size) < 0 ||
+			     sodium_base642bin(run->returned.data, size, value + 1, size - 2, NULL,
+					       &count, NULL, sodium_base64_VARIANT_ORIGINAL) < 0;
+	run->returned.size = run->is_return_cut ? 0 : count;
 }
 
 /* Are the bytes that came those of the file that this fact is about? */

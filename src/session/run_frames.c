@@ -20,7 +20,7 @@ static const struct event_row {
 	{"display", "data", PART_DISPLAYS, true}, {"chart", "chart", PART_CHARTS, true},
 	{"table", "table", PART_TABLE, false},    {"result", "result", PART_RESULT, false},
 	{"error", "error", PART_ERROR, false},    {"file", "file", PART_FILES, true},
-	{"look", "look", PART_RESULT, false},
+	{"look", "look", PART_RESULT, false},     {"saved_state", "saved_state", PART_SAVED, false},
 };
 
 void run_break_off(struct run *run, const char *what)
@@ -250,6 +250,25 @@ static void keep_fact(struct run *run, const struct event_row *row, const char *
 	if (run->calls.fact != NULL)
 		run->calls.fact(run->user, row->type, (const char *)part->data + before,
 				part->size - before);
+}
+
+bool run_take_fact(struct run *run, const char *type, const char *value, size_t size)
+{
+	const struct event_row *row = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(event_rows) && row == NULL; i++) {
+		if (strcmp(event_rows[i].type, type) == 0)
+			row = &event_rows[i];
+	}
+	if (row == NULL)
+		return false;
+	if (row->part == PART_ERROR)
+		note_error(run, value, size);
+	if (run->log != NULL)
+		log_fact(run, row, value, size);
+	else
+		keep_fact(run, row, value, size);
+	return true;
 }
 
 static void take_event(struct run *run, const struct frame *frame)

@@ -7,8 +7,10 @@
  */
 #pragma once
 
+#include "backend/job.h"
 #include "session/feed.h"
 #include "session/guard.h"
+#include "session/order.h"
 #include "session/payload.h"
 #include "session/run.h"
 #include "session/sandbox.h"
@@ -35,6 +37,7 @@ enum run_part {
 	PART_DISPLAYS,
 	PART_CHARTS,
 	PART_FILES,
+	PART_SAVED,
 	PART_COUNT,
 };
 
@@ -80,6 +83,13 @@ struct run {
 
 	char *runtime; /* owned: its name */
 	const char *backend;
+	const struct backend *elsewhere; /* a static row; NULL: in a sandbox of ours */
+	struct backend_job *job;         /* owned, from run_go to its end */
+	struct order order;              /* owned: what the job is asked */
+	struct verdict claim;            /* its end as it was told; VERDICT_NONE: it was not */
+	bool is_told;                    /* `started` has been */
+	enum backend_use use;            /* what it is for */
+	bool no_limits;                  /* nobody says by what its memory is limited */
 	enum launch_limits limits;
 	uint64_t asked_ns, begun_ns, over_ns;
 	uint32_t timeout_ms;
@@ -115,6 +125,9 @@ void run_stop(struct run *run);
 /* run.c: everything written so far is taken, so that what follows comes behind it. */
 void run_drain(struct run *run);
 
+/* run.c, for run_job.c: the verdict is due, from the loop. */
+void run_finish(struct run *run);
+
 /* run.c: one with its timer, and nothing else. */
 struct run *run_blank(struct pool *pool, const char *id, const struct run_calls *calls, void *user);
 
@@ -126,6 +139,22 @@ void run_listen(struct run *run);
 
 /* run_begin.c: sandbox or head there, guard content: go. */
 void run_go(struct run *run);
+
+/* run_begin.c: the first event. */
+void run_tell_started(struct run *run);
+
+/* run_job.c: what a backend must be for, to do this. */
+enum backend_use run_use(const struct run_request *request);
+
+/* run_job.c: a run that is done elsewhere: what is asked, and its beginning. */
+int run_job_prepare(struct run *run, const struct run_request *request, struct err *err);
+void run_job_go(struct run *run);
+
+/* run_job.c: its verdict, in place of one that knows only what we saw. */
+void run_job_finish(struct run *run);
+
+/* run_frames.c: a fact of this type, of which there is a row; false: there is none. */
+bool run_take_fact(struct run *run, const char *type, const char *value, size_t size);
 
 /* run.c, for run_begin.c and run_resume.c. */
 void run_sandbox_exited(void *user, const struct launch_exit *facts, const struct err *why);
@@ -142,6 +171,9 @@ void run_note(struct run *run, const void *done, size_t size);
 
 /* run_files.c: a piece of a file. */
 void run_take_file(struct run *run, const struct frame *frame);
+
+/* run_files.c: the bytes of a file that were told as a JSON string of base64, whole. */
+void run_job_return(struct run *run, const char *path, const char *value, size_t size);
 
 /* run_files.c: puts the bytes of the file that came last into `members`, which end with its fact;
  * null where they are not all there. */

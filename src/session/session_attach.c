@@ -153,6 +153,7 @@ static void go_on(struct session *session, struct attach *attach)
 	logs_each(session->table->logs, find_run, attach);
 	if (attach->log == NULL) {
 		head_listen(session->head);
+		head_disarm(session->head);
 		return;
 	}
 	job = xnew(struct job);

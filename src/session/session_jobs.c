@@ -122,6 +122,8 @@ static void begin_job(struct session *session)
 	TAILQ_REMOVE(&session->jobs, job, entry);
 	session->now = job;
 	session_wake(session);
+	if (job->kind != JOB_RUN)
+		head_disarm(session->head);
 	switch (job->kind) {
 	case JOB_RUN:
 		session->state = SESSION_RUNNING;
@@ -163,10 +165,13 @@ void session_work(struct session *session)
 	looks_work(session);
 	if (session->state != SESSION_IDLE || is_fork_due(session))
 		return;
+	if (!session->needs_checkpoint && !TAILQ_EMPTY(&session->jobs)) {
+		begin_job(session);
+		return;
+	}
+	head_disarm(session->head);
 	if (session->needs_checkpoint)
 		session_make_checkpoint(session);
-	else if (!TAILQ_EMPTY(&session->jobs))
-		begin_job(session);
 	else
 		session_rest(session);
 }
@@ -176,10 +181,15 @@ static void kick_due(uv_timer_t *timer)
 	session_work(timer->data);
 }
 
-void session_kick(struct session *session)
+static void kick_in(struct session *session, uint64_t ms)
 {
 	if (!session->is_ended)
-		(void)uv_timer_start(&session->kick, kick_due, 0, 0);
+		(void)uv_timer_start(&session->kick, kick_due, ms, 0);
+}
+
+void session_kick(struct session *session)
+{
+	kick_in(session, 0);
 }
 
 /* ---- runs ---- */
@@ -301,7 +311,8 @@ static void host_over(void *user, struct run *run)
 	}
 	if (lives)
 		session_record(session);
-	session_kick(session);
+	/* The answer goes out first, then comes the fork. */
+	kick_in(session, lives && TAILQ_EMPTY(&session->jobs) ? 1 : 0);
 }
 
 const struct run_host session_run_host = {

@@ -235,6 +235,12 @@ struct verdict verdict_of(const struct verdict_facts *facts,
 	return verdict;
 }
 
+bool verdict_is_fact(const struct verdict_facts *facts)
+{
+	return facts->is_denied || facts->is_interrupted || facts->is_cancelled ||
+	       facts->is_output_exceeded || facts->is_timed_out || facts->why.kind != ERR_NONE;
+}
+
 int verdict_put(const struct verdict *verdict, struct buf *buf)
 {
 	int r = buf_format(buf, "{\"kind\":\"%s\",\"exit_code\":%d,\"signal\":",
@@ -264,6 +270,8 @@ int verdict_put(const struct verdict *verdict, struct buf *buf)
 			    : buf_text(buf, ",\"peak\":null");
 	if (r == 0)
 		r = buf_format(buf, ",\"by\":\"%s\"}",
-			       verdict->is_by_runner ? "runner" : "supervisor");
+			       verdict->is_by_remote   ? "remote"
+			       : verdict->is_by_runner ? "runner"
+						       : "supervisor");
 	return r;
 }

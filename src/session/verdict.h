@@ -76,10 +76,18 @@ struct verdict {
 	uint64_t limit_value;
 	uint64_t peak; /* 0: not known */
 	bool is_by_runner;
+	bool is_by_remote; /* all of it is another machine's word */
 };
 
 struct verdict verdict_of(const struct verdict_facts *facts,
 			  const struct verdict_testimony *testimony);
+
+/* Do these say by themselves how a run ended: cancelled, late, too loud, refused? */
+bool verdict_is_fact(const struct verdict_facts *facts);
+
+/* Of a run done elsewhere: the last event there, checked JSON. VERDICT_NONE for one that says no
+ * more than nothing. */
+struct verdict verdict_elsewhere(const char *event, size_t size, bool is_remote);
 
 /* "ok", "exception", ... */
 const char *verdict_name(enum verdict_kind kind);

@@ -100,7 +100,7 @@ def mounts():
 class Daemon(Client):
     """One daemon and what is known of it from outside. As root it serves as the user vivarium."""
 
-    def __init__(self, config="", flags=(), wrap=(), env=None, start=True):
+    def __init__(self, config="", flags=(), wrap=(), env=None, start=True, beside=()):
         super().__init__()
         if not os.access(VIV, os.X_OK):
             raise AssertionError(f"{VIV} is not there: build first, or set VIV")
@@ -108,6 +108,7 @@ class Daemon(Client):
         self.folder = tempfile.mkdtemp(prefix="vd-", dir="/tmp")  # short: sockets are in it
         os.chmod(self.folder, 0o711)
         self.flags, self.wrap, self.env = list(flags), list(wrap), dict(env or {})
+        self.beside = list(beside)  # daemons that were started before, and outlive this one
         self.keep_fds = ()  # descriptors that it inherits
         self.process = None
         self.serve_pid = self.launch_pid = 0
@@ -230,7 +231,11 @@ class Daemon(Client):
 
     def processes(self):
         """Every living process of this daemon: {pid: name}."""
-        return {pid: name for pid, name in descendants(os.getpid()).items() if pid not in self.others}
+        others = set(self.others)
+        for daemon in self.beside:
+            for pid in (daemon.process.pid, daemon.launch_pid):
+                others |= set(descendants(pid)) | {pid}
+        return {pid: name for pid, name in descendants(os.getpid()).items() if pid not in others}
 
     @staticmethod
     def processes_below(pid):

@@ -19,8 +19,10 @@ class Doctor(VivCase):
         self.assertEqual({wall["name"] for wall in report["walls"]}, WALLS)
         off = {wall["name"] for wall in report["walls"] if wall["state"] != "on"}
         self.assertLessEqual(off, {"cgroup"})
-        backend, = report["backends"]
-        self.assertEqual((backend["name"], backend["available"]), ("namespace", True))
+        by_name = {backend["name"]: backend for backend in report["backends"]}
+        self.assertEqual([name for name, row in by_name.items() if row["available"]], ["namespace"])
+        self.assertEqual(by_name["namespace"]["active_for"], "python, command, session, explore")
+        self.assertTrue(all(row["remedy"] for name, row in by_name.items() if name != "namespace"))
 
     def test_it_says_the_same_of_limits_as_a_result(self):
         _, report = self.report()
@@ -62,7 +64,9 @@ class Doctor(VivCase):
         host = {fact["name"]: fact for fact in report["host"]}
         self.assertEqual(host["user namespaces"]["state"], "off")
         self.assertIn("sysctl -w user.max_user_namespaces", host["user namespaces"]["remedy"])
-        self.assertFalse(report["backends"][0]["available"])
+        by_name = {backend["name"]: backend for backend in report["backends"]}
+        self.assertFalse(by_name["namespace"]["available"])
+        self.assertEqual({row["active_for"] for row in by_name.values()}, {""})
 
     def test_with_a_masked_proc_it_says_no_and_how(self):
         script = f"mount -t tmpfs none /proc/sys && exec {VIV} doctor --json"

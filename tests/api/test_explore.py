@@ -119,6 +119,11 @@ class Explore(ExploreCase):
             self.assertEqual((answer.status, answer.error["field"]), (404, "root"), answer)
             self.assertNotIn(self.top, answer.error["message"].replace(name, "") if name else "")
 
+    def test_the_names_are_told_and_not_the_paths(self):
+        status = self.daemon.request("GET", "/v1/status")
+        self.assertEqual(status.json["explore"], ["default", "more", "odd", "gone", "swap"])
+        self.assertNotIn(self.top.encode(), status.body)
+
     def test_a_host_path_is_no_field(self):
         for field in ("folder", "data", "path"):
             self.assertEqual(self.ask("ls", **{field: self.path("more")}).status, 400)
@@ -280,6 +285,20 @@ class Tokens(ExploreCase):
         line = wait_for(lines, what="the line in the audit log")[0]
         self.assertEqual((line["op"], line["token"], line["verdict"], line["runtime"]),
                          ("explore", "alice", "ok", "explore"))
+
+
+class Crash(ExploreCase):
+    def test_a_command_outlives_the_daemon_and_is_told_to_the_end(self):
+        connection = self.daemon.connection()
+        connection.request("POST", "/v1/explore", json.dumps({"command": "echo on; sleep 2; echo over"}))
+        wait_for(lambda: "sleep" in self.daemon.processes().values(), what="its process")
+        run = self.daemon.ask("GET", "/v1/runs?limit=1")["runs"][0]["id"]
+        self.daemon.restart()
+        connection.close()
+        result = self.daemon.result(run)
+        self.assertEqual((result["verdict"]["kind"], result["stdout"], result["runtime"]),
+                         ("ok", "on\nover\n", "explore"))
+        self.assertEqual(self.explore("cat catalog.yml")["stdout"], "name: demo\n")
 
 
 class Nothing(unittest.TestCase):

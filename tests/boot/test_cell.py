@@ -81,6 +81,13 @@ class Session(unittest.TestCase):
         self.ok("def double(n):\n    return n * 2\nseven = 7")
         self.assertEqual(self.value("double(seven)"), 14)
 
+    def test_a_script_has_its_arguments_and_its_name(self):
+        code = "import sys\nprint(sys.argv, __file__.split('/')[-1], __name__)\n1 / 0"
+        outcome = self.runner.run(code, argv=["main.py", "a", "b c"])
+        self.assertEqual(outcome.stdout, b"['main.py', 'a', 'b c'] main.py __main__\n")
+        self.assertIn('/main.py", line 3', outcome.error["traceback"])
+        self.assertIn("<cell ", self.runner.run("1 / 0").error["traceback"])
+
     def test_underscore_is_the_last_result(self):
         self.ok("6 * 7")
         self.ok("None")

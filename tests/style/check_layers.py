@@ -28,7 +28,8 @@ ALLOWED = {
     "dialect": ["base", "policy", "proto", "backend", "session", "op", "obs", "http", "api"],
     "daemon": ["base", "policy", "proto", "backend", "session", "op", "obs", "http", "api",
                "dialect"],
-    "cli": ["base", "policy", "proto", "backend", "session", "op"],
+    # A dialect's own command line (`viv compat`) gives its answers in the dialect's words.
+    "cli": ["base", "policy", "proto", "backend", "session", "op", "dialect"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 

@@ -174,23 +174,6 @@ static void what_does_not_fit_waits_in_order(void **state)
 	}
 }
 
-static void a_pinned_backend_never_degrades(void **state)
-{
-	const struct launch_hello good = {.version = LAUNCH_VERSION, .landlock_abi = 1};
-	const struct launch_hello bad = {.version = LAUNCH_VERSION, .landlock_abi = 0};
-	const struct backend *backend = NULL;
-	struct err err = {0};
-
-	(void)state;
-	assert_int_equal(backend_choose(NULL, &good, &backend, &err), 0);
-	assert_string_equal(backend->name, "namespace");
-	assert_int_equal(backend_choose("auto", &good, &backend, &err), 0);
-	assert_int_equal(backend_choose("nosuch", &good, &backend, &err), -ENOENT);
-	assert_int_equal(backend_choose("namespace", &bad, &backend, &err), -EOPNOTSUPP);
-	assert_contains(err.text, "landlock");
-	assert_int_equal(backend_choose("auto", &bad, &backend, &err), -EOPNOTSUPP);
-}
-
 #define WIRE(name) cmocka_unit_test_setup_teardown(name, wire_open, wire_close)
 
 int main(void)
@@ -201,7 +184,6 @@ int main(void)
 		WIRE(the_end_is_told_once),
 		WIRE(half_an_event_is_the_end),
 		WIRE(what_does_not_fit_waits_in_order),
-		cmocka_unit_test(a_pinned_backend_never_degrades),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

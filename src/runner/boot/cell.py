@@ -7,6 +7,7 @@ May not: catch what the code raises: that is told in errors.py.
 """
 
 import builtins
+import os
 import sys
 
 from _vivarium import compile as _compile_plain
@@ -31,6 +32,7 @@ class Notebook:
         self.given = {"_args": {}, "data": None, "df": None}  # names that are not the user's
         self.names.update(self.given)
         self.number = 0  # of the last cell
+        self.script = ""  # the path of its file, where it has one
         self.loop = None
         self.remember = remember
 
@@ -55,9 +57,16 @@ class Notebook:
             _exec(body, self.names)
         return None if last is None else _eval(last, self.names)
 
+    def be_script(self, argv):
+        """The code is the file argv[0], as `python3 argv...` would have it. Returns its path."""
+        path = argv[0] if argv[0].startswith("/") else f"{os.getcwd()}/{argv[0]}"
+        self.names["__file__"] = self.given["__file__"] = path
+        sys.argv = argv
+        return path
+
     def filename(self):
         """Names the cell in tracebacks: each its own, so that old functions keep their lines."""
-        return f"<cell {self.number}>"
+        return self.script or f"<cell {self.number}>"
 
     def _compile(self, code):
         filename = self.filename()

@@ -12,7 +12,7 @@ FILES_MAX = 1000
 class Run:
     """One run's settings, and what was sent of it so far."""
 
-    __slots__ = ("result_max", "file_max", "files_max", "want_files", "is_atlas", "is_once",
+    __slots__ = ("result_max", "file_max", "files_max", "want_files", "is_atlas", "is_elitea", "is_once",
                  "is_interrupted", "cut", "charts", "saved", "flush")
 
     def __init__(self, meta, flush):
@@ -21,6 +21,7 @@ class Run:
         self.files_max = meta.get("files_max", FILES_MAX)
         self.want_files = meta.get("want_files", False)
         self.is_atlas = meta.get("atlas", False)
+        self.is_elitea = meta.get("elitea", False)
         self.is_once = meta.get("once", False)  # the sandbox ends with this run
         self.is_interrupted = False
         self.cut = set()  # names for the testimony's "truncated"

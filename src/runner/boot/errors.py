@@ -48,7 +48,8 @@ def tell_input(error):
     """The same for an input that could not be given to the code."""
     message = wire.clean(str(error))
     name = "ValueError" if isinstance(error, InputError) else type(error).__name__
-    _send({"type": name, "message": message, "traceback": f"{name}: {message}\n", "line": None})
+    shown = message if getattr(error, "is_whole", False) else f"{name}: {message}"
+    _send({"type": name, "message": message, "traceback": shown + "\n", "line": None})
     if isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT):
         return wire.Done("disk", 1, f"the inputs do not fit on the sandbox's disk: {message}",
                          "send less, or raise limits.disk")

@@ -23,7 +23,7 @@ class TooLarge(Exception):
     """The value does not fit in the bytes it was given."""
 
 
-class _Bounded:
+class Bounded:
     """One conversion: how much room is left, and which containers we are in."""
 
     __slots__ = ("room", "path")
@@ -195,4 +195,4 @@ def safe_repr(value, limit):
 
 def json_safe(value, room):
     """`value` as strict JSON's types, at about `room` bytes; TooLarge when it needs more."""
-    return _Bounded(room).convert(value)
+    return Bounded(room).convert(value)

@@ -85,7 +85,7 @@ def _export(_look, _request, interpreter):
 
 
 def _import(_look, request, interpreter):
-    from .state import bring_in
+    from .state_read import bring_in
 
     return bring_in(interpreter, request.payload)
 

@@ -147,7 +147,11 @@ def display(*values, raw=False, **_ignored):
 
 def send_result(value, run):
     """The value of a cell's trailing expression."""
-    if _attempt(_as_chart, value):
+    if run.is_elitea:
+        from .elitea import result_text
+
+        text = result_text(value, run)
+    elif _attempt(_as_chart, value):
         # The chart is the value; its repr is only a name for it (plotly's is the whole figure).
         name = safe_repr(value, 200)
         name = f"{type(value).__name__}(...)" if "\n" in name else name

@@ -60,6 +60,8 @@ class Interpreter:
                 # would: only its parent may go on to speak on the channel.
                 os._exit(done.exit_code)
             self._tell_rest(request.meta, run, before)
+            if before["told"] or "save_state" in request.meta:
+                _safely(self._save, request.meta, done, before["told"])
             done.missing = files.missing(request.meta.get("expect", ()))
         except KeyboardInterrupt:
             done = wire.Done("interrupted", 130, "the run was interrupted")
@@ -108,6 +110,15 @@ class Interpreter:
         """Puts the inputs in place; returns how things were just before the code."""
         meta = request.meta
         names = self.notebook.names
+        told = {}  # with the saved state
+        if "elitea" in meta:
+            from .elitea import stand_in
+
+            stand_in()  # before the state is read, which may know it
+        if "saved_state" in meta:
+            from .saved import take
+
+            told["lost"] = take(self, request)
         for file in meta.get("files", ()):
             inputs.write_file(file["path"], request.piece(file["at"]))
         if "files_json" in meta:
@@ -121,10 +132,15 @@ class Interpreter:
             from .tables import read_data
 
             names["data"], names["df"] = read_data(request)
+        self.notebook.script = self.notebook.be_script(meta["argv"]) if "argv" in meta else ""
         env = inputs.set_env(meta["env"]) if "env" in meta else {}
+        if "elitea" in meta:
+            from .elitea import packages
+
+            told["packages"] = packages(request.piece(meta["code"]))
         ending.mark()
         left = [names.get(name) for name in READ_BACK]
-        return {"env": env, "files": files.snapshot(), "left": left}
+        return {"env": env, "files": files.snapshot(), "left": left, "told": told}
 
     def _work(self, request, run):
         """Runs code or command; returns the testimony of how it ended."""
@@ -154,6 +170,13 @@ class Interpreter:
             builtins._ = value
             send_result(value, run)
         return wire.Done()
+
+    def _save(self, meta, done, told):
+        """The variables, for another run; after a failure whoever asked goes on with those of
+        before."""
+        from .saved import tell
+
+        tell(self, meta.get("save_state", 0) if done.kind == "ok" else 0, told)
 
     def _tell_rest(self, meta, run, before):
         """What the code left behind: tables, charts, files. One that fails must not hide others."""

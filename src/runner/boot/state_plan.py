@@ -1,26 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """What of a session's variables can be told by bytes, and how."""
 
+import sys
 from types import FunctionType, ModuleType
 
 from . import hooks, wire
 from .hooks import load
 from .look_vars import user_names
+from .state_values import pickler
 
 PROTOCOL = 5  # of pickle
 
 
-def _needs(value):
+def _needs(value, pickler):
     """The packages without which a pickle of `value` cannot be read; raises where there is none."""
     found = set()
 
-    class Scout(load("pickle").Pickler):
+    class Scout(pickler):
         def reducer_override(self, thing):
             for owner in (type(thing), thing):
                 module = getattr(owner, "__module__", None)
                 if type(module) is str:
                     found.add(module.partition(".")[0])
-            return NotImplemented
+            return super().reducer_override(thing)
 
     with open("/dev/null", "wb", 0) as nowhere:
         Scout(nowhere, PROTOCOL).dump(value)
@@ -33,7 +35,7 @@ def reason(error):
     return wire.clean(text)[:300]
 
 
-def _definition(value):
+def definition_of(value):
     """The function or class behind `value` that a cell has defined, or None."""
     for _ in range(16):
         if isinstance(value, (FunctionType, type)):
@@ -65,16 +67,34 @@ def _source(definition):
     raise LookupError("its source is not kept")
 
 
+def _since(definition):
+    """What a definition has come to hold, and its source cannot tell: values of a function's
+    parameters, attributes."""
+    if isinstance(definition, FunctionType):
+        kept = {"__defaults__": definition.__defaults__, "__kwdefaults__": definition.__kwdefaults__}
+        return {**definition.__dict__, **{name: value for name, value in kept.items() if value}}
+    if type(definition).__name__ not in ("type", "ABCMeta"):
+        return {}  # of an enumeration, say: its attributes are its own business
+    return {name: value for name, value in vars(definition).items()
+            if not name.startswith("__") and name != "_abc_impl" and not hasattr(value, "__get__")}
+
+
 class Plan:
     """What becomes of each name."""
 
     def __init__(self, interpreter):
         self.modules, self.groups, self.defined, self.bound, self.lost = {}, {}, [], {}, []
-        for name, value in user_names(interpreter):
-            try:
-                self._place(name, value)
-            except BaseException as error:
-                self.lose(name, error)
+        self.since = {}  # name of a definition -> its attributes
+        self.needs = set()  # top-level modules that must be there to read it
+        definitions = {}
+        self.pickler = pickler(interpreter.notebook.names, definitions)
+        values = [item for item in user_names(interpreter) if not self._define(*item, definitions)]
+        for place, pairs in ((self._keep, definitions.items()), (self._place, values)):
+            for name, value in pairs:
+                try:
+                    place(name, value)
+                except BaseException as error:
+                    self.lose(name, error)
         order = list(hooks.sources)
         self.defined.sort(key=lambda item: (order.index(item[0]), item[1]))
 
@@ -83,18 +103,41 @@ class Plan:
         return [*self.modules, *(name for group in self.groups.values() for name in group),
                 *(item[3] for item in self.defined), *self.bound]
 
+    def packages(self):
+        """Those of the needs that do not come with Python."""
+        ours = {"__main__", "vivarium", *getattr(sys, "stdlib_module_names", ())}  # from 3.10 on
+        return sorted(wire.clean(name) for name in self.needs - ours)
+
     def lose(self, name, error):
         self.lost.append({"name": wire.clean(name), "why": reason(error)})
 
-    def _place(self, name, value):
+    def _define(self, name, value, definitions):
+        """Whether there is a source for it, or it is a module."""
         if isinstance(value, ModuleType):
             self.modules[name] = value.__name__
-            return
-        definition = _definition(value)
-        if definition is not None:
+            self.needs.add(value.__name__.partition(".")[0])
+            return True
+        try:
+            definition = definition_of(value)
+            if definition is None:
+                return False
             self.defined.append((*_source(definition), name))
-            return
-        needs = _needs(value)
+        except BaseException:
+            return False  # it may be told by its value
+        definitions[name] = definition
+        return True
+
+    def _keep(self, name, definition):
+        for key, value in _since(definition).items():
+            try:
+                self.needs |= _needs(value, self.pickler)
+                self.since.setdefault(name, {})[key] = value
+            except BaseException as error:
+                self.lose(f"{name}.{key}", error)
+
+    def _place(self, name, value):
+        needs = _needs(value, self.pickler)
+        self.needs |= needs
         if "__main__" in needs:
             self.bound[name] = value
         else:

@@ -21,9 +21,9 @@ PRELOAD_FAILED = 3
 _OURS = ("ast", "base64", "csv", "hashlib", "inspect", "io", "json", "keyword", "linecache",
          "pickle", "random", "re", "reprlib", "tempfile", "textwrap", "tokenize", "traceback",
          "types", "warnings")
-_PARTS = ("blockers", "charts", "chart_data", "command", "complete", "errors", "files",
+_PARTS = ("blockers", "charts", "chart_data", "command", "complete", "elitea", "errors", "files",
           "fingerprint", "fork", "guard", "inputs", "jsonsafe", "look", "look_files", "look_vars",
-          "plotly_figures", "rich", "rows", "state", "tables")
+          "plotly_figures", "rich", "rows", "saved", "state", "state_read", "tables")
 
 # How often the zygote plays a cell before it is forked. Python writes into a function that is new to
 # it: caches at the first call, faster bytecode by the eighth (3.11). What was written here no fork

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Curl - libcurl, loaded when a command first talks to a daemon
+ * Curl - libcurl, loaded when somebody first talks to a daemon or a sidecar
  *
  * Owns:    the table of its functions that we call.
  * May not: be linked: libcurl brings some thirty libraries, and mapping them costs every start of
@@ -29,6 +29,9 @@ struct curl {
 	__typeof__(curl_multi_perform) *multi_perform;
 	__typeof__(curl_multi_info_read) *multi_info_read;
 	__typeof__(curl_multi_poll) *multi_poll;
+	CURLMcode (*multi_setopt)(CURLM *multi, CURLMoption option, ...);
+	__typeof__(curl_multi_assign) *multi_assign;
+	__typeof__(curl_multi_socket_action) *multi_socket_action;
 	__typeof__(curl_multi_cleanup) *multi_cleanup;
 };
 

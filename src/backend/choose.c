@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/choose.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/c.h"
+
+#define TRIED_MAX 8
+
+static const char *const use_names[] = {
+	[BACKEND_PYTHON] = "python",        [BACKEND_COMMAND] = "command",
+	[BACKEND_SESSION] = "session",      [BACKEND_EXPLORE] = "explore",
+	[BACKEND_EXPLORE_AWAY] = "explore",
+};
+_Static_assert(ARRAY_LEN(use_names) == BACKEND_USE_COUNT, "a use has no name");
+
+static const char *const order_names[] = {
+	[CONFIG_ORDER_STRENGTH] = "strength",
+	[CONFIG_ORDER_DOCUMENTED] = "atlas-documented",
+	[CONFIG_ORDER_PLANNER] = "atlas-planner",
+};
+
+/* Atlas's documents put the sidecar first, for Python. Its planner, which serves explore in both,
+ * has it behind what isolates by itself and before a jail that nobody asked for. */
+static const struct backend *const by_strength[] = {
+	&backend_microvm, &backend_gvisor,  &backend_namespace,
+	&backend_remote,  &backend_process, NULL,
+};
+static const struct backend *const by_documents[] = {
+	&backend_remote,    &backend_microvm, &backend_gvisor,
+	&backend_namespace, &backend_process, NULL,
+};
+static const struct backend *const by_planner[] = {
+	&backend_microvm,   &backend_gvisor,  &backend_remote,
+	&backend_namespace, &backend_process, NULL,
+};
+
+/* What was passed over, and why. */
+struct tried {
+	const struct backend *backend;
+	struct err why;
+};
+
+struct trail {
+	struct tried tried[TRIED_MAX];
+	size_t count;
+};
+
+const char *backend_use_name(enum backend_use use)
+{
+	return use_names[use];
+}
+
+static bool is_explore(enum backend_use use)
+{
+	return use == BACKEND_EXPLORE || use == BACKEND_EXPLORE_AWAY;
+}
+
+enum backend_use backend_explore(const struct config *config)
+{
+	bool is_here = config == NULL || config->remote_url[0] == '\0' ||
+		       config->explore_root[0] != '\0' || config->explore_folders.count > 0;
+
+	return is_here ? BACKEND_EXPLORE : BACKEND_EXPLORE_AWAY;
+}
+
+static enum config_order order_of(const struct config *config)
+{
+	if (config == NULL)
+		return CONFIG_ORDER_STRENGTH;
+	if (config->backend_order != CONFIG_ORDER_AUTO)
+		return (enum config_order)config->backend_order;
+	return config->atlas.has_url ? CONFIG_ORDER_DOCUMENTED : CONFIG_ORDER_STRENGTH;
+}
+
+const char *backend_order_name(const struct config *config)
+{
+	return config != NULL && config->backend_priority.count > 0 ? "priority"
+								    : order_names[order_of(config)];
+}
+
+static const struct backend *const *preset(const struct config *config, enum backend_use use)
+{
+	switch (order_of(config)) {
+	case CONFIG_ORDER_DOCUMENTED:
+		return use == BACKEND_PYTHON ? by_documents : by_planner;
+	case CONFIG_ORDER_PLANNER:
+		return by_planner;
+	case CONFIG_ORDER_AUTO:
+	case CONFIG_ORDER_STRENGTH:
+		break;
+	}
+	return by_strength;
+}
+
+int backend_is_for(const struct backend *backend, const struct backend_host *host,
+		   enum backend_use use, struct err *err)
+{
+	if (!(backend->uses & (1U << use)))
+		return err_set(err, ERR_UNSUPPORTED, EOPNOTSUPP, "%s", backend->not_for);
+	return backend->probe(host, err);
+}
+
+/* ---- refusals ---- */
+
+static const char *called(const struct backend *backend, bool is_atlas)
+{
+	const char *theirs = is_atlas ? config_atlas_name(backend->name) : NULL;
+
+	return theirs != NULL ? theirs : backend->name;
+}
+
+static void add(char *text, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void add(char *text, size_t size, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text + used, size - used, format, args);
+	va_end(args);
+}
+
+static void put_tried(const struct trail *trail, bool is_atlas, char *text, size_t size)
+{
+	for (size_t i = 0; i < trail->count; i++)
+		add(text, size, "%s%s: %.150s", i > 0 ? "; " : "",
+		    called(trail->tried[i].backend, is_atlas), trail->tried[i].why.text);
+}
+
+static int refuse_pin(const struct backend *backend, enum backend_use use,
+		      const struct config *config, bool is_theirs, struct err *err)
+{
+	char why[sizeof(err->text)];
+
+	(void)snprintf(why, sizeof(why), "%s", err->text);
+	if (is_theirs && config->atlas.has_pin) {
+		const char *name = called(backend, true);
+
+		return err_set(
+			err, ERR_UNSUPPORTED, err->num,
+			"ATLAS_SANDBOX=%s but the %s %s backend could not be initialized: %s", name,
+			name, is_explore(use) ? "explore" : "Python", why);
+	}
+	return err_set(err, ERR_UNSUPPORTED, err->num,
+		       "backend: %s was asked for and nothing else will do, but it cannot: %s",
+		       backend->name, why);
+}
+
+static int refuse_list(const struct config *config, const struct trail *trail, bool is_atlas,
+		       struct err *err)
+{
+	bool is_theirs = is_atlas || config->atlas.has_priority;
+	char names[200] = "";
+	char tried[400] = "";
+
+	for (size_t i = 0; i < config->backend_priority.count; i++) {
+		const struct backend *backend = backend_find(config->backend_priority.items[i]);
+
+		if (backend != NULL)
+			add(names, sizeof(names), "%s%s", i > 0 ? ", " : "",
+			    called(backend, is_theirs));
+	}
+	put_tried(trail, is_theirs, tried, sizeof(tried));
+	return err_set(err, ERR_UNSUPPORTED, EOPNOTSUPP,
+		       "All backends in %s (%s) failed to initialize. %s",
+		       is_theirs ? "sandbox.priority" : "backends.priority", names, tried);
+}
+
+static int refuse_all(enum backend_use use, const struct config *config, const struct trail *trail,
+		      bool is_atlas, struct err *err)
+{
+	bool is_theirs = is_atlas || (config != NULL && config->atlas.has_url);
+	char tried[400] = "";
+
+	put_tried(trail, is_theirs, tried, sizeof(tried));
+	if (is_theirs && !is_explore(use))
+		return err_set(err, ERR_UNSUPPORTED, EOPNOTSUPP,
+			       "Python execution requires a sandbox (ATLAS_SANDBOX_URL or nsjail). "
+			       "See deployment docs. Attempted: %s",
+			       tried);
+	return err_set(err, ERR_UNSUPPORTED, EOPNOTSUPP,
+		       "backend: none can do this here; `viv doctor` says what would help. "
+		       "Attempted: %s",
+		       tried);
+}
+
+/* ---- the choice ---- */
+
+static bool is_name(const char *pin)
+{
+	return pin != NULL && strcmp(pin, "auto") != 0;
+}
+
+/* What the config forbids a request to name. */
+static int check_allowed(const struct config *config, const char *pin, struct err *err)
+{
+	if (config == NULL)
+		return 0;
+	if (is_name(config->backend_pin) && strcmp(config->backend_pin, pin) != 0)
+		return err_set(err, ERR_FORBIDDEN, EPERM,
+			       "backend: everything here runs on %s (backends.pin)",
+			       config->backend_pin);
+	if (config->backend_priority.count > 0 && !text_list_has(&config->backend_priority, pin))
+		return err_set(err, ERR_FORBIDDEN, EPERM,
+			       "backend: %.80s is not in backends.priority", pin);
+	return 0;
+}
+
+static int choose_pin(const struct backend_host *host, enum backend_use use, const char *pin,
+		      bool is_theirs, const struct backend **ret_backend, struct err *err)
+{
+	const struct backend *backend = backend_find(pin);
+	int r;
+
+	if (backend == NULL)
+		return err_set(err, ERR_NOT_FOUND, ENOENT,
+			       "backend: there is no '%.80s'; `viv doctor` lists them", pin);
+	r = check_allowed(host->config, pin, err);
+	if (r < 0)
+		return r;
+	if (backend_is_for(backend, host, use, err) < 0)
+		return refuse_pin(backend, use, host->config, is_theirs, err);
+	*ret_backend = backend;
+	return 0;
+}
+
+static bool take_if_good(const struct backend *backend, const struct backend_host *host,
+			 enum backend_use use, struct trail *trail)
+{
+	struct tried *tried = &trail->tried[trail->count];
+
+	*tried = (struct tried){.backend = backend};
+	if (backend_is_for(backend, host, use, &tried->why) == 0)
+		return true;
+	if (trail->count < TRIED_MAX - 1)
+		trail->count++;
+	return false;
+}
+
+static int choose_listed(const struct backend_host *host, enum backend_use use, bool is_atlas,
+			 const struct backend **ret_backend, struct err *err)
+{
+	const struct text_list *list = &host->config->backend_priority;
+	struct trail trail = {0};
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct backend *backend = backend_find(list->items[i]);
+
+		if (backend != NULL && take_if_good(backend, host, use, &trail)) {
+			*ret_backend = backend;
+			return 0;
+		}
+	}
+	return refuse_list(host->config, &trail, is_atlas, err);
+}
+
+int backend_choose(const struct backend_host *host, enum backend_use use, const char *pin,
+		   bool is_atlas, const struct backend **ret_backend, struct err *err)
+{
+	const struct config *config = host->config;
+	const struct backend *const *order = preset(config, use);
+	struct trail trail = {0};
+
+	if (is_name(pin))
+		return choose_pin(host, use, pin, false, ret_backend, err);
+	if (config != NULL && is_name(config->backend_pin))
+		return choose_pin(host, use, config->backend_pin, true, ret_backend, err);
+	if (config != NULL && config->backend_priority.count > 0)
+		return choose_listed(host, use, is_atlas, ret_backend, err);
+	for (size_t i = 0; order[i] != NULL; i++) {
+		/* Not there is no reason worth a word; asked for and not there is. */
+		if (order[i]->start == NULL && order[i]->jobs == NULL)
+			continue;
+		if (take_if_good(order[i], host, use, &trail)) {
+			*ret_backend = order[i];
+			return 0;
+		}
+	}
+	return refuse_all(use, config, &trail, is_atlas, err);
+}
+
+int backend_choose_local(const struct backend_host *host, const struct backend **ret_backend,
+			 struct err *err)
+{
+	struct trail trail = {0};
+
+	for (size_t i = 0; backend_table[i] != NULL; i++) {
+		const struct backend *backend = backend_table[i];
+
+		if (backend->start != NULL &&
+		    take_if_good(backend, host, BACKEND_SESSION, &trail)) {
+			*ret_backend = backend;
+			return 0;
+		}
+	}
+	return refuse_all(BACKEND_SESSION, NULL, &trail, false, err);
+}
+
+const char *backend_active(const struct backend_host *host, enum backend_use use)
+{
+	const struct backend *backend = NULL;
+	struct err err = {0};
+
+	(void)backend_choose(host, use, NULL, false, &backend, &err);
+	return backend != NULL ? backend->name : "fail-closed";
+}

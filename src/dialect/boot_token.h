@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Boot token - a secret from the environment of the system that a daemon stands in for
+ *
+ * Owns:    making a token of the config of it, beside those that are there.
+ * May not: keep the secret: the config has its sum.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "policy/config.h"
+
+/* `variable` is where it came from, for messages; `name` whom it stands for. ERR_BAD_REQUEST when
+ * the config has one of that name. */
+int boot_token_add(struct config *config, const char *variable, const char *name,
+		   const char *secret, struct err *err);

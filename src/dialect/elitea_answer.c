@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/c.h"
+#include "base/json.h"
+#include "dialect/elitea.h"
+
+#define PACKAGES_MAX 256
+#define PACKAGES_TEXT_MAX (64U << 10) /* of a list that comes from a sandbox */
+#define LOST_TEXT_MAX (1U << 20)
+
+/* JSON text, or null. */
+static int put_member(struct buf *buf, const char *name, struct outcome_text text)
+{
+	int r = buf_format(buf, ",\"%s\":", name);
+
+	if (r < 0)
+		return r;
+	return text.data != NULL ? buf_append(buf, text.data, text.size) : buf_text(buf, "null");
+}
+
+static bool has_text(const json_t *list, const char *text)
+{
+	const json_t *item = NULL;
+	size_t i = 0;
+
+	json_array_foreach(list, i, item) {
+		if (strcmp(json_string_value(item), text) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_packages(json_t *list, const json_t *from)
+{
+	const json_t *item = NULL;
+	size_t i = 0;
+
+	json_array_foreach(from, i, item) {
+		if (json_is_string(item) && json_array_size(list) < PACKAGES_MAX &&
+		    !has_text(list, json_string_value(item)))
+			(void)json_array_append_new(list, json_string(json_string_value(item)));
+	}
+}
+
+static json_t *now(void)
+{
+	struct timespec time;
+	struct tm parts;
+	char text[48];
+	size_t n;
+
+	(void)clock_gettime(CLOCK_REALTIME, &time);
+	(void)gmtime_r(&time.tv_sec, &parts);
+	n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
+	(void)snprintf(text + n, sizeof(text) - n, ".%03ldZ", time.tv_nsec / 1000000);
+	return json_string(text);
+}
+
+/* What the session is by now: `created` stays, packages gather. */
+static json_t *metadata_after(const json_t *before, const struct outcome *outcome)
+{
+	const json_t *created = json_object_get(before, "created");
+	json_t *packages = json_array();
+	json_t *after = json_object();
+	json_auto_t *found = NULL;
+	json_auto_t *lost = NULL;
+
+	if (outcome->packages.size <= PACKAGES_TEXT_MAX && outcome->packages.data != NULL)
+		found = json_loadb(outcome->packages.data, outcome->packages.size, 0, NULL);
+	if (outcome->lost.size <= LOST_TEXT_MAX && outcome->lost.data != NULL)
+		lost = json_loadb(outcome->lost.data, outcome->lost.size, 0, NULL);
+	(void)json_object_set_new(after, "created",
+				  json_is_string(created) ? json_string(json_string_value(created))
+							  : now());
+	(void)json_object_set_new(after, "lastModified", now());
+	add_packages(packages, json_object_get(before, "packages"));
+	add_packages(packages, found);
+	(void)json_object_set_new(after, "packages", packages);
+	if (json_array_size(lost) > 0)
+		(void)json_object_set(after, "lost", lost);
+	return after;
+}
+
+static int put_tree(struct buf *buf, const json_t *tree)
+{
+	char *text = tree != NULL ? json_dumps(tree, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+	int r = buf_text(buf, text != NULL ? text : "null");
+
+	free(text);
+	return r;
+}
+
+/* The session as it came. */
+static int put_before(const struct elitea_run *run, struct buf *buf)
+{
+	const struct run_bytes *bytes = &run->args.saved;
+	int r = buf_text(buf, ",\"session_bytes\":");
+
+	if (r == 0)
+		r = bytes->data != NULL ? json_put_string(buf, bytes->data, bytes->size)
+					: buf_text(buf, "null");
+	if (r == 0)
+		r = buf_text(buf, ",\"session_metadata\":");
+	return r == 0 ? put_tree(buf, run->metadata) : r;
+}
+
+static int put_session(const struct elitea_run *run, const struct outcome *outcome, struct buf *buf)
+{
+	json_auto_t *metadata = NULL;
+	int r;
+
+	if (!outcome->is_ok || !run->is_stateful)
+		return put_before(run, buf);
+	if (outcome->saved.data != NULL)
+		r = put_member(buf, "session_bytes", outcome->saved);
+	else
+		r = buf_text(buf, ",\"session_bytes\":null");
+	if (r == 0)
+		r = buf_text(buf, ",\"session_metadata\":");
+	metadata = metadata_after(run->metadata, outcome);
+	return r == 0 ? put_tree(buf, metadata) : r;
+}
+
+int elitea_put_error(const struct elitea_run *run, const struct outcome *outcome, struct buf *buf)
+{
+	if (strcmp(outcome->kind, "timeout") == 0)
+		return buf_format(buf, "\"Execution timed out after %s seconds\"", run->timeout);
+	return outcome_put_failure(outcome, buf);
+}
+
+int elitea_put_answer(const struct elitea_run *run, const struct outcome *outcome, struct buf *buf)
+{
+	int r = buf_format(buf, "{\"success\":%s", outcome->is_ok ? "true" : "false");
+
+	if (r == 0)
+		r = put_member(buf, "stdout", outcome->out);
+	if (r == 0 && outcome->is_ok)
+		r = put_member(buf, "stderr", outcome->err);
+	else if (r == 0)
+		r = buf_text(buf, ",\"stderr\":");
+	if (r == 0 && !outcome->is_ok)
+		r = elitea_put_error(run, outcome, buf);
+	if (r == 0)
+		r = put_member(buf, "result",
+			       outcome->is_ok ? outcome->value : (struct outcome_text){0});
+	if (r == 0)
+		r = put_session(run, outcome, buf);
+	return r == 0 ? buf_text(buf, "}") : r;
+}
+
+int elitea_put_refusal(const struct elitea_run *run, const char *why, struct buf *buf)
+{
+	int r = buf_text(buf, "{\"success\":false,\"stdout\":null,\"stderr\":");
+
+	if (r == 0)
+		r = json_put_text(buf, why);
+	if (r == 0)
+		r = buf_text(buf, ",\"result\":null");
+	if (r == 0)
+		r = put_before(run, buf);
+	return r == 0 ? buf_text(buf, "}") : r;
+}

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run takes over from another one, and what it leaves to the next: variables, in a sandbox
+that lives no longer than the run.
+
+Owns:    the text that goes to the client and comes back from it: base64 of the format of state.py.
+         It may come from anybody; it is decoded and unpickled here, inside of the walls.
+"""
+
+import sys
+from binascii import b2a_base64
+
+from . import wire
+from .hooks import load
+from .inputs import InputError
+from .jsontext import dumps
+from .look import LookError
+from .state import Stream, write
+from .state_plan import Plan
+from .state_read import bring_in
+
+FACTS_MAX = 1000  # names that are told; a namespace can have many more
+
+
+class _Full(Exception):
+    """There is no room for it."""
+
+
+class _Kept(Stream):
+    """A stream that is kept here; a record that cannot be finished never was."""
+
+    def __init__(self, room):
+        super().__init__()
+        self.room = room
+
+    def raw(self, data):
+        if self.size + len(data) > self.room:
+            raise _Full(f"no room: all that is saved may take {self.room} bytes")
+        self.held.append(bytes(data))
+        self.size += len(data)
+
+    def void(self, start):
+        while self.size > start:
+            self.size -= len(self.held.pop())
+
+
+def take(interpreter, request):
+    """Puts the variables of a saved state in place; what did not come, [{"name","why"}]."""
+    name = "session_bytes" if "elitea" in request.meta else "saved_state"
+    sys.modules["__main__"] = interpreter.notebook.module  # pickles name what it holds
+    try:
+        data = load("base64").b64decode(request.piece(request.meta["saved_state"]), validate=True)
+    except ValueError as error:
+        raise InputError(f"{name}: not valid base64: {error}") from None
+    try:
+        return bring_in(interpreter, data, is_saved=True)["lost"]
+    except LookError as error:
+        raise InputError(f"{name}: {error}; leave it out to begin anew") from None
+
+
+def _save(interpreter, room):
+    """(names, lost, base64 or None)"""
+    plan = Plan(interpreter)
+    stream = _Kept(room)
+    try:
+        names = write(plan, stream)
+    except _Full as error:
+        return [], [{"name": "*", "why": str(error)}], None
+    return names, plan.lost, b2a_base64(b"".join(stream.held), newline=False).decode("ascii")
+
+
+def tell(interpreter, room, told):
+    """Sends the event. `room`: bytes that the state may have, 0 for none; `told` goes along, and
+    `lost` of it is what did not come from the last one."""
+    names, lost, data = _save(interpreter, room) if room else ([], [], None)
+    body = {**told, "base64": data, "names": [wire.clean(name) for name in names[:FACTS_MAX]],
+            "lost": (told.get("lost", []) + lost)[:FACTS_MAX]}
+    wire.event("saved_state", "saved_state", dumps(body))

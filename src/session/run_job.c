@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/choose.h"
+#include "base/c.h"
+#include "base/json.h"
+#include "session/run_state.h"
+
+#define ELSEWHERE "remote" /* the runtime of a run over there, as long as nobody names it */
+#define TRIES 2U           /* a sidecar is asked twice at most */
+#define SLACK_MS 10000U
+
+static bool find(const char *object, size_t size, const char *name, char kind,
+		 const char **ret_value, size_t *ret_size)
+{
+	return json_find(object, size, name, ret_value, ret_size) && (*ret_value)[0] == kind;
+}
+
+/* ---- whose it is ---- */
+
+enum backend_use run_use(const struct run_request *request)
+{
+	if (request->kind.runtime->is_shell)
+		return request->kind.data != NULL ? BACKEND_EXPLORE : BACKEND_EXPLORE_AWAY;
+	return request->is_command ? BACKEND_COMMAND : BACKEND_PYTHON;
+}
+
+int run_choose(struct pool *pool, const struct run_request *request,
+	       const struct backend **ret_backend, struct err *err)
+{
+	const struct backend_host host = pool_host(pool);
+	const struct backend *backend = NULL;
+	struct err why = {0};
+	int r = backend_choose(&host, run_use(request), request->backend, request->is_atlas,
+			       &backend, err);
+
+	if (r < 0)
+		return r;
+	/* What only this host can do is for whoever makes sandboxes here. A pin still holds. */
+	if (backend->jobs != NULL && order_check(request, &why) < 0 &&
+	    backend_choose(&host, BACKEND_SESSION, request->backend, request->is_atlas, &backend,
+			   err) < 0) {
+		*err = why;
+		return -why.num;
+	}
+	*ret_backend = backend;
+	return 0;
+}
+
+/* ---- what it says ---- */
+
+static void tell_started(struct run *run)
+{
+	if (run->is_told)
+		return;
+	run->is_told = true;
+	run_tell_started(run);
+}
+
+static void job_started(void *user, const char *runtime)
+{
+	struct run *run = user;
+
+	if (run->is_told || run->state != RUN_RUNNING)
+		return;
+	if (runtime[0] != '\0') {
+		free(run->runtime);
+		run->runtime = strdup(runtime);
+		if (run->runtime == NULL)
+			abort();
+	}
+	tell_started(run);
+}
+
+static void job_output(void *user, int stream, const void *bytes, size_t size)
+{
+	struct run *run = user;
+
+	if (run->state != RUN_RUNNING)
+		return;
+	tell_started(run);
+	run_bytes_in(run, stream, bytes, size);
+}
+
+static void job_text(void *user, int stream, const char *value, size_t size)
+{
+	struct buf text;
+
+	buf_init(&text, size + 8);
+	if (testimony_decode(&text, value, size) == 0)
+		job_output(user, stream, text.data, text.size);
+	buf_done(&text);
+}
+
+/* Its bytes, for whoever writes them down; false: they did not come, or are none. */
+static void give_file(struct run *run, const char *path, const char *value, size_t size)
+{
+	uint8_t *bytes = NULL;
+	size_t count = 0;
+
+	if (run->calls.file == NULL || size < 2 || size / 4 * 3 > RUN_RETURNED_MAX + 3)
+		return;
+	bytes = malloc(size);
+	if (bytes != NULL && sodium_base642bin(bytes, size, value + 1, size - 2, NULL, &count, NULL,
+					       sodium_base64_VARIANT_ORIGINAL) == 0)
+		run->calls.file(run->user, path, bytes, count, true);
+	free(bytes);
+}
+
+/* A file as it is listed: what its bytes are goes another way. */
+static void take_file(struct run *run, const char *value, size_t size)
+{
+	static const char *const names[] = {"path", "size", "mime", "sha256"};
+	char path[RUN_FILE_PATH_MAX + 1] = "";
+	const char *part = NULL;
+	size_t part_size = 0;
+	struct buf fact;
+
+	if (!find(value, size, "path", '"', &part, &part_size))
+		return;
+	testimony_text(part, part_size, path, sizeof(path));
+	buf_init(&fact, 4 * sizeof(path));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (json_find(value, size, names[i], &part, &part_size) && part[0] != '{' &&
+		    part[0] != '[')
+			(void)(buf_format(&fact, "%s\"%s\":", i == 0 ? "{" : ",", names[i]) == 0 &&
+			       buf_append(&fact, part, part_size) == 0);
+	}
+	(void)buf_text(&fact, "}");
+	if (json_is_valid(fact.data, fact.size)) {
+		if (find(value, size, "base64", '"', &part, &part_size)) {
+			give_file(run, path, part, part_size);
+			run_job_return(run, path, part, part_size);
+		}
+		(void)run_take_fact(run, "file", (const char *)fact.data, fact.size);
+	}
+	buf_done(&fact);
+}
+
+static void job_fact(void *user, const char *type, const char *value, size_t size)
+{
+	struct run *run = user;
+
+	if (run->state != RUN_RUNNING)
+		return;
+	tell_started(run);
+	if (strcmp(type, "file") == 0)
+		take_file(run, value, size);
+	else
+		(void)run_take_fact(run, type, value, size);
+}
+
+/* ---- its end ---- */
+
+static bool is_set(const char *object, size_t size, const char *name)
+{
+	const char *value = NULL;
+	size_t value_size = 0;
+
+	return find(object, size, name, 't', &value, &value_size);
+}
+
+static uint64_t number(const char *object, size_t size, const char *name, double most)
+{
+	const char *value = NULL;
+	size_t value_size = 0;
+	char text[40];
+	double found;
+
+	if (!json_find(object, size, name, &value, &value_size) || value_size >= sizeof(text) ||
+	    value[0] < '0' || value[0] > '9')
+		return 0;
+	memcpy(text, value, value_size);
+	text[value_size] = '\0';
+	found = strtod(text, NULL);
+	return found >= 0 && found <= most ? (uint64_t)found : 0;
+}
+
+/* Only names that we know, too, are passed on. */
+static void take_walls(struct run *run, const char *event, size_t size)
+{
+	const char *list = NULL;
+	size_t list_size = 0;
+
+	run->hello.walls = 0;
+	if (!find(event, size, "walls", '[', &list, &list_size))
+		return;
+	for (enum wall_id id = 0; id < WALL_COUNT; id++) {
+		char quoted[32];
+		int n = snprintf(quoted, sizeof(quoted), "\"%s\"", wall_name(id));
+
+		if (memmem(list, list_size, quoted, (size_t)n) != NULL)
+			run->hello.walls |= 1U << id;
+	}
+}
+
+static void take_limits(struct run *run, const char *event, size_t size)
+{
+	static const char *const names[] = {
+		[LAUNCH_LIMITS_V2] = "\"cgroup v2\"",
+		[LAUNCH_LIMITS_V1] = "\"cgroup v1\"",
+		[LAUNCH_LIMITS_MEASURED] = "\"measured\"",
+	};
+	const char *value = NULL;
+	size_t value_size = 0;
+
+	if (!find(event, size, "limits", '"', &value, &value_size))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (value_size == strlen(names[i]) && memcmp(value, names[i], value_size) == 0) {
+			run->limits = (enum launch_limits)i;
+			run->no_limits = false;
+		}
+	}
+}
+
+static void take_rest(struct run *run, const char *event, size_t size)
+{
+	const char *part = NULL;
+	size_t part_size = 0;
+
+	take_walls(run, event, size);
+	take_limits(run, event, size);
+	if (find(event, size, "usage", '{', &part, &part_size)) {
+		run->facts.exit.cpu_us = 1000 * number(part, part_size, "cpu_ms", 1e12);
+		run->facts.exit.peak = number(part, part_size, "peak_memory", 1e15);
+	}
+	if (find(event, size, "truncated", '{', &part, &part_size)) {
+		run->streams[0].is_cut |= is_set(part, part_size, "stdout");
+		run->streams[1].is_cut |= is_set(part, part_size, "stderr");
+		run->is_files_cut |= is_set(part, part_size, "files");
+		run->is_result_cut |= is_set(part, part_size, "result");
+		run->is_events_cut |= is_set(part, part_size, "events");
+	}
+	/* What stands between the brackets. */
+	if (find(event, size, "missing", '[', &part, &part_size) && part_size > 2)
+		(void)testimony_ascii(&run->extras.missing, part + 1, part_size - 2);
+}
+
+static void job_ended(void *user, const char *event, size_t size, const struct err *why)
+{
+	struct run *run = user;
+
+	run->job = NULL;
+	if (run->state != RUN_RUNNING)
+		return;
+	tell_started(run);
+	if (event == NULL) {
+		run->facts.why = *why;
+	} else {
+		run->claim = verdict_elsewhere(event, size, run->elsewhere->jobs->is_claimed);
+		if (run->claim.kind == VERDICT_NONE)
+			(void)err_set(&run->facts.why, ERR_INTERNAL, EPROTO,
+				      "what it told as the run's end is no verdict");
+		take_rest(run, event, size);
+	}
+	run_finish(run);
+}
+
+/* ---- its beginning ---- */
+
+int run_job_prepare(struct run *run, const struct run_request *request, struct err *err)
+{
+	int r = order_make(request, &run->order, err);
+
+	if (r < 0)
+		return r;
+	run->backend = run->elsewhere->name;
+	run->no_limits = true;
+	free(run->runtime);
+	run->runtime =
+		strdup(request->kind.runtime->is_shell ? request->kind.runtime->name : ELSEWHERE);
+	if (run->runtime == NULL)
+		abort();
+	return 0;
+}
+
+void run_job_go(struct run *run)
+{
+	static const struct backend_job_calls calls = {
+		.started = job_started,
+		.output = job_output,
+		.text = job_text,
+		.fact = job_fact,
+		.ended = job_ended,
+	};
+	const struct backend_host host = pool_host(run->pool);
+	const struct backend_jobs *jobs = run->elsewhere->jobs;
+	const struct backend_ask ask = {
+		.use = run->use,
+		.timeout_ms = run->timeout_ms,
+		.output_max = run->output_max,
+		.id = run->id,
+		.members = run->order.members,
+		.core_size = run->order.core_size,
+		.members_size = run->order.members_size,
+		.beyond = run->order.beyond,
+		.is_atlas = run->order.is_atlas,
+		.command = run->order.command,
+		.folder = run->order.folder,
+		.root = run->order.root,
+		.cwd = run->order.cwd,
+	};
+	uint64_t patience = (uint64_t)run->timeout_ms + jobs->patience_ms(&host);
+	struct err err = {0};
+
+	if (run->guard != NULL || run->facts.is_cancelled)
+		return;
+	run->state = RUN_RUNNING;
+	run->begun_ns = now_ns();
+	(void)uv_timer_start(&run->timer, run_timer_due, TRIES * patience + SLACK_MS, 0);
+	if (jobs->start(&host, pool_loop(run->pool), &ask, &calls, run, &run->job, &err) < 0) {
+		run->facts.why = err;
+		tell_started(run);
+		run_stop(run);
+	}
+	order_done(&run->order);
+}
+
+void run_job_finish(struct run *run)
+{
+	struct backend_job *job = STEAL(run->job);
+
+	/* What we know ourselves outweighs what another machine says. */
+	if (run->claim.kind != VERDICT_NONE && !verdict_is_fact(&run->facts))
+		run->verdict = run->claim;
+	else if (run->verdict.kind == VERDICT_BACKEND && run->elsewhere->jobs->is_claimed)
+		(void)snprintf(run->verdict.remedy, sizeof(run->verdict.remedy),
+			       "look at the machine that backends.remote.url names");
+	if (job != NULL)
+		run->elsewhere->jobs->cancel(job);
+}

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Inspector's command line: what it says of our schemas, single calls, and its load test."""
+
+import base64
+import json
+import os
+
+from case import VIV, ClientCase, npm
+
+LOAD = 200
+AT_A_TIME = 4
+
+
+class Inspector(ClientCase):
+    def inspect(self, *args):
+        """One call. Where its output is JSON it is one object, `result` or `error`."""
+        program = os.path.join(npm(), "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
+        return self.node(program, "--cli", *args)
+
+    def result(self, *args):
+        status, out, err = self.inspect(*args, "--format", "json")
+        self.assertEqual(status, 0, out + err)
+        return json.loads(out)["result"]
+
+    def call(self, *args):
+        return self.result(*args, "--method", "tools/call", "--tool-name", "run_python", "--tool-arg", "code=print(6*7)")
+
+    @property
+    def mcp(self):
+        return self.url + "/mcp"
+
+    def assert_strict(self, *target):
+        status, out, err = self.inspect(*target, "--method", "tools/list", "--strict")
+        self.assertEqual(status, 0, err)
+        self.assertIn('"run_python"', out)
+        self.assertEqual(err.strip(), "", "the Inspector has found something")
+
+    def test_strict_finds_nothing_over_http(self):
+        self.assert_strict(self.mcp)
+
+    def test_strict_finds_nothing_over_http_in_the_modern_era(self):
+        self.assert_strict(self.mcp, "--protocol-era", "modern")
+
+    def test_strict_finds_nothing_over_stdio(self):
+        self.assert_strict(VIV, "mcp")
+
+    def test_a_call_in_each_era(self):
+        for era in ("legacy", "modern", "auto"):
+            with self.subTest(era=era):
+                result = self.call(self.mcp, "--protocol-era", era)
+                self.assertEqual(result["structuredContent"]["stdout"], "42\n")
+
+    def test_a_call_over_stdio(self):
+        for era in ("legacy", "modern"):
+            with self.subTest(era=era):
+                result = self.call(VIV, "mcp", "--protocol-era", era)
+                self.assertEqual(result["structuredContent"]["stdout"], "42\n")
+
+    def test_a_figure_is_an_image(self):
+        code = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
+        result = self.result(self.mcp, "--method", "tools/call", "--tool-name", "run_python", "--tool-args-json",
+                             json.dumps({"code": code}))
+        (image,) = (item for item in result["content"] if item["type"] == "image")
+        self.assertTrue(base64.b64decode(image["data"]).startswith(bytes.fromhex("89504e470d0a1a0a")))
+
+    def test_its_load_test_has_no_error(self):
+        for era in ("legacy", "modern"):
+            with self.subTest(era=era):
+                told = self.call(self.mcp, "--protocol-era", era, "--load", "--load-requests", str(LOAD),
+                                 "--load-concurrency", str(AT_A_TIME))
+                self.assertEqual((told["requests"], told["ok"], told["toolErrors"], told["errors"]), (LOAD, LOAD, 0, 0), told)

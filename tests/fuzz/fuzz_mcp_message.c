@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "base/json.h"
+#include "dialect/mcp_inside.h"
+#include "fuzz.h"
+
+/* What is passed on as text is JSON, inside of what came; and each of its items is, too. */
+static void claim_items(const char *json, size_t size)
+{
+	struct mcp_item item = {0};
+
+	while (mcp_next_item(json, size, &item)) {
+		CLAIM(item.value >= json && item.value + item.value_size <= json + size);
+		CLAIM(json_is_valid(item.value, item.value_size));
+		CLAIM(json[0] == '[' || json_is_valid(item.key, item.key_size));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct mcp_message message = {0};
+	enum mcp_code code = MCP_INTERNAL;
+	struct err err = {0};
+	int r = mcp_message_read((const char *)bytes, size, &message, &code, &err);
+
+	if (r < 0) {
+		CLAIM(err.kind != ERR_NONE && code != MCP_INTERNAL);
+	} else {
+		CLAIM(json_is_valid(bytes, size));
+		CLAIM(message.method != NULL || message.id[0] != '\0');
+		claim_items((const char *)bytes, size);
+	}
+	CLAIM(message.id[0] == '\0' || json_is_valid(message.id, strlen(message.id)));
+	if (message.arguments != NULL) {
+		CLAIM(json_is_valid(message.arguments, message.arguments_size));
+		claim_items(message.arguments, message.arguments_size);
+	}
+	mcp_message_done(&message);
+	return 0;
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/choose.h"
+#include "backend/remote.h"
+#include "base/c.h"
+#include "policy/config.h"
+#include "unit.h"
+
+static const struct launch_hello good = {.version = LAUNCH_VERSION, .landlock_abi = 1};
+static const struct launch_hello bad = {.version = LAUNCH_VERSION, .landlock_abi = 0};
+
+/* The probe of the remote asks for no more of it than that it is not NULL while nothing is known.
+ */
+#define URL "remote: {url: \"http://127.0.0.1:1\"}"
+
+static struct config *config_of(const char *text)
+{
+	struct config *config = NULL;
+	struct err err = {0};
+
+	if (config_parse(text, strlen(text), "vivarium.yaml", &config, &err) < 0)
+		fail_msg("%s", err.text);
+	return config;
+}
+
+/* What `use` gets, or NULL and why in `err`. The remote is there when the config names one. */
+static const char *choose(const char *text, const struct launch_hello *hello, enum backend_use use,
+			  const char *pin, struct err *err)
+{
+	struct config *config = config_of(text);
+	uv_loop_t loop;
+	struct backend_host host = {.config = config, .hello = hello};
+	const struct backend *backend = NULL;
+	int r;
+
+	assert_int_equal(uv_loop_init(&loop), 0);
+	assert_int_equal(remote_new(&loop, config, &host.remote, err), 0);
+	*err = (struct err){0};
+	r = backend_choose(&host, use, pin, false, &backend, err);
+	remote_free(host.remote);
+	(void)uv_run(&loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&loop), 0);
+	config_free(config);
+	return r == 0 ? backend->name : NULL;
+}
+
+static const struct {
+	const char *config;
+	const struct launch_hello *hello;
+	enum backend_use use;
+	const char *pin, *chosen; /* NULL: refused */
+} rows[] = {
+	/* By strength, which is the default. */
+	{"", &good, BACKEND_PYTHON, NULL, "namespace"},
+	{"", &good, BACKEND_PYTHON, "auto", "namespace"},
+	{"", NULL, BACKEND_PYTHON, NULL, "namespace"}, /* not known yet: it is waited for */
+	{"", &bad, BACKEND_PYTHON, NULL, NULL},
+	{"", &bad, BACKEND_EXPLORE, NULL, NULL},
+	{"backends: {" URL "}", &good, BACKEND_PYTHON, NULL, "namespace"},
+	{"backends: {" URL "}", &bad, BACKEND_PYTHON, NULL, "remote"},
+	{"backends: {" URL "}", &bad, BACKEND_COMMAND, NULL, "remote"},
+	{"backends: {" URL "}", &bad, BACKEND_SESSION, NULL, NULL},
+	{"backends: {" URL "}", &bad, BACKEND_EXPLORE, NULL, NULL},
+	{"backends: {" URL "}", &good, BACKEND_EXPLORE_AWAY, NULL, "remote"},
+	/* Atlas's two orders. */
+	{"backends: {order: atlas-documented, " URL "}", &good, BACKEND_PYTHON, NULL, "remote"},
+	{"backends: {order: atlas-documented, " URL "}", &good, BACKEND_COMMAND, NULL, "remote"},
+	{"backends: {order: atlas-documented, " URL "}", &good, BACKEND_SESSION, NULL, "namespace"},
+	{"backends: {order: atlas-documented}", &good, BACKEND_PYTHON, NULL, "namespace"},
+	{"backends: {order: atlas-planner, " URL "}", &good, BACKEND_PYTHON, NULL, "remote"},
+	{"backends: {order: atlas-planner}", &good, BACKEND_PYTHON, NULL, "namespace"},
+	/* A list is exactly that. */
+	{"backends: {priority: [remote, namespace], " URL "}", &good, BACKEND_PYTHON, NULL,
+	 "remote"},
+	{"backends: {priority: [remote, namespace]}", &good, BACKEND_PYTHON, NULL, "namespace"},
+	{"backends: {priority: [microvm, gvisor, namespace, remote]}", &good, BACKEND_PYTHON, NULL,
+	 "namespace"},
+	{"backends: {priority: [namespace], " URL "}", &bad, BACKEND_PYTHON, NULL, NULL},
+	{"backends: {priority: [remote], " URL "}", &good, BACKEND_PYTHON, "namespace", NULL},
+	{"backends: {priority: [microvm]}", &good, BACKEND_PYTHON, NULL, NULL},
+	/* A pin is that one, or nothing. */
+	{"backends: {pin: namespace, " URL "}", &good, BACKEND_PYTHON, NULL, "namespace"},
+	{"backends: {pin: namespace, " URL "}", &bad, BACKEND_PYTHON, NULL, NULL},
+	{"backends: {pin: remote}", &good, BACKEND_PYTHON, NULL, NULL},
+	{"backends: {pin: remote, " URL "}", &good, BACKEND_SESSION, NULL, NULL},
+	{"backends: {pin: remote, " URL "}", &good, BACKEND_PYTHON, "namespace", NULL},
+	{"backends: {" URL "}", &bad, BACKEND_PYTHON, "namespace", NULL},
+	{"backends: {" URL "}", &good, BACKEND_PYTHON, "remote", "remote"},
+	{"", &good, BACKEND_PYTHON, "remote", NULL},
+	{"", &good, BACKEND_PYTHON, "gvisor", NULL},
+	{"", &good, BACKEND_PYTHON, "nosuch", NULL},
+	/* No walls: explore of a folder here, and only in development. */
+	{"backends: {process: {development: true}}", &bad, BACKEND_EXPLORE, NULL, "process"},
+	{"backends: {process: {development: true}}", &good, BACKEND_EXPLORE, NULL, "namespace"},
+	{"backends: {process: {development: true}}", &bad, BACKEND_PYTHON, NULL, NULL},
+	{"backends: {process: {development: true}}", &bad, BACKEND_PYTHON, "process", NULL},
+	{"backends: {process: {development: true}}", &bad, BACKEND_COMMAND, "process", NULL},
+	{"backends: {process: {development: true}}", &bad, BACKEND_SESSION, "process", NULL},
+	{"backends: {priority: [process]}", &good, BACKEND_EXPLORE, NULL, NULL},
+	{"backends: {pin: process}", &good, BACKEND_EXPLORE, NULL, NULL},
+	{"backends: {pin: process, process: {development: true}}", &good, BACKEND_EXPLORE, NULL,
+	 "process"},
+};
+
+static void each_row_of_the_order_gives_its_backend(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct err err = {0};
+		const char *chosen =
+			choose(rows[i].config, rows[i].hello, rows[i].use, rows[i].pin, &err);
+
+		if (rows[i].chosen == NULL && chosen != NULL)
+			fail_msg("row %zu: %s instead of a refusal", i, chosen);
+		if (rows[i].chosen != NULL && chosen == NULL)
+			fail_msg("row %zu: refused instead of %s: %s", i, rows[i].chosen, err.text);
+		if (rows[i].chosen != NULL)
+			assert_string_equal(chosen, rows[i].chosen);
+		else
+			assert_true(err.text[0] != '\0');
+	}
+}
+
+static void a_refusal_says_what_was_tried_and_why(void **state)
+{
+	struct err err = {0};
+
+	(void)state;
+	assert_null(choose("backends: {" URL "}", &bad, BACKEND_SESSION, NULL, &err));
+	assert_int_equal(err.kind, ERR_UNSUPPORTED);
+	assert_contains(err.text, "namespace: landlock is off");
+	assert_contains(err.text, "remote: it takes single runs");
+	assert_null(choose("backends: {pin: namespace}", &bad, BACKEND_PYTHON, NULL, &err));
+	assert_string_equal(err.text,
+			    "backend: namespace was asked for and nothing else will do, but it "
+			    "cannot: landlock is off on this kernel; boot with lsm=landlock,...");
+	assert_null(choose("", &good, BACKEND_PYTHON, "process", &err));
+	assert_contains(err.text, "never for Python");
+	assert_null(choose("", &good, BACKEND_PYTHON, "nosuch", &err));
+	assert_int_equal(err.kind, ERR_NOT_FOUND);
+	assert_null(choose("backends: {pin: remote, " URL "}", &good, BACKEND_PYTHON, "namespace",
+			   &err));
+	assert_int_equal(err.kind, ERR_FORBIDDEN);
+	assert_null(choose("backends: {priority: [microvm, namespace]}", &bad, BACKEND_PYTHON, NULL,
+			   &err));
+	assert_string_equal(err.text,
+			    "All backends in backends.priority (microvm, namespace) failed to "
+			    "initialize. microvm: this version of viv does not have it; namespace: "
+			    "landlock is off on this kernel; boot with lsm=landlock,...");
+}
+
+/* As `choose`, with a config that Atlas's variables made. */
+static void refuse_as_atlas(struct config *config, enum backend_use use, bool is_atlas,
+			    struct err *err)
+{
+	const struct backend_host host = {.config = config, .hello = &bad};
+	const struct backend *backend = NULL;
+
+	*err = (struct err){0};
+	assert_true(backend_choose(&host, use, NULL, is_atlas, &backend, err) < 0);
+	assert_int_equal(err->kind, ERR_UNSUPPORTED);
+}
+
+static void refusals_to_an_atlas_are_in_its_words(void **state)
+{
+	struct config *config = config_of("");
+	struct err err = {0};
+
+	(void)state;
+	refuse_as_atlas(config, BACKEND_PYTHON, true, &err);
+	assert_string_equal(
+		err.text,
+		"Python execution requires a sandbox (ATLAS_SANDBOX_URL or nsjail). See "
+		"deployment docs. Attempted: nsjail: landlock is off on this kernel; boot "
+		"with lsm=landlock,...; sidecar: no address is configured; just-bash: it "
+		"has no walls, so it is for a look at a folder of this host alone, never "
+		"for Python");
+	text_set(&config->backend_pin, "namespace");
+	config->atlas.has_pin = true;
+	refuse_as_atlas(config, BACKEND_PYTHON, false, &err);
+	assert_string_equal(err.text,
+			    "ATLAS_SANDBOX=nsjail but the nsjail Python backend could not be "
+			    "initialized: landlock is off on this kernel; boot with "
+			    "lsm=landlock,...");
+	text_set(&config->backend_pin, "auto");
+	text_list_add(&config->backend_priority, "namespace");
+	text_list_add(&config->backend_priority, "remote");
+	config->atlas.has_priority = true;
+	refuse_as_atlas(config, BACKEND_PYTHON, false, &err);
+	assert_string_equal(
+		err.text,
+		"All backends in sandbox.priority (nsjail, sidecar) failed to initialize. "
+		"nsjail: landlock is off on this kernel; boot with lsm=landlock,...; "
+		"sidecar: no address is configured");
+	config_free(config);
+}
+
+static void what_is_active_is_told_and_never_a_weaker_one(void **state)
+{
+	struct config *config =
+		config_of("backends: {pin: namespace, process: {development: true}}");
+	struct backend_host host = {.config = config, .hello = &good};
+
+	(void)state;
+	assert_string_equal(backend_active(&host, BACKEND_PYTHON), "namespace");
+	assert_string_equal(backend_order_name(config), "strength");
+	host.hello = &bad;
+	assert_string_equal(backend_active(&host, BACKEND_PYTHON), "fail-closed");
+	assert_string_equal(backend_active(&host, BACKEND_EXPLORE), "fail-closed");
+	config_free(config);
+}
+
+static void the_table_has_the_names_that_a_config_may_use(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; backend_table[i] != NULL; i++) {
+		assert_string_equal(backend_table[i]->name, config_backends[i]);
+		assert_ptr_equal(backend_find(config_backends[i]), backend_table[i]);
+		assert_non_null(backend_table[i]->remedy);
+		if (i > 0)
+			assert_true(backend_table[i]->priority < backend_table[i - 1]->priority);
+	}
+	assert_null(config_backends[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_row_of_the_order_gives_its_backend),
+		cmocka_unit_test(a_refusal_says_what_was_tried_and_why),
+		cmocka_unit_test(refusals_to_an_atlas_are_in_its_words),
+		cmocka_unit_test(what_is_active_is_told_and_never_a_weaker_one),
+		cmocka_unit_test(the_table_has_the_names_that_a_config_may_use),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
