@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/client_way.h"
-#include "cli/curl.h"
+#include "backend/curl.h"
 
 #define MCP_ID_MAX 512
 #define MCP_SESSION_MAX 128

@@ -26,7 +26,7 @@ static const char *const left_names[] = {
 	[RUN_LEFT_LOST] = "lost",
 };
 
-static char *copy_text(const char *text)
+char *flight_text(const char *text)
 {
 	char *copy = strdup(text != NULL ? text : "");
 
@@ -35,7 +35,7 @@ static char *copy_text(const char *text)
 	return copy;
 }
 
-static struct flight *flight_new(struct engine *engine)
+struct flight *flight_new(struct engine *engine)
 {
 	struct flight *flight = xnew(struct flight);
 
@@ -45,7 +45,7 @@ static struct flight *flight_new(struct engine *engine)
 	return flight;
 }
 
-static void flight_free(struct flight *flight)
+void flight_free(struct flight *flight)
 {
 	LIST_REMOVE(flight, entry);
 	admission_leave(flight->engine->admission, &flight->ticket);
@@ -381,8 +381,8 @@ static void take_off(struct op_call *call, const struct flight_kind *kind, struc
 	id_new("run_", flight->id);
 	flight->kind = kind;
 	flight->op = call->op->name;
-	flight->token = copy_text(call->caller.name);
-	flight->peer = copy_text(call->caller.peer);
+	flight->token = flight_text(call->caller.name);
+	flight->peer = flight_text(call->caller.peer);
 	flight->is_cancelled_with_client = call->is_cancelled_with_client;
 	flight->is_elitea = kind == NULL && ((const struct op_run_args *)call->args)->is_elitea;
 	if (session != NULL)
@@ -421,57 +421,6 @@ void flight_take_off_as(struct op_call *call, const struct flight_kind *kind)
 	take_off(call, kind, NULL);
 }
 
-/* A text of the log's head; "" when there is none. */
-static void head_text(const char *head, size_t size, const char *name, char *text, size_t room)
-{
-	const char *value = NULL;
-	size_t value_size = 0;
-
-	text[0] = '\0';
-	if (json_find(head, size, name, &value, &value_size) && value[0] == '"')
-		testimony_text(value, value_size, text, room);
-}
-
-static void take_head(struct flight *flight, const char *head, size_t size)
-{
-	const struct config *config = flight->engine->config;
-	const struct config_token *token = NULL;
-	struct err err = {0};
-	char text[256];
-
-	head_text(head, size, "session", flight->session, sizeof(flight->session));
-	head_text(head, size, "sha256", flight->sha256, sizeof(flight->sha256));
-	head_text(head, size, "peer", text, sizeof(text));
-	flight->peer = copy_text(text);
-	head_text(head, size, "token", text, sizeof(text));
-	flight->token = copy_text(text);
-	head_text(head, size, "policy", text, sizeof(text));
-	flight->policy = config_policy(config, text, &err);
-	flight->op = flight->session[0] != '\0' ? "session.run" : "run";
-	for (size_t i = 0; i < config->token_count; i++) {
-		if (strcmp(config->tokens[i].name, flight->token) == 0)
-			token = &config->tokens[i];
-	}
-	admission_run_kept(flight->engine->admission, token, &flight->ticket);
-}
-
-struct flight *flight_resume(struct engine *engine, struct log *log)
-{
-	struct flight *flight = flight_new(engine);
-	const char *head = "{}";
-	size_t size = 2;
-	struct err err = {0};
-
-	(void)snprintf(flight->id, sizeof(flight->id), "%s", log_id(log));
-	flight->log = log;
-	flight->admitted_ns = flight->asked_ns;
-	(void)log_head(log, &head, &size);
-	take_head(flight, head, size);
-	if (flight->policy == NULL)
-		flight->policy = config_policy(engine->config, "default", &err);
-	return flight;
-}
-
 void flight_set_run(void *user, struct run *run)
 {
 	struct flight *flight = user;
@@ -480,23 +429,4 @@ void flight_set_run(void *user, struct run *run)
 		flight->run = run;
 	else
 		flight_free(flight);
-}
-
-enum run_left flight_left(const struct engine *engine, const struct log *log)
-{
-	const struct session *session = NULL;
-	const char *head = NULL;
-	const char *value = NULL;
-	size_t size = 0;
-	size_t value_size = 0;
-	char id[ID_SIZE] = "";
-
-	if (!log_head(log, &head, &size) ||
-	    !json_find(head, size, "session", &value, &value_size) || value[0] != '"' ||
-	    value_size - 2 >= sizeof(id))
-		return RUN_LEFT_NONE;
-	memcpy(id, value + 1, value_size - 2);
-	session = sessions_find(engine->sessions, id);
-	return session == NULL || session_state(session) == SESSION_LOST ? RUN_LEFT_LOST
-									 : RUN_LEFT_PRESERVED;
 }

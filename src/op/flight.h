@@ -79,6 +79,11 @@ void flight_set_run(void *flight, struct run *run); /* NULL: it could not be; th
 /* What a run that never began leaves: its session as it is. */
 enum run_left flight_left(const struct engine *engine, const struct log *log);
 
+/* For flight*.c alone: one that nobody flies yet; its end; a text that goes with it (NULL: ""). */
+struct flight *flight_new(struct engine *engine);
+void flight_free(struct flight *flight);
+char *flight_text(const char *text);
+
 /* Answers the call with the events behind `after`; `follow`: also those to come. Lines are sent as
  * they are. A quiet stream says `keepalive` now and then. */
 void flight_stream(struct op_call *call, struct log *log, uint64_t after, bool follow);
