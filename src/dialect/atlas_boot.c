@@ -12,7 +12,6 @@
 #define PORT_DEFAULT 8080U
 #define DIR_DEFAULT "/semantic"
 #define TOKEN_NAME "sidecar"
-#define SECRET_MAX 512U /* no longer one is ever compared: api/access.c */
 
 static const char *set_in(const char *name)
 {

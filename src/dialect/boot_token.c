@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SECRET_MAX 512U /* no longer one is ever compared: api/access.c */
+
 int boot_token_add(struct config *config, const char *variable, const char *name,
 		   const char *secret, struct err *err)
 {
@@ -13,6 +15,9 @@ int boot_token_add(struct config *config, const char *variable, const char *name
 	char hex[2 * sizeof(sum) + 1];
 	struct config_token *tokens;
 
+	if (strlen(secret) > SECRET_MAX)
+		return err_set(err, ERR_BAD_REQUEST, EMSGSIZE, "%s is longer than %u bytes",
+			       variable, SECRET_MAX);
 	for (size_t i = 0; i < config->token_count; i++) {
 		if (strcmp(config->tokens[i].name, name) == 0)
 			return err_set(err, ERR_BAD_REQUEST, EEXIST,

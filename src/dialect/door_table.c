@@ -9,11 +9,5 @@ extern const struct door door_mcp;
 extern const struct door door_piston;
 
 const struct door *const door_table[] = {
-	&door_atlas,
-	&door_dify,
-	&door_elitea,
-	&door_librechat,
-	&door_mcp,
-	&door_piston,
-	NULL,
+	&door_atlas, &door_dify, &door_elitea, &door_librechat, &door_mcp, &door_piston, NULL,
 };

@@ -295,6 +295,10 @@ static void on_gone(void *user, struct http_request *request, bool is_sent)
 	if (visit->is_begun && !visit->is_complete)
 		visit->is_answered = true;
 	tell_left(visit);
+	/* Whoever waits for room has all of it now: nothing is kept any more. */
+	if (visit->is_full && visit->call.drained != NULL)
+		visit->call.drained(&visit->call);
+	visit->is_full = false;
 	door_release(&visit->call);
 }
 
