@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,10 +199,9 @@ static void replay(void *user, const struct journal_record *record, struct journ
 /* And what is above it: a new home has no .local/state. */
 static int make_state_dir(const char *path, struct err *err)
 {
-	AUTO_FREE char *part = strdup(path);
+	char part[PATH_MAX];
 
-	if (part == NULL)
-		return err_set(err, ERR_INTERNAL, ENOMEM, "no memory");
+	(void)snprintf(part, sizeof(part), "%s", path);
 	for (char *slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		(void)mkdir(part, 0700); /* the last one tells whether all went well */

@@ -110,7 +110,8 @@ static void tell_events(struct ask *ask)
 		}
 		ask->taken = ask->searched = (size_t)(line_end - all) + 1;
 		ask->is_held = !ask->settings.calls->event(ask->settings.user, all + from,
-							   (size_t)(line_end - all) - from);
+							   (size_t)(line_end - all) - from) &&
+			       !ask->is_cancelled;
 	}
 	if (ask->is_forgotten)
 		ask->taken = ask->searched = ask->bytes.size;
@@ -234,7 +235,10 @@ void ask_cancel(struct ask *ask)
 {
 	void (*left)(struct op_call * call) = ask->call.left;
 
+	/* From here on it only runs out. */
 	ask->is_cancelled = true;
+	ask->is_held = false;
+	turn_soon(ask);
 	ask->call.left = NULL;
 	if (!ask->is_over && left != NULL)
 		left(&ask->call);

@@ -53,7 +53,8 @@ struct ask *ask_start(const struct ask_settings *settings);
 /* After `event` said false. */
 void ask_go_on(struct ask *ask);
 
-/* Nobody wants it any more: a run is cancelled, other ops go on. `done` still comes. */
+/* Nobody wants it any more: a run is cancelled, other ops go on. `done` still comes, and before it
+ * what events there are: they can no longer be held. */
 void ask_cancel(struct ask *ask);
 
 /* Who asked goes: no callback comes any more. A run goes on. */

@@ -11,7 +11,7 @@
 #define TIMEOUT_MIN_MS 1000U
 #define TIMEOUT_MAX_MS 120000U
 
-#define TEXT_ROOM (8U * ATLAS_OUTPUT_MAX) /* of a megabyte with every character escaped */
+#define TEXT_ROOM ((size_t)8 * ATLAS_OUTPUT_MAX) /* of a megabyte with every character escaped */
 #define STDERR_ROOM (64U << 10)
 #define PARTS_ROOM (16U << 20)
 #define CHARTS_ROOM (48U << 20) /* of all pictures of a result */

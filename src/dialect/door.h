@@ -89,9 +89,10 @@ struct door_call {
 
 	/* The handler's own. */
 	void *user;
-	void (*left)(struct door_call *call);    /* the client closed its end, or is gone */
-	void (*drained)(struct door_call *call); /* a stream that was full has room again */
-	void (*ended)(struct door_call *call);   /* the last word: free what is yours */
+	void (*left)(struct door_call *call); /* the client closed its end, or is gone */
+	void (*drained)(
+		struct door_call *call); /* a stream that was full has room, or nobody to read it */
+	void (*ended)(struct door_call *call); /* the last word: free what is yours */
 };
 
 /* Zeroed memory that lives as long as the call. */

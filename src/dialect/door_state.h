@@ -9,6 +9,7 @@
 #pragma once
 
 #include <netinet/in.h>
+#include <sys/queue.h>
 
 #include "api/parts.h"
 #include "api/route.h"
@@ -24,7 +25,10 @@ struct opened {
 	const struct door *door;
 	void *state; /* owned: the door's own */
 	bool is_open;
+	TAILQ_ENTRY(opened) entry;
 };
+
+TAILQ_HEAD(opened_list, opened);
 
 /* A route at the place where it is mounted. */
 struct mounted {
@@ -33,25 +37,32 @@ struct mounted {
 	const struct door_route *route;
 	const struct opened *opened;
 	bool is_shared; /* two doors would have it by default: so it is nobody's */
+	TAILQ_ENTRY(mounted) entry;
+};
+
+TAILQ_HEAD(mounted_list, mounted);
+
+/* Routes in the order of their tables. */
+struct half {
+	struct mounted_list list;
+	const struct op **ops; /* owned: those of the list, NULL behind the last */
 };
 
 /* Where all of a door's routes are. */
 struct mount {
-	char *prefix; /* owned; "": the root */
 	const struct opened *opened;
-	bool is_named; /* by the config, not by `auto` */
+	TAILQ_ENTRY(mount) entry;
+	char prefix[]; /* "": the root */
 };
+
+TAILQ_HEAD(mount_list, mount);
 
 struct doors {
 	struct doors_settings settings;
-	struct opened *opened; /* owned */
-	size_t opened_count;
-	struct mount *mounts; /* owned */
-	size_t mount_count;
-	struct mounted *first, *last; /* owned: before our own routes, and behind them */
-	size_t first_count, last_count;
-	const struct op **first_ops, **last_ops; /* owned: the same, NULL behind the last */
-	const struct opened *main;               /* or NULL */
+	struct opened_list opened; /* owned, each */
+	struct mount_list mounts;  /* owned, each */
+	struct half first, last;   /* before our own routes, and behind them */
+	const struct opened *main; /* or NULL */
 	uint32_t visit_count;
 	bool is_closed;
 };

@@ -26,17 +26,19 @@ static int find(const struct op **ops, const char *method, const char *path,
 }
 
 /* The route of this path, whatever its method. */
-static const struct mounted *find_path(const struct mounted *all, size_t count, const char *path)
+static const struct mounted *find_path(const struct half *half, const char *path)
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct op *ops[] = {&all[i].op, NULL};
+	const struct mounted *mounted = NULL;
+
+	TAILQ_FOREACH(mounted, &half->list, entry) {
+		const struct op *ops[] = {&mounted->op, NULL};
 		struct route route = {0};
 		struct err err = {0};
-		int r = find(ops, all[i].op.method, path, &route, &err);
+		int r = find(ops, mounted->op.method, path, &route, &err);
 
 		route_done(&route);
-		if (r != -ENOENT && !all[i].is_shared)
-			return &all[i];
+		if (r != -ENOENT && !mounted->is_shared)
+			return mounted;
 	}
 	return NULL;
 }
@@ -44,13 +46,14 @@ static const struct mounted *find_path(const struct mounted *all, size_t count, 
 /* Whose prefix is it below? */
 static const struct opened *find_prefix(const struct doors *doors, const char *path)
 {
-	for (size_t i = 0; i < doors->mount_count; i++) {
-		const char *prefix = doors->mounts[i].prefix;
-		size_t size = strlen(prefix);
+	const struct mount *mount = NULL;
 
-		if (size > 0 && strncmp(path, prefix, size) == 0 &&
+	TAILQ_FOREACH(mount, &doors->mounts, entry) {
+		size_t size = strlen(mount->prefix);
+
+		if (size > 0 && strncmp(path, mount->prefix, size) == 0 &&
 		    (path[size] == '/' || path[size] == '\0'))
-			return doors->mounts[i].opened;
+			return mount->opened;
 	}
 	return doors->main;
 }
@@ -75,19 +78,17 @@ static bool is_ours(const struct doors *doors, const char *method, const char *p
 }
 
 /* Looks through one half of the routes; false: it is none of them. */
-static bool take(struct doors *doors, struct http_request *request, bool is_first)
+static bool take(struct doors *doors, struct http_request *request, const struct half *half)
 {
-	const struct mounted *all = is_first ? doors->first : doors->last;
-	size_t count = is_first ? doors->first_count : doors->last_count;
 	const char *method = http_method(request);
 	const char *path = http_path(request);
 	struct route route = {0};
 	struct err err = {0};
-	int r = find(is_first ? doors->first_ops : doors->last_ops, method, path, &route, &err);
+	int r = find(half->ops, method, path, &route, &err);
 	const struct mounted *mounted = (const struct mounted *)route.op;
 
 	if (r == -EPERM)
-		mounted = find_path(all, count, path);
+		mounted = find_path(half, path);
 	if (mounted == NULL || (r == -EPERM && is_ours(doors, method, path))) {
 		route_done(&route);
 		return false;
@@ -104,10 +105,10 @@ static void on_head(void *user, struct http_request *request)
 	struct route none = {0};
 	struct err err = {0};
 
-	if (take(doors, request, true))
+	if (take(doors, request, &doors->first))
 		return;
 	if (!is_ours(doors, NULL, path)) {
-		if (take(doors, request, false))
+		if (take(doors, request, &doors->last))
 			return;
 		opened = find_prefix(doors, path);
 		if (opened != NULL) {
@@ -153,41 +154,9 @@ static const char *prefix_of(const struct doors *doors, const struct opened *ope
 	const char *prefix = NULL;
 
 	if (opened == doors->main)
-		return "";
+		return "/";
 	memcpy(&prefix, config + opened->door->prefix_at, sizeof(prefix));
 	return prefix;
-}
-
-static void add_mount(struct doors *doors, const struct opened *opened, const char *prefix,
-		      bool is_named)
-{
-	struct mount *mount = &doors->mounts[doors->mount_count++];
-	size_t size = strlen(prefix);
-
-	while (size > 0 && prefix[size - 1] == '/')
-		size--;
-	*mount = (struct mount){.opened = opened, .is_named = is_named};
-	mount->prefix = xcalloc(1, size + 1);
-	memcpy(mount->prefix, prefix, size);
-}
-
-static void add_mounts(struct doors *doors)
-{
-	char own[80];
-
-	doors->mounts = xcalloc(2 * doors->opened_count + 1, sizeof(*doors->mounts));
-	for (size_t i = 0; i < doors->opened_count; i++) {
-		const struct opened *opened = &doors->opened[i];
-		const char *prefix = prefix_of(doors, opened);
-
-		if (strcmp(prefix, "auto") != 0) {
-			add_mount(doors, opened, prefix, true);
-			continue;
-		}
-		(void)snprintf(own, sizeof(own), "/%s", opened->door->name);
-		add_mount(doors, opened, own, true);
-		add_mount(doors, opened, "", false);
-	}
 }
 
 /* The same place by the same method; variables are the same whatever they are called. */
@@ -209,96 +178,135 @@ static bool is_same(const struct mounted *a, const struct mounted *b)
 	return *left == *right;
 }
 
-static struct mounted *find_same(struct mounted *all, size_t count, const struct mounted *wanted)
+static struct mounted *find_same(const struct half *half, const struct mounted *wanted)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (is_same(&all[i], wanted))
-			return &all[i];
+	struct mounted *mounted = NULL;
+
+	TAILQ_FOREACH(mounted, &half->list, entry) {
+		if (is_same(mounted, wanted))
+			return mounted;
 	}
 	return NULL;
 }
 
-static struct mounted make_mounted(const struct mount *mount, const struct door_route *route)
+static struct mounted *mounted_new(const struct mount *mount, const struct door_route *route)
 {
 	size_t size = strlen(mount->prefix) + strlen(route->path) + 2;
-	struct mounted mounted = {.route = route, .opened = mount->opened};
+	struct mounted *mounted = xnew(struct mounted);
 
-	mounted.path = xcalloc(1, size);
-	(void)snprintf(mounted.path, size, "%s%s", mount->prefix, route->path);
-	if (mounted.path[0] == '\0')
-		mounted.path[0] = '/';
-	mounted.op = (struct op){
+	mounted->route = route;
+	mounted->opened = mount->opened;
+	mounted->path = xcalloc(1, size);
+	(void)snprintf(mounted->path, size, "%s%s", mount->prefix, route->path);
+	if (mounted->path[0] == '\0')
+		mounted->path[0] = '/';
+	mounted->op = (struct op){
 		.name = mount->opened->door->name,
 		.method = route->method,
-		.path = mounted.path,
+		.path = mounted->path,
 		.params = route->members,
 		.param_count = route->member_count,
 	};
 	return mounted;
 }
 
-static int add_first(struct doors *doors, struct mounted mounted, struct err *err)
+static void mounted_free(struct mounted *mounted)
 {
-	struct mounted *same = find_same(doors->first, doors->first_count, &mounted);
+	free(mounted->path);
+	free(mounted);
+}
+
+static int add_first(struct doors *doors, struct mounted *take_mounted, struct err *err)
+{
+	const struct mounted *same = find_same(&doors->first, take_mounted);
+	const char *name = take_mounted->op.name;
 
 	if (same == NULL) {
-		doors->first[doors->first_count++] = mounted;
+		TAILQ_INSERT_TAIL(&doors->first.list, take_mounted, entry);
 		return 0;
 	}
 	(void)err_set(err, ERR_BAD_REQUEST, EEXIST,
 		      "dialects: %s and %s both want %s %s; give one of them another prefix, as in "
 		      "dialects.%s.prefix: /%s",
-		      same->opened->door->name, mounted.opened->door->name, mounted.op.method,
-		      mounted.path, mounted.opened->door->name, mounted.opened->door->name);
-	free(mounted.path);
+		      same->op.name, name, take_mounted->op.method, take_mounted->path, name, name);
+	mounted_free(take_mounted);
 	return -EEXIST;
 }
 
 /* At the root by default: only what nobody else wants. */
-static void add_last(struct doors *doors, struct mounted mounted)
+static void add_last(struct doors *doors, struct mounted *take_mounted)
 {
-	struct mounted *same = find_same(doors->last, doors->last_count, &mounted);
+	struct mounted *same = find_same(&doors->last, take_mounted);
 
-	if (same != NULL) {
-		log_event(LOG_LEVEL_WARNING, "doors.shared", "path=%s doors=%s,%s", mounted.path,
-			  same->opened->door->name, mounted.opened->door->name);
-		free(mounted.path);
-		same->is_shared = true;
+	if (same == NULL) {
+		TAILQ_INSERT_TAIL(&doors->last.list, take_mounted, entry);
 		return;
 	}
-	doors->last[doors->last_count++] = mounted;
+	same->is_shared = true;
+	log_event(LOG_LEVEL_WARNING, "doors.shared", "path=%s doors=%s,%s", take_mounted->path,
+		  same->op.name, take_mounted->op.name);
+	mounted_free(take_mounted);
+}
+
+/* `is_named`: by the config, not by `auto`. */
+static int add_mount(struct doors *doors, const struct opened *opened, const char *prefix,
+		     bool is_named, struct err *err)
+{
+	const struct door *door = opened->door;
+	size_t size = strlen(prefix);
+	struct mount *mount = xcalloc(1, sizeof(*mount) + size + 1);
+	int r = 0;
+
+	while (size > 0 && prefix[size - 1] == '/')
+		size--;
+	memcpy(mount->prefix, prefix, size);
+	mount->opened = opened;
+	TAILQ_INSERT_TAIL(&doors->mounts, mount, entry);
+	for (size_t i = 0; r == 0 && i < door->route_count; i++) {
+		struct mounted *mounted = mounted_new(mount, &door->routes[i]);
+
+		if (is_named)
+			r = add_first(doors, mounted, err);
+		else
+			add_last(doors, mounted);
+	}
+	return r;
+}
+
+static void make_ops(struct half *half)
+{
+	const struct mounted *mounted = NULL;
+	size_t count = 0;
+
+	TAILQ_FOREACH(mounted, &half->list, entry)
+		count++;
+	half->ops = (const struct op **)xcalloc(count + 1, sizeof(void *));
+	count = 0;
+	TAILQ_FOREACH(mounted, &half->list, entry) {
+		if (!mounted->is_shared)
+			half->ops[count++] = &mounted->op;
+	}
 }
 
 static int mount_all(struct doors *doors, struct err *err)
 {
-	size_t most = 0;
+	const struct opened *opened = NULL;
 	int r = 0;
 
-	for (size_t i = 0; i < doors->mount_count; i++)
-		most += doors->mounts[i].opened->door->route_count;
-	doors->first = xcalloc(most + 1, sizeof(*doors->first));
-	doors->last = xcalloc(most + 1, sizeof(*doors->last));
-	for (size_t i = 0; r == 0 && i < doors->mount_count; i++) {
-		const struct mount *mount = &doors->mounts[i];
-		const struct door *door = mount->opened->door;
+	TAILQ_FOREACH(opened, &doors->opened, entry) {
+		const char *prefix = prefix_of(doors, opened);
+		bool is_auto = strcmp(prefix, "auto") == 0;
+		char own[80];
 
-		for (size_t k = 0; r == 0 && k < door->route_count; k++) {
-			struct mounted mounted = make_mounted(mount, &door->routes[k]);
-
-			if (mount->is_named)
-				r = add_first(doors, mounted, err);
-			else
-				add_last(doors, mounted);
-		}
+		(void)snprintf(own, sizeof(own), "/%s", opened->door->name);
+		r = add_mount(doors, opened, is_auto ? own : prefix, true, err);
+		if (r == 0 && is_auto)
+			r = add_mount(doors, opened, "", false, err);
+		if (r < 0)
+			break;
 	}
-	doors->first_ops = xcalloc(most + 1, sizeof(*doors->first_ops));
-	doors->last_ops = xcalloc(most + 1, sizeof(*doors->last_ops));
-	for (size_t i = 0; i < doors->first_count; i++)
-		doors->first_ops[i] = &doors->first[i].op;
-	for (size_t i = 0, n = 0; i < doors->last_count; i++) {
-		if (!doors->last[i].is_shared)
-			doors->last_ops[n++] = &doors->last[i].op;
-	}
+	make_ops(&doors->first);
+	make_ops(&doors->last);
 	return r;
 }
 
@@ -322,12 +330,15 @@ static const struct door *find_door(const struct door *const *table, const char 
 	return *table;
 }
 
-static int open_door(struct doors *doors, const struct door *door, struct err *err)
+static int open_door(struct doors *doors, const struct door *door, bool is_main, struct err *err)
 {
-	struct opened *opened = &doors->opened[doors->opened_count++];
+	struct opened *opened = xnew(struct opened);
 	int r = 0;
 
 	opened->door = door;
+	TAILQ_INSERT_TAIL(&doors->opened, opened, entry);
+	if (is_main)
+		doors->main = opened;
 	if (door->open != NULL)
 		r = door->open(doors->settings.engine, &opened->state, err);
 	if (r < 0)
@@ -341,7 +352,6 @@ static int open_all(struct doors *doors, struct err *err)
 	const struct door *const *table =
 		doors->settings.table != NULL ? doors->settings.table : door_table;
 	const struct door *main = NULL;
-	size_t count = 0;
 	int r = 0;
 
 	if (doors->settings.main != NULL) {
@@ -350,15 +360,9 @@ static int open_all(struct doors *doors, struct err *err)
 			return err_set(err, ERR_BAD_REQUEST, ENOENT, "there is no dialect %.40s",
 				       doors->settings.main);
 	}
-	while (table[count] != NULL)
-		count++;
-	doors->opened = xcalloc(count + 1, sizeof(*doors->opened));
-	for (size_t i = 0; r == 0 && i < count; i++) {
-		if (!is_wanted(doors, table[i], main))
-			continue;
-		if (table[i] == main)
-			doors->main = &doors->opened[doors->opened_count];
-		r = open_door(doors, table[i], err);
+	for (; r == 0 && *table != NULL; table++) {
+		if (is_wanted(doors, *table, main))
+			r = open_door(doors, *table, *table == main, err);
 	}
 	return r;
 }
@@ -378,11 +382,13 @@ int doors_new(const struct doors_settings *settings, struct doors **ret_doors, s
 	int r;
 
 	doors->settings = *settings;
+	TAILQ_INIT(&doors->opened);
+	TAILQ_INIT(&doors->mounts);
+	TAILQ_INIT(&doors->first.list);
+	TAILQ_INIT(&doors->last.list);
 	r = open_all(doors, err);
-	if (r == 0) {
-		add_mounts(doors);
+	if (r == 0)
 		r = mount_all(doors, err);
-	}
 	if (r < 0) {
 		doors_close(doors);
 		return r;
@@ -391,28 +397,36 @@ int doors_new(const struct doors_settings *settings, struct doors **ret_doors, s
 	return 0;
 }
 
+static void half_done(struct half *half)
+{
+	struct mounted *mounted = NULL;
+
+	while ((mounted = TAILQ_FIRST(&half->list)) != NULL) {
+		TAILQ_REMOVE(&half->list, mounted, entry);
+		mounted_free(mounted);
+	}
+	free((void *)half->ops);
+}
+
 void doors_release(struct doors *doors)
 {
+	struct opened *opened = NULL;
+	struct mount *mount = NULL;
+
 	if (!doors->is_closed || doors->visit_count > 0)
 		return;
-	for (size_t i = 0; i < doors->opened_count; i++) {
-		const struct opened *opened = &doors->opened[i];
-
+	half_done(&doors->first);
+	half_done(&doors->last);
+	while ((mount = TAILQ_FIRST(&doors->mounts)) != NULL) {
+		TAILQ_REMOVE(&doors->mounts, mount, entry);
+		free(mount);
+	}
+	while ((opened = TAILQ_FIRST(&doors->opened)) != NULL) {
+		TAILQ_REMOVE(&doors->opened, opened, entry);
 		if (opened->is_open && opened->door->close != NULL)
 			opened->door->close(opened->state);
+		free(opened);
 	}
-	for (size_t i = 0; i < doors->first_count; i++)
-		free(doors->first[i].path);
-	for (size_t i = 0; i < doors->last_count; i++)
-		free(doors->last[i].path);
-	for (size_t i = 0; i < doors->mount_count; i++)
-		free(doors->mounts[i].prefix);
-	free(doors->first);
-	free(doors->last);
-	free(doors->first_ops);
-	free(doors->last_ops);
-	free(doors->mounts);
-	free(doors->opened);
 	free(doors);
 }
 
@@ -426,13 +440,13 @@ void doors_close(struct doors *doors)
 
 int doors_list(const struct doors *doors, struct buf *buf)
 {
+	const struct mount *mount = NULL;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < doors->mount_count; i++) {
-		const struct mount *mount = &doors->mounts[i];
-
-		r = buf_format(buf, "%s %s\n", mount->opened->door->name,
-			       mount->prefix[0] != '\0' ? mount->prefix : "/");
+	TAILQ_FOREACH(mount, &doors->mounts, entry) {
+		if (r == 0)
+			r = buf_format(buf, "%s %s\n", mount->opened->door->name,
+				       mount->prefix[0] != '\0' ? mount->prefix : "/");
 	}
 	return r;
 }

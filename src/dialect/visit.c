@@ -166,27 +166,36 @@ static void answer_options(struct visit *visit)
 	door_answer(&visit->call, 204, &body);
 }
 
-void visit_begin(struct visit *visit, int found, const struct err *found_err)
+/* What is in its way before a handler sees it; 0: nothing, and its route is known. */
+static unsigned refusal_of(struct visit *visit, int found, const struct err *found_err,
+			   struct err *err)
 {
-	bool is_options = visit->call.door->has_cors && found == -EPERM &&
-			  strcmp(http_method(visit->request), "OPTIONS") == 0;
 	const struct door_route *route = found == 0 ? visit->mounted->route : NULL;
-	struct err err = {0};
-	int r = check_access(visit, route != NULL && !route->is_open, &err);
 
 	visit->call.route = route;
-	if (r < 0) {
-		visit_refuse(visit, router_status(&err), &err);
-	} else if (is_options) {
+	if (check_access(visit, route != NULL && !route->is_open, err) < 0)
+		return router_status(err);
+	if (route == NULL) {
+		*err = *found_err;
+		return found == -EPERM ? 405 : router_status(err);
+	}
+	return check_body(visit, err) < 0 ? router_status(err) : 0;
+}
+
+void visit_begin(struct visit *visit, int found, const struct err *found_err)
+{
+	struct err err = {0};
+	unsigned status = refusal_of(visit, found, found_err, &err);
+
+	if (status == 405 && visit->call.door->has_cors &&
+	    strcmp(http_method(visit->request), "OPTIONS") == 0) {
 		answer_options(visit);
-	} else if (found < 0) {
-		visit_refuse(visit, found == -EPERM ? 405 : router_status(found_err), found_err);
-	} else if (check_body(visit, &err) < 0) {
-		visit_refuse(visit, router_status(&err), &err);
+	} else if (status != 0 || visit->call.route == NULL) {
+		visit_refuse(visit, status, &err);
 	} else {
 		visit->is_begun = true;
-		if (route->begin != NULL)
-			route->begin(&visit->call);
+		if (visit->call.route->begin != NULL)
+			visit->call.route->begin(&visit->call);
 	}
 }
 
@@ -286,6 +295,10 @@ static void on_gone(void *user, struct http_request *request, bool is_sent)
 	if (visit->is_begun && !visit->is_complete)
 		visit->is_answered = true;
 	tell_left(visit);
+	/* Whoever waits for room has all of it now: nothing is kept any more. */
+	if (visit->is_full && visit->call.drained != NULL)
+		visit->call.drained(&visit->call);
+	visit->is_full = false;
 	door_release(&visit->call);
 }
 

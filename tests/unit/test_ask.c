@@ -263,6 +263,23 @@ static void a_cancel_reaches_the_op_once_and_done_still_comes(void **state)
 	assert_int_equal(world.done_count, 1);
 }
 
+static void a_cancel_lets_go_of_what_is_held(void **state)
+{
+	struct world world;
+
+	(void)state;
+	source_text = "1\n2\n3\n";
+	start(&world, &op_streaming, true, 0);
+	world.hold_after = 1;
+	run(&world);
+	assert_string_equal(world.lines, "[1]");
+	world.hold_after = 2;
+	ask_cancel(world.ask);
+	finish(&world);
+	assert_string_equal(world.lines, "[1][2][3]");
+	assert_int_equal(world.done_count, 1);
+}
+
 static void who_was_forgotten_says_nothing(void **state)
 {
 	struct world world;
@@ -296,6 +313,7 @@ int main(void)
 		cmocka_unit_test(more_than_its_maximum_is_a_failure),
 		cmocka_unit_test(a_stream_that_breaks_off_is_a_failure),
 		cmocka_unit_test(a_cancel_reaches_the_op_once_and_done_still_comes),
+		cmocka_unit_test(a_cancel_lets_go_of_what_is_held),
 		cmocka_unit_test(who_was_forgotten_says_nothing),
 	};
 

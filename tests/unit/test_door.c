@@ -110,6 +110,7 @@ static void a_stream_flows_and_holds_back(void **state)
 
 static void a_client_that_leaves_is_told_once_and_the_answer_goes_nowhere(void **state)
 {
+	static char block[300 << 10];
 	struct house house;
 	struct http_request *request = &house.world.request;
 
@@ -134,14 +135,24 @@ static void a_client_that_leaves_is_told_once_and_the_answer_goes_nowhere(void *
 	door_end(kept);
 	assert_int_equal(ended_count, 2);
 
+	/* With more than it takes waiting for it. */
+	(void)call(&house, "GET", "/piston/wait", NULL);
+	door_stream(kept, 200, "text/plain");
+	assert_false(door_write(kept, block, sizeof(block)));
+	gone(&house);
+	assert_int_equal(drained_count, 1);
+	assert_true(door_write(kept, block, sizeof(block)));
+	door_end(kept);
+	assert_int_equal(ended_count, 3);
+
 	/* Held by somebody beyond its answer. */
 	(void)call(&house, "GET", "/piston/wait", NULL);
 	door_hold(kept);
 	say(kept, 200, "now");
 	gone(&house);
-	assert_int_equal(ended_count, 2);
-	door_release(kept);
 	assert_int_equal(ended_count, 3);
+	door_release(kept);
+	assert_int_equal(ended_count, 4);
 	house_done(&house);
 }
 
