@@ -8,6 +8,7 @@
 
 #include "api/exchange.h"
 #include "api/openapi.h"
+#include "backend/job.h"
 #include "base/c.h"
 #include "base/io.h"
 #include "policy/number.h"
@@ -168,7 +169,9 @@ static int check_access(struct exchange *exchange, bool needs_token, struct err 
 		if (exchange->origin == NULL)
 			return err_set(err, ERR_INTERNAL, ENOMEM, "no memory");
 	}
-	return needs_token ? access_check(access, &asked, &exchange->call.caller, err) : 0;
+	r = needs_token ? access_check(access, &asked, &exchange->call.caller, err) : 0;
+	exchange->call.caller.is_forwarded = http_header(request, BACKEND_FORWARDED) != NULL;
+	return r;
 }
 
 static int too_large(const struct router *router, struct err *err)
