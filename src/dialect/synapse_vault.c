@@ -263,7 +263,7 @@ static const char *need_text(struct door_call *call, const char *name)
 	const json_t *value = door_member(call, name);
 	const char *text = json_string_value(value);
 
-	if (text != NULL)
+	if (text != NULL && strlen(text) == json_string_length(value))
 		return text;
 	if (value == NULL)
 		synapse_invalid(call, "missing", name, "Field required");

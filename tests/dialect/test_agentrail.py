@@ -221,6 +221,18 @@ class Python(Case):
         wait_for(lambda: self.daemon.ask("GET", f"/v1/sessions/{self.session_id}")["state"] != "running", what="its end")
         self.assertEqual(self.python("print('alive')")[1]["stdout"], "alive\n")
 
+    def test_a_run_that_is_cancelled_elsewhere_says_so(self):
+        self.python("pass")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            going = pool.submit(self.post, "Python", {"code": "import time\ntime.sleep(600)", "timeout": 300000,
+                                                      "session_id": self.session}, 409)
+
+            def running():
+                return self.daemon.ask("GET", f"/v1/sessions/{self.session_id}").get("run")
+
+            self.daemon.ask("DELETE", f"/v1/runs/{wait_for(running, what='the run')}")
+            self.assertEqual(going.result(), {"error": "Sandbox command aborted"})
+
     def test_wrong_arguments_are_named(self):
         cases = [({}, "code"), ({"code": 1}, "code"), ({"code": None}, "code"), ({"code": "1", "timeout": 0}, "timeout"),
                  ({"code": "1", "timeout": -5}, "timeout"), ({"code": "1", "timeout": "9"}, "timeout"),

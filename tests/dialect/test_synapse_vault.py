@@ -171,6 +171,8 @@ class Vault(unittest.TestCase):
         for body, field in (({}, "path"), ({"path": 1, "name": "a.txt"}, "path"), ({"path": "", "name": None}, "name")):
             answer = self.ask("POST", "/file", body, 422)
             self.assertEqual(answer["detail"][0]["loc"], ["body", field])
+        self.ask("POST", "/file", {"path": "", "name": "a.txt\u0000.exe"}, 422)
+        self.ask("DELETE", "/item", {"path": "a\u0000b"}, 422)
         self.ask("PUT", "/file", {"path": "a.txt"}, 422)
         self.ask("DELETE", "/item", {}, 422)
         self.ask("GET", "/file", None, 422)
