@@ -11,13 +11,6 @@ extern const struct door door_piston;
 extern const struct door door_synapse;
 
 const struct door *const door_table[] = {
-	&door_agentrail,
-	&door_atlas,
-	&door_dify,
-	&door_elitea,
-	&door_librechat,
-	&door_mcp,
-	&door_piston,
-	&door_synapse,
-	NULL,
+	&door_agentrail, &door_atlas,  &door_dify,    &door_elitea, &door_librechat,
+	&door_mcp,       &door_piston, &door_synapse, NULL,
 };
