@@ -83,6 +83,7 @@ class Pictures(unittest.TestCase):
         self.assertEqual(outcome.stdout_at, [0, 6])
         outcome = self.runner.run("plt.plot([1])\nplt.show()\nlen(plt.get_fignums())", atlas=True)
         self.assertEqual(outcome.result["application/json"], 1)
+        self.assertEqual(self.charts("len(plt.get_fignums())"), [])  # and the next run does not see it
 
     def test_a_figure_as_value_is_one_chart(self):
         outcome = self.runner.run("fig, ax = plt.subplots()\nax.plot([1])\nfig")
