@@ -245,6 +245,8 @@ int order_check(const struct run_request *request, struct err *err)
 		why = "the policy wants limits by cgroup, which can be seen on this host alone";
 	else if (request->argv != NULL)
 		why = "it is a script with arguments";
+	else if (request->is_elitea || request->saved.size > 0 || request->saved_max > 0)
+		why = "its variables are loaded or saved";
 	else if (request->stdin_kind == RUN_STDIN_LIVE || request->stdin_kind == RUN_STDIN_PIPE)
 		why = "its stdin is live";
 	else if (request->data_format != RUN_DATA_NONE && request->data_format != RUN_DATA_JSON)

@@ -47,7 +47,8 @@ class Elsewhere(unittest.TestCase):
         self.assertEqual((result["backend"], result["state"], len(result["displays"])), ("remote", "none", 1))
         self.assertTrue(set(WALLS) <= set(result["walls"]))
         self.assertEqual((result["walls_by"], result["verdict"]["by"]), ("remote", "remote"))
-        self.assertGreater(result["usage"]["peak_memory"], 0)
+        if result["limits"].startswith("cgroup"):  # where it is only measured, a short run may be missed
+            self.assertGreater(result["usage"]["peak_memory"], 0)
 
     def test_everything_that_a_run_takes_goes_along(self):
         code = ("import os, sys\nopen('out.bin', 'wb').write(b'\\x00\\xff')\n"

@@ -343,6 +343,14 @@ class Environment(unittest.TestCase):
                 self.assertEqual(daemon.run("1")["stdout"], "there")
                 self.assertEqual(daemon.value("1+1", daemon.session()), 2)
 
+    def test_what_keeps_its_variables_stays_on_this_host(self):
+        with Sidecar() as sidecar:
+            with Daemon("dialects: {elitea: {enabled: true}}\n", env={"ATLAS_SANDBOX_URL": sidecar.url}) as daemon:
+                answer = daemon.ask("POST", "/execute", {"code": "x = 1\nx + 1", "session_metadata": {}},
+                                    headers={"X-Tenant-ID": "t"})
+                self.assertEqual((answer["success"], answer["result"]), (True, 2), answer)
+            self.assertEqual(sidecar.paths(), [])
+
     def test_a_sidecar_that_goes_gives_way_where_it_may_and_refuses_where_it_must(self):
         with Sidecar() as sidecar:
             sidecar.answers["/health"] = says(503, {"status": "error", "error": "x"})
