@@ -25,6 +25,9 @@ struct bridge {
 	int in, out; /* borrowed */
 	int signals; /* owned */
 	struct buf input;
+	struct buf hello; /* the client's initialize, for a daemon that was started again */
+	struct buf again; /* lines that a daemon without our session got */
+	bool is_renewing;
 	bool is_skipping; /* a line that is too long, to its end */
 	bool is_over;     /* nothing more comes in */
 	int failure;      /* of stdout */
@@ -51,6 +54,50 @@ static void say_too_long(struct bridge *bridge)
 	put_message(bridge, text, sizeof(text) - 1);
 }
 
+/* ---- a daemon that was started again knows no session of the 2025 era ---- */
+
+static void session_lost(void *user, const char *line, size_t size)
+{
+	struct bridge *bridge = user;
+	struct mcp_envelope envelope;
+	struct err err = {0};
+
+	if (buf_append(&bridge->again, line, size) == 0)
+		(void)buf_append(&bridge->again, "\n", 1);
+	if (bridge->is_renewing)
+		return;
+	bridge->is_renewing = true;
+	bridge->route.session[0] = bridge->route.version[0] = '\0';
+	mcp_envelope_read(buf_string(&bridge->hello), bridge->hello.size, &envelope);
+	envelope.is_silent = true;
+	(void)mcp_transfer_send(&bridge->route, (const char *)bridge->hello.data,
+				bridge->hello.size, &envelope, &err);
+}
+
+/* Sends again what was lost. Where there still is no session the daemon says so. */
+static int renew(struct bridge *bridge, struct err *err)
+{
+	static const char initialized[] =
+		"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}";
+	struct mcp_envelope envelope = {.method = "notifications/initialized", .is_again = true};
+	char *line = NULL, *rest = NULL;
+	int r;
+
+	bridge->is_renewing = false;
+	r = mcp_transfer_send(&bridge->route, initialized, sizeof(initialized) - 1, &envelope, err);
+	if (r == 0 && bridge->route.session[0] != '\0')
+		r = mcp_transfer_plain(&bridge->route, "GET", "", "", err);
+	(void)buf_append(&bridge->again, "", 1);
+	for (line = strtok_r((char *)bridge->again.data, "\n", &rest); r == 0 && line != NULL;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		mcp_envelope_read(line, strlen(line), &envelope);
+		envelope.is_again = true;
+		r = mcp_transfer_send(&bridge->route, line, strlen(line), &envelope, err);
+	}
+	buf_consume(&bridge->again, bridge->again.size);
+	return r;
+}
+
 /* ---- in ---- */
 
 static int take_line(struct bridge *bridge, const char *line, size_t size, struct err *err)
@@ -67,6 +114,10 @@ static int take_line(struct bridge *bridge, const char *line, size_t size, struc
 	if (strcmp(envelope.method, "notifications/cancelled") == 0 &&
 	    mcp_transfer_drop(&bridge->route, envelope.cancels))
 		return 0;
+	if (envelope.version[0] == '\0' && strcmp(envelope.method, "initialize") == 0) {
+		buf_consume(&bridge->hello, bridge->hello.size);
+		(void)buf_append(&bridge->hello, line, size);
+	}
 	r = mcp_transfer_send(&bridge->route, line, size, &envelope, err);
 	if (r == 0 && strcmp(envelope.method, "notifications/initialized") == 0 &&
 	    bridge->route.session[0] != '\0')
@@ -129,11 +180,14 @@ static int step(struct bridge *bridge, struct err *err)
 {
 	const struct curl *curl = &bridge->route.curl;
 	int running = 0;
-	int r;
+	int r = 0;
 
 	(void)curl->multi_perform(bridge->route.multi, &running);
 	mcp_transfer_reap(&bridge->route);
-	r = take_lines(bridge, err);
+	if (bridge->is_renewing && !mcp_transfer_is_due(&bridge->route, true))
+		r = renew(bridge, err);
+	if (r == 0)
+		r = take_lines(bridge, err);
 	(void)curl->multi_perform(bridge->route.multi, &running);
 	mcp_transfer_reap(&bridge->route);
 	return r;
@@ -204,8 +258,15 @@ int mcp_bridge_run(const struct client_way *way, const char *path, int in, int o
 	int r;
 
 	bridge.route = (struct mcp_route){
-		.way = way, .path = path, .message = put_message, .user = &bridge};
+		.way = way,
+		.path = path,
+		.message = put_message,
+		.lost = session_lost,
+		.user = &bridge,
+	};
 	buf_init(&bridge.input, LINE_SIZE_MAX + 2 * PIECE);
+	buf_init(&bridge.hello, LINE_SIZE_MAX);
+	buf_init(&bridge.again, 4UL * LINE_SIZE_MAX);
 	r = curl_load(&bridge.route.curl, err);
 	if (r == 0)
 		r = watch_signals(&bridge, err);
@@ -225,6 +286,8 @@ int mcp_bridge_run(const struct client_way *way, const char *path, int in, int o
 	mcp_transfer_end_all(&bridge.route);
 	(void)bridge.route.curl.multi_cleanup(bridge.route.multi);
 	buf_done(&bridge.input);
+	buf_done(&bridge.hello);
+	buf_done(&bridge.again);
 	drop_fd(&bridge.signals);
 	return r;
 }

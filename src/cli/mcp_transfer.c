@@ -12,15 +12,19 @@
 
 #define ANSWER_MAX (512UL << 20)
 #define CONNECT_MS 10000L
+#define NOT_FOUND 404
 
 struct mcp_transfer {
 	struct mcp_route *route;    /* borrowed */
 	CURL *easy;                 /* owned */
 	struct curl_slist *headers; /* owned */
 	char *url, *sent;           /* owned */
-	char id[MCP_ID_MAX];        /* of the request whose answer is due; "": none is */
+	size_t sent_size;
+	char id[MCP_ID_MAX]; /* of the request whose answer is due; "": none is */
 	char last_event[64];
 	bool is_modern, is_first, is_stream, is_answered;
+	bool is_silent, is_again;
+	bool has_session;   /* it names one of the 2025 era */
 	bool is_waited_for; /* all but the stream of what is said unasked */
 	CURLcode code;
 	long status;
@@ -69,7 +73,8 @@ static void pass(struct mcp_transfer *transfer, char *json, size_t size)
 		return;
 	transfer->is_answered |= is_answer_to(json, size, transfer->id);
 	take_version(transfer, json, size);
-	transfer->route->message(transfer->route->user, json, size);
+	if (!transfer->is_silent)
+		transfer->route->message(transfer->route->user, json, size);
 }
 
 /* One line of an event stream. */
@@ -267,6 +272,7 @@ static void add_legacy(struct mcp_transfer *transfer)
 {
 	const struct mcp_route *route = transfer->route;
 
+	transfer->has_session = route->session[0] != '\0';
 	if (route->session[0] != '\0')
 		add_header(transfer, "Mcp-Session-Id", route->session);
 	if (route->version[0] != '\0')
@@ -284,6 +290,9 @@ int mcp_transfer_send(struct mcp_route *route, const char *line, size_t size,
 	if (transfer->sent == NULL)
 		abort();
 	memcpy(transfer->sent, line, size);
+	transfer->sent_size = size;
+	transfer->is_silent = envelope->is_silent;
+	transfer->is_again = envelope->is_again;
 	if (envelope->method[0] != '\0')
 		(void)snprintf(transfer->id, sizeof(transfer->id), "%s", envelope->id);
 	transfer->is_modern = envelope->version[0] != '\0';
@@ -333,11 +342,24 @@ bool mcp_transfer_drop(struct mcp_route *route, const char *id)
 
 /* ---- the end ---- */
 
+/* An answer for who waits for one: what the daemon refused before it knew the id, or our own. */
+static void answer_error(struct mcp_transfer *transfer, const char *error, size_t size)
+{
+	struct buf json;
+
+	buf_init(&json, size + MCP_ID_MAX + KIB);
+	(void)buf_format(&json, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":", transfer->id);
+	(void)buf_append(&json, error, size);
+	if (buf_text(&json, "}") == 0)
+		pass(transfer, (char *)json.data, json.size);
+	buf_done(&json);
+}
+
 static void tell_failure(struct mcp_transfer *transfer)
 {
 	const struct mcp_route *route = transfer->route;
 	char why[400];
-	struct buf json;
+	struct buf error;
 
 	if (transfer->code != CURLE_OK)
 		(void)snprintf(why, sizeof(why), "the daemon at %s cannot be reached: %s",
@@ -345,34 +367,45 @@ static void tell_failure(struct mcp_transfer *transfer)
 	else
 		(void)snprintf(why, sizeof(why), "the daemon at %s answered %ld and nothing else",
 			       route->way->address, transfer->status);
-	buf_init(&json, 8 * KIB);
-	(void)buf_format(&json,
-			 "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-32603,"
-			 "\"message\":",
-			 transfer->id);
-	(void)json_put_text(&json, why);
-	(void)buf_text(&json, "}}");
-	route->message(route->user, (const char *)json.data, json.size);
-	buf_done(&json);
+	buf_init(&error, 8 * KIB);
+	(void)buf_text(&error, "{\"code\":-32603,\"message\":");
+	(void)json_put_text(&error, why);
+	(void)buf_text(&error, "}");
+	answer_error(transfer, (const char *)error.data, error.size);
+	buf_done(&error);
+}
+
+/* A message of JSON-RPC that is the whole answer; false: it is none. */
+static bool take_whole(struct mcp_transfer *transfer)
+{
+	char *json = (char *)transfer->bytes.data;
+	size_t size = transfer->bytes.size;
+	const char *value = NULL;
+	size_t value_size = 0;
+
+	if (transfer->is_stream || transfer->sent == NULL || !json_is_valid(json, size) ||
+	    !json_find(json, size, "jsonrpc", &value, &value_size))
+		return false;
+	if (transfer->id[0] != '\0' && !json_find(json, size, "id", &value, &value_size) &&
+	    json_find(json, size, "error", &value, &value_size))
+		answer_error(transfer, value, value_size);
+	else
+		pass(transfer, json, size);
+	return true;
 }
 
 static void finish(struct mcp_transfer *transfer)
 {
 	struct mcp_route *route = transfer->route;
-	const char *value = NULL;
-	size_t value_size = 0;
 	struct err err = {0};
-	bool is_rpc;
 
 	(void)route->curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &transfer->status);
-	is_rpc = !transfer->is_stream &&
-		 json_is_valid(transfer->bytes.data, transfer->bytes.size) &&
-		 json_find(transfer->bytes.data, transfer->bytes.size, "jsonrpc", &value,
-			   &value_size);
-	/* Nobody asked for the unasked stream or the end of a session: what they say is ours. */
-	if (is_rpc && transfer->sent != NULL)
-		pass(transfer, (char *)transfer->bytes.data, transfer->bytes.size);
-	if (transfer->id[0] == '\0' || transfer->is_answered || (is_rpc && transfer->sent != NULL))
+	if (transfer->sent != NULL && transfer->has_session && !transfer->is_again &&
+	    transfer->status == NOT_FOUND) {
+		route->lost(route->user, transfer->sent, transfer->sent_size);
+		return;
+	}
+	if (take_whole(transfer) || transfer->id[0] == '\0' || transfer->is_answered)
 		return;
 	/* A stream that was let go before its answer is taken up again. */
 	if (transfer->is_stream && transfer->last_event[0] != '\0' && transfer->code == CURLE_OK)

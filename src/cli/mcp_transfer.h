@@ -33,6 +33,9 @@ struct mcp_route {
 
 	/* A message of the server, JSON in one line. */
 	void (*message)(void *user, const char *json, size_t size);
+
+	/* The session that this line went to is not there any more; nothing was done. */
+	void (*lost)(void *user, const char *line, size_t size);
 	void *user;
 	LIST_HEAD(, mcp_transfer) transfers;
 };
@@ -45,6 +48,8 @@ struct mcp_envelope {
 	char session[256];        /* arguments.session_id; "": none */
 	char version[64];         /* of the 2026 era; "": it is of the 2025 era */
 	char cancels[MCP_ID_MAX]; /* params.requestId as JSON text; "": none */
+	bool is_silent;           /* set by the caller: nobody is told the answer */
+	bool is_again;            /* ... it was lost once; not a second time */
 };
 
 void mcp_envelope_read(const char *line, size_t size, struct mcp_envelope *ret_envelope);

@@ -84,7 +84,6 @@ void *mcp_call_state(const struct mcp_call *call);
 /* The client gave up: `cancel` is called once, at most, and an answer is still due. Ops that were
  * begun by mcp_call_op are told without this. */
 void mcp_call_on_cancel(struct mcp_call *call, void (*cancel)(struct mcp_call *call));
-bool mcp_call_is_cancelled(const struct mcp_call *call);
 
 /* What an op answered. `json` is its answer (for streams of bytes: the bytes), or `err` says why
  * there is none. Both are borrowed until it returns. */

@@ -87,11 +87,6 @@ void mcp_call_on_cancel(struct mcp_call *call, void (*cancel)(struct mcp_call *c
 	call->cancel = cancel;
 }
 
-bool mcp_call_is_cancelled(const struct mcp_call *call)
-{
-	return call->is_cancelled;
-}
-
 /* ---- answers ---- */
 
 void mcp_answer_members(struct mcp_call *call, struct buf *take_members)

@@ -49,7 +49,6 @@ static struct mcp_request *request_new(struct mcp *mcp, const struct op_caller *
 	if (request->name == NULL || request->peer == NULL)
 		abort();
 	request->caller = (struct op_caller){caller->token, request->name, request->peer};
-	request->begun_ns = now_ns();
 	buf_init(&request->bytes, MCP_MESSAGE_MAX);
 	return request;
 }

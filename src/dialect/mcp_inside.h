@@ -105,7 +105,7 @@ struct mcp_stream {
 	bool is_listener;   /* subscriptions/listen */
 	bool has_forgotten; /* what was sent cannot be asked for again */
 	bool is_kept;       /* over, and only there to be asked for again */
-	uint64_t begun_ns, quiet_ns, over_ns;
+	uint64_t begun_ns, quiet_ns;
 	char id[MCP_ID_MAX];           /* of the request, for its listeners */
 	unsigned wants;                /* of a listener: enum mcp_change */
 	TAILQ_ENTRY(mcp_stream) entry; /* in mcp->streams */
@@ -211,8 +211,7 @@ struct mcp_request {
 	struct mcp_call *call;         /* borrowed: the tool at work; NULL: none */
 	struct mcp_op *op;             /* borrowed: what it waits for; NULL: nothing */
 	struct mcp_question *question; /* borrowed: a question to the client; NULL: none */
-	uint64_t begun_ns;
-	uint64_t progress; /* notifications sent */
+	uint64_t progress;             /* notifications sent */
 	LIST_ENTRY(mcp_request) entry;
 };
 

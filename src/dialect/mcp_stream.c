@@ -171,7 +171,6 @@ void mcp_stream_answer(struct mcp_stream *stream, unsigned status, struct buf *t
 		mcp_stream_release(stream);
 		return;
 	}
-	stream->over_ns = now_ns();
 	if (!stream->is_begun && take_json->size > 0 && stream->wire != NULL) {
 		struct mcp_wire *wire = STEAL(stream->wire);
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`viv mcp`: MCP on stdin and stdout, by the daemon that runs or by an engine of its own."""
 
+import hashlib
 import json
 import os
 import queue
@@ -207,6 +208,35 @@ class ByDaemon(Case):
         stdio.process.stdin.write(json.dumps(modern(1, "tools/list")).encode())
         stdio.close()
         self.assertIn("tools", stdio.answer(1)["result"])
+
+
+class ByOtherDaemons(Case):
+    def test_a_daemon_that_is_started_again_is_no_end(self):
+        with Daemon() as daemon:
+            stdio = self.start("--config", daemon.path("vivarium.yaml"))
+            stdio.initialize()
+            daemon.terminate()
+            daemon.start()
+            stdio.send(*({"jsonrpc": "2.0", "id": number, "method": "ping"} for number in range(1, 4)))
+            answers = {message["id"]: message for message in (stdio.next(), stdio.next(), stdio.next())}
+            self.assertEqual([answers[number]["result"] for number in (1, 2, 3)], [{}, {}, {}])
+            stdio.tool(4, "run_python", {"code": "4"})
+            self.assertEqual(stdio.next()["id"], 4)
+            stdio.close()
+
+    def test_what_is_refused_before_it_is_read_is_answered_too(self):
+        secret = "s" * 40
+        tokens = f"tokens: [{{name: alice, sha256: {hashlib.sha256(secret.encode()).hexdigest()}}}]\n"
+        with Daemon(tokens) as daemon:
+            url = {"VIVARIUM_URL": f"http://{daemon.host}:{daemon.port}"}
+            stdio = self.start(env=url)
+            stdio.send(modern("a", "tools/list"))
+            self.assertIn("token", stdio.answer("a")["error"]["message"])
+            stdio.close()
+            stdio = self.start(env=url | {"VIVARIUM_TOKEN": secret})
+            stdio.send(modern("a", "tools/list"))
+            self.assertIn("tools", stdio.answer("a")["result"])
+            stdio.close()
 
 
 class ByItself(Case):
