@@ -201,16 +201,17 @@ json_t *chat_files_of(const struct chat *chat)
 		files = json_loadb((const char *)chat->script.files.data, chat->script.files.size,
 				   0, NULL);
 	json_array_foreach(files, i, file) {
-		if (path_of(file) != NULL)
-			(void)json_array_append_new(told, describe(chat, path_of(file)));
+		const char *path = path_of(file);
+
+		if (path != NULL)
+			(void)json_array_append_new(told, describe(chat, path));
 	}
 	return told;
 }
 
 /* As /files tells it: its clients take the id from the name, and the name from the metadata. */
-static json_t *describe_fully(const struct chat *chat, const json_t *file)
+static json_t *describe_fully(const struct chat *chat, const json_t *file, const char *path)
 {
-	const char *path = path_of(file);
 	const char *mime = json_string_value(json_object_get(file, "mime"));
 	time_t seconds = (time_t)(json_integer_value(json_object_get(file, "mtime_ms")) / 1000);
 	json_t *told = describe(chat, path);
@@ -304,8 +305,10 @@ static void tell_listing(void *user, const struct ask_result *result)
 	if (result->err == NULL)
 		files = files_of(result->bytes, result->size);
 	json_array_foreach(files, i, file) {
-		if (path_of(file) != NULL)
-			(void)json_array_append_new(told, describe_fully(chat, file));
+		const char *path = path_of(file);
+
+		if (path != NULL)
+			(void)json_array_append_new(told, describe_fully(chat, file, path));
 	}
 	if (result->err != NULL) {
 		json_decref(told);

@@ -38,9 +38,9 @@ bool multipart_open(struct multipart *parts, const char *type, const void *body,
 {
 	struct multipart_text boundary;
 
-	*parts = (struct multipart){.at = body, .end = (const char *)body + size};
 	if (type == NULL || body == NULL || strncasecmp(type, TYPE, strlen(TYPE)) != 0)
 		return false;
+	*parts = (struct multipart){.at = body, .end = (const char *)body + size};
 	boundary = parameter(type, strlen(type), "boundary=");
 	if (boundary.size == 0 || boundary.size > MULTIPART_BOUNDARY_MAX)
 		return false;

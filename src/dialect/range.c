@@ -16,39 +16,55 @@ static bool is_before(const struct version *a, const struct version *b)
 	return false;
 }
 
-/* Up to three numbers with dots between; an x or a star ends them. False: something else is there.
- */
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool ends(char c)
+{
+	return c == '\0' || c == ' ' || c == '|';
+}
+
+/* A number of up to seven digits. False: there is none, or a longer one. */
+static bool read_number(const char **at, uint32_t *ret_number)
+{
+	if (!is_digit(**at))
+		return false;
+	for (*ret_number = 0; is_digit(**at); (*at)++) {
+		if (*ret_number > PART_MAX)
+			return false;
+		*ret_number = *ret_number * 10 + (uint32_t)(**at - '0');
+	}
+	return true;
+}
+
+/* Up to three numbers with dots between; behind an x or a star they do not count. Nothing at all is
+ * any version. False: something else is there. */
 static bool read_parts(const char **text, struct version *ret_version, size_t *ret_count)
 {
-	const char *at = *text;
-	size_t count = 0;
+	const char *at = *text + (**text == 'v');
 	bool is_any = false;
 
 	*ret_version = (struct version){0};
-	at += *at == 'v';
-	for (size_t i = 0; i < 3; i++) {
-		if (i > 0 && *at != '.')
-			break;
+	*ret_count = 0;
+	if (ends(**text))
+		return true;
+	for (size_t i = 0; i < 3 && (i == 0 || *at == '.'); i++) {
+		uint32_t number = 0;
+
 		at += i > 0;
-		if (strchr("xX*", *at) != NULL && *at != '\0') {
+		if (*at == 'x' || *at == 'X' || *at == '*') {
 			is_any = true;
 			at++;
-			continue;
+		} else if (!read_number(&at, &number)) {
+			return false;
+		} else if (!is_any) {
+			ret_version->parts[(*ret_count)++] = number;
 		}
-		if (*at < '0' || *at > '9')
-			return i == 0 && (*at == ' ' || *at == '|' || *at == '\0') && at == *text;
-		for (; *at >= '0' && *at <= '9'; at++) {
-			uint32_t *part = &ret_version->parts[i];
-
-			if (*part > PART_MAX)
-				return false;
-			*part = is_any ? 0 : *part * 10 + (uint32_t)(*at - '0');
-		}
-		count += !is_any;
 	}
 	*text = at;
-	*ret_count = count;
-	return *at == '\0' || *at == ' ' || *at == '|';
+	return ends(*at);
 }
 
 /* The first version behind all that begin with the first `count` parts. */
@@ -76,7 +92,9 @@ static size_t caret_parts(const struct version *version, size_t count)
 
 static const char *read_sign(const char *at, char *ret_sign, bool *ret_with)
 {
-	*ret_sign = strchr("<>^~=", *at) != NULL && *at != '\0' ? *at++ : '=';
+	*ret_sign = '=';
+	if (*at != '\0' && strchr("<>^~=", *at) != NULL)
+		*ret_sign = *at++;
 	*ret_with = *ret_sign == '=' || *at == '=';
 	at += *at == '=';
 	return at + strspn(at, " ");

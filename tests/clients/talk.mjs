@@ -23,6 +23,18 @@ async function good(client, name, args, options) {
   return result;
 }
 
+// What a call is refused with: as a result, or as an error of the protocol.
+async function refusal(client, name, args) {
+  let result;
+  try {
+    result = await client.call(name, args);
+  } catch (error) {
+    return error.message;
+  }
+  assert.equal(result.isError, true, `${JSON.stringify(args)} was not refused`);
+  return textOf(result);
+}
+
 async function newSession(client) {
   const {session_id: id} = (await good(client, 'create_session', {})).structuredContent;
   assert.match(id, /^ses_/);
@@ -71,29 +83,13 @@ const checks = {
   },
 
   async wrong_arguments_are_named_and_nothing_runs(client) {
-    for (const [args, word] of [[{}, /code/], [{code: 7}, /code/], [{code: 'print(1)', cod: 1}, /cod/]]) {
-      let told;
-      try {
-        const result = await client.call('run_python', args);
-        assert.equal(result.isError, true, JSON.stringify(args));
-        told = textOf(result);
-      } catch (error) {
-        told = error.message;
-      }
-      assert.match(told, word);
+    for (const [args, word] of [[{}, /code/], [{code: ['print(1)']}, /code/], [{code: 'print(1)', cod: 1}, /cod/]]) {
+      assert.match(await refusal(client, 'run_python', args), word);
     }
   },
 
   async an_unknown_tool_is_refused(client) {
-    let told = '';
-    try {
-      const result = await client.call('no_such_tool', {});
-      assert.equal(result.isError, true);
-      told = textOf(result);
-    } catch (error) {
-      told = error.message;
-    }
-    assert.match(told, /no_such_tool/);
+    assert.match(await refusal(client, 'no_such_tool', {}), /no_such_tool/);
   },
 
   async a_session_keeps_its_variables(client) {

@@ -66,6 +66,12 @@ class Inspector(InspectorCase):
         (image,) = (item for item in result["content"] if item["type"] == "image")
         self.assertTrue(base64.b64decode(image["data"]).startswith(bytes.fromhex("89504e470d0a1a0a")))
 
+    # As a task: the Inspector declares that it knows them, and a call that takes long becomes one.
+    def test_a_long_run_comes_back(self):
+        result = self.result(self.mcp, "--protocol-era", "modern", "--method", "tools/call", "--tool-name", "run_python",
+                             "--tool-args-json", json.dumps({"code": "import time\ntime.sleep(6)\nprint(42)"}))
+        self.assertEqual(result["structuredContent"]["stdout"], "42\n")
+
     def test_its_load_test_has_no_error(self):
         for era in ("legacy", "modern"):
             with self.subTest(era=era):
