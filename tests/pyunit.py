@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the unittest files of a folder and prints the count that tests/run reads.
 
-    tests/pyunit.py FOLDER [--viv PATH] [--without NAME] [PATTERN...]
+    tests/pyunit.py FOLDER [--viv PATH] [--without NAME]... [PATTERN...]
 
 The path of viv reaches the tests as the environment variable VIV.
 """
@@ -42,7 +42,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
     parser.add_argument("--viv", help="the viv to test")
-    parser.add_argument("--without", default="", help="not the tests whose name has this")
+    parser.add_argument("--without", action="append", default=[],
+                        help="not the tests whose name has this; can be given again")
     parser.add_argument("patterns", nargs="*", help="only tests whose name has one of these")
     args = parser.parse_intermixed_args()
 
@@ -53,7 +54,8 @@ def main():
         loader.testNamePatterns = [f"*{pattern}*" for pattern in args.patterns]
     tests = loader.discover(args.folder, pattern="test_*.py", top_level_dir=args.folder)
     if args.without:
-        tests = unittest.TestSuite(test for test in each_of(tests) if args.without not in test.id())
+        tests = unittest.TestSuite(test for test in each_of(tests)
+                                   if not any(name in test.id() for name in args.without))
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, resultclass=Result).run(tests)
     failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
     passed = result.passed + len(result.expectedFailures)

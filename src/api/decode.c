@@ -176,6 +176,17 @@ static int take_body(struct decoding *work, const struct decode_source *source, 
 	return r;
 }
 
+static void fill_initials(const struct decoding *work)
+{
+	for (size_t i = 0; i < work->op->param_count; i++) {
+		const struct op_param *param = &work->op->params[i];
+
+		if (!work->has[i] && param->initial > 0)
+			memcpy((char *)work->decoded->args + param->offset, &param->initial,
+			       sizeof(param->initial));
+	}
+}
+
 static int check_required(const struct decoding *work, struct err *err)
 {
 	for (size_t i = 0; i < work->op->param_count; i++) {
@@ -207,6 +218,7 @@ int decode_args(const struct op *op, const struct decode_source *source,
 		decoded_done(&decoded);
 		return r;
 	}
+	fill_initials(&work);
 	*ret_decoded = decoded;
 	return 0;
 }

@@ -43,6 +43,8 @@ static void put_range(struct writer *to, const struct op_param *param)
 	put_number(to, "minimum", param->min);
 	if (param->max > 0)
 		put_number(to, "maximum", param->max);
+	if (param->initial > 0)
+		put_number(to, "default", param->initial);
 }
 
 static void put_cpus_range(struct writer *to, const struct op_param *param)

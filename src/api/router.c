@@ -8,6 +8,7 @@
 
 #include "api/exchange.h"
 #include "api/openapi.h"
+#include "backend/job.h"
 #include "base/c.h"
 #include "base/io.h"
 #include "policy/number.h"
@@ -16,6 +17,7 @@
 #define BODY_SMALL (64 * KIB) /* of a bad body, read to its end so that the connection lives on */
 #define OPENAPI_MAX (1U << 20)
 #define NDJSON "application/x-ndjson"
+#define WELL_KNOWN "/.well-known/"
 
 /* ---- its life ---- */
 
@@ -167,7 +169,9 @@ static int check_access(struct exchange *exchange, bool needs_token, struct err 
 		if (exchange->origin == NULL)
 			return err_set(err, ERR_INTERNAL, ENOMEM, "no memory");
 	}
-	return needs_token ? access_check(access, &asked, &exchange->call.caller, err) : 0;
+	r = needs_token ? access_check(access, &asked, &exchange->call.caller, err) : 0;
+	exchange->call.caller.is_forwarded = http_header(request, BACKEND_FORWARDED) != NULL;
+	return r;
 }
 
 static int too_large(const struct router *router, struct err *err)
@@ -197,6 +201,12 @@ static int check_body(struct exchange *exchange, bool is_raw, struct err *err)
 	return exchange->raw < 0 ? err_sys(err, "keep the body") : 0;
 }
 
+/* Clients look there for who gives out tokens, of course without one: nobody does. */
+static bool is_probe(const struct http_request *request, const struct op *op)
+{
+	return op == NULL && strncmp(http_path(request), WELL_KNOWN, strlen(WELL_KNOWN)) == 0;
+}
+
 static void on_head(void *user, struct http_request *request)
 {
 	struct router *router = user;
@@ -207,7 +217,8 @@ static void on_head(void *user, struct http_request *request)
 	int found = route_find(router->tables, method, http_path(request), &exchange->route,
 			       &route_err);
 	const struct op *op = exchange->route.op;
-	int r = check_access(exchange, !is_options && (op == NULL || !op->is_open), &err);
+	bool needs_token = !is_options && !is_probe(request, op) && (op == NULL || !op->is_open);
+	int r = check_access(exchange, needs_token, &err);
 
 	if (r == 0 && is_options && exchange->route.allow[0] != '\0') {
 		exchange_options(exchange);

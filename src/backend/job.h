@@ -24,6 +24,10 @@ enum backend_use {
 	BACKEND_USE_COUNT,
 };
 
+/* A header of what a remote is asked: a run is passed on once. Two that have each other for a
+ * remote, or one that has itself, would pass it on for ever. */
+#define BACKEND_FORWARDED "Vivarium-Forwarded"
+
 struct backend_host;
 struct backend_job;
 

@@ -6,60 +6,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <sys/queue.h>
-
-#include "backend/curl.h"
-#include "base/buf.h"
+#include "backend/job.h"
+#include "backend/transfer_state.h"
 #include "base/c.h"
 
-#define URL_MAX 1024U
 #define BODY_MAX (64UL << 20) /* of what is kept here */
 #define PIECE_SIZE 262144L
 #define SMALL_BODY ((uint64_t)1 << 20) /* sent without asking first whether it is welcome */
-#define CONNECTIONS_MAX 256L
-
-struct transfer {
-	struct transfers *all; /* borrowed */
-	struct transfer_calls calls;
-	void *user;                 /* borrowed until done or cancelled */
-	CURL *easy;                 /* owned */
-	struct curl_slist *headers; /* owned */
-	char url[URL_MAX];
-	char error[CURL_ERROR_SIZE];
-	struct buf head, tail; /* owned */
-	int fd;                /* borrowed */
-	uint64_t size, sent;   /* of the whole body */
-	uint64_t taken, answer_max;
-	struct buf body;   /* owned: of the answer */
-	const char *broke; /* why we broke it off; NULL: we did not */
-	bool is_cancelled; /* inside of curl's calls: it goes when they have returned */
-	LIST_ENTRY(transfer) entry;
-};
-
-/* A socket of curl's that we watch for it. */
-struct watch {
-	struct transfers *all; /* borrowed */
-	uv_poll_t poll;
-	curl_socket_t socket;
-	int events;
-};
-
-struct transfers {
-	struct curl curl;
-	CURLM *multi; /* owned */
-	uv_loop_t *loop;
-	uv_timer_t timer;
-	char url[512], origin[512], token[512];
-	uint32_t connect_ms;
-	unsigned inside; /* of curl's calls: how deep */
-	int handles;
-	bool is_freed;
-	LIST_HEAD(, transfer) list;
-};
 
 /* ---- the end of one ---- */
 
-static void transfer_free(struct transfer *transfer)
+void transfer_free(struct transfer *transfer)
 {
 	struct transfers *all = transfer->all;
 
@@ -80,177 +37,6 @@ void transfer_cancel(struct transfer *transfer)
 	transfer->is_cancelled = true;
 	if (transfer->all->inside == 0)
 		transfer_free(transfer);
-}
-
-static void sweep(struct transfers *all)
-{
-	struct transfer *transfer = LIST_FIRST(&all->list);
-
-	while (transfer != NULL) {
-		struct transfer *next = LIST_NEXT(transfer, entry);
-
-		if (transfer->is_cancelled)
-			transfer_free(transfer);
-		transfer = next;
-	}
-}
-
-static void finish(struct transfer *transfer, CURLcode code)
-{
-	struct transfers *all = transfer->all;
-	struct transfer_end end = {0};
-	long status = 0;
-
-	(void)all->curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
-	end.status = (unsigned)status;
-	end.is_unreachable = code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST;
-	end.is_late = code == CURLE_OPERATION_TIMEDOUT;
-	if (transfer->broke != NULL)
-		(void)err_set(&end.why, ERR_INTERNAL, EPROTO, "%s", transfer->broke);
-	else if (code != CURLE_OK)
-		(void)err_set(&end.why, ERR_INTERNAL, end.is_late ? ETIMEDOUT : EIO, "%.200s",
-			      transfer->error[0] != '\0' ? transfer->error
-							 : all->curl.easy_strerror(code));
-	end.body = buf_string(&transfer->body);
-	end.body_size = transfer->body.size;
-	/* Whatever `done` begins or cancels, this one is no longer anybody's. */
-	transfer->is_cancelled = true;
-	all->inside++;
-	transfer->calls.done(transfer->user, &end);
-	all->inside--;
-}
-
-static void take_messages(struct transfers *all)
-{
-	CURLMsg *message = NULL;
-	int left = 0;
-
-	while (!all->is_freed && (message = all->curl.multi_info_read(all->multi, &left)) != NULL) {
-		struct transfer *transfer = NULL;
-		CURLcode code = message->data.result;
-
-		if (message->msg != CURLMSG_DONE)
-			continue;
-		LIST_FOREACH(transfer, &all->list, entry) {
-			if (transfer->easy == message->easy_handle)
-				break;
-		}
-		if (transfer != NULL && !transfer->is_cancelled)
-			finish(transfer, code);
-	}
-}
-
-/* ---- curl in the loop ---- */
-
-static void free_when_done(struct transfers *all)
-{
-	if (all->is_freed && all->handles == 0)
-		free(all);
-}
-
-static void handle_closed(uv_handle_t *handle)
-{
-	struct transfers *all = handle->data;
-
-	all->handles--;
-	free_when_done(all);
-}
-
-static void watch_closed(uv_handle_t *handle)
-{
-	struct watch *watch = handle->data;
-	struct transfers *all = watch->all;
-
-	free(watch);
-	all->handles--;
-	free_when_done(all);
-}
-
-static void act(struct transfers *all, curl_socket_t socket, int events)
-{
-	int running = 0;
-
-	if (all->is_freed)
-		return;
-	all->inside++;
-	(void)all->curl.multi_socket_action(all->multi, socket, events, &running);
-	all->inside--;
-	take_messages(all);
-	if (all->inside == 0 && !all->is_freed)
-		sweep(all);
-}
-
-static void socket_ready(uv_poll_t *poll, int status, int events)
-{
-	struct watch *watch = poll->data;
-	int flags = (events & UV_READABLE ? CURL_CSELECT_IN : 0) |
-		    (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0);
-
-	/* On an error the loop has let go of the socket. Curl finds out which by reading, and when
-	 * it goes on with it nobody else watches. */
-	if (status < 0)
-		flags = CURL_CSELECT_IN | CURL_CSELECT_OUT;
-	act(watch->all, watch->socket, flags);
-	if (status < 0 && !uv_is_closing((uv_handle_t *)poll))
-		(void)uv_poll_start(poll, watch->events, socket_ready);
-}
-
-static void timer_due(uv_timer_t *timer)
-{
-	act(timer->data, CURL_SOCKET_TIMEOUT, 0);
-}
-
-static int timer_wanted(CURLM *multi, long ms, void *user)
-{
-	struct transfers *all = user;
-
-	(void)multi;
-	if (all->is_freed || ms < 0)
-		(void)uv_timer_stop(&all->timer);
-	else
-		(void)uv_timer_start(&all->timer, timer_due, (uint64_t)ms, 0);
-	return 0;
-}
-
-static struct watch *watch_new(struct transfers *all, curl_socket_t socket)
-{
-	struct watch *watch = xnew(struct watch);
-
-	watch->all = all;
-	watch->socket = socket;
-	watch->poll.data = watch;
-	if (uv_poll_init_socket(all->loop, &watch->poll, socket) < 0) {
-		free(watch);
-		return NULL;
-	}
-	all->handles++;
-	(void)all->curl.multi_assign(all->multi, socket, watch);
-	return watch;
-}
-
-static int socket_wanted(CURL *easy, curl_socket_t socket, int what, void *user, void *known)
-{
-	struct transfers *all = user;
-	struct watch *watch = known;
-	int events =
-		(what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
-
-	(void)easy;
-	if (what == CURL_POLL_REMOVE) {
-		if (watch == NULL)
-			return 0;
-		(void)uv_poll_stop(&watch->poll);
-		uv_close((uv_handle_t *)&watch->poll, watch_closed);
-		(void)all->curl.multi_assign(all->multi, socket, NULL);
-		return 0;
-	}
-	if (watch == NULL)
-		watch = watch_new(all, socket);
-	if (watch == NULL)
-		return -1;
-	watch->events = events;
-	(void)uv_poll_start(&watch->poll, events, socket_ready);
-	return 0;
 }
 
 /* ---- one request ---- */
@@ -386,6 +172,7 @@ static void set_headers(struct transfer *transfer, const struct transfer_ask *as
 	if (strcmp(ask->method, "POST") != 0)
 		return;
 	add_header(transfer, "Content-Type: application/json", "");
+	add_header(transfer, BACKEND_FORWARDED ": 1", "");
 	if (size <= SMALL_BODY)
 		add_header(transfer, "Expect:", "");
 }
@@ -450,28 +237,16 @@ int transfers_new(uv_loop_t *loop, const char *url, const char *token, uint32_t 
 	struct transfers *all = xnew(struct transfers);
 	int r = curl_load(&all->curl, err);
 
+	LIST_INIT(&all->list);
+	all->connect_ms = connect_ms;
+	set_address(all, url);
+	(void)snprintf(all->token, sizeof(all->token), "%s", token);
+	if (r == 0)
+		r = transfers_open(all, loop, err);
 	if (r < 0) {
 		free(all);
 		return r;
 	}
-	all->multi = all->curl.multi_init();
-	if (all->multi == NULL) {
-		free(all);
-		return err_set(err, ERR_INTERNAL, ENOMEM, "no memory for requests");
-	}
-	LIST_INIT(&all->list);
-	all->loop = loop;
-	all->connect_ms = connect_ms;
-	set_address(all, url);
-	(void)snprintf(all->token, sizeof(all->token), "%s", token);
-	(void)uv_timer_init(loop, &all->timer);
-	all->timer.data = all;
-	all->handles = 1;
-	(void)all->curl.multi_setopt(all->multi, CURLMOPT_SOCKETFUNCTION, socket_wanted);
-	(void)all->curl.multi_setopt(all->multi, CURLMOPT_SOCKETDATA, all);
-	(void)all->curl.multi_setopt(all->multi, CURLMOPT_TIMERFUNCTION, timer_wanted);
-	(void)all->curl.multi_setopt(all->multi, CURLMOPT_TIMERDATA, all);
-	(void)all->curl.multi_setopt(all->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, CONNECTIONS_MAX);
 	*ret_transfers = all;
 	return 0;
 }
@@ -494,7 +269,5 @@ void transfers_free(struct transfers *all)
 		transfer_free(transfer);
 		transfer = next;
 	}
-	(void)all->curl.multi_cleanup(all->multi);
-	all->is_freed = true;
-	uv_close((uv_handle_t *)&all->timer, handle_closed);
+	transfers_close(all);
 }

@@ -412,6 +412,12 @@ bool mcp_transfer_is_due(const struct mcp_route *route, bool is_first)
 
 void mcp_transfer_end_all(struct mcp_route *route)
 {
-	while (!LIST_EMPTY(&route->transfers))
-		transfer_free(LIST_FIRST(&route->transfers));
+	struct mcp_transfer *transfer = LIST_FIRST(&route->transfers);
+
+	while (transfer != NULL) {
+		struct mcp_transfer *next = LIST_NEXT(transfer, entry);
+
+		transfer_free(transfer);
+		transfer = next;
+	}
 }

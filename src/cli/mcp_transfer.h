@@ -12,10 +12,10 @@
 
 #include <sys/queue.h>
 
+#include "backend/curl.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/client_way.h"
-#include "backend/curl.h"
 
 #define MCP_ID_MAX 512
 #define MCP_SESSION_MAX 128

@@ -53,7 +53,7 @@ static int listen_activated(struct daemon *daemon, int count, struct err *err)
 	int r = 0;
 
 	for (int i = 0; r == 0 && i < count; i++) {
-		struct sockaddr_storage address;
+		struct sockaddr_storage address = {0};
 		socklen_t size = sizeof(address);
 		int fd = ACTIVATED_FD + i;
 

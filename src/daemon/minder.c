@@ -167,7 +167,7 @@ static int run_as(const struct config *config, const struct daemon_options *opti
 				     .connected = -1,
 				     .wish = -1};
 	struct minder minder = {.stay = &stay, .listener = -1, .signals = -1, .wish = -1};
-	int wish[2];
+	int wish[2] = {-1, -1};
 	int r;
 
 	(void)snprintf(path, sizeof(path), "%s/launch.sock", config->runtime_dir);

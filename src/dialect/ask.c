@@ -188,9 +188,6 @@ static void take_stream(struct op_call *call, unsigned status, const char *type,
 	ask->status = status_of(call, status);
 	ask->source = *source;
 	ask->is_stream = true;
-	/* Cancelled while it waited for its turn: only now is there something to cancel. */
-	if (ask->is_cancelled)
-		ask_cancel(ask);
 	turn_soon(ask);
 }
 

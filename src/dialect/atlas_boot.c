@@ -65,7 +65,5 @@ int atlas_boot(struct config *config, struct err *err)
 		text_list_add(&config->hosts, "*");
 	if (r == 0 && (dir != NULL || config->atlas_semantic_dir[0] == '\0'))
 		text_set(&config->atlas_semantic_dir, dir != NULL ? dir : DIR_DEFAULT);
-	/* Nobody that we start needs it. */
-	(void)unsetenv("SIDECAR_AUTH_TOKEN");
 	return r;
 }

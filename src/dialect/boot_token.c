@@ -36,5 +36,7 @@ int boot_token_add(struct config *config, const char *variable, const char *name
 	(void)sodium_bin2hex(hex, sizeof(hex), sum, sizeof(sum));
 	text_set(&tokens->name, name);
 	text_set(&tokens->sha256, hex);
+	/* Nobody that we start needs it. */
+	(void)unsetenv(variable);
 	return 0;
 }

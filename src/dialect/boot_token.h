@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "policy/config.h"
 
-/* `variable` is where it came from, for messages; `name` whom it stands for. ERR_BAD_REQUEST when
- * the config has one of that name. */
+/* `variable` is where it came from, and is taken out of our environment; `name` is whom it stands
+ * for. ERR_BAD_REQUEST when the config has one of that name, or it is too long. */
 int boot_token_add(struct config *config, const char *variable, const char *name,
 		   const char *secret, struct err *err);

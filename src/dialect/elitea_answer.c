@@ -81,6 +81,11 @@ static json_t *metadata_after(const json_t *before, const struct outcome *outcom
 	(void)json_object_set_new(after, "packages", packages);
 	if (json_array_size(lost) > 0)
 		(void)json_object_set(after, "lost", lost);
+	else if (outcome->saved.data == NULL)
+		(void)json_object_set_new(
+			after, "lost",
+			json_pack("[{s:s,s:s}]", "name", "*", "why",
+				  "nothing could be saved: the session is as it was before"));
 	return after;
 }
 
@@ -93,18 +98,30 @@ static int put_tree(struct buf *buf, const json_t *tree)
 	return r;
 }
 
-/* The session as it came. */
-static int put_before(const struct elitea_run *run, struct buf *buf)
+static int put_bytes_before(const struct elitea_run *run, struct buf *buf)
 {
 	const struct run_bytes *bytes = &run->args.saved;
 	int r = buf_text(buf, ",\"session_bytes\":");
 
-	if (r == 0)
-		r = bytes->data != NULL ? json_put_string(buf, bytes->data, bytes->size)
-					: buf_text(buf, "null");
-	if (r == 0)
-		r = buf_text(buf, ",\"session_metadata\":");
-	return r == 0 ? put_tree(buf, run->metadata) : r;
+	if (r < 0)
+		return r;
+	return bytes->data != NULL ? json_put_string(buf, bytes->data, bytes->size)
+				   : buf_text(buf, "null");
+}
+
+static int put_metadata(struct buf *buf, const json_t *metadata)
+{
+	int r = buf_text(buf, ",\"session_metadata\":");
+
+	return r == 0 ? put_tree(buf, metadata) : r;
+}
+
+/* The session as it came. */
+static int put_before(const struct elitea_run *run, struct buf *buf)
+{
+	int r = put_bytes_before(run, buf);
+
+	return r == 0 ? put_metadata(buf, run->metadata) : r;
 }
 
 static int put_session(const struct elitea_run *run, const struct outcome *outcome, struct buf *buf)
@@ -114,14 +131,11 @@ static int put_session(const struct elitea_run *run, const struct outcome *outco
 
 	if (!outcome->is_ok || !run->is_stateful)
 		return put_before(run, buf);
-	if (outcome->saved.data != NULL)
-		r = put_member(buf, "session_bytes", outcome->saved);
-	else
-		r = buf_text(buf, ",\"session_bytes\":null");
-	if (r == 0)
-		r = buf_text(buf, ",\"session_metadata\":");
+	/* Code can break what saving stands on; an old state is better than none. */
+	r = outcome->saved.data != NULL ? put_member(buf, "session_bytes", outcome->saved)
+					: put_bytes_before(run, buf);
 	metadata = metadata_after(run->metadata, outcome);
-	return r == 0 ? put_tree(buf, metadata) : r;
+	return r == 0 ? put_metadata(buf, metadata) : r;
 }
 
 int elitea_put_error(const struct elitea_run *run, const struct outcome *outcome, struct buf *buf)

@@ -9,6 +9,7 @@
 
 #include "base/c.h"
 #include "dialect/elitea.h"
+#include "op/flight.h"
 #include "policy/policy.h"
 
 #define FILE_MAX 8192
@@ -103,6 +104,17 @@ static bool memory_in_use(uint64_t *ret_used, uint64_t *ret_all)
 }
 
 /* ---- the gate ---- */
+
+uint32_t elitea_running(const struct engine *engine)
+{
+	const struct flight *flight = NULL;
+	uint32_t count = 0;
+
+	LIST_FOREACH(flight, &engine->flights, entry) {
+		count += flight->is_elitea;
+	}
+	return count;
+}
 
 bool elitea_admits(const struct elitea_limits *limits, uint32_t running, char *ret_why, size_t room)
 {

@@ -35,6 +35,11 @@ static const struct op_param code_params[] = {
 		  .help = "Python to run; the value of its last expression is the result")},
 };
 
+static const struct op_param plain_params[] = {
+	{OP_PARAM(struct args, code, .name = "code", .type = OP_BYTES, .is_required = true,
+		  .help = "Python to run; print() what you want to see")},
+};
+
 static const struct op_param stateful_params[] = {
 	{OP_PARAM(struct args, code, .name = "code", .type = OP_BYTES, .is_required = true,
 		  .help = "Python to run; the value of its last expression is the result")},
@@ -205,7 +210,7 @@ static struct work *begin(struct mcp_call *call, char *ret_why, size_t room)
 	struct work *work = NULL;
 
 	elitea_limits_read(engine->config, &limits);
-	if (!elitea_admits(&limits, flight_elitea_count(engine), ret_why, room))
+	if (!elitea_admits(&limits, elitea_running(engine), ret_why, room))
 		return NULL;
 	work = xnew(struct work);
 	work->run.args.code = args->code;
@@ -346,8 +351,8 @@ static const struct mcp_tool tool_plain = {
 	.title = "Python code sandbox",
 	.help = "Run Python code in a fresh sandbox and get what it printed: print() what you want "
 		"to see. There is no network, and nothing stays from call to call.",
-	.params = code_params,
-	.param_count = ARRAY_LEN(code_params),
+	.params = plain_params,
+	.param_count = ARRAY_LEN(plain_params),
 	.args_size = sizeof(struct args),
 	.answer = "",
 	.call = call_plain,

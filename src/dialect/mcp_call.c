@@ -33,10 +33,8 @@ static struct mcp_call *call_new(struct mcp_request *request, const struct mcp_v
 		.token = request->caller.token, .name = call->name, .peer = call->peer};
 	if (request->session != NULL)
 		(void)snprintf(call->session, sizeof(call->session), "%s", request->session->id);
-	/* The arguments point into the message's bytes only while they are decoded, but they are
-	 * many: the request need not keep them. */
-	call->bytes = request->bytes;
-	buf_init(&request->bytes, 0);
+	call->held = request->held;
+	request->held = 0;
 	call->begun_ns = now_ns();
 	request->call = call;
 	LIST_INSERT_HEAD(&call->mcp->calls, call, entry);
@@ -53,7 +51,7 @@ static void call_free(struct mcp_call *call)
 	decoded_done(&call->decoded);
 	scan_done(call->scan);
 	free(call->scan);
-	buf_done(&call->bytes);
+	call->mcp->held -= call->held;
 	free(call->name);
 	free(call->peer);
 	free(call);
@@ -254,18 +252,57 @@ void mcp_call_op_args(struct mcp_call *call, const struct op *op, const void *ar
 
 /* ---- tools/call ---- */
 
+static bool wants_text(const struct mcp_view *view, const struct mcp_item *item)
+{
+	char name[PARAM_NAME_MAX];
+	const struct op_param *param;
+
+	if (strchr("-0123456789", item->value[0]) == NULL || item->key_size - 2 >= sizeof(name))
+		return false;
+	memcpy(name, item->key + 1, item->key_size - 2);
+	name[item->key_size - 2] = '\0';
+	param = param_find(&view->op, OP_IN_BODY, name);
+	return param != NULL && (param->type == OP_TEXT || param->type == OP_BYTES);
+}
+
+/* Clients on a command line make a number of `code=1`: where a text is wanted, digits are one.
+ * Appends the arguments with quotes around them; false: there is nothing to change. */
+static bool quote_numbers(const struct mcp_view *view, const char *json, size_t size,
+			  struct buf *buf)
+{
+	const char *from = json;
+	struct mcp_item item = {0};
+	int r = 0;
+
+	/* What is not JSON is the scan's to refuse; the message was checked, so it is. */
+	while (r == 0 && mcp_next_item(json, size, &item)) {
+		if (!wants_text(view, &item))
+			continue;
+		r = buf_append(buf, from, (size_t)(item.value - from));
+		r = r < 0 ? r : buf_format(buf, "\"%.*s\"", (int)item.value_size, item.value);
+		from = item.value + item.value_size;
+	}
+	return r == 0 && from > json && buf_append(buf, from, size - (size_t)(from - json)) == 0;
+}
+
 int mcp_call_decode(struct mcp_call *call, const struct mcp_view *view, const char *json,
 		    size_t size, struct err *err)
 {
 	struct decode_source source = {0};
-	int r;
+	struct buf quoted;
+	int r = 0;
 
 	scan_done(call->scan);
 	free(call->scan);
 	decoded_done(&call->decoded);
 	call->scan = source.scan = xnew(struct scan);
 	scan_init(call->scan, &view->op, MCP_MESSAGE_MAX);
-	r = json != NULL ? scan_feed(call->scan, json, size, err) : 0;
+	buf_init(&quoted, MCP_MESSAGE_MAX + KIB);
+	if (json != NULL && quote_numbers(view, json, size, &quoted))
+		r = scan_feed(call->scan, quoted.data, quoted.size, err);
+	else if (json != NULL)
+		r = scan_feed(call->scan, json, size, err);
+	buf_done(&quoted);
 	if (r == 0)
 		r = scan_finish(call->scan, err);
 	return r == 0 ? decode_args(&view->op, &source, &call->decoded, err) : r;
@@ -287,6 +324,7 @@ void mcp_tools_call(struct mcp_request *request)
 	size_t size = request->message.arguments_size;
 	struct mcp_call *call;
 	struct err err = {0};
+	int r;
 
 	if (name == NULL) {
 		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL, "name: is required, a text");
@@ -303,7 +341,11 @@ void mcp_tools_call(struct mcp_request *request)
 	if (request->mcp->settings.is_conformance && mcp_fixture_call(request, name))
 		return;
 	call = call_new(request, view);
-	if (mcp_call_decode(call, view, json, size, &err) < 0)
+	r = mcp_call_decode(call, view, json, size, &err);
+	/* From here on the arguments are where the scan has put them. */
+	request->message.arguments = NULL;
+	buf_done(&request->bytes);
+	if (r < 0)
 		mcp_answer_err(call, &err);
 	else if (view->tool->call != NULL)
 		view->tool->call(call);

@@ -57,6 +57,7 @@ static struct mcp_request *request_new(struct mcp *mcp, const struct op_caller *
 /* Of one that was never begun. */
 static void request_forget(struct mcp_request *request)
 {
+	request->mcp->held -= request->held;
 	mcp_message_done(&request->message);
 	buf_done(&request->bytes);
 	free(request->name);
@@ -326,8 +327,10 @@ static bool check_post(struct door_call *call, struct mcp *mcp)
 			  "PUT /v1/sessions/{id}/files/{path}");
 		return false;
 	}
-	if (mcp->request_count >= MCP_REQUESTS_MAX) {
-		refuse_as(call, 503, "", MCP_INTERNAL, "too many requests are under way");
+	if (mcp->request_count >= MCP_REQUESTS_MAX ||
+	    mcp->held + door_body_size(call) > MCP_HELD_MAX) {
+		refuse_as(call, 503, "", MCP_INTERNAL,
+			  "too many requests are under way; try again later");
 		return false;
 	}
 	return true;
@@ -348,6 +351,8 @@ static void post(struct door_call *call)
 	r = door_body(call, true, &bytes, &err);
 	if (r == 0 && buf_append(&request->bytes, bytes.data, (size_t)bytes.size) < 0)
 		r = err_set(&err, ERR_INTERNAL, ENOMEM, "no memory for the message");
+	request->held = request->bytes.size;
+	mcp->held += request->held;
 	if (r == 0)
 		r = mcp_message_read(buf_string(&request->bytes), request->bytes.size,
 				     &request->message, &code, &err);

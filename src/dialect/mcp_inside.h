@@ -33,7 +33,8 @@
 #define MCP_MESSAGE_MAX (16U << 20) /* one message of a client, arguments and all */
 #define MCP_SMALL_MAX (1U << 20)    /* ... without the arguments of a tool */
 #define MCP_ANSWER_MAX (256U << 20)
-#define MCP_ID_MAX 512 /* of a request, as JSON text */
+#define MCP_ID_MAX 512            /* of a request, as JSON text */
+#define MCP_HELD_MAX (256U << 20) /* of all messages under way */
 #define MCP_SESSIONS_MAX 1024
 #define MCP_REQUESTS_MAX 4096 /* under way at a time, of all clients */
 #define MCP_LISTENERS_MAX 256
@@ -97,11 +98,13 @@ struct mcp_stream {
 	size_t sent;                 /* bytes that the wire has taken */
 	struct mcp_event *events;    /* owned: where each event ends; only of a session */
 	size_t event_count, event_room;
-	uint32_t number;  /* within its session */
-	bool is_begun;    /* events are being sent */
-	bool is_over;     /* nothing will be added */
-	bool hangs_up;    /* the wire is let go when it has all */
-	bool is_listener; /* subscriptions/listen */
+	uint32_t number;    /* within its session */
+	bool is_begun;      /* events are being sent */
+	bool is_over;       /* nothing will be added */
+	bool hangs_up;      /* the wire is let go when it has all */
+	bool is_listener;   /* subscriptions/listen */
+	bool has_forgotten; /* what was sent cannot be asked for again */
+	bool is_kept;       /* over, and only there to be asked for again */
 	uint64_t begun_ns, quiet_ns, over_ns;
 	char id[MCP_ID_MAX];           /* of the request, for its listeners */
 	unsigned wants;                /* of a listener: enum mcp_change */
@@ -200,6 +203,7 @@ struct mcp_request {
 	bool is_modern;
 	struct mcp_message message;
 	struct buf bytes;          /* of the message */
+	size_t held;               /* our part of mcp->held */
 	struct mcp_stream *stream; /* borrowed until answered */
 	struct op_caller caller;   /* name and peer are below */
 	char *name, *peer;         /* owned */
@@ -268,10 +272,14 @@ struct mcp_view {
 };
 
 extern const struct mcp_tool *const mcp_tools[]; /* NULL behind the last */
+extern const struct mcp_tool mcp_tool_files, mcp_tool_read, mcp_tool_write;
 
 /* What bytes are, by their first ones; and as a JSON string of base64. */
 const char *mcp_mime(const void *bytes, size_t size);
 int mcp_put_base64(struct buf *buf, const void *bytes, size_t size);
+
+/* The bytes of base64 in ret_bytes, which is set only then. -EINVAL: it is none. */
+int mcp_take_base64(const char *text, size_t size, struct buf *ret_bytes);
 
 int mcp_view_init(struct mcp_view *view, const struct mcp_tool *tool);
 const struct mcp_view *mcp_view_find(const struct mcp *mcp, const char *name);
@@ -284,7 +292,7 @@ struct mcp_call {
 	struct mcp_task *task;       /* borrowed; NULL: none */
 	struct decoded decoded;      /* the arguments */
 	struct scan *scan;           /* owned: what they point to */
-	struct buf bytes;            /* of the message, taken over from the request */
+	size_t held;                 /* our part of mcp->held */
 	struct op_caller caller;
 	char *name, *peer;     /* owned */
 	char session[ID_SIZE]; /* of MCP; "": none */
@@ -406,6 +414,8 @@ struct mcp {
 	LIST_HEAD(, mcp_op) ops;
 	LIST_HEAD(, mcp_question) questions;
 	size_t session_count, request_count, task_count, listener_count;
+	size_t kept;                           /* bytes of streams that are over */
+	size_t held;                           /* bytes of messages under way */
 	struct mcp_view *views[MCP_TOOLS_MAX]; /* owned */
 	size_t view_count;
 	uint8_t key[32]; /* signs what clients carry for us */

@@ -23,6 +23,7 @@ static void request_free(struct mcp_request *request)
 		mcp_op_drop(request->op);
 	if (request->question != NULL)
 		mcp_question_drop(request->question);
+	request->mcp->held -= request->held;
 	mcp_message_done(&request->message);
 	buf_done(&request->bytes);
 	free(request->name);

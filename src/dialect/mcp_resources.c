@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -200,24 +199,24 @@ static bool is_path(const struct mcp_item *file, const char *path)
 static void answer_base64(struct mcp_request *request, const struct mcp_item *file,
 			  const char *base64, size_t size)
 {
-	AUTO_FREE uint8_t *bytes = malloc(size + 1);
 	const char *mime = NULL;
-	size_t mime_size = 0, n = 0;
+	size_t mime_size = 0;
 	json_auto_t *said = NULL;
+	struct buf bytes;
 
-	if (bytes == NULL || sodium_base642bin(bytes, size, base64 + 1, size - 2, NULL, &n, NULL,
-					       sodium_base64_VARIANT_ORIGINAL) < 0) {
+	if (mcp_take_base64(base64 + 1, size - 2, &bytes) < 0) {
 		not_found(request, "the file cannot be read");
 		return;
 	}
 	if (json_find(file->value, file->value_size, "mime", &mime, &mime_size))
 		said = json_loadb(mime, mime_size, JSON_DECODE_ANY, NULL);
 	/* Only what is text is sent as text, whatever its name says. */
-	if (json_is_string(said) && strcmp(mcp_mime(bytes, n), "text/plain") == 0 &&
+	if (json_is_string(said) && strcmp(mcp_mime(bytes.data, bytes.size), "text/plain") == 0 &&
 	    strncmp(json_string_value(said), "text/", 5) == 0)
-		answer_bytes(request, bytes, n, json_string_value(said));
+		answer_bytes(request, bytes.data, bytes.size, json_string_value(said));
 	else
-		answer_bytes(request, bytes, n, mcp_mime(bytes, n));
+		answer_bytes(request, bytes.data, bytes.size, mcp_mime(bytes.data, bytes.size));
+	buf_done(&bytes);
 }
 
 /* A file of a run that had a sandbox of its own: its bytes came with the result. */

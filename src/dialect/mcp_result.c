@@ -233,7 +233,7 @@ static void put_uri(struct out *out, const char *id, const char *path)
 static void put_link(struct out *out, const char *id, const struct mcp_item *file)
 {
 	static const char *const members[][2] = {{"mime", "mimeType"}, {"size", "size"}};
-	char path[4096];
+	char path[4096] = "";
 	const char *name, *value = NULL;
 	size_t value_size = 0;
 

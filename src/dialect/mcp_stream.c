@@ -7,10 +7,11 @@
 #include "dialect/mcp_inside.h"
 #include "session/engine.h"
 
-#define SLOW_MAX (1U << 20)  /* bytes a client may leave unread before progress is dropped */
-#define EVENTS_MAX 65536     /* of one stream that can be asked for again */
-#define KEEP_NS 30000000000U /* how long after its end */
-#define KEEP_MAX (1U << 20)  /* ... and how large */
+#define SLOW_MAX (1U << 20)   /* bytes a client may leave unread before progress is dropped */
+#define RESUME_MAX (4U << 20) /* bytes of a stream under way that can be asked for again */
+#define KEEP_NS 30000000000U  /* how long after its end */
+#define KEEP_MAX (1U << 20)   /* ... and how large */
+#define KEEP_ALL (64U << 20)  /* ... all of them together */
 #define QUIET_NS 15000000000U
 #define PATIENCE_NS 2000000000U /* an answer that takes longer begins as events */
 #define LEFT_NS 300000000000U   /* a stream of a session that nobody came back for */
@@ -36,6 +37,8 @@ static void stream_free(struct mcp_stream *stream)
 		stream->session->open = NULL;
 	if (stream->is_listener)
 		stream->mcp->listener_count--;
+	if (stream->is_kept)
+		stream->mcp->kept -= stream->bytes.size;
 	TAILQ_REMOVE(&stream->mcp->streams, stream, entry);
 	buf_done(&stream->bytes);
 	free(stream->events);
@@ -45,14 +48,34 @@ static void stream_free(struct mcp_stream *stream)
 /* A client can ask for what it missed of the answer to a request of its session. */
 static bool can_resume(const struct mcp_stream *stream)
 {
-	return stream->session != NULL && stream->session->open != stream;
+	return stream->session != NULL && stream->session->open != stream && !stream->has_forgotten;
+}
+
+/* The oldest of those that are kept go when there is too much of them. */
+static void keep(struct mcp_stream *stream)
+{
+	struct mcp *mcp = stream->mcp;
+	struct mcp_stream *other = TAILQ_FIRST(&mcp->streams);
+
+	if (!stream->is_kept)
+		mcp->kept += stream->bytes.size;
+	stream->is_kept = true;
+	while (other != NULL && mcp->kept > KEEP_ALL) {
+		struct mcp_stream *next = TAILQ_NEXT(other, entry);
+
+		if (other->is_kept)
+			stream_free(other);
+		other = next;
+	}
 }
 
 void mcp_stream_release(struct mcp_stream *stream)
 {
 	if (stream->request != NULL || stream->wire != NULL)
 		return;
-	if (!can_resume(stream) || !stream->is_begun || stream->bytes.size > KEEP_MAX)
+	if (can_resume(stream) && stream->is_begun && stream->bytes.size <= KEEP_MAX)
+		keep(stream);
+	else
 		stream_free(stream);
 }
 
@@ -60,8 +83,10 @@ void mcp_stream_release(struct mcp_stream *stream)
 
 static void mark_event(struct mcp_stream *stream)
 {
-	if (!can_resume(stream))
+	if (!can_resume(stream)) {
+		stream->event_count++;
 		return;
+	}
 	if (stream->event_count == stream->event_room) {
 		size_t room = stream->event_room > 0 ? 2 * stream->event_room : 16;
 		struct mcp_event *grown = realloc(stream->events, room * sizeof(*grown));
@@ -87,7 +112,7 @@ static int put_event(struct mcp_stream *stream, const char *json, size_t size)
 {
 	int r = 0;
 
-	if (can_resume(stream))
+	if (stream->session != NULL && stream->session->open != stream)
 		r = buf_format(&stream->bytes, "id: %u_%zu\n", stream->number, stream->event_count);
 	if (r == 0 && json != NULL)
 		r = buf_text(&stream->bytes, "event: message\n");
@@ -127,8 +152,7 @@ void mcp_stream_begin(struct mcp_stream *stream)
 
 void mcp_stream_send(struct mcp_stream *stream, const char *json, size_t size, bool is_needed)
 {
-	bool is_slow =
-		stream->bytes.size - stream->sent > SLOW_MAX || stream->event_count >= EVENTS_MAX;
+	bool is_slow = stream->bytes.size - stream->sent > SLOW_MAX;
 
 	if (stream->is_over || (is_slow && !is_needed))
 		return;
@@ -180,8 +204,10 @@ void mcp_stream_hang_up(struct mcp_stream *stream, unsigned retry_ms)
 /* What nobody can ask for again need not be kept. */
 static void forget_sent(struct mcp_stream *stream)
 {
-	if (can_resume(stream) || stream->sent < stream->bytes.size)
+	if (stream->sent < stream->bytes.size ||
+	    (can_resume(stream) && stream->bytes.size <= RESUME_MAX))
 		return;
+	stream->has_forgotten = true;
 	stream->bytes.size = 0;
 	stream->sent = 0;
 }
@@ -235,8 +261,11 @@ struct mcp_stream *mcp_stream_resume(struct mcp_session *session, const char *ev
 		if (stream->session == session && stream->number == number)
 			break;
 	}
-	if (stream == NULL || stream->wire != NULL)
+	if (stream == NULL || stream->wire != NULL || !can_resume(stream))
 		return NULL;
+	if (stream->is_kept)
+		stream->mcp->kept -= stream->bytes.size;
+	stream->is_kept = false;
 	stream->sent = place_behind(stream, event);
 	stream->hangs_up = false;
 	return stream;

@@ -39,23 +39,26 @@ void mcp_task_free(struct mcp_task *task)
 	free(task);
 }
 
-/* The oldest that is over goes when there are too many, or too much is kept. */
-static bool make_room(struct mcp *mcp)
+/* The oldest that are over go while there are more than this many, or too much is kept. False: that
+ * was not enough. */
+static bool make_room(struct mcp *mcp, size_t count_max)
 {
-	struct mcp_task *task = NULL, *oldest = NULL;
+	struct mcp_task *task = NULL;
 	size_t kept = 0;
 
-	TAILQ_FOREACH(task, &mcp->tasks, entry) {
+	TAILQ_FOREACH(task, &mcp->tasks, entry)
 		kept += task->result.size;
-		if (oldest == NULL && is_over(task))
-			oldest = task;
+	task = TAILQ_FIRST(&mcp->tasks);
+	while (task != NULL && (mcp->task_count > count_max || kept > KEPT_MAX)) {
+		struct mcp_task *next = TAILQ_NEXT(task, entry);
+
+		if (is_over(task)) {
+			kept -= task->result.size;
+			mcp_task_free(task);
+		}
+		task = next;
 	}
-	if (mcp->task_count < MCP_TASKS_MAX && kept < KEPT_MAX)
-		return true;
-	if (oldest == NULL)
-		return false;
-	mcp_task_free(oldest);
-	return make_room(mcp);
+	return mcp->task_count <= count_max;
 }
 
 static void touch(struct mcp_task *task, enum mcp_task_status status)
@@ -93,7 +96,7 @@ struct mcp_task *mcp_task_make(struct mcp_call *call)
 	struct mcp_task *task;
 	struct buf members;
 
-	if (!make_room(mcp))
+	if (!make_room(mcp, MCP_TASKS_MAX - 1))
 		return NULL;
 	task = xnew(struct mcp_task);
 	task->mcp = mcp;
@@ -131,6 +134,7 @@ void mcp_task_finish(struct mcp_task *task, enum mcp_task_status status, struct 
 	buf_init(take_result, 0);
 	json_decref(task->inputs);
 	task->inputs = NULL;
+	(void)make_room(task->mcp, MCP_TASKS_MAX);
 }
 
 void mcp_task_ask(struct mcp_task *task, json_t *take_inputs,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/job.h"
 #include "base/c.h"
 #include "dialect/door_state.h"
 
@@ -130,7 +131,9 @@ static int check_access(struct visit *visit, bool needs_token, struct err *err)
 		if (visit->origin == NULL)
 			return err_set(err, ERR_INTERNAL, ENOMEM, "no memory");
 	}
-	return needs_token ? access_check(access, &asked, &visit->call.caller, err) : 0;
+	r = needs_token ? access_check(access, &asked, &visit->call.caller, err) : 0;
+	visit->call.caller.is_forwarded = http_header(request, BACKEND_FORWARDED) != NULL;
+	return r;
 }
 
 /* Refused before the client sends it. */

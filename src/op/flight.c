@@ -68,17 +68,6 @@ struct flight *flight_find(const struct engine *engine, const char *id)
 	return NULL;
 }
 
-uint32_t flight_elitea_count(const struct engine *engine)
-{
-	const struct flight *flight = NULL;
-	uint32_t count = 0;
-
-	LIST_FOREACH(flight, &engine->flights, entry) {
-		count += flight->is_elitea;
-	}
-	return count;
-}
-
 static bool member_is(const char *object, size_t size, const char *name, const char *text)
 {
 	const char *value = NULL;
@@ -180,6 +169,7 @@ static int put_head(const struct flight *flight, const struct run_request *reque
 			   flight->session[0] != '\0' ? "\"" : "null", flight->session,
 			   flight->session[0] != '\0' ? "\"" : "", flight->op);
 
+	assert(request->kind.runtime != NULL);
 	if (r == 0)
 		r = json_put_text(buf, flight->token);
 	if (r == 0)

@@ -64,9 +64,6 @@ void flight_take_off_as(struct op_call *call, const struct flight_kind *kind);
 /* By the run's id; NULL: it is over, or never was. */
 struct flight *flight_find(const struct engine *engine, const char *id);
 
-/* How many runs of the ELITEA dialect are under way, or wait. */
-uint32_t flight_elitea_count(const struct engine *engine);
-
 /* May this caller know of this run? Runs belong to the token that started them. */
 bool flight_may_see(const struct log *log, const struct op_caller *caller);
 

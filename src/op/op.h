@@ -53,6 +53,7 @@ struct op_param {
 	size_t offset; /* of the field in the args struct */
 	bool is_required;
 	uint64_t min, max;   /* of a number; max also of a text's bytes; max 0: any */
+	uint64_t initial;    /* a number that is not given is this */
 	const char *choices; /* "a|b|c": a text must be one of these; NULL: any */
 };
 
@@ -65,9 +66,10 @@ struct op_call;
 /* Who asks. */
 struct op_caller {
 	const struct config_token
-		*token;   /* borrowed: from the config; NULL: nobody in particular */
-	const char *name; /* of the token; "" without one */
-	const char *peer; /* "unix", or an address, for the audit log */
+		*token;    /* borrowed: from the config; NULL: nobody in particular */
+	const char *name;  /* of the token; "" without one */
+	const char *peer;  /* "unix", or an address, for the audit log */
+	bool is_forwarded; /* another Vivarium asks for somebody */
 };
 
 /* An answer in pieces; as http/http.h has it: > 0 a count, 0 nothing now (op_wake follows), -1 the

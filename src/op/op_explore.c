@@ -185,6 +185,7 @@ static int make_request(const struct config *config, const struct op_caller *cal
 	request->kind.data = folder;
 	request->kind.is_cold = true;
 	request->backend = policy->backend;
+	request->is_forwarded = caller != NULL && caller->is_forwarded;
 	request->root = folder == NULL ? args->root : NULL;
 	*ret_policy = policy;
 	*ret_cwd = cwd;

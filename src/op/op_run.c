@@ -315,6 +315,7 @@ int op_run_request(const struct config *config, const struct op_caller *caller,
 	if (r < 0)
 		return r;
 	request->kind.trust = op_trust(policy, caller);
+	request->is_forwarded = caller != NULL && caller->is_forwarded;
 	request->backend = op_backend_pin(policy, args->backend);
 	request->runtime = args->runtime != NULL ? args->runtime : policy->runtime;
 	request->timeout_ms = grant.timeout_ms;

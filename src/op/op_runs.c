@@ -160,7 +160,7 @@ static void call_stdin(struct op_call *call)
 		r = err_set(&err, ERR_CONFLICT, ESRCH, "the run is over");
 	else
 		r = stdin_bytes(args, &room, &bytes, &err);
-	if (r == 0)
+	if (r == 0 && flight != NULL)
 		r = run_stdin_write(flight->run, bytes.data, bytes.size, args->eof == OP_YES, &err);
 	buf_done(&room);
 	if (r < 0) {

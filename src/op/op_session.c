@@ -50,27 +50,30 @@ void op_session_answer(struct op_call *call, unsigned status, const struct sessi
 	{                                                                                          \
 		OP_PARAM(struct op_create_args, field, .in = (where), .name = #field, __VA_ARGS__) \
 	}
+// clang-format off
 #define CREATE_ROWS(where)                                                                         \
-	{                                                                                          \
-		CREATE(where, policy, .type = OP_TEXT,                                             \
-		       .help = "limits, guard and mounts of its runs (default: default)"),         \
-			CREATE(where, runtime, .type = OP_TEXT,                                    \
-			       .help = "Python environment (default: auto, base where there is "   \
-				       "one)"),                                                    \
-			CREATE(where, backend, .type = OP_TEXT,                                    \
-			       .help = "way to build the sandbox (default: auto)"),                \
-			CREATE(where, name, .type = OP_TEXT, .help = "a name for people"),         \
-			CREATE(where, idle_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,     \
-			       .help = "it ends when nothing ran in it for this long"),            \
-			CREATE(where, ttl_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,      \
-			       .help = "it ends this long after it was made"),                     \
-			CREATE(where, transactional, .type = OP_BOOL,                              \
-			       .help = "a run that fails leaves the variables as they were "       \
-				       "(default: true)"),                                         \
-	}
+	CREATE(where, policy, .type = OP_TEXT,                                                     \
+	       .help = "limits, guard and mounts of its runs (default: default)"),                 \
+	CREATE(where, runtime, .type = OP_TEXT,                                                    \
+	       .help = "Python environment (default: auto, base where there is one)"),             \
+	CREATE(where, backend, .type = OP_TEXT,                                                    \
+	       .help = "way to build the sandbox (default: auto)"),                                \
+	CREATE(where, name, .type = OP_TEXT, .help = "a name for people"),                         \
+	CREATE(where, idle_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,                     \
+	       .help = "it ends when nothing ran in it for this long"),                            \
+	CREATE(where, ttl_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,                      \
+	       .help = "it ends this long after it was made"),                                     \
+	CREATE(where, transactional, .type = OP_BOOL,                                              \
+	       .help = "a run that fails leaves the variables as they were (default: true)")
+// clang-format on
 
-static const struct op_param create_params[OP_CREATE_PARAMS] = CREATE_ROWS(OP_IN_BODY);
-const struct op_param op_import_params[OP_CREATE_PARAMS] = CREATE_ROWS(OP_IN_QUERY);
+static const struct op_param create_params[] = {
+	CREATE_ROWS(OP_IN_BODY),
+	CREATE(OP_IN_BODY, reuse, .type = OP_BOOL,
+	       .help = "where the caller has a session of this name, that one is the answer "
+		       "(default: false)"),
+};
+const struct op_param op_import_params[OP_CREATE_PARAMS] = {CREATE_ROWS(OP_IN_QUERY)};
 
 /* A session does not know what it will import: what most analyses want, where it is there. */
 static int choose_runtime(const struct config *config, const struct policy *policy,
@@ -171,9 +174,43 @@ static void created(void *user, struct session *session, const struct err *why)
 		op_session_answer(call, 201, session);
 }
 
+struct namesake {
+	const struct op_call *call;
+	struct session *found; /* one that is of use */
+	struct session *lost;  /* one that is not */
+};
+
+static void look_at_name(void *user, struct session *session)
+{
+	struct namesake *namesake = user;
+	const struct op_create_args *args = namesake->call->args;
+
+	if (strcmp(session_token(session), namesake->call->caller.name) != 0 ||
+	    strcmp(session_name(session), args->name) != 0)
+		return;
+	if (args->policy != NULL && strcmp(session_policy(session)->name, args->policy) != 0)
+		return;
+	if (session_state(session) == SESSION_LOST)
+		namesake->lost = session;
+	else
+		namesake->found = session;
+}
+
+/* Whoever asks while it is still being made gets the same one: his run waits for it. */
 static void call_create(struct op_call *call)
 {
-	op_session_make(call, call->args, created);
+	const struct op_create_args *args = call->args;
+	struct namesake namesake = {.call = call};
+
+	if (args->reuse == OP_YES && args->name != NULL && args->name[0] != '\0')
+		sessions_each(call->engine->sessions, look_at_name, &namesake);
+	if (namesake.found != NULL) {
+		op_session_answer(call, 200, namesake.found);
+		return;
+	}
+	if (namesake.lost != NULL)
+		session_close(namesake.lost);
+	op_session_make(call, args, created);
 }
 
 /* ---- list, get, delete ---- */

@@ -32,6 +32,7 @@ struct op_create_args {
 	const char *policy, *runtime, *backend, *name;
 	uint64_t idle_ms, ttl_ms;
 	enum op_bool transactional;
+	enum op_bool reuse; /* only op_session_create has it */
 };
 
 #define OP_CREATE_PARAMS 7

@@ -5,6 +5,9 @@
 #include "base/c.h"
 #include "policy/config_parts.h"
 
+#define SYNAPSE_TIMEOUT_MAX_MS 120000
+#define AGENTRAIL_TIMEOUT_MAX_MS 600000
+
 /* Where a policy of the file stands with what it inherits. */
 enum progress {
 	NOT_YET,
@@ -152,11 +155,30 @@ static int resolve_entry(struct resolve *resolve, size_t entry, struct err *err)
 	return 0;
 }
 
+static struct policy *built_in(struct config *config, const char *name)
+{
+	return &config->policies[want_policy(config, name)];
+}
+
+/* Built-ins that stand for another system, as that system has them where its dialect is spoken. The
+ * file may say otherwise. */
+static void suit_dialects(struct config *config)
+{
+	if (config->synapse_vault[0] != '\0')
+		text_set(&built_in(config, "ephemeral")->data, config->synapse_vault);
+	if (config->synapse_enabled || config->synapse_vault[0] != '\0')
+		built_in(config, "ephemeral")->timeout_max_ms = SYNAPSE_TIMEOUT_MAX_MS;
+	if (config->agentrail_enabled)
+		built_in(config, "workspace")->timeout_max_ms = AGENTRAIL_TIMEOUT_MAX_MS;
+}
+
 int config_take_policies(struct config *config, const struct document *document, struct err *err)
 {
 	struct resolve resolve = {.config = config, .document = document};
-	int r = add_names(&resolve, err);
+	int r;
 
+	suit_dialects(config);
+	r = add_names(&resolve, err);
 	for (size_t i = 0; r == 0 && i < document_count(document, CONFIG_POLICIES); i++)
 		r = resolve_entry(&resolve, i, err);
 	return r;

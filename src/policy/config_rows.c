@@ -6,6 +6,7 @@
 
 #include "base/c.h"
 #include "policy/config_parts.h"
+#include "policy/paths.h"
 
 #define AT(type_, member_) .offset = offsetof(type_, member_)
 #define NUMBER(key_, member_, type_, low_, high_, initial_, help_)                                 \
@@ -121,7 +122,9 @@ const struct setting config_rows[] = {
 	       1800000, "end a session after this much rest"),
 	ENABLED("dialects.synapse.enabled", synapse_enabled),
 	PREFIX("dialects.synapse.prefix", synapse_prefix),
-	TEXT("dialects.synapse.vault", synapse_vault, SETTING_PATH, 0, "", "folder of the vault"),
+	TEXT("dialects.synapse.vault", synapse_vault, SETTING_PATH, 0, "",
+	     "folder of the vault: read and written by its routes and tools, read-only at /data of "
+	     "the policy ephemeral"),
 	ENABLED("dialects.piston.enabled", piston_enabled),
 	PREFIX("dialects.piston.prefix", piston_prefix),
 	ENABLED("dialects.dify.enabled", dify_enabled),
@@ -279,6 +282,12 @@ static int check_top(const struct config *config, const char **ret_key, struct e
 				"explore.folders: %.80s is not NAME=/PATH; in NAME " NAME_RULE,
 				config->explore_folders.items[i]);
 	}
+	*ret_key = "dialects.synapse.vault";
+	if (config->synapse_vault[0] != '\0' && path_is_too_wide(config->synapse_vault))
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "dialects.synapse.vault: %.200s would show too much of the host; "
+			       "name a directory that holds the vault only",
+			       config->synapse_vault);
 	return config_check_backends(config, ret_key, err);
 }
 

@@ -235,12 +235,16 @@ int order_check(const struct run_request *request, struct err *err)
 {
 	const char *why = NULL;
 
-	if (request->kind.runtime->is_shell)
+	if (request->is_forwarded)
+		why = "it was passed on to this host already";
+	else if (request->kind.runtime->is_shell)
 		return 0;
-	if (request->kind.data != NULL)
+	else if (request->kind.data != NULL)
 		why = "the policy's folder for /data is on this host";
 	else if (request->kind.plan.limits == LIMITS_CGROUP)
 		why = "the policy wants limits by cgroup, which can be seen on this host alone";
+	else if (request->argv != NULL)
+		why = "it is a script with arguments";
 	else if (request->stdin_kind == RUN_STDIN_LIVE || request->stdin_kind == RUN_STDIN_PIPE)
 		why = "its stdin is live";
 	else if (request->data_format != RUN_DATA_NONE && request->data_format != RUN_DATA_JSON)

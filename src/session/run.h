@@ -103,6 +103,7 @@ struct run_request {
 	const char *id;        /* its id, where it has one already */
 	const char *backend;   /* a name pins it; "auto" or NULL: the best that is there */
 	const char *runtime;   /* as it was asked for; NULL: not. For who runs it elsewhere */
+	bool is_forwarded;     /* it was passed on to us: not once more */
 	const char *root;      /* of an explore: the name of a folder that somebody else has */
 };
 

@@ -34,15 +34,18 @@ int run_choose(struct pool *pool, const struct run_request *request,
 	const struct backend_host host = pool_host(pool);
 	const struct backend *backend = NULL;
 	struct err why = {0};
+	bool is_away;
 	int r = backend_choose(&host, run_use(request), request->backend, request->is_atlas,
 			       &backend, err);
 
 	if (r < 0)
 		return r;
+	is_away = backend->jobs != NULL && backend->jobs->is_claimed;
 	/* What only this host can do is for whoever makes sandboxes here. A pin still holds. */
-	if (backend->jobs != NULL && order_check(request, &why) < 0 &&
-	    backend_choose(&host, BACKEND_SESSION, request->backend, request->is_atlas, &backend,
-			   err) < 0) {
+	if (is_away && order_check(request, &why) < 0 &&
+	    (request->kind.runtime->is_shell ||
+	     backend_choose(&host, BACKEND_SESSION, request->backend, request->is_atlas, &backend,
+			    err) < 0)) {
 		*err = why;
 		return -why.num;
 	}

@@ -427,6 +427,19 @@ static void become_gone(struct sandbox *sandbox)
 	free_when_done(sandbox);
 }
 
+/* Its first interpreter ended; where nobody has taken it yet that is a reason not to. */
+static void take_exit(struct sandbox *sandbox, const struct launch_exit *facts, struct err *why)
+{
+	tell_exit(sandbox, facts, why);
+	if (sandbox->state != SANDBOX_COMING && sandbox->state != SANDBOX_READY)
+		return;
+	if (why->kind == ERR_NONE)
+		(void)err_set(why, ERR_INTERNAL, ECHILD, "the interpreter ended (%s %d)",
+			      facts->signal != 0 ? "signal" : "status",
+			      facts->signal != 0 ? facts->signal : facts->code);
+	fail(sandbox, why);
+}
+
 void sandbox_event(struct sandbox *sandbox, const struct launch_event *event)
 {
 	struct err why = event->err;
@@ -440,16 +453,7 @@ void sandbox_event(struct sandbox *sandbox, const struct launch_event *event)
 		return;
 	}
 	if (event->type == LAUNCH_EXIT) {
-		tell_exit(sandbox, &event->exit, &why);
-		if (sandbox->state == SANDBOX_COMING || sandbox->state == SANDBOX_READY) {
-			if (why.kind == ERR_NONE)
-				(void)err_set(&why, ERR_INTERNAL, ECHILD,
-					      "the interpreter ended (%s %d)",
-					      event->exit.signal != 0 ? "signal" : "status",
-					      event->exit.signal != 0 ? event->exit.signal
-								      : event->exit.code);
-			fail(sandbox, &why);
-		}
+		take_exit(sandbox, &event->exit, &why);
 	} else if (event->type == LAUNCH_GONE) {
 		if (why.kind == ERR_NONE)
 			(void)err_set(&why, ERR_INTERNAL, ECHILD, "the sandbox is gone");

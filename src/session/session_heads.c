@@ -212,14 +212,29 @@ void session_roll_back(struct session *session, struct checkpoint *checkpoint)
 		session_lose(session, &err);
 }
 
+/* The checkpoint ended while its child came up: variables are what they were, its copy of the files
+ * is gone with it. */
+static void settle_without(struct session *session)
+{
+	session->files = FILES_SKIPPED;
+	session->files_dirty = true;
+	id_new("cp_", session->next);
+	session->needs_checkpoint = true;
+	session_settle(session, session->current, NULL);
+}
+
 static void rolled_back(struct session *session)
 {
 	struct checkpoint *checkpoint = session_find_checkpoint(session, session->current);
-	bool is_same =
-		session->files_version > 0 && session->files_version == checkpoint->files_version;
 	struct err err = {0};
+	bool is_same;
 
 	session->head = STEAL(session->coming);
+	if (checkpoint == NULL) {
+		settle_without(session);
+		return;
+	}
+	is_same = session->files_version > 0 && session->files_version == checkpoint->files_version;
 	session->files = checkpoint->files;
 	session->files_dirty = false;
 	session->files_version = checkpoint->files_version;

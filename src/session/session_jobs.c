@@ -261,6 +261,20 @@ static void forget_queued(struct session *session, struct run *run)
 	run_leave(run, session->state == SESSION_LOST ? RUN_LEFT_LOST : RUN_LEFT_PRESERVED, "");
 }
 
+static void take_facts(struct session *session, const struct run *run)
+{
+	struct run_facts facts = run_facts(run);
+
+	session->memory = facts.memory > 0 ? facts.memory : session->memory;
+	if (run_files_dirty(run))
+		session->files_version = ++session->files_changes;
+	session->files_dirty |= run_files_dirty(run);
+	if (run_is_look(run))
+		return;
+	session->runs++;
+	(void)snprintf(session->last_run, sizeof(session->last_run), "%s", facts.id);
+}
+
 static void host_over(void *user, struct run *run)
 {
 	struct session *session = user;
@@ -276,18 +290,8 @@ static void host_over(void *user, struct run *run)
 	lives = session->state == SESSION_RUNNING && session->dead == NULL &&
 		session->head->state == HEAD_READY && !session->head->is_dropped &&
 		!session->sandbox->is_ending;
-	if (run_has_begun(run)) {
-		struct run_facts facts = run_facts(run);
-
-		session->runs += run_is_look(run) ? 0 : 1;
-		session->memory = facts.memory > 0 ? facts.memory : session->memory;
-		if (run_files_dirty(run))
-			session->files_version = ++session->files_changes;
-		session->files_dirty |= run_files_dirty(run);
-		if (!run_is_look(run))
-			(void)snprintf(session->last_run, sizeof(session->last_run), "%s",
-				       facts.id);
-	}
+	if (run_has_begun(run))
+		take_facts(session, run);
 	if (lives && session->is_transactional && run_has_begun(run)) {
 		(void)snprintf(session->blocker, sizeof(session->blocker), "%s", run_blocker(run));
 		session->needs_checkpoint = session->blocker[0] == '\0';

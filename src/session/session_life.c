@@ -49,15 +49,22 @@ static void warn(struct session *session, uint64_t left, const char *which)
 	session_tell(session, "warning", members);
 }
 
+/* A process that was left running is work, though no run is on. */
+static bool has_child(const struct session *session)
+{
+	return strncmp(session->blocker, "child process", strlen("child process")) == 0;
+}
+
 static bool may_freeze(const struct session *session)
 {
 	const struct launch_hello *hello =
 		session->table->pool != NULL ? pool_hello(session->table->pool) : NULL;
 
-	return session->state == SESSION_IDLE && hello != NULL && hello->can_freeze != 0 &&
-	       session->table->settings.freeze_ms > 0 && session->sandbox->sessions == 1 &&
-	       session->coming == NULL && session->run == NULL && LIST_EMPTY(&session->looks) &&
-	       TAILQ_EMPTY(&session->jobs) && !session->needs_checkpoint;
+	return session->state == SESSION_IDLE && session->sandbox != NULL && hello != NULL &&
+	       hello->can_freeze != 0 && session->table->settings.freeze_ms > 0 &&
+	       session->sandbox->sessions == 1 && session->coming == NULL && session->run == NULL &&
+	       LIST_EMPTY(&session->looks) && TAILQ_EMPTY(&session->jobs) &&
+	       !session->needs_checkpoint && !has_child(session);
 }
 
 static void frozen(void *user, const struct err *why)

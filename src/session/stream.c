@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <sys/stat.h>
+
 #include "base/c.h"
 
 #define READ_STEP (16U << 10)
@@ -17,6 +19,15 @@ static void pipe_ready(uv_poll_t *poll, int status, int events)
 	(void)status;
 	(void)events;
 	stream_drain(poll->data);
+}
+
+static uint64_t spooled(const struct stream *stream)
+{
+	struct stat status;
+
+	if (stream->spool < 0 || fstat(stream->spool, &status) < 0)
+		return 0;
+	return (uint64_t)status.st_size;
 }
 
 int stream_open(struct stream *stream, uv_loop_t *loop, int *take_fd, int *take_spool, int number,
@@ -35,6 +46,8 @@ int stream_open(struct stream *stream, uv_loop_t *loop, int *take_fd, int *take_
 	stream->spool = steal_fd(take_spool);
 	stream->number = number;
 	stream->is_ended = stream->is_held = false;
+	/* What a spool of a former daemon holds was told, unless stream_resume says otherwise. */
+	stream->taken = stream->punched = spooled(stream);
 	stream_listen(stream, bytes, user);
 	(void)uv_poll_start(&stream->poll, UV_READABLE, pipe_ready);
 	return 0;

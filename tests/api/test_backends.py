@@ -5,6 +5,7 @@ import base64
 import hashlib
 import json
 import os
+import socket
 import subprocess
 import unittest
 
@@ -226,6 +227,28 @@ class OtherSide(unittest.TestCase):
         near.restart()
         result = near.result(run)
         self.assertEqual((result["verdict"]["kind"], result["stdout"]), ("backend", "on\n"))
+
+
+class Loop(unittest.TestCase):
+    """A remote that is the daemon itself, as when all parts of an Atlas share one environment."""
+
+    def test_a_run_is_passed_on_once(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        daemon = Daemon(f"listen: ['127.0.0.1:{port}']\ndialects: {{atlas: {{enabled: true, policy: default}}}}\n",
+                        env={"ATLAS_SANDBOX_URL": f"http://127.0.0.1:{port}"}, start=False)
+        daemon.start()
+        self.addCleanup(daemon.stop)
+        for _ in range(3):
+            self.assertEqual(daemon.run("print(1)")["stdout"], "1\n")
+        self.assertTrue(daemon.ask("POST", "/exec-python", {"code": "print(1)"})["success"])
+        answer = daemon.request("POST", "/v1/run", {"code": "1", "backend": "remote"},
+                                headers={"Vivarium-Forwarded": "1"})
+        self.assertEqual(answer.status, 501)
+        self.assertIn("it was passed on to this host already", answer.error["message"])
+        answer = daemon.request("POST", "/v1/explore", {"command": "ls"})
+        self.assertIn("it was passed on to this host already", answer.json["verdict"]["message"])
 
 
 class Atlas(unittest.TestCase):

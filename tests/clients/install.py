@@ -110,9 +110,9 @@ def node_bin():
     return os.path.join(node_modules(), f"node-linux-{ARCH}", "bin")
 
 
-def python_mcp(generation):
-    """The python of a virtual environment with that generation of the SDK."""
-    lock = f"mcp-{generation}.txt"
+def python_with(name):
+    """The python of a virtual environment with exactly what NAME.txt lists."""
+    lock = f"{name}.txt"
 
     def install(folder):
         run_installer("python3-venv", [PYTHON, "-m", "venv", os.path.join(folder, "venv")], folder)
@@ -120,4 +120,9 @@ def python_mcp(generation):
                               "--disable-pip-version-check", "--no-deps", "--retries=1", "--timeout=60",
                               "-r", os.path.join(folder, lock)], folder)
 
-    return os.path.join(kept(f"python-{generation}", [lock], install), "venv", "bin", "python")
+    return os.path.join(kept(f"python-{name}", [lock], install), "venv", "bin", "python")
+
+
+def python_mcp(generation):
+    """The same with that generation of the SDK."""
+    return python_with(f"mcp-{generation}")

@@ -2,6 +2,7 @@
 """The Inspector's command line: what it says of our schemas, single calls, and its load test."""
 
 import base64
+import hashlib
 import json
 import os
 
@@ -11,7 +12,7 @@ LOAD = 200
 AT_A_TIME = 4
 
 
-class Inspector(ClientCase):
+class InspectorCase(ClientCase):
     def inspect(self, *args):
         """One call. Where its output is JSON it is one object, `result` or `error`."""
         program = os.path.join(npm(), "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
@@ -29,6 +30,8 @@ class Inspector(ClientCase):
     def mcp(self):
         return self.url + "/mcp"
 
+
+class Inspector(InspectorCase):
     def assert_strict(self, *target):
         status, out, err = self.inspect(*target, "--method", "tools/list", "--strict")
         self.assertEqual(status, 0, err)
@@ -69,3 +72,18 @@ class Inspector(ClientCase):
                 told = self.call(self.mcp, "--protocol-era", era, "--load", "--load-requests", str(LOAD),
                                  "--load-concurrency", str(AT_A_TIME))
                 self.assertEqual((told["requests"], told["ok"], told["toolErrors"], told["errors"]), (LOAD, LOAD, 0, 0), told)
+
+
+class WithToken(InspectorCase):
+    CONFIG = f"tokens: [{{name: alice, sha256: {hashlib.sha256(b'secret').hexdigest()}}}]\n"
+
+    def test_only_the_token_opens_the_door(self):
+        for era in ("legacy", "modern"):
+            with self.subTest(era=era):
+                result = self.call(self.mcp, "--protocol-era", era, "--header", "Authorization: Bearer secret")
+                self.assertEqual(result["structuredContent"]["stdout"], "42\n")
+                for header in ("Authorization: Bearer wrong", "X-Other: secret"):
+                    status, out, err = self.inspect(self.mcp, "--protocol-era", era, "--header", header, "--method", "tools/list",
+                                                    "--stored-auth-only", "--format", "json")
+                    self.assertNotEqual(status, 0, out)
+                    self.assertNotIn("run_python", out + err)

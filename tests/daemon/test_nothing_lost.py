@@ -128,6 +128,19 @@ class KillServeTest(Case):
         self.assertEqual(daemon.value("x", session), 1)
         daemon.stop()
 
+    def test_a_run_after_a_restart_says_nothing_of_the_one_before(self):
+        daemon = self.serve()
+        session = daemon.session(runtime="bare")
+        branch = daemon.ask("POST", f"/v1/sessions/{session}/fork", {"n": 1})["sessions"][0]["id"]
+        for one in (session, branch):
+            daemon.run("import sys\nprint('before')\nprint('e', file=sys.stderr)", one)
+        daemon.restart()
+        for one in (session, branch):
+            result = daemon.run("print('after')", one)
+            self.assertEqual((result["stdout"], result["stderr"]), ("after\n", ""))
+            self.assertEqual(daemon.run("print('later')", one)["stdout"], "later\n")
+        daemon.stop()
+
     def test_branches_live_on(self):
         daemon = self.serve()
         session = daemon.session(runtime="bare")

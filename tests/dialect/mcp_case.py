@@ -108,8 +108,8 @@ class McpClient:
             if isinstance(params.get(name), str):
                 sent["Mcp-Name"] = params[name]
         session = (params.get("arguments") or {}).get("session_id")
-        if isinstance(session, str):
-            sent["Mcp-Param-Session-Id"] = session
+        if isinstance(session, (str, int)):
+            sent["Mcp-Param-Session-Id"] = str(session)
         sent.update(headers or {})
         number = next(self.ids) if number is None else number
         return self.send("POST", {"jsonrpc": "2.0", "id": number, "method": method, "params": params},

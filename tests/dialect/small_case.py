@@ -40,6 +40,14 @@ class SmallCase(unittest.TestCase):
         """How many runs there have been: what is refused adds none."""
         return len(self.daemon.ask("GET", "/v1/runs?limit=1000")["runs"])
 
+    def assert_other_host_refused(self, path, keys):
+        """A page that has made a name of its own lead here: told in the door's own shape."""
+        before = self.run_count()
+        for headers in ({"Host": "evil.example.com"}, {"Origin": "http://evil.example.com"}):
+            answer = self.post(path, "{}", headers=headers)
+            self.assertEqual((answer.status, list(answer.json)), (403, keys), answer)
+        self.assertEqual(self.run_count(), before)
+
     def leave_while_it_runs(self, path, body, header=""):
         """A client that closes its connection once its code is running; waits until that is over."""
         with socket.create_connection(("127.0.0.1", self.daemon.port)) as client:

@@ -108,6 +108,9 @@ class Dify(SmallCase):
             with self.subTest(change=change):
                 self.refused({**good, **change}, word)
 
+    def test_a_host_of_somebody_else_is_refused(self):
+        self.assert_other_host_refused("/v1/sandbox/run", ["code", "message", "data"])
+
     def test_what_is_no_object_is_refused(self):
         for body in NO_OBJECTS:
             with self.subTest(body=body[:30]):

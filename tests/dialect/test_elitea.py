@@ -183,6 +183,14 @@ class Elitea(unittest.TestCase):
         self.assertEqual(self.value("[x, 'f' in globals()]"), [1, False])
         self.assertNotIn("lost", self.tool.metadata)
 
+    def test_what_breaks_the_saving_costs_no_state(self):
+        self.tool("x = 1")
+        kept = self.tool.bytes
+        body = self.tool("import pickle\npickle.Pickler = None\nx = 2")
+        self.assertEqual((body["success"], body["session_bytes"]), (True, kept))
+        self.assertEqual(self.tool.metadata["lost"][0]["name"], "*")
+        self.assertEqual(self.value("x"), 1)
+
     def test_bytes_need_metadata(self):
         self.tool("x = 1")
         self.tool.metadata = None
@@ -369,6 +377,8 @@ class Gates(unittest.TestCase):
         daemon = Daemon("", flags=["--dialect", "elitea"], env={"SANDBOX_AUTH_TOKEN": "s3cret"})
         self.addCleanup(daemon.stop)
         self.assertEqual(Tool(daemon, "/execute").post({"code": "1"}).status, 401)
+        with open(f"/proc/{daemon.launch_pid}/environ", "rb") as file:
+            self.assertNotIn(b"s3cret", file.read())
         headers = {"X-Sandbox-Token": "s3cret", "Host": "sandbox.example:7878"}
         self.assertEqual(Tool(daemon, "/execute", headers)("1")["result"], 1)
 

@@ -145,6 +145,9 @@ class Librechat(SmallCase):
             answer = self.daemon.request("GET", f"/files/{session}")
             self.assertEqual((answer.status, list(answer.json)), (404, ["error"]), answer)
 
+    def test_a_host_of_somebody_else_is_refused(self):
+        self.assert_other_host_refused("/exec", ["error"])
+
     def test_what_is_no_object_is_refused(self):
         for body in NO_OBJECTS:
             with self.subTest(body=body[:30]):

@@ -174,11 +174,10 @@ class Queue(McpCase):
                                         "params": {"requestId": 77}}, session.headers()).status, 202)
         self.assertNotIn(b"result", connection.getresponse().read())
         first.close()
-
-        def both():
-            runs = self.daemon.ask("GET", "/v1/runs")["runs"]
-            return runs if len(runs) == 2 and all(run["verdict"] for run in runs) else None
-        self.assertEqual([run["verdict"] for run in wait_for(both)], ["cancelled", "cancelled"])
+        self.await_verdict("cancelled")
+        # Its turn has come and gone: the next one is the only other that there ever was.
+        self.assertEqual(self.mcp.tool("run_python", {"code": "1"})["structuredContent"]["stdout"], "")
+        self.assertEqual(len(self.daemon.ask("GET", "/v1/runs")["runs"]), 2)
 
     def open_call(self, session, arguments, number):
         connection = http.client.HTTPConnection(self.daemon.host, self.daemon.port, timeout=60)
@@ -246,6 +245,15 @@ class Legacy(McpCase):
         self.assertEqual(lines, ["1", "2", "3", "4", "5"])
         self.assertEqual(message["result"]["structuredContent"]["verdict"]["kind"], "ok")
 
+    def test_a_stream_that_got_large_cannot_be_taken_up_but_goes_on(self):
+        session = McpSession(self.mcp)
+        code = "for i in range(80000): print('x' * 60)\nimport time\ntime.sleep(.5)\nprint('end')"
+        stream = session.request("tools/call", {"name": "run_python", "_meta": {"progressToken": 1},
+                                                "arguments": {"code": code, "limits": {"output": "1MiB"}}},
+                                 number=8)
+        last = stream.all()[-1]
+        self.assertEqual((last["id"], last["result"]["structuredContent"]["verdict"]["kind"]), (8, "ok"))
+
     def test_one_stream_of_what_is_said_unasked(self):
         session = McpSession(self.mcp)
         stream = session.get()
@@ -286,6 +294,12 @@ class Access(McpCase):
             self.assertEqual(answer.status, 401)
             self.assertIn("Bearer", answer.headers["WWW-Authenticate"])
             self.assertIn("error", answer.answer())
+
+    def test_nobody_gives_out_tokens_and_that_is_told_without_one(self):
+        for path in ("/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server"):
+            answer = self.mcp.send("GET", None, path=path)
+            self.assertEqual(answer.status, 404)
+            self.assertEqual(answer.answer()["error"]["kind"], "not_found")
 
     def test_sessions_of_one_token_are_not_there_for_another(self):
         alice, bob = McpClient(self.daemon, SECRET), McpClient(self.daemon, OTHER)

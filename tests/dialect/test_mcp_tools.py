@@ -138,7 +138,7 @@ class Run(Case):
     def test_wrong_arguments_are_told_and_nothing_runs(self):
         before = self.daemon.ask("GET", "/v1/runs")["runs"]
         for arguments, text in (
-                ({}, "code: is required"), ({"code": 5}, "code: must be a text"),
+                ({}, "code: is required"), ({"code": True}, "code: must be a text"),
                 ({"code": "1", "tiemout_ms": 5}, "did you mean timeout_ms"),
                 ({"code": "1", "timeout_ms": 10**9}, "timeout_ms"),
                 ({"code": "1", "command": "ls"}, "command"), ({"code": "1", "stdin": "live"}, "stdin"),
@@ -188,6 +188,12 @@ class Run(Case):
                           args={"a": [1]}, data={"columns": ["x"], "rows": [[1], [2]]}, stdin="typed",
                           files=[{"path": "in.txt", "text": "file"}])
         self.assertEqual(found["stdout"], "{'a': [1]} (2, 1) file typed\n")
+
+    def test_digits_are_a_text_where_one_is_wanted(self):
+        # As clients on a command line send them: --tool-arg code=1
+        for code, want in ((1, 1), (-2.5, -2.5), (10**30, 10**30)):
+            self.assertEqual(self.call("run_python", code=code)["result"]["text/plain"], str(want))
+        self.fails("run_python", "there is no session 5", code="1", session_id=5)
 
     def test_code_larger_than_any_tree(self):
         code = "x = '" + "y" * (3 << 20) + "'\nlen(x)"
@@ -239,6 +245,9 @@ class Sessions(Case):
         for arguments, text in (({"path": "nope"}, "nope"), ({"path": "../../etc/passwd"}, "path"),
                                 ({"path": "d"}, "d")):
             self.fails("read_file", text, session_id=session, **arguments)
+        for empty in ({"text": ""}, {"base64": ""}):
+            self.assertEqual(self.call("write_file", session_id=session, path="empty", **empty)["size"], 0)
+            self.assertEqual(self.call("read_file", session_id=session, path="empty")["text"], "")
         self.fails("write_file", "exactly one", session_id=session, path="x")
         self.fails("write_file", "base64", session_id=session, path="x", base64="!")
 

@@ -129,6 +129,9 @@ class Piston(SmallCase):
             with self.subTest(change=str(change)[:80]):
                 self.refused({**good, **change}, word)
 
+    def test_a_host_of_somebody_else_is_refused(self):
+        self.assert_other_host_refused("/api/v2/execute", ["message"])
+
     def test_what_is_no_object_is_refused(self):
         for body in NO_OBJECTS:
             with self.subTest(body=body[:30]):

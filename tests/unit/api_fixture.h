@@ -18,7 +18,7 @@ struct every_args {
 	const char *id, *path;
 	struct run_bytes code, data, files;
 	const char *text, *word;
-	uint64_t ms, memory, pids, cpus, offset;
+	uint64_t ms, wait_ms, memory, pids, cpus, offset;
 	enum op_bool flag, recursive;
 	const char *const *texts;
 	const char *const *pairs;
@@ -37,6 +37,7 @@ static const struct op_param every_params[] = {
 	{EVERY(text, .name = "text", .type = OP_TEXT)},
 	{EVERY(word, .name = "word", .type = OP_TEXT, .choices = "first|second")},
 	{EVERY(ms, .name = "timeout_ms", .type = OP_MS, .min = 10, .max = 3600000)},
+	{EVERY(wait_ms, .name = "wait_ms", .type = OP_MS, .initial = 250)},
 	{EVERY(memory, .name = "limits.memory", .type = OP_SIZE, .min = 1 * MIB, .max = 1 * GIB)},
 	{EVERY(pids, .name = "limits.pids", .type = OP_COUNT, .min = 1, .max = 64)},
 	{EVERY(cpus, .name = "limits.cpus", .type = OP_CPUS, .min = 10, .max = 4000)},

@@ -38,6 +38,23 @@ static void world_done(struct world *world)
 	scan_done(&world->scan);
 }
 
+static void a_number_that_is_not_given_is_what_its_row_says(void **state)
+{
+	struct world world;
+
+	(void)state;
+	assert_ok(world_decode(&world, "{}", NULL, 0), world.err);
+	assert_int_equal(world.args->wait_ms, 250);
+	assert_int_equal(world.args->ms, 0);
+	world_done(&world);
+	assert_ok(world_decode(&world, "{\"wait_ms\":null}", NULL, 0), world.err);
+	assert_int_equal(world.args->wait_ms, 250);
+	world_done(&world);
+	assert_ok(world_decode(&world, "{\"wait_ms\":0}", NULL, 0), world.err);
+	assert_int_equal(world.args->wait_ms, 0);
+	world_done(&world);
+}
+
 static void fills_every_type(void **state)
 {
 	static const char body[] =
@@ -231,6 +248,7 @@ static void percent_is_decoded_strictly(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_number_that_is_not_given_is_what_its_row_says),
 		cmocka_unit_test(fills_every_type),
 		cmocka_unit_test(what_is_not_given_is_unset),
 		cmocka_unit_test(numbers_are_numbers_of_json),
