@@ -190,13 +190,16 @@ def show_value(value):
 
 
 def capture_open():
-    """Makes charts of pyplot's open figures, and closes them."""
+    """Makes charts of pyplot's open figures, and closes them. Under Atlas only what is saved is a
+    chart."""
     helpers = sys.modules.get("matplotlib._pylab_helpers")
     if helpers is None:
         return
     managers = helpers.Gcf.get_all_fig_managers()
     for count, manager in enumerate(managers):
-        if count < FIGURES_MAX:
+        if current.now.is_atlas:
+            pass
+        elif count < FIGURES_MAX:
             _quietly(_capture, manager.canvas.figure)
         else:
             current.now.cut.add("result")

@@ -188,8 +188,7 @@ class Interpreter:
                     _safely(_tell_variable, name, value, run)
             charts = _modules.get("vivarium.charts")
             if charts is not None:
-                if not run.is_atlas:
-                    _safely(charts.capture_open)
+                _safely(charts.capture_open)
                 _safely(charts.collect_files)
             if "plotly.basedatatypes" in _modules:
                 _safely(lambda: _modules["vivarium.plotly_figures"].collect(names))
