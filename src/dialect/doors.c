@@ -238,6 +238,10 @@ static void add_last(struct doors *doors, struct mounted *take_mounted)
 {
 	struct mounted *same = find_same(&doors->last, take_mounted);
 
+	if (router_knows(doors->settings.router, NULL, take_mounted->path)) {
+		mounted_free(take_mounted);
+		return;
+	}
 	if (same == NULL) {
 		TAILQ_INSERT_TAIL(&doors->last.list, take_mounted, entry);
 		return;
