@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bench's figures as text for a terminal, and as Markdown for the README.
 
-    bench/table.py REPORT.json             prints the Markdown
-    bench/table.py REPORT.json README.md   puts it there, between the two marks
+    bench/table.py REPORT.json             prints the Markdown, of bench/run.py or bench/daemon.py
+    bench/table.py REPORT.json README.md   puts it there, between its two marks
 """
 
 import json
@@ -108,12 +108,27 @@ def markdown(report):
     return "\n".join(lines)
 
 
-def put_into(path, text):
+def daemon_markdown(report):
+    """What bench/daemon.py found."""
+    lines = ["| over HTTP on loopback | | target |", "|---|---|---|"]
+    for row in report["figures"]:
+        target = ""
+        if row["met"] is not None:
+            target = f"{row['target']}: {'met' if row['met'] else '**missed**'}"
+        lines.append(f"| {row['name']} | {row['value']:.{0 if row['unit'] in ('', '1/s', 'MB/s') else 2}f} "
+                     f"{row['unit']} | {target} |")
+    machine = report["host"]
+    lines += ["", f"{machine['cpu']}, {machine['cores']} cores{' (VM)' if machine['virtual'] else ''}, "
+              f"Linux {machine['kernel']}, {'root' if machine['root'] else 'ordinary user'}, {report['when'][:10]}."]
+    return "\n".join(lines)
+
+
+def put_into(path, text, mark):
     with open(path, encoding="utf-8") as file:
         page = file.read()
-    marks = re.compile(r"(<!-- bench -->\n).*?(<!-- /bench -->)", re.S)
+    marks = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.S)
     if not marks.search(page):
-        sys.exit(f"{path} has no <!-- bench --> marks")
+        sys.exit(f"{path} has no <!-- {mark} --> marks")
     with open(path, "w", encoding="utf-8") as file:
         file.write(marks.sub(lambda found: found.group(1) + text + found.group(2), page))
 
@@ -121,12 +136,17 @@ def put_into(path, text):
 def main():
     report_path = sys.argv[1]
     with open(report_path, encoding="utf-8") as file:
-        text = markdown(json.load(file)) + "\n"
+        report = json.load(file)
+    is_daemon = "outside" not in report
+    text = (daemon_markdown if is_daemon else markdown)(report) + "\n"
     if len(sys.argv) < 3:
         print(text, end="")
         return
+    if is_daemon:
+        put_into(sys.argv[2], text, "bench daemon")
+        return
     picture = os.path.relpath(os.path.splitext(report_path)[0] + ".svg", os.path.dirname(sys.argv[2]) or ".")
-    put_into(sys.argv[2], f"{text}\n![The same as a chart]({picture})\n")
+    put_into(sys.argv[2], f"{text}\n![The same as a chart]({picture})\n", "bench")
 
 
 if __name__ == "__main__":
