@@ -315,7 +315,10 @@ class Daemon(Client):
         wait_for(lambda: not self.living(), what="the end of what was left")
         for path in cgroup_folders(self.cgroup) if self.cgroup else []:
             for folder, _, _ in os.walk(path, topdown=False):
-                os.rmdir(folder)
+                try:
+                    os.rmdir(folder)
+                except FileNotFoundError:
+                    pass  # the next launch has swept it already
         shutil.rmtree(self.folder, True)
 
     def __enter__(self):
