@@ -6,12 +6,15 @@
 """The root holds what a run needs and nothing of the host."""
 allowed = {"bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr", "etc", "dev", "proc", "tmp",
            "workspace", "viv", "data",
-           "opt"}
+           "opt", "mnt"}
 for name in sorted(set(os.listdir("/")) - allowed):
     breach(f"/{name} is there")
 for folder in ("/home", "/root", "/var", "/run", "/sys", "/boot", "/srv", "/mnt", "/media", "/opt"):
-    if os.path.isdir(folder) and os.listdir(folder):
-        breach(f"{folder} holds {os.listdir(folder)[:5]}")
+    held = os.listdir(folder) if os.path.isdir(folder) else []
+    if folder == "/mnt" and os.path.realpath("/mnt/data") == "/workspace":
+        held.remove("data")  # some code knows its folder by this name
+    if held:
+        breach(f"{folder} holds {held[:5]}")
 for name in ("shadow", "gshadow", "machine-id", "ssh", "ssl/private", "sudoers",
              "fstab", "crontab", "resolv.conf",
              "krb5.keytab"):
