@@ -231,11 +231,12 @@ class Daemon(Client):
 
     def processes(self):
         """Every living process of this daemon: {pid: name}."""
+        every = descendants(os.getpid())
         others = set(self.others)
-        for daemon in self.beside:
+        for daemon in self.beside:  # looked at later: what is born meanwhile is not ours
             for pid in (daemon.process.pid, daemon.launch_pid):
                 others |= set(descendants(pid)) | {pid}
-        return {pid: name for pid, name in descendants(os.getpid()).items() if pid not in others}
+        return {pid: name for pid, name in every.items() if pid not in others}
 
     @staticmethod
     def processes_below(pid):
