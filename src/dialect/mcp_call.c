@@ -260,8 +260,9 @@ static bool wants_text(const struct mcp_view *view, const struct mcp_item *item)
 	return param != NULL && (param->type == OP_TEXT || param->type == OP_BYTES);
 }
 
-/* Clients on a command line make a number of `code=1`: where a text is wanted, digits are one.
- * Appends the arguments with quotes around them; false: there is nothing to change. */
+/* Clients on a command line make a number of `code=1`: where a text is wanted, digits are one. Only
+ * for our own tools: those of a dialect refuse what its system refuses. Appends the arguments with
+ * quotes around them; false: there is nothing to change. */
 static bool quote_numbers(const struct mcp_view *view, const char *json, size_t size,
 			  struct buf *buf)
 {
@@ -269,6 +270,8 @@ static bool quote_numbers(const struct mcp_view *view, const char *json, size_t 
 	struct mcp_item item = {0};
 	int r = 0;
 
+	if (view->tool->op == NULL)
+		return false;
 	/* What is not JSON is the scan's to refuse; the message was checked, so it is. */
 	while (r == 0 && mcp_next_item(json, size, &item)) {
 		if (!wants_text(view, &item))

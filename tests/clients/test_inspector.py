@@ -23,8 +23,8 @@ class InspectorCase(ClientCase):
         self.assertEqual(status, 0, out + err)
         return json.loads(out)["result"]
 
-    def call(self, *args):
-        return self.result(*args, "--method", "tools/call", "--tool-name", "run_python", "--tool-arg", "code=print(6*7)")
+    def call(self, *args, code="print(6*7)"):
+        return self.result(*args, "--method", "tools/call", "--tool-name", "run_python", "--tool-arg", "code=" + code)
 
     @property
     def mcp(self):
@@ -76,7 +76,7 @@ class Inspector(InspectorCase):
         for era in ("legacy", "modern"):
             with self.subTest(era=era):
                 told = self.call(self.mcp, "--protocol-era", era, "--load", "--load-requests", str(LOAD),
-                                 "--load-concurrency", str(AT_A_TIME))
+                                 "--load-concurrency", str(AT_A_TIME), code="1")
                 self.assertEqual((told["requests"], told["ok"], told["toolErrors"], told["errors"]), (LOAD, LOAD, 0, 0), told)
 
 
