@@ -268,6 +268,9 @@ static int refusal_of(const struct transfer *transfer, struct err *err)
 	if (message == NULL)
 		return err_set(err, ERR_INTERNAL, EPROTO, "%s answers %ld, and not as viv does",
 			       transfer->client->way.address, transfer->status);
+	/* What it says of headers is for other clients. */
+	if (kind == ERR_UNAUTHORIZED)
+		remedy = "viv sends the one in $VIVARIUM_TOKEN";
 	return err_set(err, kind, numbers[kind], "%.400s%s%s", message, remedy != NULL ? "; " : "",
 		       remedy != NULL ? remedy : "");
 }

@@ -62,7 +62,7 @@ void cmd_help_all(FILE *out)
 			(void)fprintf(out, "  %-10s %s\n", cmd_table[i]->name,
 				      cmd_table[i]->summary);
 	}
-	(void)fprintf(out, "\n`viv COMMAND --help` says more of each; `viv --version` prints one "
+	(void)fprintf(out, "\n`viv help COMMAND` says more of each; `viv --version` prints one "
 			   "line.\n");
 }
 

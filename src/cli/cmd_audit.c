@@ -244,7 +244,7 @@ const struct cmd cmd_audit = {
 		 "Exit status: 0 when every wall held, 1 when an attack got through, 125 when that "
 		 "could\n"
 		 "not be found out.",
-	.examples = "viv audit\nviv audit seccomp net\nviv audit --list",
+	.examples = "  viv audit\n  viv audit seccomp net\n  viv audit --list",
 	CMD_FLAGS(flags),
 	.options_size = sizeof(struct options),
 	.run = run,

@@ -237,7 +237,7 @@ const struct cmd cmd_bench = {
 		 "the same with many live sandboxes, and whether anything grows over many runs.\n"
 		 "\n"
 		 "A target that is missed is shown, and is no failure: exit status 0.",
-	.examples = "viv bench --quick\nviv bench --json --runs 20000",
+	.examples = "  viv bench --quick\n  viv bench --json --runs 20000",
 	CMD_FLAGS(flags),
 	.options_size = sizeof(struct options),
 	.run = run,

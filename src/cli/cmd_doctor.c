@@ -247,7 +247,7 @@ const struct cmd cmd_doctor = {
 		 "the command that turns it on. Nothing on the host is changed.\n"
 		 "\n"
 		 "Exit status: 0 when the default policy can run here, 1 when it cannot.",
-	.examples = "viv doctor\nviv doctor --json",
+	.examples = "  viv doctor\n  viv doctor --json",
 	CMD_FLAGS(flags),
 	.options_size = sizeof(struct options),
 	.run = run,

@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 
 #include "base/c.h"
 #include "cli/cmd.h"
@@ -138,9 +139,15 @@ static int start(struct work *work, const struct explore_options *options,
 	const char *folder = has_word ? operands->items[0] : options->folder;
 	struct op_explore_args args = {
 		.cwd = options->cwd, .policy = options->policy, .timeout_ms = options->timeout_ms};
-	int r = take_command(work, operands->items + (has_word ? 1 : 0),
-			     operands->count - (has_word ? 1 : 0), err);
+	struct stat stat_of;
+	int r;
 
+	/* A folder alone is a command that was forgotten; as a command it would be none. */
+	if (options->folder == NULL && operands->count == 1 &&
+	    stat(operands->items[0], &stat_of) == 0 && S_ISDIR(stat_of.st_mode))
+		return take_command(work, NULL, 0, err);
+	r = take_command(work, operands->items + (has_word ? 1 : 0),
+			 operands->count - (has_word ? 1 : 0), err);
 	if (r < 0)
 		return r;
 	if (folder != NULL && realpath(folder, work->folder) == NULL)

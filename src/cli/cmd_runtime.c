@@ -354,10 +354,10 @@ const struct cmd cmd_runtime = {
 		"sandbox on this host and import its preload. rm forgets it; a venv that add made "
 		"is\n"
 		"deleted, too.",
-	.examples = "viv runtime list\n"
-		    "viv runtime add geo --requirements geo.txt --preload shapely\n"
-		    "viv run --runtime geo map.py\n"
-		    "viv runtime rm geo",
+	.examples = "  viv runtime list\n"
+		    "  viv runtime add geo --requirements geo.txt --preload shapely\n"
+		    "  viv run --runtime geo map.py\n"
+		    "  viv runtime rm geo",
 	CMD_FLAGS(flags),
 	.options_size = sizeof(struct options),
 	.run = run,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -21,7 +22,8 @@ static const struct flag flags[] = {
 		 "where to listen, instead of what the config says (default: 127.0.0.1:7878)"),
 	FLAG_ROW(struct options, config, "config", 0, FLAG_TEXT, "FILE", "vivarium.yaml to use"),
 	FLAG_ROW(struct options, dialect, "dialect", 0, FLAG_TEXT, "NAME",
-		 "stand in for this system: its routes at the root, its environment, its errors"),
+		 "stand in for this system (atlas, elitea, synapse, agentrail, piston, dify, "
+		 "librechat): its routes at the root, its environment, its errors"),
 	FLAG_ROW(struct options, keep, "keep", 0, FLAG_SWITCH, NULL,
 		 "a graceful stop leaves sessions and runs for the daemon that comes next"),
 	FLAG_ROW(struct options, is_conformance, "conformance", 0, FLAG_SWITCH, NULL,
@@ -43,7 +45,11 @@ static int run(const struct cmd *cmd, const void *raw_options, const struct oper
 	struct err err = {0};
 	size_t count = 1;
 
-	(void)operands;
+	if (operands->count > 0) {
+		(void)err_set(&err, ERR_BAD_REQUEST, EINVAL, "takes no operand: %.80s",
+			      operands->items[0]);
+		return cmd_fail(cmd, &err);
+	}
 	for (size_t i = 0; i < options->listen.count; i++) {
 		args[count++] = "--listen";
 		args[count++] = options->listen.items[i];

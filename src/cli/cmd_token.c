@@ -188,8 +188,8 @@ const struct cmd cmd_token = {
 		"With tokens in the config every request needs one, but those of the daemon's own\n"
 		"user and root over the unix socket. Beside policies, an entry may have\n"
 		"quotas: {concurrent_runs: 8, sessions: 100, runs_per_minute: 600}.",
-	.examples = "viv token new alice\n"
-		    "viv token new ci --policies default,analysis --json",
+	.examples = "  viv token new alice\n"
+		    "  viv token new ci --policies default,analysis --json",
 	CMD_FLAGS(flags),
 	.options_size = sizeof(struct options),
 	.run = run,

@@ -36,6 +36,22 @@ static int run_command(const struct cmd *cmd, int argc, char **argv)
 	return cmd->run(cmd, options, &operands);
 }
 
+/* `viv help` and `viv help COMMAND`, for who tries that first. */
+static int help(const char *name)
+{
+	const struct cmd *cmd = name != NULL ? cmd_find(name) : NULL;
+
+	if (name != NULL && cmd == NULL) {
+		(void)fprintf(stderr, "viv: there is no command '%s'; see `viv --help`\n", name);
+		return CMD_USAGE;
+	}
+	if (cmd != NULL)
+		cmd_help(cmd, stdout);
+	else
+		cmd_help_all(stdout);
+	return fflush(stdout) == 0 ? CMD_OK : CMD_INTERNAL;
+}
+
 int main(int argc, char **argv)
 {
 	const struct cmd *cmd = NULL;
@@ -50,10 +66,10 @@ int main(int argc, char **argv)
 		(void)printf("viv %s\n", VIV_VERSION);
 		return CMD_OK;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-		cmd_help_all(stdout);
-		return CMD_OK;
-	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return help(NULL);
+	if (strcmp(argv[1], "help") == 0)
+		return help(argv[2]);
 	cmd = cmd_find(argv[1]);
 	if (cmd == NULL) {
 		(void)fprintf(stderr, "viv: there is no command '%s'; see `viv --help`\n", argv[1]);

@@ -288,7 +288,7 @@ const struct cmd cmd_man = {
 	.operands = "[PAGE]",
 	.summary = "print a manual page",
 	.about = "Prints viv(1), viv-COMMAND(1) or vivarium.yaml(5) for man -l -.",
-	.examples = "viv man run | man -l -",
+	.examples = "  viv man run | man -l -",
 	.is_hidden = true,
 	.run = run,
 };

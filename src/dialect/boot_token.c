@@ -40,3 +40,13 @@ int boot_token_add(struct config *config, const char *variable, const char *name
 	(void)unsetenv(variable);
 	return 0;
 }
+
+int boot_token_read(struct config *config, const char *variable, const char *name, struct err *err)
+{
+	const char *secret = getenv(variable);
+
+	if (secret == NULL || secret[0] == '\0')
+		return 0;
+	text_list_add(&config->hosts, "*");
+	return boot_token_add(config, variable, name, secret, err);
+}

@@ -14,3 +14,7 @@
  * for. ERR_BAD_REQUEST when the config has one of that name, or it is too long. */
 int boot_token_add(struct config *config, const char *variable, const char *name,
 		   const char *secret, struct err *err);
+
+/* The same of what is in `variable`, where there is something, for a system whose clients call it
+ * by names of their own: any Host will do then, since every request is asked for the token. */
+int boot_token_read(struct config *config, const char *variable, const char *name, struct err *err);

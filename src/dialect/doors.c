@@ -2,6 +2,7 @@
 #include "dialect/doors.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -351,6 +352,18 @@ static int open_door(struct doors *doors, const struct door *door, bool is_main,
 	return 0;
 }
 
+static int no_dialect(const struct door *const *table, const char *name, struct err *err)
+{
+	char names[256] = "";
+	size_t used = 0;
+
+	for (; *table != NULL && used < sizeof(names); table++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+					 used > 0 ? ", " : "", (*table)->name);
+	return err_set(err, ERR_BAD_REQUEST, ENOENT, "there is no dialect %.40s; there are: %s",
+		       name, names);
+}
+
 static int open_all(struct doors *doors, struct err *err)
 {
 	const struct door *const *table =
@@ -361,8 +374,7 @@ static int open_all(struct doors *doors, struct err *err)
 	if (doors->settings.main != NULL) {
 		main = find_door(table, doors->settings.main);
 		if (main == NULL)
-			return err_set(err, ERR_BAD_REQUEST, ENOENT, "there is no dialect %.40s",
-				       doors->settings.main);
+			return no_dialect(table, doors->settings.main, err);
 	}
 	for (; r == 0 && *table != NULL; table++) {
 		if (is_wanted(doors, *table, main))
@@ -376,7 +388,7 @@ int doors_boot(const char *name, struct config *config, struct err *err)
 	const struct door *door = find_door(door_table, name);
 
 	if (door == NULL)
-		return err_set(err, ERR_BAD_REQUEST, ENOENT, "there is no dialect %.40s", name);
+		return no_dialect(door_table, name, err);
 	return door->boot != NULL ? door->boot(config, err) : 0;
 }
 

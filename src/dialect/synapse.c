@@ -7,6 +7,7 @@
 
 #include "base/c.h"
 #include "base/json.h"
+#include "dialect/boot_token.h"
 #include "session/engine.h"
 
 #define STDOUT_CHARS 20000
@@ -452,6 +453,16 @@ static int open_door(struct engine *engine, void **ret_state, struct err *err)
 	return vault_prepare(engine->config->synapse_vault, err);
 }
 
+static int boot(struct config *config, struct err *err)
+{
+	return boot_token_read(config, "SYNAPSE_INTERNAL_TOKEN", "synapse", err);
+}
+
+#define PYTHON(path_, run_)                                                                        \
+	{                                                                                          \
+		.method = "POST", .path = "/api/tools/python" path_, DOOR_MEMBERS(run_members),    \
+		.run = (run_)                                                                      \
+	}
 #define VAULT(method_, path_, run_)                                                                \
 	{                                                                                          \
 		.method = (method_), .path = "/api/vault" path_,                                   \
@@ -462,18 +473,9 @@ static const struct door_route routes[] = {
 	{.method = "GET", .path = "/api/tools/docker/status", .run = get_status},
 	{.method = "POST", .path = "/api/tools/docker/build", .run = build},
 	{.method = "GET", .path = "/api/tools/python/packages", .run = get_packages},
-	{.method = "POST",
-	 .path = "/api/tools/python/test",
-	 DOOR_MEMBERS(run_members),
-	 .run = run_test},
-	{.method = "POST",
-	 .path = "/api/tools/python/custom",
-	 DOOR_MEMBERS(run_members),
-	 .run = run_custom},
-	{.method = "POST",
-	 .path = "/api/tools/python/transform",
-	 DOOR_MEMBERS(run_members),
-	 .run = run_transform},
+	PYTHON("/test", run_test),
+	PYTHON("/custom", run_custom),
+	PYTHON("/transform", run_transform),
 	VAULT("GET", "/tree", synapse_get_tree),
 	VAULT("GET", "/search", synapse_search),
 	VAULT("GET", "/file", synapse_get_file),
@@ -490,5 +492,6 @@ const struct door door_synapse = {
 	DOOR_CONFIG(synapse),
 	.token_header = "X-Synapse-Internal",
 	.refuse = refuse,
+	.boot = boot,
 	.open = open_door,
 };

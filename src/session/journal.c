@@ -213,7 +213,10 @@ static int lock(struct journal *journal, const char *dir, struct err *err)
 		return err_sys(err, "open %s/" SEGMENT_LOCK, dir);
 	if (flock(journal->lock, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK
-			       ? err_set(err, ERR_BUSY, EBUSY, "%s: another viv serve uses it", dir)
+			       ? err_set(err, ERR_BUSY, EBUSY,
+					 "%s: another viv serve uses it; stop that one, or give "
+					 "this one a state_dir of its own",
+					 dir)
 			       : err_sys(err, "lock %s", dir);
 	return 0;
 }

@@ -241,7 +241,7 @@ class TokenTest(DaemonCase):
     def test_a_token_is_sent_and_needed(self):
         done = self.over_tcp("session", "list")
         self.assertEqual(done.returncode, 125)
-        self.assertIn(b"token", done.stderr)
+        self.assertIn(b"$VIVARIUM_TOKEN", done.stderr)
         file = self.write("token", self.SECRET + "\n")
         for words, env in ((("session", "list", "--token-file", file), {}),
                            (("session", "list"), {"VIVARIUM_TOKEN": self.SECRET}),

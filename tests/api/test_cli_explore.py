@@ -76,6 +76,7 @@ class ExploreTest(VivCase):
 
     def test_bad_usage(self):
         for words, why in (((), b"no command"), (("--folder", "data"), b"no command"),
+                           (("data",), b"no command"),
                            (("ls",), b"explore.root"), (("nowhere", "--", "ls"), b"No such file"),
                            (("data/a.txt", "--", "ls"), b"is no folder"), (("/", "--", "ls"), b"too much"),
                            (("/proc/self", "--", "ls"), b"too much"), (("data", "--cwd", "..", "--", "ls"), b"below"),

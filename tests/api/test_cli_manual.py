@@ -41,6 +41,20 @@ class Manual(VivCase):
         self.assertRegex(text, r"memory \(default: 512MiB\)")
         self.assertRegex(text, r"limits \(default: measured\).*?Allowed: cgroup or measured")
 
+    def test_help_is_a_word_too(self):
+        self.assertEqual(self.viv("help").out, self.viv("--help").out)
+        for command in COMMANDS:
+            self.assertEqual(self.viv("help", command).out, self.viv(command, "--help").out)
+        self.assertEqual(self.viv("help", "nonsense").code, 2)
+
+    def test_serve_takes_no_operand_and_names_its_dialects(self):
+        done = self.viv("serve", "nonsense")
+        self.assertEqual((done.code, done.err), (2, b"viv serve: takes no operand: nonsense\n"))
+        done = self.viv("serve", "--dialect", "nonsense")
+        self.assertEqual(done.code, 1)
+        for name in (b"atlas", b"elitea", b"synapse", b"piston"):
+            self.assertIn(name, done.err)
+
     def test_no_page_is_bad_usage(self):
         self.assertEqual(self.viv("man", "nonsense").code, 2)
 

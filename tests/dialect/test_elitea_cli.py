@@ -99,6 +99,7 @@ class Compat(unittest.TestCase):
         body = json.loads(done.stdout)
         self.assertEqual((done.returncode, body["result"]), (0, "a b\n"))
         self.assertIn("sessionBytes", body)
+        self.assertEqual(json.loads(deno("run", "-A", "main.ts", "-c", "6*7").stdout)["result"], 42)
 
     def test_help_and_version(self):
         code, out, _ = self.viv("-h")

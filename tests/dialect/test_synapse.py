@@ -272,6 +272,14 @@ class Start(unittest.TestCase):
             self.assertEqual(answer.status, 501)
             self.assertIn("dialects.synapse.vault", answer.json["detail"])
 
+    def test_alone_its_own_token_counts(self):
+        with Daemon("", flags=["--dialect", "synapse"], env={"SYNAPSE_INTERNAL_TOKEN": "s3cret"}) as daemon:
+            status = "/api/tools/docker/status"
+            for headers in ({}, {"X-Synapse-Internal": "wrong"}):
+                self.assertEqual(daemon.request("GET", status, headers=headers).status, 403)
+            headers = {"X-Synapse-Internal": "s3cret", "Host": "synapse.example:7878"}
+            self.assertEqual(daemon.request("GET", status, headers=headers).status, 200)
+
     def test_it_is_closed_unless_it_is_opened(self):
         with Daemon() as daemon:
             self.assertEqual(daemon.request("GET", "/api/tools/docker/status").status, 404)
