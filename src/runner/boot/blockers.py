@@ -16,15 +16,15 @@ SHOWN_MAX = 200  # characters of a name
 CHANNEL = 3
 
 _modules = sys.modules
-_listdir, _readlink, _pread, _open, _read, _close, _waitid = (
-    os.listdir, os.readlink, os.pread, os.open, os.read, os.close, os.waitid)
+_listdir, _readlink, _pread, _open, _read, _close, _stat, _waitid = (
+    os.listdir, os.readlink, os.pread, os.open, os.read, os.close, os.stat, os.waitid)
 
 
 def find(interpreter, own_children, own_fds):
     """The first thing in the way, "" when nothing is. `own_children` and `own_fds` are ours."""
     return (_thread() or _child(own_children) or _task(interpreter.notebook.loop)
             or _descriptor({0, 1, 2, CHANNEL, interpreter.streams.live, *own_fds,
-                            *_fds_of(interpreter.notebook.loop)})
+                            *_fds_of(interpreter.notebook.loop)} - {-1})
             or _shared_map(interpreter.has_files))
 
 
@@ -54,6 +54,8 @@ def _comm(path):
 
 def _thread():
     """Only the thread that forks goes on in the child."""
+    if _stat("/proc/self/task").st_nlink == 3:  # itself, its parent, and one thread
+        return ""
     tasks = _listdir("/proc/self/task")
     if len(tasks) == 1:
         return ""
@@ -77,6 +79,11 @@ def _lives(child):
 
 def _child(own):
     """The new head would not be its parent."""
+    if not own:
+        try:
+            _waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return ""  # there is none at all
     pid = os.getpid()
     for word in _file(f"/proc/self/task/{pid}/children").split():
         child = int(word)
@@ -110,6 +117,8 @@ def _fds_of(loop):
 
 def _descriptor(own):
     """A position or a lock in a file that is rolled back, or one end of a conversation."""
+    if _stat("/proc/self/fd").st_size == len(own):  # since Linux 6.2: how many there are
+        return ""
     for name in _listdir("/proc/self/fd"):
         fd = int(name)
         if fd in own:

@@ -83,7 +83,7 @@ class Interpreter:
         """Runs a small cell for the memory it touches, in a namespace of its own and with builtins
         that nobody has changed: user code, where there is any, does not notice."""
         code = b"import sys\nprint(end='')\nx = [1, 2.5, 'a']\nx"
-        meta = f'{{"code":[0,{len(code)}],"stdin":{stdin}}}'.encode()
+        meta = f'{{"code":[0,{len(code)}],"stdin":{stdin},"transactional":true}}'.encode()
         notebook, tree, run = self.notebook, self.tree, current.now
         main, shown = _modules.get("__main__"), _own_builtins.get("_", self)
         self.notebook = Notebook()
