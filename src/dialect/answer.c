@@ -9,6 +9,7 @@
 
 #define OWN_HEADERS_MAX 8
 #define TEXT_MAX (64U << 10)
+#define SMALL_MAX (64U << 10)   /* an answer that is not worth counting */
 #define QUEUE_HIGH (256U << 10) /* here the door is told to wait */
 
 struct headers {
@@ -93,6 +94,16 @@ void visit_send(struct visit *visit)
 		   visit->answer.size > 0 ? visit->type : NULL, &visit->answer);
 }
 
+/* What a refusal says is small. */
+static void refuse_large(struct visit *visit)
+{
+	struct err err = {0};
+
+	(void)err_set(&err, ERR_BUSY, ENOBUFS,
+		      "too many large answers wait for their readers; try again later");
+	visit_refuse(visit, 503, &err);
+}
+
 void door_answer_as(struct door_call *call, unsigned status, const char *type,
 		    struct buf *take_body)
 {
@@ -101,6 +112,12 @@ void door_answer_as(struct door_call *call, unsigned status, const char *type,
 
 	if (visit->is_answered || visit->is_waiting) {
 		buf_done(take_body);
+		return;
+	}
+	if (visit->request != NULL && take_body->size > SMALL_MAX &&
+	    !door_keep(call, take_body->size)) {
+		buf_done(take_body);
+		refuse_large(visit);
 		return;
 	}
 	visit->status = status;

@@ -10,6 +10,7 @@
 
 #define MAX_DEFAULT (256 * MIB)
 #define PIECE (64 * KIB)
+#define HELD_MAX (1024 * MIB) /* of all answers that are being read */
 
 struct ask {
 	struct op_call call; /* first: the op's handle on us */
@@ -19,15 +20,26 @@ struct ask {
 	struct buf bytes; /* the answer, or the event that is coming */
 	size_t taken;     /* of bytes: events that were told */
 	size_t searched;  /* of bytes: up to here no line ends */
+	size_t held;      /* of bytes: our part of `all_held` */
 	struct err err;
 	unsigned status;
 	bool is_stream, is_over, is_held, is_forgotten, is_cancelled;
 };
 
+/* Of every ask there is: they share one loop. */
+static size_t all_held;
+
+static void count(struct ask *ask, size_t size)
+{
+	all_held += size - ask->held;
+	ask->held = size;
+}
+
 static void timer_closed(uv_handle_t *handle)
 {
 	struct ask *ask = handle->data;
 
+	count(ask, 0);
 	buf_done(&ask->bytes);
 	free(ask);
 }
@@ -66,7 +78,13 @@ static void close_source(struct ask *ask, bool is_whole)
 
 static void fail(struct ask *ask, int num, const char *why)
 {
-	(void)err_set(&ask->err, num == EMSGSIZE ? ERR_TOO_LARGE : ERR_INTERNAL, num, "%s", why);
+	enum err_kind kind = ERR_INTERNAL;
+
+	if (num == EMSGSIZE)
+		kind = ERR_TOO_LARGE;
+	if (num == ENOBUFS)
+		kind = ERR_BUSY;
+	(void)err_set(&ask->err, kind, num, "%s", why);
 	close_source(ask, false);
 }
 
@@ -86,12 +104,18 @@ static bool read_piece(struct ask *ask)
 		return false;
 	}
 	n = ask->source.read(ask->source.user, ask->bytes.data + ask->bytes.size, (size_t)n);
-	if (n > 0)
+	if (n > 0) {
 		ask->bytes.size += (size_t)n;
-	else if (n == -1)
+		count(ask, ask->bytes.size);
+	} else if (n == -1) {
 		close_source(ask, true);
-	else if (n < 0)
+	} else if (n < 0) {
 		fail(ask, EIO, "what was being read is no longer there");
+	}
+	if (all_held > HELD_MAX && !ask->is_over) {
+		fail(ask, ENOBUFS, "too many large answers are on their way; try again later");
+		return false;
+	}
 	return n > 0;
 }
 
@@ -116,6 +140,7 @@ static void tell_events(struct ask *ask)
 	if (ask->is_forgotten)
 		ask->taken = ask->searched = ask->bytes.size;
 	buf_consume(&ask->bytes, ask->taken);
+	count(ask, ask->bytes.size);
 	ask->searched -= ask->taken;
 	ask->taken = 0;
 }

@@ -98,6 +98,10 @@ struct door_call {
 /* Zeroed memory that lives as long as the call. */
 void *door_memory(struct door_call *call, size_t size);
 
+/* Counts memory that the call keeps until its end beside its body; a large answer is counted by
+ * itself. False: all calls together keep too much. */
+bool door_keep(struct door_call *call, uint64_t size);
+
 /* Keeps the call alive until it is released: for timers and the like. Each ask does so by itself.
  */
 void door_hold(struct door_call *call);

@@ -63,6 +63,7 @@ struct doors {
 	struct mount_list mounts;  /* owned, each */
 	struct half first, last;   /* before our own routes, and behind them */
 	const struct opened *main; /* or NULL */
+	uint64_t kept; /* bytes of all visits, beside their bodies: answers that nobody reads */
 	uint32_t visit_count;
 	bool is_closed;
 };
@@ -92,6 +93,7 @@ struct visit {
 	char *origin; /* owned: allowed, so told; NULL: none */
 	char peer[INET6_ADDRSTRLEN];
 	uint64_t held;
+	uint64_t kept; /* our part of doors->kept */
 	uint64_t body_size;
 	unsigned refs;
 	bool is_refused; /* the body is no longer of interest */

@@ -176,6 +176,9 @@ static void take_bytes(void *user, const struct ask_result *result)
 	} else if (result->size > HELD_MAX - chat->held) {
 		chat_say(chat->call, 413, "the files are too large together");
 		return;
+	} else if (!door_keep(chat->call, result->size)) {
+		chat_say(chat->call, 503, "too many files are on their way; try again later");
+		return;
 	} else {
 		copy = door_memory(chat->call, result->size + 1);
 		memcpy(copy, result->bytes, result->size);

@@ -11,6 +11,7 @@
 #define NO_SESSION (-32001) /* as the reference servers of the 2025 era say it */
 #define SESSION_HEADER "Mcp-Session-Id"
 #define VERSION_HEADER "MCP-Protocol-Version"
+#define TOO_MANY "too many requests are under way; try again later"
 
 /* ---- what is refused before there is a request ---- */
 
@@ -221,6 +222,13 @@ static void take_initialize(struct door_call *call, struct mcp_request *request)
 		request_forget(request);
 		return;
 	}
+	if (json_dumpb(json_object_get(request->message.params, "capabilities"), NULL, 0,
+		       JSON_COMPACT | JSON_ENCODE_ANY) > MCP_CAPABILITIES_MAX) {
+		refuse_as(call, 400, request->message.id, MCP_INVALID_PARAMS,
+			  "capabilities: are too large");
+		request_forget(request);
+		return;
+	}
 	request->session = mcp_session_new(request->mcp, &call->caller, &err);
 	if (request->session == NULL) {
 		refuse_as(call, 503, request->message.id, MCP_INTERNAL, err.text);
@@ -328,8 +336,7 @@ static bool check_post(struct door_call *call, struct mcp *mcp)
 	}
 	if (mcp->request_count >= MCP_REQUESTS_MAX ||
 	    mcp->held + door_body_size(call) > MCP_HELD_MAX) {
-		refuse_as(call, 503, "", MCP_INTERNAL,
-			  "too many requests are under way; try again later");
+		refuse_as(call, 503, "", MCP_INTERNAL, TOO_MANY);
 		return false;
 	}
 	return true;
@@ -355,7 +362,12 @@ static void post(struct door_call *call)
 	if (r == 0)
 		r = mcp_message_read(buf_string(&request->bytes), request->bytes.size,
 				     &request->message, &code, &err);
-	if (r < 0) {
+	request->held += request->message.tree_held;
+	mcp->held += request->message.tree_held;
+	if (r == 0 && mcp->held > MCP_HELD_MAX) {
+		refuse_as(call, 503, request->message.id, MCP_INTERNAL, TOO_MANY);
+		request_forget(request);
+	} else if (r < 0) {
 		refuse_as(call, err.kind == ERR_TOO_LARGE ? 413 : 400, request->message.id,
 			  (int)code, err.text);
 		request_forget(request);

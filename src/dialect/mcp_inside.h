@@ -32,6 +32,8 @@
 
 #define MCP_MESSAGE_MAX (16U << 20) /* one message of a client, arguments and all */
 #define MCP_SMALL_MAX (1U << 20)    /* ... without the arguments of a tool */
+#define MCP_TREE_COST 64U           /* bytes of a tree for each of its text, at the worst */
+#define MCP_CAPABILITIES_MAX 4096U  /* of a session's client, as text: they are kept with it */
 #define MCP_ANSWER_MAX (256U << 20)
 #define MCP_ID_MAX 512            /* of a request, as JSON text */
 #define MCP_HELD_MAX (256U << 20) /* of all messages under way */
@@ -58,6 +60,7 @@ enum mcp_code {
 
 struct mcp_message {
 	json_t *tree;          /* owned: all but the arguments of a tool */
+	size_t tree_held;      /* about as much memory as it takes */
 	const json_t *params;  /* borrowed from the tree; NULL: none */
 	const json_t *meta;    /* params._meta; NULL: none */
 	const char *method;    /* borrowed from the tree; NULL: it is an answer to us */

@@ -191,6 +191,10 @@ static int check(struct mcp_message *message, enum mcp_code *ret_code, struct er
 	message->meta = json_object_get(params, "_meta");
 	if (message->meta != NULL && !json_is_object(message->meta))
 		return refuse(MCP_INVALID_PARAMS, ret_code, err, "_meta: must be an object");
+	/* It is written again with every line that a run prints. */
+	if (json_string_length(json_object_get(message->meta, "progressToken")) >= MCP_ID_MAX)
+		return refuse(MCP_INVALID_PARAMS, ret_code, err,
+			      "_meta.progressToken: is too long");
 	return 0;
 }
 
@@ -206,6 +210,7 @@ static int make_tree(const struct finder *find, size_t size, struct mcp_message 
 	if (r == 0)
 		message->tree = json_loadb((const char *)rest.data, rest.size,
 					   JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+	message->tree_held = MCP_TREE_COST * rest.size;
 	buf_done(&rest);
 	if (r < 0) {
 		*ret_code = MCP_INVALID_REQUEST;

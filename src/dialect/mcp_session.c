@@ -81,18 +81,41 @@ void mcp_session_end(struct mcp_session *session)
 	free(session);
 }
 
-/* The one that was unused for the longest and has nothing under way. */
+/* Whose token has so many that others may lose theirs for want of room? */
+static bool has_too_many(const struct mcp *mcp, const char *token)
+{
+	const struct mcp_session *session = NULL;
+	size_t count = 0;
+
+	TAILQ_FOREACH(session, &mcp->sessions, entry)
+		count += strcmp(session->token, token) == 0;
+	return count > MCP_SESSIONS_MAX / 4;
+}
+
+static bool is_idle(const struct mcp_session *session)
+{
+	return session->busy == 0 && session->open == NULL;
+}
+
+/* The one that was unused for the longest and has nothing under way: of a token that has more than
+ * its share, so that nobody can push out the sessions of others; else of anybody. */
 static bool make_room(struct mcp *mcp)
 {
-	struct mcp_session *session = NULL;
+	struct mcp_session *session = NULL, *found = NULL;
 
 	TAILQ_FOREACH(session, &mcp->sessions, entry) {
-		if (session->busy == 0 && session->open == NULL) {
-			mcp_session_end(session);
-			return true;
+		if (!is_idle(session))
+			continue;
+		if (has_too_many(mcp, session->token)) {
+			found = session;
+			break;
 		}
+		if (found == NULL)
+			found = session;
 	}
-	return false;
+	if (found != NULL)
+		mcp_session_end(found);
+	return found != NULL;
 }
 
 struct mcp_session *mcp_session_new(struct mcp *mcp, const struct op_caller *caller,
@@ -144,7 +167,7 @@ void mcp_sessions_tick(struct mcp *mcp, uint64_t now)
 	while (session != NULL) {
 		struct mcp_session *next = TAILQ_NEXT(session, entry);
 
-		if (session->busy == 0 && session->open == NULL && now - session->used_ns > IDLE_NS)
+		if (is_idle(session) && now - session->used_ns > IDLE_NS)
 			mcp_session_end(session);
 		session = next;
 	}

@@ -75,10 +75,24 @@ void visit_release(struct visit *visit)
 	if (visit->is_begun && visit->call.ended != NULL)
 		visit->call.ended(&visit->call);
 	router_leave(doors->settings.router, visit->held, &finished);
+	doors->kept -= visit->kept;
 	free_parts(visit);
 	free(visit);
 	doors->visit_count--;
 	doors_release(doors);
+}
+
+bool door_keep(struct door_call *call, uint64_t size)
+{
+	struct visit *visit = (struct visit *)call;
+	struct doors *doors = visit->doors;
+
+	/* As much as bodies may take. One alone is limited by whoever made it. */
+	if (doors->kept > visit->kept && doors->kept + size > 4 * doors->settings.body_max)
+		return false;
+	visit->kept += size;
+	doors->kept += size;
+	return true;
 }
 
 void door_hold(struct door_call *call)

@@ -2,6 +2,7 @@
 """The code interpreter of LibreChat, as its agents and its server speak to it."""
 
 import re
+import socket
 
 from small_case import MIB, NO_OBJECTS, SmallCase, wait_for
 
@@ -172,6 +173,28 @@ class Librechat(SmallCase):
         before = self.sessions()
         self.leave_while_it_runs("/exec", {"lang": "py", "code": "open('a', 'w').write('1')\nwhile True: pass"})
         wait_for(lambda: self.sessions() == before, what="the end of the session")
+
+
+class LibrechatUnread(SmallCase):
+    DOOR = "librechat"
+    MORE = f"limits: {{body: {8 * MIB}}}\n"  # answers may take four times that
+
+    def test_answers_that_nobody_reads_do_not_pile_up(self):
+        told = self.post("/exec", {"lang": "py", "code": f"open('a', 'wb').write(bytes({12 * MIB}))"}).json
+        path = "/download/{session_id}/{id}".format(**told["files"][0])
+        unread = [socket.create_connection(("127.0.0.1", self.daemon.port), timeout=30) for _ in range(2)]
+        try:
+            for client in unread:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+                self.assertTrue(client.recv(12).endswith(b" 200"))
+            answer = self.daemon.request("GET", path)
+            self.assertEqual((answer.status, list(answer.json)), (503, ["error"]), answer)
+            self.assertEqual(self.post("/exec", {"lang": "py", "code": "print(1)"}).json["stdout"], "1\n")
+        finally:
+            for client in unread:
+                client.close()
+        wait_for(lambda: self.daemon.request("GET", path).status == 200, what="room for the answer")
 
 
 class LibrechatWithToken(SmallCase):

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """MCP and what nobody should send: a clear error of JSON-RPC each time, and nothing is run."""
 
+import hashlib
+import http.client
 import json
 import socket
 import unittest
 
-from mcp_case import BOTH, META, MODERN, McpCase, McpSession, SLEEP, meta, wait_for
+from mcp_case import BOTH, META, MODERN, McpCase, McpClient, McpSession, SLEEP, meta, wait_for
 
 DEEP = 100
 HUGE = (16 << 20) + 1
@@ -162,6 +164,39 @@ class Hostile(McpCase):
             raw.settimeout(30)
             while raw.recv(4096):
                 pass
+
+
+    def test_what_is_kept_or_told_again_and_again_is_short(self):
+        # The token is in every notification: a long one made each printed line cost a megabyte.
+        for size, status in ((511, 200), (512, 400), (900000, 400)):
+            answer = self.session.request("ping", {"_meta": {"progressToken": "x" * size}})
+            self.assertEqual(answer.status, status, size)
+            answer.close()
+        # As a tree each {} takes 150 bytes and more, and stays as long as the session.
+        for capabilities in ({"experimental": [{}] * 300000}, {"x" * 5000: 1}, ["x" * 5000], "x" * 5000):
+            self.refused(json.dumps({"jsonrpc": "2.0", "id": 5, "method": "initialize", "params": {
+                "protocolVersion": "2025-11-25", "capabilities": capabilities,
+                "clientInfo": {"name": "t", "version": "1"}}}, separators=(",", ":")), -32602)
+
+
+class Crowd(McpCase):
+    SECRETS = {"many": "m" * 43, "one": "o" * 43}
+    CONFIG = "tokens: [{}]\n".format(", ".join(
+        f"{{name: {name}, sha256: {hashlib.sha256(secret.encode()).hexdigest()}}}" for name, secret in SECRETS.items()))
+
+    def test_nobody_pushes_out_the_sessions_of_others(self):
+        one = McpSession(McpClient(self.daemon, self.SECRETS["one"]))
+        connection = http.client.HTTPConnection(self.daemon.host, self.daemon.port, timeout=60)
+        self.addCleanup(connection.close)
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize",
+                           "params": {"protocolVersion": "2025-11-25", "capabilities": {}}})
+        for _ in range(1100):  # there is room for 1024
+            connection.request("POST", "/mcp", body, {"Accept": BOTH, "Content-Type": "application/json",
+                                                      "Authorization": "Bearer " + self.SECRETS["many"]})
+            answer = connection.getresponse()
+            answer.read()
+            self.assertEqual(answer.status, 200)
+        self.assertEqual(one.request("ping").answer()["result"], {})
 
 
 class Slow(McpCase):
