@@ -111,8 +111,9 @@ static void set_memory(struct verdict *verdict, const struct verdict_facts *fact
 	if (verdict->peak > 0)
 		(void)snprintf(peak, sizeof(peak), "%.1f MiB", (double)verdict->peak / (double)MIB);
 	say(verdict->message, "out of memory: the limit is %s, the peak was %s", most, peak);
-	say(verdict->remedy, "load less at a time (chunks, fewer columns, smaller types), or raise "
-			     "limits.memory (--memory) as far as the policy allows");
+	say(verdict->remedy, "load less at a time (chunks, fewer columns, smaller types), raise "
+			     "limits.memory (viv run --memory) up to the policy's, or use a "
+			     "policy with more");
 }
 
 static void set_output(struct verdict *verdict, const struct verdict_facts *facts)
