@@ -78,7 +78,7 @@ json_t *door_json(struct door_call *call, struct err *err)
 		(void)err_set(err, ERR_TOO_LARGE, EMSGSIZE, "the body is larger than 1 MiB");
 		return NULL;
 	}
-	if (door_body(call, true, &bytes, err) < 0)
+	if (door_body(call, true, &bytes, err) < 0 || visit_keep_tree(visit, bytes.size, err) < 0)
 		return NULL;
 	visit->tree = json_loadb(bytes.size > 0 ? bytes.data : "", (size_t)bytes.size,
 				 JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);

@@ -17,6 +17,8 @@
 #include "dialect/doors.h"
 
 #define VISIT_HEADERS_MAX 16
+#define VISIT_TREE_COST 64           /* bytes of a tree for each of its text, at the worst */
+#define VISIT_TREE_SMALL (16U << 10) /* text whose tree is not worth counting */
 #define VISIT_BODY_SMALL                                                                           \
 	(64U << 10) /* read to its end though it is answered: the connection lives */
 
@@ -127,6 +129,9 @@ void visit_begin(struct visit *visit, int found, const struct err *err);
 
 /* Answers in the door's own words. */
 void visit_refuse(struct visit *visit, unsigned status, const struct err *err);
+
+/* Is there memory for the tree of so much text? */
+int visit_keep_tree(struct visit *visit, uint64_t size, struct err *err);
 
 /* An answer that waited can go. */
 void visit_send(struct visit *visit);

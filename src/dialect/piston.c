@@ -246,8 +246,8 @@ static void execute(struct door_call *call)
 	struct err err = {0};
 	const json_t *body = door_json(call, &err);
 
-	if (body == NULL && err.kind == ERR_TOO_LARGE) {
-		piston_say(call, 413, err.text);
+	if (body == NULL && (err.kind == ERR_TOO_LARGE || err.kind == ERR_BUSY)) {
+		piston_say(call, door_status(&err), err.text);
 		return;
 	}
 	if (!json_is_object(body)) {

@@ -95,6 +95,14 @@ bool door_keep(struct door_call *call, uint64_t size)
 	return true;
 }
 
+int visit_keep_tree(struct visit *visit, uint64_t size, struct err *err)
+{
+	if (size <= VISIT_TREE_SMALL || door_keep(&visit->call, VISIT_TREE_COST * size))
+		return 0;
+	return err_set(err, ERR_BUSY, ENOBUFS,
+		       "too many large requests are under way; try again later");
+}
+
 void door_hold(struct door_call *call)
 {
 	((struct visit *)call)->refs++;
@@ -267,10 +275,13 @@ static void on_complete(void *user, struct http_request *request)
 		visit_send(visit);
 	if (visit->is_answered || visit->is_refused)
 		return;
-	if (visit->scan != NULL)
+	if (visit->scan != NULL) {
 		r = scan_finish(visit->scan, &err);
-	else
+		if (r == 0)
+			r = visit_keep_tree(visit, visit->scan->small.size, &err);
+	} else {
 		r = parts_finish(&visit->parts, &err);
+	}
 	if (r < 0) {
 		visit_refuse(visit, router_status(&err), &err);
 		return;

@@ -2,8 +2,10 @@
 """Piston's API, as its own clients speak it."""
 
 import base64
+import json
+import socket
 
-from small_case import MIB, NO_OBJECTS, SmallCase
+from small_case import MIB, NO_OBJECTS, SmallCase, wait_for
 
 KEYS = ["stdout", "stderr", "output", "code", "signal", "message", "status", "cpu_time", "wall_time", "memory"]
 
@@ -163,3 +165,30 @@ class PistonWithToken(SmallCase):
             for method, path in (("GET", "/api/v2/runtimes"), ("POST", "/api/v2/execute")):
                 answer = self.daemon.request(method, path, "{", headers=headers)
                 self.assertEqual((answer.status, list(answer.json)), (401, ["message"]), answer)
+
+
+class PistonTrees(SmallCase):
+    """A body of a megabyte of {} is a tree of a hundred, for as long as its run lasts."""
+
+    DOOR = "elitea: {enabled: true}, piston"
+    MORE = f"limits: {{body: {2 * MIB}}}\n"  # trees and answers may take four times that
+
+    def test_large_trees_wait_for_each_other(self):
+        def piston(code):
+            return {"language": "python", "version": "*", "files": [{"content": code}], "more": [{}] * 60000}
+
+        elitea = {"code": "1", "session_metadata": {"more": [{}] * 60000}}
+        self.assertEqual(self.post("/api/v2/execute", piston("print(1)")).json["run"]["stdout"], "1\n")
+        self.assertEqual(self.post("/elitea/execute", elitea).status, 200)
+        body = json.dumps(piston("while True: pass")).encode()
+        with socket.create_connection(("127.0.0.1", self.daemon.port)) as client:
+            client.sendall(b"POST /api/v2/execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s"
+                           % (len(body), body))
+            wait_for(self.living, what="the run")
+            before = self.run_count()
+            self.assertEqual(self.post("/api/v2/execute", piston("print(2)")).status, 503)
+            self.assertEqual(self.post("/elitea/execute", elitea).status, 503)
+            self.assertEqual(self.run_count(), before)
+            self.assertEqual(self.post("/elitea/execute", {"code": "1"}).status, 200)
+        wait_for(lambda: not self.living(), what="the end of the run")
+        wait_for(lambda: self.post("/api/v2/execute", piston("print(3)")).status == 200, what="room for the tree")
