@@ -12,6 +12,7 @@
 #define KEEP_NS 30000000000U  /* how long after its end */
 #define KEEP_MAX (1U << 20)   /* ... and how large */
 #define KEEP_ALL (64U << 20)  /* ... all of them together */
+#define LARGE_MIN (1U << 20)  /* an answer that is worth counting */
 #define QUIET_NS 15000000000U
 #define PATIENCE_NS 2000000000U /* an answer that takes longer begins as events */
 #define LEFT_NS 300000000000U   /* a stream of a session that nobody came back for */
@@ -161,8 +162,38 @@ void mcp_stream_send(struct mcp_stream *stream, const char *json, size_t size, b
 	ready(stream);
 }
 
+/* Of all streams: what nobody has read yet. */
+static uint64_t unread(const struct mcp *mcp)
+{
+	const struct mcp_stream *stream = NULL;
+	uint64_t size = 0;
+
+	TAILQ_FOREACH(stream, &mcp->streams, entry)
+		size += stream->bytes.size - stream->sent;
+	return size;
+}
+
+/* Clients that read nothing keep as much as bodies may, as through every door; who comes then is
+ * told so instead. */
+static void replace_large(const struct mcp_stream *stream, struct buf *json)
+{
+	uint64_t most = 4 * stream->mcp->settings.engine->config->body;
+	uint64_t others;
+
+	if (!stream->is_begun || stream->request == NULL || json->size <= LARGE_MIN)
+		return;
+	others = unread(stream->mcp);
+	if (others < LARGE_MIN || others + json->size <= most)
+		return;
+	buf_done(json);
+	buf_init(json, 4 * KIB);
+	mcp_put_error(json, stream->request->message.id, MCP_INTERNAL,
+		      "too many large answers wait for their readers; try again later", NULL);
+}
+
 void mcp_stream_answer(struct mcp_stream *stream, unsigned status, struct buf *take_json)
 {
+	replace_large(stream, take_json);
 	if (stream->request != NULL)
 		stream->request->stream = NULL;
 	stream->request = NULL;

@@ -226,5 +226,32 @@ class Slow(McpCase):
         self.await_verdict("cancelled")
 
 
+class Unread(McpCase):
+    # Answers may take four times what a body may.
+    CONFIG = "limits: {body: 4MiB}\npolicies: {default: {output: 8MiB}}\n"
+
+    def test_answers_that_nobody_reads_do_not_pile_up(self):
+        params = {"name": "run_python", "arguments": {"code": "print(('y' * 1000 + '\\n') * 4000)"}}
+        session = McpSession(self.mcp)
+        body = json.dumps({"jsonrpc": "2.0", "id": "a", "method": "tools/call",
+                           "params": {**params, "_meta": {"progressToken": 1}}})
+        head = "".join(f"{name}: {value}\r\n" for name, value in session.headers(Accept=BOTH).items())
+        raw = socket.socket()
+        self.addCleanup(raw.close)
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.connect((self.daemon.host, self.daemon.port))
+        raw.sendall(f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n{head}"
+                    f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        wait_for(lambda: self.daemon.ask("GET", "/v1/runs")["runs"], what="the run")
+        self.await_verdict("ok")  # before another answer can be in the way of its own
+
+        def answer():
+            return session.request("tools/call", {**params, "_meta": {"progressToken": 2}}).answer()
+        told = wait_for(lambda: answer().get("error"), seconds=20, what="a refusal")
+        self.assertIn("readers", told["message"])
+        raw.close()
+        self.assertNotIn("error", wait_for(lambda: answer().get("result"), seconds=20, what="room for the answer"))
+
+
 if __name__ == "__main__":
     unittest.main()
