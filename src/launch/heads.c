@@ -92,7 +92,7 @@ void heads_begin(struct outer *outer, const struct launch_begin *begin)
 	head->oom_before = slot->has_run ? facts_oom_kills(outer, slot) : 0;
 	if (!runs_beside(head)) {
 		slot->oom_before = head->oom_before;
-		if (slot->has_run && !slot->is_metered)
+		if (slot->has_run)
 			cgroup_reset_peak(&outer->groups, &slot->group);
 		if (outer->hello.limits == LAUNCH_LIMITS_MEASURED)
 			link_send(&outer->inner, &request,

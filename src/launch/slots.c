@@ -266,11 +266,13 @@ static void on_meter(struct outer *outer, uint32_t id)
 	struct slot *slot = facts_slot(outer, id);
 	struct launch_event event = {.type = LAUNCH_METERED, .id = id};
 	int fds[LAUNCH_METER_COUNT] = {-1, -1, -1, -1};
+	size_t count = 0;
 
 	if (slot == NULL)
 		return;
-	slot->is_metered = cgroup_open_meter(&outer->groups, &slot->group, fds, &event.err) == 0;
-	facts_tell(outer, &event, fds, slot->is_metered ? LAUNCH_METER_COUNT : 0);
+	if (cgroup_open_meter(&outer->groups, &slot->group, fds, &event.err) == 0)
+		count = LAUNCH_METER_COUNT;
+	facts_tell(outer, &event, fds, count);
 }
 
 /* SAVE and RESTORE. The work is done inside the sandbox's groups: the way into them goes along. */

@@ -55,7 +55,6 @@ struct slot {
 	bool is_shared;  /* it has, or had, a second head: its end is not the first one's */
 	bool has_run;    /* BEGIN came before */
 	bool has_saved;  /* SAVE came before */
-	bool is_metered; /* viv reads its meter, and resets its peak */
 	bool is_frozen;  /* by LAUNCH_FREEZE */
 	bool is_held;    /* stopped for a moment, so that nothing forks while a head is ended */
 	bool is_filing;  /* LAUNCH_SAVED or LAUNCH_RESTORED is due */

@@ -72,6 +72,10 @@ static bool runs_beside(const struct head *head)
 
 void head_mark(struct head *head)
 {
+	struct err err = {0};
+
+	/* For the next run, where it was closed. */
+	(void)sandbox_meter(head->sandbox, &err);
 	meter_mark(&head->sandbox->meter, head->pid, !runs_beside(head), &head->mark);
 }
 

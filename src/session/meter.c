@@ -8,23 +8,35 @@
 
 #include "base/c.h"
 
-void meter_take(struct meter *meter, int *take_fds, size_t fd_count)
+void meters_init(struct meters *meters)
 {
+	TAILQ_INIT(&meters->open);
+}
+
+void meter_take(struct meters *meters, struct meter *meter, int *take_fds, size_t fd_count)
+{
+	/* Where nobody counts it stays asked for, so that nobody asks again. */
 	if (fd_count != LAUNCH_METER_COUNT)
 		return;
 	meter_done(meter);
 	for (size_t i = 0; i < LAUNCH_METER_COUNT; i++)
 		meter->fds[i] = steal_fd(&take_fds[i]);
-	meter->is_open = true;
+	meter->is_asked = false;
+	meter->meters = meters;
+	TAILQ_INSERT_TAIL(&meters->open, meter, entry);
+	if (++meters->count > METERS_MAX)
+		meter_done(TAILQ_FIRST(&meters->open));
 }
 
 void meter_done(struct meter *meter)
 {
-	if (!meter->is_open)
+	if (meter->meters == NULL)
 		return;
 	for (size_t i = 0; i < LAUNCH_METER_COUNT; i++)
 		drop_fd(&meter->fds[i]);
-	meter->is_open = false;
+	TAILQ_REMOVE(&meter->meters->open, meter, entry);
+	meter->meters->count--;
+	meter->meters = NULL;
 }
 
 /* The number behind `key`, or the first one of the file. */
@@ -68,7 +80,9 @@ void meter_mark(struct meter *meter, pid_t pid, bool is_alone, struct meter_mark
 {
 	struct meter_mark mark = {.is_set = true, .own_us = own_us(pid)};
 
-	if (meter->is_open) {
+	if (meter->meters != NULL) {
+		TAILQ_REMOVE(&meter->meters->open, meter, entry);
+		TAILQ_INSERT_TAIL(&meter->meters->open, meter, entry);
 		/* An older kernel cannot count it anew: then it is that of the sandbox's life. */
 		if (is_alone)
 			(void)!pwrite(meter->fds[LAUNCH_METER_PEAK], "0", 1, 0);
@@ -85,7 +99,7 @@ bool meter_read(const struct meter *meter, pid_t pid, const struct meter_mark *m
 	uint64_t own = meter_own_us(pid, mark);
 	uint64_t cpu = 0, kills = 0;
 
-	if (!meter->is_open || !mark->has_counts ||
+	if (meter->meters == NULL || !mark->has_counts ||
 	    !read_number(meter, LAUNCH_METER_KILLS, "oom_kill ", &kills) || kills != mark->kills ||
 	    !read_number(meter, LAUNCH_METER_CPU, "usage_usec ", &cpu) ||
 	    !read_number(meter, LAUNCH_METER_PEAK, NULL, &facts->peak) ||

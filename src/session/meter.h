@@ -2,8 +2,9 @@
 /*
  * Meter - what the kernel counts of a session's sandbox, read here
  *
- * Owns:    descriptors of the cgroup's files, opened by launch.
- * May not: judge. Where something was killed, or a number cannot be had, launch is asked.
+ * Owns:    descriptors of the cgroup's files, opened by launch; those of the sandboxes that were
+ * used last are kept, for descriptors are what a daemon with thousands of sessions lacks first. May
+ * not: judge. Where something was killed, or a number cannot be had, launch is asked.
  *
  * A run of some microseconds would otherwise wait for launch to wake up twice.
  */
@@ -13,13 +14,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #include "proto/launch_msg.h"
 
+#define METERS_MAX 256 /* open at a time */
+
+struct meters;
+
 struct meter {
-	int fds[LAUNCH_METER_COUNT]; /* owned, while is_open */
-	bool is_open;
+	int fds[LAUNCH_METER_COUNT]; /* owned, while it is open */
+	struct meters *meters;       /* borrowed: that it is open among; NULL: it is not open */
+	bool is_asked;               /* launch was asked for it, and has not answered */
+	TAILQ_ENTRY(meter) entry;
+};
+
+/* All that are open, the last used one at the end. */
+struct meters {
+	TAILQ_HEAD(, meter) open;
+	uint32_t count;
 };
 
 /* Where a run began. */
@@ -31,8 +45,10 @@ struct meter_mark {
 	bool is_set;     /* a run is on */
 };
 
-/* Consumes the descriptors; too few of them leave it closed. */
-void meter_take(struct meter *meter, int *take_fds, size_t fd_count);
+void meters_init(struct meters *meters);
+
+/* What launch answered. Consumes the descriptors; none: nobody counts here. */
+void meter_take(struct meters *meters, struct meter *meter, int *take_fds, size_t fd_count);
 void meter_done(struct meter *meter);
 
 /* CPU time of the interpreter alone since the mark. */

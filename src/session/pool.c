@@ -102,7 +102,7 @@ static void launch_event(void *user, const struct launch_event *event, int *take
 	}
 	if (event->type == LAUNCH_METERED && event->id < LAUNCH_SANDBOXES_MAX &&
 	    pool->sandboxes[event->id] != NULL) {
-		meter_take(&pool->sandboxes[event->id]->meter, take_fds, fd_count);
+		meter_take(&pool->meters, &pool->sandboxes[event->id]->meter, take_fds, fd_count);
 		return;
 	}
 	if (event->type == LAUNCH_COUNTED) {
@@ -165,6 +165,7 @@ int pool_new(uv_loop_t *loop, const struct pool_settings *settings, struct pool 
 	struct pool_settings *set = &pool->settings;
 	int r;
 
+	meters_init(&pool->meters);
 	if (settings != NULL)
 		*set = *settings;
 	set->spawns_max = set->spawns_max > 0 ? set->spawns_max : SPAWNS_MAX;

@@ -47,6 +47,7 @@ struct pool {
 	uv_timer_t refill_timer, tick_timer;
 	LIST_HEAD(, shelf) shelves;
 	struct sandbox *sandboxes[LAUNCH_SANDBOXES_MAX]; /* by number; NULL: free */
+	struct meters meters;                            /* of all of them */
 	uint32_t next_id;
 	uint32_t coming_count;
 	uint32_t taken_count; /* taken and not ended */

@@ -18,8 +18,10 @@
 
 static void free_when_done(struct sandbox *sandbox)
 {
-	if (sandbox->state == SANDBOX_OVER && sandbox->is_gone && sandbox->handles == 0)
-		free(sandbox);
+	if (sandbox->state != SANDBOX_OVER || !sandbox->is_gone || sandbox->handles > 0)
+		return;
+	meter_done(&sandbox->meter); /* it may have come after the end */
+	free(sandbox);
 }
 
 static void handle_closed(uv_handle_t *handle, struct sandbox *sandbox)
@@ -300,6 +302,9 @@ int sandbox_meter(struct sandbox *sandbox, struct err *err)
 {
 	const struct launch_request request = {.type = LAUNCH_METER, .id = sandbox->id};
 
+	if (sandbox->meter.meters != NULL || sandbox->meter.is_asked)
+		return 0;
+	sandbox->meter.is_asked = true;
 	return launcher_send(sandbox->launcher, &request, NULL, 0, err);
 }
 
