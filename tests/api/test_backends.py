@@ -339,7 +339,8 @@ class Choice(unittest.TestCase):
         self.assertEqual((found["exit_code"], found["verdict"]["kind"]), (137, "killed"))
         found = daemon.ask("POST", "/v1/explore", {"command": "sleep 60 & echo b"})
         self.assertEqual(found["stdout"], "b\n")
-        self.assertFalse([name for name in daemon.processes().values() if name in ("sleep", "yes")])
+        # They were killed, and are ours to reap.
+        wait_for(lambda: not {"sleep", "yes"} & set(daemon.living().values()), what="the end of what was started")
 
     def test_process_is_off_unless_asked_for(self):
         daemon = self.daemon("backends: {priority: [process]}\nexplore: {root: /usr}\n")
