@@ -210,6 +210,8 @@ class StopTest(Case):
         if old:
             self.assertNotEqual(daemon.cgroup, old)
             wait_for(lambda: not daemon.cgroup_folders(old), 5, "the end of the old cgroup")
+        # Until the new viv-launch has told what it keeps, it is "starting".
+        wait_for(lambda: daemon.state(session)["state"] != "starting", what="what became of the session")
         self.assertEqual(daemon.state(session)["state"], "lost")
         self.assertEqual(daemon.run("1")["verdict"]["kind"], "ok")
         daemon.stop()
