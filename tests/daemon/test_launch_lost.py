@@ -109,6 +109,11 @@ class KillLaunchTest(Case):
 
 
 class StopTest(Case):
+    def becomes_lost(self, daemon, session):
+        """Until the new viv-launch has told what it keeps, it is "starting"."""
+        wait_for(lambda: daemon.state(session)["state"] != "starting", what="what became of the session")
+        self.assertEqual(daemon.state(session)["state"], "lost")
+
     def test_nobody_comes_back_in_time(self):
         daemon = self.serve(BARE + "reattach_ms: 700\n")
         session = daemon.session(runtime="bare")
@@ -117,7 +122,7 @@ class StopTest(Case):
         daemon.kill9()
         wait_for(lambda: not daemon.living(), 5, "the end of everything")
         daemon.start()
-        self.assertEqual(daemon.state(session)["state"], "lost")
+        self.becomes_lost(daemon, session)
         daemon.stop()
 
     def test_a_graceful_stop_gives_runs_their_time(self):
@@ -210,9 +215,7 @@ class StopTest(Case):
         if old:
             self.assertNotEqual(daemon.cgroup, old)
             wait_for(lambda: not daemon.cgroup_folders(old), 5, "the end of the old cgroup")
-        # Until the new viv-launch has told what it keeps, it is "starting".
-        wait_for(lambda: daemon.state(session)["state"] != "starting", what="what became of the session")
-        self.assertEqual(daemon.state(session)["state"], "lost")
+        self.becomes_lost(daemon, session)
         self.assertEqual(daemon.run("1")["verdict"]["kind"], "ok")
         daemon.stop()
 
