@@ -415,10 +415,13 @@ static bool tell_head(struct sandbox *sandbox, const struct launch_event *event)
 	bool is_exit = event->type == LAUNCH_EXIT || event->type == LAUNCH_ENDED;
 	uint32_t number = is_exit ? event->exit.head : event->head.head;
 	struct head *head = number < LAUNCH_HEADS_MAX ? sandbox->heads[number] : NULL;
+	bool is_free;
 
-	if (number < LAUNCH_HEADS_MAX &&
-	    (event->type == LAUNCH_EXIT ||
-	     (event->type == LAUNCH_HEAD_UP && event->err.kind != ERR_NONE)))
+	/* The end of one that had the number before leaves it to the one that is being placed. */
+	is_free = event->type == LAUNCH_EXIT
+			  ? head == NULL || head->state != HEAD_PLACING
+			  : event->type == LAUNCH_HEAD_UP && event->err.kind != ERR_NONE;
+	if (number < LAUNCH_HEADS_MAX && is_free)
 		sandbox->head_bits &= ~(1U << number);
 	if (head != NULL)
 		head_event(head, event);
