@@ -92,6 +92,13 @@ def cgroup_folders(name):
     return found
 
 
+def has_freezer(daemon):
+    """The v2 freezer is there wherever launch has a group of its own in a v2 tree."""
+    return any(os.path.exists(os.path.join(path, "cgroup.procs")) and
+               os.path.exists(os.path.join(path, "cgroup.freeze"))
+               for path in cgroup_folders(daemon.cgroup)) if daemon.cgroup else False
+
+
 def mounts():
     with open("/proc/self/mountinfo", encoding="utf-8") as file:
         return {line.split()[4] for line in file}

@@ -7,7 +7,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "api"))
 # pylint: disable=wrong-import-position
-from daemon import Daemon, cgroup_folders, wait_for  # noqa: E402,F401
+from daemon import Daemon, has_freezer, wait_for  # noqa: E402,F401
 from http_client import Client, Events  # noqa: E402,F401
 
 RESULT_KEYS = {"id", "session", "verdict", "state", "stdout", "stderr", "truncated", "result", "error",
@@ -17,13 +17,6 @@ USAGE_KEYS = {"queue_ms", "wall_ms", "cpu_ms", "peak_memory", "output_bytes"}
 SESSION_KEYS = {"id", "name", "state", "policy", "runtime", "backend", "created_ms", "idle_ms", "ttl_ms",
                 "runs", "memory", "head"}
 BARE = "runtimes:\n  bare: {python: /usr/bin/python3, preload: [], pool: 2}\n"
-
-
-def has_freezer(daemon):
-    """The v2 freezer is there wherever launch has a group of its own in a v2 tree."""
-    return any(os.path.exists(os.path.join(path, "cgroup.procs")) and
-               os.path.exists(os.path.join(path, "cgroup.freeze"))
-               for path in cgroup_folders(daemon.cgroup)) if daemon.cgroup else False
 
 
 class Checks(unittest.TestCase):

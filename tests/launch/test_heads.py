@@ -221,6 +221,13 @@ class HeadsTest(unittest.TestCase):
         first.run("import time; time.sleep(0.4)", timeout_ms=20000)  # past the first deadline
         self.assertEqual(first.done()["kind"], "ok")
 
+    def test_the_next_run_replaces_the_deadline_of_the_last(self):
+        first = self.start()
+        first.run("1", timeout_ms=300)
+        first.done()
+        first.run("import time; time.sleep(0.4)", timeout_ms=20000)  # launch heard of no end
+        self.assertEqual(first.done()["kind"], "ok")
+
     def test_the_meter_shows_what_launch_counts(self):
         first = self.start()
         first.run("x = bytearray(50 << 20); sum(range(1000000))")

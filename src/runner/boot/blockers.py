@@ -16,8 +16,8 @@ SHOWN_MAX = 200  # characters of a name
 CHANNEL = 3
 
 _modules = sys.modules
-_listdir, _readlink, _pread, _open, _read, _close, _stat, _waitid = (
-    os.listdir, os.readlink, os.pread, os.open, os.read, os.close, os.stat, os.waitid)
+_listdir, _readlink, _pread, _open, _read, _close, _stat, _fstat, _waitid = (
+    os.listdir, os.readlink, os.pread, os.open, os.read, os.close, os.stat, os.fstat, os.waitid)
 
 
 def find(interpreter, own_children, own_fds):
@@ -115,10 +115,19 @@ def _fds_of(loop):
     return [part.fileno() for part in parts if hasattr(part, "fileno")]
 
 
+def _are_open(fds):
+    try:
+        for fd in fds:
+            _fstat(fd)
+    except OSError:
+        return False
+    return True
+
+
 def _descriptor(own):
     """A position or a lock in a file that is rolled back, or one end of a conversation."""
-    if _stat("/proc/self/fd").st_size == len(own):  # since Linux 6.2: how many there are
-        return ""
+    if _stat("/proc/self/fd").st_size == len(own) and _are_open(own):
+        return ""  # since Linux 6.2 the size is how many there are
     for name in _listdir("/proc/self/fd"):
         fd = int(name)
         if fd in own:
