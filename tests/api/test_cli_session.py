@@ -192,17 +192,17 @@ class SessionTest(DaemonCase):
         with open(self.path("book.ipynb"), encoding="utf-8") as file:
             self.assertEqual(strict_json(file.read()), book)
 
-    def start(self, name, code):
-        """A run in the session, by another viv; it has begun when this returns."""
+    def start(self, name, code, before=""):
+        """A run in the session, by another viv; it has begun and done `before` when this returns."""
         process = self.popen("session", "run", name, "--timeout", "60s", "-c",
-                             "print('on', flush=True)\n" + code)
+                             before + "\nprint('on', flush=True)\n" + code)
         self.addCleanup(process.kill)
         self.assertEqual(process.stdout.readline(), b"on\n")
         return process
 
     def test_an_interrupt_keeps_the_state(self):
         name = self.session()
-        process = self.start(name, "x = 1\nwhile True: pass")
+        process = self.start(name, "while True: pass", before="x = 1")
         self.assertIn("idle", self.text("session", "interrupt", name))
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
@@ -211,7 +211,7 @@ class SessionTest(DaemonCase):
 
     def test_ctrl_c_interrupts_and_keeps_the_state(self):
         name = self.session()
-        process = self.start(name, "x = 5\nwhile True: pass")
+        process = self.start(name, "while True: pass", before="x = 5")
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
