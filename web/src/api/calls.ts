@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every call the page makes, one function each.
+import { call, callJson, stream } from "./client";
+import type * as T from "./types";
+
+const sessionPath = (id: string) => `/v1/sessions/${encodeURIComponent(id)}`;
+const runPath = (id: string) => `/v1/runs/${encodeURIComponent(id)}`;
+const conversationPath = (id: string) => `/v1/conversations/${encodeURIComponent(id)}`;
+const filePath = (session: string, path: string) =>
+  `${sessionPath(session)}/files/${path.replace(/^\/workspace\//, "").split("/").map(encodeURIComponent).join("/")}`;
+
+// ---- sessions ----
+export const listSessions = async () => (await callJson<{ sessions: T.Session[] }>("/v1/sessions")).sessions;
+export const getSession = (id: string) => callJson<T.Session>(sessionPath(id));
+export const makeSession = (ask: { name?: string; policy?: string; runtime?: string }) =>
+  callJson<T.Session>("/v1/sessions", { json: ask });
+export const renameSession = (id: string, name: string) =>
+  callJson<T.Session>(sessionPath(id), { method: "PATCH", json: { name } });
+export const endSession = (id: string) => call(sessionPath(id), { method: "DELETE" });
+export const interrupt = (session: string, run?: string) =>
+  callJson<T.Session>(`${sessionPath(session)}/interrupt`, { json: run ? { run } : {} });
+export const complete = (session: string, code: string, cursor: number, signal?: AbortSignal) =>
+  callJson<{ matches: string[]; start: number; end: number }>(`${sessionPath(session)}/complete`, {
+    json: { code, cursor }, signal,
+  });
+
+// ---- runs ----
+/** Starts a run in a session and answers with its id; its events are read by `runEvents`. */
+export const startRun = (session: string, ask: { code: string; stdin?: "live"; timeout_ms?: number }) =>
+  callJson<{ id: string }>(`${sessionPath(session)}/run`, { json: { ...ask, detach: true } });
+export const listRuns = async (query: { session?: string; limit?: number } = {}) =>
+  (await callJson<{ runs: T.RunRow[] }>("/v1/runs", { query })).runs;
+export const getRun = (id: string) => callJson<Record<string, unknown>>(runPath(id));
+export const runEvents = (id: string, after: number, signal?: AbortSignal) =>
+  stream<T.RunEvent>(`${runPath(id)}/events`, { query: { after }, signal });
+export const runCode = async (id: string) => (await call(`${runPath(id)}/code`)).text();
+export const sendStdin = (id: string, text: string) => call(`${runPath(id)}/stdin`, { json: { text } });
+export const cancelRun = (id: string) => call(runPath(id), { method: "DELETE" });
+
+// ---- approvals ----
+export const listHeld = async () => (await callJson<{ held: T.HeldRun[] }>("/v1/approvals")).held;
+export const allowRun = (id: string) => callJson<T.RunRow>(`${runPath(id)}/allow`, { json: {} });
+export const denyRun = (id: string, why?: string) =>
+  callJson<T.RunRow>(`${runPath(id)}/deny`, { json: why ? { why } : {} });
+
+// ---- variables, files, checkpoints ----
+export const listVars = (session: string) =>
+  callJson<{ vars: T.Variable[]; as_of?: string; next?: string }>(`${sessionPath(session)}/vars`);
+export const readTable = (session: string, name: string, offset: number, limit: number, signal?: AbortSignal) =>
+  callJson<T.TableData & { as_of?: string }>(`${sessionPath(session)}/vars/${encodeURIComponent(name)}`, {
+    query: { offset, limit }, signal,
+  });
+export const listFiles = (session: string, path = "", recursive = true) =>
+  callJson<{ files: T.FileEntry[]; next?: string }>(`${sessionPath(session)}/files`, { query: { path: path || undefined, recursive } });
+export const readFile = (session: string, path: string, signal?: AbortSignal) => call(filePath(session, path), { signal });
+export const writeFile = (session: string, path: string, body: Blob) =>
+  callJson<T.FileEntry>(filePath(session, path), { method: "PUT", body });
+export const removeFile = (session: string, path: string) => call(filePath(session, path), { method: "DELETE" });
+export const listCheckpoints = async (session: string) =>
+  (await callJson<{ checkpoints: T.Checkpoint[] }>(`${sessionPath(session)}/checkpoints`)).checkpoints;
+export const makeCheckpoint = (session: string, name?: string) =>
+  callJson<T.Checkpoint>(`${sessionPath(session)}/checkpoints`, { json: name ? { name } : {} });
+export const rollback = (session: string, checkpoint: string) =>
+  callJson<T.Session>(`${sessionPath(session)}/rollback`, { json: { checkpoint } });
+export const fork = async (session: string) =>
+  (await callJson<{ sessions: T.Session[] }>(`${sessionPath(session)}/fork`, { json: {} })).sessions;
+export const diff = (session: string, from: string, to?: string) =>
+  callJson<T.Diff>(`${sessionPath(session)}/diff`, { query: { from, to } });
+
+// ---- conversations ----
+export const listConversations = async () =>
+  (await callJson<{ conversations: T.ConversationRow[] }>("/v1/conversations")).conversations;
+export const makeConversation = (ask: { name?: string; session?: string; sandbox?: boolean }) =>
+  callJson<T.ConversationRecord>("/v1/conversations", { json: ask });
+export const getConversation = (id: string) => callJson<T.ConversationRecord>(conversationPath(id));
+export const putConversation = (
+  id: string,
+  put: { version: number; name?: string; session?: string | null; sandbox?: boolean; document?: { cells: T.CellRecord[] } },
+) => callJson<T.ConversationRow>(conversationPath(id), { method: "PUT", json: put });
+export const removeConversation = (id: string) => call(conversationPath(id), { method: "DELETE" });
+export const getOutput = async (id: string, cell: string): Promise<unknown> =>
+  (await call(`${conversationPath(id)}/outputs/${encodeURIComponent(cell)}`)).json();
+export const putOutput = (id: string, cell: string, json: string) =>
+  call(`${conversationPath(id)}/outputs/${encodeURIComponent(cell)}`, { method: "PUT", body: json });
+
+// ---- the daemon ----
+export const feed = (after: number | undefined, signal: AbortSignal) =>
+  stream<T.FeedEvent>("/v1/events", { query: { after }, signal });
+export const status = () => callJson<T.Status>("/v1/status");
+export const policies = async () => (await callJson<{ policies: T.Policy[] }>("/v1/policies")).policies;
+export const packages = (runtime?: string) =>
+  callJson<{ packages: { name: string; version: string }[] }>("/v1/packages", { query: { runtime } });
+export const metrics = async () => (await call("/metrics")).text();
+export const auditTail = async (limit = 100) =>
+  (await callJson<{ lines: T.AuditLine[] }>("/v1/audit", { query: { limit } })).lines;

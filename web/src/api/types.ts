@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the daemon says, as docs/http.md has it. Everything in it that code in a sandbox chose is text to show, never
+// markup: chart objects, bundles and tables are checked where they are shown (output/).
+
+export interface ErrorBody {
+  error: { kind: string; message: string; field?: string; remedy?: string };
+}
+
+export type SessionState = "starting" | "idle" | "running" | "frozen" | "lost";
+
+export interface Session {
+  id: string;
+  name: string | null;
+  state: SessionState;
+  policy: string;
+  runtime: string;
+  backend: string;
+  created_ms: number;
+  used_ms: number;
+  idle_ms: number;
+  ttl_ms: number;
+  runs: number;
+  memory: number;
+  transactional: boolean;
+  head: string | null;
+  why?: string;
+  checkpoint_blocked_by?: string;
+}
+
+export type VerdictKind =
+  | "ok" | "exception" | "exit" | "timeout" | "memory" | "killed" | "output" | "disk" | "guard" | "denied"
+  | "interrupted" | "cancelled" | "backend";
+
+export interface Verdict {
+  kind: VerdictKind;
+  exit_code: number | null;
+  signal: number | null;
+  message: string;
+  remedy: string;
+  limit: string | null;
+  limit_value?: number;
+  peak: number | null;
+  by: "supervisor" | "runner" | "remote";
+}
+
+export type RunState = "none" | "preserved" | "rolled_back" | "lost";
+
+export interface Usage {
+  queue_ms: number;
+  wall_ms: number;
+  cpu_ms: number;
+  peak_memory: number;
+  output_bytes: number;
+}
+
+export interface RunError {
+  type: string;
+  message: string;
+  traceback: string;
+  line: number | null;
+}
+
+export interface FileEntry {
+  path: string;
+  size: number;
+  mime: string;
+  mtime_ms?: number;
+  sha256?: string;
+}
+
+/** A MIME bundle: values are texts, or any JSON for JSON types. */
+export type Bundle = Record<string, unknown>;
+
+export interface TableData {
+  columns: unknown[];
+  rows: unknown[][];
+  total?: number;
+}
+
+export type Chart =
+  | { kind: "image"; mime: string; base64: string; index?: number; data?: unknown }
+  | { kind: "spec"; spec: unknown }
+  | { kind: "plotly"; figure: unknown };
+
+export interface Truncated {
+  stdout?: boolean;
+  stderr?: boolean;
+  files?: boolean;
+  result?: boolean;
+  events?: boolean;
+}
+
+interface EventBase {
+  seq: number;
+  t_ms: number;
+}
+
+export type RunEvent = EventBase &
+  (
+    | { type: "started"; run: string; backend: string; runtime: string }
+    | { type: "stdout" | "stderr"; text: string }
+    | { type: "display"; display: Bundle }
+    | { type: "chart"; chart: Chart }
+    | { type: "table"; table: TableData }
+    | { type: "file"; file: FileEntry }
+    | { type: "result"; result: Bundle }
+    | { type: "error"; error: RunError }
+    | {
+        type: "verdict";
+        verdict: Verdict;
+        state: RunState;
+        usage: Usage;
+        walls: string[];
+        limits?: string;
+        truncated: Truncated;
+        files: FileEntry[];
+        missing?: string[];
+        checkpoint?: { id: string } | { skipped: string; last: string | null };
+      }
+    | { type: "keepalive" }
+  );
+
+export interface Who {
+  token: string | null;
+  via: string;
+  client: string | null;
+  peer: string;
+}
+
+export type RunPhase = "held" | "waiting" | "running" | "over";
+
+export interface RunRow {
+  id: string;
+  session: string | null;
+  op: string;
+  policy: string;
+  runtime: string;
+  begun_ms: number;
+  events: number;
+  state: RunPhase;
+  line: string;
+  who: Who;
+  verdict: VerdictKind | null;
+  wall_ms?: number;
+  cpu_ms?: number;
+  peak_memory?: number;
+}
+
+export interface HeldRun extends RunRow {
+  code: string;
+  code_size: number;
+  held_ms: number;
+  until_ms: number;
+  inputs?: unknown;
+}
+
+export interface Variable {
+  name: string;
+  type: string;
+  repr: string;
+  size: number;
+  shape?: number[];
+  columns?: string[];
+}
+
+export interface Checkpoint {
+  id: string;
+  name: string | null;
+  parent: string | null;
+  run: string | null;
+  created_ms: number;
+  memory: number;
+}
+
+export interface Diff {
+  added: string[];
+  removed: string[];
+  changed: string[];
+}
+
+export type CellKind = "code" | "note";
+
+export interface CellRecord {
+  id: string;
+  kind: CellKind;
+  source: string;
+  run: string | null;
+}
+
+export interface ConversationRow {
+  id: string;
+  name: string;
+  session: string | null;
+  sandbox: boolean;
+  cells: number;
+  version: number;
+  created_ms: number;
+  changed_ms: number;
+}
+
+export interface ConversationRecord extends ConversationRow {
+  document: { cells: CellRecord[] };
+}
+
+export type FeedEvent =
+  | { seq: number; type: "hello"; boot: string }
+  | { type: "reset" }
+  | { seq: number; type: "session"; session: Session }
+  | { seq: number; type: "session_gone"; id: string }
+  | { seq: number; type: "run"; run: RunRow }
+  | { seq: number; type: "conversation"; id: string; version: number }
+  | { seq: number; type: "conversation_gone"; id: string }
+  | { type: "keepalive" };
+
+export interface Backend {
+  name: string;
+  priority: number;
+  isolation: string;
+  available: boolean;
+  why: string | null;
+  remedy: string | null;
+  for: string[];
+}
+
+export interface WallFact {
+  name: string;
+  on: boolean;
+  what: string;
+  why: string | null;
+  remedy: string | null;
+}
+
+export interface Pool {
+  runtime: string;
+  memory: number;
+  keep: number;
+  ready: number;
+  coming: number;
+  why: string | null;
+}
+
+export interface Status {
+  version: string;
+  config: string | null;
+  started_ms: number;
+  uptime_ms: number;
+  backend: string;
+  backends: Backend[];
+  walls: string[];
+  wall_facts: WallFact[];
+  runtimes: { name: string; preload: string[] }[];
+  pools: Pool[];
+  sandboxes: number;
+  approve: { needs: "nothing" | "key" | "token"; may: boolean };
+  [more: string]: unknown;
+}
+
+export interface Policy {
+  name: string;
+  [key: string]: unknown;
+}
+
+export interface AuditLine {
+  time: string;
+  run: string;
+  session: string | null;
+  policy: string;
+  verdict: string;
+  who?: Who;
+  [more: string]: unknown;
+}

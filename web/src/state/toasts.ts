@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Short messages at the edge of the page. A failure stays until it is closed; the rest goes by itself.
+import { signal } from "@preact/signals";
+import { ApiError } from "../api/client";
+
+export interface Toast {
+  id: number;
+  tone: "info" | "good" | "bad";
+  text: string;
+  remedy: string;
+}
+
+const SHOWN_MS = 5000;
+const TOASTS_MAX = 5;
+
+export const toasts = signal<Toast[]>([]);
+let lastId = 0;
+
+export function closeToast(id: number): void {
+  toasts.value = toasts.value.filter((toast) => toast.id !== id);
+}
+
+export function toast(text: string, tone: Toast["tone"] = "info", remedy = ""): void {
+  const id = ++lastId;
+  toasts.value = [...toasts.value, { id, tone, text, remedy }].slice(-TOASTS_MAX);
+  if (tone !== "bad") setTimeout(() => closeToast(id), SHOWN_MS);
+}
+
+/** Says what failed, on what, and what to do: `what` is the deed, as in "rename the conversation". */
+export function failed(what: string, cause: unknown): void {
+  if (cause instanceof DOMException && cause.name === "AbortError") return;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  toast(`Could not ${what}: ${message}`, "bad", cause instanceof ApiError ? cause.remedy : "");
+}

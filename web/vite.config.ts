@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+// Two documents: the page, and the frame in which HTML of a result is shown. Nothing is inlined: the page's CSP allows
+// no script that does not come from a file of ours.
+export default defineConfig({
+  esbuild: { jsx: "automatic", jsxImportSource: "preact" },
+  build: {
+    target: "es2022",
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 1500,
+    rollupOptions: {
+      input: {
+        index: fileURLToPath(new URL("index.html", import.meta.url)),
+        frame: fileURLToPath(new URL("frame.html", import.meta.url)),
+      },
+    },
+  },
+  server: { proxy: { "/v1": "http://127.0.0.1:7878", "/metrics": "http://127.0.0.1:7878", "/health": "http://127.0.0.1:7878" } },
+  test: { environment: "happy-dom", include: ["test/**/*.test.{ts,tsx}"] },
+});
