@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <uv.h>
 
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 
 #include "base/c.h"
 #include "cli/cmd.h"
-#include "cli/run_remote.h"
-#include "cli/run_show.h"
+#include "cli/here.h"
 #include "op/op.h"
 #include "policy/config.h"
 
@@ -42,66 +37,11 @@ static const struct flag flags[] = {
 };
 _Static_assert(sizeof(struct explore_options) <= CMD_OPTIONS_MAX, "the options do not fit");
 
-/* Everything that lives as long as the command. */
 struct work {
-	uv_loop_t loop;
-	uv_poll_t signals_poll;
-	int signals; /* owned: a signalfd */
-	struct config *config;
-	struct pool *pool;
-	struct run *run;
-	struct show show;
+	struct here here;
 	struct buf command;
 	char folder[PATH_MAX];
 };
-
-static void signal_came(uv_poll_t *poll, int status, int events)
-{
-	struct work *work = poll->data;
-	struct signalfd_siginfo info;
-
-	(void)status;
-	(void)events;
-	if (read(work->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
-		return;
-	if (work->run != NULL)
-		run_cancel(work->run, info.ssi_signo == SIGINT);
-}
-
-static int open_work(struct work *work, struct err *err)
-{
-	const struct pool_settings settings = {.config = work->config};
-	const struct launch_hello *hello = NULL;
-	struct err none = {0};
-	int r = pool_new(&work->loop, &settings, &work->pool, err);
-
-	if (r < 0)
-		return r;
-	/* Where there is a choice, it goes by what this host has. */
-	if (work->config->process_development)
-		(void)pool_wait_hello(work->pool, &hello, &none);
-	r = uv_poll_init(&work->loop, &work->signals_poll, work->signals);
-	if (r < 0)
-		return err_set(err, ERR_INTERNAL, -r, "watch signals: %s", uv_strerror(r));
-	work->signals_poll.data = work;
-	(void)uv_poll_start(&work->signals_poll, UV_READABLE, signal_came);
-	return 0;
-}
-
-static void close_work(struct work *work)
-{
-	run_free(STEAL(work->run));
-	pool_close(STEAL(work->pool));
-	if (work->signals_poll.data != NULL)
-		uv_close((uv_handle_t *)&work->signals_poll, NULL);
-	/* Until viv-launch has ended all it held: then nothing of the command is left. */
-	(void)uv_run(&work->loop, UV_RUN_DEFAULT);
-	(void)uv_loop_close(&work->loop);
-	config_free(STEAL(work->config));
-	show_done(&work->show);
-	buf_done(&work->command);
-	drop_fd(&work->signals);
-}
 
 /* One word of a command, so that bash reads it as just that. */
 static int put_quoted(struct buf *buf, const char *word)
@@ -154,63 +94,57 @@ static int start(struct work *work, const struct explore_options *options,
 		return err_set(err, ERR_NOT_FOUND, errno, "%s: %s", folder, strerror(errno));
 	args.folder = folder != NULL ? work->folder : NULL;
 	args.command = buf_string(&work->command);
-	r = config_load(options->config, &work->config, err);
+	r = config_load(options->config, &work->here.config, err);
 	if (r == 0)
-		r = open_work(work, err);
+		r = here_open(&work->here, false, err);
 	return r < 0 ? r
-		     : op_explore_start(work->config, work->pool, &args, &show_calls, &work->show,
-					&work->run, err);
+		     : op_explore_start(work->here.config, work->here.pool, &args, &show_calls,
+					&work->here.show, &work->here.run, err);
 }
 
 static int finish(struct work *work)
 {
-	struct run_facts facts = run_facts(work->run);
+	struct run_facts facts = run_facts(work->here.run);
 	struct err err = {0};
 	struct buf result;
 	struct buf answer;
 
 	buf_init(&result, ANSWER_MAX);
 	buf_init(&answer, ANSWER_MAX);
-	if (work->show.mode == SHOW_JSON) {
-		if (run_result(work->run, &result, &err) < 0 ||
+	if (work->here.show.mode == SHOW_JSON) {
+		if (run_result(work->here.run, &result, &err) < 0 ||
 		    op_explore_answer((const char *)result.data, result.size, &answer, &err) < 0)
-			show_refusal(&work->show, &err);
+			show_refusal(&work->here.show, &err);
 		else
-			show_bytes(&work->show, answer.data, answer.size);
+			show_bytes(&work->here.show, answer.data, answer.size);
 	}
 	buf_done(&result);
 	buf_done(&answer);
-	return show_end_facts(&work->show, &facts);
+	return show_end_facts(&work->here.show, &facts);
 }
 
 static int run(const struct cmd *cmd, const void *raw_options, const struct operands *operands)
 {
 	const struct explore_options *options = raw_options;
 	struct work *work = xnew(struct work);
+	struct here *here = &work->here;
 	struct err err = {0};
 	int status;
-	int r;
+	int r = here_init(here, options->is_json ? SHOW_JSON : SHOW_PLAIN, &err);
 
-	work->signals = -1;
+	here->show.says = "viv explore: ";
 	buf_init(&work->command, COMMAND_MAX);
-	(void)uv_loop_init(&work->loop);
-	r = run_remote_signals(&work->signals, &err);
-	show_init(&work->show, options->is_json ? SHOW_JSON : SHOW_PLAIN, work->signals);
-	work->show.says = "viv explore: ";
 	if (r == 0)
 		r = start(work, options, operands, &err);
 	if (r < 0) {
-		show_refusal(&work->show, &err);
+		show_refusal(&here->show, &err);
 		status = cmd_fail(cmd, &err);
 	} else {
-		while (!run_is_over(work->run)) {
-			(void)uv_run(&work->loop, UV_RUN_ONCE);
-			if (work->show.is_closed)
-				run_cancel(work->run, false); /* nobody reads what it prints */
-		}
+		here_wait(here);
 		status = finish(work);
 	}
-	close_work(work);
+	here_close(here);
+	buf_done(&work->command);
 	free(work);
 	return status;
 }

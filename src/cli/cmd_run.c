@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <signal.h>
-#include <string.h>
-#include <unistd.h>
-#include <uv.h>
+#include <stdlib.h>
 
-#include <sys/signalfd.h>
-
-#include "backend/remote.h"
 #include "base/c.h"
 #include "cli/cmd.h"
+#include "cli/here.h"
 #include "cli/run_daemon.h"
 #include "cli/run_inputs.h"
-#include "cli/run_remote.h"
-#include "cli/run_show.h"
 #include "op/op.h"
 #include "policy/config.h"
 
@@ -63,81 +56,17 @@ static const struct flag flags[] = {
 };
 _Static_assert(sizeof(struct run_options) <= CMD_OPTIONS_MAX, "the options do not fit");
 
-/* Everything that lives as long as the command. */
-struct work {
-	uv_loop_t loop;
-	uv_poll_t signals_poll;
-	int signals; /* owned: a signalfd */
-	struct config *config;
-	struct remote *remote;
-	struct pool *pool;
-	struct run *run;
-	struct show show;
-};
-
-static void signal_came(uv_poll_t *poll, int status, int events)
+static int start_here(struct here *here, const struct run_inputs *inputs, struct err *err)
 {
-	struct work *work = poll->data;
-	struct signalfd_siginfo info;
-
-	(void)status;
-	(void)events;
-	if (read(work->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
-		return;
-	if (work->run != NULL)
-		run_cancel(work->run, info.ssi_signo == SIGINT);
-}
-
-static int open_work(struct work *work, struct err *err)
-{
-	struct pool_settings settings = {.config = work->config};
-	const struct launch_hello *hello = NULL;
-	struct err none = {0};
-	int r = remote_new(&work->loop, work->config, &work->remote, err);
-
-	if (r < 0)
-		return r;
-	settings.remote = work->remote;
-	r = pool_new(&work->loop, &settings, &work->pool, err);
-	if (r < 0)
-		return r;
-	/* Where there is a choice, it goes by what this host has. */
-	if (work->remote != NULL)
-		(void)pool_wait_hello(work->pool, &hello, &none);
-	r = uv_poll_init(&work->loop, &work->signals_poll, work->signals);
-	if (r < 0)
-		return err_set(err, ERR_INTERNAL, -r, "watch signals: %s", uv_strerror(r));
-	work->signals_poll.data = work;
-	(void)uv_poll_start(&work->signals_poll, UV_READABLE, signal_came);
-	return 0;
-}
-
-static void close_work(struct work *work)
-{
-	run_free(STEAL(work->run));
-	pool_close(STEAL(work->pool));
-	remote_free(STEAL(work->remote));
-	if (work->signals_poll.data != NULL)
-		uv_close((uv_handle_t *)&work->signals_poll, NULL);
-	/* Until viv-launch has ended all it held: then nothing of the run is left. */
-	(void)uv_run(&work->loop, UV_RUN_DEFAULT);
-	(void)uv_loop_close(&work->loop);
-	config_free(STEAL(work->config));
-	show_done(&work->show);
-	drop_fd(&work->signals);
-}
-
-static int start_here(struct work *work, const struct run_inputs *inputs, struct err *err)
-{
-	int r = open_work(work, err);
+	int r = here_open(here, true, err);
 
 	return r < 0 ? r
-		     : op_run_start(work->config, work->pool, &inputs->op, &show_calls, &work->show,
-				    &work->run, err);
+		     : op_run_start(here->config, here->pool, &inputs->op, &show_calls, &here->show,
+				    &here->run, err);
 }
 
 /* Returns 1 and the exit status when a daemon has done it all, 0 when the run is on its way. */
-static int start(struct work *work, const struct run_options *options,
+static int start(struct here *here, const struct run_options *options,
 		 const struct operands *operands, int *ret_status, struct err *err)
 {
 	struct run_inputs *inputs = xnew(struct run_inputs);
@@ -146,14 +75,14 @@ static int start(struct work *work, const struct run_options *options,
 	if (r == 0 && options->out == NULL && options->may_overwrite)
 		r = err_set(err, ERR_BAD_REQUEST, EINVAL, "--overwrite: there is no --out DIR");
 	if (r == 0 && options->out != NULL)
-		r = show_open_out(&work->show, options->out, options->may_overwrite, err);
+		r = show_open_out(&here->show, options->out, options->may_overwrite, err);
 	if (r == 0)
-		r = config_load(options->config, &work->config, err);
+		r = config_load(options->config, &here->config, err);
 	if (r == 0 && !options->no_daemon)
-		r = run_by_daemon(work->config, inputs, &work->show, work->signals, ret_status,
+		r = run_by_daemon(here->config, inputs, &here->show, here->signals, ret_status,
 				  err);
 	if (r == 0)
-		r = start_here(work, inputs, err);
+		r = start_here(here, inputs, err);
 	run_inputs_done(inputs);
 	free(inputs);
 	return r;
@@ -162,33 +91,26 @@ static int start(struct work *work, const struct run_options *options,
 static int run(const struct cmd *cmd, const void *raw_options, const struct operands *operands)
 {
 	const struct run_options *options = raw_options;
-	struct work work = {.signals = -1};
+	struct here here = {0};
 	struct err err = {0};
 	int status = CMD_INTERNAL;
-	int r;
+	int r = here_init(&here,
+			  options->is_events ? SHOW_EVENTS
+			  : options->is_json ? SHOW_JSON
+					     : SHOW_PLAIN,
+			  &err);
 
-	(void)uv_loop_init(&work.loop);
-	r = run_remote_signals(&work.signals, &err);
-	show_init(&work.show,
-		  options->is_events ? SHOW_EVENTS
-		  : options->is_json ? SHOW_JSON
-				     : SHOW_PLAIN,
-		  work.signals);
 	if (r == 0)
-		r = start(&work, options, operands, &status, &err);
+		r = start(&here, options, operands, &status, &err);
 	if (r < 0) {
-		show_refusal(&work.show, &err);
+		show_refusal(&here.show, &err);
 		status = cmd_fail(cmd, &err);
 	} else if (r == 0) {
-		show_follow(&work.show, work.run);
-		while (!run_is_over(work.run)) {
-			(void)uv_run(&work.loop, UV_RUN_ONCE);
-			if (work.show.is_closed)
-				run_cancel(work.run, false); /* nobody reads what it prints */
-		}
-		status = show_end(&work.show, work.run);
+		show_follow(&here.show, here.run);
+		here_wait(&here);
+		status = show_end(&here.show, here.run);
 	}
-	close_work(&work);
+	here_close(&here);
 	return status;
 }
 
