@@ -18,6 +18,6 @@ export default defineConfig({
       },
     },
   },
-  server: { proxy: { "/v1": "http://127.0.0.1:7878", "/metrics": "http://127.0.0.1:7878", "/health": "http://127.0.0.1:7878" } },
+  server: { proxy: Object.fromEntries(["/v1", "/metrics", "/health"].map((path) => [path, process.env["VIV"] ?? "http://127.0.0.1:7878"])) },
   test: { environment: "happy-dom", include: ["test/**/*.test.{ts,tsx}"] },
 });

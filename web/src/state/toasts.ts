@@ -8,9 +8,16 @@ export interface Toast {
   tone: "info" | "good" | "bad";
   text: string;
   remedy: string;
+  action: ToastAction | null;
+}
+
+export interface ToastAction {
+  label: string; // as in "Undo"
+  run: () => void;
 }
 
 const SHOWN_MS = 5000;
+const SHOWN_WITH_ACTION_MS = 10_000;
 const TOASTS_MAX = 5;
 
 export const toasts = signal<Toast[]>([]);
@@ -20,10 +27,11 @@ export function closeToast(id: number): void {
   toasts.value = toasts.value.filter((toast) => toast.id !== id);
 }
 
-export function toast(text: string, tone: Toast["tone"] = "info", remedy = ""): void {
+export function toast(text: string, tone: Toast["tone"] = "info", remedy = "", action: ToastAction | null = null): void {
   const id = ++lastId;
-  toasts.value = [...toasts.value, { id, tone, text, remedy }].slice(-TOASTS_MAX);
-  if (tone !== "bad") setTimeout(() => closeToast(id), SHOWN_MS);
+  const others = toasts.value.filter((other) => other.action || other.text !== text); // said again, not said twice
+  toasts.value = [...others, { id, tone, text, remedy, action }].slice(-TOASTS_MAX);
+  if (tone !== "bad") setTimeout(() => closeToast(id), action ? SHOWN_WITH_ACTION_MS : SHOWN_MS);
 }
 
 /** Says what failed, on what, and what to do: `what` is the deed, as in "rename the conversation". */

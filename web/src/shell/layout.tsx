@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sidebar | page | panel. Below 900 px the two at the sides are drawers over the page.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { closeDrawer, drawer, isNarrow, isPanelOpen, isSidebarOpen } from "../state/layout";
+import "../style/shell.css";
+
+interface SideProps {
+  name: "sidebar" | "panel";
+  label: string;
+  children: ComponentChildren;
+}
+
+/** One side. As a drawer it takes the focus when it opens and gives it back when it closes. */
+function Side({ name, label, children }: SideProps) {
+  const element = useRef<HTMLElement>(null);
+  const isDrawer = isNarrow.value && drawer.value === name;
+
+  useEffect(() => {
+    if (!isDrawer) return;
+    const before = document.activeElement;
+    element.current?.querySelector<HTMLElement>("a, button, input")?.focus();
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, [isDrawer]);
+
+  return (
+    <aside ref={element} class={name} aria-label={label}
+      onKeyDown={(event) => { if (isDrawer && event.key === "Escape") closeDrawer(); }}>
+      {children}
+    </aside>
+  );
+}
+
+interface LayoutProps {
+  sidebar: ComponentChildren;
+  panel?: ComponentChildren; // of a conversation
+  children: ComponentChildren;
+}
+
+export function Layout({ sidebar, panel, children }: LayoutProps) {
+  const main = useRef<HTMLElement>(null);
+  const hasPanel = panel !== undefined && isPanelOpen.value;
+  const isDrawerOpen = isNarrow.value && (isSidebarOpen.value || hasPanel);
+  return (
+    <div class="app">
+      <button type="button" class="skip button button-primary" onClick={() => main.current?.focus()}>Skip to the content</button>
+      {isSidebarOpen.value && <Side name="sidebar" label="Conversations">{sidebar}</Side>}
+      <main ref={main} class="page" tabIndex={-1} inert={isDrawerOpen}>{children}</main>
+      {hasPanel && <Side name="panel" label="Session">{panel}</Side>}
+      {isDrawerOpen && <button type="button" class="scrim" aria-label="Close" tabIndex={-1} onClick={closeDrawer} />}
+    </div>
+  );
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of the page is open. On a wide screen the sidebar and the panel stand beside the cells and are remembered; on a
+// narrow one they are drawers over them, at most one at a time, and closed at first.
+import { computed, signal } from "@preact/signals";
+
+const KEY = "vivarium.layout";
+const narrow = matchMedia("(max-width: 899.98px)");
+
+export const isNarrow = signal(narrow.matches);
+export const drawer = signal<"none" | "sidebar" | "panel">("none");
+const beside = signal(load());
+
+function load(): { sidebar: boolean; panel: boolean } {
+  try {
+    const saved = JSON.parse(localStorage.getItem(KEY) ?? "{}") as { sidebar?: unknown; panel?: unknown };
+    return { sidebar: saved.sidebar !== false, panel: saved.panel !== false };
+  } catch {
+    return { sidebar: true, panel: true };
+  }
+}
+
+narrow.addEventListener("change", () => {
+  isNarrow.value = narrow.matches;
+  drawer.value = "none";
+});
+
+export const isSidebarOpen = computed(() => (isNarrow.value ? drawer.value === "sidebar" : beside.value.sidebar));
+export const isPanelOpen = computed(() => (isNarrow.value ? drawer.value === "panel" : beside.value.panel));
+
+function toggle(part: "sidebar" | "panel"): void {
+  if (isNarrow.value) {
+    drawer.value = drawer.value === part ? "none" : part;
+    return;
+  }
+  beside.value = { ...beside.value, [part]: !beside.value[part] };
+  try {
+    localStorage.setItem(KEY, JSON.stringify(beside.value));
+  } catch {
+    // A browser that keeps nothing.
+  }
+}
+
+export const toggleSidebar = () => toggle("sidebar");
+export const togglePanel = () => toggle("panel");
+
+export function closeDrawer(): void {
+  drawer.value = "none";
+}
