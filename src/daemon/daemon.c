@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include <unistd.h>
 
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 
 #include "base/c.h"
@@ -19,7 +17,6 @@
 #include "daemon/daemon_state.h"
 #include "op/flight.h"
 #include "op/warm.h"
-#include "policy/paths.h"
 
 #define TICK_MS 2000U
 #define STOP_MS 10000U   /* what a graceful stop gives runs */
@@ -196,29 +193,6 @@ static void replay(void *user, const struct journal_record *record, struct journ
 
 /* ---- opening ---- */
 
-/* And what is above it: a new home has no .local/state. */
-static int make_state_dir(const char *path, struct err *err)
-{
-	char part[PATH_MAX];
-
-	(void)snprintf(part, sizeof(part), "%s", path);
-	for (char *slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		(void)mkdir(part, 0700); /* the last one tells whether all went well */
-		*slash = '/';
-	}
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return err_sys(err, "make state_dir %s", path);
-	return 0;
-}
-
-static int make_dirs(const struct config *config, struct err *err)
-{
-	int r = path_make_private(config->runtime_dir, err);
-
-	return r < 0 ? r : make_state_dir(config->state_dir, err);
-}
-
 /* What a former daemon left: logs and sessions, as far as it came. */
 static int open_journal(struct daemon *daemon, struct err *err)
 {
@@ -276,7 +250,7 @@ static int open_state(struct daemon *daemon, struct err *err)
 	engine->packages = packages_new();
 	daemon->pressure = pressure_new("/proc", (uint32_t)config->pressure_memory);
 	engine->admission = admission_new(config, daemon->pressure);
-	r = make_dirs(config, err);
+	r = daemon_make_dirs(config, err);
 	if (r == 0)
 		r = open_journal(daemon, err);
 	if (r < 0)
@@ -306,7 +280,10 @@ static int open_door(struct daemon *daemon, struct err *err)
 	daemon->router = router_new(&full, err);
 	if (daemon->router == NULL)
 		return -err->num;
+	if (daemon->config->page_enabled)
+		daemon->page = page_new(daemon->access, daemon->router);
 	doors.access = daemon->access;
+	doors.page = daemon->page;
 	doors.router = daemon->router;
 	doors.main = daemon->options->dialect;
 	r = doors_new(&doors, &daemon->doors, err);
@@ -420,6 +397,7 @@ static void close_all(struct daemon *daemon)
 	daemon_close_backends(daemon);
 	warm_forget(engine);
 	doors_close(daemon->doors);
+	page_free(daemon->page);
 	router_close(daemon->router);
 	close_handles(daemon);
 	sessions_free(engine->sessions);

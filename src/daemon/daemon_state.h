@@ -17,6 +17,7 @@
 #include "obs/audit.h"
 #include "obs/metrics.h"
 #include "op/packages.h"
+#include "page/page.h"
 #include "session/admission.h"
 #include "session/engine.h"
 #include "session/journal.h"
@@ -35,6 +36,7 @@ struct daemon {
 	struct pressure *pressure;
 	struct access *access;
 	struct router *router;
+	struct page *page; /* NULL: switched off, or not built */
 	struct doors *doors;
 	uv_poll_t lifeline; /* stdin, where the daemon is somebody's own */
 	struct http *http;
@@ -48,6 +50,9 @@ struct daemon {
 	bool is_stopping, is_drained, is_lost;
 	int status;
 };
+
+/* daemon_dirs.c: state_dir and runtime_dir. */
+int daemon_make_dirs(const struct config *config, struct err *err);
 
 /* daemon_launch.c: connects to viv-launch and starts pools; again whenever it is lost. */
 int daemon_open_pool(struct daemon *daemon, struct err *err);

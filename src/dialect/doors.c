@@ -75,7 +75,22 @@ static bool is_ours(const struct doors *doors, const char *method, const char *p
 {
 	if (is_exclusive(doors) && strncmp(path, "/v1/", 4) != 0)
 		return false;
-	return router_knows(doors->settings.router, method, path);
+	return router_knows(doors->settings.router, method, path) ||
+	       page_knows(doors->settings.page, method, path);
+}
+
+/* Ours, and no dialect's: to the page or to the router. */
+static void hand_over(struct doors *doors, struct http_request *request)
+{
+	struct page *page = is_exclusive(doors) ? NULL : doors->settings.page;
+
+	if (page_knows(page, NULL, http_path(request))) {
+		http_hand_over(request, &page_calls, page);
+		page_calls.head(page, request);
+		return;
+	}
+	http_hand_over(request, &router_calls, doors->settings.router);
+	router_calls.head(doors->settings.router, request);
 }
 
 /* Looks through one half of the routes; false: it is none of them. */
@@ -118,8 +133,7 @@ static void on_head(void *user, struct http_request *request)
 			return;
 		}
 	}
-	http_hand_over(request, &router_calls, doors->settings.router);
-	router_calls.head(doors->settings.router, request);
+	hand_over(doors, request);
 }
 
 /* Every request is handed over in its head. */
@@ -239,7 +253,8 @@ static void add_last(struct doors *doors, struct mounted *take_mounted)
 {
 	struct mounted *same = find_same(&doors->last, take_mounted);
 
-	if (router_knows(doors->settings.router, NULL, take_mounted->path)) {
+	if (router_knows(doors->settings.router, NULL, take_mounted->path) ||
+	    page_knows(doors->settings.page, NULL, take_mounted->path)) {
 		mounted_free(take_mounted);
 		return;
 	}

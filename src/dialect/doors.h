@@ -9,7 +9,7 @@
  * Where a door is: `prefix` "/x" puts it there, "/" at the root, before our own routes with the
  * same path. `auto`, the default, puts it at /<name>, and also at the root as far as neither our
  * own routes nor another door's want the same. Two doors that were put at the same place by name
- * are an error.
+ * are an error. The page's paths are our own, too; a door that only /v1 stands beside has none.
  */
 #pragma once
 
@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "dialect/door.h"
 #include "http/http.h"
+#include "page/page.h"
 
 struct doors;
 
@@ -25,6 +26,7 @@ struct doors_settings {
 	struct engine *engine; /* borrowed, as all of these */
 	const struct access *access;
 	struct router *router;
+	struct page *page;               /* NULL: there is none */
 	const struct door *const *table; /* NULL: door_table */
 	const char *main; /* this door is open, and at the root: what is nowhere else is refused in
 			     its words; NULL: none is */

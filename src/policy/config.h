@@ -84,6 +84,7 @@ struct config {
 	uint64_t remote_timeout_ms;
 	bool process_development; /* explore without any wall */
 
+	bool page_enabled;
 	bool mcp_enabled, mcp_conformance;
 	char *mcp_prefix;
 	bool atlas_enabled;

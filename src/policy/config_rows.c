@@ -88,6 +88,7 @@ const struct setting config_rows[] = {
 	       "how long to wait for it to answer, beside the time of the run itself"),
 	NUMBER("backends.process.development", process_development, SETTING_BOOL, 0, 1, 0,
 	       "let explore run without any wall where nothing better is there; never Python"),
+	NUMBER("page.enabled", page_enabled, SETTING_BOOL, 0, 1, 1, "serve the page at /"),
 	NUMBER("mcp.enabled", mcp_enabled, SETTING_BOOL, 0, 1, 1, "serve MCP"),
 	TEXT("mcp.prefix", mcp_prefix, SETTING_TEXT, 200, "/mcp", "where MCP is served: /PATH"),
 	NUMBER("mcp.conformance", mcp_conformance, SETTING_BOOL, 0, 1, 0,

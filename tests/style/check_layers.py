@@ -25,8 +25,9 @@ ALLOWED = {
     "session": ["base", "policy", "proto", "backend", "obs"],
     "op": ["base", "policy", "proto", "backend", "session", "obs"],
     "api": ["base", "policy", "proto", "backend", "session", "op", "obs", "http"],
-    "dialect": ["base", "policy", "proto", "backend", "session", "op", "obs", "http", "api"],
-    "daemon": ["base", "policy", "proto", "backend", "session", "op", "obs", "http", "api",
+    "page": ["base", "policy", "op", "http", "api"],
+    "dialect": ["base", "policy", "proto", "backend", "session", "op", "obs", "http", "api", "page"],
+    "daemon": ["base", "policy", "proto", "backend", "session", "op", "obs", "http", "api", "page",
                "dialect"],
     # A dialect's own command line (`viv compat`) gives its answers in the dialect's words.
     "cli": ["base", "policy", "proto", "backend", "session", "op", "dialect"],
