@@ -38,6 +38,8 @@ static const struct op_param fork_params[] = {
 	OP_SESSION_ID(struct checkpoint_args),
 	{OP_PARAM(struct checkpoint_args, n, .name = "n", .type = OP_COUNT, .min = 1,
 		  .max = FORK_MAX, .help = "how many branches (default: 1)")},
+	{OP_PARAM(struct checkpoint_args, checkpoint, .name = "checkpoint", .type = OP_TEXT,
+		  .help = "id of the checkpoint to go on from (default: the session as it is)")},
 };
 
 static void call_list(struct op_call *call)
@@ -181,7 +183,7 @@ static void branched(void *user, struct session *branch, const struct err *why)
 	session = sessions_find(call->engine->sessions, args->id);
 	if (session == NULL)
 		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "the session ended");
-	if (session == NULL || session_fork(session, branched, call, &err) < 0)
+	if (session == NULL || session_fork(session, args->checkpoint, branched, call, &err) < 0)
 		end_branching(call, &err);
 }
 
@@ -221,7 +223,7 @@ static void call_fork(struct op_call *call)
 	buf_init(&branching->body, SESSION_ANSWER_MAX);
 	(void)buf_text(&branching->body, "{\"sessions\":[");
 	call->state = branching;
-	if (session_fork(session, branched, call, &err) < 0)
+	if (session_fork(session, args->checkpoint, branched, call, &err) < 0)
 		end_branching(call, &err);
 }
 
@@ -278,7 +280,7 @@ const struct op op_fork = {
 	.name = "session.fork",
 	.method = "POST",
 	.path = "/v1/sessions/{id}/fork",
-	.help = "Make branches: sessions that go on from here, side by side",
+	.help = "Make branches: sessions that go on from here, or from a checkpoint, side by side",
 	.params = fork_params,
 	.param_count = ARRAY_LEN(fork_params),
 	.args_size = sizeof(struct checkpoint_args),

@@ -151,8 +151,9 @@ int session_rollback(struct session *session, const char *checkpoint,
 		     void *user, struct err *err);
 int session_drop_checkpoint(struct session *session, const char *checkpoint, struct err *err);
 
-/* A branch: a session of its own that shares sandbox, limits and /workspace. */
-int session_fork(struct session *session,
+/* A branch: a session of its own that shares sandbox, limits and /workspace. It goes on from a
+ * checkpoint, or (NULL) from the session as it is. */
+int session_fork(struct session *session, const char *checkpoint,
 		 void (*done)(void *user, struct session *branch, const struct err *why),
 		 void *user, struct err *err);
 

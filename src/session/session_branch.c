@@ -178,7 +178,7 @@ void session_drop_branch(struct session *session)
 	session_close(branch);
 }
 
-void session_branch(struct session *session)
+void session_branch(struct session *session, struct head *from)
 {
 	struct session *branch = make_branch(session);
 	struct head_pipes pipes = {&branch->pipes->out, &branch->pipes->err};
@@ -194,8 +194,8 @@ void session_branch(struct session *session)
 	if (r == 0)
 		r = open_pipe(branch->pipes, session->table->settings.loop, 2, &ends[1], &err);
 	if (r == 0)
-		r = head_fork(session->head, false, &pipes, ends, &branch_calls, branch,
-			      &branch->coming, &err);
+		r = head_fork(from, false, &pipes, ends, &branch_calls, branch, &branch->coming,
+			      &err);
 	drop_fd(&ends[0]);
 	drop_fd(&ends[1]);
 	if (r == 0)

@@ -208,6 +208,22 @@ void session_roll_back(struct session *session, struct checkpoint *checkpoint)
 	head_free(STEAL(session->coming));
 	memcpy(session->current, checkpoint->id, sizeof(session->current));
 	session->blocker[0] = '\0';
+	if (checkpoint->head->forking != NULL)
+		(void)uv_timer_start(&session->guard, session_fork_late, SESSION_FORK_MS, 0);
+	else if (start_fork(session, checkpoint->head, &err) < 0)
+		session_lose(session, &err);
+}
+
+/* A look was being forked when the session had to go back: the checkpoint is through with that one,
+ * and may fork the new head. */
+void session_roll_on(struct session *session)
+{
+	struct checkpoint *checkpoint = session_find_checkpoint(session, session->current);
+	struct err err = {0};
+
+	if (session->state != SESSION_ROLLING || session->head != NULL || session->coming != NULL ||
+	    checkpoint == NULL || checkpoint->head->forking != NULL)
+		return;
 	if (start_fork(session, checkpoint->head, &err) < 0)
 		session_lose(session, &err);
 }
@@ -343,7 +359,9 @@ static void head_exited(void *user, struct head *head, const struct launch_exit 
 		  session->id, checkpoint->id);
 	session_free_checkpoint(session, checkpoint);
 	if (session->head == NULL && session->coming == NULL &&
-	    (session->state == SESSION_ROLLING || session_last_checkpoint(session) == NULL)) {
+	    ((session->state == SESSION_ROLLING &&
+	      session_find_checkpoint(session, session->current) == NULL) ||
+	     session_last_checkpoint(session) == NULL)) {
 		if (copy.kind == ERR_NONE)
 			(void)err_set(&copy, ERR_CONFLICT, ECHILD, "its last checkpoint ended");
 		session_lose(session, &copy);

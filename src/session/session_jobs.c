@@ -83,19 +83,40 @@ bool session_has_checkpoint(const struct session *session, const char *id)
 	       (is_coming && strcmp(session->next, id) == 0);
 }
 
+static int err_no_checkpoint(struct err *err, const char *id)
+{
+	return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s", id);
+}
+
+/* The job that is on is about a checkpoint that went while it waited. */
+static void miss_checkpoint(struct session *session)
+{
+	struct err why = {0};
+
+	(void)err_no_checkpoint(&why, session->now->checkpoint);
+	session_finish_job(session, "", &why);
+	session_kick(session);
+}
+
 static void begin_rollback(struct session *session)
 {
 	struct checkpoint *checkpoint = session_find_checkpoint(session, session->now->checkpoint);
-	struct err why = {0};
 
-	if (checkpoint == NULL) {
-		(void)err_set(&why, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %s",
-			      session->now->checkpoint);
-		session_finish_job(session, "", &why);
-		session_kick(session);
-		return;
-	}
-	session_roll_back(session, checkpoint);
+	if (checkpoint == NULL)
+		miss_checkpoint(session);
+	else
+		session_roll_back(session, checkpoint);
+}
+
+static void begin_fork(struct session *session)
+{
+	const char *id = session->now->checkpoint;
+	struct checkpoint *checkpoint = session_find_checkpoint(session, id);
+
+	if (id[0] != '\0' && checkpoint == NULL)
+		miss_checkpoint(session);
+	else
+		session_branch(session, checkpoint != NULL ? checkpoint->head : session->head);
 }
 
 /* A checkpoint of the state as it is: the last one, where nothing ran since; else a new one. */
@@ -137,18 +158,23 @@ static void begin_job(struct session *session)
 		begin_rollback(session);
 		break;
 	case JOB_FORK:
-		session_branch(session);
+		begin_fork(session);
 		break;
 	}
 }
 
-/* A look is being forked: of all that can be next, only a run may follow at once. */
+/* A look is being forked: of all that can be next, only what forks somebody else may follow at once.
+ */
 static bool is_fork_due(const struct session *session)
 {
-	const struct job *next = TAILQ_FIRST(&session->jobs);
+	const struct job *next = session->needs_checkpoint ? NULL : TAILQ_FIRST(&session->jobs);
+	const struct checkpoint *from = NULL;
 
-	return session->head->forking != NULL &&
-	       (session->needs_checkpoint || next == NULL || next->kind != JOB_RUN);
+	if (next != NULL && next->kind == JOB_RUN)
+		return false;
+	if (next != NULL && next->checkpoint[0] != '\0')
+		from = session_find_checkpoint(session, next->checkpoint);
+	return session->head->forking != NULL || (from != NULL && from->head->forking != NULL);
 }
 
 void session_work(struct session *session)
@@ -162,6 +188,7 @@ void session_work(struct session *session)
 		session_thaw(session);
 		return;
 	}
+	session_roll_on(session); /* before another look has the checkpoint fork again */
 	looks_work(session);
 	if (session->state != SESSION_IDLE || is_fork_due(session))
 		return;
@@ -405,8 +432,7 @@ int session_rollback(struct session *session, const char *checkpoint,
 	if (r < 0)
 		return r;
 	if (!session_has_checkpoint(session, checkpoint))
-		return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s",
-			       checkpoint);
+		return err_no_checkpoint(err, checkpoint);
 	job = job_add(session, JOB_ROLLBACK, user);
 	(void)snprintf(job->checkpoint, sizeof(job->checkpoint), "%s", checkpoint);
 	job->done = done;
@@ -414,7 +440,7 @@ int session_rollback(struct session *session, const char *checkpoint,
 	return 0;
 }
 
-int session_fork(struct session *session,
+int session_fork(struct session *session, const char *checkpoint,
 		 void (*done)(void *user, struct session *branch, const struct err *why),
 		 void *user, struct err *err)
 {
@@ -423,7 +449,11 @@ int session_fork(struct session *session,
 
 	if (r < 0)
 		return r;
+	if (checkpoint != NULL && !session_has_checkpoint(session, checkpoint))
+		return err_no_checkpoint(err, checkpoint);
 	job = job_add(session, JOB_FORK, user);
+	if (checkpoint != NULL)
+		(void)snprintf(job->checkpoint, sizeof(job->checkpoint), "%s", checkpoint);
 	job->forked = done;
 	session_kick(session);
 	return 0;
@@ -434,8 +464,7 @@ int session_drop_checkpoint(struct session *session, const char *checkpoint, str
 	struct checkpoint *found = session_find_checkpoint(session, checkpoint);
 
 	if (found == NULL)
-		return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s",
-			       checkpoint);
+		return err_no_checkpoint(err, checkpoint);
 	if (strcmp(session->current, checkpoint) == 0)
 		return err_set(err, ERR_CONFLICT, EBUSY,
 			       "checkpoint: it is the one the session would go back to");

@@ -171,6 +171,7 @@ void session_fail_jobs(struct session *session, const struct err *why);
 extern const struct head_calls session_head_calls;
 void session_make_checkpoint(struct session *session);
 void session_roll_back(struct session *session, struct checkpoint *checkpoint);
+void session_roll_on(struct session *session);
 struct checkpoint *session_find_checkpoint(const struct session *session, const char *id);
 struct checkpoint *session_last_checkpoint(const struct session *session);
 void session_free_checkpoint(struct session *session, struct checkpoint *checkpoint);
@@ -181,7 +182,7 @@ void session_tell_dead(struct session *session); /* its run is over now */
 void session_settle(struct session *session, const char *checkpoint, const struct err *why);
 
 /* session_branch.c */
-void session_branch(struct session *session);
+void session_branch(struct session *session, struct head *from);
 void session_drop_branch(struct session *session);
 void session_free_pipes(struct session *session);
 void session_adopt_pipes(struct session *session, int take_fds[4]);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tree of states: named checkpoints, rollback, diff, and branches that run side by side."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 from case import DaemonCase
 
 CHECKPOINT_KEYS = {"id", "name", "parent", "run", "created_ms", "memory"}
@@ -32,6 +34,17 @@ class TreeTest(DaemonCase):
         self.assertEqual((told["id"], told["head"]), (session, made["id"]))
         self.assertEqual(self.daemon.value("import os\n[x, open('f').read(), os.listdir()]", session),
                          ["then", "then", ["f"]])
+
+    def test_goes_back_to_a_checkpoint_that_is_just_being_looked_at(self):
+        session = self.new_session()
+        checkpoint = self.daemon.run("x = 1", session)["checkpoint"]["id"]
+        look = f"/v1/sessions/{session}/diff?from={checkpoint}"
+        with ThreadPoolExecutor(4) as pool:
+            looks = [pool.submit(self.daemon.request, "GET", look) for _ in range(60)]
+            for i in range(30):
+                self.assertEqual(self.roll_back(session, checkpoint)["head"], checkpoint)
+            self.assertEqual({one.result().status for one in looks}, {200})
+        self.assertEqual(self.daemon.value("x", session), 1)
 
     def test_can_go_back_to_the_same_one_twice(self):
         session = self.new_session()
@@ -156,6 +169,23 @@ class BranchTest(DaemonCase):
         branch = told["sessions"][0]["id"]
         self.addCleanup(self.daemon.request, "DELETE", f"/v1/sessions/{branch}")
         self.assertEqual(self.daemon.value("open('f').read()", branch), "of all")
+
+    def test_a_branch_can_go_on_from_an_older_checkpoint(self):
+        session = self.new_session()
+        old = self.daemon.run("x = 'old'", session)["checkpoint"]["id"]
+        # What blocks the session as it is does not block a state of before.
+        self.daemon.run("x = 'new'\nimport socket\nkeep = socket.socketpair()", session)
+        told = self.daemon.ask("POST", f"/v1/sessions/{session}/fork", {"checkpoint": old, "n": 2}, status=201)
+        for branch in (one["id"] for one in told["sessions"]):
+            self.addCleanup(self.daemon.request, "DELETE", f"/v1/sessions/{branch}")
+            self.assertEqual(self.daemon.value("x", branch), "old")
+        self.assertEqual(self.daemon.value("x", session), "new")
+
+    def test_a_branch_of_a_checkpoint_that_is_not_there_is_refused(self):
+        session = self.new_session()
+        answer = self.daemon.request("POST", f"/v1/sessions/{session}/fork", {"checkpoint": "cp_none"})
+        self.expect_error(answer, 404, "not_found")
+        self.assertEqual(self.daemon.value("1", session), 1)
 
     def test_too_many_are_refused(self):
         session = self.new_session()
