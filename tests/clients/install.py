@@ -57,13 +57,13 @@ def run_installer(what, argv, cwd):
     raise AssertionError(f"{what} cannot be installed:\n{done.stdout[-4000:]}")
 
 
-def kept(name, locks, install):
-    """The folder that `install` filled for these lock files, now or in an earlier run."""
+def kept(name, locks, install, home=HERE):
+    """The folder that `install` filled for these lock files of `home`, now or in an earlier run."""
     if name in missing:
         raise Missing(missing[name])
     digest = hashlib.sha256()
     for lock in locks:
-        with open(os.path.join(HERE, lock), "rb") as file:
+        with open(os.path.join(home, lock), "rb") as file:
             digest.update(file.read())
     top = cache_folder()
     os.makedirs(top, exist_ok=True)
@@ -72,7 +72,7 @@ def kept(name, locks, install):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not os.path.isdir(folder):
             try:
-                fill(folder, locks, install)
+                fill(folder, [os.path.join(home, lock) for lock in locks], install)
             except Missing as why:
                 missing[name] = str(why)
                 raise
@@ -85,7 +85,7 @@ def fill(folder, locks, install):
     try:
         os.chmod(half, 0o755)
         for lock in locks:
-            shutil.copy(os.path.join(HERE, lock), half)
+            shutil.copy(lock, half)
         print(f"installing {os.path.basename(folder)}", file=sys.stderr, flush=True)
         install(half)
         os.rename(half, folder)
@@ -93,7 +93,7 @@ def fill(folder, locks, install):
         shutil.rmtree(half, ignore_errors=True)
 
 
-def node_modules():
+def node_modules(name="npm", home=HERE):
     """The folder of node_modules, node itself included: some clients want a newer one than Debian's."""
     if not ARCH:
         raise Missing(f"npm has no node for {platform.machine()}")
@@ -103,11 +103,11 @@ def node_modules():
         run_installer("npm", ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error",
                               "--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"], folder)
 
-    return os.path.join(kept("npm", ["package.json", "package-lock.json"], install), "node_modules")
+    return os.path.join(kept(name, ["package.json", "package-lock.json"], install, home), "node_modules")
 
 
-def node_bin():
-    return os.path.join(node_modules(), f"node-linux-{ARCH}", "bin")
+def node_bin(name="npm", home=HERE):
+    return os.path.join(node_modules(name, home), f"node-linux-{ARCH}", "bin")
 
 
 def python_with(name):

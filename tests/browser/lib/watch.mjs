@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a person does not see and the browser knows: errors, violations of the CSP, requests, dialogs. All of it must stay
+// empty, but for what a test says that it expects.
+
+/** Told by Chromium when the daemon is away, or says no: the page shows these in its own words. */
+const LOADING = /^Failed to load resource: /;
+
+export class Watch {
+  errors = []; // console.error and exceptions
+  violations = []; // of the page's own CSP
+  framed = []; // those of the frame that shows hostile HTML: the wall at work
+  requests = []; // every address that was asked for
+  foreign = []; // those that are not the daemon's
+  dialogs = [];
+  expected = [];
+
+  constructor(origin) {
+    this.origin = origin;
+  }
+
+  /** From here on errors like this are no news. */
+  expects(...patterns) {
+    this.expected.push(...patterns);
+  }
+
+  expectsAbsence() {
+    this.expects(LOADING, /ERR_(CONNECTION|INCOMPLETE|EMPTY)/);
+  }
+
+  async put(context) {
+    await context.exposeBinding("vivariumTestViolation", ({ frame }, what) => {
+      const list = frame.parentFrame() ? this.framed : this.violations;
+      list.push(`${frame.url()}: ${what}`);
+    });
+    await context.addInitScript(() => {
+      addEventListener("securitypolicyviolation", (event) => {
+        window.vivariumTestViolation(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`);
+      });
+    });
+    context.on("request", (request) => this.seeRequest(request.url()));
+    context.on("weberror", (error) => this.errors.push(String(error.error().stack)));
+    context.on("dialog", async (dialog) => {
+      // One that asks before typed text is lost is the browser's own, and only after a person asked to leave.
+      if (dialog.type() !== "beforeunload") this.dialogs.push(`${dialog.type()}: ${dialog.message()}`);
+      await dialog.dismiss().catch(() => {});
+    });
+    context.on("console", (message) => {
+      if (message.type() !== "error") return;
+      const isFrames = new URL(message.location().url || this.origin).pathname === "/frame";
+      if (!(isFrames && /Content Security Policy/.test(message.text()))) this.errors.push(message.text());
+    });
+  }
+
+  seeRequest(url) {
+    this.requests.push(url);
+    if (!url.startsWith(this.origin + "/") && !/^(data|blob|about):/.test(url)) this.foreign.push(url);
+  }
+
+  unexpectedErrors() {
+    return this.errors.filter((text) => !this.expected.some((pattern) => pattern.test(text)));
+  }
+
+  tell() {
+    return JSON.stringify({
+      errors: this.unexpectedErrors().slice(0, 10), violations: this.violations.slice(0, 10),
+      foreign: this.foreign.slice(0, 10), dialogs: this.dialogs,
+    });
+  }
+
+  check() {
+    const bad = [...this.unexpectedErrors(), ...this.violations, ...this.foreign, ...this.dialogs];
+    if (bad.length) throw new Error(`the browser saw what must not be: ${this.tell()}`);
+  }
+}
