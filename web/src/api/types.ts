@@ -185,6 +185,7 @@ export interface CellRecord {
   kind: CellKind;
   source: string;
   run: string | null;
+  who?: Who; // of a run that no page started
 }
 
 export interface ConversationRow {

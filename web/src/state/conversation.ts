@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A conversation that is open: its cells, and how they are kept. The daemon has the truth; what is typed here goes there
-// after a short rest, and a conflict with another tab is told, never overwritten in silence.
-import { signal, type Signal } from "@preact/signals";
+// after a short rest. Where somebody else was faster, both changes are merged (state/merge.ts) and saved again.
+import { batch, signal, type Signal } from "@preact/signals";
 import { ApiError } from "../api/client";
 import * as calls from "../api/calls";
-import type { CellKind, CellRecord, ConversationRecord, RunPhase, Who } from "../api/types";
+import type { CellKind, CellRecord, ConversationRecord, ConversationRow, RunPhase, Who } from "../api/types";
 import { Output } from "../output/model";
-import { failed } from "./toasts";
+import { dropDraft, keepDraft, loadDraft } from "./drafts";
+import { isCellRecord, isSame, merge, type Snapshot } from "./merge";
+import { failed, toast } from "./toasts";
 
 const REST_MS = 400;
+const TRIES_MAX = 6;
 
 export class Cell {
   readonly id: string;
@@ -16,7 +19,7 @@ export class Cell {
   readonly source: Signal<string>;
   readonly output: Signal<Output | null>;
   readonly phase: Signal<RunPhase | "idle">;
-  readonly who = signal<Who | null>(null); // of a run that this page did not start
+  readonly who: Signal<Who | null>; // of a run that no page started
 
   constructor(record: CellRecord) {
     this.id = record.id;
@@ -24,17 +27,43 @@ export class Cell {
     this.source = signal(record.source);
     this.output = signal(record.run ? new Output(record.run) : null);
     this.phase = signal("idle");
+    this.who = signal(record.who ?? null);
   }
 
   record(): CellRecord {
-    return { id: this.id, kind: this.kind.value, source: this.source.value, run: this.output.value?.run ?? null };
+    const who = this.who.peek();
+    const run = this.output.peek()?.run ?? null;
+    return { id: this.id, kind: this.kind.peek(), source: this.source.peek(), run, ...(who && { who }) };
+  }
+
+  /** Takes what somebody else made of it. */
+  accept(record: CellRecord): void {
+    this.kind.value = record.kind;
+    this.source.value = record.source;
+    this.who.value = record.who ?? this.who.peek();
+    const run = this.output.peek()?.run ?? null;
+    if (record.run !== run) this.output.value = record.run ? new Output(record.run) : null;
   }
 }
 
-export function newCell(kind: CellKind = "code", source = ""): Cell {
-  const id = "c" + Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return new Cell({ id, kind, source, run: null });
+export function newId(): string {
+  return "c" + Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
+
+export function newCell(kind: CellKind = "code", source = ""): Cell {
+  return new Cell({ id: newId(), kind, source, run: null });
+}
+
+/** Ids are what everything here goes by: a second cell with one that is taken is left out, too. */
+function cellsOf(record: ConversationRecord): CellRecord[] {
+  const cells: unknown = record.document?.cells;
+  if (!Array.isArray(cells)) return [];
+  return [...new Map(cells.filter(isCellRecord).map((cell) => [cell.id, cell])).values()];
+}
+
+const snapshotOf = (record: ConversationRecord): Snapshot => ({
+  name: record.name, session: record.session, sandbox: record.sandbox, cells: cellsOf(record),
+});
 
 export class Conversation {
   readonly id: string;
@@ -42,22 +71,39 @@ export class Conversation {
   readonly session: Signal<string | null>;
   readonly sandbox: Signal<boolean>;
   readonly cells: Signal<Cell[]>;
-  readonly saving = signal<"saved" | "waiting" | "saving" | "conflict" | "failed">("saved");
+  readonly saving = signal<"saved" | "waiting" | "saving" | "failed" | "gone">("saved");
   version: number;
+  onSaved: (row: ConversationRow) => void = () => {};
+  onMerged: () => void = () => {}; // others' changes came in: outputs may have to be read
+  private base: Snapshot; // what the daemon has, as far as this page knows
   private timer: ReturnType<typeof setTimeout> | null = null;
-  private last: Promise<void> = Promise.resolve(); // saves happen one after the other
+  private last: Promise<void> = Promise.resolve(); // saves and loads happen one after the other
 
   constructor(record: ConversationRecord) {
     this.id = record.id;
+    this.base = snapshotOf(record);
+    this.version = record.version;
     this.name = signal(record.name);
     this.session = signal(record.session);
     this.sandbox = signal(record.sandbox);
-    this.cells = signal(record.document.cells.map((cell) => new Cell(cell)));
-    this.version = record.version;
+    this.cells = signal(this.base.cells.map((cell) => new Cell(cell)));
+    this.takeDraft();
+  }
+
+  snapshot(): Snapshot {
+    return {
+      name: this.name.peek(), session: this.session.peek(), sandbox: this.sandbox.peek(),
+      cells: this.cells.peek().map((cell) => cell.record()),
+    };
+  }
+
+  get isDirty(): boolean {
+    return this.saving.peek() !== "saved" && !isSame(this.base, this.snapshot());
   }
 
   /** Call after any change: the document is sent after a short rest. */
   touch(): void {
+    if (this.saving.peek() === "gone") return;
     this.saving.value = "waiting";
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.save(), REST_MS);
@@ -66,27 +112,35 @@ export class Conversation {
   save(): Promise<void> {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
-    this.last = this.last.then(() => this.put());
-    return this.last;
+    return this.queue(() => this.put());
   }
 
-  private async put(): Promise<void> {
-    this.saving.value = "saving";
-    try {
-      const row = await calls.putConversation(this.id, {
-        version: this.version,
-        name: this.name.peek(),
-        session: this.session.peek(),
-        sandbox: this.sandbox.peek(),
-        document: { cells: this.cells.peek().map((cell) => cell.record()) },
-      });
-      this.version = row.version;
-      if (this.timer === null) this.saving.value = "saved";
-    } catch (cause) {
-      const isConflict = cause instanceof ApiError && cause.kind === "conflict";
-      this.saving.value = isConflict ? "conflict" : "failed";
-      if (!isConflict) failed(`save "${this.name.peek()}"`, cause);
-    }
+  /** Somebody saved `version`: takes it in, unless it is our own. */
+  pull(version: number): Promise<void> {
+    return this.queue(async () => {
+      if (version <= this.version) return;
+      try {
+        this.takeIn(await calls.getConversation(this.id));
+      } catch (cause) {
+        if (cause instanceof ApiError && cause.isAway) return; // the feed tells again when it is back
+        failed(`read "${this.name.peek()}"`, cause);
+        return;
+      }
+      if (this.timer === null && !isSame(this.base, this.snapshot())) await this.put();
+    });
+  }
+
+  /** Before the page goes: what is not saved stays in this browser. */
+  keep(): void {
+    if (this.isDirty) keepDraft(this.id, { base: this.base, ours: this.snapshot() });
+  }
+
+  /** Somebody deleted it. */
+  lose(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    this.saving.value = "gone";
+    dropDraft(this.id);
   }
 
   insert(cell: Cell, at = this.cells.peek().length): void {
@@ -103,5 +157,88 @@ export class Conversation {
     const others = this.cells.peek().filter((other) => other !== cell);
     this.cells.value = others.toSpliced(Math.max(0, Math.min(to, others.length)), 0, cell);
     this.touch();
+  }
+
+  private queue(work: () => Promise<void>): Promise<void> {
+    this.last = this.last.then(work);
+    return this.last;
+  }
+
+  private async put(): Promise<void> {
+    for (let tries = 1; this.saving.peek() !== "gone"; tries++) {
+      const ours = this.snapshot();
+      if (isSame(ours, this.base)) break;
+      this.saving.value = "saving";
+      try {
+        const { cells, ...rest } = ours;
+        const row = await calls.putConversation(this.id, { version: this.version, ...rest, document: { cells: [...cells] } });
+        this.version = row.version;
+        this.base = ours;
+        this.onSaved(row);
+        break;
+      } catch (cause) {
+        if (tries < TRIES_MAX && (await this.isSettled(cause))) continue;
+        this.giveUp(cause);
+        return;
+      }
+    }
+    if (this.saving.peek() === "gone") return;
+    this.saving.value = this.timer === null ? "saved" : "waiting";
+    dropDraft(this.id);
+  }
+
+  /** After a conflict: others' changes are in, and the save may be tried again. */
+  private async isSettled(cause: unknown): Promise<boolean> {
+    if (!(cause instanceof ApiError) || cause.kind !== "conflict") return false;
+    try {
+      this.takeIn(await calls.getConversation(this.id));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  private giveUp(cause: unknown): void {
+    if (this.saving.peek() === "gone") return;
+    this.saving.value = "failed";
+    this.keep();
+    // While the daemon is away the banner says so, and what is here is saved when it is back.
+    if (!(cause instanceof ApiError && (cause.isAway || cause.status === 401))) failed(`save "${this.name.peek()}"`, cause);
+  }
+
+  private takeIn(record: ConversationRecord): void {
+    const theirs = snapshotOf(record);
+    const merged = merge(this.base, this.snapshot(), theirs, newId);
+    this.base = theirs;
+    this.version = record.version;
+    this.show(merged);
+    if (merged.kept.length) toast("A cell was changed here and elsewhere at the same time: both texts are kept, one below the other");
+    this.onMerged();
+  }
+
+  /** What was typed into this conversation and not saved before the page went away. */
+  private takeDraft(): void {
+    const draft = loadDraft(this.id);
+    if (!draft) return;
+    this.show(merge(draft.base, draft.ours, this.base, newId));
+    if (isSame(this.base, this.snapshot())) dropDraft(this.id);
+    else this.touch();
+  }
+
+  /** Cells keep their objects, so that an editor in one of them stays where it is. */
+  private show(next: Snapshot): void {
+    const here = new Map(this.cells.peek().map((cell) => [cell.id, cell]));
+    batch(() => {
+      this.name.value = next.name;
+      this.session.value = next.session;
+      this.sandbox.value = next.sandbox;
+      const cells = next.cells.map((record) => {
+        const cell = here.get(record.id);
+        cell?.accept(record);
+        return cell ?? new Cell(record);
+      });
+      const isMoved = cells.length !== here.size || cells.some((cell, i) => cell !== this.cells.peek()[i]);
+      if (isMoved) this.cells.value = cells;
+    });
   }
 }

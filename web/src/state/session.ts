@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The session behind a conversation: made when it is first needed, and made again when it has ended.
+import { ApiError } from "../api/client";
+import * as calls from "../api/calls";
+import type { Session } from "../api/types";
+import type { Conversation } from "./conversation";
+import { connection, sessions } from "./feed";
+import { settings } from "./settings";
+import { toast } from "./toasts";
+
+const NAME_BYTES_MAX = 200;
+const making = new Map<string, Promise<string>>(); // by conversation
+
+/** A name as the daemon takes it: no longer than its limit in UTF-8, and not cut within a character. */
+export function sessionName(name: string): string {
+  const encoder = new TextEncoder();
+  let short = name;
+  while (encoder.encode(short).length > NAME_BYTES_MAX) short = [...short].slice(0, -1).join("");
+  return short;
+}
+
+/** The session, or null when there is none to go on with; `why` it is lost where the daemon knows. */
+async function find(id: string): Promise<{ session: Session | null; why: string }> {
+  const known = connection.peek() === "on" ? sessions.peek().get(id) : undefined;
+  if (known && known.state !== "lost") return { session: known, why: "" };
+  try {
+    const session = await calls.getSession(id);
+    return session.state === "lost" ? { session: null, why: session.why ?? "" } : { session, why: "" };
+  } catch (cause) {
+    if (cause instanceof ApiError && cause.status === 404) return { session: null, why: "" };
+    throw cause;
+  }
+}
+
+async function make(conversation: Conversation): Promise<string> {
+  const { policy, runtime } = settings.peek();
+  const session = await calls.makeSession({
+    name: sessionName(conversation.name.peek()),
+    policy: policy || undefined,
+    runtime: runtime || undefined,
+  });
+  sessions.value = new Map(sessions.peek()).set(session.id, session);
+  conversation.session.value = session.id;
+  await conversation.save(); // at once: a refresh in the middle of the first run must find it
+  return session.id;
+}
+
+async function ensure(conversation: Conversation): Promise<string> {
+  const before = conversation.session.peek();
+  if (!before) return make(conversation);
+  const { session, why } = await find(before);
+  if (session) return session.id;
+  const made = await make(conversation);
+  toast(`The session had ended${why ? ` (${why})` : ""}: a new one goes on. Its variables are gone; run the cells again.`);
+  return made;
+}
+
+/** The id of a session that can run cells. */
+export function ensureSession(conversation: Conversation): Promise<string> {
+  const asked = making.get(conversation.id);
+  if (asked) return asked;
+  const promise = ensure(conversation).finally(() => making.delete(conversation.id));
+  making.set(conversation.id, promise);
+  return promise;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { ApiError } from "../../src/api/client";
+import type { CellRecord, ConversationRecord, ConversationRow, Session } from "../../src/api/types";
+
+// A daemon in memory: one conversation, with versions.
+const server = { record: null as unknown as ConversationRecord, isAway: false, puts: 0, sessions: new Map<string, Session>(), made: 0 };
+const row = (): ConversationRow => {
+  const { document, ...rest } = server.record;
+  return { ...rest, cells: document.cells.length };
+};
+
+vi.mock("../../src/api/calls", () => ({
+  getConversation: vi.fn(async () => {
+    if (server.isAway) throw new ApiError(0, "away", "away");
+    return structuredClone(server.record);
+  }),
+  putConversation: vi.fn(async (_: string, put: { version: number; document: { cells: CellRecord[] } }) => {
+    server.puts++;
+    if (server.isAway) throw new ApiError(0, "away", "away");
+    if (put.version !== server.record.version) throw new ApiError(409, "conflict", "the version is another one");
+    Object.assign(server.record, structuredClone(put), { version: put.version + 1 });
+    return row();
+  }),
+  makeSession: vi.fn(async ({ name }: { name: string }) => {
+    const session = { id: `ses_${++server.made}`, name, state: "idle" } as Session;
+    server.sessions.set(session.id, session);
+    return session;
+  }),
+  getSession: vi.fn(async (id: string) => {
+    const session = server.sessions.get(id);
+    if (!session) throw new ApiError(404, "not_found", "no such session");
+    return session;
+  }),
+}));
+
+const { Conversation, newCell } = await import("../../src/state/conversation");
+const { ensureSession, sessionName } = await import("../../src/state/session");
+const { toasts } = await import("../../src/state/toasts");
+
+const cell = (id: string, source = id): CellRecord => ({ id, kind: "code", source, run: null });
+/** Somebody else saves. */
+function elsewhere(cells: CellRecord[]): void {
+  server.record = { ...server.record, version: server.record.version + 1, document: { cells } };
+}
+const saved = () => server.record.document.cells.map(({ source }) => source);
+
+beforeEach(() => {
+  localStorage.clear();
+  toasts.value = [];
+  Object.assign(server, { isAway: false, puts: 0, made: 0, sessions: new Map() });
+  server.record = {
+    id: "cnv_1", name: "Sales", session: null, sandbox: true, cells: 2, version: 7, created_ms: 1, changed_ms: 1,
+    document: { cells: [cell("a"), cell("b")] },
+  };
+});
+const open = () => new Conversation(structuredClone(server.record));
+
+describe("saving", () => {
+  it("sends what was typed once, and nothing when nothing changed", async () => {
+    const conversation = open();
+    conversation.cells.value[0]!.source.value = "typed";
+    conversation.touch();
+    expect(conversation.saving.value).toBe("waiting");
+    await conversation.save();
+    await conversation.save();
+    expect(saved()).toEqual(["typed", "b"]);
+    expect(server.puts).toBe(1);
+    expect(conversation.saving.value).toBe("saved");
+  });
+
+  it("a touch saves by itself after a rest", async () => {
+    const conversation = open();
+    const isSaved = new Promise((resolve) => (conversation.onSaved = resolve));
+    conversation.insert(newCell("note", "# Plan"), 0);
+    await isSaved;
+    expect(saved()).toEqual(["# Plan", "a", "b"]);
+  });
+
+  it("a conflict merges both sides and keeps the objects of cells", async () => {
+    const conversation = open();
+    const [first] = conversation.cells.value;
+    first!.source.value = "ours";
+    elsewhere([cell("a"), cell("b", "theirs"), cell("new")]);
+    const merged = vi.fn();
+    conversation.onMerged = merged;
+    await conversation.save();
+    expect(saved()).toEqual(["ours", "theirs", "new"]);
+    expect(conversation.cells.value[0]).toBe(first);
+    expect(merged).toHaveBeenCalledTimes(1);
+    expect(conversation.version).toBe(server.record.version);
+  });
+
+  it("says so when one cell was rewritten on both sides, and keeps both", async () => {
+    const conversation = open();
+    conversation.cells.value[0]!.source.value = "ours";
+    elsewhere([cell("a", "theirs"), cell("b")]);
+    await conversation.save();
+    expect(saved()).toEqual(["ours", "theirs", "b"]);
+    expect(toasts.value[0]?.text).toContain("both texts are kept");
+  });
+
+  it("takes in what others did, and ignores the echo of its own save", async () => {
+    const conversation = open();
+    elsewhere([cell("a", "theirs")]);
+    await conversation.pull(8);
+    expect(conversation.cells.value.map(({ source }) => source.value)).toEqual(["theirs"]);
+    const { getConversation } = await import("../../src/api/calls");
+    vi.mocked(getConversation).mockClear();
+    await conversation.pull(8);
+    expect(getConversation).not.toHaveBeenCalled();
+  });
+
+  it("what could not be saved survives the page and merges with what others did", async () => {
+    const conversation = open();
+    server.isAway = true;
+    conversation.cells.value[0]!.source.value = "typed while away";
+    await conversation.save();
+    expect(conversation.saving.value).toBe("failed");
+    expect(toasts.value).toEqual([]);
+    server.isAway = false;
+    elsewhere([cell("a"), cell("b", "theirs")]);
+    const again = open();
+    expect(again.cells.value.map(({ source }) => source.value)).toEqual(["typed while away", "theirs"]);
+    await again.save();
+    expect(saved()).toEqual(["typed while away", "theirs"]);
+    expect(localStorage.length).toBe(0);
+  });
+
+  it("saves what it has when the daemon is back", async () => {
+    const conversation = open();
+    server.isAway = true;
+    conversation.cells.value[1]!.source.value = "later";
+    await conversation.save();
+    server.isAway = false;
+    await conversation.save();
+    expect(saved()).toEqual(["a", "later"]);
+  });
+
+  it("a deleted one is not saved any more", async () => {
+    const conversation = open();
+    conversation.cells.value[0]!.source.value = "too late";
+    conversation.touch();
+    conversation.lose();
+    await conversation.save();
+    expect(server.puts).toBe(0);
+  });
+
+  it("leaves out what is no cell, and a second cell of one id", () => {
+    server.record.document = { cells: [cell("a", "1"), cell("a", "2"), { id: "../x" } as CellRecord, cell("b")] };
+    expect(open().cells.value.map(({ id }) => id)).toEqual(["a", "b"]);
+    server.record.document = {} as { cells: CellRecord[] };
+    expect(open().cells.value).toEqual([]);
+  });
+});
+
+describe("the session behind it", () => {
+  it("is made once, however many ask, and kept", async () => {
+    const conversation = open();
+    const ids = await Promise.all([ensureSession(conversation), ensureSession(conversation)]);
+    expect(ids).toEqual(["ses_1", "ses_1"]);
+    expect(server.record.session).toBe("ses_1");
+    expect(await ensureSession(conversation)).toBe("ses_1");
+    expect(server.made).toBe(1);
+    expect(toasts.value).toEqual([]);
+  });
+
+  it.each(["gone", "lost"])("is made anew when it is %s, and says so", async (how) => {
+    const conversation = open();
+    await ensureSession(conversation);
+    if (how === "gone") server.sessions.clear();
+    else server.sessions.get("ses_1")!.state = "lost";
+    expect(await ensureSession(conversation)).toBe("ses_2");
+    expect(conversation.session.value).toBe("ses_2");
+    expect(toasts.value[0]?.text).toContain("The session had ended");
+  });
+
+  it("has a name that fits, cut between characters", () => {
+    expect(sessionName("Sales")).toBe("Sales");
+    expect(new TextEncoder().encode(sessionName("é".repeat(150))).length).toBe(200);
+    expect(sessionName("🦎".repeat(60))).toBe("🦎".repeat(50));
+  });
+});
