@@ -166,7 +166,7 @@ static int take_body(struct decoding *work, const struct decode_source *source, 
 	for (size_t i = 0; r == 0 && i < source->scan->count; i++) {
 		const struct scan_member *member = &source->scan->members[i];
 
-		if (member->is_null)
+		if (member->is_null && !member->param->takes_null)
 			continue;
 		if (member->kind == SCAN_SMALL)
 			r = take_small(work, source, member, err);

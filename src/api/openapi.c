@@ -93,7 +93,8 @@ static void put_type(struct writer *to, const struct op_param *param)
 {
 	switch (param->type) {
 	case OP_TEXT:
-		put(to, "\"type\":\"string\"");
+		put(to,
+		    param->takes_null ? "\"type\":[\"string\",\"null\"]" : "\"type\":\"string\"");
 		put_choices(to, param->choices);
 		break;
 	case OP_BYTES:

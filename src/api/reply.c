@@ -135,6 +135,8 @@ static const char *remedy_of(const struct exchange *exchange, const struct err *
 	if (err->kind == ERR_UNAUTHORIZED)
 		return "send the header Authorization: Bearer SECRET; `viv token new NAME` makes "
 		       "one";
+	if (err->kind == ERR_BUSY && err->num == ENOSPC)
+		return "delete what is no longer needed, then try again";
 	if (err->kind == ERR_BUSY)
 		return "try again after the seconds in the header Retry-After";
 	if (err->kind == ERR_BAD_REQUEST && exchange->is_decoding)

@@ -96,8 +96,8 @@ unsigned router_status(const struct err *err)
 	case ERR_TOO_LARGE:
 		return 413;
 	case ERR_BUSY:
-		/* A quota of the caller's own, or the machine's? */
-		return err->num == EDQUOT ? 429 : 503;
+		/* What is full stays so. Else: a quota of the caller's own, or the machine's? */
+		return err->num == ENOSPC ? 507 : err->num == EDQUOT ? 429 : 503;
 	case ERR_UNSUPPORTED:
 		return 501;
 	case ERR_NONE:

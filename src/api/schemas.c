@@ -61,6 +61,12 @@ const struct schema schemas[] = {
 	 "created_ms:int idle_ms:int ttl_ms:int runs:int memory:int? head:text?",
 	 NULL},
 	{"Sessions", "sessions!:@Session[] next:text?", NULL},
+	{"Conversation",
+	 "id!:text name!:text session!:text? sandbox!:bool cells!:int version!:int "
+	 "created_ms!:int changed_ms!:int document:object",
+	 NULL},
+	{"Conversations", "conversations!:@Conversation[]", NULL},
+	{"Output", "any", NULL},
 	{"Checkpoint", "id!:text name:text? parent:text? run:text? created_ms:int memory:int?",
 	 NULL},
 	{"Checkpoints", "checkpoints!:@Checkpoint[] next:text?", NULL},

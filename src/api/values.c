@@ -237,6 +237,8 @@ int value_from_json(struct decoded *decoded, const struct op_param *param, const
 {
 	switch (param->type) {
 	case OP_TEXT:
+		if (json_is_null(json) && param->takes_null)
+			return store_text(decoded, param, "", 0, err);
 		if (!json_is_string(json))
 			return refuse(param, err);
 		return store_text(decoded, param, json_string_value(json), json_string_length(json),

@@ -148,6 +148,7 @@ static void tick_due(uv_timer_t *timer)
 	struct daemon *daemon = timer->data;
 
 	logs_tick(daemon->engine.logs, wall_ms(), sessions_floor(daemon->engine.sessions));
+	conversations_tick(daemon->engine.conversations);
 }
 
 static void segment_begun(void *user, uint32_t segment)
@@ -253,6 +254,9 @@ static int open_state(struct daemon *daemon, struct err *err)
 	r = daemon_make_dirs(config, err);
 	if (r == 0)
 		r = open_journal(daemon, err);
+	if (r < 0)
+		return r;
+	r = conversations_open(config->state_dir, &engine->conversations, err);
 	if (r < 0)
 		return r;
 	r = audit_open(config->audit_file, &audit_calls, &engine->audit, err);
@@ -401,6 +405,7 @@ static void close_all(struct daemon *daemon)
 	router_close(daemon->router);
 	close_handles(daemon);
 	sessions_free(engine->sessions);
+	conversations_close(engine->conversations);
 	audit_close(engine->audit);
 	logs_free(engine->logs);
 	journal_close(daemon->journal);

@@ -19,6 +19,7 @@
 #include "op/packages.h"
 #include "page/page.h"
 #include "session/admission.h"
+#include "session/conversation.h"
 #include "session/engine.h"
 #include "session/journal.h"
 #include "session/log.h"

@@ -52,6 +52,7 @@ struct op_param {
 	enum op_in in;
 	size_t offset; /* of the field in the args struct */
 	bool is_required;
+	bool takes_null;     /* of a text: null is "", and not the same as not given */
 	uint64_t min, max;   /* of a number; max also of a text's bytes; max 0: any */
 	uint64_t initial;    /* a number that is not given is this */
 	const char *choices; /* "a|b|c": a text must be one of these; NULL: any */
@@ -145,6 +146,10 @@ extern const struct op op_checkpoint_drop, op_checkpoint_list, op_checkpoint_mak
 extern const struct op op_complete, op_vars_list, op_vars_table;
 extern const struct op op_files_list, op_files_read, op_files_remove, op_files_write;
 extern const struct op op_export, op_import, op_notebook;
+extern const struct op op_session_change;
+extern const struct op op_conversation_change, op_conversation_create, op_conversation_delete,
+	op_conversation_get, op_conversation_list;
+extern const struct op op_output_get, op_output_put, op_output_remove;
 
 void op_answer(struct op_call *call, unsigned status, struct buf *take_json);
 void op_fail(struct op_call *call, const struct err *err);

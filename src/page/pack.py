@@ -153,9 +153,11 @@ def make(dist):
 
 
 def write(dist, output):
-    lines = make(dist)
-    with open(output, "w", encoding="ascii") as file:
-        file.write("\n".join(lines) + "\n")
+    """Leaves a file that is right as it is: then nothing is compiled or linked again."""
+    data = ("\n".join(make(dist)) + "\n").encode("ascii")
+    if not os.path.exists(output) or read(output) != data:
+        with open(output, "wb") as file:
+            file.write(data)
 
 
 def main():

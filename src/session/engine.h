@@ -19,6 +19,7 @@
 
 struct admission;
 struct audit;
+struct conversations;
 struct flight;
 struct journal;
 struct logs;
@@ -36,18 +37,19 @@ struct engine_warm {
 };
 
 struct engine {
-	uv_loop_t *loop;             /* borrowed */
-	const struct config *config; /* borrowed */
-	struct remote *remote;       /* borrowed; NULL: none is configured */
-	struct pool *pool;           /* borrowed; NULL: viv-launch is being started again */
-	struct metrics *metrics;     /* borrowed */
-	struct packages *packages;   /* borrowed: what is installed for each runtime */
-	struct admission *admission; /* borrowed */
-	struct audit *audit;         /* borrowed; NULL: nothing is written */
-	struct journal *journal;     /* borrowed; NULL: nothing outlives us */
-	struct logs *logs;           /* borrowed */
-	struct sessions *sessions;   /* borrowed */
-	LIST_HEAD(, flight) flights; /* runs under way: op/flight.h */
+	uv_loop_t *loop;                     /* borrowed */
+	const struct config *config;         /* borrowed */
+	struct remote *remote;               /* borrowed; NULL: none is configured */
+	struct pool *pool;                   /* borrowed; NULL: viv-launch is being started again */
+	struct metrics *metrics;             /* borrowed */
+	struct packages *packages;           /* borrowed: what is installed for each runtime */
+	struct admission *admission;         /* borrowed */
+	struct audit *audit;                 /* borrowed; NULL: nothing is written */
+	struct journal *journal;             /* borrowed; NULL: nothing outlives us */
+	struct logs *logs;                   /* borrowed */
+	struct sessions *sessions;           /* borrowed */
+	struct conversations *conversations; /* borrowed */
+	LIST_HEAD(, flight) flights;         /* runs under way: op/flight.h */
 	struct engine_warm warm[ENGINE_WARM_MAX];
 	bool is_stopping;    /* no new work is taken */
 	uint64_t started_ms; /* since the epoch */

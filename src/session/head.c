@@ -303,7 +303,7 @@ static int free_number(const struct sandbox *sandbox, uint32_t *ret_number, stru
 			return 0;
 		}
 	}
-	return err_set(err, ERR_BUSY, ENOSPC,
+	return err_set(err, ERR_BUSY, EMFILE,
 		       "the session has %d states already: drop checkpoints or branches",
 		       LAUNCH_HEADS_MAX);
 }

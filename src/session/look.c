@@ -224,7 +224,7 @@ void looks_work(struct session *session)
 			await_fork(session, LOOK_MS);
 			count++;
 			session_wake(session);
-		} else if (r != -EBUSY && (r != -ENOSPC || count == 0)) {
+		} else if (r != -EBUSY && (r != -EMFILE || count == 0)) {
 			run_abandon(look->run, false, &err);
 		}
 	}

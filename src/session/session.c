@@ -316,6 +316,15 @@ const char *session_id(const struct session *session)
 	return session->id;
 }
 
+void session_rename(struct session *session, const char *name)
+{
+	free(session->name);
+	session->name = copy_text(name);
+	/* One that waits for its sandbox is written down when it has it. */
+	if (!session->is_restored && session->state != SESSION_STARTING)
+		session_record(session);
+}
+
 const char *session_name(const struct session *session)
 {
 	return session->name;

@@ -116,6 +116,9 @@ int session_create(struct sessions *sessions, const struct session_ask *ask,
 /* Ends it: its run is cancelled, its sandbox goes. */
 void session_close(struct session *session);
 
+/* Gives it another name for people, at most SESSION_NAME_MAX bytes. */
+void session_rename(struct session *session, const char *name);
+
 const char *session_id(const struct session *session);
 const char *session_name(const struct session *session); /* "": none */
 const char *session_token(const struct session *session);

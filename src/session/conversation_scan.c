@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/stat.h>
+
+#include "base/c.h"
+#include "base/log.h"
+#include "session/conversation_state.h"
+
+#define SWEEP_MAX 512 /* files that go in one tick */
+
+/* A listing of its own: it shares no place with another. */
+static DIR *list_of(int dir, struct err *err)
+{
+	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = copy >= 0 ? fdopendir(copy) : NULL;
+
+	if (list == NULL) {
+		(void)err_sys(err, "list a folder of the conversations");
+		drop_fd(&copy);
+	}
+	return list;
+}
+
+/* ---- the start ---- */
+
+/* Found at the start, on the way to the index: that is in the order of changes. */
+struct found {
+	struct conversation *conversation; /* owned */
+	char *token;                       /* owned */
+};
+
+struct scan {
+	struct found *items; /* owned */
+	size_t count, capacity;
+};
+
+static void add_found(struct scan *scan, struct conversation *take_conversation, char *take_token)
+{
+	if (scan->count == scan->capacity) {
+		scan->capacity = scan->capacity > 0 ? 2 * scan->capacity : 64;
+		scan->items = reallocarray(scan->items, scan->capacity, sizeof(*scan->items));
+		if (scan->items == NULL)
+			abort();
+	}
+	scan->items[scan->count++] = (struct found){take_conversation, take_token};
+}
+
+/* What is in one folder: outputs count, what nothing names goes. True: its document is there. */
+static bool look_through(struct conversation *conversation, int dir)
+{
+	char document[CONVERSATION_PATH_MAX];
+	bool has_document = false;
+	const struct dirent *entry = NULL;
+	struct err err = {0};
+	DIR *list = list_of(dir, &err);
+
+	if (list == NULL)
+		return false;
+	conversation_document_name(conversation->document, document);
+	while ((entry = readdir(list)) != NULL) {
+		const char *name = entry->d_name;
+		size_t prefix = strlen(CONVERSATION_OUTPUT);
+		struct stat status;
+
+		if (strncmp(name, CONVERSATION_OUTPUT, prefix) == 0) {
+			if (fstatat(dir, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+				conversation->outputs +=
+					conversation_blocks((uint64_t)status.st_size);
+		} else if (strcmp(name, document) == 0) {
+			has_document = true;
+		} else if (strcmp(name, "new") == 0 ||
+			   strncmp(name, CONVERSATION_DOCUMENT, strlen(CONVERSATION_DOCUMENT)) ==
+				   0) {
+			(void)unlinkat(dir, name, 0);
+		}
+	}
+	(void)closedir(list);
+	return has_document;
+}
+
+static void scan_one(struct conversations *conversations, struct scan *scan, const char *id)
+{
+	struct conversation *conversation = xnew(struct conversation);
+	struct err err = {0}, lost = {0};
+	char *token = NULL;
+	AUTO_CLOSE int dir = -1;
+	int r = conversation_dir(conversations, id, &dir, &err);
+
+	(void)snprintf(conversation->id, sizeof(conversation->id), "%s", id);
+	conversation->table = conversations;
+	if (r == 0)
+		r = conversation_read_meta(conversation, dir, &token, &err);
+	if (r == 0) {
+		/* Told again by whoever opens it: a person can still have its name and outputs. */
+		if (!look_through(conversation, dir))
+			log_event(LOG_LEVEL_WARNING, "conversation.lost",
+				  "conversation=%s why=its document is not there", id);
+		add_found(scan, conversation, token);
+		return;
+	}
+	free(conversation);
+	/* Without a meta it was never told to anybody. One that is damaged is for a person. */
+	if (err.kind == ERR_NOT_FOUND && dir >= 0)
+		r = conversation_discard(conversations, id, &lost);
+	else
+		log_event(LOG_LEVEL_WARNING, "conversation.damaged", "conversation=%s why=%s", id,
+			  err.text);
+}
+
+static int is_newer(const void *a, const void *b)
+{
+	const struct conversation *left = ((const struct found *)a)->conversation;
+	const struct conversation *right = ((const struct found *)b)->conversation;
+
+	if (left->changed_ms != right->changed_ms)
+		return left->changed_ms > right->changed_ms ? -1 : 1;
+	return strcmp(left->id, right->id);
+}
+
+int conversations_scan(struct conversations *conversations, struct err *err)
+{
+	struct scan scan = {0};
+	const struct dirent *entry = NULL;
+	DIR *list = list_of(conversations->dir, err);
+
+	if (list == NULL)
+		return -err->num;
+	while ((entry = readdir(list)) != NULL) {
+		if (conversation_is_id(CONVERSATION_PREFIX, entry->d_name))
+			scan_one(conversations, &scan, entry->d_name);
+		else if (conversation_is_id(CONVERSATION_GONE, entry->d_name))
+			conversations->has_gone = true;
+	}
+	(void)closedir(list);
+	if (scan.count > 0)
+		qsort(scan.items, scan.count, sizeof(*scan.items), is_newer);
+	for (size_t i = 0; i < scan.count; i++) {
+		conversation_add(scan.items[i].conversation, scan.items[i].token);
+		free(scan.items[i].token);
+	}
+	free(scan.items);
+	return 0;
+}
+
+/* ---- the ticks ---- */
+
+/* Files of one folder that is gone. Returns how many of `max` are left to go. */
+static size_t sweep_folder(const struct conversations *conversations, const char *name, size_t max)
+{
+	struct err err = {0};
+	const struct dirent *entry = NULL;
+	AUTO_CLOSE int dir = -1;
+	DIR *list = NULL;
+
+	if (conversation_dir(conversations, name, &dir, &err) < 0)
+		return max;
+	list = list_of(dir, &err);
+	if (list == NULL)
+		return max;
+	while (max > 0 && (entry = readdir(list)) != NULL) {
+		if (unlinkat(dir, entry->d_name, 0) == 0)
+			max--;
+	}
+	(void)closedir(list);
+	if (max > 0)
+		(void)unlinkat(conversations->dir, name, AT_REMOVEDIR);
+	return max;
+}
+
+void conversations_tick(struct conversations *conversations)
+{
+	size_t left = SWEEP_MAX;
+	struct err err = {0};
+	const struct dirent *entry = NULL;
+	DIR *list = conversations->has_gone ? list_of(conversations->dir, &err) : NULL;
+
+	if (list == NULL)
+		return;
+	while (left > 0 && (entry = readdir(list)) != NULL) {
+		if (conversation_is_id(CONVERSATION_GONE, entry->d_name))
+			left = sweep_folder(conversations, entry->d_name, left - 1);
+	}
+	(void)closedir(list);
+	conversations->has_gone = left == 0;
+}
