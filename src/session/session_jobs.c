@@ -163,8 +163,7 @@ static void begin_job(struct session *session)
 	}
 }
 
-/* A look is being forked: of all that can be next, only what forks somebody else may follow at once.
- */
+/* A look is being forked: only what does not fork the same one may follow at once. */
 static bool is_fork_due(const struct session *session)
 {
 	const struct job *next = session->needs_checkpoint ? NULL : TAILQ_FIRST(&session->jobs);

@@ -38,7 +38,7 @@ class TreeTest(DaemonCase):
     def test_goes_back_to_a_checkpoint_that_is_just_being_looked_at(self):
         session = self.new_session()
         checkpoint = self.daemon.run("x = 1", session)["checkpoint"]["id"]
-        look = f"/v1/sessions/{session}/diff?from={checkpoint}"
+        look = f"/v1/sessions/{session}/diff?from={checkpoint}&to={checkpoint}"
         with ThreadPoolExecutor(4) as pool:
             looks = [pool.submit(self.daemon.request, "GET", look) for _ in range(60)]
             for i in range(30):
