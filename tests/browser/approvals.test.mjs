@@ -4,8 +4,7 @@ import { assert, eventually, gone, says, sees } from "./lib/expect.mjs";
 import { subject } from "./lib/runner.mjs";
 
 const CONFIG = `policies:
-  careful:
-    approve: true
+  careful: {base: default, approve: true}
 `;
 const CODE = "print('it ran', 6 * 7)  # held code";
 

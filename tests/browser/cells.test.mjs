@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { assert, counts, eventually, gone, says, sees } from "./lib/expect.mjs";
 import { ENDLESS } from "./lib/codes.mjs";
@@ -138,6 +139,8 @@ export default subject("cells", {}, (test) => {
     assert.ok(outputs.some((output) => output.data?.["image/png"]));
     assert.ok(outputs.some((output) => [output.data?.["text/plain"]].flat().join("") === "42"));
     assert.equal(notebook.cells[2].outputs.at(-1).ename, "ZeroDivisionError");
+    // Jupyter's own reader has nothing to say about it.
+    execFileSync("/usr/bin/python3", ["-c", "import nbformat, sys; nbformat.validate(nbformat.read(sys.argv[1], as_version=4))", path]);
 
     const [chooser] = await Promise.all([person.page.waitForEvent("filechooser"), person.deed(/import/i)]);
     const before = person.page.url();

@@ -4,8 +4,7 @@ import { says, sees } from "./lib/expect.mjs";
 import { subject } from "./lib/runner.mjs";
 
 const CONFIG = `policies:
-  default:
-    timeout_ms: 1000
+  default: {timeout: 1s, timeout_max: 1s}
 `;
 
 export default subject("timeouts", { config: CONFIG }, (test) => {
