@@ -51,7 +51,7 @@ export default subject("cells", {}, (test) => {
     const cell = await person.converse();
     await cell.start("kept = 7\n" + ENDLESS);
     await says(cell.output, "begun");
-    await cell.button(/^interrupt/i).click();
+    await cell.stop.click();
     await cell.over();
     await says(cell.box, /interrupted/i);
     const next = await person.another();
@@ -86,11 +86,11 @@ export default subject("cells", {}, (test) => {
     await first.write("'one'");
     const second = await person.another();
     await second.write("'two'");
-    await second.button(/^move up/i).click();
+    await second.button(/^move cell \d+ up/i).click();
     await says(person.cell(1).editor, "two");
     await says(person.cell(2).editor, "one");
     await person.cell(2).button(/^delete/i).click();
-    await counts(person.page.getByRole("group", { name: /^cell \d/i }), 1);
+    await counts(person.cells, 1);
     await person.page.getByRole("status").getByRole("button", { name: "Undo" }).click();
     await says(person.cell(2).editor, "one");
     await person.button(/^all changes saved|^saved$/i).or(person.page.getByText(/^saved$/i)).first().waitFor();

@@ -55,7 +55,8 @@ export default subject("state", {}, (test) => {
     const next = await person.another();
     await next.run("open('note.txt').read()");
     await says(next.output, "a few words");
-    await panel.getByRole("button", { name: "Delete note.txt" }).click();
+    await panel.getByRole("button", { name: "More for note.txt" }).click();
+    await person.role("menuitem", /^delete/i).click();
     const dialog = person.page.getByRole("dialog");
     if (await dialog.count()) await dialog.getByRole("button", { name: "Delete" }).click();
     await gone(panel.getByText("note.txt"));

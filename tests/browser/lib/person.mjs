@@ -3,21 +3,21 @@
 // parts are here and nowhere else, but for those that only one test knows.
 import { join } from "node:path";
 import { Agent } from "./daemon.mjs";
-import { gone, says, sees } from "./expect.mjs";
+import { gone, sees } from "./expect.mjs";
 import { Watch } from "./watch.mjs";
 
 const SHORT_MS = 15_000;
-const DONE = /^(done|failed|stopped|interrupted|timed out|denied|cancelled|out of memory|ended)/i;
+const CELL = /^cell \d+, /i;
 
 /** One cell of the conversation that is open, by its number as it is shown. */
 export class Cell {
   constructor(person, number) {
     this.person = person;
     this.number = number;
-    this.box = person.page.getByRole("group", { name: new RegExp(`^(cell|note) ${number}\\b`, "i") });
-    this.editor = this.box.getByRole("textbox", { name: /^(code|text) of/i });
+    this.box = person.page.getByRole("group", { name: new RegExp(`^cell ${number}, `, "i") });
+    this.editor = this.box.getByRole("textbox", { name: /^(python code|markdown) of/i });
     this.output = this.box.getByRole("region", { name: /^output/i });
-    this.state = this.box.getByRole("status").first();
+    this.stop = this.box.getByRole("button", { name: /^stop/i });
   }
 
   button(name) {
@@ -36,8 +36,10 @@ export class Cell {
     await this.editor.press("Control+Enter");
   }
 
+  /** A cell shows how to stop it from the moment it is asked to run until the run is over. */
   async over(ms) {
-    await says(this.state, DONE, ms);
+    await gone(this.stop, ms);
+    await sees(this.button(/^run cell/i), ms);
   }
 
   async run(code, ms) {
@@ -123,14 +125,18 @@ export class Person {
     return cell;
   }
 
+  get cells() {
+    return this.page.getByRole("group", { name: CELL });
+  }
+
   cell(number) {
     return new Cell(this, number);
   }
 
   /** Makes another cell at the end. */
   async another(kind = "code") {
-    const before = await this.page.getByRole("group", { name: /^(cell|note) \d+/i }).count();
-    await this.button(kind === "code" ? /^add code$/i : /^add note$/i).last().click();
+    const before = await this.cells.count();
+    await this.button(kind === "code" ? "Insert code at the end" : "Insert a note at the end").click();
     const cell = this.cell(before + 1);
     await sees(cell.box);
     return cell;
