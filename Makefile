@@ -41,6 +41,7 @@ bench: setup-test
 	@$(MAKE) --no-print-directory all
 	@/usr/bin/python3 bench/run.py --build $(BUILD)
 	@/usr/bin/python3 bench/daemon.py --build $(BUILD)
+	@/usr/bin/python3 bench/page.py --build $(BUILD)
 
 install: all
 	meson configure $(BUILD) -Dprefix=$(PREFIX)

@@ -1,14 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 // Somebody who uses the page: finds things by their role and name, as eyes and screen readers do. The names of the page's
-// parts are here and nowhere else in the tests.
+// parts are here and nowhere else, but for those that only one test knows.
 import { join } from "node:path";
 import { Agent } from "./daemon.mjs";
+import { gone, sees } from "./expect.mjs";
 import { Watch } from "./watch.mjs";
 
 const SHORT_MS = 15_000;
+const CELL = /^cell \d+, /i;
+
+/** One cell of the conversation that is open, by its number as it is shown. */
+export class Cell {
+  constructor(person, number) {
+    this.person = person;
+    this.number = number;
+    this.box = person.page.getByRole("group", { name: new RegExp(`^cell ${number}, `, "i") });
+    this.editor = this.box.getByRole("textbox", { name: /^(python code|markdown) of/i });
+    this.output = this.box.getByRole("region", { name: /^output/i });
+    this.stop = this.box.getByRole("button", { name: /^stop/i });
+  }
+
+  button(name) {
+    return this.box.getByRole("button", { name });
+  }
+
+  /** Puts the code in place of what is there, as a paste does. */
+  async write(code) {
+    await this.editor.click();
+    await this.person.page.keyboard.press("Control+A");
+    await this.person.page.keyboard.insertText(code);
+  }
+
+  async start(code) {
+    if (code !== undefined) await this.write(code);
+    await this.editor.press("Control+Enter");
+  }
+
+  /** A cell shows how to stop it from the moment it is asked to run until the run is over. */
+  async over(ms) {
+    await gone(this.stop, ms);
+    await sees(this.button(/^run cell/i), ms);
+  }
+
+  async run(code, ms) {
+    await this.start(code);
+    await this.over(ms);
+  }
+}
 
 export class Person {
-  static async come(browser, daemon, options) {
+  static async come(browser, daemon, options = {}) {
     const person = new Person();
     person.daemon = daemon;
     person.agent = new Agent(daemon);
@@ -39,8 +80,6 @@ export class Person {
     await this.page.screenshot({ path: join(process.env.VIV_SCREENSHOTS, `view-${name}.png`) });
   }
 
-  // ---- where things are ----
-
   role(role, name, options = {}) {
     return this.page.getByRole(role, { name, ...options });
   }
@@ -52,5 +91,139 @@ export class Person {
   async open(hash = "") {
     await this.page.goto("/" + hash);
     await this.page.getByRole("main").waitFor();
+  }
+
+  async refresh() {
+    await this.page.reload();
+    await this.page.getByRole("main").waitFor();
+  }
+
+  // ---- conversations ----
+
+  get sidebar() {
+    return this.role("navigation", "Conversations");
+  }
+
+  row(name) {
+    return this.sidebar.getByRole("link", { name });
+  }
+
+  get heading() {
+    return this.page.getByRole("heading", { level: 1 });
+  }
+
+  get sandboxSwitch() {
+    return this.role("switch", "Python sandbox", { exact: true });
+  }
+
+  /** A new conversation with one empty cell, from wherever the page is. */
+  async converse() {
+    if (!this.page.url().startsWith(this.daemon.url)) await this.open();
+    await this.button("New conversation").first().click();
+    const cell = this.cell(1);
+    await sees(cell.editor);
+    return cell;
+  }
+
+  get cells() {
+    return this.page.getByRole("group", { name: CELL });
+  }
+
+  cell(number) {
+    return new Cell(this, number);
+  }
+
+  /** Makes another cell at the end. */
+  async another(kind = "code") {
+    const before = await this.cells.count();
+    await this.button(kind === "code" ? "Insert code at the end" : "Insert a note at the end").click();
+    const cell = this.cell(before + 1);
+    await sees(cell.box);
+    return cell;
+  }
+
+  async rowDeed(name, deed) {
+    await this.row(name).hover();
+    await this.sidebar.getByRole("button", { name: `More actions for ${name}` }).click();
+    await this.role("menuitem", deed).click();
+  }
+
+  async rename(name, to) {
+    await this.rowDeed(name, "Rename");
+    const field = this.role("textbox", "Conversation name");
+    await field.fill(to);
+    await field.press("Enter");
+    await sees(this.row(to));
+  }
+
+  async remove(name) {
+    await this.rowDeed(name, "Delete");
+    await this.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await gone(this.row(name));
+  }
+
+  toast(text) {
+    return this.page.getByRole("status").getByText(text).or(this.page.getByRole("alert").getByText(text));
+  }
+
+  /** A deed of the conversation's header: a button, or an item of its menu. */
+  async deed(name) {
+    const direct = this.page.getByRole("main").getByRole("button", { name }).first();
+    if (await direct.isVisible()) return direct.click();
+    await this.page.getByRole("main").getByRole("button", { name: "More actions", exact: true }).click();
+    await this.role("menuitem", name).click();
+  }
+
+  /** Somebody else at the same conversation, in a tab of the same browser. */
+  async secondTab() {
+    const other = Object.assign(new Person(), this);
+    other.page = await this.context.newPage();
+    await other.page.goto(this.page.url());
+    return other;
+  }
+
+  agentNamed(client) {
+    return new Agent(this.daemon, { client });
+  }
+
+  agentWith(token) {
+    return new Agent(this.daemon, { token });
+  }
+
+  // ---- what is shown ----
+
+  /** The interactive charts within something. */
+  chartIn(within) {
+    return within.getByRole("figure").filter({ has: this.page.locator("canvas") }).first();
+  }
+
+  async closeDialog() {
+    const dialog = this.page.getByRole("dialog");
+    if (!(await dialog.count())) return;
+    await this.page.keyboard.press("Escape");
+    await gone(dialog);
+  }
+
+  /** Where the sidebar is a drawer, opens it. */
+  async openMenu() {
+    const menu = this.button(/open menu|show (the )?(sidebar|conversations)/i);
+    if (await menu.first().isVisible()) await menu.first().click();
+  }
+
+  /** Until nothing moves any more, and no list is on its way. */
+  async settle() {
+    await this.page.evaluate(async () => {
+      const finite = () => document.getAnimations().filter((animation) => animation.effect?.getComputedTiming().iterations !== Infinity);
+      await Promise.allSettled(finite().map((animation) => animation.finished));
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    });
+  }
+
+  // ---- the panel ----
+
+  async tab(name) {
+    const tab = this.role("tab", name);
+    await tab.click();
+    return this.page.getByRole("tabpanel");
   }
 }

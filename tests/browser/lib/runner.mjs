@@ -10,11 +10,12 @@ const require = createRequire(join(process.env.VIV_NODE_MODULES, "/"));
 const { chromium } = require("playwright-core");
 
 const TEST_MS = 60_000;
+export const ELSEWHERE = "elsewhere.test"; // a site that is not the daemon's
 const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync",
   // Whatever the page may try: no name is looked up, so nothing can leave this machine.
-  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+  `--host-resolver-rules=MAP ${ELSEWHERE} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1`,
 ];
 
 export function launch() {

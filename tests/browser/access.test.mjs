@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// For people: axe on every view in both themes, the keyboard alone, a narrow screen, little motion.
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { FIGURE } from "./lib/codes.mjs";
+import { assert, eventually, says, sees } from "./lib/expect.mjs";
+import { subject } from "./lib/runner.mjs";
+
+const require = createRequire(join(process.env.VIV_NODE_MODULES, "/"));
+const AXE = require("axe-core").source;
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+/** What axe finds in the page as it is. It comes by the debugger, so that the CSP needs no hole for it. */
+async function violations(person) {
+  await person.page.evaluate(AXE);
+  const found = await person.page.evaluate(async (tags) => {
+    const { violations: list } = await window.axe.run(document, { runOnly: { type: "tag", values: tags } });
+    return list.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 4).map(({ html, failureSummary }) => `${html.slice(0, 160)} (${failureSummary.split("\n").slice(1, 3).join("; ").trim().slice(0, 200)})`).join(" | ")}`);
+  }, RULES);
+  return found;
+}
+
+async function assertAccessible(person, view) {
+  for (const colorScheme of ["light", "dark"]) {
+    await person.page.emulateMedia({ colorScheme });
+    await person.settle();
+    assert.deepEqual(await violations(person), [], `${view}, ${colorScheme}`);
+    await person.picture(`${view}-${colorScheme}`);
+  }
+}
+
+/** A conversation with something of everything in it. */
+async function rich(person) {
+  const cell = await person.converse();
+  await cell.run(`import pandas as pd\nprint('text')\n${FIGURE}\npd.DataFrame({'n': range(200), 'word': 'moss'})`, 40_000);
+  const broken = await person.another();
+  await broken.run("1 / 0");
+  const note = await person.another("note");
+  await note.write("# A note\n\nwith text");
+  const chart = await person.another();
+  await chart.run("_chart = {'type': 'bar', 'title': 'Ferns', 'categoryKey': 'p', 'valueKeys': ['n'], 'data': [{'p': 'a', 'n': 1}, {'p': 'b', 'n': 2}]}");
+  await sees(person.chartIn(chart.output));
+}
+
+async function assertFits(person, view) {
+  const wide = await person.page.evaluate(() => {
+    const width = document.documentElement.clientWidth;
+    const root = document.scrollingElement;
+    return { over: root.scrollWidth - width, width };
+  });
+  assert.ok(wide.over <= 0, `${view} scrolls sideways by ${wide.over} px at ${wide.width} px`);
+}
+
+const VIEWS = { welcome: "", approvals: "#/approvals", status: "#/status", settings: "#/settings" };
+
+export default subject("access", {}, (test) => {
+  for (const [view, hash] of Object.entries(VIEWS)) {
+    test(`axe has nothing against ${view}`, async (person) => {
+      await person.open(hash);
+      await sees(person.heading);
+      await assertAccessible(person, view);
+    });
+  }
+
+  test("axe has nothing against a conversation, its panel and its menus", { ms: 120_000 }, async (person) => {
+    await rich(person);
+    await assertAccessible(person, "conversation");
+    for (const name of ["Variables", "Files", "Timeline"]) {
+      await person.tab(name);
+      await assertAccessible(person, `panel-${name.toLowerCase()}`);
+    }
+  });
+
+  test("everything can be done by the keyboard alone", async (person) => {
+    const { keyboard } = person.page;
+    await person.open();
+    /** Tab until what has the focus has this name. */
+    const tabTo = async (name) => {
+      for (let i = 0; i < 80; i++) {
+        await keyboard.press("Tab");
+        const focus = await person.page.evaluate(() => {
+          const element = document.activeElement;
+          const style = getComputedStyle(element);
+          return {
+            name: element.getAttribute("aria-label") || element.textContent.trim(),
+            isVisible: style.outlineStyle !== "none" || style.boxShadow !== "none" || element.matches(".cm-content, input, textarea, main"),
+          };
+        });
+        if (name.test(focus.name)) {
+          assert.ok(focus.isVisible, `the focus on ${focus.name} cannot be seen`);
+          return;
+        }
+      }
+      throw new Error(`the Tab key does not come to ${name}`);
+    };
+    await tabTo(/^new conversation/i);
+    await keyboard.press("Enter");
+    const cell = person.cell(1);
+    await sees(cell.editor);
+    await eventually(async () => {
+      if (await cell.editor.evaluate((element) => element.contains(document.activeElement))) return true;
+      await keyboard.press("Tab");
+      return false;
+    }, "the focus in the editor");
+    await keyboard.type("print('by hand')");
+    await keyboard.press("Shift+Enter");
+    await says(cell.output, "by hand");
+    // Out of an editor, in which Tab indents, leads Escape.
+    await keyboard.press("Escape");
+    await tabTo(/^(move up|delete|add code)/i);
+  });
+
+  test("at 360 px nothing scrolls sideways", { context: { viewport: { width: 360, height: 740 } }, ms: 120_000 }, async (person) => {
+    for (const [view, hash] of Object.entries(VIEWS)) {
+      await person.open(hash);
+      await sees(person.page.getByRole("main"));
+      await person.settle();
+      await assertFits(person, view);
+      await person.picture(`narrow-${view}`);
+    }
+    await person.open();
+    await person.openMenu();
+    await rich(person);
+    await assertFits(person, "a conversation");
+    await person.picture("narrow-conversation");
+    assert.deepEqual(await violations(person), []);
+  });
+
+  test("who wants little motion sees none", { context: { reducedMotion: "reduce" } }, async (person) => {
+    const cell = await person.converse();
+    await cell.start("import time\ntime.sleep(600)");
+    await sees(cell.stop);
+    const moving = await person.page.evaluate(() => document.getAnimations()
+      .filter((animation) => animation.playState === "running" && (animation.effect?.getComputedTiming().duration ?? 0) > 20)
+      .map((animation) => `${animation.animationName ?? animation.transitionProperty} of ${animation.effect?.target?.className}`));
+    assert.deepEqual(moving, []);
+    await cell.stop.click();
+    await cell.over();
+  });
+});

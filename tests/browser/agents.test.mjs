@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs that others make, over HTTP and MCP, while a person looks on.
+import { eventually, says, sees } from "./lib/expect.mjs";
+import { subject } from "./lib/runner.mjs";
+
+export default subject("agents", {}, (test) => {
+  test("a run over HTTP appears live in the conversation that is open, with who made it", async (person) => {
+    const cell = await person.converse();
+    await cell.run("shared = 1");
+    const [session] = (await person.agent.sessions()).filter(({ state }) => state !== "lost");
+    const run = person.agent.run(session, "import time\nprint('an agent was here', flush=True)\ntime.sleep(1)\nshared += 1\nshared");
+    const theirs = person.cell(2);
+    await says(theirs.output, "an agent was here");
+    await says(theirs.box, /robot/);
+    await run;
+    await theirs.over();
+    await says(theirs.output, "2");
+    await person.picture("agent");
+    await person.refresh();
+    await says(person.cell(2).output, "an agent was here");
+  });
+
+  test("so does one over MCP", async (person) => {
+    await person.open();
+    const session = await person.agent.session("robots at work");
+    await person.open(`#/s/${session.id}`);
+    await sees(person.heading);
+    await person.agent.tool("run_python", { session_id: session.id, code: "print('by way of MCP')" });
+    await says(person.page.getByRole("main"), "by way of MCP");
+    await says(person.page.getByRole("main"), /mcp/i);
+  });
+
+  test("follow mode goes where an agent's run begins", async (person) => {
+    await person.open();
+    const follow = person.role("switch", /follow/i);
+    if ((await follow.getAttribute("aria-checked")) !== "true") await follow.click();
+    const session = await person.agent.session("to be followed");
+    await person.agent.run(session, "print('follow me')");
+    await says(person.page.getByRole("main"), "follow me");
+    await says(person.heading, "to be followed");
+  });
+
+  test("a session that an agent made is a conversation in the list", async (person) => {
+    await person.open();
+    const session = await person.agent.session("made elsewhere");
+    await person.agent.run(session, "print('from elsewhere')");
+    const row = person.row(/made elsewhere/);
+    await sees(row);
+    await row.click();
+    await says(person.page.getByRole("main"), "from elsewhere");
+    await eventually(async () => /made elsewhere/.test(await person.heading.innerText()), "its name");
+  });
+});

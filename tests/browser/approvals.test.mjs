@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A policy that holds runs until a person has looked at the code.
+import { assert, eventually, gone, says, sees } from "./lib/expect.mjs";
+import { subject } from "./lib/runner.mjs";
+
+const CONFIG = `policies:
+  careful: {base: default, approve: true}
+`;
+const CODE = "print('it ran', 6 * 7)  # held code";
+
+export default subject("approvals", { config: CONFIG }, (test) => {
+  /** The page as `viv serve` prints its address. */
+  async function openWithKey(person, daemon) {
+    await person.open(`#approve=${daemon.key}`);
+    assert.ok(!person.page.url().includes(daemon.key), "the key stays in the address");
+    await person.role("link", /approvals/i).click();
+  }
+
+  test("Allow runs what was held, with the code shown before", async (person, daemon) => {
+    await openWithKey(person, daemon);
+    const run = person.agent.call("POST", "/v1/run", { code: CODE, policy: "careful" });
+    const held = person.page.getByRole("group").filter({ hasText: "held code" }).or(person.page.getByRole("article").filter({ hasText: "held code" })).first();
+    await says(held, "print('it ran', 6 * 7)");
+    await says(held, /robot/);
+    await sees(person.role("link", /approvals.*1|1.*approvals/i));
+    await person.picture("approvals");
+    await held.getByRole("button", { name: /^allow/i }).click();
+    const result = await run;
+    assert.equal(result.verdict.kind, "ok");
+    assert.equal(result.stdout, "it ran 42\n");
+    await gone(held);
+  });
+
+  test("Deny ends it with the reason, and nothing ran", async (person, daemon) => {
+    await openWithKey(person, daemon);
+    const run = person.agent.tool("run_python", { code: CODE, policy: "careful" });
+    const held = person.page.getByRole("group").filter({ hasText: "held code" }).or(person.page.getByRole("article").filter({ hasText: "held code" })).first();
+    await sees(held);
+    await held.getByRole("button", { name: /^deny/i }).click();
+    const reason = person.role("textbox", /reason|why/i);
+    await reason.fill("not on a Sunday");
+    await person.page.getByRole("dialog").or(held).getByRole("button", { name: /^deny/i }).last().click();
+    const result = await run;
+    assert.equal(result.isError, true);
+    assert.equal(result.structuredContent.verdict.kind, "denied");
+    assert.match(result.structuredContent.verdict.message, /not on a Sunday/);
+    assert.equal(result.structuredContent.stdout, "");
+    await gone(held);
+  });
+
+  test("without the key the page shows that something is held, and cannot decide", async (person) => {
+    await person.open("#/approvals");
+    const run = person.agent.call("POST", "/v1/run", { code: CODE, policy: "careful" });
+    await eventually(async () => (await person.page.getByRole("main").innerText()).match(/key|may not|cannot/i), "a word about the key");
+    assert.equal(await person.button(/^allow/i).filter({ visible: true }).and(person.page.locator(":enabled")).count(), 0);
+    const { runs } = await person.agent.call("GET", "/v1/runs");
+    const row = runs.find(({ state }) => state === "held");
+    await person.agent.call("DELETE", `/v1/runs/${row.id}`);
+    await run;
+  });
+});

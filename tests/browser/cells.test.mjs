@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+import { execFileSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { assert, counts, eventually, gone, says, sees } from "./lib/expect.mjs";
+import { ENDLESS } from "./lib/codes.mjs";
+import { subject } from "./lib/runner.mjs";
+
+export default subject("cells", {}, (test) => {
+  test("Shift+Enter runs and goes on to the next cell", async (person) => {
+    const cell = await person.converse();
+    await cell.write("6 * 7");
+    await cell.editor.press("Shift+Enter");
+    await says(cell.output, "42");
+    const next = person.cell(2);
+    await eventually(() => next.editor.evaluate((element) => element.contains(document.activeElement)), "the next cell's focus");
+    await person.page.keyboard.type("print('typed')");
+    await person.page.keyboard.press("Shift+Enter");
+    await says(next.output, "typed");
+  });
+
+  test("completion knows what is alive in the session", async (person) => {
+    const cell = await person.converse();
+    await cell.run("class Terrarium:\n    humidity_of_moss = 80\nglass = Terrarium()");
+    const next = await person.another();
+    await next.write("");
+    await person.page.keyboard.type("glass.humid");
+    const option = person.page.getByRole("option", { name: "humidity_of_moss" });
+    await eventually(async () => {
+      if (!(await option.count())) await person.page.keyboard.press("Control+Space");
+      return option.isVisible();
+    }, "the completion");
+    await person.picture("completion");
+    await option.click();
+    await says(next.editor, "glass.humidity_of_moss");
+    await next.run();
+    await says(next.output, "80");
+  });
+
+  test("an error is underlined at its line, until the cell is edited", async (person) => {
+    const cell = await person.converse();
+    await cell.run("a = 1\nb = a / 0\nc = 3");
+    await says(cell.output, "ZeroDivisionError");
+    const mark = cell.box.locator(".cm-lintRange-error");
+    await sees(mark);
+    assert.match((await mark.allInnerTexts()).join(""), /b = a \/ 0/);
+    await cell.write("a = 1\nb = a / 2");
+    await gone(mark);
+  });
+
+  test("an interrupt ends a run, and the session lives on", async (person) => {
+    const cell = await person.converse();
+    await cell.start("kept = 7\n" + ENDLESS);
+    await says(cell.output, "begun");
+    await cell.stop.click();
+    await cell.over();
+    await says(cell.box, /interrupted/i);
+    const next = await person.another();
+    await next.run("kept");
+    await says(next.output, "7");
+  });
+
+  test("run all runs every code cell in order and leaves notes alone", async (person) => {
+    const first = await person.converse();
+    await first.write("log = ['first']");
+    const note = await person.another("note");
+    await note.write("# A heading\n\nwith *text*");
+    const last = await person.another();
+    await last.write("log.append('last')\nprint(' then '.join(log))");
+    await person.button("Run all").click();
+    await says(last.output, "first then last");
+  });
+
+  test("a cell can be edited and run again", async (person) => {
+    const cell = await person.converse();
+    await cell.run("n = 1\nn");
+    await says(cell.output, "1");
+    await cell.run("n += 10\nn");
+    await says(cell.output, "11");
+    await cell.run();
+    await says(cell.output, "21");
+    assert.doesNotMatch(await cell.output.innerText(), /\b11\b/);
+  });
+
+  test("cells are moved, inserted and deleted, a deletion can be undone, and all of it is kept", async (person) => {
+    const first = await person.converse();
+    await first.write("'one'");
+    const second = await person.another();
+    await second.write("'two'");
+    await second.button(/^move cell \d+ up/i).click();
+    await says(person.cell(1).editor, "two");
+    await says(person.cell(2).editor, "one");
+    await person.cell(2).button(/^delete/i).click();
+    await counts(person.cells, 1);
+    await person.page.getByRole("status").getByRole("button", { name: "Undo" }).click();
+    await says(person.cell(2).editor, "one");
+    await person.button(/^all changes saved|^saved$/i).or(person.page.getByText(/^saved$/i)).first().waitFor();
+    await person.refresh();
+    await says(person.cell(1).editor, "two");
+    await says(person.cell(2).editor, "one");
+  });
+
+  test("a note shows its markdown", async (person) => {
+    await person.converse();
+    const note = await person.another("note");
+    await note.write("## Findings\n\n- **moss** grows\n- [a link](https://example.com/)");
+    await person.page.keyboard.press("Shift+Enter");
+    await sees(note.box.getByRole("heading", { name: "Findings" }));
+    await sees(note.box.getByRole("listitem").getByText("moss"));
+    const link = note.box.getByRole("link", { name: "a link" });
+    assert.match((await link.getAttribute("rel")) ?? "", /noopener|noreferrer/);
+  });
+
+  test("input() asks, and takes the answer", async (person) => {
+    const cell = await person.converse();
+    await cell.start("name = input('who? ')\nprint('hello', name)");
+    const field = cell.box.getByRole("textbox", { name: /input/i });
+    await field.fill("Ada");
+    await field.press("Enter");
+    await says(cell.output, "hello Ada");
+    await cell.over();
+  });
+
+  test("a notebook goes out and comes in again", async (person) => {
+    const first = await person.converse();
+    await first.run("import matplotlib.pyplot as plt\nprint('told')\nplt.plot([1, 2, 3]); plt.show()\n6 * 7");
+    const note = await person.another("note");
+    await note.write("# A note");
+    const broken = await person.another();
+    await broken.run("1 / 0");
+
+    const [download] = await Promise.all([person.page.waitForEvent("download"), person.deed(/export/i)]);
+    const path = await download.path();
+    const notebook = JSON.parse(await readFile(path, "utf8"));
+    assert.match(download.suggestedFilename(), /\.ipynb$/);
+    assert.deepEqual([notebook.nbformat, notebook.nbformat_minor], [4, 5]);
+    assert.deepEqual(notebook.cells.map((cell) => cell.cell_type), ["code", "markdown", "code"]);
+    const outputs = notebook.cells[0].outputs;
+    assert.ok(outputs.some((output) => output.output_type === "stream" && [output.text].flat().join("").includes("told")));
+    assert.ok(outputs.some((output) => output.data?.["image/png"]));
+    assert.ok(outputs.some((output) => [output.data?.["text/plain"]].flat().join("") === "42"));
+    assert.equal(notebook.cells[2].outputs.at(-1).ename, "ZeroDivisionError");
+    // Jupyter's own reader has nothing to say about it.
+    execFileSync("/usr/bin/python3", ["-c", "import nbformat, sys; nbformat.validate(nbformat.read(sys.argv[1], as_version=4))", path]);
+
+    const [chooser] = await Promise.all([person.page.waitForEvent("filechooser"), person.deed(/import/i)]);
+    const before = person.page.url();
+    await chooser.setFiles(path);
+    await eventually(() => person.page.url() !== before, "the imported conversation");
+    await says(person.cell(1).editor, "import matplotlib");
+    await says(person.cell(1).output, "told");
+    await sees(person.cell(1).output.getByRole("img"));
+    await sees(person.cell(2).box.getByRole("heading", { name: "A note" }));
+    await says(person.cell(3).output, "ZeroDivisionError");
+  });
+
+  test("a file that is no notebook is refused in words", async (person) => {
+    await person.converse();
+    for (const [name, text] of [["a.ipynb", "{not json"], ["b.ipynb", '{"cells": 7, "nbformat": 4}'], ["c.ipynb", '{"nbformat": 2}']]) {
+      const [chooser] = await Promise.all([person.page.waitForEvent("filechooser"), person.deed(/import/i)]);
+      await chooser.setFiles({ name, mimeType: "application/json", buffer: Buffer.from(text) });
+      const toast = person.toast(/could not|not a notebook/i);
+      await sees(toast);
+      await person.page.getByRole("button", { name: "Dismiss" }).first().click();
+      await gone(toast);
+    }
+  });
+});

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readFile } from "node:fs/promises";
+import { CHARTS, counting, FIGURE } from "./lib/codes.mjs";
+import { assert, eventually, gone, says, sees } from "./lib/expect.mjs";
+import { subject } from "./lib/runner.mjs";
+
+/** Clicks something that saves a file: its name and bytes. */
+async function saved(person, button) {
+  const [download] = await Promise.all([person.page.waitForEvent("download"), button.click()]);
+  return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
+}
+
+/** The pixels of a canvas change with what is done to it. */
+async function changes(chart, deed) {
+  const before = await chart.screenshot();
+  await deed();
+  await eventually(async () => !before.equals(await chart.screenshot()), "a change of the chart");
+}
+
+/** Moves the pointer over the chart until the page shows a tooltip. */
+async function tooltipOf(person, chart) {
+  const box = await chart.boundingBox();
+  const tip = person.page.getByRole("tooltip").filter({ visible: true });
+  await eventually(async () => {
+    for (const [x, y] of [[0.5, 0.5], [0.35, 0.6], [0.65, 0.4], [0.52, 0.72], [0.3, 0.3]]) {
+      await person.page.mouse.move(box.x + box.width * x, box.y + box.height * y, { steps: 4 });
+      if (await tip.count()) return true;
+    }
+    return false;
+  }, "a tooltip");
+  return tip.first().innerText();
+}
+
+export default subject("output", {}, (test) => {
+  test("lines are shown as they are printed, while the run goes on", async (person) => {
+    const cell = await person.converse();
+    await cell.start("import sys\n" + counting(1, 0) + "\nprint('to stderr', file=sys.stderr)\ninput()");
+    await says(cell.output, "line 0");
+    await says(cell.output, "to stderr");
+    assert.ok(await cell.stop.isVisible(), "the run is over already");
+    await cell.stop.click();
+    await cell.over();
+  });
+
+  test("much output is capped, and all of it is one click away", async (person) => {
+    const cell = await person.converse();
+    await cell.run("for i in range(20_000): print('row', i)");
+    const all = cell.output.getByRole("button", { name: /show all/i });
+    await sees(all);
+    await all.click();
+    await gone(all);
+    await says(cell.output, "row 19999");
+    await person.picture("many-lines");
+  });
+
+  test("a picture is there when savefig returns, while the run goes on", async (person) => {
+    const cell = await person.converse();
+    await cell.start("import matplotlib.pyplot as plt, time\nplt.plot([1, 4, 9])\nplt.savefig('a.png')\ntime.sleep(600)");
+    const image = cell.output.getByRole("img");
+    await sees(image);
+    assert.ok(await cell.stop.isVisible(), "the run is over already");
+    await eventually(() => image.first().evaluate((element) => element.tagName !== "IMG" || element.naturalWidth > 100), "its pixels");
+    await cell.stop.click();
+    await cell.over();
+  });
+
+  for (const [kind, code] of Object.entries(CHARTS)) {
+    test(`a ${kind} chart tells values under the pointer, and is saved as PNG and CSV`, async (person) => {
+      const cell = await person.converse();
+      await cell.run(code);
+      const chart = person.chartIn(cell.output);
+      await sees(chart);
+      await chart.scrollIntoViewIfNeeded();
+      assert.match(await tooltipOf(person, chart), /\d/);
+      await person.picture(`chart-${kind.replace(" ", "-")}`);
+      const png = await saved(person, cell.output.getByRole("button", { name: /png/i }));
+      assert.match(png.name, /\.png$/);
+      assert.equal(png.bytes.subarray(1, 4).toString(), "PNG");
+      const csv = await saved(person, cell.output.getByRole("button", { name: /csv/i }));
+      assert.match(csv.name, /\.csv$/);
+      assert.ok(csv.bytes.toString().trim().split("\n").length > 2, "a CSV of few lines");
+    });
+  }
+
+  test("a chart is zoomed, and its legend takes a series away", async (person) => {
+    const cell = await person.converse();
+    await cell.run(CHARTS.line);
+    const chart = person.chartIn(cell.output);
+    await sees(chart);
+    const box = await chart.boundingBox();
+    await person.page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await changes(chart, async () => {
+      await person.page.keyboard.down("Control");
+      await person.page.mouse.wheel(0, -600);
+      await person.page.keyboard.up("Control");
+    });
+    const reset = cell.output.getByRole("button", { name: /reset/i });
+    if (await reset.count()) await changes(chart, () => reset.click());
+  });
+
+  test("a matplotlib figure has an interactive twin", async (person) => {
+    const cell = await person.converse();
+    await cell.run(FIGURE);
+    await sees(cell.output.getByRole("img"));
+    await cell.output.getByText("Interactive", { exact: true }).first().click();
+    const chart = person.chartIn(cell.output);
+    await sees(chart);
+    assert.match(await tooltipOf(person, chart), /3|9/);
+    await person.picture("twin");
+    await cell.output.getByText("Image", { exact: true }).first().click();
+    await gone(chart.locator("canvas"));
+  });
+
+  test("a chart that makes no sense is a notice, and the page goes on", async (person) => {
+    const cell = await person.converse();
+    for (const broken of ["{'type': 'sunburst'}", "{'type': 'line', 'data': 7}", "'no chart'", "{'type': 'pie', 'data': [1, None, 'x'], 'categoryKey': 5}"]) {
+      await cell.run(`_chart = ${broken}\nprint('still here')`);
+      await says(cell.output, "still here");
+    }
+    await says(cell.output, /chart/i);
+    await cell.run("1 + 1");
+    await says(cell.output, "2");
+  });
+
+  test("a plotly figure is drawn", async (person) => {
+    const cell = await person.converse();
+    await cell.run("import plotly.graph_objects as go\ngo.Figure(go.Bar(x=['a', 'b'], y=[2, 5]), layout={'title': 'By plotly'})", 40_000);
+    const frame = cell.output.locator("iframe").contentFrame();
+    await sees(frame.locator(".main-svg"), 30_000);
+    await says(frame.locator("body"), "By plotly");
+    await person.picture("plotly");
+  });
+
+  test("a DataFrame is a table with pages and an order", async (person) => {
+    const cell = await person.converse();
+    await cell.run("import pandas as pd\npd.DataFrame({'name': [f'n{i:04}' for i in range(900)], 'value': [(i * 37) % 900 for i in range(900)]})");
+    const table = cell.output.getByRole("table");
+    await sees(table);
+    await says(table, "n0000");
+    await cell.output.getByRole("button", { name: /next/i }).click();
+    await gone(table.getByText("n0000", { exact: true }));
+    const head = table.getByRole("columnheader", { name: /value/ });
+    await head.getByRole("button").click();
+    await eventually(async () => (await head.getAttribute("aria-sort")) === "ascending", "an order");
+    await says(table.getByRole("row").nth(1), /\b0\b/);
+    await head.getByRole("button").click();
+    await eventually(async () => (await head.getAttribute("aria-sort")) === "descending", "the other order");
+    await says(table.getByRole("row").nth(1), "899");
+    await person.picture("table");
+  });
+
+  test("HTML is shown in a frame that can do nothing", async (person) => {
+    const cell = await person.converse();
+    await cell.run("class Html:\n    def _repr_html_(self): return '<h2>A heading</h2><p style=\"color:red\">coloured</p>'\nHtml()");
+    const frame = cell.output.locator("iframe");
+    await sees(frame);
+    const sandbox = (await frame.getAttribute("sandbox")).split(/\s+/);
+    assert.deepEqual(sandbox, ["allow-scripts"]);
+    await sees(frame.contentFrame().getByRole("heading", { name: "A heading" }));
+    await eventually(async () => (await frame.boundingBox()).height < 400, "its height");
+  });
+
+  test("a traceback is folded to what matters", async (person) => {
+    const cell = await person.converse();
+    await cell.run("import json\ndef outer(text):\n    return json.loads(text)\nouter('{')");
+    await says(cell.output, "JSONDecodeError");
+    assert.doesNotMatch(await cell.output.innerText(), /decoder\.py/);
+    await cell.output.getByRole("button", { name: /traceback|frames/i }).first().click();
+    await says(cell.output, "decoder.py");
+    await person.picture("traceback");
+  });
+
+  test("a verdict is told in words, with what to do and what was used", async (person) => {
+    const cell = await person.converse();
+    await cell.run("print('fine')");
+    for (const name of [/time/i, /cpu/i, /memory/i]) await sees(cell.output.getByRole("meter", { name }));
+    await cell.run("hog = [bytearray(2**20) for _ in range(4000)]", 40_000);
+    await says(cell.output, /out of memory/i);
+    await says(cell.output, /load less|smaller|raise/i);
+    await says(cell.output, /rolled back/i);
+    await person.picture("memory");
+    await cell.run("raise ValueError('of ours')");
+    await says(cell.output, "of ours");
+  });
+
+  test("files of a run are named and can be had", async (person) => {
+    const cell = await person.converse();
+    await cell.run("open('out.csv', 'w').write('a,b\\n1,2\\n')");
+    const file = await saved(person, cell.output.getByRole("button", { name: /out\.csv/ }).or(cell.output.getByRole("link", { name: /out\.csv/ })).first());
+    assert.equal(file.bytes.toString(), "a,b\n1,2\n");
+  });
+
+  test("colours of a terminal are colours, and no signs", async (person) => {
+    const cell = await person.converse();
+    await cell.run("print('\\x1b[31mred\\x1b[0m and plain')");
+    const text = await says(cell.output, "red and plain");
+    assert.ok(!text.includes("\x1b") && !text.includes("[31m"));
+  });
+});

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readFile } from "node:fs/promises";
+import { assert, eventually, gone, says, sees } from "./lib/expect.mjs";
+import { subject } from "./lib/runner.mjs";
+
+const CSV = "month,region,units\n" + Array.from({ length: 60 }, (_, i) => `2024-${String(1 + (i % 12)).padStart(2, "0")},${["North", "South"][i % 2]},${i * 7 % 50}`).join("\n") + "\n";
+
+/** Drops files on something, as from a file manager. */
+async function drop(person, target, files) {
+  const data = await person.page.evaluateHandle((given) => {
+    const transfer = new DataTransfer();
+    for (const { name, type, text } of given) transfer.items.add(new File([text], name, { type }));
+    return transfer;
+  }, files);
+  for (const event of ["dragenter", "dragover", "drop"]) await target.dispatchEvent(event, { dataTransfer: data });
+}
+
+export default subject("state", {}, (test) => {
+  test("variables are listed with what is in them", async (person) => {
+    const cell = await person.converse();
+    await cell.run("import pandas as pd\nanswer = 42\nwords = ['moss', 'fern']\nframe = pd.DataFrame({'n': range(500), 'm': 'x'})");
+    const panel = await person.tab("Variables");
+    await says(panel, /answer[\s\S]*42/);
+    await says(panel, /frame[\s\S]*DataFrame/);
+    await says(panel, /500/);
+    await panel.getByRole("button", { name: /frame/ }).first().click();
+    const table = person.page.getByRole("table", { name: /frame/i }).or(person.page.getByRole("table")).first();
+    await sees(table);
+    await person.picture("variables");
+    const next = await person.another();
+    await next.run("answer = 'changed'");
+    await says(panel, /answer[\s\S]*changed/);
+  });
+
+  test("files come by drag and drop, are looked at, had back and deleted", async (person) => {
+    const cell = await person.converse();
+    await cell.run("1");
+    const panel = await person.tab("Files");
+    await drop(person, person.page.getByRole("main"), [
+      { name: "sales.csv", type: "text/csv", text: CSV }, { name: "note.txt", type: "text/plain", text: "a few words" },
+    ]);
+    await says(panel, "sales.csv");
+    await says(panel, "note.txt");
+    await panel.getByRole("button", { name: "Preview note.txt" }).click();
+    await sees(person.page.getByText("a few words"));
+    await person.closeDialog();
+    await panel.getByRole("button", { name: "Preview sales.csv" }).click();
+    await says(person.page.getByRole("table").first(), "North");
+    await person.picture("file-preview");
+    await person.closeDialog();
+    const [download] = await Promise.all([
+      person.page.waitForEvent("download"), panel.getByRole("button", { name: "Download sales.csv" }).or(panel.getByRole("link", { name: "Download sales.csv" })).click(),
+    ]);
+    assert.equal(await readFile(await download.path(), "utf8"), CSV);
+    const next = await person.another();
+    await next.run("open('note.txt').read()");
+    await says(next.output, "a few words");
+    await panel.getByRole("button", { name: "More for note.txt" }).click();
+    await person.role("menuitem", /^delete/i).click();
+    const dialog = person.page.getByRole("dialog");
+    if (await dialog.count()) await dialog.getByRole("button", { name: "Delete" }).click();
+    await gone(panel.getByText("note.txt"));
+  });
+
+  test("a picture that code made is previewed", async (person) => {
+    const cell = await person.converse();
+    await cell.run("import matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.savefig('plot.png'); plt.close()");
+    const panel = await person.tab("Files");
+    await panel.getByRole("button", { name: "Preview plot.png" }).click();
+    const image = person.page.getByRole("img", { name: /plot\.png/ });
+    await sees(image);
+    await eventually(() => image.first().evaluate((element) => element.naturalWidth > 100), "its pixels");
+  });
+
+  test("a newcomer gets from a CSV to an interactive chart in two clicks", async (person) => {
+    await person.open();
+    const [chooser] = await Promise.all([person.page.waitForEvent("filechooser"), person.page.getByText(/choose|browse|upload|drop a csv/i).first().click()]);
+    await chooser.setFiles({ name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(CSV) });
+    await person.button(/chart|explore|starter/i).first().click();
+    await sees(person.page.getByRole("table"), 30_000);
+    await sees(person.chartIn(person.page), 30_000);
+    await person.picture("csv-to-chart");
+  });
+
+  test("the timeline goes back, and the variables with it", async (person) => {
+    const cell = await person.converse();
+    await cell.run("x = 'first state'");
+    await (await person.another()).run("x = 'second state'");
+    const panel = await person.tab("Timeline");
+    const points = panel.getByRole("button", { name: /go back/i });
+    await eventually(async () => (await points.count()) >= 1, "a checkpoint to go back to");
+    await points.last().click();
+    const dialog = person.page.getByRole("dialog");
+    if (await dialog.count()) await dialog.getByRole("button", { name: /go back/i }).click();
+    await person.picture("timeline");
+    const next = await person.another();
+    await eventually(async () => {
+      await next.run("x");
+      return (await next.output.innerText()).includes("first state");
+    }, "the first state");
+  });
+
+  test("two states are compared", async (person) => {
+    const cell = await person.converse();
+    await cell.run("kept = 1\nremoved = 2");
+    await (await person.another()).run("kept = 11\nadded = 3\ndel removed");
+    const panel = await person.tab("Timeline");
+    const boxes = panel.getByRole("checkbox", { name: /compare/i });
+    await eventually(async () => (await boxes.count()) >= 2, "two checkpoints");
+    await boxes.nth(0).check();
+    await boxes.nth(1).check();
+    await says(panel, /added[\s\S]*removed[\s\S]*changed/i);
+    await person.picture("compare");
+  });
+
+  test("a branch is a conversation of its own, and neither disturbs the other", async (person) => {
+    const cell = await person.converse();
+    await cell.run("side = 'trunk'");
+    const trunk = person.page.url();
+    const panel = await person.tab("Timeline");
+    await panel.getByRole("button", { name: /branch/i }).first().click();
+    const dialog = person.page.getByRole("dialog");
+    if (await dialog.count()) await dialog.getByRole("button", { name: /branch/i }).click();
+    await eventually(() => person.page.url() !== trunk, "the branch");
+    const next = await person.another();
+    await next.run("print(side)\nside = 'branch'");
+    await says(next.output, "trunk");
+    await person.page.goto(trunk);
+    await sees(person.cell(1).editor);
+    const last = await person.another();
+    await last.run("side");
+    await says(last.output, "trunk");
+  });
+
+  test("a run that was rolled back says so, and the variables are those of before", async (person) => {
+    const cell = await person.converse();
+    await cell.run("safe = 'before'");
+    const next = await person.another();
+    await next.run("safe = 'spoiled'\nimport os\nos._exit(3)");
+    await says(next.output, /rolled back/i);
+    const panel = await person.tab("Variables");
+    await says(panel, /safe[\s\S]*before/);
+  });
+});
