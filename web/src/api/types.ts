@@ -99,7 +99,7 @@ export type RunEvent = EventBase &
   (
     | { type: "started"; run: string; backend: string; runtime: string }
     | { type: "stdout" | "stderr"; text: string }
-    | { type: "display"; display: Bundle }
+    | { type: "display"; data: Bundle }
     | { type: "chart"; chart: Chart }
     | { type: "table"; table: TableData }
     | { type: "file"; file: FileEntry }

@@ -1,17 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of the frame that shows HTML of a result. It has no origin, no network and no script but this one; it shows what
-// the page hands it and says how high that is.
+// Inside of the frame that shows HTML of a result, or a plotly figure. It has no origin, no network and no script but ours;
+// it shows what the page hands it and says how high that is.
 
-function tellHeight(): void {
-  parent.postMessage({ height: Math.ceil(document.documentElement.getBoundingClientRect().height) }, "*");
+const root = document.documentElement;
+
+function tell(answer: Record<string, unknown>): void {
+  parent.postMessage(answer, "*");
 }
 
+function tellHeight(): void {
+  tell({ height: Math.ceil(root.getBoundingClientRect().height) });
+}
+
+/** HTML as it may stand here. No script of it would run anyhow; links would lead the frame astray, so they are only text. */
+function showHtml(html: string): void {
+  const parsed = new DOMParser().parseFromString(html, "text/html");
+  for (const element of parsed.querySelectorAll("script, link, meta, base, iframe, frame, object, embed, portal")) element.remove();
+  for (const link of parsed.querySelectorAll("a, area, form")) {
+    const target = link.getAttribute("href");
+    for (const name of ["href", "xlink:href", "action", "target", "ping"]) link.removeAttribute(name);
+    if (target && /^https?:/i.test(target)) link.setAttribute("title", target.slice(0, 500));
+  }
+  const styles = [...parsed.head.querySelectorAll("style")];
+  document.body.replaceChildren(...styles, ...parsed.body.childNodes);
+}
+
+function applyTheme(theme: Record<string, unknown>): void {
+  root.style.colorScheme = theme["isDark"] === true ? "dark" : "light";
+  for (const name of ["text", "soft", "line", "surface", "sunken", "font"]) {
+    const value = theme[name];
+    if (typeof value === "string") root.style.setProperty(`--${name}`, value);
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+
 addEventListener("message", (event: MessageEvent<unknown>) => {
-  if (event.source !== parent || typeof event.data !== "object" || event.data === null) return;
-  const { html, theme } = event.data as { html?: unknown; theme?: unknown };
-  if (theme === "light" || theme === "dark") document.documentElement.style.colorScheme = theme;
-  if (typeof html === "string") document.body.innerHTML = html;
-  tellHeight();
+  if (event.source !== parent || !isRecord(event.data)) return;
+  const { html, plot, save, theme } = event.data;
+  if (isRecord(theme)) applyTheme(theme);
+  if (typeof html === "string") showHtml(html);
+  if (isRecord(plot) || save === true) {
+    void import("./plotly/draw").then(
+      ({ draw, savePicture }) => (isRecord(plot) ? draw(plot, isRecord(theme) ? theme : {}, tell) : savePicture(tell)),
+      () => tell({ failed: "the part of the page that draws plotly figures did not load" }),
+    );
+  } else tellHeight();
 });
-new ResizeObserver(tellHeight).observe(document.documentElement);
-parent.postMessage({ ready: true }, "*");
+new ResizeObserver(tellHeight).observe(root);
+tell({ ready: true });

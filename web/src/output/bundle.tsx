@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// A value in the forms it came in: the richest is shown, the others are one click away.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Bundle } from "../api/types";
+import { isImageMime } from "./bytes";
+import { isRecord, own, textOf } from "./checks";
+import { HtmlView } from "./frame-view";
+import { ImageView } from "./image";
+import { JsonView } from "./json";
+import { Choice, Notice } from "./parts";
+import { PlotlyView } from "./plotly/view";
+import { TextView } from "./text";
+import { withSession } from "./tables/session";
+import { isTable, readTable } from "./tables/table";
+import { TableView } from "./tables/view";
+
+type FormName = "plotly" | "table" | "image" | "html" | "markdown" | "json" | "latex" | "text" | "code" | "other";
+
+interface Form {
+  value: FormName;
+  label: string;
+  mime: string;
+}
+
+const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"];
+const SHORT_TEXT = 240; // a value whose text is this short is shown as its text, though it has a tree
+const HTML_MAX = 16_000_000;
+
+const isText = (bundle: Bundle, mime: string) => typeof own(bundle, mime) === "string";
+
+/** A list or an object that is worth a tree: its text alone would be long. */
+function wantsTree(bundle: Bundle): boolean {
+  const value = own(bundle, "application/json");
+  if (!Array.isArray(value) && !isRecord(value)) return false;
+  const text = own(bundle, "text/plain");
+  return typeof text !== "string" || text.length > SHORT_TEXT || text.includes("\n");
+}
+
+/** The forms that can be shown, richest first. */
+export function formsOf(bundle: Bundle): Form[] {
+  const forms: Form[] = [];
+  const put = (value: FormName, label: string, mime: string) => forms.push({ value, label, mime });
+  const plotly = Object.keys(bundle).find((mime) => mime.startsWith("application/vnd.plotly.") && mime.endsWith("+json"));
+  if (plotly) put("plotly", "Figure", plotly);
+  if (isTable(own(bundle, "application/json"))) put("table", "Table", "application/json");
+  const image = IMAGES.find((mime) => isText(bundle, mime));
+  if (image) put("image", "Image", image);
+  if (isText(bundle, "text/html")) put("html", "HTML", "text/html");
+  if (isText(bundle, "text/markdown")) put("markdown", "Markdown", "text/markdown");
+  if (isText(bundle, "text/latex")) put("latex", "LaTeX", "text/latex");
+  if (!forms.length && wantsTree(bundle)) put("json", "Tree", "application/json");
+  if (isText(bundle, "application/javascript")) put("code", "JavaScript", "application/javascript");
+  if (isText(bundle, "text/plain")) put("text", "Text", "text/plain");
+  if (!forms.length && own(bundle, "application/json") !== undefined) put("json", "Tree", "application/json");
+  if (!forms.length) put("other", "Other", Object.keys(bundle)[0] ?? "");
+  return forms;
+}
+
+function PlainText({ text }: { text: string }) {
+  const lines = useMemo(() => text.replace(/\n$/, "").split("\n").map((line) => ({ stream: "stdout" as const, text: line })), [text]);
+  return <TextView lines={lines} name="result.txt" />;
+}
+
+/** Markdown goes where HTML goes: into the frame. */
+function Markdown({ text }: { text: string }) {
+  const [html, setHtml] = useState<string | null>(null);
+  useEffect(() => {
+    let isGone = false;
+    import("marked").then(
+      ({ marked }) => !isGone && setHtml(marked.parse(text.slice(0, 1_000_000), { async: false })),
+      () => !isGone && setHtml(null),
+    );
+    return () => {
+      isGone = true;
+    };
+  }, [text]);
+  return html === null ? <PlainText text={text} /> : <HtmlView key={html} html={html} />;
+}
+
+function Table({ value, session }: { value: unknown; session: string | null }) {
+  const source = useMemo(() => {
+    const table = readTable(value);
+    return typeof table === "string" ? table : withSession(table, session);
+  }, [value, session]);
+  if (typeof source === "string") return <Notice>This table could not be shown: {source}.</Notice>;
+  return <TableView source={source} />;
+}
+
+function Shown({ bundle, form, session }: { bundle: Bundle; form: Form; session: string | null }) {
+  const value = own(bundle, form.mime);
+  const text = typeof value === "string" ? value : textOf(value, 100_000);
+  switch (form.value) {
+    case "plotly":
+      return <PlotlyView figure={value} />;
+    case "table":
+      return <Table value={value} session={session} />;
+    case "image":
+      return isImageMime(form.mime) ? <ImageView mime={form.mime} content={text} alt="Picture that the code made" /> : null;
+    case "html":
+      return text.length > HTML_MAX ? <Notice>This HTML is too large to be shown.</Notice> : <HtmlView html={text} />;
+    case "markdown":
+      return <Markdown text={text} />;
+    case "json":
+      return <JsonView value={value} />;
+    case "code":
+      return <><p class="out-soft">JavaScript of a result is shown, never run.</p><PlainText text={text} /></>;
+    case "latex":
+    case "text":
+      return <PlainText text={text} />;
+    case "other":
+      return <Notice tone="info">A value of type {textOf(form.mime, 80) || "nothing"}, which this page cannot show.</Notice>;
+  }
+}
+
+export function BundleView({ bundle, session }: { bundle: Bundle; session: string | null }) {
+  const forms = useMemo(() => formsOf(bundle), [bundle]);
+  const [chosen, setChosen] = useState<FormName | null>(null);
+  const form = forms.find(({ value }) => value === chosen) ?? forms[0]!;
+  return (
+    <div class="bundle">
+      {forms.length > 1 && <Choice legend="Show the value as" options={forms} value={form.value} onChange={setChosen} />}
+      <Shown bundle={bundle} form={form} session={session} />
+    </div>
+  );
+}
+
+export const TableItem = Table;

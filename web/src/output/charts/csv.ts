@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Charts and tables as CSV. A text that a spreadsheet would take for a formula gets an apostrophe in front: opening a file
+// that untrusted code filled must run nothing.
+import { textOf } from "../checks";
+import type { ChartModel } from "./model";
+import { momentText } from "./moments";
+
+type Value = string | number | null;
+
+export function csvCell(value: unknown): string {
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  let text = textOf(value, 100_000);
+  if (/^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text))) text = "'" + text;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+export function csvOf(columns: readonly string[], rows: readonly (readonly unknown[])[]): string {
+  const lines = [columns, ...rows].map((row) => Array.from(row, csvCell).join(","));
+  return lines.join("\r\n") + "\r\n";
+}
+
+export interface Sheet {
+  columns: string[];
+  rows: Value[][];
+}
+
+/** The numbers of a chart as a table: one row for each place when all series have the same ones, else one for each point. */
+export function sheetOf(chart: ChartModel): Sheet {
+  if (chart.kind === "box") {
+    const rows = chart.boxes.map((box) => [box.label, ...box.five, box.outliers.join(" ")]);
+    return { columns: ["label", "min", "first quartile", "median", "third quartile", "max", "outliers"], rows };
+  }
+  const place = (x: number): Value => {
+    if (chart.x.scale === "category") return chart.categories[x] ?? null;
+    return chart.x.scale === "time" ? momentText(x) : x;
+  };
+  const [first] = chart.series;
+  const label = chart.x.label || (chart.x.scale === "category" ? "label" : "x");
+  if (!first) return { columns: [label], rows: [] };
+  const isShared = chart.series.every(({ points }) =>
+    points.length === first.points.length && points.every(([x], i) => x === first.points[i]![0]));
+  if (isShared) {
+    const columns = [label, ...chart.series.map(({ name }, i) => name || chart.y.label || (i ? `value ${i + 1}` : "value"))];
+    return { columns, rows: first.points.map(([x], i) => [place(x), ...chart.series.map(({ points }) => points[i]![1])]) };
+  }
+  const rows = chart.series.flatMap(({ name, points }) => points.map(([x, y]) => [name, place(x), y]));
+  return { columns: ["series", label, chart.y.label || "y"], rows };
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of ECharts that the page uses; loaded with the first chart.
+import { BarChart, BoxplotChart, LineChart, PieChart, ScatterChart } from "echarts/charts";
+import { DataZoomComponent, GridComponent, LegendComponent, TooltipComponent } from "echarts/components";
+import { init, use, type ECharts } from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
+
+use([LineChart, BarChart, PieChart, ScatterChart, BoxplotChart, GridComponent, TooltipComponent, LegendComponent, DataZoomComponent, CanvasRenderer]);
+
+export type { ECharts };
+
+export const makeChart = (element: HTMLElement): ECharts => init(element, null, { renderer: "canvas" });

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the runner told of a matplotlib figure ("chart.data"), as charts: one for each axes that can be redrawn. It was made
+// in the sandbox, so it is checked like anything else from there.
+import { own, ownList, ownText, textOf } from "../checks";
+import { formatCount } from "../format";
+import { drawable, LABEL_MAX, POINTS_MAX, SERIES_MAX, TITLE_MAX, type Axis, type Box, type ChartModel, type Series } from "./model";
+import { momentOf } from "./moments";
+
+const CHARTS_MAX = 16;
+const BARS_MAX = 20_000;
+
+function axisOf(data: unknown, name: "x" | "y"): Axis {
+  const scale = own(data, `${name}_scale`);
+  return {
+    label: ownText(data, `${name}_label`, LABEL_MAX),
+    scale: scale === "log" ? "log" : scale === "datetime" ? "time" : scale === "categorical" ? "category" : "value",
+  };
+}
+
+function blank(data: unknown, kind: ChartModel["kind"]): ChartModel {
+  return {
+    kind, title: ownText(data, "title", TITLE_MAX), x: axisOf(data, "x"), y: axisOf(data, "y"),
+    categories: [], series: [], boxes: [], notices: [],
+  };
+}
+
+/** Names of categories, numbered as they come. */
+class Names {
+  readonly list: string[] = [];
+  private readonly known = new Map<string, number>();
+
+  place(name: string): number {
+    let place = this.known.get(name);
+    if (place === undefined) {
+      place = this.list.push(name.slice(0, LABEL_MAX)) - 1;
+      this.known.set(name, place);
+    }
+    return place;
+  }
+}
+
+function readPoints(data: unknown, kind: "line" | "scatter"): ChartModel {
+  const chart = blank(data, kind);
+  const elements = ownList(data, "elements").slice(0, SERIES_MAX);
+  const firstX = elements.flatMap((element) => ownList(element, "points").slice(0, 50)).map((point) => (Array.isArray(point) ? point[0] : null));
+  if (chart.x.scale === "time" && !firstX.every((x) => momentOf(x) !== null)) chart.x.scale = "category";
+  if (chart.x.scale !== "category" && firstX.some((x) => typeof x === "string" && drawable(x) === null && momentOf(x) === null)) chart.x.scale = "category";
+  const names = new Names();
+  const place = (x: unknown): number | null => {
+    if (chart.x.scale === "category") return names.place(textOf(x, LABEL_MAX));
+    return chart.x.scale === "time" ? momentOf(x) : drawable(x);
+  };
+  let room = POINTS_MAX;
+  for (const element of elements) {
+    const given = ownList(element, "points");
+    const series: Series = { name: ownText(element, "label", LABEL_MAX), points: [] };
+    for (const point of given.slice(0, Math.max(0, room))) {
+      const x = Array.isArray(point) ? place(point[0]) : null;
+      if (x !== null) series.points.push([x, drawable((point as unknown[])[1])]);
+    }
+    room -= series.points.length;
+    if (own(element, "truncated") === true) chart.notices.push(`"${series.name}" has more points than were sent; the image shows all.`);
+    if (series.points.length) chart.series.push(series);
+  }
+  chart.categories = names.list;
+  if (chart.y.scale === "category" || chart.y.scale === "time") chart.y.scale = "value";
+  return chart;
+}
+
+function readBars(data: unknown): ChartModel {
+  const chart = blank(data, "bar");
+  chart.x.scale = "category";
+  const elements = ownList(data, "elements");
+  if (elements.length > BARS_MAX) chart.notices.push(`The first ${formatCount(BARS_MAX)} of ${formatCount(elements.length)} bars are shown.`);
+  const names = new Names();
+  const groups = new Map<string, { series: Series; seen: Map<string, number> }>();
+  for (const element of elements.slice(0, BARS_MAX)) {
+    const name = textOf(own(element, "group"), LABEL_MAX);
+    let group = groups.get(name);
+    if (!group) {
+      if (groups.size >= SERIES_MAX) continue;
+      group = { series: { name, points: [] }, seen: new Map() };
+      groups.set(name, group);
+    }
+    const label = textOf(own(element, "label"), LABEL_MAX);
+    const before = group.seen.get(label) ?? 0; // two bars of one group may have the same label
+    group.seen.set(label, before + 1);
+    group.series.points.push([names.place(before ? `${label} (${before + 1})` : label), drawable(own(element, "value"))]);
+  }
+  chart.series = [...groups.values()].map(({ series }) => series);
+  chart.categories = names.list;
+  return chart;
+}
+
+function readPie(data: unknown): ChartModel {
+  const chart = blank(data, "pie");
+  const series: Series = { name: "share (%)", points: [] };
+  for (const element of ownList(data, "elements").slice(0, 2000)) {
+    const angle = drawable(own(element, "angle"));
+    if (angle === null || angle <= 0) continue;
+    series.points.push([chart.categories.length, Number((angle / 3.6).toFixed(3))]);
+    chart.categories.push(textOf(own(element, "label"), LABEL_MAX) || `part ${chart.categories.length + 1}`);
+  }
+  chart.x.scale = "category";
+  chart.series = series.points.length ? [series] : [];
+  return chart;
+}
+
+function readBoxes(data: unknown): ChartModel {
+  const chart = blank(data, "box");
+  chart.x.scale = "category";
+  let room = POINTS_MAX;
+  for (const element of ownList(data, "elements").slice(0, 500)) {
+    const five = ["min", "first_quartile", "median", "third_quartile", "max"].map((name) => drawable(own(element, name)));
+    if (five.some((number) => number === null)) continue;
+    const outliers = ownList(element, "outliers").slice(0, Math.max(0, room)).map(drawable).filter((number) => number !== null);
+    room -= outliers.length;
+    chart.boxes.push({ label: textOf(own(element, "label"), LABEL_MAX), five: five as Box["five"], outliers });
+  }
+  chart.categories = chart.boxes.map((box) => box.label);
+  return chart;
+}
+
+function readAxes(data: unknown): ChartModel | null {
+  switch (own(data, "type")) {
+    case "line":
+    case "scatter":
+      return readPoints(data, own(data, "type") as "line" | "scatter");
+    case "bar":
+      return readBars(data);
+    case "pie":
+      return readPie(data);
+    case "box_and_whisker":
+      return readBoxes(data);
+    default:
+      return null;
+  }
+}
+
+const hasContent = (chart: ChartModel | null): chart is ChartModel =>
+  chart !== null && (chart.series.length > 0 || chart.boxes.length > 0);
+
+/** The interactive twin of a figure: its title, and a chart for each axes that has one. Empty when there is nothing to redraw. */
+export function readFigure(data: unknown): { title: string; charts: ChartModel[] } {
+  if (own(data, "type") !== "superchart") {
+    const chart = readAxes(data);
+    return { title: "", charts: hasContent(chart) ? [chart] : [] };
+  }
+  const charts = ownList(data, "elements").slice(0, CHARTS_MAX).map(readAxes).filter(hasContent);
+  return { title: ownText(data, "title", TITLE_MAX), charts };
+}

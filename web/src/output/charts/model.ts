@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A chart, whoever described it: numbers and short texts only, bounded, ready to be drawn or written as CSV.
+
+import { numberOf } from "../checks";
+
+export type ChartKind = "line" | "area" | "bar" | "stacked-bar" | "scatter" | "pie" | "box";
+
+export interface Axis {
+  label: string;
+  scale: "category" | "value" | "time" | "log";
+}
+
+/** x is a number: the place in `categories`, a moment in ms, or a value, as the axis says. */
+export type Point = [x: number, y: number | null];
+
+export interface Series {
+  name: string;
+  points: Point[];
+}
+
+export interface Box {
+  label: string;
+  five: [min: number, q1: number, median: number, q3: number, max: number];
+  outliers: number[];
+}
+
+export interface ChartModel {
+  kind: ChartKind;
+  title: string;
+  x: Axis;
+  y: Axis;
+  categories: string[];
+  series: Series[];
+  boxes: Box[];
+  notices: string[]; // what was left out
+}
+
+export const POINTS_MAX = 300_000; // of one chart
+export const SERIES_MAX = 100;
+export const LABEL_MAX = 200;
+export const TITLE_MAX = 500;
+
+export const KIND_NAMES: Readonly<Record<ChartKind, string>> = {
+  line: "Line chart", area: "Area chart", bar: "Bar chart", "stacked-bar": "Stacked bar chart", scatter: "Scatter chart",
+  pie: "Pie chart", box: "Box plot",
+};
+
+/** A number that axes can be made for; beyond these sizes differences overflow. */
+export function drawable(value: unknown): number | null {
+  const number = numberOf(value);
+  if (number === null || Math.abs(number) > 1e100) return null;
+  return Math.abs(number) < 1e-100 ? 0 : number;
+}
+
+/** One sentence for who cannot see it. */
+export function describeChart(chart: ChartModel): string {
+  const names = chart.series.map((series) => series.name).filter(Boolean);
+  const points = chart.series.reduce((sum, series) => sum + series.points.length, 0);
+  const what = chart.kind === "box" ? `${chart.boxes.length} boxes` : `${points} points`;
+  const title = chart.title ? `: ${chart.title}` : "";
+  const listed = names.length ? ` of ${names.slice(0, 8).join(", ")}${names.length > 8 ? " and more" : ""}` : "";
+  return `${KIND_NAMES[chart.kind]}${title}, ${what}${listed}`;
+}
+
+export const isEmpty = (chart: ChartModel): boolean =>
+  chart.boxes.length === 0 && chart.series.every((series) => series.points.every(([, y]) => y === null));

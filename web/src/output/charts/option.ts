@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// A chart as ECharts wants it. Tooltips are drawn on the canvas ("richText"): no label ever becomes HTML.
+import { formatNumber } from "../format";
+import type { Axis, ChartModel, Series } from "./model";
+import { momentText } from "./moments";
+import type { Theme } from "./theme";
+
+type Part = Record<string, unknown>;
+
+const SYMBOLS_MAX = 60; // points of a line that get a mark each
+const LIVELY_MAX = 2000; // points that may be animated
+const LARGE_MIN = 2000;
+const SLIDER_MIN = 30;
+const SLICES_MAX = 60;
+const SHARED_MAX = 15; // series in one tooltip
+const NAME_MAX = 36;
+
+const short = (text: string) => (text.length > NAME_MAX ? text.slice(0, NAME_MAX) + "…" : text);
+const isLog = (axis: Axis) => axis.scale === "log";
+
+function axisOf(axis: Axis, categories: readonly string[], theme: Theme, isX: boolean): Part {
+  const format = (value: unknown) => (typeof value === "number" ? formatNumber(value) : short(String(value)));
+  const isCategory = isX && axis.scale === "category";
+  return {
+    type: isX ? axis.scale : isLog(axis) ? "log" : "value",
+    ...(isCategory ? { data: categories } : { scale: isX }),
+    name: short(axis.label),
+    nameLocation: "middle",
+    nameTextStyle: { color: theme.soft, fontSize: 12 },
+    axisLine: { show: isX, lineStyle: { color: theme.line } },
+    axisTick: { lineStyle: { color: theme.line } },
+    splitLine: { show: !isX, lineStyle: { color: theme.line, opacity: 0.6 } },
+    axisLabel: { color: theme.soft, hideOverlap: true, ...(axis.scale === "time" ? {} : { formatter: format }) },
+    axisPointer: {
+      label: { formatter: ({ value }: { value: unknown }) =>
+        axis.scale === "time" && typeof value === "number" ? momentText(value) : format(value) },
+    },
+  };
+}
+
+function drawn(series: Series, chart: ChartModel): Series["points"] {
+  if (!isLog(chart.x) && !isLog(chart.y)) return series.points;
+  return series.points.map(([x, y]) => [x, isLog(chart.y) && y !== null && y <= 0 ? null : y]);
+}
+
+function seriesOf(chart: ChartModel, series: Series): Part {
+  const points = drawn(series, chart);
+  const base = { name: series.name, data: points, emphasis: { focus: "series" } };
+  switch (chart.kind) {
+    case "line":
+    case "area":
+      return {
+        ...base, type: "line", showSymbol: points.length <= SYMBOLS_MAX, symbolSize: 6, sampling: "lttb",
+        lineStyle: { width: points.length > 5000 ? 1 : 2 }, ...(chart.kind === "area" ? { areaStyle: { opacity: 0.25 } } : {}),
+      };
+    case "scatter":
+      return {
+        ...base, type: "scatter", symbolSize: points.length > 1000 ? 4 : 8, large: points.length > LARGE_MIN,
+        largeThreshold: LARGE_MIN, progressive: 20_000, itemStyle: { opacity: points.length > 1000 ? 0.6 : 0.85 },
+      };
+    default:
+      return {
+        ...base, type: "bar", barMaxWidth: 64, large: chart.kind === "bar" && points.length > LARGE_MIN, largeThreshold: LARGE_MIN,
+        ...(chart.kind === "stacked-bar" ? { stack: "all" } : { itemStyle: { borderRadius: [2, 2, 0, 0] } }),
+      };
+  }
+}
+
+/** Slices of a pie, largest parts kept: beyond sixty nobody can tell them apart. */
+function slicesOf(chart: ChartModel, series: Series): { name: string; value: number }[] {
+  const all = series.points
+    .filter(([, y]) => y !== null && y > 0)
+    .map(([x, y]) => ({ name: chart.categories[x] || `part ${x + 1}`, value: y! }));
+  if (all.length <= SLICES_MAX) return all;
+  const sorted = [...all].sort((a, b) => b.value - a.value);
+  const rest = sorted.slice(SLICES_MAX - 1);
+  return [...sorted.slice(0, SLICES_MAX - 1), { name: `${rest.length} others`, value: rest.reduce((sum, { value }) => sum + value, 0) }];
+}
+
+function pieOption(chart: ChartModel, theme: Theme): Part {
+  const rings = chart.series.slice(0, 3);
+  const width = 66 / rings.length;
+  return {
+    legend: legendOf(theme, {}),
+    series: rings.map((series, i) => ({
+      type: "pie", name: series.name, data: slicesOf(chart, series), center: ["50%", "56%"],
+      radius: rings.length === 1 ? ["0%", "68%"] : [`${12 + i * (width - 10)}%`, `${i * (width - 10) + width}%`],
+      label: { show: i === rings.length - 1, color: theme.text, formatter: ({ name, percent }: { name: string; percent: number }) => `${short(name)} ${Math.round(percent * 10) / 10}%` },
+      labelLine: { lineStyle: { color: theme.soft } },
+      itemStyle: { borderColor: theme.surface, borderWidth: 1 },
+    })),
+  };
+}
+
+function boxOption(chart: ChartModel, theme: Theme): Part {
+  const outliers = chart.boxes.flatMap((box, i) => box.outliers.map((value) => [i, value]));
+  return {
+    xAxis: axisOf(chart.x, chart.categories, theme, true),
+    yAxis: axisOf(chart.y, [], theme, false),
+    series: [
+      { type: "boxplot", name: "box", data: chart.boxes.map((box) => box.five), itemStyle: { color: theme.sunken, borderColor: theme.palette[0] } },
+      { type: "scatter", name: "outliers", data: outliers, symbolSize: 5, large: outliers.length > LARGE_MIN, itemStyle: { color: theme.palette[1] } },
+    ],
+  };
+}
+
+function legendOf(theme: Theme, more: Part): Part {
+  return {
+    type: "scroll", top: 0, left: "center", icon: "roundRect", itemWidth: 12, itemHeight: 12, padding: [4, 24],
+    textStyle: { color: theme.text }, formatter: short, inactiveColor: theme.line,
+    pageTextStyle: { color: theme.soft }, pageIconColor: theme.text, pageIconInactiveColor: theme.line, ...more,
+  };
+}
+
+function zoomOf(chart: ChartModel, longest: number, theme: Theme): Part[] {
+  const inside = { type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: true, filterMode: "none" };
+  const zooms: Part[] = [{ ...inside, id: "x", xAxisIndex: 0 }];
+  if (chart.kind === "scatter") zooms.push({ ...inside, id: "y", yAxisIndex: 0 });
+  if (longest >= SLIDER_MIN) {
+    zooms.push({
+      type: "slider", id: "slider", xAxisIndex: 0, height: 22, bottom: 6, filterMode: chart.kind === "scatter" ? "none" : "filter",
+      borderColor: theme.line, backgroundColor: "transparent", fillerColor: theme.palette[0] + "22",
+      handleStyle: { color: theme.surface, borderColor: theme.soft }, moveHandleStyle: { color: theme.line },
+      dataBackground: { lineStyle: { color: theme.line }, areaStyle: { color: theme.line, opacity: 0.3 } },
+      selectedDataBackground: { lineStyle: { color: theme.palette[0] }, areaStyle: { color: theme.palette[0], opacity: 0.2 } },
+      textStyle: { color: theme.soft },
+      labelFormatter: (value: number, text: string) =>
+        chart.x.scale === "category" ? short(text) : chart.x.scale === "time" ? momentText(value) : formatNumber(value),
+    });
+  }
+  return zooms;
+}
+
+function gridOption(chart: ChartModel, longest: number, theme: Theme): Part {
+  const hasLegend = chart.series.length > 1;
+  return {
+    legend: legendOf(theme, { show: hasLegend }),
+    xAxis: axisOf(chart.x, chart.categories, theme, true),
+    yAxis: axisOf(chart.y, [], theme, false),
+    dataZoom: zoomOf(chart, longest, theme),
+    series: chart.series.map((series) => seriesOf(chart, series)),
+  };
+}
+
+function bodyOf(chart: ChartModel, longest: number, theme: Theme): Part {
+  if (chart.kind === "pie") return pieOption(chart, theme);
+  return chart.kind === "box" ? boxOption(chart, theme) : gridOption(chart, longest, theme);
+}
+
+export function optionOf(chart: ChartModel, theme: Theme, isStill: boolean): Part {
+  const longest = chart.series.reduce((most, { points }) => Math.max(most, points.length), 0);
+  const isShared = ["line", "area", "bar", "stacked-bar"].includes(chart.kind) && chart.series.length <= SHARED_MAX;
+  const hasSlider = chart.kind !== "pie" && chart.kind !== "box" && longest >= SLIDER_MIN;
+  return {
+    ...bodyOf(chart, longest, theme),
+    color: theme.palette,
+    textStyle: { fontFamily: theme.font },
+    useUTC: true,
+    animation: !isStill && longest <= LIVELY_MAX,
+    animationDuration: 300,
+    grid: {
+      left: 12, right: 20, top: chart.series.length > 1 ? 36 : 14, bottom: hasSlider ? 40 : 10,
+      outerBoundsMode: "same", outerBoundsContain: "all",
+    },
+    tooltip: {
+      renderMode: "richText", confine: true, trigger: isShared ? "axis" : "item",
+      backgroundColor: theme.surface, borderColor: theme.line, borderWidth: 1, padding: [8, 10],
+      textStyle: { color: theme.text, fontSize: 13 },
+      axisPointer: { type: chart.kind.includes("bar") ? "shadow" : "line", lineStyle: { color: theme.soft }, shadowStyle: { color: theme.line, opacity: 0.3 } },
+      valueFormatter: (value: unknown) => (typeof value === "number" ? formatNumber(value) : value === null || value === undefined ? "–" : String(value)),
+    },
+  };
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page's colours, for what is drawn on a canvas or in a frame; and word of it when they change.
+import { signal } from "@preact/signals";
+
+export interface Theme {
+  isDark: boolean;
+  text: string;
+  soft: string;
+  line: string;
+  surface: string;
+  sunken: string;
+  font: string;
+  palette: readonly string[];
+}
+
+// Ten colours that stay apart for those who see few; each has 3:1 or more against its theme's surface.
+const LIGHT = ["#1f7a58", "#c8611a", "#3567c4", "#b23a74", "#7a6a00", "#0b7f92", "#7b4fc0", "#a8442f", "#557a1f", "#5b6670"];
+const DARK = ["#5fc79b", "#f0995a", "#85aef5", "#ee8fbb", "#d6c65a", "#5cc9dc", "#b79bf0", "#f08f7c", "#a5cc6b", "#a9b4be"];
+
+function readTheme(): Theme {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name: string, otherwise: string) => style.getPropertyValue(name).trim() || otherwise;
+  const isDark = style.colorScheme === "dark";
+  return {
+    isDark,
+    text: colour("--text", "#1d211c"),
+    soft: colour("--soft", "#585f55"),
+    line: colour("--line", "#dcded6"),
+    surface: colour("--surface", "#ffffff"),
+    sunken: colour("--sunken", "#f2f3ef"),
+    font: colour("--font", "sans-serif"),
+    palette: isDark ? DARK : LIGHT,
+  };
+}
+
+export const theme = signal<Theme>(readTheme());
+
+const refresh = () => (theme.value = readTheme());
+new MutationObserver(refresh).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", refresh);
+
+export const isStill = (): boolean => matchMedia("(prefers-reduced-motion: reduce)").matches;

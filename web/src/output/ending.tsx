@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a run ended: in words where it went wrong, always with what it used of what it may.
+import { useEffect, useState } from "preact/hooks";
+import { formatBytes, formatMs } from "./format";
+import { limitsOf, type Limits } from "./limits";
+import type { Ending } from "./read";
+import { tellState, tellVerdict } from "./verdict";
+
+function Meter({ label, value, limit, text, limitText }: { label: string; value: number; limit: number | undefined; text: string; limitText: string }) {
+  const share = limit ? Math.min(1, value / limit) : 0;
+  const tone = share >= 0.9 ? "is-bad" : share >= 0.7 ? "is-warn" : "";
+  return (
+    <div class="meter" title={limit ? `${label}: ${text} of ${limitText}` : `${label}: ${text}`}>
+      <span class="meter-label">{label}</span>
+      {limit !== undefined && (
+        <span class={`meter-bar ${tone}`} role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={limit}
+          aria-valuenow={Math.min(value, limit)} aria-valuetext={`${text} of ${limitText}`}>
+          <span style={{ width: `${Math.max(share * 100, value > 0 ? 2 : 0)}%` }} />
+        </span>
+      )}
+      <span class="meter-text">{text}</span>
+    </div>
+  );
+}
+
+function useLimits(session: string | null, given: Limits | undefined, ending: Ending): Limits {
+  const [limits, setLimits] = useState<Limits>(given ?? {});
+  useEffect(() => {
+    if (given || !session) return setLimits(given ?? {});
+    let isGone = false;
+    void limitsOf(session).then((found) => !isGone && setLimits(found));
+    return () => {
+      isGone = true;
+    };
+  }, [session, given]);
+  const { limit, limit_value: value } = ending.verdict;
+  return limit && value ? { ...limits, [limit]: value } : limits; // what was hit is known for sure
+}
+
+export function Resources({ ending, limits }: { ending: Ending; limits: Limits }) {
+  const { wall_ms, cpu_ms, peak_memory } = ending.usage;
+  const { timeout_ms, memory, cpus } = limits;
+  const cpuLimit = timeout_ms && timeout_ms * (cpus ?? 1);
+  return (
+    <div class="meters">
+      <Meter label="Time" value={wall_ms} limit={timeout_ms} text={formatMs(wall_ms)} limitText={formatMs(timeout_ms ?? 0)} />
+      <Meter label="CPU" value={cpu_ms} limit={cpuLimit} text={formatMs(cpu_ms)} limitText={formatMs(cpuLimit ?? 0)} />
+      <Meter label="Memory" value={peak_memory} limit={memory} text={formatBytes(peak_memory)} limitText={formatBytes(memory ?? 0)} />
+    </div>
+  );
+}
+
+const CUT: readonly (readonly [keyof Ending["truncated"], string])[] = [
+  ["stdout", "Some of stdout is left out: it is above the run's output limit."],
+  ["stderr", "Some of stderr is left out: it is above the run's output limit."],
+  ["result", "A result or a form of it is left out: it was too large to be sent."],
+  ["files", "Not all files are listed: there are too many."],
+  ["events", "Not all events were kept: there were too many."],
+];
+
+export function EndingView({ ending, session, limits: given }: { ending: Ending; session: string | null; limits: Limits | undefined }) {
+  const limits = useLimits(session, given, ending);
+  const told = tellVerdict(ending.verdict);
+  const state = tellState(ending.state);
+  const cuts = CUT.filter(([name]) => ending.truncated[name]);
+  const isPlain = ending.verdict.kind === "ok";
+  return (
+    <div class={`ending is-${told.tone}`}>
+      <div class="ending-line">
+        <span class="ending-badge">{told.title}</span>
+        {ending.state === "rolled_back" && <span class="ending-badge is-back">Rolled back</span>}
+        {ending.state === "lost" && <span class="ending-badge is-back">Session lost</span>}
+        <Resources ending={ending} limits={limits} />
+      </div>
+      {!isPlain && told.sentence && ending.verdict.kind !== "exception" && <p>{told.sentence}</p>}
+      {told.message && <p class="out-soft">{told.message}</p>}
+      {told.remedy && <p class="ending-remedy"><span>What to do:</span> {told.remedy}</p>}
+      {state && <p class="ending-state">{state}</p>}
+      {cuts.map(([name, text]) => <p key={name} class="out-soft">{text}</p>)}
+      {ending.missing.length > 0 && <p class="out-soft">Not there, though asked for: {ending.missing.slice(0, 20).join(", ")}</p>}
+      {ending.skipped && <p class="out-soft">No checkpoint after this run: {ending.skipped}. A failure later goes back to the one before.</p>}
+    </div>
+  );
+}

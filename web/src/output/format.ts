@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers for people.
+
+const whole = new Intl.NumberFormat("en-US");
+
+export const formatCount = (count: number) => whole.format(count);
+
+/** `1 line`, `2 lines`. */
+export const plural = (count: number, word: string) => `${formatCount(count)} ${word}${count === 1 ? "" : "s"}`;
+
+export function formatBytes(bytes: number): string {
+  if (bytes < 1024) return plural(Math.round(bytes), "byte");
+  const units = ["KiB", "MiB", "GiB", "TiB"];
+  let value = bytes / 1024;
+  let unit = 0;
+  while (value >= 1023.5 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${value >= 99.5 ? Math.round(value) : Number(value.toFixed(1))} ${units[unit]}`;
+}
+
+export function formatMs(ms: number): string {
+  if (ms < 0.95) return "<1 ms";
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${Number((ms / 1000).toFixed(ms < 9_995 ? 2 : 1))} s`;
+  const seconds = Math.round(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return seconds % 60 ? `${minutes} min ${seconds % 60} s` : `${minutes} min`;
+  return minutes % 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes / 60} h`;
+}
+
+/** A number of a chart: short, and never with more digits than it has. */
+export function formatNumber(value: number): string {
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e15 || size < 1e-4)) return value.toExponential(4).replace(/\.?0+e/, "e");
+  return new Intl.NumberFormat("en-US", { maximumSignificantDigits: 8 }).format(value);
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { BadImage, imageBlob } from "./bytes";
+import { Notice, saveAs, Tool } from "./parts";
+
+interface Props {
+  mime: string;
+  content: string; // base64, or the text of an SVG
+  alt: string;
+  name?: string; // of the file it is saved as
+}
+
+/** A blob's address for as long as it is shown. */
+export function useBlobUrl(blob: Blob | null): string | null {
+  const [url, setUrl] = useState<string | null>(null);
+  useEffect(() => {
+    if (!blob) return setUrl(null);
+    const made = URL.createObjectURL(blob);
+    setUrl(made);
+    return () => URL.revokeObjectURL(made);
+  }, [blob]);
+  return url;
+}
+
+/** A picture that is a blob already: a file of the session, for example. */
+export function BlobImage({ blob, alt, name = "image" }: { blob: Blob; alt: string; name?: string }) {
+  const url = useBlobUrl(blob);
+  const [isBroken, setBroken] = useState(false);
+  const [isFull, setFull] = useState(false);
+  useEffect(() => setBroken(false), [blob]);
+  if (isBroken) return <Notice>This image could not be shown: it is damaged.</Notice>;
+  return (
+    <div class="image">
+      <div class={isFull ? "image-box is-full" : "image-box"} tabIndex={isFull ? 0 : undefined}>
+        {url && <img src={url} alt={alt} onError={() => setBroken(true)} decoding="async" />}
+      </div>
+      <div class="out-tools">
+        <Tool label="Full size" pressed={isFull} onClick={() => setFull(!isFull)} />
+        <Tool label={blob.type === "image/png" ? "Save as PNG" : "Save image"} onClick={() => saveAs(blob, name)} />
+      </div>
+    </div>
+  );
+}
+
+const ENDS: Readonly<Record<string, string>> = { "image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp", "image/svg+xml": "svg" };
+
+export function ImageView({ mime, content, alt, name = "image" }: Props) {
+  const made = useMemo(() => {
+    try {
+      return imageBlob(mime, content);
+    } catch (cause) {
+      return cause instanceof BadImage ? cause.message : "it could not be read";
+    }
+  }, [mime, content]);
+  if (typeof made === "string") return <Notice>This image could not be shown: {made}.</Notice>;
+  return <BlobImage blob={made} alt={alt} name={`${name}.${ENDS[mime] ?? "bin"}`} />;
+}

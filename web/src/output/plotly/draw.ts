@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws a figure inside of the frame. It was cleaned by the page; what plotly does with it stays in here.
+import plotly from "plotly.js-basic-dist-min";
+
+type Loose = Record<string, unknown>;
+type Tell = (answer: Loose) => void;
+
+const CONFIG = {
+  responsive: true, displaylogo: false, displayModeBar: "hover", showLink: false, editable: false, staticPlot: false,
+  plotlyServerURL: "", showSendToCloud: false, showEditInChartStudio: false, scrollZoom: false, doubleClick: "reset+autosize",
+  modeBarButtonsToRemove: ["toImage", "sendDataToCloud", "editInChartStudio", "lasso2d", "select2d"],
+};
+
+let place: HTMLElement | null = null;
+
+const isRecord = (value: unknown): value is Loose => typeof value === "object" && value !== null && !Array.isArray(value);
+const textOf = (value: unknown, otherwise: string) => (typeof value === "string" ? value : otherwise);
+
+/** The page's colours where the figure names none. */
+function themed(layout: Loose, theme: Loose): Loose {
+  const text = textOf(theme["text"], "#222");
+  const line = textOf(theme["line"], "#ddd");
+  const axis = { gridcolor: line, zerolinecolor: line, linecolor: line, automargin: true };
+  const axes: Loose = { xaxis: axis, yaxis: axis };
+  for (const [name, value] of Object.entries(layout)) if (/^[xy]axis/.test(name) && isRecord(value)) axes[name] = { ...axis, ...value };
+  const { font, margin, ...rest } = layout;
+  return {
+    ...rest, ...axes,
+    template: {}, // none: plotly's own default would bring its colours back
+    autosize: true,
+    font: { family: textOf(theme["font"], "sans-serif"), size: 13, ...(isRecord(font) ? font : {}), color: text },
+    margin: isRecord(margin) ? margin : { l: 56, r: 24, t: layout["title"] ? 56 : 24, b: 48 },
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    colorway: layout["colorway"] ?? theme["palette"],
+    hoverlabel: { bgcolor: textOf(theme["surface"], "#fff"), bordercolor: line, font: { color: text } },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: textOf(theme["soft"], "#666"), activecolor: text },
+  };
+}
+
+export async function draw(figure: Loose, theme: Loose, tell: Tell): Promise<void> {
+  if (!place) {
+    place = document.createElement("div");
+    place.id = "plot";
+    document.body.replaceChildren(place);
+  }
+  const data = Array.isArray(figure["data"]) ? figure["data"] : [];
+  try {
+    await plotly.react(place, data, themed(isRecord(figure["layout"]) ? figure["layout"] : {}, theme), CONFIG);
+    tell({ drawn: true });
+  } catch (cause) {
+    tell({ failed: cause instanceof Error ? cause.message.slice(0, 300) : "plotly gave up" });
+  }
+}
+
+/** The figure as PNG, told as a data URL. */
+export async function savePicture(tell: Tell): Promise<void> {
+  if (!place) return;
+  const { width, height } = place.getBoundingClientRect();
+  try {
+    tell({ png: await plotly.toImage(place, { format: "png", width, height, scale: 2 }) });
+  } catch {
+    tell({ failed: "the picture could not be made" });
+  }
+}

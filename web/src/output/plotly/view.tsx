@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useCallback, useMemo, useRef, useState } from "preact/hooks";
+import { imageBlob } from "../bytes";
+import { own } from "../checks";
+import { FrameView } from "../frame-view";
+import { Notice, saveAs, Tool } from "../parts";
+import { cleanFigure } from "./clean";
+
+const HEIGHT = 420;
+
+/** A plotly figure, drawn by plotly inside of the frame. */
+export function PlotlyView({ figure }: { figure: unknown }) {
+  const clean = useMemo(() => cleanFigure(figure), [figure]);
+  const message = useMemo(() => ({ plot: clean && { data: clean.data, layout: clean.layout } }), [clean]);
+  const ask = useRef<((question: Record<string, unknown>) => void) | null>(null);
+  const [state, setState] = useState<"loading" | "drawn" | { failed: string }>("loading");
+  const onAnswer = useCallback((answer: unknown) => {
+    const png = own(answer, "png");
+    const failed = own(answer, "failed");
+    if (own(answer, "drawn") === true) setState("drawn");
+    else if (typeof failed === "string") setState({ failed: failed.slice(0, 300) });
+    else if (typeof png === "string" && png.startsWith("data:image/png;base64,")) {
+      try {
+        saveAs(imageBlob("image/png", png.slice("data:image/png;base64,".length)), "figure.png");
+      } catch {
+        setState({ failed: "the picture that came back is none" });
+      }
+    }
+  }, []);
+  if (!clean) return <Notice>This plotly figure could not be shown: it has no list of traces.</Notice>;
+  const missing = clean.missing.length > 0 && (
+    <Notice>
+      This page draws scatter, line, bar, pie and histogram traces of plotly; {clean.missing.slice(0, 5).join(", ")} is left out.
+    </Notice>
+  );
+  if (clean.data.length === 0) return missing || <Notice>This plotly figure is empty.</Notice>;
+  return (
+    <figure class="chart" aria-label={`Plotly figure${clean.title ? `: ${clean.title}` : ""}`}>
+      {missing}
+      {clean.isCut && <Notice>This figure has more points than this page draws; only the first are shown.</Notice>}
+      {typeof state === "object" && <Notice>This plotly figure could not be drawn: {state.failed}</Notice>}
+      {state === "loading" && <p class="out-soft" role="status">Drawing…</p>}
+      <FrameView title={`Plotly figure${clean.title ? `: ${clean.title}` : ""}`} message={message} height={HEIGHT} onAnswer={onAnswer} ask={ask} />
+      <div class="out-tools">
+        <Tool label="Save as PNG" disabled={state !== "drawn"} onClick={() => ask.current?.({ save: true })} />
+      </div>
+    </figure>
+  );
+}

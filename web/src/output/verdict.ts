@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a run ended, in plain words: one row per kind of verdict. The daemon's own message and remedy come with it.
+import type { RunState, Verdict } from "../api/types";
+import { formatBytes, formatMs } from "./format";
+
+export type Tone = "good" | "warn" | "bad" | "info";
+
+interface Row {
+  title: string;
+  tone: Tone;
+  says: (verdict: Verdict) => string; // "": the message says it all
+}
+
+export interface Told {
+  title: string;
+  tone: Tone;
+  sentence: string;
+  message: string; // the daemon's words, where they say more
+  remedy: string;
+}
+
+const SIGNALS: Readonly<Record<number, string>> = {
+  4: "an illegal instruction", 6: "an abort", 7: "a bus error", 8: "an arithmetic error", 9: "a kill", 11: "a memory fault",
+  24: "its limit of processor time", 31: "a system call that the walls forbid",
+};
+
+/** The limit that was hit, with its unit. */
+export function limitText(verdict: Verdict): string {
+  const value = verdict.limit_value;
+  if (value === undefined) return "";
+  if (verdict.limit?.endsWith("_ms")) return formatMs(value);
+  if (verdict.limit === "memory" || verdict.limit === "disk" || verdict.limit === "output") return formatBytes(value);
+  return String(value);
+}
+
+const limited = (verdict: Verdict, words: (limit: string) => string, otherwise: string) => {
+  const limit = limitText(verdict);
+  return limit ? words(limit) : otherwise;
+};
+
+const ROWS: Readonly<Record<string, Row>> = {
+  ok: { title: "Done", tone: "good", says: () => "" },
+  exception: { title: "Failed", tone: "bad", says: () => "The code raised an exception." },
+  exit: { title: "Ended by itself", tone: "warn", says: (v) => `The code ended with exit code ${v.exit_code ?? "unknown"}.` },
+  timeout: {
+    title: "Timed out", tone: "bad",
+    says: (v) => limited(v, (limit) => `The run took longer than its limit of ${limit} and was stopped.`, "The run took too long and was stopped."),
+  },
+  memory: {
+    title: "Out of memory", tone: "bad",
+    says: (v) => limited(v, (limit) => `The run needed more than its limit of ${limit} of memory and was stopped.`, "The run needed too much memory and was stopped."),
+  },
+  killed: {
+    title: "Crashed", tone: "bad",
+    says: (v) => `The Python process was ended by ${SIGNALS[v.signal ?? 0] ?? (v.signal === null ? "a signal" : `signal ${v.signal}`)}.`,
+  },
+  output: {
+    title: "Too much output", tone: "bad",
+    says: (v) => limited(v, (limit) => `The run printed far more than its limit of ${limit} and was stopped.`, "The run printed far too much and was stopped."),
+  },
+  disk: {
+    title: "Disk full", tone: "bad",
+    says: (v) => limited(v, (limit) => `The files of the sandbox reached their limit of ${limit}.`, "The sandbox's disk is full."),
+  },
+  guard: { title: "Refused", tone: "warn", says: () => "The policy's guard refused this code before it ran." },
+  denied: { title: "Denied", tone: "warn", says: () => "The run was not allowed. Nothing was executed." },
+  interrupted: { title: "Interrupted", tone: "warn", says: () => "The run was interrupted." },
+  cancelled: { title: "Cancelled", tone: "warn", says: () => "The run was cancelled." },
+  backend: { title: "Could not run", tone: "bad", says: () => "The sandbox could not do this run. That is not the code's fault." },
+};
+
+export function tellVerdict(verdict: Verdict): Told {
+  const row = Object.hasOwn(ROWS, verdict.kind) ? ROWS[verdict.kind]! : { title: "Ended", tone: "warn" as const, says: () => "" };
+  const isSaid = ["ok", "exception", "exit", "timeout", "interrupted"].includes(verdict.kind); // shown elsewhere, or the same
+  return {
+    title: row.title,
+    tone: row.tone,
+    sentence: row.says(verdict),
+    message: isSaid ? "" : verdict.message,
+    remedy: verdict.remedy,
+  };
+}
+
+const STATES: Readonly<Record<RunState, string>> = {
+  none: "",
+  preserved: "",
+  rolled_back: "Rolled back: variables and files are as they were before this run.",
+  lost: "The session's variables are lost: there was no checkpoint to go back to.",
+};
+
+export const tellState = (state: RunState): string => STATES[state];

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a cell shows: its items in the order they came, the files, and how it ended.
+import { useMemo, useState } from "preact/hooks";
+import "./output.css";
+import { BundleView, TableItem } from "./bundle";
+import { ChartItem } from "./charts/item";
+import { EndingView } from "./ending";
+import { FilesView } from "./files";
+import { formatCount } from "./format";
+import type { Limits } from "./limits";
+import type { Item, Output } from "./model";
+import { Boundary, Notice, Tool } from "./parts";
+import { TextView } from "./text";
+import { TracebackView } from "./traceback";
+
+const ITEMS_SHOWN = 60;
+
+const NAMES: Readonly<Record<Item["kind"], string>> = {
+  text: "text", display: "value", result: "result", chart: "chart", table: "table", error: "error", notice: "notice",
+};
+
+function Content({ item, output, session, isLive }: { item: Item; output: Output; session: string | null; isLive: boolean }) {
+  switch (item.kind) {
+    case "text":
+      return <TextView lines={output.lines} from={item.first} count={item.count} isLive={isLive} />;
+    case "display":
+    case "result":
+      return <BundleView bundle={item.bundle} session={session} />;
+    case "chart":
+      return <ChartItem chart={item.chart} />;
+    case "table":
+      return <TableItem value={item.table} session={null} />;
+    case "error":
+      return <TracebackView error={item.error} />;
+    case "notice":
+      return <Notice tone="info">{item.text}</Notice>;
+  }
+}
+
+/** Drawn anew only when it can have changed: text that still comes is the one item that does. */
+function ItemView({ item, output, session, version, isLive }: { item: Item; output: Output; session: string | null; version: number; isLive: boolean }) {
+  const change = item.kind === "text" && isLive ? version : 0;
+  const count = item.kind === "text" ? item.count : 0;
+  return useMemo(() => (
+    <div class={`out-item is-${item.kind}`}>
+      <Boundary what={NAMES[item.kind]}><Content item={item} output={output} session={session} isLive={isLive} /></Boundary>
+    </div>
+  ), [item, output, session, isLive, change, count]);
+}
+
+interface Props {
+  output: Output;
+  session: string | null;
+  limits?: Limits;
+  label?: string; // "Output of cell 3"
+}
+
+export function OutputView({ output, session, limits, label = "Output" }: Props) {
+  const version = output.version.value;
+  const [most, setMost] = useState(ITEMS_SHOWN);
+  const { items, ending, files } = output;
+  const last = items.length - 1;
+  if (!items.length && !ending && !files.length) return null;
+  return (
+    <div class="output" role="region" aria-label={label}>
+      {items.slice(0, most).map((item, i) => (
+        <ItemView key={i} item={item} output={output} session={session} version={version} isLive={!ending && i === last} />
+      ))}
+      {items.length > most && (
+        <div class="out-tools">
+          <Tool label={`Show ${formatCount(Math.min(ITEMS_SHOWN, items.length - most))} more of ${formatCount(items.length)} results`} onClick={() => setMost(most + ITEMS_SHOWN)} />
+        </div>
+      )}
+      {output.leftOut && <Notice>This page left out {output.leftOut}.</Notice>}
+      <FilesView files={files} session={session} />
+      {ending && <EndingView ending={ending} session={session} limits={limits} />}
+      {output.isSaved && ending && <p class="out-soft">Shown as it was kept; the run's own log is gone.</p>}
+    </div>
+  );
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest";
+import { csvCell, csvOf, sheetOf } from "../../src/output/charts/csv";
+import { readFigure } from "../../src/output/charts/figure";
+import { describeChart, isEmpty, POINTS_MAX } from "../../src/output/charts/model";
+import { momentOf, momentText } from "../../src/output/charts/moments";
+import { optionOf } from "../../src/output/charts/option";
+import { readSpec } from "../../src/output/charts/spec";
+import { theme } from "../../src/output/charts/theme";
+
+const rows = [{ m: "Jan", a: 1, b: "2.5" }, { m: "Feb", a: null, b: 3 }];
+const spec = (part: object = {}) => ({ type: "line", data: rows, categoryKey: "m", valueKeys: ["a", "b"], ...part });
+
+describe("a chart object", () => {
+  it("becomes categories and series", () => {
+    const chart = readSpec(spec());
+    expect(chart.categories).toEqual(["Jan", "Feb"]);
+    expect(chart.series).toEqual([{ name: "a", points: [[0, 1], [1, null]] }, { name: "b", points: [[0, 2.5], [1, 3]] }]);
+  });
+
+  it("may be any of the six kinds, however they are spelled", () => {
+    for (const [given, kind] of [["line", "line"], ["Bar", "bar"], ["pie", "pie"], ["area", "area"], ["scatter", "scatter"], ["stacked-bar", "stacked-bar"], ["stacked_bar", "stacked-bar"], ["stackedBar", "stacked-bar"]]) {
+      expect(readSpec(spec({ type: given })).kind).toBe(kind);
+    }
+  });
+
+  it("that is malformed is refused with a reason", () => {
+    const refused: [unknown, RegExp][] = [
+      [5, /not an object/], [null, /not an object/], [spec({ type: "nope" }), /nope/], [spec({ type: undefined }), /no type/],
+      [spec({ type: { toString: 1 } }), /type/], [spec({ categoryKey: 5 }), /categoryKey/], [spec({ valueKeys: "b" }), /valueKeys/],
+      [spec({ valueKeys: [] }), /valueKeys/], [spec({ valueKeys: [1] }), /texts/], [spec({ data: {} }), /list of objects/],
+      [spec({ data: [1] }), /row 1/], [spec({ valueKeys: ["zzz"] }), /zzz/], [spec({ type: "constructor" }), /type/],
+    ];
+    for (const [value, why] of refused) expect(() => readSpec(value)).toThrow(why);
+  });
+
+  it("reads only members of its own, whatever they are called", () => {
+    const data = JSON.parse('[{"__proto__": "x", "constructor": 4, "toString": 1}, {"y": 2}]') as unknown[];
+    const chart = readSpec({ type: "bar", data, categoryKey: "__proto__", valueKeys: ["constructor", "valueOf"] });
+    expect(chart.categories).toEqual(["x", ""]);
+    expect(chart.series[0]!.points).toEqual([[0, 4], [1, null]]);
+    expect(chart.series[1]!.points).toEqual([[0, null], [1, null]]);
+  });
+
+  it("drops what no axis can show", () => {
+    const data = [{ m: 1, a: 1e308 }, { m: 2, a: -1e308 }, { m: 3, a: "NaN" }, { m: 4, a: 5e-324 }, { m: 5, a: [1] }];
+    expect(readSpec(spec({ data, valueKeys: ["a"] })).series[0]!.points.map(([, y]) => y)).toEqual([null, null, null, 0, null]);
+  });
+
+  it("with more rows than can be drawn is cut, and says so", () => {
+    const data = Array.from({ length: 400_000 }, (_, i) => ({ m: i, a: i }));
+    const chart = readSpec(spec({ data, valueKeys: ["a"] }));
+    expect(chart.series[0]!.points.length).toBe(POINTS_MAX);
+    expect(chart.notices[0]).toContain("400,000");
+    expect(chart.x.scale).toBe("value");
+  });
+
+  it("with many dates gets an axis of time, with few it keeps names", () => {
+    const days = (count: number) => Array.from({ length: count }, (_, i) => ({ m: new Date(Date.UTC(2024, 0, 1 + i)).toISOString().slice(0, 10), a: i }));
+    expect(readSpec(spec({ data: days(60), valueKeys: ["a"] })).x.scale).toBe("time");
+    expect(readSpec(spec({ data: days(7), valueKeys: ["a"] })).x.scale).toBe("category");
+  });
+
+  it("without rows is empty, not broken", () => {
+    expect(isEmpty(readSpec(spec({ data: [] })))).toBe(true);
+  });
+});
+
+describe("the twin of a figure", () => {
+  const line = { type: "line", title: "T", x_label: "t", x_scale: "linear", y_scale: "log", elements: [{ label: "s", points: [[0, 1], [1, 0], ["x"], 5] }] };
+
+  it("of lines keeps labels and scales", () => {
+    const { charts } = readFigure(line);
+    expect(charts[0]).toMatchObject({ kind: "line", title: "T", x: { label: "t" }, y: { scale: "log" } });
+  });
+
+  it("of dates has moments; of what is no date, names", () => {
+    const points = (first: string) => ({ type: "line", x_scale: "datetime", elements: [{ label: "", points: [[first, 1], ["2024-01-02", 2]] }] });
+    expect(readFigure(points("2024-01-01")).charts[0]!.series[0]!.points[0]![0]).toBe(Date.UTC(2024, 0, 1));
+    expect(readFigure(points("2024Q1")).charts[0]!.categories).toEqual(["2024Q1", "2024-01-02"]);
+  });
+
+  it("of grouped bars has a series for each group", () => {
+    const bar = (label: string, value: number, group: string) => ({ label, value, group });
+    const { charts } = readFigure({ type: "bar", elements: [bar("a", 1, "n"), bar("b", 2, "n"), bar("a", 3, "s"), bar("a", 4, "s"), 7] });
+    expect(charts[0]!.categories).toEqual(["a", "b", "a (2)", ""]);
+    expect(charts[0]!.series.map(({ name }) => name)).toEqual(["n", "s", ""]);
+  });
+
+  it("of a pie has shares, of boxes their five numbers", () => {
+    expect(readFigure({ type: "pie", elements: [{ label: "x", angle: 90 }, { angle: -1 }] }).charts[0]!.series[0]!.points).toEqual([[0, 25]]);
+    const box = { label: "b", min: 1, first_quartile: 2, median: 3, third_quartile: 4, max: 5, outliers: [9, null, "x"] };
+    expect(readFigure({ type: "box_and_whisker", elements: [box, { label: "half", min: 1 }] }).charts[0]!.boxes).toEqual([{ label: "b", five: [1, 2, 3, 4, 5], outliers: [9] }]);
+  });
+
+  it("of several axes has each that can be redrawn", () => {
+    const { title, charts } = readFigure({ type: "superchart", title: "All", elements: [line, { type: "unknown", elements: [] }, null, { type: "superchart", elements: [] }] });
+    expect(title).toBe("All");
+    expect(charts.length).toBe(1);
+  });
+
+  it("is none for anything else", () => {
+    for (const data of [null, 5, {}, { type: "line" }, { type: "line", elements: "x" }, { type: "__proto__", elements: [] }, { type: "bar", elements: {} }]) {
+      expect(readFigure(data).charts).toEqual([]);
+    }
+  });
+});
+
+describe("what is drawn", () => {
+  it("has no tooltip that is HTML, for any kind", () => {
+    for (const type of ["line", "bar", "pie", "area", "scatter", "stacked-bar"]) {
+      const option = optionOf(readSpec(spec({ type })), theme.value, true);
+      expect(option["tooltip"]).toMatchObject({ renderMode: "richText" });
+    }
+  });
+
+  it("samples long lines and makes large scatters cheap", () => {
+    const data = Array.from({ length: 100_000 }, (_, i) => ({ m: i, a: Math.sin(i) }));
+    const drawn = (type: string) => (optionOf(readSpec(spec({ type, data, valueKeys: ["a"] })), theme.value, false)["series"] as Record<string, unknown>[])[0];
+    expect(drawn("line")).toMatchObject({ sampling: "lttb", showSymbol: false });
+    expect(drawn("scatter")).toMatchObject({ large: true });
+  });
+
+  it("leaves out of a logarithmic axis what it cannot have", () => {
+    const { charts } = readFigure({ type: "line", y_scale: "log", elements: [{ label: "s", points: [[0, 1], [1, 0], [2, -3]] }] });
+    const [series] = optionOf(charts[0]!, theme.value, true)["series"] as { data: unknown[] }[];
+    expect(series!.data).toEqual([[0, 1], [1, null], [2, null]]);
+  });
+
+  it("is told in words", () => {
+    expect(describeChart(readSpec(spec()))).toBe("Line chart, 4 points of a, b");
+  });
+});
+
+describe("CSV", () => {
+  it("quotes, and defuses formulas", () => {
+    expect(csvOf(["a,b", "c"], [["x\"y", 1], ["=1+1", null], ["-5", -5]])).toBe('"a,b",c\r\n"x""y",1\r\n\'=1+1,\r\n-5,-5\r\n');
+    expect(csvCell("@SUM(A1)")).toBe("'@SUM(A1)");
+  });
+
+  it("of a chart has a row for each place", () => {
+    expect(sheetOf(readSpec(spec()))).toEqual({ columns: ["m", "a", "b"], rows: [["Jan", 1, 2.5], ["Feb", null, 3]] });
+  });
+
+  it("of series that differ has a row for each point", () => {
+    const { charts } = readFigure({ type: "scatter", elements: [{ label: "p", points: [[1, 2]] }, { label: "q", points: [[3, 4], [5, 6]] }] });
+    expect(sheetOf(charts[0]!).rows).toEqual([["p", 1, 2], ["q", 3, 4], ["q", 5, 6]]);
+  });
+});
+
+describe("moments", () => {
+  it("are read as UTC and written back short", () => {
+    expect(momentText(momentOf("2024-01-01")!)).toBe("2024-01-01");
+    expect(momentText(momentOf("2024-01-01T12:30:00")!)).toBe("2024-01-01 12:30");
+    for (const value of ["2024", "yesterday", 5, null, "2024-13-45", "x".repeat(100)]) expect(momentOf(value)).toBeNull();
+  });
+});
