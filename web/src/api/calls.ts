@@ -6,7 +6,7 @@ import type * as T from "./types";
 const sessionPath = (id: string) => `/v1/sessions/${encodeURIComponent(id)}`;
 const runPath = (id: string) => `/v1/runs/${encodeURIComponent(id)}`;
 const conversationPath = (id: string) => `/v1/conversations/${encodeURIComponent(id)}`;
-const filePath = (session: string, path: string) =>
+export const filePath = (session: string, path: string) =>
   `${sessionPath(session)}/files/${path.replace(/^\/workspace\//, "").split("/").map(encodeURIComponent).join("/")}`;
 
 // ---- sessions ----
@@ -44,14 +44,14 @@ export const denyRun = (id: string, why?: string) =>
   callJson<T.RunRow>(`${runPath(id)}/deny`, { json: why ? { why } : {} });
 
 // ---- variables, files, checkpoints ----
-export const listVars = (session: string) =>
-  callJson<{ vars: T.Variable[]; as_of?: string; next?: string }>(`${sessionPath(session)}/vars`);
+export const listVars = (session: string, offset = 0) =>
+  callJson<{ vars: T.Variable[]; as_of?: string; next?: number }>(`${sessionPath(session)}/vars`, { query: { offset: offset || undefined } });
 export const readTable = (session: string, name: string, offset: number, limit: number, signal?: AbortSignal) =>
   callJson<T.TableData & { as_of?: string }>(`${sessionPath(session)}/vars/${encodeURIComponent(name)}`, {
     query: { offset, limit }, signal,
   });
-export const listFiles = (session: string, path = "", recursive = true) =>
-  callJson<{ files: T.FileEntry[]; next?: string }>(`${sessionPath(session)}/files`, { query: { path: path || undefined, recursive } });
+export const listFiles = (session: string, after?: string) =>
+  callJson<{ files: T.FileEntry[]; next?: string }>(`${sessionPath(session)}/files`, { query: { recursive: true, after } });
 export const readFile = (session: string, path: string, signal?: AbortSignal) => call(filePath(session, path), { signal });
 export const writeFile = (session: string, path: string, body: Blob) =>
   callJson<T.FileEntry>(filePath(session, path), { method: "PUT", body });
@@ -62,8 +62,9 @@ export const makeCheckpoint = (session: string, name?: string) =>
   callJson<T.Checkpoint>(`${sessionPath(session)}/checkpoints`, { json: name ? { name } : {} });
 export const rollback = (session: string, checkpoint: string) =>
   callJson<T.Session>(`${sessionPath(session)}/rollback`, { json: { checkpoint } });
-export const fork = async (session: string) =>
-  (await callJson<{ sessions: T.Session[] }>(`${sessionPath(session)}/fork`, { json: {} })).sessions;
+/** A branch that goes on from this checkpoint, or from the session as it is. */
+export const fork = async (session: string, checkpoint?: string) =>
+  (await callJson<{ sessions: T.Session[] }>(`${sessionPath(session)}/fork`, { json: checkpoint ? { checkpoint } : {} })).sessions;
 export const diff = (session: string, from: string, to?: string) =>
   callJson<T.Diff>(`${sessionPath(session)}/diff`, { query: { from, to } });
 

@@ -40,7 +40,7 @@ export function urlOf(path: string, query: CallOptions["query"] = {}): string {
   return text ? `${path}?${text}` : path;
 }
 
-function headersOf(options: CallOptions): Record<string, string> {
+export function headersOf(options: CallOptions): Record<string, string> {
   const headers: Record<string, string> = { "Vivarium-Client": "page" };
   if (identity.token) headers["Authorization"] = `Bearer ${identity.token}`;
   if (identity.approveKey) headers["Vivarium-Approve"] = identity.approveKey;
@@ -49,13 +49,15 @@ function headersOf(options: CallOptions): Record<string, string> {
   return headers;
 }
 
+/** The error that an answer's body tells of; one without a word is told as such. */
+export function errorFrom(status: number, body: unknown): ApiError {
+  const error = (body as ErrorBody | null)?.error;
+  if (typeof error?.message !== "string") return new ApiError(status, "internal", `the daemon answered ${status} without saying why`);
+  return new ApiError(status, error.kind, error.message, error.remedy, error.field);
+}
+
 async function errorOf(response: Response): Promise<ApiError> {
-  try {
-    const { error } = (await response.json()) as ErrorBody;
-    return new ApiError(response.status, error.kind, error.message, error.remedy, error.field);
-  } catch {
-    return new ApiError(response.status, "internal", `the daemon answered ${response.status} without saying why`);
-  }
+  return errorFrom(response.status, await response.json().catch(() => null));
 }
 
 /** The raw answer; an ApiError for anything but a success. */

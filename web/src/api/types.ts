@@ -170,6 +170,7 @@ export interface Checkpoint {
   run: string | null;
   created_ms: number;
   memory: number;
+  files?: "skipped"; // going back leaves the files as they are
 }
 
 export interface Diff {

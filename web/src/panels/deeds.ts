@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be done with a checkpoint: go back to it, branch from it, keep it under a name.
+import { fork, makeCheckpoint, rollback } from "../api/calls";
+import type { Checkpoint } from "../api/types";
+import type { Cell, Conversation } from "../state/conversation";
+import { createConversation } from "../state/conversations";
+import { failed, toast } from "../state/toasts";
+import { askConfirm, askText } from "../ui";
+import { visible } from "./format";
+import type { History } from "./history";
+import { sessionChanged } from "./load";
+import { leftBehind } from "./tree";
+
+/** Goes back; where states are left behind, only when the person agrees. The way forward is offered as undo. */
+export async function goBack(session: string, history: History, target: Checkpoint, title: string): Promise<void> {
+  const { head } = history.session;
+  const left = leftBehind(history.checkpoints, head, target.id);
+  const files = target.files === "skipped" ? "Files stay as they are now." : "Variables and files become what they were.";
+  if (left.length > 0 || history.session.checkpoint_blocked_by) {
+    const blocked = history.session.checkpoint_blocked_by
+      ? ` The present state could not be kept (${history.session.checkpoint_blocked_by}) and is lost.` : "";
+    const later = left.length === 1 ? "One later state is" : `${left.length} later states are`;
+    const isSure = await askConfirm({
+      title: "Go back?",
+      text: `${files} ${later} left behind: still in the timeline, until newer states take their place.${blocked}`,
+      action: "Go back",
+    });
+    if (!isSure) return;
+  }
+  try {
+    await rollback(session, target.id);
+    sessionChanged(session);
+    const undo = head && head !== target.id && left.length > 0 ? head : null;
+    toast(`Back at "${title}"`, "good", "", undo === null ? null : { label: "Undo", run: () => void forward(session, undo) });
+  } catch (cause) {
+    failed("go back", cause);
+  }
+}
+
+async function forward(session: string, checkpoint: string): Promise<void> {
+  try {
+    await rollback(session, checkpoint);
+    sessionChanged(session);
+  } catch (cause) {
+    failed("undo", cause);
+  }
+}
+
+/** The cells that led to a run: up to its own, or all where it has none. */
+export function cellsUpTo(cells: readonly Cell[], run: string | null): Cell[] {
+  const at = run === null ? -1 : cells.findIndex((cell) => cell.output.peek()?.run === run);
+  return at >= 0 ? cells.slice(0, at + 1) : [...cells];
+}
+
+/** A session of its own from this state on, opened as its own conversation. */
+export async function branchHere(conversation: Conversation, history: History, from: Checkpoint): Promise<void> {
+  const isHead = from.id === history.session.head && !history.session.checkpoint_blocked_by;
+  try {
+    const [branch] = await fork(history.session.id, isHead ? undefined : from.id);
+    const name = `${conversation.name.peek()} (branch)`;
+    const cells = cellsUpTo(conversation.cells.peek(), from.run).map((cell) => cell.record());
+    await createConversation({ name, session: branch!.id, sandbox: true, cells });
+    toast("This is the branch: variables are its own, files are shared with the original.", "good");
+  } catch (cause) {
+    failed("make a branch", cause);
+  }
+}
+
+/** Gives the present state a name, so that it is not pushed out by newer ones. */
+export async function keep(session: string): Promise<void> {
+  const name = await askText({
+    title: "Keep this state", text: "A state with a name stays in the timeline as long as the session lives.",
+    label: "Name", action: "Keep", max: 60,
+  });
+  if (name === null) return;
+  try {
+    await makeCheckpoint(session, name);
+    sessionChanged(session);
+    toast(`Kept as "${visible(name)}"`, "good");
+  } catch (cause) {
+    failed("keep this state", cause);
+  }
+}

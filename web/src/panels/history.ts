@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the timeline shows: the checkpoints of a session, the line of code that led to each, and the runs whose work was
+// undone.
+import { getRun, getSession, listCheckpoints, listRuns } from "../api/calls";
+import type { Checkpoint, RunRow, RunState, Session } from "../api/types";
+import type { Conversation } from "../state/conversation";
+import { visible } from "./format";
+
+export interface UndoneRun {
+  id: string;
+  verdict: string;
+  begunMs: number;
+}
+
+export interface History {
+  session: Session;
+  checkpoints: Checkpoint[]; // oldest first
+  undone: UndoneRun[];
+  rows: ReadonlyMap<string, RunRow>;
+}
+
+const RUNS_MAX = 100;
+const ASKED_MAX = 8; // runs whose end is looked up, when no cell knows it
+const endings = new Map<string, RunState>(); // of runs that are over: they do not change
+
+async function endingOf(conversation: Conversation, row: RunRow): Promise<RunState> {
+  const cell = conversation.cells.peek().find((one) => one.output.peek()?.run === row.id);
+  const known = cell?.output.peek()?.ending?.state ?? endings.get(row.id);
+  if (known) return known;
+  const { state } = await getRun(row.id).catch(() => ({ state: "none" }));
+  endings.set(row.id, state as RunState);
+  return state as RunState;
+}
+
+/** Runs that failed behind the oldest state that is kept, and left none of their own. */
+async function undoneOf(conversation: Conversation, checkpoints: readonly Checkpoint[], rows: readonly RunRow[]): Promise<UndoneRun[]> {
+  const oldest = checkpoints[0]?.created_ms ?? Infinity;
+  const kept = new Set(checkpoints.map((one) => one.run));
+  const failed = rows
+    .filter((row) => row.verdict !== null && row.verdict !== "ok" && row.begun_ms >= oldest && !kept.has(row.id))
+    .slice(0, ASKED_MAX);
+  const states = await Promise.all(failed.map((row) => endingOf(conversation, row)));
+  return failed
+    .filter((_, i) => states[i] === "rolled_back")
+    .map((row) => ({ id: row.id, verdict: row.verdict ?? "", begunMs: row.begun_ms }));
+}
+
+export async function loadHistory(conversation: Conversation, session: string): Promise<History> {
+  const [about, checkpoints, rows] = await Promise.all([
+    getSession(session), listCheckpoints(session), listRuns({ session, limit: RUNS_MAX }),
+  ]);
+  const undone = await undoneOf(conversation, checkpoints, rows);
+  return { session: about, checkpoints, undone, rows: new Map(rows.map((row) => [row.id, row])) };
+}
+
+/** What to call a state: its name, the first line of the run that led to it, or what else did. */
+export function titleOf(conversation: Conversation, history: History, checkpoint: Checkpoint): string {
+  if (checkpoint.name !== null) return visible(checkpoint.name);
+  const parent = history.checkpoints.find((one) => one.id === checkpoint.parent);
+  // Files that were brought in or removed by hand have a state of their own, and no run.
+  if (parent && parent.run === checkpoint.run) return "Files changed";
+  return visible(lineOf(conversation, history, checkpoint.run));
+}
+
+/** The first line of what a run did, as far as anybody knows. */
+export function lineOf(conversation: Conversation, history: History, run: string | null): string {
+  if (run === null) return "Start";
+  const row = history.rows.get(run);
+  const cell = conversation.cells.peek().find((one) => one.output.peek()?.run === run);
+  const line = row?.line ?? cell?.source.peek().split("\n").find((text) => text.trim() !== "");
+  return line?.trim().slice(0, 120) || "A run";
+}

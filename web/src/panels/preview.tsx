@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// A look at a file without taking it out: images, tables, text. HTML and SVG are text here: nothing that a file holds
+// becomes a part of the page.
+import { useEffect, useState } from "preact/hooks";
+import { readFile } from "../api/calls";
+import type { FileEntry } from "../api/types";
+import { Button, Dialog, Loading } from "../ui";
+import { IconChart, IconDownload } from "../ui/icons";
+import { decodeText, parseSheet, type Sheet } from "./csv";
+import { readHead } from "./download";
+import { bytes, shortPath, visible } from "./format";
+import { Grid } from "./grid";
+import { hasStarter } from "./starter";
+
+const TEXT_MAX = 256 * 1024;
+const IMAGE_MAX = 32 * 1024 * 1024;
+const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/avif"]);
+
+type Look =
+  | { kind: "image"; url: string }
+  | { kind: "sheet"; sheet: Sheet }
+  | { kind: "text"; text: string; isWhole: boolean }
+  | { kind: "none"; why: string };
+
+async function look(session: string, file: FileEntry, signal: AbortSignal): Promise<Look> {
+  if (IMAGES.has(file.mime)) {
+    if (file.size > IMAGE_MAX) return { kind: "none", why: "The picture is too large to show here." };
+    const blob = await (await readFile(session, file.path, signal)).blob();
+    return { kind: "image", url: URL.createObjectURL(new Blob([blob], { type: file.mime })) };
+  }
+  if (file.size === 0) return { kind: "none", why: "The file is empty." };
+  const head = await readHead(session, file.path, TEXT_MAX, signal);
+  const decoded = decodeText(head.bytes, head.isWhole);
+  if (!decoded) return { kind: "none", why: "There is no preview of this kind of file." };
+  if (/\.(csv|tsv|tab)$/i.test(file.path)) {
+    const sheet = parseSheet(decoded.text, head.isWhole, { rows: 200, columns: 100 });
+    if (sheet.columns.length > 0) return { kind: "sheet", sheet };
+  }
+  return { kind: "text", text: decoded.text, isWhole: head.isWhole };
+}
+
+function Image({ url, name }: { url: string; name: string }) {
+  const [isBroken, setBroken] = useState(false);
+  if (isBroken) return <p class="panel-note">It is no picture that can be shown, whatever its name says.</p>;
+  return <img class="preview-image" src={url} alt={name} onError={() => setBroken(true)} />;
+}
+
+function Shown({ seen, name }: { seen: Look; name: string }) {
+  switch (seen.kind) {
+    case "image":
+      return <Image url={seen.url} name={name} />;
+    case "sheet":
+      return (
+        <>
+          <Grid label={`Rows of ${name}`} columns={seen.sheet.columns} rows={seen.sheet.rows} first={1} />
+          {seen.sheet.isCut && <p class="panel-note">These are the first {seen.sheet.rows.length} rows; long fields and further columns are cut.</p>}
+        </>
+      );
+    case "text":
+      return (
+        <>
+          <pre class="preview-text" tabIndex={0}>{seen.text}</pre>
+          {!seen.isWhole && <p class="panel-note">This is its beginning ({bytes(TEXT_MAX)}).</p>}
+        </>
+      );
+    case "none":
+      return <p class="panel-note">{seen.why}</p>;
+  }
+}
+
+interface PreviewProps {
+  session: string;
+  file: FileEntry;
+  onClose: () => void;
+  onDownload: () => void;
+  onChart: () => void;
+}
+
+export function Preview({ session, file, onClose, onDownload, onChart }: PreviewProps) {
+  const [seen, setSeen] = useState<Look | null>(null);
+  const name = visible(shortPath(file.path));
+
+  useEffect(() => {
+    const controller = new AbortController();
+    let url = "";
+    look(session, file, controller.signal).then(
+      (found) => {
+        if (found.kind === "image") url = found.url;
+        if (controller.signal.aborted && url) URL.revokeObjectURL(url);
+        else setSeen(found);
+      },
+      (cause: unknown) => {
+        if (!controller.signal.aborted) setSeen({ kind: "none", why: `It could not be read: ${cause instanceof Error ? cause.message : String(cause)}` });
+      },
+    );
+    return () => {
+      controller.abort();
+      if (url) URL.revokeObjectURL(url);
+    };
+  }, [session, file.path, file.mtime_ms]);
+
+  return (
+    <Dialog title={name} size="wide" onClose={onClose} actions={
+      <>
+        {hasStarter(file.path) && <Button icon={IconChart} onClick={onChart}>Chart it</Button>}
+        <Button tone="primary" icon={IconDownload} onClick={onDownload}>Download</Button>
+      </>
+    }>
+      <p class="var-facts">{file.mime} · {bytes(file.size)}</p>
+      {seen ? <Shown seen={seen} name={name} /> : <Loading label="Reading the file" />}
+    </Dialog>
+  );
+}

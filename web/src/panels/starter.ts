@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first cell about a file that was just uploaded: it reads it, shows it as a table, and draws a chart that fits its
+// columns. The code is for the reader to change, so it is short, and says what to try. Names in it come from the file:
+// they are literals, whatever they hold.
+import { parseSheet, type Decoded, type Sheet } from "./csv";
+import { pythonText } from "./format";
+import { choose, columnsOf, type Choice, type Column } from "./infer";
+
+export const SAMPLE_BYTES = 256 * 1024;
+const ROWS_MAX = 200_000; // of a file that would not fit the memory of a sandbox as a table
+const LARGE_BYTES = 64 * 1024 * 1024;
+const GROUPS_MAX = 500;
+const POINTS_MAX = 5000;
+const WIDE = 50; // columns: above, the table shows the first ones
+
+export interface Sample {
+  text: string;
+  encoding: Decoded["encoding"];
+  size: number; // of the whole file
+  isWhole: boolean;
+}
+
+type Form = "csv" | "json" | "jsonl";
+
+function formOf(fileName: string): Form | null {
+  const ending = /\.([a-z0-9]+)$/i.exec(fileName)?.[1]?.toLowerCase();
+  if (ending === "csv" || ending === "tsv" || ending === "tab") return "csv";
+  if (ending === "json") return "json";
+  if (ending === "jsonl" || ending === "ndjson") return "jsonl";
+  return null;
+}
+
+/** Is there a first cell for it? By name alone: whether it can be read is found out by reading. */
+export function hasStarter(fileName: string): boolean {
+  return formOf(fileName) !== null;
+}
+
+function columnText(column: Column, columns: readonly Column[]): string {
+  const isPlain = column.name.trim() === column.name && column.name !== "" && column.name.length <= 80;
+  const isOnly = columns.filter((other) => other.name === column.name).length === 1;
+  return isPlain && isOnly ? pythonText(column.name) : `df.columns[${column.index}]`;
+}
+
+/** A title is shown to people: on one line, and not without end. */
+function titleText(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return pythonText(line.length > 60 ? `${line.slice(0, 59)}…` : line);
+}
+
+function chartOf(type: string, title: string, x: string, values: string[], data: string): string[] {
+  return [
+    `_chart = {`,
+    `    "type": "${type}",`,
+    `    "title": ${titleText(title)},`,
+    `    "categoryKey": ${x},`,
+    `    "valueKeys": [${values.join(", ")}],`,
+    `    "data": ${data}.to_dict("records"),`,
+    `}`,
+  ];
+}
+
+const HINT = (others: string) => `# Assigning to _chart draws it. Try ${others} as its type, or another column.`;
+
+function chartLines(choice: Choice, columns: readonly Column[], isPartial: boolean): string[] {
+  const text = (column: Column) => columnText(column, columns);
+  // What the first rows say may not hold for the last ones.
+  const asNumber = (list: readonly Column[]) =>
+    isPartial ? list.map((column) => `df[${text(column)}] = pd.to_numeric(df[${text(column)}], errors="coerce")`) : [];
+
+  switch (choice.kind) {
+    case "totals": {
+      const values = choice.values.map(text);
+      const x = text(choice.x);
+      const names = choice.values.map((column) => column.name || "value").join(", ");
+      const isLine = choice.type === "line";
+      const grouped = `df.groupby(${x})[[${values.join(", ")}]].sum()`;
+      const kept = isLine
+        ? `${grouped}.tail(${GROUPS_MAX}).reset_index()`
+        : `${grouped}.nlargest(30, ${values[0]}).reset_index()`;
+      return [
+        ...asNumber(choice.values),
+        `totals = ${kept}`,
+        "",
+        HINT(isLine ? `"bar" or "area"` : `"pie" or "line"`),
+        ...chartOf(choice.type, `${names} by ${choice.x.name || "group"}`, x, values, "totals"),
+      ];
+    }
+    case "points": {
+      const x = text(choice.x);
+      const values = choice.values.map(text);
+      return [
+        ...asNumber([choice.x, ...choice.values]),
+        `points = df[[${[x, ...values].join(", ")}]].dropna().head(${POINTS_MAX})`,
+        "",
+        HINT(`"line" or "bar"`),
+        ...chartOf("scatter", `${choice.values[0]!.name || "value"} against ${choice.x.name || "the first column"}`, x, values, "points"),
+      ];
+    }
+    case "counts":
+      return [
+        `counts = df[${text(choice.x)}].astype(str).str.slice(0, 60).value_counts().head(30)`,
+        `counts = counts.rename_axis("value").reset_index(name="rows")`,
+        "",
+        HINT(`"pie" or "line"`),
+        ...chartOf("bar", `Rows by ${choice.x.name || "value"}`, `"value"`, [`"rows"`], "counts"),
+      ];
+    case "rows": {
+      const values = choice.values.map(text);
+      return [
+        ...asNumber(choice.values),
+        `points = df[[${values.join(", ")}]].head(${POINTS_MAX}).rename_axis("row").reset_index()`,
+        "",
+        HINT(`"bar" or "area"`),
+        ...chartOf("line", choice.values[0]!.name || "value", `"row"`, values, "points"),
+      ];
+    }
+  }
+}
+
+function showLine(count: number): string {
+  return count > WIDE ? `df.iloc[:, :${WIDE}]` : "df";
+}
+
+const COMMA_NUMBER = /^[+-]?\d+,\d+$/;
+
+/** "1,5" is a number where fields are divided by something else. Such sheets are given back with points. */
+function withPoints(sheet: Sheet): Sheet | null {
+  if (sheet.delimiter === "," || !sheet.rows.some((row) => row.some((field) => COMMA_NUMBER.test(field)))) return null;
+  return { ...sheet, rows: sheet.rows.map((row) => row.map((field) => (COMMA_NUMBER.test(field) ? field.replace(",", ".") : field))) };
+}
+
+function csvCell(path: string, sample: Sample): string | null {
+  if (sample.text.trim() === "") return null;
+  const sheet = parseSheet(sample.text, sample.isWhole, { columns: 20_000, rows: 400, field: 200 });
+  const pointed = withPoints(sheet);
+  const columns = columnsOf(pointed ?? sheet);
+  const choice = choose(columns);
+  const options = [pythonText(path)];
+  if (sheet.delimiter !== ",") options.push(`sep=${pythonText(sheet.delimiter)}`);
+  if (pointed) options.push(`decimal=","`);
+  if (sample.encoding !== "utf-8") options.push(`encoding="${sample.encoding}"`);
+  if (!sample.isWhole || sheet.isRagged) options.push(`on_bad_lines="warn"`);
+  if (sample.size > LARGE_BYTES) options.push(`nrows=${ROWS_MAX.toLocaleString("en-US").replace(/,/g, "_")}`);
+  return [
+    `import pandas as pd`,
+    ``,
+    ...(sample.size > LARGE_BYTES ? [`# A large file: its first rows, so that they fit the sandbox's memory.`] : []),
+    `df = pd.read_csv(${options.join(", ")})`,
+    ...(choice && sheet.rows.length > 0 ? chartLines(choice, columns, !sample.isWhole) : []),
+    showLine(columns.length),
+  ].join("\n");
+}
+
+/** The rows of a JSON text as a table, where it is a list of objects, or an object that holds one. */
+function jsonRows(text: string): { rows: Record<string, unknown>[]; member: string | null } | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const isRow = (row: unknown) => typeof row === "object" && row !== null && !Array.isArray(row);
+  const isRows = (list: unknown): list is Record<string, unknown>[] =>
+    Array.isArray(list) && list.length > 0 && list.slice(0, 50).every(isRow);
+  if (isRows(value)) return { rows: value, member: null };
+  if (!isRow(value)) return null;
+  const found = Object.entries(value as Record<string, unknown>).find(([, list]) => isRows(list));
+  return found ? { rows: found[1] as Record<string, unknown>[], member: found[0] } : null;
+}
+
+function sheetOf(rows: readonly Record<string, unknown>[]) {
+  const names = [...new Set(rows.slice(0, 50).flatMap((row) => Object.keys(row)))].slice(0, 20_000);
+  const isPlain = (value: unknown) => ["string", "number", "boolean"].includes(typeof value);
+  const columns = names.filter((name) => rows.slice(0, 50).every((row) => row[name] === undefined || row[name] === null || isPlain(row[name])));
+  return {
+    columns,
+    rows: rows.slice(0, 400).map((row) => columns.map((name) => (row[name] === undefined || row[name] === null ? "" : String(row[name])))),
+    delimiter: ",",
+    isRagged: false,
+    isCut: false,
+  };
+}
+
+/** Columns that are known by name only: the table may have others in between. */
+function named(columns: readonly Column[]): Column[] {
+  return columns.filter((column) => column.name.trim() === column.name && column.name !== "" && column.name.length <= 80);
+}
+
+function jsonCell(path: string, sample: Sample, form: Form): string {
+  const read = `open(${pythonText(path)}, encoding="utf-8")`;
+  const lines = form === "jsonl" ? sample.text.split("\n").filter((line) => line.trim() !== "") : [];
+  if (form === "jsonl" && !sample.isWhole) lines.pop();
+  const found = jsonRows(form === "jsonl" ? `[${lines.slice(0, 400).join(",")}]` : sample.text);
+  if (form === "json" && !found) {
+    // What it holds is not known here, so that is what the code shows.
+    return [`import json`, ``, `with ${read} as file:`, `    data = json.load(file)`, `data`].join("\n");
+  }
+  const sheet = found ? sheetOf(found.rows) : null;
+  const columns = sheet ? named(columnsOf(sheet)) : [];
+  const choice = choose(columns);
+  const load =
+    form === "jsonl"
+      ? [`import pandas as pd`, ``, `df = pd.read_json(${pythonText(path)}, lines=True)`]
+      : [
+          `import json`,
+          `import pandas as pd`,
+          ``,
+          `with ${read} as file:`,
+          `    data = json.load(file)`,
+          `df = pd.DataFrame(data${found!.member === null ? "" : `[${pythonText(found!.member)}]`})`,
+        ];
+  return [...load, ...(choice ? chartLines(choice, columns, !sample.isWhole) : []), showLine(columns.length)].join("\n");
+}
+
+/** The code of the first cell for this file, or null when it has none. `path` is relative to /workspace. */
+export function starterCell(path: string, sample: Sample): string | null {
+  const form = formOf(path);
+  if (form === "csv") return csvCell(path, sample);
+  if (form === "json" || form === "jsonl") return jsonCell(path, sample, form);
+  return null;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is on its way into the open conversation, and the offer to chart what has arrived. It floats over the page, since
+// files may be dropped anywhere.
+import { current } from "../state/conversations";
+import { Button, IconButton, Progress } from "../ui";
+import { IconChart, IconCheck, IconClose, IconError, IconFile } from "../ui/icons";
+import { bytes } from "./format";
+import { insertAndRun } from "./insert";
+import { closeUpload, nameOf, uploads, type Upload } from "./upload";
+import "./panels.css";
+
+const SHOWN = 4; // the others are counted
+
+function Sending({ upload, sent }: { upload: Upload; sent: number }) {
+  const { size } = upload.file;
+  const isSent = sent >= size;
+  return (
+    <>
+      <Progress value={isSent ? undefined : sent / Math.max(1, size)} label={`Upload of ${nameOf(upload)}`} />
+      <p class="tray-note">{isSent ? "Waits for its turn in the session" : `${bytes(sent)} of ${bytes(size)}`}</p>
+    </>
+  );
+}
+
+function Asks({ upload }: { upload: Upload }) {
+  return (
+    <div class="tray-asks" role="group" aria-label={`${nameOf(upload)} is there already`}>
+      <span class="tray-note">It is there already.</span>
+      <Button size="small" onClick={() => upload.answer?.("replace")}>Replace</Button>
+      <Button size="small" onClick={() => upload.answer?.("both")}>Keep both</Button>
+    </div>
+  );
+}
+
+function Done({ upload, starter }: { upload: Upload; starter: string | null }) {
+  if (starter === null) return <p class="tray-note">{bytes(upload.file.size)}, ready to use</p>;
+  const chart = () => {
+    closeUpload(upload);
+    insertAndRun(upload.conversation, starter);
+  };
+  return (
+    <Button tone="primary" size="small" icon={IconChart} class="tray-chart" onClick={chart}>
+      Chart {nameOf(upload)}
+    </Button>
+  );
+}
+
+function Row({ upload }: { upload: Upload }) {
+  const state = upload.state.value;
+  const Icon = state.at === "done" ? IconCheck : state.at === "failed" ? IconError : IconFile;
+  const isOver = state.at === "done" || state.at === "failed";
+  return (
+    <li class={`tray-row tray-${state.at}`}>
+      <Icon size={16} />
+      <div class="tray-main">
+        <p class="tray-name" title={nameOf(upload)}>{nameOf(upload)}</p>
+        {state.at === "waiting" && <p class="tray-note">Waiting</p>}
+        {state.at === "asks" && <Asks upload={upload} />}
+        {state.at === "sending" && <Sending upload={upload} sent={state.sent} />}
+        {state.at === "done" && <Done upload={upload} starter={state.starter} />}
+        {state.at === "failed" && (
+          <p class="tray-note" role="alert">
+            Not uploaded: {state.message}
+            {state.remedy && <span class="tray-remedy"> {state.remedy}</span>}
+          </p>
+        )}
+      </div>
+      <IconButton size="small" icon={IconClose} label={isOver ? `Dismiss ${nameOf(upload)}` : `Cancel the upload of ${nameOf(upload)}`}
+        onClick={() => closeUpload(upload)} />
+    </li>
+  );
+}
+
+/** For the layout: shows what is uploaded into the conversation that is open. */
+export function UploadTray() {
+  const conversation = current.value;
+  const mine = uploads.value.filter((upload) => upload.conversation === conversation);
+  if (mine.length === 0) return null;
+  // What goes on, asks or failed comes before what is done.
+  const rank = { asks: 0, sending: 1, failed: 2, done: 3, waiting: 4 } as const;
+  const sorted = mine.toSorted((a, b) => rank[a.state.value.at] - rank[b.state.value.at]);
+  const shown = sorted.slice(0, SHOWN);
+  return (
+    <section class="tray" aria-label="Uploads">
+      <ul aria-live="polite">{shown.map((upload) => <Row key={upload.path} upload={upload} />)}</ul>
+      {mine.length > shown.length && (
+        <p class="tray-more">
+          and {mine.length - shown.length} more
+          <Button size="small" tone="quiet" onClick={() => mine.forEach(closeUpload)}>Dismiss all</Button>
+        </p>
+      )}
+    </section>
+  );
+}
