@@ -107,7 +107,7 @@ static void scan_one(struct conversations *conversations, struct scan *scan, con
 	free(conversation);
 	/* Without a meta it was never told to anybody. One that is damaged is for a person. */
 	if (err.kind == ERR_NOT_FOUND && dir >= 0)
-		r = conversation_discard(conversations, id, &lost);
+		(void)conversation_discard(conversations, id, &lost);
 	else
 		log_event(LOG_LEVEL_WARNING, "conversation.damaged", "conversation=%s why=%s", id,
 			  err.text);
