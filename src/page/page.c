@@ -162,12 +162,12 @@ static void reply_html(struct http_request *request, const char *policy, struct 
 	add(&headers, "Content-Security-Policy", policy);
 	add(&headers, "Cross-Origin-Opener-Policy", "same-origin");
 	add(&headers, "Permissions-Policy",
-	    "accelerometer=(), autoplay=(), bluetooth=(), camera=(), clipboard-read=(), "
+	    "accelerometer=(), autoplay=(), camera=(), clipboard-read=(), "
 	    "clipboard-write=(self), display-capture=(), encrypted-media=(), fullscreen=(), "
 	    "geolocation=(), gyroscope=(), hid=(), idle-detection=(), local-fonts=(), "
 	    "magnetometer=(), microphone=(), midi=(), payment=(), picture-in-picture=(), "
 	    "publickey-credentials-get=(), screen-wake-lock=(), serial=(), usb=(), "
-	    "web-share=(), xr-spatial-tracking=()");
+	    "xr-spatial-tracking=()");
 	visit->status = 200;
 	http_reply(request, 200, headers.items, HTML, take_body);
 }

@@ -425,12 +425,15 @@ int conversations_open(const char *state_dir, struct conversations **ret_convers
 void conversations_close(struct conversations *conversations)
 {
 	struct conversation_owner *owner = NULL;
+	struct conversation *conversation = NULL;
 
 	if (conversations == NULL)
 		return;
 	while ((owner = LIST_FIRST(&conversations->owners)) != NULL) {
-		while (!TAILQ_EMPTY(&owner->list))
-			drop(TAILQ_FIRST(&owner->list));
+		while ((conversation = TAILQ_FIRST(&owner->list)) != NULL) {
+			TAILQ_REMOVE(&owner->list, conversation, entry);
+			free(conversation);
+		}
 		LIST_REMOVE(owner, entry);
 		free(owner->token);
 		free(owner);

@@ -46,11 +46,12 @@ static int refuse(struct err *err)
  */
 int conversation_write(int dir, const char *name, const void *data, size_t size, struct err *err)
 {
-	AUTO_CLOSE int fd = -1;
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(dir, NEW, flags, 0600);
 	int r;
 
-	(void)unlinkat(dir, NEW, 0);
-	fd = openat(dir, NEW, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == EEXIST && unlinkat(dir, NEW, 0) == 0)
+		fd = openat(dir, NEW, flags, 0600);
 	if (fd < 0) {
 		(void)err_sys(err, "make a file");
 		return refuse(err);

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "session/conversation_state.h"
 
-#define SWEEP_MAX 512 /* files that go in one tick */
+#define SWEEP_MS 10U /* of one tick: the loop has other things to do */
 
 /* A listing of its own: it shares no place with another. */
 static DIR *list_of(int dir, struct err *err)
@@ -107,7 +107,7 @@ static void scan_one(struct conversations *conversations, struct scan *scan, con
 	free(conversation);
 	/* Without a meta it was never told to anybody. One that is damaged is for a person. */
 	if (err.kind == ERR_NOT_FOUND && dir >= 0)
-		r = conversation_discard(conversations, id, &lost);
+		(void)conversation_discard(conversations, id, &lost);
 	else
 		log_event(LOG_LEVEL_WARNING, "conversation.damaged", "conversation=%s why=%s", id,
 			  err.text);
@@ -150,8 +150,9 @@ int conversations_scan(struct conversations *conversations, struct err *err)
 
 /* ---- the ticks ---- */
 
-/* Files of one folder that is gone. Returns how many of `max` are left to go. */
-static size_t sweep_folder(const struct conversations *conversations, const char *name, size_t max)
+/* Files of one folder that is gone. True: there is time left. */
+static bool sweep_folder(const struct conversations *conversations, const char *name,
+			 uint64_t end_ns)
 {
 	struct err err = {0};
 	const struct dirent *entry = NULL;
@@ -159,33 +160,32 @@ static size_t sweep_folder(const struct conversations *conversations, const char
 	DIR *list = NULL;
 
 	if (conversation_dir(conversations, name, &dir, &err) < 0)
-		return max;
+		return true;
 	list = list_of(dir, &err);
 	if (list == NULL)
-		return max;
-	while (max > 0 && (entry = readdir(list)) != NULL) {
-		if (unlinkat(dir, entry->d_name, 0) == 0)
-			max--;
-	}
+		return true;
+	while (now_ns() < end_ns && (entry = readdir(list)) != NULL)
+		(void)unlinkat(dir, entry->d_name, 0);
 	(void)closedir(list);
-	if (max > 0)
+	if (entry == NULL)
 		(void)unlinkat(conversations->dir, name, AT_REMOVEDIR);
-	return max;
+	return now_ns() < end_ns;
 }
 
 void conversations_tick(struct conversations *conversations)
 {
-	size_t left = SWEEP_MAX;
+	uint64_t end_ns = now_ns() + SWEEP_MS * 1000000ULL;
 	struct err err = {0};
 	const struct dirent *entry = NULL;
 	DIR *list = conversations->has_gone ? list_of(conversations->dir, &err) : NULL;
+	bool has_time = true;
 
 	if (list == NULL)
 		return;
-	while (left > 0 && (entry = readdir(list)) != NULL) {
+	while (has_time && (entry = readdir(list)) != NULL) {
 		if (conversation_is_id(CONVERSATION_GONE, entry->d_name))
-			left = sweep_folder(conversations, entry->d_name, left - 1);
+			has_time = sweep_folder(conversations, entry->d_name, end_ns);
 	}
 	(void)closedir(list);
-	conversations->has_gone = left == 0;
+	conversations->has_gone = !has_time;
 }
