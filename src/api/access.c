@@ -322,6 +322,7 @@ int access_check(const struct access *access, const struct access_request *reque
 		.name = token != NULL ? token->name : "",
 		.peer = request->peer != NULL ? request->peer : "unix",
 	};
+	op_client_set(ret_caller, request->client);
 	return 0;
 }
 

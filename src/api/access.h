@@ -37,8 +37,9 @@ struct access_request {
 	const char *secret; /* a dialect's own header for a token; only without Authorization */
 	const char *host;
 	const char *origin;
-	const char *peer; /* the client's address, numeric; NULL: a unix socket */
-	bool has_uid;     /* `uid` is that of the process at the other end of the unix socket */
+	const char *client; /* what it calls itself: a claim; NULL: nothing */
+	const char *peer;   /* the client's address, numeric; NULL: a unix socket */
+	bool has_uid;       /* `uid` is that of the process at the other end of the unix socket */
 	uid_t uid;
 };
 

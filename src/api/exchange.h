@@ -46,6 +46,9 @@ struct exchange {
 /* Frees it once nobody holds it any more. */
 void exchange_release(struct exchange *exchange);
 
+/* router_access.c: who calls, and whether he may; Origin, where it may be told. */
+int exchange_enter(struct exchange *exchange, bool needs_token, struct err *err);
+
 /* The one answer. Each consumes its bodies; afterwards the exchange may be gone. */
 void exchange_reply(struct exchange *exchange, unsigned status, const char *type,
 		    struct buf *take_body);

@@ -181,7 +181,8 @@ void exchange_options(struct exchange *exchange)
 	if (exchange->origin != NULL) {
 		add(&headers, "Access-Control-Allow-Methods", exchange->route.allow);
 		add(&headers, "Access-Control-Allow-Headers",
-		    "Authorization, Content-Type, Accept");
+		    "Authorization, Content-Type, Accept, Vivarium-Client, "
+		    "Vivarium-Approve");
 		add(&headers, "Access-Control-Max-Age", "600");
 	}
 	buf_init(&body, 1);

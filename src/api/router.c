@@ -8,7 +8,6 @@
 
 #include "api/exchange.h"
 #include "api/openapi.h"
-#include "backend/job.h"
 #include "base/c.h"
 #include "base/io.h"
 #include "policy/number.h"
@@ -146,34 +145,6 @@ static const struct op_door door = {door_answer, door_fail, door_stream, door_wa
 
 /* ---- the head ---- */
 
-static int check_access(struct exchange *exchange, bool needs_token, struct err *err)
-{
-	struct http_request *request = exchange->request;
-	const struct access *access = exchange->router->settings.access;
-	bool is_unix = http_is_unix(request);
-	struct access_request asked = {
-		.authorization = http_header(request, "Authorization"),
-		.host = http_header(request, "Host"),
-		.origin = http_header(request, "Origin"),
-		.peer = is_unix ? NULL : exchange->peer,
-	};
-	int r;
-
-	asked.has_uid = is_unix && http_peer_uid(request, &asked.uid);
-	exchange->call.caller = (struct op_caller){.name = "", .peer = exchange->peer};
-	r = access_check_hosts(access, &asked, err);
-	if (r < 0)
-		return r;
-	if (asked.origin != NULL) {
-		exchange->origin = strdup(asked.origin);
-		if (exchange->origin == NULL)
-			return err_set(err, ERR_INTERNAL, ENOMEM, "no memory");
-	}
-	r = needs_token ? access_check(access, &asked, &exchange->call.caller, err) : 0;
-	exchange->call.caller.is_forwarded = http_header(request, BACKEND_FORWARDED) != NULL;
-	return r;
-}
-
 static int too_large(const struct router *router, struct err *err)
 {
 	char text[32];
@@ -218,7 +189,7 @@ static void on_head(void *user, struct http_request *request)
 			       &route_err);
 	const struct op *op = exchange->route.op;
 	bool needs_token = !is_options && !is_probe(request, op) && (op == NULL || !op->is_open);
-	int r = check_access(exchange, needs_token, &err);
+	int r = exchange_enter(exchange, needs_token, &err);
 
 	if (r == 0 && is_options && exchange->route.allow[0] != '\0') {
 		exchange_options(exchange);

@@ -34,7 +34,8 @@ const struct schema schemas[] = {
 	 "kind!:image|spec|plotly mime:text base64:text index:int data:any spec:any figure:any",
 	 NULL},
 	{"Result",
-	 "id!:text session:text? verdict!:@Verdict? state:none|preserved|rolled_back|lost "
+	 "id!:text session:text? who:@Who verdict!:@Verdict? "
+	 "state:none|held|preserved|rolled_back|lost "
 	 "stdout!:text stderr!:text truncated:@Truncated result:object? error:@Exception? "
 	 "displays:object[] charts:@Chart[] table:@Table? files:@File[] usage:@Usage backend:text? "
 	 "runtime:text? walls:text[] walls_by:text saved_state:@SavedState? "
@@ -49,11 +50,18 @@ const struct schema schemas[] = {
 	 "seq!:int t_ms!:num type!:text text:text run:text verdict:@Verdict "
 	 "state:none|preserved|rolled_back|lost usage:@Usage",
 	 "application/x-ndjson"},
+	{"Announced",
+	 "seq!:int type!:hello|reset|keepalive|session|session_gone|run|conversation|"
+	 "conversation_gone boot:text session:@Session run:@RunLine id:text version:int",
+	 "application/x-ndjson"},
+	{"Code", "text", "text/plain"},
 	{"RunId", "id!:text", NULL},
 	{"RunLine",
-	 "id!:text session:text? op:text policy:text runtime:text begun_ms!:int events:int "
+	 "id!:text session:text? op:text policy:text runtime:text line:text? code_size:int? "
+	 "who:@Who state!:held|waiting|running|over begun_ms!:int events:int "
 	 "verdict!:text? wall_ms:num cpu_ms:num peak_memory:int?",
 	 NULL},
+	{"Who", "token:text? via:text client:text? peer:text", NULL},
 	{"Runs", "runs!:@RunLine[]", NULL},
 	{"Session",
 	 "id!:text name:text? state!:idle|running|frozen|lost policy:text runtime:text "

@@ -15,6 +15,7 @@
 #include "base/c.h"
 #include "base/log.h"
 #include "daemon/daemon_state.h"
+#include "op/announce.h"
 #include "op/flight.h"
 #include "op/warm.h"
 
@@ -108,6 +109,7 @@ static void stop(struct daemon *daemon)
 		return;
 	}
 	daemon->stop_ns = now_ns() + STOP_MS * 1000000ULL;
+	announcer_stop(daemon->engine.announcer);
 	http_drain(daemon->http, drained, daemon);
 	(void)uv_timer_start(&daemon->stop, stop_step, 0, STOP_STEP_MS);
 }
@@ -160,30 +162,6 @@ static void segment_begun(void *user, uint32_t segment)
 		sessions_rewrite(daemon->engine.sessions);
 }
 
-static const struct config_token *token_of(const struct daemon *daemon,
-					   const struct session *session)
-{
-	for (size_t i = 0; i < daemon->config->token_count; i++) {
-		if (strcmp(daemon->config->tokens[i].name, session_token(session)) == 0)
-			return &daemon->config->tokens[i];
-	}
-	return NULL;
-}
-
-static void session_begun(void *user, const struct session *session)
-{
-	struct daemon *daemon = user;
-
-	admission_session_kept(daemon->engine.admission, token_of(daemon, session));
-}
-
-static void session_ended(void *user, const struct session *session)
-{
-	struct daemon *daemon = user;
-
-	admission_session_leave(daemon->engine.admission, token_of(daemon, session));
-}
-
 static void replay(void *user, const struct journal_record *record, struct journal_place place)
 {
 	struct daemon *daemon = user;
@@ -207,8 +185,9 @@ static int open_journal(struct daemon *daemon, struct err *err)
 		.ttl_ms = (uint32_t)config->session_ttl_ms,
 		.freeze_ms = (uint32_t)config->session_freeze_ms,
 		.checkpoints_max = (uint32_t)config->session_checkpoints,
-		.begun = session_begun,
-		.ended = session_ended,
+		.begun = daemon_session_begun,
+		.ended = daemon_session_ended,
+		.changed = daemon_session_changed,
 		.user = daemon,
 	};
 	const struct journal_settings settings = {0};
@@ -249,6 +228,7 @@ static int open_state(struct daemon *daemon, struct err *err)
 	engine->metrics = metrics_new();
 	metrics_set(engine->metrics, METRIC_BUILD_INFO, VIV_VERSION, NULL, 1);
 	engine->packages = packages_new();
+	engine->announcer = announcer_new(&daemon->loop);
 	daemon->pressure = pressure_new("/proc", (uint32_t)config->pressure_memory);
 	engine->admission = admission_new(config, daemon->pressure);
 	r = daemon_make_dirs(config, err);
@@ -403,6 +383,7 @@ static void close_all(struct daemon *daemon)
 	doors_close(daemon->doors);
 	page_free(daemon->page);
 	router_close(daemon->router);
+	announcer_close(STEAL(engine->announcer));
 	close_handles(daemon);
 	sessions_free(engine->sessions);
 	conversations_close(engine->conversations);

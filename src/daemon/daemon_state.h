@@ -70,6 +70,11 @@ void daemon_close_backends(struct daemon *daemon);
 /* Name of what runs Python now; "fail-closed": nothing does. */
 const char *daemon_active(const struct daemon *daemon);
 
+/* daemon_sessions.c: a session is there; is there no more; shows another state. */
+void daemon_session_begun(void *user, const struct session *session);
+void daemon_session_ended(void *user, const struct session *session);
+void daemon_session_changed(void *user, const struct session *session);
+
 /* prober.c */
 void daemon_probe_due(uv_timer_t *timer);
 

@@ -29,8 +29,9 @@ static struct mcp_call *call_new(struct mcp_request *request, const struct mcp_v
 	call->request = request;
 	call->name = copy_text(request->caller.name);
 	call->peer = copy_text(request->caller.peer);
-	call->caller = (struct op_caller){
-		.token = request->caller.token, .name = call->name, .peer = call->peer};
+	call->caller = request->caller;
+	call->caller.name = call->name;
+	call->caller.peer = call->peer;
 	if (request->session != NULL)
 		(void)snprintf(call->session, sizeof(call->session), "%s", request->session->id);
 	call->held = request->held;

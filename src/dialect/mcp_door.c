@@ -49,7 +49,9 @@ static struct mcp_request *request_new(struct mcp *mcp, const struct op_caller *
 	request->peer = strdup(caller->peer);
 	if (request->name == NULL || request->peer == NULL)
 		abort();
-	request->caller = (struct op_caller){caller->token, request->name, request->peer};
+	request->caller = *caller;
+	request->caller.name = request->name;
+	request->caller.peer = request->peer;
 	buf_init(&request->bytes, MCP_MESSAGE_MAX);
 	return request;
 }
@@ -71,6 +73,7 @@ static void begin(struct door_call *call, struct mcp_request *request)
 	struct mcp *mcp = request->mcp;
 	struct mcp_stream *stream = mcp_stream_new(mcp, request->session);
 
+	mcp_take_client(request);
 	LIST_INSERT_HEAD(&mcp->requests, request, entry);
 	mcp->request_count++;
 	if (request->session != NULL)

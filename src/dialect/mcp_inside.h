@@ -176,11 +176,12 @@ struct mcp_memory {
 struct mcp_session {
 	struct mcp *mcp; /* borrowed */
 	char id[ID_SIZE];
-	char *token;          /* owned: whose it is */
-	char *peer;           /* owned */
-	const char *version;  /* a constant */
-	json_t *capabilities; /* owned: the client's */
-	int log_level;        /* index in the levels */
+	char *token;                    /* owned: whose it is */
+	char *peer;                     /* owned */
+	char client[OP_CLIENT_MAX + 1]; /* its clientInfo's name; "": none that we repeat */
+	const char *version;            /* a constant */
+	json_t *capabilities;           /* owned: the client's */
+	int log_level;                  /* index in the levels */
 	uint32_t stream_count;
 	struct mcp_stream *open; /* borrowed: the stream by GET; NULL: none */
 	struct mcp_memory memory[MCP_MEMORY_MAX];
@@ -226,6 +227,9 @@ struct mcp_method {
 	unsigned ttl_ms;
 	const char *name_param; /* params.<this> is also the header Mcp-Name; NULL: none */
 };
+
+/* What the client calls itself, in this message or when its session began, is its caller's. */
+void mcp_take_client(struct mcp_request *request);
 
 const struct mcp_method *mcp_method_find(const char *name, bool is_modern);
 

@@ -89,7 +89,9 @@ struct mcp_op *mcp_op_start(struct mcp *mcp, const struct op_caller *caller, con
 	work->end = end;
 	work->user = user;
 	LIST_INSERT_HEAD(&mcp->ops, work, entry);
-	settings.caller = (struct op_caller){caller->token, work->name, work->peer};
+	settings.caller = *caller;
+	settings.caller.name = work->name;
+	settings.caller.peer = work->peer;
 	settings.args = work->decoded.args;
 	settings.body = work->body;
 	work->ask = ask_start(&settings);

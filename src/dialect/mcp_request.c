@@ -165,6 +165,24 @@ struct mcp_request *mcp_request_find(struct mcp_session *session, const char *id
 
 /* ---- what the client said of itself ---- */
 
+void mcp_take_client(struct mcp_request *request)
+{
+	const struct mcp_message *message = &request->message;
+	const json_t *info = request->is_modern
+				     ? json_object_get(message->meta, MCP_META "clientInfo")
+				     : json_object_get(message->params, "clientInfo");
+	struct mcp_session *session = request->session;
+	struct op_caller said = {0};
+
+	op_client_set(&said, mcp_text(info, "name"));
+	if (session != NULL && said.client[0] != '\0')
+		memcpy(session->client, said.client, sizeof(session->client));
+	if (session != NULL)
+		memcpy(said.client, session->client, sizeof(said.client));
+	if (said.client[0] != '\0')
+		memcpy(request->caller.client, said.client, sizeof(said.client));
+}
+
 const json_t *mcp_capabilities(const struct mcp_request *request)
 {
 	const json_t *said = json_object_get(request->message.meta, MCP_META "clientCapabilities");

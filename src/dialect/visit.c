@@ -134,6 +134,7 @@ static int check_access(struct visit *visit, bool needs_token, struct err *err)
 		.authorization = http_header(request, "Authorization"),
 		.host = http_header(request, "Host"),
 		.origin = http_header(request, "Origin"),
+		.client = http_header(request, "Vivarium-Client"),
 		.peer = is_unix ? NULL : visit->peer,
 	};
 	int r;
@@ -154,6 +155,9 @@ static int check_access(struct visit *visit, bool needs_token, struct err *err)
 			return err_set(err, ERR_INTERNAL, ENOMEM, "no memory");
 	}
 	r = needs_token ? access_check(access, &asked, &visit->call.caller, err) : 0;
+	visit->call.caller.via = door->name;
+	/* Whoever decides does so over our own API: here speak agents, whatever their token. */
+	visit->call.caller.is_overseer = visit->call.caller.may_decide = false;
 	visit->call.caller.is_forwarded = http_header(request, BACKEND_FORWARDED) != NULL;
 	return r;
 }

@@ -112,15 +112,23 @@ static int put_member(struct buf *line, const char *name, const char *text)
 
 static int put_names(struct buf *line, const struct audit_run *run)
 {
+	bool has_client = run->client != NULL && run->client[0] != '\0';
 	bool has_token = run->token != NULL && run->token[0] != '\0';
 	const struct {
 		const char *name, *text;
 	} members[] = {
-		{"run", run->run},         {"session", run->session},
-		{"peer", run->peer},       {"token", has_token ? run->token : NULL},
-		{"op", run->op},           {"policy", run->policy},
-		{"runtime", run->runtime}, {"sha256", run->sha256},
-		{"verdict", run->verdict}, {"state", run->state},
+		{"run", run->run},
+		{"session", run->session},
+		{"peer", run->peer},
+		{"via", run->via},
+		{"client", has_client ? run->client : NULL},
+		{"token", has_token ? run->token : NULL},
+		{"op", run->op},
+		{"policy", run->policy},
+		{"runtime", run->runtime},
+		{"sha256", run->sha256},
+		{"verdict", run->verdict},
+		{"state", run->state},
 	};
 	int r = 0;
 

@@ -22,8 +22,10 @@ struct audit;
 /* Everything is borrowed for the call. NULL is null. */
 struct audit_run {
 	const char *run, *session;
-	const char *token; /* its name; NULL or "": a caller without one */
-	const char *peer;  /* "unix" or an address */
+	const char *token;  /* its name; NULL or "": a caller without one */
+	const char *peer;   /* "unix" or an address */
+	const char *via;    /* the door it came through */
+	const char *client; /* what it calls itself; NULL or "": nothing */
 	const char *op;
 	const char *policy, *runtime;
 	const char *sha256; /* of the code or command, by audit_sha256 when it came */

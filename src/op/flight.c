@@ -11,6 +11,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "obs/metrics.h"
+#include "op/announce.h"
+#include "op/run_row.h"
 #include "op/warm.h"
 #include "session/testimony.h"
 #include "session/verdict.h"
@@ -77,12 +79,41 @@ static bool member_is(const char *object, size_t size, const char *name, const c
 	       value_size == strlen(text) + 2 && memcmp(value + 1, text, strlen(text)) == 0;
 }
 
-bool flight_may_see(const struct log *log, const struct op_caller *caller)
+static bool is_own(const struct log *log, const struct op_caller *caller)
 {
 	const char *head = NULL;
 	size_t size = 0;
 
 	return log_head(log, &head, &size) && member_is(head, size, "token", caller->name);
+}
+
+bool flight_may_see(const struct log *log, const struct op_caller *caller)
+{
+	return caller->is_overseer || is_own(log, caller);
+}
+
+/* A run that is not the caller's is not there. */
+static struct log *find_log(struct op_call *call, const char *id,
+			    bool (*may)(const struct log *log, const struct op_caller *caller))
+{
+	struct log *log = logs_find(call->engine->logs, id);
+	struct err err = {0};
+
+	if (log != NULL && strncmp(id, "run_", 4) == 0 && may(log, &call->caller))
+		return log;
+	(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "there is no run %.60s", id);
+	op_fail(call, &err);
+	return NULL;
+}
+
+struct log *flight_find_log(struct op_call *call, const char *id)
+{
+	return find_log(call, id, flight_may_see);
+}
+
+struct log *flight_find_own(struct op_call *call, const char *id)
+{
+	return find_log(call, id, is_own);
 }
 
 /* ---- the end ---- */
@@ -98,6 +129,8 @@ static void write_down(const struct flight *flight, const struct run_facts *fact
 		.session = flight->session[0] != '\0' ? flight->session : NULL,
 		.token = flight->token,
 		.peer = flight->peer,
+		.via = flight->via,
+		.client = flight->client,
 		.op = flight->op,
 		.policy = policy,
 		.runtime = facts->runtime,
@@ -154,14 +187,31 @@ static void run_is_done(void *user, struct run *run)
 		flight->engine->health_why = (struct err){0};
 	}
 	write_down(flight, &facts);
+	announce_run(flight->engine, flight->log);
 	if (call != NULL)
 		answer_result(call, flight);
 	flight_free(flight);
 }
 
-const struct run_calls flight_calls = {.done = run_is_done};
+static void run_has_started(void *user, struct run *run)
+{
+	struct flight *flight = user;
+
+	flight->run = run; /* it may be on before whoever started it has it back */
+	announce_run(flight->engine, flight->log);
+}
+
+const struct run_calls flight_calls = {.begun = run_has_started, .done = run_is_done};
 
 /* ---- the beginning ---- */
+
+static int put_who(const struct flight *flight, struct buf *buf)
+{
+	struct op_caller caller = {.name = flight->token, .peer = flight->peer, .via = flight->via};
+
+	op_client_set(&caller, flight->client);
+	return run_row_put_who(buf, &caller);
+}
 
 static int put_head(const struct flight *flight, const struct run_request *request, struct buf *buf)
 {
@@ -185,9 +235,17 @@ static int put_head(const struct flight *flight, const struct run_request *reque
 	if (r == 0)
 		r = json_put_text(buf, request->kind.runtime->name);
 	if (r == 0)
-		r = buf_format(buf, ",\"command\":%s,\"sha256\":\"%s\"}",
-			       request->is_command ? "true" : "false", flight->sha256);
-	return r;
+		r = buf_format(buf,
+			       ",\"command\":%s,\"sha256\":\"%s\",\"code_size\":%llu,\"line\":",
+			       request->is_command ? "true" : "false", flight->sha256,
+			       (unsigned long long)request->code.size);
+	if (r == 0)
+		r = run_row_put_line(buf, request->code.data, request->code.size);
+	if (r == 0)
+		r = buf_text(buf, ",\"who\":");
+	if (r == 0)
+		r = put_who(flight, buf);
+	return r == 0 ? buf_text(buf, "}") : r;
 }
 
 static int open_log(struct flight *flight, const struct run_request *request, struct err *err)
@@ -294,6 +352,8 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 		r = run_start(engine->pool, &request, &flight_calls, flight, &flight->run, err);
 	if (r < 0)
 		run_bury(engine->pool, flight->log, RUN_LEFT_NONE, err);
+	if (r < 0 || (session != NULL && !run_has_begun(flight->run)))
+		announce_run(engine, flight->log);
 	return r;
 }
 
@@ -373,6 +433,8 @@ static void take_off(struct op_call *call, const struct flight_kind *kind, struc
 	flight->op = call->op->name;
 	flight->token = flight_text(call->caller.name);
 	flight->peer = flight_text(call->caller.peer);
+	flight->via = call->caller.via != NULL ? call->caller.via : "http";
+	memcpy(flight->client, call->caller.client, sizeof(flight->client));
 	flight->is_cancelled_with_client = call->is_cancelled_with_client;
 	flight->is_elitea = kind == NULL && ((const struct op_run_args *)call->args)->is_elitea;
 	if (session != NULL)

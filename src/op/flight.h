@@ -39,7 +39,9 @@ struct flight {
 	char id[ID_SIZE];
 	char session[ID_SIZE]; /* "": none */
 	char *token, *peer;    /* owned */
-	const char *op;        /* static: its row's name */
+	const char *via;       /* static: the door it came through */
+	char client[OP_CLIENT_MAX + 1];
+	const char *op; /* static: its row's name */
 	const struct policy *policy;
 	struct run *run; /* owned */
 	struct log *log; /* borrowed */
@@ -64,8 +66,12 @@ void flight_take_off_as(struct op_call *call, const struct flight_kind *kind);
 /* By the run's id; NULL: it is over, or never was. */
 struct flight *flight_find(const struct engine *engine, const char *id);
 
-/* May this caller know of this run? Runs belong to the token that started them. */
+/* May this caller know of this run? Runs belong to the token that started them; overseers look. */
 bool flight_may_see(const struct log *log, const struct op_caller *caller);
+
+/* The log of a run that the caller may see; of one that is its own. NULL: the call has failed. */
+struct log *flight_find_log(struct op_call *call, const char *id);
+struct log *flight_find_own(struct op_call *call, const char *id);
 
 /* A run that was on when a former daemon died: `calls` for it, and its flight. */
 extern const struct run_calls flight_calls;

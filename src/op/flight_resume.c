@@ -17,6 +17,31 @@ static void head_text(const char *head, size_t size, const char *name, char *tex
 		testimony_text(value, value_size, text, room);
 }
 
+/* Doors are constants of ours: one that is gone was still no other. */
+static const char *via_of(const char *name)
+{
+	static const char *const names[] = {"http",    "mcp",    "atlas", "elitea",   "agentrail",
+					    "synapse", "piston", "dify",  "librechat"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(names[i], name) == 0)
+			return names[i];
+	}
+	return "unknown";
+}
+
+static void take_who(struct flight *flight, const char *head, size_t size)
+{
+	const char *who = "{}";
+	size_t who_size = 2;
+	char text[32];
+
+	(void)json_find(head, size, "who", &who, &who_size);
+	head_text(who, who_size, "via", text, sizeof(text));
+	flight->via = via_of(text);
+	head_text(who, who_size, "client", flight->client, sizeof(flight->client));
+}
+
 static void take_head(struct flight *flight, const char *head, size_t size)
 {
 	const struct config *config = flight->engine->config;
@@ -28,6 +53,7 @@ static void take_head(struct flight *flight, const char *head, size_t size)
 	head_text(head, size, "sha256", flight->sha256, sizeof(flight->sha256));
 	head_text(head, size, "peer", text, sizeof(text));
 	flight->peer = flight_text(text);
+	take_who(flight, head, size);
 	head_text(head, size, "token", text, sizeof(text));
 	flight->token = flight_text(text);
 	head_text(head, size, "policy", text, sizeof(text));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "op/op.h"
 
+#include <string.h>
+
 void op_answer(struct op_call *call, unsigned status, struct buf *take_json)
 {
 	call->door->answer(call, status, take_json);
@@ -20,4 +22,23 @@ void op_stream(struct op_call *call, unsigned status, const char *type, int64_t 
 void op_wake(struct op_call *call)
 {
 	call->door->wake(call);
+}
+
+void op_client_set(struct op_caller *caller, const char *text)
+{
+	size_t size = text != NULL ? strnlen(text, OP_CLIENT_MAX + 1) : 0;
+
+	caller->client[0] = '\0';
+	if (size == 0 || size > OP_CLIENT_MAX)
+		return;
+	for (size_t i = 0; i < size; i++) {
+		if (text[i] < 0x20 || text[i] > 0x7e)
+			return;
+	}
+	memcpy(caller->client, text, size + 1);
+}
+
+bool op_may_see(const struct op_caller *caller, const char *token)
+{
+	return caller->is_overseer || strcmp(token, caller->name) == 0;
 }

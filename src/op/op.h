@@ -60,6 +60,8 @@ struct op_param {
 
 #define OP_PARAM(args, field, ...) .offset = offsetof(args, field), __VA_ARGS__
 
+#define OP_CLIENT_MAX 64
+
 struct config_token;
 struct engine;
 struct op_call;
@@ -67,11 +69,21 @@ struct op_call;
 /* Who asks. */
 struct op_caller {
 	const struct config_token
-		*token;    /* borrowed: from the config; NULL: nobody in particular */
-	const char *name;  /* of the token; "" without one */
-	const char *peer;  /* "unix", or an address, for the audit log */
-	bool is_forwarded; /* another Vivarium asks for somebody */
+		*token;                 /* borrowed: from the config; NULL: nobody in particular */
+	const char *name;               /* of the token; "" without one */
+	const char *peer;               /* "unix", or an address, for the audit log */
+	bool is_forwarded;              /* another Vivarium asks for somebody */
+	const char *via;                /* static: the door it came through; NULL: "http" */
+	char client[OP_CLIENT_MAX + 1]; /* what it calls itself, a claim; "": nothing */
+	bool is_overseer;               /* sees what is everybody's, and changes none of it */
+	bool may_decide;                /* allows and denies runs that are held */
 };
+
+/* A client's word for itself: taken when it is 1 to OP_CLIENT_MAX printable ASCII, else "". */
+void op_client_set(struct op_caller *caller, const char *text);
+
+/* Does something of this token concern the caller? Its own; an overseer's is everything. */
+bool op_may_see(const struct op_caller *caller, const char *token);
 
 /* An answer in pieces; as http/http.h has it: > 0 a count, 0 nothing now (op_wake follows), -1 the
  * end, -2 broken off. */
@@ -137,8 +149,9 @@ struct op {
 /* Every op with a route, NULL behind the last (op_table.c). */
 extern const struct op *const op_table[];
 
-extern const struct op op_health, op_packages, op_policies, op_runtimes, op_status;
-extern const struct op op_run_cancel, op_run_events, op_run_get, op_run_list, op_run_stdin;
+extern const struct op op_events, op_health, op_packages, op_policies, op_runtimes, op_status;
+extern const struct op op_run_cancel, op_run_code, op_run_events, op_run_get, op_run_list,
+	op_run_stdin;
 extern const struct op op_session_create, op_session_delete, op_session_events, op_session_get,
 	op_session_interrupt, op_session_list, op_session_run;
 extern const struct op op_checkpoint_drop, op_checkpoint_list, op_checkpoint_make, op_diff, op_fork,

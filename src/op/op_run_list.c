@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +6,7 @@
 #include "base/json.h"
 #include "op/flight.h"
 #include "op/object.h"
+#include "op/run_row.h"
 
 #define RUNS_MAX 1000U
 #define RUNS_DEFAULT 100U
@@ -48,60 +48,6 @@ static void collect(void *user, struct log *log)
 	all->logs[all->count++] = log;
 }
 
-/* Copies members of a JSON object that we wrote ourselves, as they are. */
-static void copy_members(struct object *object, const char *json, size_t size,
-			 const char *const *names)
-{
-	for (; *names != NULL; names++) {
-		const char *value = NULL;
-		size_t value_size = 0;
-
-		if (json_find(json, size, *names, &value, &value_size))
-			object_json(object, *names, value, value_size);
-		else
-			object_null(object, *names);
-	}
-}
-
-static void put_verdict(struct object *object, struct log *log)
-{
-	static const char *const from_usage[] = {"wall_ms", "cpu_ms", "peak_memory", NULL};
-	struct log_reader reader = {0};
-	const char *line = NULL;
-	const char *value = NULL;
-	const char *kind = NULL;
-	size_t size = 0;
-	size_t value_size = 0;
-	size_t kind_size = 0;
-
-	if (log_is_over(log)) {
-		log_reader_open(&reader, log, log_seq(log) - 1, NULL, NULL);
-		if (log_reader_next(&reader, &line, &size) <= 0)
-			line = NULL;
-		log_reader_close(&reader);
-	}
-	if (line != NULL && json_find(line, size, "verdict", &value, &value_size) &&
-	    json_find(value, value_size, "kind", &kind, &kind_size))
-		object_json(object, "verdict", kind, kind_size);
-	else
-		object_null(object, "verdict");
-	if (line != NULL && json_find(line, size, "usage", &value, &value_size))
-		copy_members(object, value, value_size, from_usage);
-}
-
-static void put_run(struct object *object, struct log *log, const char *head, size_t size)
-{
-	static const char *const from_head[] = {"session", "op", "policy", "runtime", NULL};
-
-	object_open(object, NULL, '{');
-	object_text(object, "id", log_id(log));
-	copy_members(object, head, size, from_head);
-	object_number(object, "begun_ms", log_begun_ms(log));
-	object_number(object, "events", log_seq(log));
-	put_verdict(object, log);
-	object_close(object, '}');
-}
-
 static bool is_of_session(const char *head, size_t size, const char *session)
 {
 	const char *value = NULL;
@@ -130,7 +76,7 @@ static void call_list(struct op_call *call)
 		if (!flight_may_see(log, &call->caller) || !log_head(log, &head, &size) ||
 		    (args->session != NULL && !is_of_session(head, size, args->session)))
 			continue;
-		put_run(&object, log, head, size);
+		run_row_put(&object, NULL, call->engine, log);
 		left--;
 	}
 	free(all.logs);
@@ -142,7 +88,7 @@ const struct op op_run_list = {
 	.name = "run.list",
 	.method = "GET",
 	.path = "/v1/runs",
-	.help = "The latest runs of this caller; `verdict` is null while one goes on",
+	.help = "The latest runs, and who asked for them; `verdict` is null while one goes on",
 	.params = list_params,
 	.param_count = ARRAY_LEN(list_params),
 	.args_size = sizeof(struct list_args),

@@ -44,23 +44,10 @@ static const struct op_param stdin_params[] = {
 		  .help = "nothing comes after this")},
 };
 
-/* A run that is not the caller's is not there. */
-static struct log *find_log(struct op_call *call, const char *id)
-{
-	struct log *log = logs_find(call->engine->logs, id);
-	struct err err = {0};
-
-	if (log != NULL && strncmp(id, "run_", 4) == 0 && flight_may_see(log, &call->caller))
-		return log;
-	(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "there is no run %.60s", id);
-	op_fail(call, &err);
-	return NULL;
-}
-
 static void call_get(struct op_call *call)
 {
 	const struct run_args *args = call->args;
-	struct log *log = find_log(call, args->id);
+	struct log *log = flight_find_log(call, args->id);
 	struct err err = {0};
 	struct buf result;
 
@@ -77,7 +64,7 @@ static void call_get(struct op_call *call)
 static void call_events(struct op_call *call)
 {
 	const struct run_args *args = call->args;
-	struct log *log = find_log(call, args->id);
+	struct log *log = flight_find_log(call, args->id);
 
 	if (log != NULL)
 		flight_stream(call, log, args->after, args->follow != OP_NO);
@@ -103,7 +90,7 @@ static void cancel_seen(void *user)
 static void call_cancel(struct op_call *call)
 {
 	const struct run_args *args = call->args;
-	struct log *log = find_log(call, args->id);
+	struct log *log = flight_find_own(call, args->id);
 	struct flight *flight = NULL;
 	struct log_reader *reader = NULL;
 
@@ -152,7 +139,7 @@ static void call_stdin(struct op_call *call)
 	struct buf room;
 	int r;
 
-	if (find_log(call, args->id) == NULL)
+	if (flight_find_own(call, args->id) == NULL)
 		return;
 	buf_init(&room, STDIN_MAX);
 	flight = flight_find(call->engine, args->id);

@@ -21,16 +21,22 @@ struct session_args {
 	enum op_bool follow;
 };
 
-struct session *op_session_find(struct op_call *call, const char *id)
+static struct session *find(struct op_call *call, const char *id, bool is_to_look)
 {
 	struct session *session = sessions_find(call->engine->sessions, id);
 	struct err err = {0};
 
-	if (session != NULL && strcmp(session_token(session), call->caller.name) == 0)
+	if (session != NULL && (strcmp(session_token(session), call->caller.name) == 0 ||
+				(is_to_look && call->caller.is_overseer)))
 		return session;
 	(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "there is no session %.60s", id);
 	op_fail(call, &err);
 	return NULL;
+}
+
+struct session *op_session_find(struct op_call *call, const char *id)
+{
+	return find(call, id, false);
 }
 
 void op_session_answer(struct op_call *call, unsigned status, const struct session *session)
@@ -227,7 +233,7 @@ static void list_one(void *user, struct session *session)
 {
 	struct listing *listing = user;
 
-	if (strcmp(session_token(session), listing->call->caller.name) != 0)
+	if (!op_may_see(&listing->call->caller, session_token(session)))
 		return;
 	(void)buf_text(&listing->body, listing->is_first ? "" : ",");
 	(void)session_put(session, &listing->body);
@@ -249,7 +255,7 @@ static void call_list(struct op_call *call)
 static void call_get(struct op_call *call)
 {
 	const struct session_args *args = call->args;
-	struct session *session = op_session_find(call, args->id);
+	struct session *session = find(call, args->id, true);
 
 	if (session != NULL)
 		op_session_answer(call, 200, session);
@@ -318,7 +324,7 @@ static const struct op_param events_params[] = {
 static void call_events(struct op_call *call)
 {
 	const struct session_args *args = call->args;
-	struct session *session = op_session_find(call, args->id);
+	struct session *session = find(call, args->id, true);
 	struct log *log = session != NULL ? logs_find(call->engine->logs, args->id) : NULL;
 	struct err err = {0};
 

@@ -18,6 +18,7 @@
 #include "session/pool.h"
 
 struct admission;
+struct announcer;
 struct audit;
 struct conversations;
 struct flight;
@@ -45,6 +46,7 @@ struct engine {
 	struct packages *packages;           /* borrowed: what is installed for each runtime */
 	struct admission *admission;         /* borrowed */
 	struct audit *audit;                 /* borrowed; NULL: nothing is written */
+	struct announcer *announcer;         /* borrowed; NULL: nobody is told: op/announce.h */
 	struct journal *journal;             /* borrowed; NULL: nothing outlives us */
 	struct logs *logs;                   /* borrowed */
 	struct sessions *sessions;           /* borrowed */

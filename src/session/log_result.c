@@ -167,7 +167,8 @@ static int put_part(const void *user, enum result_member member, struct buf *buf
 	}
 	if (member == RESULT_ID)
 		return json_put_text(buf, source->log->id);
-	if (member == RESULT_SESSION || member == RESULT_BACKEND || member == RESULT_RUNTIME)
+	if (member == RESULT_SESSION || member == RESULT_WHO || member == RESULT_BACKEND ||
+	    member == RESULT_RUNTIME)
 		return put_from_head(source->log, member, buf);
 	if (member == RESULT_USAGE)
 		return put_usage_so_far(source->log, buf);

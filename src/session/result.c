@@ -28,6 +28,7 @@ static const struct result_row {
 } rows[] = {
 	[RESULT_ID] = {"id", "null"},
 	[RESULT_SESSION] = {"session", "null"},
+	[RESULT_WHO] = {"who", NULL},
 	[RESULT_VERDICT] = {"verdict", "null"},
 	[RESULT_STATE] = {"state", "\"none\""},
 	[RESULT_STDOUT] = {"stdout", "\"\""},
@@ -201,6 +202,7 @@ static int put_fact(const void *user, enum result_member member, struct buf *buf
 	case RESULT_CHECKPOINT:
 		return put_checkpoint(buf, facts->checkpoint);
 	case RESULT_SESSION:
+	case RESULT_WHO:
 	case RESULT_COUNT:
 		break;
 	}

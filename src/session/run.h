@@ -107,7 +107,7 @@ struct run_request {
 	const char *root;      /* of an explore: the name of a folder that somebody else has */
 };
 
-/* Each may be NULL. They come from the loop, never from inside run_start. */
+/* Each may be NULL. They come from the loop, never from inside run_start, but `begun`. */
 struct run_calls {
 	/* Bytes as they were written, cut at output_max. `stream` is 1 or 2. */
 	void (*output)(void *user, int stream, const void *bytes, size_t size);
@@ -118,6 +118,9 @@ struct run_calls {
 
 	/* A piece of a file that the run made. The path is UTF-8 text and hostile. */
 	void (*file)(void *user, const char *path, const void *bytes, size_t size, bool is_last);
+
+	/* Its code is on from now; `started` has been told. Also from inside run_start. */
+	void (*begun)(void *user, struct run *run);
 
 	/* The verdict is there; the last call. The run may be freed in it. */
 	void (*done)(void *user, struct run *run);

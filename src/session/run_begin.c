@@ -25,6 +25,8 @@ void run_tell_started(struct run *run)
 	    json_put_text(&members, run->runtime) == 0)
 		run_tell(run, "started", members.data, members.size);
 	buf_done(&members);
+	if (run->calls.begun != NULL)
+		run->calls.begun(run->user, run);
 }
 
 void run_sit(struct run *run)

@@ -58,6 +58,9 @@ struct sessions_settings {
 	/* A session is there, a branch too; and is there no more. */
 	void (*begun)(void *user, const struct session *session);
 	void (*ended)(void *user, const struct session *session);
+
+	/* It shows another state, or another run. May be NULL. */
+	void (*changed)(void *user, const struct session *session);
 	void *user;
 };
 

@@ -149,6 +149,7 @@ static void begin_job(struct session *session)
 	case JOB_RUN:
 		session->state = SESSION_RUNNING;
 		session->run = job->run;
+		session_show(session);
 		run_begin(job->run, session->head);
 		break;
 	case JOB_CHECKPOINT:

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <string.h>
+
 #include "base/c.h"
 #include "base/json.h"
 #include "session/session_state.h"
@@ -32,6 +35,8 @@ int session_put(const struct session *session, struct buf *buf)
 	if (r == 0)
 		r = buf_format(buf, ",\"state\":\"%s\"", state_names[session->state]);
 	if (r == 0)
+		r = put_id(buf, ",\"token\":", session->token);
+	if (r == 0)
 		r = put_text_member(buf, ",\"policy\":", session->policy->name);
 	if (r == 0)
 		r = put_text_member(buf, ",\"runtime\":", session->kind.runtime->name);
@@ -59,6 +64,20 @@ int session_put(const struct session *session, struct buf *buf)
 	if (r == 0 && session->state == SESSION_LOST)
 		r = put_text_member(buf, ",\"why\":", session->why.text);
 	return r == 0 ? buf_text(buf, "}") : r;
+}
+
+void session_show(struct session *session)
+{
+	const struct sessions_settings *settings = &session->table->settings;
+	const char *state = state_names[session->state];
+	const char *run = session->run != NULL ? run_facts(session->run).id : "";
+
+	if (settings->changed == NULL || session->is_ended || session->is_restored ||
+	    (session->told_state == state && strcmp(session->told_run, run) == 0))
+		return;
+	session->told_state = state;
+	(void)snprintf(session->told_run, sizeof(session->told_run), "%s", run);
+	settings->changed(settings->user, session);
 }
 
 static int put_checkpoint(const struct session *session, const struct checkpoint *checkpoint,

@@ -119,6 +119,7 @@ void session_record(struct session *session)
 	if (put_record(&text, session) == 0)
 		append(session, JOURNAL_SESSION, &text);
 	buf_done(&text);
+	session_show(session);
 }
 
 void session_record_end(struct session *session)

@@ -129,6 +129,8 @@ struct session {
 	uv_timer_t guard; /* a fork, or a grace, that takes too long */
 	uv_timer_t late;  /* a fork for a look that takes too long */
 	int handles;
+	const char *told_state; /* static: of the last `changed` */
+	char told_run[ID_SIZE];
 	bool is_ended; /* out of the table: the last handle gives the memory back */
 	LIST_ENTRY(session) entry;
 };
@@ -156,6 +158,9 @@ void session_lose(struct session *session, const struct err *why);
 void session_copy_ask(struct session *session, const struct session_ask *ask);
 void session_tell(struct session *session, const char *type, const char *members);
 void session_open_log(struct session *session);
+
+/* session_put.c: whoever follows it is told, if a client would see a difference. */
+void session_show(struct session *session);
 
 /* session_jobs.c */
 extern const struct run_host session_run_host;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What sessions tell the daemon: their places in admission, and whoever follows them. */
+#include <string.h>
+
+#include "daemon/daemon_state.h"
+#include "op/announce.h"
+
+static const struct config_token *token_of(const struct daemon *daemon,
+					   const struct session *session)
+{
+	for (size_t i = 0; i < daemon->config->token_count; i++) {
+		if (strcmp(daemon->config->tokens[i].name, session_token(session)) == 0)
+			return &daemon->config->tokens[i];
+	}
+	return NULL;
+}
+
+void daemon_session_begun(void *user, const struct session *session)
+{
+	struct daemon *daemon = user;
+
+	admission_session_kept(daemon->engine.admission, token_of(daemon, session));
+}
+
+void daemon_session_ended(void *user, const struct session *session)
+{
+	struct daemon *daemon = user;
+
+	admission_session_leave(daemon->engine.admission, token_of(daemon, session));
+	announce_session_gone(&daemon->engine, session_token(session), session_id(session));
+}
+
+void daemon_session_changed(void *user, const struct session *session)
+{
+	struct daemon *daemon = user;
+
+	announce_session(&daemon->engine, session);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Run row - a run in one line of a list: who asked for what, and how far it is
+ *
+ * Owns:    the members of a row, the same in every list and in what is announced.
+ * May not: show the row to anybody: whoever lists runs asks who may see them.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "op/object.h"
+#include "op/op.h"
+#include "session/engine.h"
+#include "session/log.h"
+
+#define RUN_ROW_TOKEN_SIZE 256
+#define RUN_ROW_LINE_MAX 120U /* bytes of the first line of the code */
+
+/* Adds the row of this run as a member (NULL: an item of a list). */
+void run_row_put(struct object *object, const char *name, const struct engine *engine,
+		 struct log *log);
+
+/* The same without what closes it: more members may follow, then object_close. */
+void run_row_open(struct object *object, const char *name, const struct engine *engine,
+		  struct log *log);
+
+/* The name of the token that asked; false when its head is no longer kept. */
+bool run_row_token(const struct log *log, char ret_token[RUN_ROW_TOKEN_SIZE]);
+
+/* {"token","via","client","peer"}, as it stands in the head of a run's log. */
+int run_row_put_who(struct buf *buf, const struct op_caller *caller);
+
+/* The first line of the code that is not blank, as a JSON text. */
+int run_row_put_line(struct buf *buf, const void *code, size_t size);
