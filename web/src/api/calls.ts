@@ -33,8 +33,12 @@ export const listRuns = async (query: { session?: string; limit?: number } = {})
 export const getRun = (id: string) => callJson<Record<string, unknown>>(runPath(id));
 export const runEvents = (id: string, after: number, signal?: AbortSignal) =>
   stream<T.RunEvent>(`${runPath(id)}/events`, { query: { after }, signal });
+/** The events that are there by now, without waiting for more. */
+export const runEventsSoFar = (id: string, after: number, signal?: AbortSignal) =>
+  stream<T.RunEvent>(`${runPath(id)}/events`, { query: { after, follow: false }, signal });
 export const runCode = async (id: string) => (await call(`${runPath(id)}/code`)).text();
 export const sendStdin = (id: string, text: string) => call(`${runPath(id)}/stdin`, { json: { text } });
+export const endStdin = (id: string) => call(`${runPath(id)}/stdin`, { json: { eof: true } });
 export const cancelRun = (id: string) => call(runPath(id), { method: "DELETE" });
 
 // ---- approvals ----
@@ -83,6 +87,8 @@ export const getOutput = async (id: string, cell: string): Promise<unknown> =>
   (await call(`${conversationPath(id)}/outputs/${encodeURIComponent(cell)}`)).json();
 export const putOutput = (id: string, cell: string, json: string) =>
   call(`${conversationPath(id)}/outputs/${encodeURIComponent(cell)}`, { method: "PUT", body: json });
+export const removeOutput = (id: string, cell: string) =>
+  call(`${conversationPath(id)}/outputs/${encodeURIComponent(cell)}`, { method: "DELETE" });
 
 // ---- the daemon ----
 export const feed = (after: number | undefined, signal: AbortSignal) =>

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be done with a cell, at its upper right.
+import type { Cell, Conversation } from "../state/conversation";
+import { IconButton } from "../ui";
+import { IconCode, IconDown, IconGrip, IconNote, IconTrash, IconUp } from "../ui/icons";
+import { CELL_TYPE } from "./drag";
+import { deleteCell, moveBy, turnCell } from "./edit";
+import { isOn } from "./live";
+import { MOVE_DOWN, MOVE_UP } from "./keys";
+
+interface CellBarProps {
+  conversation: Conversation;
+  cell: Cell;
+  number: number;
+  count: number;
+}
+
+export function CellBar({ conversation, cell, number, count }: CellBarProps) {
+  const isCode = cell.kind.value === "code";
+  return (
+    <div class="cell-bar" role="toolbar" aria-label={`Tools of cell ${number}`}>
+      <span class="cell-grip" draggable title="Drag to move" aria-hidden="true"
+        onDragStart={(event) => {
+          const box = event.currentTarget.closest(".cell");
+          event.dataTransfer?.setData(CELL_TYPE, cell.id);
+          if (event.dataTransfer) event.dataTransfer.effectAllowed = "move";
+          if (box) event.dataTransfer?.setDragImage(box, 24, 16);
+        }}>
+        <IconGrip size={14} />
+      </span>
+      <IconButton size="small" icon={IconUp} label="Move up" keys={MOVE_UP.shown} disabled={number === 1}
+        onClick={() => moveBy(conversation, cell, -1)} />
+      <IconButton size="small" icon={IconDown} label="Move down" keys={MOVE_DOWN.shown} disabled={number === count}
+        onClick={() => moveBy(conversation, cell, 1)} />
+      <IconButton size="small" icon={isCode ? IconNote : IconCode} disabled={isOn(cell)}
+        label={isCode ? "Turn into a note" : "Turn into code"}
+        onClick={() => turnCell(conversation, cell, isCode ? "note" : "code")} />
+      <IconButton size="small" icon={IconTrash} label={`Delete cell ${number}`} onClick={() => deleteCell(conversation, cell)} />
+    </div>
+  );
+}

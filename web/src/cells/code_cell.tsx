@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KeyBinding } from "@codemirror/view";
+import { useEffect, useMemo } from "preact/hooks";
+import { OutputView } from "../output";
+import type { Cell, Conversation } from "../state/conversation";
+import { IconButton } from "../ui";
+import { IconPlay, IconStop } from "../ui/icons";
+import { CellEditor } from "./cell_editor";
+import { goOn, insertCell, moveBy, said } from "./edit";
+import { MOVE_DOWN, MOVE_UP, RUN_HERE, RUN_HERE_TOO, RUN_INSERT, RUN_ON, STOP } from "./keys";
+import { isOn, liveOf } from "./live";
+import { lastError } from "./mark";
+import { Phase } from "./phase";
+import { interruptRun, runCell, stopCell } from "./run";
+import { StdinLine } from "./stdin";
+
+interface CodeCellProps {
+  conversation: Conversation;
+  cell: Cell;
+  number: number;
+}
+
+function keysOf(conversation: Conversation, cell: Cell): KeyBinding[] {
+  const always = (deed: () => unknown) => () => {
+    deed();
+    return true;
+  };
+  const run = () => void runCell(conversation, cell);
+  const place = () => conversation.cells.peek().indexOf(cell);
+  return [
+    { key: RUN_ON.key, run: always(() => { run(); goOn(conversation, cell); }) },
+    { key: RUN_HERE.key, run: always(run) },
+    { key: RUN_HERE_TOO.key, run: always(run) },
+    { key: RUN_INSERT.key, run: always(() => { run(); insertCell(conversation, place() + 1); }) },
+    { key: STOP.key, run: always(() => void interruptRun(conversation)) },
+    { key: MOVE_UP.key, run: always(() => moveBy(conversation, cell, -1)) },
+    { key: MOVE_DOWN.key, run: always(() => moveBy(conversation, cell, 1)) },
+  ];
+}
+
+/** Says what becomes of a run, to those who do not see it. */
+function useSaid(cell: Cell, number: number): void {
+  const phase = cell.phase.value;
+  useEffect(() => {
+    if (phase === "running") said.value = `Cell ${number}: Running`;
+    if (phase === "held") said.value = `Cell ${number}: Waiting for a person to allow it`;
+    if (phase !== "over") return;
+    const output = cell.output.peek();
+    const error = lastError(output);
+    const kind = output?.ending?.verdict.kind;
+    const why = error ? `${error.type} ${error.message}`.slice(0, 200) : kind;
+    said.value = kind === "ok" ? `Cell ${number}: Done` : `Cell ${number}: Failed, ${why}`;
+  }, [phase]);
+}
+
+function RunButton({ conversation, cell, number }: CodeCellProps) {
+  if (isOn(cell)) {
+    return (
+      <IconButton icon={IconStop} tone="plain" class="cell-run cell-stop" label={`Interrupt cell ${number}`} keys={STOP.shown}
+        busy={liveOf(cell).isStopping.value} onClick={() => void stopCell(conversation, cell)} />
+    );
+  }
+  const isOff = !conversation.sandbox.value;
+  return (
+    <IconButton icon={IconPlay} tone="plain" class="cell-run" disabled={isOff} keys={isOff ? undefined : RUN_ON.shown}
+      label={isOff ? `Cell ${number} cannot run: the Python sandbox is off` : `Run cell ${number}`}
+      onClick={() => void runCell(conversation, cell)} />
+  );
+}
+
+export function CodeCell({ conversation, cell, number }: CodeCellProps) {
+  const keys = useMemo(() => keysOf(conversation, cell), [conversation, cell]);
+  const { asksInput } = liveOf(cell);
+  const output = cell.output.value;
+  const isStale = cell.phase.value === "waiting" && output?.isOver;
+  useSaid(cell, number);
+  return (
+    <>
+      <div class="cell-side">
+        <RunButton conversation={conversation} cell={cell} number={number} />
+        <span class="cell-number" aria-hidden="true">{number}</span>
+      </div>
+      <div class="cell-main">
+        <CellEditor conversation={conversation} cell={cell} label={`Code of cell ${number}`}
+          hint={number === 1 ? `Python. ${RUN_ON.shown} runs it` : "Python"} keys={keys} />
+        <Phase cell={cell} />
+        {output && (
+          <div class={isStale ? "cell-output cell-stale" : "cell-output"}>
+            <OutputView output={output} session={conversation.session.value} label={`Output of cell ${number}`} />
+          </div>
+        )}
+        {asksInput.value && output?.run && <StdinLine key={output.run} run={output.run} number={number} />}
+      </div>
+    </>
+  );
+}

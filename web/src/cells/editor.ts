@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The editor of a cell: CodeMirror, with what a cell needs and nothing else. It knows nothing of runs; keys that mean
+// something to the cell are handed to it.
+import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { pythonLanguage } from "@codemirror/lang-python";
+import { bracketMatching, indentOnInput, indentUnit, LanguageSupport } from "@codemirror/language";
+import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
+import { Annotation, EditorState, type Extension, Prec } from "@codemirror/state";
+import { EditorView, type KeyBinding, keymap, lineNumbers, placeholder } from "@codemirror/view";
+import { completionSource } from "./completion";
+import type { Mark } from "./mark";
+import { cspNonce, editorTheme } from "./theme";
+
+export interface EditorAsk {
+  text: string;
+  kind: "code" | "note";
+  label: string;
+  hint: string; // shown while it is empty
+  session: () => string | null;
+  changed: (text: string) => void;
+  focused: (isFocused: boolean) => void;
+  keys: readonly KeyBinding[];
+}
+
+const fromOutside = Annotation.define<boolean>();
+
+const forCode = (ask: EditorAsk): Extension => [
+  new LanguageSupport(pythonLanguage),
+  lineNumbers(),
+  lintGutter(),
+  indentUnit.of("    "),
+  indentOnInput(),
+  bracketMatching(),
+  closeBrackets(),
+  autocompletion({ override: [completionSource(ask.session)], icons: false, maxRenderedOptions: 60 }),
+  keymap.of([{ key: "Tab", run: acceptCompletion }, ...closeBracketsKeymap, ...completionKeymap]),
+];
+
+export function makeEditor(parent: HTMLElement, ask: EditorAsk): EditorView {
+  const nonce = cspNonce();
+  const state = EditorState.create({
+    doc: ask.text,
+    extensions: [
+      nonce ? EditorView.cspNonce.of(nonce) : [],
+      Prec.highest(keymap.of([...ask.keys])),
+      ask.kind === "code" ? forCode(ask) : [],
+      history(),
+      EditorView.lineWrapping,
+      EditorState.tabSize.of(4),
+      placeholder(ask.hint),
+      // Escape, then Tab, leaves the editor: CodeMirror's own way out for those who have no mouse.
+      keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
+      editorTheme,
+      EditorView.contentAttributes.of({
+        "aria-label": ask.label,
+        "aria-description": "Tab indents. Press Escape, then Tab, to leave.",
+        spellcheck: ask.kind === "note" ? "true" : "false",
+      }),
+      EditorView.updateListener.of((update) => {
+        if (update.focusChanged) ask.focused(update.view.hasFocus);
+        if (!update.docChanged) return;
+        if (!update.transactions.some((one) => one.annotation(fromOutside))) ask.changed(update.state.doc.toString());
+        update.view.dispatch(setDiagnostics(update.state, []));
+      }),
+    ],
+  });
+  return new EditorView({ state, parent });
+}
+
+/** The text was changed elsewhere: only what differs is replaced, so that the cursor stays where it is. */
+export function setText(view: EditorView, text: string): void {
+  const old = view.state.doc.toString();
+  if (old === text) return;
+  let from = 0;
+  const shorter = Math.min(old.length, text.length);
+  while (from < shorter && old[from] === text[from]) from++;
+  let end = 0;
+  while (end < shorter - from && old[old.length - 1 - end] === text[text.length - 1 - end]) end++;
+  view.dispatch({
+    changes: { from, to: old.length - end, insert: text.slice(from, text.length - end) },
+    annotations: fromOutside.of(true),
+  });
+}
+
+export function setMark(view: EditorView, mark: Mark | null): void {
+  const diagnostics: Diagnostic[] = mark ? [{ ...mark, severity: "error" }] : [];
+  view.dispatch(setDiagnostics(view.state, diagnostics));
+}
+
+/** True where an arrow key would leave the text: the cell above or below is next. */
+export function isAtEdge(view: EditorView, edge: "first" | "last"): boolean {
+  const { main } = view.state.selection;
+  if (!main.empty) return false;
+  const line = view.state.doc.lineAt(main.head);
+  return line.number === (edge === "first" ? 1 : view.state.doc.lines);
+}

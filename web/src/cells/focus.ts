@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the cursor goes. A cell says how it takes the focus; one that is not on the page yet gets it when it comes.
+import { type Cell } from "../state/conversation";
+
+export type Way = (at: "start" | "end") => void;
+
+const ways = new WeakMap<Cell, Way>();
+let wanted: { cell: Cell; at: "start" | "end" } | null = null;
+
+export function focusCell(cell: Cell, at: "start" | "end" = "end"): void {
+  const way = ways.get(cell);
+  wanted = way ? null : { cell, at };
+  way?.(at);
+}
+
+/** Called by the part of a cell that takes the focus, when it comes; answers how to take it back when it goes. */
+export function takesFocus(cell: Cell, way: Way): () => void {
+  ways.set(cell, way);
+  if (wanted?.cell === cell) {
+    const { at } = wanted;
+    wanted = null;
+    way(at);
+  }
+  return () => {
+    if (ways.get(cell) === way) ways.delete(cell);
+  };
+}
+
+/** What has the focus keeps it through a change of the page: an element that is moved would lose it. */
+export function keepFocus(change: () => void): void {
+  const before = document.activeElement;
+  change();
+  requestAnimationFrame(() => {
+    if (before instanceof HTMLElement && before.isConnected && document.activeElement !== before) before.focus();
+    if (before instanceof HTMLElement) before.closest(".cell")?.scrollIntoView({ block: "nearest" });
+  });
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the events of runs into the outputs of their cells. The daemon numbers events and keeps them, so a reader that
+// was cut off goes on after the last number it has: nothing is missed and nothing comes twice, whoever restarted.
+import * as calls from "../api/calls";
+import type { RunEvent } from "../api/types";
+import type { Output } from "../output/model";
+import { loadOutput, saveOutput } from "../output/saved";
+import type { Cell, Conversation } from "../state/conversation";
+import { failed } from "../state/toasts";
+import { liveOf } from "./live";
+import { isAbort, isGone, isPassing, patiently, Pauses, rest } from "./pause";
+
+const LOOK_MS = 1000; // between two looks at a run whose events do not stream here
+const QUIET_MS = 350; // after which an open line is taken for a prompt
+const SILENCE_MS = 35_000; // the daemon says something every 15 s: a stream that does not is dead, whoever holds it open
+const AT_ONCE = 3; // outputs that are loaded side by side
+const READS_INPUT = /\binput\s*\(|\bstdin\b|\bbreakpoint\s*\(|\bpdb\b/;
+const IS_RUN = /^run_[a-z0-9]+$/;
+
+/** `run` of an output that came with a notebook: there is no log of it, only what was kept. */
+export const IMPORTED = "imported";
+
+// ---- the one stream of this tab ----
+// A browser opens six connections to a host, all tabs together: the tab that is looked at streams one run, and other
+// runs are looked at now and then.
+const stream: { holder: Output | null; shown: Conversation | null; cut: () => void } = {
+  holder: null, shown: null, cut: () => {},
+};
+
+function mayStream(conversation: Conversation, output: Output): boolean {
+  if (document.hidden || (stream.shown !== null && stream.shown !== conversation)) return false;
+  return stream.holder === null || stream.holder === output;
+}
+
+/** The conversation whose runs stream; those of others are looked at now and then. */
+export function show(conversation: Conversation): void {
+  if (stream.shown === conversation) return;
+  stream.shown = conversation;
+  stream.cut();
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) stream.cut();
+});
+
+// ---- following ----
+interface Follow {
+  output: Output;
+  controller: AbortController;
+  done: Promise<void>;
+}
+const follows = new WeakMap<Cell, Follow>();
+
+/** Reads a run on until it is over. Asked twice, it is the same reading. */
+export function follow(conversation: Conversation, cell: Cell): Promise<void> {
+  const output = cell.output.peek();
+  if (!output?.run || output.isOver || !IS_RUN.test(output.run)) return Promise.resolve();
+  const before = follows.get(cell);
+  if (before?.output === output) return before.done;
+  before?.controller.abort();
+
+  const controller = new AbortController();
+  const done = followToEnd(conversation, cell, output, controller.signal).finally(() => {
+    controller.abort();
+    if (follows.get(cell)?.output === output) follows.delete(cell);
+  });
+  follows.set(cell, { output, controller, done });
+  return done;
+}
+
+async function followToEnd(conversation: Conversation, cell: Cell, output: Output, signal: AbortSignal): Promise<void> {
+  const live = liveOf(cell);
+  const guess = guessInput(cell, output);
+  if (output.seq === 0) cell.phase.value = "waiting";
+  live.notice.value = "";
+  void watchStart(cell, output, signal);
+  try {
+    await readToEnd(conversation, output, signal, (event) => {
+      if (event.type === "started") cell.phase.value = "running";
+      guess.hear(event);
+    });
+    if (signal.aborted) return;
+    cell.phase.value = "over";
+    await keep(conversation, cell, output);
+  } catch (cause) {
+    if (isAbort(cause) || signal.aborted) return;
+    if (isGone(cause)) return await takeKept(conversation, cell, output);
+    cell.phase.value = "idle";
+    failed("read the output of a run", cause);
+  } finally {
+    guess.end();
+    live.isStopping.value = false;
+  }
+}
+
+async function readToEnd(
+  conversation: Conversation, output: Output, signal: AbortSignal, hear: (event: RunEvent) => void,
+): Promise<void> {
+  const pauses = new Pauses();
+  while (!output.isOver && !signal.aborted) {
+    const before = output.seq;
+    const isLive = mayStream(conversation, output);
+    try {
+      await readOnce(output, isLive, signal, hear);
+    } catch (cause) {
+      // Cut off on purpose, by another conversation or a hidden tab, is no failure: it goes on by looking.
+      if (!isPassing(cause) && !(isAbort(cause) && !signal.aborted)) throw cause;
+    }
+    if (output.isOver) return;
+    if (output.seq > before) pauses.reset();
+    if (isLive) await pauses.take(signal);
+    else await rest(LOOK_MS, signal);
+  }
+}
+
+async function readOnce(output: Output, isLive: boolean, signal: AbortSignal, hear: (event: RunEvent) => void): Promise<void> {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  let watchdog = setTimeout(abort, SILENCE_MS);
+  signal.addEventListener("abort", abort);
+  if (isLive) {
+    stream.holder = output;
+    stream.cut = abort;
+  }
+  try {
+    const events = isLive
+      ? calls.runEvents(output.run!, output.seq, controller.signal)
+      : calls.runEventsSoFar(output.run!, output.seq, controller.signal);
+    for await (const event of events) {
+      clearTimeout(watchdog);
+      watchdog = setTimeout(abort, SILENCE_MS);
+      output.apply(event);
+      hear(event);
+    }
+  } finally {
+    clearTimeout(watchdog);
+    signal.removeEventListener("abort", abort);
+    if (isLive) {
+      stream.holder = null;
+      stream.cut = () => {};
+    }
+  }
+}
+
+/** Before a run has begun its log is silent: ask whether it waits for its turn or for a person. */
+async function watchStart(cell: Cell, output: Output, signal: AbortSignal): Promise<void> {
+  await rest(QUIET_MS, signal);
+  while (output.seq === 0 && !signal.aborted) {
+    try {
+      const { state } = await calls.getRun(output.run!);
+      if (output.seq === 0 && (state === "held" || state === "waiting")) cell.phase.value = state;
+    } catch {
+      // The reader of the log meets the same failure, and says so.
+    }
+    await rest(LOOK_MS, signal);
+  }
+}
+
+/** Nothing in the events says that code waits for input: a line without an end, or code that reads, and then silence, does. */
+function guessInput(cell: Cell, output: Output): { hear: (event: RunEvent) => void; end: () => void } {
+  const { asksInput } = liveOf(cell);
+  const reads = READS_INPUT.test(cell.source.peek());
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  asksInput.value = false;
+  return {
+    hear(event) {
+      clearTimeout(timer);
+      const isOpen = event.type === "stdout" && !event.text.endsWith("\n");
+      if (isOpen || reads) timer = setTimeout(() => { asksInput.value = !output.isOver; }, QUIET_MS);
+    },
+    end() {
+      clearTimeout(timer);
+      asksInput.value = false;
+    },
+  };
+}
+
+// ---- what is kept ----
+async function keep(conversation: Conversation, cell: Cell, output: Output): Promise<void> {
+  try {
+    await calls.putOutput(conversation.id, cell.id, saveOutput(output));
+  } catch (cause) {
+    failed("keep the output of a cell", cause);
+  }
+}
+
+/** What a cell showed when its run ended; false where nothing was kept of this run. */
+async function takeSaved(conversation: Conversation, cell: Cell, output: Output, signal?: AbortSignal): Promise<boolean> {
+  try {
+    const saved = loadOutput(await patiently(() => calls.getOutput(conversation.id, cell.id), signal));
+    if (output.run === IMPORTED) saved.run = IMPORTED;
+    if (saved.run !== output.run) return false;
+    if (cell.output.peek() === output) cell.output.value = saved;
+    return true;
+  } catch (cause) {
+    if (isGone(cause)) return false;
+    throw cause;
+  }
+}
+
+async function takeKept(conversation: Conversation, cell: Cell, output: Output): Promise<void> {
+  cell.phase.value = "idle";
+  try {
+    if (await takeSaved(conversation, cell, output)) return;
+    liveOf(cell).notice.value = "The output of this run is no longer kept. Run the cell again to see it.";
+  } catch (cause) {
+    failed("read the output of a cell", cause);
+  }
+}
+
+// ---- after opening ----
+const resumed = new WeakSet<Output>();
+
+/** Puts an output there that came from elsewhere: nothing has to be read for it. */
+export function placeOutput(cell: Cell, output: Output): void {
+  resumed.add(output);
+  cell.output.value = output;
+}
+
+/** What still runs is followed, what is over is read once. May be called at any time, and again. */
+export async function resumeAll(conversation: Conversation): Promise<void> {
+  const cells = conversation.cells.peek().filter((cell) => {
+    const output = cell.output.peek();
+    return output?.run && !output.isOver && !resumed.has(output) && follows.get(cell)?.output !== output;
+  });
+  if (cells.length === 0) return;
+  for (const cell of cells) resumed.add(cell.output.peek()!);
+  const on = await runsThatAreOn(conversation);
+  for (const cell of cells) if (on.has(cell.output.peek()?.run ?? "")) void follow(conversation, cell);
+  const others = cells.filter((cell) => !on.has(cell.output.peek()?.run ?? ""));
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    for (let cell = others.shift(); cell; cell = others.shift()) await resume(conversation, cell);
+  }));
+}
+
+async function runsThatAreOn(conversation: Conversation): Promise<Set<string>> {
+  const session = conversation.session.peek();
+  if (!session) return new Set();
+  try {
+    const rows = await calls.listRuns({ session, limit: 200 });
+    return new Set(rows.filter((row) => row.verdict === null).map((row) => row.id));
+  } catch {
+    return new Set(); // each run is then asked for by itself, with patience
+  }
+}
+
+async function resume(conversation: Conversation, cell: Cell): Promise<void> {
+  const output = cell.output.peek();
+  if (!output?.run || output.isOver) return;
+  try {
+    if (await takeSaved(conversation, cell, output)) return;
+    if (IS_RUN.test(output.run)) await follow(conversation, cell);
+  } catch (cause) {
+    failed("read the output of a cell", cause);
+  }
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of a cell, as the editor spells them and as people read them.
+const isMac = /^Mac|iPhone|iPad/.test(navigator.platform);
+const mod = isMac ? "⌘" : "Ctrl";
+
+export const RUN_ON = { key: "Shift-Enter", shown: "Shift+Enter" };
+export const RUN_HERE = { key: "Mod-Enter", shown: `${mod}+Enter` };
+export const RUN_HERE_TOO = { key: "Ctrl-Enter", shown: "Ctrl+Enter" }; // on a Mac, as notebooks have it
+export const RUN_INSERT = { key: "Alt-Enter", shown: "Alt+Enter" };
+export const STOP = { key: "Mod-.", shown: `${mod}+.` };
+export const MOVE_UP = { key: "Mod-Shift-ArrowUp", shown: `${mod}+Shift+↑` };
+export const MOVE_DOWN = { key: "Mod-Shift-ArrowDown", shown: `${mod}+Shift+↓` };

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cells of a conversation, from the top, and places between them where new ones go.
+import { effect } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Cell, Conversation } from "../state/conversation";
+import { Button } from "../ui";
+import { IconCode, IconInfo, IconNote } from "../ui/icons";
+import { CellBar } from "./cell_bar";
+import { CodeCell } from "./code_cell";
+import { gap, onDragEnd, onDragOver, onDrop } from "./drag";
+import { insertCell, said } from "./edit";
+import { resumeAll, show } from "./follow";
+import { takeOver } from "./run";
+import { NoteCell } from "./note_cell";
+import { nameOf, WhoBadge } from "./phase";
+import "./cells.css";
+
+interface InsertProps {
+  conversation: Conversation;
+  at: number;
+  isLast?: boolean;
+}
+
+/** Where a new cell can go. Between cells it shows itself to a pointer or the focus; at the end it is always there. */
+function Insert({ conversation, at, isLast }: InsertProps) {
+  const where = isLast ? "" : " below";
+  return (
+    <div class={isLast ? "insert insert-last" : "insert"}>
+      <Button size="small" icon={IconCode} aria-label={`Add code${where}`} onClick={() => insertCell(conversation, at, "code")}>Code</Button>
+      <Button size="small" icon={IconNote} aria-label={`Add note${where}`} onClick={() => insertCell(conversation, at, "note")}>Note</Button>
+    </div>
+  );
+}
+
+interface CellBoxProps {
+  conversation: Conversation;
+  cell: Cell;
+  number: number;
+  count: number;
+}
+
+function CellBox({ conversation, cell, number, count }: CellBoxProps) {
+  const kind = cell.kind.value;
+  const Inside = kind === "code" ? CodeCell : NoteCell;
+  const isDropBefore = gap.value === number - 1;
+  const isDropAfter = gap.value === count && number === count;
+  const classes = ["cell", `cell-${kind}`, `cell-is-${cell.phase.value}`, isDropBefore && "drop-before", isDropAfter && "drop-after"];
+  const who = cell.who.value;
+  const name = kind === "code" ? `Cell ${number}` : `Note ${number}`;
+  return (
+    <li class={classes.filter(Boolean).join(" ")} id={`cell-${cell.id}`} data-phase={cell.phase.value}>
+      <div role="group" aria-label={who ? `${name} by ${nameOf(who)}` : name}>
+        <div class="cell-box">
+          <div class="cell-top">
+            {who && <WhoBadge who={who} />}
+            <CellBar conversation={conversation} cell={cell} number={number} count={count} />
+          </div>
+          <Inside key={kind} conversation={conversation} cell={cell} number={number} />
+        </div>
+        {number < count && <Insert conversation={conversation} at={number} />}
+      </div>
+    </li>
+  );
+}
+
+/** Whatever comes into the conversation, from here, another tab or an agent, is read on by itself. */
+function useResumed(conversation: Conversation): void {
+  useEffect(() => {
+    show(conversation);
+    takeOver(conversation);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = effect(() => {
+      for (const cell of conversation.cells.value) void cell.output.value;
+      clearTimeout(timer);
+      timer = setTimeout(() => void resumeAll(conversation), 0);
+    });
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, [conversation]);
+}
+
+export function CellList({ conversation }: { conversation: Conversation }) {
+  const cells = conversation.cells.value;
+  useResumed(conversation);
+  return (
+    <div class="cells">
+      {!conversation.sandbox.value && (
+        <p class="cells-off"><IconInfo size={16} /> The Python sandbox is off: cells are kept as notes and cannot run.</p>
+      )}
+      <ol class="cell-list" aria-label="Cells" onDragOver={onDragOver} onDrop={(event) => onDrop(event, conversation)} onDragEnd={onDragEnd}>
+        {cells.map((cell, i) => (
+          <CellBox key={cell.id} conversation={conversation} cell={cell} number={i + 1} count={cells.length} />
+        ))}
+      </ol>
+      <Insert conversation={conversation} at={cells.length} isLast />
+      <p class="unseen" role="status">{said.value}</p>
+    </div>
+  );
+}

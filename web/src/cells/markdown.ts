@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Markdown of notes, made safe to show. A note may come from a notebook of a stranger: what it says is shown, what it
+// would do is taken out. Nothing is loaded from anywhere: pictures must be in the note itself.
+import DOMPurify from "dompurify";
+import { Marked } from "marked";
+
+const TAGS = [
+  "a", "b", "blockquote", "br", "code", "del", "details", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img",
+  "input", "kbd", "li", "ol", "p", "pre", "s", "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td",
+  "th", "thead", "tr", "u", "ul",
+];
+const ATTRIBUTES = ["align", "alt", "checked", "colspan", "disabled", "height", "href", "open", "rowspan", "src", "start", "title", "type", "width"];
+const LINK = /^(?:https?:\/\/|mailto:)/i;
+const PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,/i;
+const TEXT_MAX = 500_000;
+
+const marked = new Marked({ gfm: true, breaks: false, async: false });
+const purifier = DOMPurify(window);
+
+function settleLink(link: Element): void {
+  if (LINK.test(link.getAttribute("href") ?? "")) {
+    link.setAttribute("target", "_blank");
+    link.setAttribute("rel", "noopener noreferrer");
+  } else {
+    link.removeAttribute("href");
+  }
+}
+
+function settlePicture(picture: Element): void {
+  if (PICTURE.test(picture.getAttribute("src") ?? "")) return;
+  const alt = picture.getAttribute("alt") || "no description";
+  picture.replaceWith(picture.ownerDocument.createTextNode(`[picture not shown: ${alt}]`));
+}
+
+/** A task list's box, which marked makes: to look at, with a name for those who hear it. */
+function settleBox(box: Element): void {
+  if (box.getAttribute("type") !== "checkbox") return box.remove();
+  box.setAttribute("disabled", "");
+  box.setAttribute("aria-label", box.hasAttribute("checked") ? "done" : "to do");
+}
+
+/** The last gate, and the narrowest: whatever is on no list goes, whoever let it through. */
+function settle(element: Element): void {
+  const tag = element.tagName.toLowerCase();
+  if (!TAGS.includes(tag)) return element.remove();
+  for (const { name } of [...element.attributes]) if (!ATTRIBUTES.includes(name)) element.removeAttribute(name);
+  if (tag !== "img") element.removeAttribute("src");
+  if (tag === "a") settleLink(element);
+  else element.removeAttribute("href");
+  if (tag === "img") settlePicture(element);
+  if (tag === "input") settleBox(element);
+}
+
+/** Markup that is safe to set: checked after it was made, never before. */
+export function markdownHtml(text: string): string {
+  const html = marked.parse(text.slice(0, TEXT_MAX)) as string;
+  const pure = purifier.sanitize(html, {
+    ALLOWED_TAGS: TAGS, ALLOWED_ATTR: ATTRIBUTES, ALLOW_DATA_ATTR: false, ALLOW_ARIA_ATTR: false, RETURN_TRUSTED_TYPE: false,
+  });
+  const template = document.createElement("template"); // no script runs and nothing loads in there
+  template.innerHTML = pure;
+  for (const element of template.content.querySelectorAll("*")) settle(element);
+  return template.innerHTML;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running cells. Those of one conversation run one after the other, in the order in which they were asked for; when one
+// fails those behind it do not run, since they most likely build on it.
+import * as calls from "../api/calls";
+import { ApiError } from "../api/client";
+import { Output } from "../output/model";
+import type { Cell, Conversation } from "../state/conversation";
+import { sessions } from "../state/feed";
+import { ensureSession } from "../state/session";
+import { failed, toast } from "../state/toasts";
+import { follow } from "./follow";
+import { isOn, liveOf } from "./live";
+import { isGone } from "./pause";
+
+export { follow, resumeAll } from "./follow";
+
+interface Turn {
+  cell: Cell;
+  isStopped: boolean;
+  ended: (isGood: boolean) => void;
+}
+
+/** What is to be run, the first being at it. It outlives the conversation's object: one that is opened anew goes on with it. */
+interface Queue {
+  conversation: Conversation;
+  turns: Turn[];
+}
+
+const queues = new Map<string, Queue>(); // by conversation
+
+function queueOf(conversation: Conversation): Queue {
+  let queue = queues.get(conversation.id);
+  if (!queue) queues.set(conversation.id, (queue = { conversation, turns: [] }));
+  return queue;
+}
+
+/** A conversation was opened: what was asked for before, when it was open the last time, goes on in its cells. */
+export function takeOver(conversation: Conversation): void {
+  const queue = queues.get(conversation.id);
+  if (!queue || queue.conversation === conversation) return;
+  queue.conversation = conversation;
+  queue.turns.forEach((turn, i) => {
+    const cell = conversation.cells.peek().find((one) => one.id === turn.cell.id);
+    if (i === 0 || !cell) return; // the first is on its way: its run is found by its number
+    turn.cell = cell;
+    cell.phase.value = "waiting";
+  });
+}
+
+/** Runs a cell after those that were asked for before it. True: it ran to its end without a failure. */
+export function runCell(conversation: Conversation, cell: Cell): Promise<boolean> {
+  if (cell.kind.peek() !== "code") return Promise.resolve(true);
+  if (!conversation.sandbox.peek()) {
+    toast("The Python sandbox is off for this conversation", "info", "Turn it on in the header to run cells");
+    return Promise.resolve(false);
+  }
+  const queue = queueOf(conversation);
+  if (queue.turns.some((turn) => turn.cell.id === cell.id)) return Promise.resolve(false);
+  return new Promise((ended) => {
+    queue.turns.push({ cell, isStopped: false, ended });
+    cell.phase.value = "waiting";
+    liveOf(cell).notice.value = "";
+    if (queue.turns.length === 1) void work(queue);
+  });
+}
+
+/** Runs all code cells from the top; stops at the first that fails. */
+export async function runAll(conversation: Conversation): Promise<boolean> {
+  const cells = conversation.cells.peek().filter((cell) => cell.kind.peek() === "code" && cell.source.peek().trim() !== "");
+  const ends = await Promise.all(cells.map((cell) => runCell(conversation, cell)));
+  return ends.every(Boolean);
+}
+
+async function work(queue: Queue): Promise<void> {
+  for (let turn = queue.turns[0]; turn; turn = queue.turns[0]) {
+    let isGood = false;
+    try {
+      isGood = await take(queue.conversation, turn);
+    } catch (cause) {
+      turn.cell.phase.value = turn.cell.output.peek()?.isOver ? "over" : "idle";
+      failed("run the cell", cause);
+    }
+    queue.turns.shift();
+    turn.ended(isGood);
+    if (!isGood) dropRest(queue, turn);
+  }
+}
+
+function dropRest({ conversation, turns }: Queue, after: Turn): void {
+  const dropped = turns.splice(0);
+  for (const turn of dropped) leave(turn);
+  if (dropped.length === 0 || after.isStopped) return;
+  const number = conversation.cells.peek().findIndex((cell) => cell.id === after.cell.id) + 1;
+  toast(`Stopped at cell ${number}: ${dropped.length === 1 ? "one cell" : `${dropped.length} cells`} behind it did not run`);
+}
+
+function leave(turn: Turn): void {
+  turn.cell.phase.value = turn.cell.output.peek()?.isOver ? "over" : "idle";
+  turn.ended(false);
+}
+
+async function take(conversation: Conversation, turn: Turn): Promise<boolean> {
+  const { cell } = turn;
+  const code = cell.source.peek();
+  if (code.trim() === "") {
+    cell.output.value = null;
+    cell.phase.value = "idle";
+    conversation.touch();
+    return true;
+  }
+  const run = await start(conversation, code);
+  const output = new Output(run);
+  cell.output.value = output;
+  void conversation.save(); // at once: a refresh must find the run
+  if (turn.isStopped) await stop(conversation, cell);
+  await follow(conversation, cell);
+  return cell.output.peek()?.ending?.verdict.kind === "ok";
+}
+
+/** A session may end between the look at it and the run: then it is asked for once more. */
+async function start(conversation: Conversation, code: string): Promise<string> {
+  const ask = { code, stdin: "live" } as const;
+  const session = await ensureSession(conversation);
+  try {
+    return (await calls.startRun(session, ask)).id;
+  } catch (cause) {
+    if (!isGone(cause)) throw cause;
+    const left = new Map(sessions.peek());
+    left.delete(session);
+    sessions.value = left;
+    return (await calls.startRun(await ensureSession(conversation), ask)).id;
+  }
+}
+
+/** Stops what is on and forgets what waits behind it. */
+export async function interruptRun(conversation: Conversation): Promise<void> {
+  const { turns } = queueOf(conversation);
+  for (const turn of turns.splice(1)) leave(turn);
+  if (turns[0]) turns[0].isStopped = true;
+
+  const cells = conversation.cells.peek().filter((cell) => isOn(cell) && cell.output.peek()?.run && !cell.output.peek()?.isOver);
+  const cell = cells.find((one) => one.phase.peek() === "running") ?? cells[0];
+  if (cell) await stop(conversation, cell);
+}
+
+/** Stops one cell: takes it out of the queue, or ends its run. */
+export async function stopCell(conversation: Conversation, cell: Cell): Promise<void> {
+  const { turns } = queueOf(conversation);
+  const at = turns.findIndex((turn) => turn.cell.id === cell.id);
+  if (at > 0) return leave(turns.splice(at, 1)[0]!);
+  if (at === 0) return interruptRun(conversation);
+  await stop(conversation, cell);
+}
+
+async function stop(conversation: Conversation, cell: Cell): Promise<void> {
+  const run = cell.output.peek()?.run;
+  const session = conversation.session.peek();
+  const { isStopping } = liveOf(cell);
+  if (!run || isStopping.peek()) return;
+  isStopping.value = true;
+  try {
+    if (cell.phase.peek() === "running" && session) await calls.interrupt(session, run);
+    else await calls.cancelRun(run);
+  } catch (cause) {
+    const isOver = cause instanceof ApiError && (cause.kind === "conflict" || cause.status === 404);
+    if (!isOver) failed("stop the run", cause);
+  } finally {
+    isStopping.value = false;
+  }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/preact";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import * as calls from "../../src/api/calls";
+import { CellList } from "../../src/cells";
+import { gapAt } from "../../src/cells/drag";
+import { deleteCell } from "../../src/cells/edit";
+import { elapsedText } from "../../src/cells/phase";
+import { Cell } from "../../src/state/conversation";
+import { toasts } from "../../src/state/toasts";
+import { conversationOf } from "./parts";
+
+vi.mock("../../src/api/calls");
+vi.mock("../../src/state/session", () => ({ ensureSession: () => Promise.resolve("ses_1") }));
+
+const code = (id: string, source: string) => new Cell({ id, kind: "code", source, run: null });
+const note = (id: string, source: string) => new Cell({ id, kind: "note", source, run: null });
+const groups = () => screen.getAllByRole("group").map((group) => group.getAttribute("aria-label"));
+
+beforeEach(() => {
+  vi.resetAllMocks();
+  vi.mocked(calls.listRuns).mockResolvedValue([]);
+  toasts.value = [];
+});
+afterEach(cleanup);
+
+describe("the list of cells", () => {
+  it("names each cell, and shows source before there is an editor", () => {
+    render(<CellList conversation={conversationOf([code("a", "x = 1"), note("b", "**bold**")])} />);
+    expect(groups()).toEqual(expect.arrayContaining(["Cell 1", "Note 2"]));
+    expect(screen.getByRole("textbox", { name: "Code of cell 1" }).textContent).toBe("x = 1");
+    expect(screen.getByText("bold").tagName).toBe("STRONG");
+  });
+
+  it("becomes an editor when it gets the focus", async () => {
+    render(<CellList conversation={conversationOf([code("a", "x = 1")])} />);
+    fireEvent.focus(screen.getByRole("textbox", { name: "Code of cell 1" }));
+    await waitFor(() => expect(document.querySelector(".cm-content")?.getAttribute("aria-label")).toBe("Code of cell 1"));
+  });
+
+  it("says who made a cell, as text", () => {
+    const cell = code("a", "1");
+    cell.who.value = { token: null, via: "mcp", client: "<b>agent</b>", peer: "127.0.0.1" };
+    render(<CellList conversation={conversationOf([cell])} />);
+    expect(groups()).toContain("Cell 1 by <b>agent</b>");
+    expect(screen.getByText("<b>agent</b>").className).toBe("who-name");
+  });
+
+  it("adds cells in between and at the end", () => {
+    const conversation = conversationOf([code("a", "1"), code("b", "2")]);
+    render(<CellList conversation={conversation} />);
+    fireEvent.click(screen.getByRole("button", { name: "Add code below" }));
+    fireEvent.click(screen.getByRole("button", { name: "Add note" }));
+    expect(conversation.cells.value.map((cell) => [cell.kind.value, cell.source.value])).toEqual([
+      ["code", "1"], ["code", ""], ["code", "2"], ["note", ""],
+    ]);
+  });
+
+  it("moves a cell down", () => {
+    const conversation = conversationOf([code("a", "1"), code("b", "2")]);
+    render(<CellList conversation={conversation} />);
+    fireEvent.click(screen.getAllByRole("button", { name: /^Move down/ })[0]!);
+    expect(conversation.cells.value.map(({ id }) => id)).toEqual(["b", "a"]);
+  });
+
+  it("deletes a cell, and takes it back to its place", () => {
+    const conversation = conversationOf([code("a", "1"), code("b", "2"), code("c", "3")]);
+    deleteCell(conversation, conversation.cells.value[1]!);
+    expect(conversation.cells.value.map(({ id }) => id)).toEqual(["a", "c"]);
+    toasts.value[0]!.action!.run();
+    expect(conversation.cells.value.map(({ id }) => id)).toEqual(["a", "b", "c"]);
+  });
+
+  it("cannot run while the sandbox is off, and says so", () => {
+    const conversation = conversationOf([code("a", "1")]);
+    conversation.sandbox.value = false;
+    render(<CellList conversation={conversation} />);
+    expect(screen.getByText(/kept as notes and cannot run/)).toBeTruthy();
+    expect((screen.getByRole("button", { name: /cannot run/ }) as HTMLButtonElement).disabled).toBe(true);
+  });
+
+  it("says what a cell is at", () => {
+    const cell = code("a", "1");
+    render(<CellList conversation={conversationOf([cell])} />);
+    cell.phase.value = "held";
+    return waitFor(() => {
+      expect(screen.getAllByText(/Waiting for a person to allow it/).length).toBeGreaterThan(0);
+      expect(screen.getByRole("button", { name: "Interrupt cell 1" })).toBeTruthy();
+    });
+  });
+});
+
+it("says how long something takes, as people do", () => {
+  expect([950, 12_300, 61_000, 3_700_000].map(elapsedText)).toEqual(["0.9 s", "12 s", "1 min 1 s", "1 h 1 min"]);
+});
+
+it("finds the gap for a cell that is dragged", () => {
+  const boxes = [{ top: 0, height: 100 }, { top: 100, height: 50 }];
+  expect([-5, 49, 51, 124, 126, 999].map((y) => gapAt(y, boxes))).toEqual([0, 0, 1, 1, 2, 2]);
+});

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { ApiError } from "../../src/api/client";
+import * as calls from "../../src/api/calls";
+import type { VerdictKind } from "../../src/api/types";
+import { interruptRun, runAll, runCell, stopCell, takeOver } from "../../src/cells/run";
+import { show } from "../../src/cells/follow";
+import { Cell } from "../../src/state/conversation";
+import { ensureSession } from "../../src/state/session";
+import { toasts } from "../../src/state/toasts";
+import { conversationOf, gone, started, verdict } from "./parts";
+
+vi.mock("../../src/api/calls");
+vi.mock("../../src/state/session", () => ({ ensureSession: vi.fn() }));
+const mocked = vi.mocked(calls);
+
+const code = (id: string, source = id) => new Cell({ id, kind: "code", source, run: null });
+
+/** Runs end as `ends` says of their code, once `release` is called for them; without it at once. */
+function daemon(ends: Record<string, VerdictKind> = {}, isHeldBack = false) {
+  const codes = new Map<string, string>();
+  const waiting = new Map<string, () => void>();
+  mocked.startRun.mockImplementation(async (_session, ask) => {
+    const id = `run_${codes.size}`;
+    codes.set(id, ask.code);
+    return { id };
+  });
+  // A stream that was cut off is read on from where it was, whether it streams or is looked at.
+  const events = async function* (id: string, after: number) {
+    if (after < 1) yield started(1, id);
+    if (isHeldBack) await new Promise<void>((resolve) => waiting.set(codes.get(id)!, resolve));
+    yield verdict(2, ends[codes.get(id)!] ?? "ok");
+  };
+  mocked.runEvents.mockImplementation(events);
+  mocked.runEventsSoFar.mockImplementation(events);
+  return {
+    codes: () => [...codes.values()],
+    release: async (text: string) => {
+      await vi.waitFor(() => expect(waiting.has(text)).toBe(true));
+      waiting.get(text)!();
+    },
+  };
+}
+
+beforeEach(() => {
+  vi.resetAllMocks();
+  vi.mocked(ensureSession).mockResolvedValue("ses_1");
+  mocked.getRun.mockResolvedValue({});
+  mocked.putOutput.mockResolvedValue(new Response());
+  toasts.value = [];
+});
+
+function open(...cells: Cell[]) {
+  const conversation = conversationOf(cells, "ses_1");
+  Object.assign(conversation, { id: `cnv_${Math.random().toString(36).slice(2)}` });
+  show(conversation);
+  return conversation;
+}
+
+describe("running cells", () => {
+  it("runs one, with a stdin that can be written to, and saves at once where it is", async () => {
+    const cell = code("a");
+    const conversation = open(cell);
+    conversation.save = vi.fn(() => Promise.resolve());
+    daemon();
+    expect(await runCell(conversation, cell)).toBe(true);
+    expect(mocked.startRun).toHaveBeenCalledWith("ses_1", { code: "a", stdin: "live" });
+    expect(cell.record().run).toBe("run_0");
+    expect(conversation.save).toHaveBeenCalled();
+  });
+
+  it("runs them one after the other, in the order of asking", async () => {
+    const cells = [code("a"), code("b")];
+    const conversation = open(...cells);
+    const { codes, release } = daemon({}, true);
+    const both = [runCell(conversation, cells[1]!), runCell(conversation, cells[0]!)];
+    expect(cells.map((cell) => cell.phase.value)).toEqual(["waiting", "waiting"]);
+    await release("b");
+    expect(codes()).toEqual(["b"]);
+    await release("a");
+    expect(await Promise.all(both)).toEqual([true, true]);
+    expect(codes()).toEqual(["b", "a"]);
+  });
+
+  it("runs all, and stops at the first that fails", async () => {
+    const cells = [code("a"), new Cell({ id: "n", kind: "note", source: "# note", run: null }), code("b"), code("c"), code("d")];
+    const conversation = open(...cells);
+    const { codes } = daemon({ b: "exception" });
+    expect(await runAll(conversation)).toBe(false);
+    expect(codes()).toEqual(["a", "b"]);
+    expect(cells.map((cell) => cell.phase.value)).toEqual(["over", "idle", "over", "idle", "idle"]);
+    expect(toasts.value.map(({ text }) => text)).toEqual(["Stopped at cell 3: 2 cells behind it did not run"]);
+  });
+
+  it("does not run while the sandbox is off, and says so", async () => {
+    const cell = code("a");
+    const conversation = open(cell);
+    conversation.sandbox.value = false;
+    daemon();
+    expect(await runCell(conversation, cell)).toBe(false);
+    expect(mocked.startRun).not.toHaveBeenCalled();
+    expect(toasts.value[0]?.text).toMatch(/sandbox is off/);
+  });
+
+  it("keeps what a cell showed when its new run could not start", async () => {
+    const cell = code("a");
+    const conversation = open(cell);
+    daemon();
+    await runCell(conversation, cell);
+    const before = cell.output.peek();
+    mocked.startRun.mockRejectedValue(new ApiError(503, "busy", "the queue is full"));
+    expect(await runCell(conversation, cell)).toBe(false);
+    expect(cell.output.peek()).toBe(before);
+    expect(toasts.value[0]?.text).toMatch(/the queue is full/);
+  });
+
+  it("asks for another session when this one has just ended", async () => {
+    const cell = code("a");
+    const conversation = open(cell);
+    daemon();
+    mocked.startRun.mockRejectedValueOnce(gone);
+    expect(await runCell(conversation, cell)).toBe(true);
+    expect(ensureSession).toHaveBeenCalledTimes(2);
+  });
+
+  it("shows nothing for an empty cell, and runs nothing", async () => {
+    const cell = code("a", "  \n");
+    daemon();
+    expect(await runCell(open(cell), cell)).toBe(true);
+    expect(mocked.startRun).not.toHaveBeenCalled();
+    expect(cell.output.peek()).toBe(null);
+  });
+});
+
+describe("stopping", () => {
+  it("interrupts what runs, and forgets what waits behind it", async () => {
+    const cells = [code("a"), code("b")];
+    const conversation = open(...cells);
+    const { codes, release } = daemon({ a: "interrupted" }, true);
+    mocked.interrupt.mockImplementation(async () => {
+      await release("a");
+      return {} as never;
+    });
+    const all = runAll(conversation);
+    await vi.waitFor(() => expect(cells[0]!.phase.value).toBe("running"));
+    await interruptRun(conversation);
+    expect(await all).toBe(false);
+    expect(mocked.interrupt).toHaveBeenCalledWith("ses_1", "run_0");
+    expect(codes()).toEqual(["a"]);
+    expect(toasts.value).toEqual([]); // they know: they stopped it
+  });
+
+  it("takes a cell out of the queue without touching the one that runs", async () => {
+    const cells = [code("a"), code("b"), code("c")];
+    const conversation = open(...cells);
+    const { codes, release } = daemon({}, true);
+    const all = runAll(conversation);
+    await vi.waitFor(() => expect(cells[0]!.phase.value).toBe("running"));
+    await stopCell(conversation, cells[1]!);
+    expect(cells[1]!.phase.value).toBe("idle");
+    await release("a");
+    await release("c");
+    await all;
+    expect(codes()).toEqual(["a", "c"]);
+    expect(mocked.interrupt).not.toHaveBeenCalled();
+  });
+
+  it("cancels a run that has not begun", async () => {
+    const cell = code("a");
+    const conversation = open(cell);
+    let deny = () => {};
+    mocked.startRun.mockResolvedValue({ id: "run_0" });
+    mocked.runEvents.mockImplementation(async function* () {
+      await new Promise<void>((resolve) => { deny = resolve; });
+      yield verdict(1, "cancelled");
+    });
+    mocked.cancelRun.mockImplementation(async () => {
+      deny();
+      return new Response();
+    });
+    const run = runCell(conversation, cell);
+    await vi.waitFor(() => expect(mocked.runEvents).toHaveBeenCalled());
+    await stopCell(conversation, cell);
+    expect(await run).toBe(false);
+    expect(mocked.cancelRun).toHaveBeenCalledWith("run_0");
+  });
+});
+
+it("goes on with what was asked for when a conversation is opened anew", async () => {
+  const cells = [code("a"), code("b")];
+  const before = open(...cells);
+  const { codes, release } = daemon({}, true);
+  const all = runAll(before);
+  await vi.waitFor(() => expect(cells[0]!.phase.value).toBe("running"));
+  const anew = conversationOf([code("a"), code("b")], "ses_1");
+  Object.assign(anew, { id: before.id });
+  show(anew);
+  takeOver(anew);
+  expect(anew.cells.value[1]!.phase.value).toBe("waiting");
+  await release("a");
+  await release("b");
+  expect(await all).toBe(true);
+  expect(codes()).toEqual(["a", "b"]);
+  expect(anew.cells.value[1]!.phase.value).toBe("over");
+});
