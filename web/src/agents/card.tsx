@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// One run that waits. Allowing is a deliberate act: the button is dead for a moment after the card appears and whenever it
+// has moved, until the whole code is there, and for the keyboard it asks once more.
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { go } from "../state/route";
+import { askConfirm, Button } from "../ui";
+import { IconCheck, IconClock, IconClose } from "../ui/icons";
+import { span, visible } from "../panels/format";
+import { CodeToJudge, useWhole } from "./code";
+import { allow, deny, type Card, type Fate } from "./held";
+import { useNow } from "./now";
+import { nameOf, WhoLine } from "./who";
+
+export const ARM_MS = 1000;
+const WHY_MAX = 500;
+const INPUTS_MAX = 20_000;
+
+const FATES: Record<Exclude<Fate, "held">, string> = {
+  deciding: "One moment",
+  allowed: "You allowed it",
+  denied: "You denied it",
+  elsewhere: "Decided elsewhere",
+  late: "Nobody allowed it in time: denied",
+};
+
+/** True once the element has kept its place in the list for ARM_MS. What moves it starts the wait anew; that the reader
+ * scrolls does not. */
+export function useArmed(element: { current: HTMLElement | null }, isWanted: boolean): boolean {
+  const [isArmed, setArmed] = useState(false);
+  useEffect(() => {
+    setArmed(false);
+    if (!isWanted) return;
+    let stillSince = performance.now();
+    let place = "";
+    const look = () => {
+      const box = element.current?.getBoundingClientRect();
+      const list = element.current?.closest(".approvals")?.getBoundingClientRect();
+      const now = box ? `${Math.round(box.left)} ${Math.round(box.top - (list?.top ?? 0))}` : "";
+      if (now !== place || document.hidden) {
+        place = now;
+        stillSince = performance.now();
+      }
+      setArmed(performance.now() - stillSince >= ARM_MS);
+    };
+    look();
+    const timer = setInterval(look, 100);
+    return () => clearInterval(timer);
+  }, [isWanted]);
+  return isArmed;
+}
+
+function Inputs({ inputs }: { inputs: unknown }) {
+  if (inputs === undefined || inputs === null) return null;
+  const text = typeof inputs === "string" ? inputs : (JSON.stringify(inputs, null, 2) ?? "");
+  if (text === "{}" || text === "[]" || text === "") return null;
+  return (
+    <details class="card-inputs" open={text.length < 600}>
+      <summary>What goes into it</summary>
+      <pre tabIndex={0}>{visible(text.slice(0, INPUTS_MAX)).replaceAll("⏎", "\n")}</pre>
+      {text.length > INPUTS_MAX && <p class="judge-note">and {text.length - INPUTS_MAX} characters more</p>}
+    </details>
+  );
+}
+
+function Countdown({ untilMs }: { untilMs: number }) {
+  const left = untilMs - useNow(1000);
+  return (
+    <span class={left < 60_000 ? "card-clock card-clock-soon" : "card-clock"} title="Then it is denied by itself">
+      <IconClock size={14} /> {left > 0 ? span(left) : "time is up"}
+    </span>
+  );
+}
+
+interface DecideProps {
+  card: Card;
+  isReady: boolean; // the whole code is on the screen
+  name: string;
+}
+
+function Decide({ card, isReady, name }: DecideProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const why = useRef<HTMLInputElement>(null);
+  const pressed = useRef(false); // a press that began on this button while it was armed
+  const isArmed = useArmed(box, isReady && card.fate === "held");
+  const byKey = async () => {
+    const isSure = await askConfirm({ title: "Allow this run?", text: `It was asked for by ${nameOf(card.run.who)}, under the policy ${card.run.policy}.`, action: "Allow" });
+    if (isSure) void allow(card);
+  };
+  return (
+    <div ref={box} class="card-decide">
+      <label class="field card-why">
+        <span class="field-label">Reason <span class="field-hint">(optional, told to who asked)</span></span>
+        <input ref={why} class="input" type="text" maxLength={WHY_MAX} autocomplete="off" />
+      </label>
+      <Button icon={IconClose} aria-label={`Deny ${name}`} onClick={() => void deny(card, why.current!.value.trim())}>Deny</Button>
+      <Button tone="primary" icon={IconCheck} aria-label={`Allow ${name}`} disabled={!isArmed}
+        title={isArmed ? undefined : "In a moment: first look at what it does"}
+        onPointerDown={() => (pressed.current = isArmed)}
+        onClick={(event) => {
+          // A click without a press of the pointer comes from the keyboard, where a key meant for another place is
+          // quickly pressed: it asks once more.
+          if (event.detail === 0) void byKey();
+          else if (pressed.current) void allow(card);
+          pressed.current = false;
+        }}>
+        Allow
+      </Button>
+    </div>
+  );
+}
+
+export function HeldCard({ card, mayDecide }: { card: Card; mayDecide: boolean }) {
+  const { run, fate } = card;
+  const whole = useWhole(run);
+  const [isAllShown, setAllShown] = useState(false);
+  const titleId = useId();
+  const line = visible(run.line) || "A run";
+  return (
+    <article class={`card card-${fate}`} aria-labelledby={titleId}>
+      <header class="card-head">
+        <h2 id={titleId}>{nameOf(run.who)} wants to run this</h2>
+        {fate === "held" && <Countdown untilMs={run.until_ms} />}
+      </header>
+      <dl class="card-facts">
+        <div><dt>Who</dt><dd><WhoLine who={run.who} /></dd></div>
+        <div><dt>Policy</dt><dd>{visible(run.policy)}</dd></div>
+        <div><dt>Runtime</dt><dd>{visible(run.runtime)}</dd></div>
+        <div><dt>Where</dt><dd>{run.session === null ? "a fresh sandbox"
+          : <button type="button" class="link" onClick={() => go(`#/s/${run.session}`)}>session {run.session.slice(4, 12)}</button>}</dd></div>
+      </dl>
+      <CodeToJudge whole={whole} label={`Code of ${line}`} onAllShown={setAllShown} />
+      <Inputs inputs={run.inputs} />
+      <footer class="card-foot">
+        {fate === "held" && mayDecide && <Decide card={card} isReady={isAllShown} name={line} />}
+        {fate === "held" && !mayDecide && <p class="judge-note">You may look, and not decide.</p>}
+        {fate !== "held" && (
+          <p class="card-fate" role="status">
+            {FATES[fate]}
+            {fate === "allowed" && run.session !== null && <Button size="small" onClick={() => go(`#/s/${run.session}`)}>Watch it</Button>}
+          </p>
+        )}
+      </footer>
+    </article>
+  );
+}

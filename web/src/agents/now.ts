@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useEffect, useState } from "preact/hooks";
+
+/** The time, told anew every so often. */
+export function useNow(everyMs: number): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands between a sandbox and this machine, and what could.
+import type { Backend, WallFact } from "../api/types";
+import { IconButton } from "../ui";
+import { IconCheck, IconClose, IconCopy } from "../ui/icons";
+import { failed, toast } from "../state/toasts";
+import { visible } from "../panels/format";
+
+function Mark({ isOn }: { isOn: boolean }) {
+  return isOn ? <span class="mark mark-on"><IconCheck size={14} /> on</span> : <span class="mark mark-off"><IconClose size={14} /> off</span>;
+}
+
+async function copy(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast("Copied", "good");
+  } catch (cause) {
+    failed("copy", cause);
+  }
+}
+
+/** Why something is off, and what turns it on. */
+function WhyOff({ why, remedy }: { why: string | null; remedy: string | null }) {
+  if (!why && !remedy) return null;
+  return (
+    <div class="why-off">
+      {why && <p>{visible(why)}</p>}
+      {remedy && (
+        <p class="remedy">
+          <code>{visible(remedy)}</code>
+          <IconButton size="small" icon={IconCopy} label="Copy how to turn it on" onClick={() => void copy(remedy)} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+export function Walls({ facts, names }: { facts: readonly WallFact[] | undefined; names: readonly string[] }) {
+  // A daemon that does not say more says which stand.
+  const list = facts ?? names.map((name) => ({ name, on: true, what: "", why: null, remedy: null }));
+  const on = list.filter((wall) => wall.on).length;
+  return (
+    <>
+      <p class="status-note">{on === list.length ? `All ${on} stand.` : `${on} of ${list.length} stand.`}</p>
+      <ul class="facts">
+        {list.map((wall) => (
+          <li key={wall.name} class="fact">
+            <p class="fact-head"><strong>{visible(wall.name)}</strong> <Mark isOn={wall.on} /></p>
+            {wall.what && <p class="fact-what">{wall.what}</p>}
+            {!wall.on && <WhyOff why={wall.why} remedy={wall.remedy} />}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+export function Backends({ backends, active }: { backends: readonly Backend[]; active: string }) {
+  return (
+    <ul class="facts">
+      {backends.map((backend) => (
+        <li key={backend.name} class="fact">
+          <p class="fact-head">
+            <strong>{visible(backend.name)}</strong> <Mark isOn={backend.available} />
+            {backend.name === active && <span class="mark mark-used">in use</span>}
+          </p>
+          <p class="fact-what">{backend.isolation} · for {backend.for.join(", ")}</p>
+          {!backend.available && <WhyOff why={backend.why} remedy={backend.remedy} />}
+        </li>
+      ))}
+    </ul>
+  );
+}

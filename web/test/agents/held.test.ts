@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest";
+import type { HeldRun, RunRow } from "../../src/api/types";
+import { mergeHeld, type Card } from "../../src/agents/held";
+
+const held = (id: string, more: Partial<HeldRun> = {}): HeldRun => ({
+  id, session: null, op: "run", policy: "careful", runtime: "base", begun_ms: 0, events: 0, state: "held", line: id,
+  who: { token: null, via: "mcp", client: "agent", peer: "127.0.0.1" }, verdict: null, code: "1", code_size: 1,
+  held_ms: 1, until_ms: Date.now() + 60_000, ...more,
+});
+const ids = (cards: readonly Card[]) => cards.map((card) => `${card.run.id} ${card.fate}`);
+
+describe("cards of runs that wait", () => {
+  it("keep their places: new ones go to the end, decided ones stay", () => {
+    let cards = mergeHeld([], [held("a"), held("b")], [], 0);
+    cards = mergeHeld(cards, [held("c", { held_ms: 0 }), held("b")], [], 1);
+    expect(ids(cards)).toEqual(["a elsewhere", "b held", "c held"]);
+  });
+
+  it("come in the order in which they were held", () => {
+    expect(ids(mergeHeld([], [held("b", { held_ms: 2 }), held("a", { held_ms: 1 })], [], 0))).toEqual(["a held", "b held"]);
+  });
+
+  it("remember when they were first shown, and what was decided here", () => {
+    const [first] = mergeHeld([], [held("a")], [], 5);
+    const again = mergeHeld([{ ...first!, fate: "allowed" }], [], [], 9);
+    expect(again[0]).toMatchObject({ seenMs: 5, fate: "allowed" });
+  });
+
+  it("tell a run that nobody decided in time", () => {
+    const cards = mergeHeld([], [held("a", { until_ms: 1 })], [], 0);
+    const row = { ...held("a"), state: "over", verdict: "denied" } as RunRow;
+    expect(ids(mergeHeld(cards, [], [row], 1))).toEqual(["a late"]);
+  });
+});
