@@ -26,6 +26,7 @@ TYPES = {
 ASSET = re.compile(r"^[A-Za-z0-9_.]([A-Za-z0-9_.-]*)-[A-Za-z0-9_-]{8}\.([a-z0-9]+)$")
 REFERENCE = re.compile(r'(?:src|href)="([^"]*)"')
 SCRIPT = re.compile(r"<script\b([^>]*)>(.*?)</script\s*>", re.S | re.I)
+HANDED = "plotly-"
 STATIC_IMPORT = re.compile(r"""(?:^|[;}\s])(?:import|export)\s*(?:[\w$*{][^"';()]*?from\s*)?["']\./([\w.-]+)["']""")
 STYLE_URL = re.compile(r"url\(\s*[\"']?(?:/assets/|\./)([\w.-]+)")
 
@@ -59,7 +60,7 @@ def check_page(text):
 
 def make_frame(dist, text):
     """The frame has no origin, so it cannot load a module of ours: its one script goes into it, and is
-    allowed by its sum. Returns document, sum and the name of the file that is no longer needed."""
+    allowed by its sum. Returns document, source and the name of the file that is no longer needed."""
     scripts = SCRIPT.findall(text)
     found = REFERENCE.search(scripts[0][0]) if len(scripts) == 1 else None
     if not found or not found.group(1).startswith("/assets/") or scripts[0][1].strip():
@@ -72,8 +73,17 @@ def make_frame(dist, text):
     if REFERENCE.search(bare) or "</body>" not in bare:
         raise Wrong("frame.html refers to something beside its script")
     code = f"(()=>{{{code}\n}})();"
-    digest = b64encode(hashlib.sha256(code.encode()).digest()).decode()
-    return bare.replace("</body>", f"<script>{code}</script></body>"), digest, name
+    return bare.replace("</body>", f"<script>{code}</script></body>"), source_of(code.encode()), name
+
+
+def source_of(code):
+    """A script as a policy names it."""
+    return f"'sha256-{b64encode(hashlib.sha256(code).digest()).decode()}'"
+
+
+def handed_sources(contents):
+    """Scripts that the page hands to the frame as text: the frame itself can fetch nothing."""
+    return [source_of(data) for name, data in contents.items() if name.startswith(HANDED)]
 
 
 def eager_names(page, contents):
@@ -130,17 +140,18 @@ def put_text(out, name, text):
 def make(dist):
     """The lines of the C file."""
     out = ["/* Made from web/. */", '#include "page/files.h"']
-    page, frame, digest, packed = "", "", "", {}
+    page, frame, sources, packed = "", "", [], {}
     if dist:
         page = read(dist, "index.html").decode()
         check_page(page)
-        frame, digest, inlined = make_frame(dist, read(dist, "frame.html").decode())
+        frame, source, inlined = make_frame(dist, read(dist, "frame.html").decode())
         contents = read_assets(dist, inlined)
+        sources = [source, *handed_sources(contents)]
         packed = {name: pack(data) for name, data in contents.items()}
         check_first_load(page, contents, packed)
     put_text(out, "page_index", page)
     put_text(out, "page_frame", frame)
-    out.append(f'const char page_frame_sum[] = "{digest}";')
+    out.append(f'const char page_frame_sums[] = "{" ".join(sources)}";')
     for number, data in enumerate(packed.values()):
         put_bytes(out, f"bytes_{number}", data)
     out.append("const struct page_file page_files[] = {")

@@ -63,16 +63,17 @@ export function EndingView({ ending, session, limits: given }: { ending: Ending;
   const told = tellVerdict(ending.verdict);
   const state = tellState(ending.state);
   const cuts = CUT.filter(([name]) => ending.truncated[name]);
-  const isPlain = ending.verdict.kind === "ok";
+  const isOk = ending.verdict.kind === "ok";
+  const isPlain = isOk || (ending.verdict.kind === "exception" && !told.remedy && !state); // the traceback says it all
   return (
-    <div class={`ending is-${told.tone}`}>
+    <div class={`ending is-${told.tone}${isPlain ? " is-plain" : ""}`}>
       <div class="ending-line">
         <span class="ending-badge">{told.title}</span>
         {ending.state === "rolled_back" && <span class="ending-badge is-back">Rolled back</span>}
         {ending.state === "lost" && <span class="ending-badge is-back">Session lost</span>}
         <Resources ending={ending} limits={limits} />
       </div>
-      {!isPlain && told.sentence && ending.verdict.kind !== "exception" && <p>{told.sentence}</p>}
+      {!isOk && told.sentence && ending.verdict.kind !== "exception" && <p>{told.sentence}</p>}
       {told.message && <p class="out-soft">{told.message}</p>}
       {told.remedy && <p class="ending-remedy"><span>What to do:</span> {told.remedy}</p>}
       {state && <p class="ending-state">{state}</p>}

@@ -12,7 +12,7 @@ const LOAD_MS = 15_000;
 
 interface Props {
   title: string;
-  message: Record<string, unknown>; // what the frame is to show; posted again when it or the theme changes
+  message: Record<string, unknown> | null; // what the frame is to show, once that is known; posted again when it or the theme changes
   height?: number; // fixed; else as high as what it shows
   onAnswer?: (answer: unknown) => void;
   ask?: { current: ((question: Record<string, unknown>) => void) | null }; // filled with a way to ask the frame
@@ -48,7 +48,7 @@ export function FrameView({ title, message, height, onAnswer, ask }: Props) {
   // The frame has no origin that could be named: what is posted is only what it is to show.
   const post = (data: unknown) => frame.current?.contentWindow?.postMessage(data, "*");
   useEffect(() => {
-    if (isReady) post({ ...message, theme: colours });
+    if (isReady && message) post({ ...message, theme: colours });
   }, [isReady, message, colours]);
   if (ask) ask.current = post;
 

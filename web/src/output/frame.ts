@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inside of the frame that shows HTML of a result, or a plotly figure. It has no origin, no network and no script but ours;
-// it shows what the page hands it and says how high that is.
+// it shows what the page hands it and says how high that is. It is one file without imports at run time: it stands in the
+// document itself.
+import { draw, savePicture } from "./plotly/draw";
 
 const root = document.documentElement;
 
@@ -21,6 +23,12 @@ function showHtml(html: string): void {
     for (const name of ["href", "xlink:href", "action", "target", "ping"]) link.removeAttribute(name);
     if (target && /^https?:/i.test(target)) link.setAttribute("title", target.slice(0, 500));
   }
+  for (const element of parsed.querySelectorAll("*")) {
+    for (const { name, value } of [...element.attributes]) {
+      const isFar = (name === "src" || name === "srcset" || name === "poster") && !/^\s*(data:image\/|blob:)/i.test(value);
+      if (isFar || name.startsWith("on")) element.removeAttribute(name);
+    }
+  }
   const styles = [...parsed.head.querySelectorAll("style")];
   document.body.replaceChildren(...styles, ...parsed.body.childNodes);
 }
@@ -37,15 +45,12 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 
 addEventListener("message", (event: MessageEvent<unknown>) => {
   if (event.source !== parent || !isRecord(event.data)) return;
-  const { html, plot, save, theme } = event.data;
+  const { html, plot, code, save, theme } = event.data;
   if (isRecord(theme)) applyTheme(theme);
   if (typeof html === "string") showHtml(html);
-  if (isRecord(plot) || save === true) {
-    void import("./plotly/draw").then(
-      ({ draw, savePicture }) => (isRecord(plot) ? draw(plot, isRecord(theme) ? theme : {}, tell) : savePicture(tell)),
-      () => tell({ failed: "the part of the page that draws plotly figures did not load" }),
-    );
-  } else tellHeight();
+  if (isRecord(plot)) void draw(plot, code, isRecord(theme) ? theme : {}, tell);
+  else if (save === true) void savePicture(tell);
+  else tellHeight();
 });
 new ResizeObserver(tellHeight).observe(root);
 tell({ ready: true });

@@ -15,6 +15,13 @@ import { TracebackView } from "./traceback";
 
 const ITEMS_SHOWN = 60;
 
+/** The name of a figure that is shown as a chart already: the runner sends it as the result beside the chart. */
+function isFigureName(item: Item): boolean {
+  if (item.kind !== "result" || Object.keys(item.bundle).length !== 1) return false;
+  const text = item.bundle["text/plain"];
+  return typeof text === "string" && /^(Figure\(\.\.\.\)|<Figure size [\dx.]+ with \d+ Axes>)$/.test(text);
+}
+
 const NAMES: Readonly<Record<Item["kind"], string>> = {
   text: "text", display: "value", result: "result", chart: "chart", table: "table", error: "error", notice: "notice",
 };
@@ -60,10 +67,11 @@ export function OutputView({ output, session, limits, label = "Output" }: Props)
   const [most, setMost] = useState(ITEMS_SHOWN);
   const { items, ending, files } = output;
   const last = items.length - 1;
+  const hasChart = items.some((item) => item.kind === "chart");
   if (!items.length && !ending && !files.length) return null;
   return (
     <div class="output" role="region" aria-label={label}>
-      {items.slice(0, most).map((item, i) => (
+      {items.slice(0, most).map((item, i) => !(hasChart && isFigureName(item)) && (
         <ItemView key={i} item={item} output={output} session={session} version={version} isLive={!ending && i === last} />
       ))}
       {items.length > most && (

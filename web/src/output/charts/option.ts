@@ -15,6 +15,8 @@ const SLICES_MAX = 60;
 const SHARED_MAX = 15; // series in one tooltip
 const NAME_MAX = 36;
 
+/** ECharts keeps things in plain objects by the names of series and slices: one that every object has breaks it. */
+const safeName = (name: string) => (name in Object.prototype ? "\u200b" + name : name);
 const short = (text: string) => (text.length > NAME_MAX ? text.slice(0, NAME_MAX) + "…" : text);
 const isLog = (axis: Axis) => axis.scale === "log";
 
@@ -23,7 +25,7 @@ function axisOf(axis: Axis, categories: readonly string[], theme: Theme, isX: bo
   const isCategory = isX && axis.scale === "category";
   return {
     type: isX ? axis.scale : isLog(axis) ? "log" : "value",
-    ...(isCategory ? { data: categories } : { scale: isX }),
+    ...(isCategory ? { data: categories.map(safeName) } : { scale: isX }),
     name: short(axis.label),
     nameLocation: "middle",
     nameTextStyle: { color: theme.soft, fontSize: 12 },
@@ -45,7 +47,7 @@ function drawn(series: Series, chart: ChartModel): Series["points"] {
 
 function seriesOf(chart: ChartModel, series: Series): Part {
   const points = drawn(series, chart);
-  const base = { name: series.name, data: points, emphasis: { focus: "series" } };
+  const base = { name: safeName(series.name), data: points, emphasis: { focus: "series" } };
   switch (chart.kind) {
     case "line":
     case "area":
@@ -70,7 +72,7 @@ function seriesOf(chart: ChartModel, series: Series): Part {
 function slicesOf(chart: ChartModel, series: Series): { name: string; value: number }[] {
   const all = series.points
     .filter(([, y]) => y !== null && y > 0)
-    .map(([x, y]) => ({ name: chart.categories[x] || `part ${x + 1}`, value: y! }));
+    .map(([x, y]) => ({ name: safeName(chart.categories[x] || `part ${x + 1}`), value: y! }));
   if (all.length <= SLICES_MAX) return all;
   const sorted = [...all].sort((a, b) => b.value - a.value);
   const rest = sorted.slice(SLICES_MAX - 1);
@@ -83,7 +85,7 @@ function pieOption(chart: ChartModel, theme: Theme): Part {
   return {
     legend: legendOf(theme, {}),
     series: rings.map((series, i) => ({
-      type: "pie", name: series.name, data: slicesOf(chart, series), center: ["50%", "56%"],
+      type: "pie", name: safeName(series.name), data: slicesOf(chart, series), center: ["50%", "56%"],
       radius: rings.length === 1 ? ["0%", "68%"] : [`${12 + i * (width - 10)}%`, `${i * (width - 10) + width}%`],
       label: { show: i === rings.length - 1, color: theme.text, formatter: ({ name, percent }: { name: string; percent: number }) => `${short(name)} ${Math.round(percent * 10) / 10}%` },
       labelLine: { lineStyle: { color: theme.soft } },
@@ -133,9 +135,10 @@ function zoomOf(chart: ChartModel, longest: number, theme: Theme): Part[] {
 
 function gridOption(chart: ChartModel, longest: number, theme: Theme): Part {
   const hasLegend = chart.series.length > 1;
+  const isLine = chart.kind === "line" || chart.kind === "area";
   return {
     legend: legendOf(theme, { show: hasLegend }),
-    xAxis: axisOf(chart.x, chart.categories, theme, true),
+    xAxis: { ...axisOf(chart.x, chart.categories, theme, true), ...(isLine && chart.x.scale !== "category" ? { min: "dataMin", max: "dataMax" } : {}) },
     yAxis: axisOf(chart.y, [], theme, false),
     dataZoom: zoomOf(chart, longest, theme),
     series: chart.series.map((series) => seriesOf(chart, series)),

@@ -32,6 +32,8 @@ function useChart(chart: ChartModel, isSeen: boolean) {
       observer.observe(element);
       setLoad("drawn");
     }).catch((cause: unknown) => {
+      handle.current?.dispose(); // half made, it would fail again with every frame
+      handle.current = null;
       if (!isGone) setLoad({ failed: cause instanceof Error ? cause.message : String(cause) });
     });
     return () => {
@@ -83,7 +85,7 @@ function ChartBody({ chart }: { chart: ChartModel }) {
     <figure class="chart" ref={box}>
       {chart.title && <figcaption>{chart.title}</figcaption>}
       {typeof load === "object" && <Notice>This chart could not be drawn: {load.failed.slice(0, 300)}</Notice>}
-      <div class={chart.kind === "pie" ? "chart-canvas is-pie" : "chart-canvas"} ref={place} role="img" aria-label={describeChart(chart)} />
+      <div class={typeof load === "object" ? "chart-canvas is-failed" : "chart-canvas"} ref={place} role="img" aria-label={describeChart(chart)} />
       {load === "loading" && <p class="out-soft" role="status">Drawing…</p>}
       {chart.notices.slice(0, 5).map((notice, i) => <p key={i} class="out-soft">{notice}</p>)}
       <div class="out-tools">

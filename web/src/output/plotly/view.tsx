@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useCallback, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { imageBlob } from "../bytes";
 import { own } from "../checks";
 import { FrameView } from "../frame-view";
 import { Notice, saveAs, Tool } from "../parts";
 import { cleanFigure } from "./clean";
+import { plotlySource } from "./source";
 
 const HEIGHT = 420;
 
 /** A plotly figure, drawn by plotly inside of the frame. */
 export function PlotlyView({ figure }: { figure: unknown }) {
   const clean = useMemo(() => cleanFigure(figure), [figure]);
-  const message = useMemo(() => ({ plot: clean && { data: clean.data, layout: clean.layout } }), [clean]);
+  const [code, setCode] = useState<string | null>(null);
+  const message = useMemo(() => (clean && code ? { plot: { data: clean.data, layout: clean.layout }, code } : null), [clean, code]);
   const ask = useRef<((question: Record<string, unknown>) => void) | null>(null);
   const [state, setState] = useState<"loading" | "drawn" | { failed: string }>("loading");
   const onAnswer = useCallback((answer: unknown) => {
@@ -26,6 +28,16 @@ export function PlotlyView({ figure }: { figure: unknown }) {
         setState({ failed: "the picture that came back is none" });
       }
     }
+  }, []);
+  useEffect(() => {
+    let isGone = false;
+    plotlySource().then(
+      (text) => !isGone && setCode(text),
+      (cause: unknown) => !isGone && setState({ failed: `plotly did not load: ${cause instanceof Error ? cause.message : String(cause)}` }),
+    );
+    return () => {
+      isGone = true;
+    };
   }, []);
   if (!clean) return <Notice>This plotly figure could not be shown: it has no list of traces.</Notice>;
   const missing = clean.missing.length > 0 && (

@@ -38,14 +38,14 @@ export function readTable(value: unknown): TableSource | string {
   };
 }
 
-/** Numbers by size, then everything else by its text; what is missing comes last, whichever way the order goes. */
-export function sortedRows(rows: readonly unknown[][], { column, isDown }: Sort): unknown[][] {
+/** The numbers of the rows in order: numbers by size, then everything else by its text; what is missing comes last, whichever way the order goes. */
+export function orderOf(rows: readonly unknown[][], { column, isDown }: Sort): number[] {
   const texts = new Intl.Collator("en", { numeric: true });
   const rank = (value: unknown) => (value === null || value === undefined ? 2 : typeof value === "number" || typeof value === "boolean" ? 0 : 1);
-  const keyed = rows.map((row) => {
+  const keyed = rows.map((row, number) => {
     const value = row[column];
     const order = rank(value);
-    return { row, order, key: order === 0 ? Number(value) : textOf(value, 500) };
+    return { number, order, key: order === 0 ? Number(value) : textOf(value, 500) };
   });
   keyed.sort((a, b) => {
     if (a.order === 2 || b.order === 2) return a.order - b.order;
@@ -53,7 +53,7 @@ export function sortedRows(rows: readonly unknown[][], { column, isDown }: Sort)
     if (!by) by = a.order === 0 ? (a.key as number) - (b.key as number) : texts.compare(a.key as string, b.key as string);
     return isDown ? -by : by;
   });
-  return keyed.map(({ row }) => row);
+  return keyed.map(({ number }) => number);
 }
 
 /** Columns of which every value shown is a number stand to the right. */

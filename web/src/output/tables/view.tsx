@@ -3,10 +3,11 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { failed } from "../../state/toasts";
 import { csvOf } from "../charts/csv";
+import { momentOf, momentText } from "../charts/moments";
 import { textOf } from "../checks";
 import { formatCount, plural } from "../format";
 import { saveAs, Tool } from "../parts";
-import { numericColumns, readTable, sortedRows, type Sort, type TableSource } from "./table";
+import { numericColumns, orderOf, readTable, type Sort, type TableSource } from "./table";
 
 const PAGE_ROWS = 20;
 const PAGE_COLUMNS = 30;
@@ -49,10 +50,10 @@ function useRows(source: TableSource) {
   return { rows, isBusy, need, reach: source.more ? most : rows.length };
 }
 
-function Head({ name, sort, column, onSort }: { name: string; sort: Sort | null; column: number; onSort: (column: number) => void }) {
+function Head({ name, isNumber, sort, column, onSort }: { name: string; isNumber: boolean; sort: Sort | null; column: number; onSort: (column: number) => void }) {
   const isSorted = sort?.column === column;
   return (
-    <th scope="col" aria-sort={isSorted ? (sort.isDown ? "descending" : "ascending") : "none"}>
+    <th scope="col" class={isNumber ? "is-number" : ""} aria-sort={isSorted ? (sort.isDown ? "descending" : "ascending") : "none"}>
       <button type="button" onClick={() => onSort(column)} title={name}>
         <span class="table-name">{name || "\u00a0"}</span>
         <span class="table-sort" aria-hidden="true">{isSorted ? (sort.isDown ? "↓" : "↑") : ""}</span>
@@ -61,10 +62,21 @@ function Head({ name, sort, column, onSort }: { name: string; sort: Sort | null;
   );
 }
 
+/** A number with the digits that matter, a moment without its zeros; all of it is in the tooltip, and in the CSV. */
+function shortValue(value: unknown, whole: string): string {
+  if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(6)));
+  if (typeof value === "string" && value[10] === "T") {
+    const moment = momentOf(value);
+    if (moment !== null && !/(Z|[+-]\d\d:?\d\d)$/.test(value)) return momentText(moment);
+  }
+  return whole;
+}
+
 function Cell({ value, isNumber }: { value: unknown; isNumber: boolean }) {
   if (value === null || value === undefined) return <td class={isNumber ? "is-number is-missing" : "is-missing"}>–</td>;
-  const text = textOf(value, CELL_MAX);
-  return <td class={isNumber ? "is-number" : ""} title={text.length > 40 ? text : undefined}>{text}</td>;
+  const whole = textOf(value, CELL_MAX);
+  const text = shortValue(value, whole);
+  return <td class={isNumber ? "is-number" : ""} title={text !== whole || text.length > 40 ? whole : undefined}>{text}</td>;
 }
 
 function Pager({ first, last, total, what, onStep }: { first: number; last: number; total: number; what: "page" | "columns"; onStep: (by: number) => void }) {
@@ -85,10 +97,11 @@ export function TableView({ source, name = "table", pageRows = PAGE_ROWS }: { so
   const [page, setPage] = useState(0);
   const [firstColumn, setFirstColumn] = useState(0);
   const [sort, setSort] = useState<Sort | null>(null);
-  const ordered = useMemo(() => (sort ? sortedRows(rows, sort) : rows), [rows, sort]);
+  const order = useMemo(() => (sort ? orderOf(rows, sort) : null), [rows, sort]);
   const lastColumn = Math.min(firstColumn + PAGE_COLUMNS, source.columns.length);
   const isNumber = useMemo(() => numericColumns(source.rows, firstColumn, lastColumn), [source, firstColumn, lastColumn]);
-  const shown = ordered.slice(page * pageRows, (page + 1) * pageRows);
+  const first = page * pageRows;
+  const shown = Array.from({ length: Math.max(0, Math.min(pageRows, rows.length - first)) }, (_, i) => order?.[first + i] ?? first + i);
   const step = (by: number) => {
     const next = Math.max(0, page + by);
     void need((next + 1) * pageRows).then((have) => {
@@ -110,15 +123,15 @@ export function TableView({ source, name = "table", pageRows = PAGE_ROWS }: { so
             <tr>
               <th scope="col" class="table-corner"><span class="out-hidden">Row</span></th>
               {source.columns.slice(firstColumn, lastColumn).map((column, i) => (
-                <Head key={firstColumn + i} name={column} column={firstColumn + i} sort={sort} onSort={sortBy} />
+                <Head key={firstColumn + i} name={column} isNumber={isNumber[i] ?? false} column={firstColumn + i} sort={sort} onSort={sortBy} />
               ))}
             </tr>
           </thead>
           <tbody>
-            {shown.map((row, i) => (
-              <tr key={page * pageRows + i}>
-                <th scope="row">{formatCount(page * pageRows + i + (sort ? 1 : 0))}</th>
-                {isNumber.map((flag, j) => <Cell key={j} value={row[firstColumn + j]} isNumber={flag} />)}
+            {shown.map((number) => (
+              <tr key={number}>
+                <th scope="row">{number}</th>
+                {isNumber.map((flag, j) => <Cell key={j} value={rows[number]?.[firstColumn + j]} isNumber={flag} />)}
               </tr>
             ))}
           </tbody>
@@ -126,7 +139,7 @@ export function TableView({ source, name = "table", pageRows = PAGE_ROWS }: { so
       </div>
       <div class="out-tools">
         {reach > pageRows
-          ? <Pager what="page" first={page * pageRows + 1} last={page * pageRows + shown.length} total={reach} onStep={step} />
+          ? <Pager what="page" first={first + 1} last={first + shown.length} total={reach} onStep={step} />
           : <span class="out-soft">{plural(source.total, "row")} × {plural(source.columns.length, "column")}</span>}
         {source.columns.length > PAGE_COLUMNS && (
           <Pager what="columns" first={firstColumn + 1} last={lastColumn} total={source.columns.length} onStep={(by) => setFirstColumn(firstColumn + by * PAGE_COLUMNS)} />
