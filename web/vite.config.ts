@@ -5,6 +5,7 @@ import { defineConfig } from "vitest/config";
 // Two documents: the page, and the frame in which HTML of a result is shown. Nothing is inlined: the page's CSP allows
 // no script that does not come from a file of ours.
 export default defineConfig({
+  resolve: { preserveSymlinks: true }, // src/pages/examples has links to examples/, which is not below this folder
   esbuild: { jsx: "automatic", jsxImportSource: "preact" },
   build: {
     target: "es2022",

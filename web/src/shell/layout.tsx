@@ -25,21 +25,23 @@ function Side({ name, label, children }: SideProps) {
     };
   }, [isDrawer]);
 
+  const Tag = name === "sidebar" ? "nav" : "aside";
   return (
-    <aside ref={element} class={name} aria-label={label}
-      onKeyDown={(event) => { if (isDrawer && event.key === "Escape") closeDrawer(); }}>
+    <Tag ref={element} class={name} aria-label={label}
+      onKeyDown={(event: KeyboardEvent) => { if (isDrawer && event.key === "Escape") closeDrawer(); }}>
       {children}
-    </aside>
+    </Tag>
   );
 }
 
 interface LayoutProps {
   sidebar: ComponentChildren;
+  banner: ComponentChildren;
   panel?: ComponentChildren; // of a conversation
   children: ComponentChildren;
 }
 
-export function Layout({ sidebar, panel, children }: LayoutProps) {
+export function Layout({ sidebar, banner, panel, children }: LayoutProps) {
   const main = useRef<HTMLElement>(null);
   const hasPanel = panel !== undefined && isPanelOpen.value;
   const isDrawerOpen = isNarrow.value && (isSidebarOpen.value || hasPanel);
@@ -47,8 +49,11 @@ export function Layout({ sidebar, panel, children }: LayoutProps) {
     <div class="app">
       <button type="button" class="skip button button-primary" onClick={() => main.current?.focus()}>Skip to the content</button>
       {isSidebarOpen.value && <Side name="sidebar" label="Conversations">{sidebar}</Side>}
-      <main ref={main} class="page" tabIndex={-1} inert={isDrawerOpen}>{children}</main>
-      {hasPanel && <Side name="panel" label="Session">{panel}</Side>}
+      <div class="middle" inert={isDrawerOpen}>
+        {banner}
+        <main ref={main} class="page" tabIndex={-1}>{children}</main>
+      </div>
+      {hasPanel && <Side name="panel" label="Panel">{panel}</Side>}
       {isDrawerOpen && <button type="button" class="scrim" aria-label="Close" tabIndex={-1} onClick={closeDrawer} />}
     </div>
   );

@@ -39,7 +39,7 @@ export const IconPlay = drawn("M5 3.3v9.4L12.5 8z");
 export const IconPlayAll = drawn("M2.5 3.8v8.4L8 8zM8.5 3.8v8.4L14 8z");
 export const IconStop = drawn("M4.2 4.2h7.6v7.6H4.2z");
 export const IconPause = drawn("M5.5 3.5v9M10.5 3.5v9");
-export const IconHand = drawn("M5 8.5V4a1 1 0 0 1 2 0v3M7 7V3a1 1 0 0 1 2 0v4M9 7V3.8a1 1 0 0 1 2 0V8M11 7.5V6a1 1 0 0 1 2 0v3.5c0 2.5-1.7 4-4 4-2 0-3-.7-4-2.3L3.2 8.7a1 1 0 0 1 1.7-1z");
+export const IconHand = drawn("M4.6 9V5.2M7 7.8V3.2M9.4 7.8V3.8M11.8 8.5V5.5M4.6 9L3.2 7.7M11.8 8.5v1.8a3.6 3.6 0 0 1-7.2 0V9");
 
 // ---- direction ----
 export const IconUp = drawn("M8 13V3M4 7l4-4 4 4");

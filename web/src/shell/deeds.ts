@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the menus and keys of the shell do.
+import { signal } from "@preact/signals";
+import * as calls from "../api/calls";
+import { newId, type Conversation } from "../state/conversation";
+import { createConversation, current, deleteConversation, renameConversation } from "../state/conversations";
+import { closeDrawer } from "../state/layout";
+import { failed, toast } from "../state/toasts";
+import { askConfirm } from "../ui";
+
+export const isMaking = signal(false); // a conversation is being made: one click is enough
+
+/** Makes a conversation with one empty cell, ready to type. */
+export async function startConversation(): Promise<void> {
+  if (isMaking.peek()) return;
+  isMaking.value = true;
+  try {
+    await createConversation({ cells: [{ id: newId(), kind: "code", source: "", run: null }] });
+    closeDrawer();
+  } catch (cause) {
+    failed("make a conversation", cause);
+  } finally {
+    isMaking.value = false;
+  }
+}
+
+export async function rename(id: string, name: string): Promise<void> {
+  try {
+    await renameConversation(id, name);
+  } catch (cause) {
+    failed("rename the conversation", cause);
+  }
+}
+
+export async function askDelete(id: string, name: string): Promise<void> {
+  const isSure = await askConfirm({
+    title: "Delete this conversation?",
+    text: `"${name}" goes with its cells and outputs, and its session with its variables and files. There is no way back.`,
+    action: "Delete",
+    tone: "danger",
+  });
+  if (!isSure) return;
+  try {
+    await deleteConversation(id);
+    toast(`Deleted "${name}"`, "good");
+  } catch (cause) {
+    failed(`delete "${name}"`, cause);
+  }
+}
+
+export function switchSandbox(conversation: Conversation, isOn: boolean): void {
+  conversation.sandbox.value = isOn;
+  conversation.touch();
+  toast("Internal tools configuration updated", "good");
+}
+
+/** Ends the session: the next run begins with a new one, without variables and files. */
+export async function askRestart(conversation: Conversation): Promise<void> {
+  const session = conversation.session.peek();
+  if (!session) return;
+  const isSure = await askConfirm({
+    title: "Restart the session?",
+    text: "Its variables and files go; the cells and what they showed stay. The next run begins with a fresh session.",
+    action: "Restart",
+    tone: "danger",
+  });
+  if (!isSure) return;
+  try {
+    await calls.endSession(session);
+  } catch (cause) {
+    if (!(cause instanceof Error && "status" in cause && cause.status === 404)) return failed("end the session", cause);
+  }
+  conversation.session.value = null;
+  conversation.touch();
+  toast("The session is restarted: run the cells again", "good");
+}
+
+/** For those who press it out of habit. */
+export async function saveNow(): Promise<void> {
+  const open = current.peek();
+  if (!open) return;
+  await open.save();
+  if (open.saving.peek() === "saved") toast("Everything is saved; it happens by itself", "good");
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import type { RunRow } from "../../src/api/types";
+import { calls, daemon } from "../shell/fake";
+
+vi.mock("../../src/api/calls", async () => (await import("../shell/fake")).calls);
+
+const state = await import("../../src/state/conversations");
+const feed = await import("../../src/state/feed");
+beforeEach(() => {
+  vi.clearAllMocks();
+  daemon.reset();
+  localStorage.clear();
+  location.hash = "";
+  state.current.value = null;
+  state.conversations.value = [];
+  state.isListed.value = false;
+  feed.sessions.value = new Map();
+});
+
+const cell = (id: string, source = id) => ({ id, kind: "code" as const, source, run: null });
+
+describe("making and opening", () => {
+  it("makes one with its cells, opens it and goes there", async () => {
+    const conversation = await state.createConversation({ name: "  Sales ", cells: [cell("a")] });
+    expect(state.current.value).toBe(conversation);
+    expect(location.hash).toBe(`#/c/${conversation.id}`);
+    expect(daemon.conversations.get(conversation.id)).toMatchObject({ name: "Sales", sandbox: true, document: { cells: [cell("a")] } });
+    expect(state.conversations.value).toMatchObject([{ id: conversation.id, name: "Sales", cells: 1 }]);
+    conversation.cells.value[0]!.source.value = "typed";
+    await conversation.save();
+    expect(daemon.conversations.get(conversation.id)?.document.cells[0]?.source).toBe("typed");
+  });
+
+  it("of two that are opened the later one is shown, whichever comes first", async () => {
+    daemon.addConversation("cnv_a", "A");
+    daemon.addConversation("cnv_b", "B");
+    let release: () => void = () => {};
+    calls.getConversation.mockImplementationOnce(async (id) => {
+      await new Promise<void>((resolve) => (release = resolve));
+      return structuredClone(daemon.conversations.get(id)!);
+    });
+    const slow = state.openConversation("cnv_a");
+    await state.openConversation("cnv_b");
+    release();
+    await slow;
+    expect(state.current.value?.id).toBe("cnv_b");
+  });
+
+  it("saves what was typed before another one is opened", async () => {
+    daemon.addConversation("cnv_a", "A", { document: { cells: [cell("x")] } });
+    daemon.addConversation("cnv_b", "B");
+    const first = await state.openConversation("cnv_a");
+    first.cells.value[0]!.source.value = "typed";
+    first.touch();
+    await state.openConversation("cnv_b");
+    await first.save();
+    expect(daemon.conversations.get("cnv_a")?.document.cells[0]?.source).toBe("typed");
+  });
+});
+
+describe("rename and delete", () => {
+  it("renames the open one, a closed one, and the session behind it", async () => {
+    daemon.addSession("ses_1");
+    feed.sessions.value = new Map([["ses_1", daemon.sessions.get("ses_1")!]]);
+    daemon.addConversation("cnv_a", "A", { session: "ses_1" });
+    daemon.addConversation("cnv_b", "B");
+    await state.openConversation("cnv_a");
+    await state.renameConversation("cnv_a", "First");
+    await state.renameConversation("cnv_b", "Second");
+    expect(daemon.conversations.get("cnv_a")?.name).toBe("First");
+    expect(daemon.conversations.get("cnv_b")?.name).toBe("Second");
+    expect(daemon.sessions.get("ses_1")?.name).toBe("First");
+  });
+
+  it("deletes it with its session, and leaves its page", async () => {
+    const conversation = await state.createConversation({ name: "A" });
+    daemon.addSession("ses_1");
+    conversation.session.value = "ses_1";
+    await conversation.save();
+    await state.deleteConversation(conversation.id);
+    expect(daemon.conversations.size).toBe(0);
+    expect(daemon.sessions.size).toBe(0);
+    expect(state.current.value).toBeNull();
+    expect(state.conversations.value).toEqual([]);
+  });
+
+  it("does not end a session that another conversation uses", async () => {
+    daemon.addSession("ses_1");
+    await state.createConversation({ name: "A", session: "ses_1" });
+    const second = await state.createConversation({ name: "B", session: "ses_1" });
+    await state.deleteConversation(second.id);
+    expect(daemon.sessions.has("ses_1")).toBe(true);
+  });
+});
+
+describe("a session that an agent made", () => {
+  const run = (id: string, begun_ms: number) =>
+    ({ id, session: "ses_1", begun_ms, line: "first line", who: { token: null, via: "mcp", client: "agent", peer: "unix" } }) as RunRow;
+
+  it("becomes a conversation with its runs as cells, oldest first, once", async () => {
+    daemon.addSession("ses_1", { name: "analysis" });
+    daemon.runs = [run("run_2", 20), run("run_1", 10)];
+    const [first, second] = await Promise.all([state.openSession("ses_1"), state.openSession("ses_1")]);
+    expect(first).toBe(second);
+    expect(first.name.value).toBe("analysis");
+    expect(first.cells.value.map((one) => [one.id, one.source.value, one.who.value?.via])).toEqual([
+      ["rrun_1", "code of run_1", "mcp"], ["rrun_2", "code of run_2", "mcp"],
+    ]);
+    expect((await state.openSession("ses_1")).id).toBe(first.id);
+    expect(daemon.conversations.size).toBe(1);
+  });
+
+  it("has its first line where the code is gone", async () => {
+    daemon.addSession("ses_1", { name: "" });
+    daemon.runs = [run("run_1", 10)];
+    calls.runCode.mockRejectedValueOnce(new Error("gone"));
+    const conversation = await state.openSession("ses_1");
+    expect(conversation.cells.value[0]?.source.value).toBe("first line");
+    expect(conversation.name.value).toContain("Session");
+  });
+});
