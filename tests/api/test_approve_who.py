@@ -267,7 +267,7 @@ class Doors(unittest.TestCase):
     def setUpClass(cls):
         doors = "".join(f"{name}: {{enabled: true}}, " for name in
                         ("atlas", "elitea", "agentrail", "synapse", "piston", "dify", "librechat"))
-        asking = "".join(f"  {name}: {{approve: true}}\n" for name in ("default", "analysis", "conversation", "ephemeral"))
+        asking = "".join(f"  {name}: {{approve: true}}\n" for name in ("default", "analysis", "conversation", "ephemeral", "workspace"))
         cls.daemon = Daemon(f"policies:\n{asking}dialects: {{{doors.rstrip(', ')}}}\n")
         cls.addClassCleanup(cls.daemon.stop)
 
