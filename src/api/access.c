@@ -31,6 +31,8 @@ struct access {
 	bool is_bound_to_all;
 	bool allows_any_host; /* "*": of a door's boot rules, where every call needs a token */
 	uid_t uid;            /* the daemon's own */
+	bool has_key;
+	uint8_t key[SUM_SIZE]; /* sum of the key of whoever decides */
 };
 
 /* ---- hosts ---- */
@@ -274,6 +276,12 @@ static int refuse_token(const char *why, struct err *err)
 		       why);
 }
 
+static bool is_owner(const struct access *access, const struct access_request *request)
+{
+	return request->peer == NULL && request->has_uid &&
+	       (request->uid == access->uid || request->uid == 0);
+}
+
 static int check_token(const struct access *access, const struct access_request *request,
 		       const struct config_token **ret_token, struct err *err)
 {
@@ -292,8 +300,7 @@ static int check_token(const struct access *access, const struct access_request 
 			return refuse_token("this Authorization is no Bearer", err);
 	}
 	if (secret == NULL) {
-		if (request->peer != NULL || !request->has_uid ||
-		    (request->uid != access->uid && request->uid != 0))
+		if (!is_owner(access, request))
 			return refuse_token("a token is needed", err);
 		*ret_token = NULL;
 		return 0;
@@ -303,6 +310,33 @@ static int check_token(const struct access *access, const struct access_request 
 		return refuse_token("this token is not known", err);
 	*ret_token = token;
 	return 0;
+}
+
+/* In the same time for every key that is as long. */
+static bool has_key(const struct access *access, const char *key)
+{
+	size_t size = key != NULL ? strnlen(key, SECRET_MAX + 1) : 0;
+	uint8_t sum[SUM_SIZE];
+
+	if (!access->has_key || size == 0 || size > SECRET_MAX)
+		return false;
+	(void)crypto_hash_sha256(sum, (const unsigned char *)key, size);
+	return sodium_memcmp(sum, access->key, sizeof(sum)) == 0;
+}
+
+/* Whose word counts for held runs. A token says by itself whether it may; whoever shows one does
+ * not speak as the daemon's user. */
+static void set_power(const struct access *access, const struct access_request *request,
+		      struct op_caller *caller)
+{
+	bool has_tokens = access->config->token_count > 0;
+
+	if (caller->token != NULL)
+		caller->may_decide = caller->token->oversee;
+	else
+		caller->may_decide = is_owner(access, request) ||
+				     (!has_tokens && has_key(access, request->approve));
+	caller->is_overseer = caller->may_decide;
 }
 
 int access_check(const struct access *access, const struct access_request *request,
@@ -323,6 +357,7 @@ int access_check(const struct access *access, const struct access_request *reque
 		.peer = request->peer != NULL ? request->peer : "unix",
 	};
 	op_client_set(ret_caller, request->client);
+	set_power(access, request, ret_caller);
 	return 0;
 }
 
@@ -371,6 +406,12 @@ void access_free(struct access *access)
 	free(access->sums);
 	free(access->allowed);
 	free(access);
+}
+
+void access_set_key(struct access *access, const char *key)
+{
+	(void)crypto_hash_sha256(access->key, (const unsigned char *)key, strlen(key));
+	access->has_key = true;
 }
 
 void access_add_bound(struct access *access, const char *address)

@@ -31,15 +31,21 @@ void access_free(struct access *access);
  * all addresses are bound any numeric one may: names are what an attacker needs. */
 void access_add_bound(struct access *access, const char *address);
 
+/* The key with which a caller decides on held runs, where there are no tokens. Only its sum is
+ * kept.
+ */
+void access_set_key(struct access *access, const char *key);
+
 /* Headers as they came, NULL where there is none. All borrowed: `peer` until the caller's end. */
 struct access_request {
 	const char *authorization;
 	const char *secret; /* a dialect's own header for a token; only without Authorization */
 	const char *host;
 	const char *origin;
-	const char *client; /* what it calls itself: a claim; NULL: nothing */
-	const char *peer;   /* the client's address, numeric; NULL: a unix socket */
-	bool has_uid;       /* `uid` is that of the process at the other end of the unix socket */
+	const char *approve; /* the key of whoever decides on held runs; NULL: none */
+	const char *client;  /* what it calls itself: a claim; NULL: nothing */
+	const char *peer;    /* the client's address, numeric; NULL: a unix socket */
+	bool has_uid;        /* `uid` is that of the process at the other end of the unix socket */
 	uid_t uid;
 };
 

@@ -54,6 +54,14 @@ const struct schema schemas[] = {
 	 "seq!:int type!:hello|reset|keepalive|session|session_gone|run|conversation|"
 	 "conversation_gone boot:text session:@Session run:@RunLine id:text version:int",
 	 "application/x-ndjson"},
+	{"Input", "kind!:text name:text? size:int?", NULL},
+	{"HeldRun",
+	 "id!:text session:text? op:text policy:text runtime:text line:text? code_size:int? "
+	 "who:@Who state!:held begun_ms!:int code!:text held_ms!:int until_ms!:int "
+	 "inputs!:@Input[] may!:bool",
+	 NULL},
+	{"Approve", "needs!:nothing|key|token may!:bool", NULL},
+	{"Held", "held!:@HeldRun[] more!:int", NULL},
 	{"Code", "text", "text/plain"},
 	{"RunId", "id!:text", NULL},
 	{"RunLine",
@@ -112,7 +120,8 @@ const struct schema schemas[] = {
 	 "version!:text config:text? started_ms:int uptime_ms:int backend:text active:object "
 	 "order:text pin:text? backends!:@Backend[] "
 	 "walls:text[] "
-	 "runtimes:@Runtime[] pools:@Pool[] explore:text[] limits:object journal:object",
+	 "runtimes:@Runtime[] pools:@Pool[] explore:text[] limits:object journal:object "
+	 "approve:@Approve",
 	 NULL},
 	{"Health",
 	 "status!:ok|starting|failing last_run_ms:int? why:text? backend:text active:object "

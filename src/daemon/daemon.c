@@ -104,6 +104,8 @@ static void stop(struct daemon *daemon)
 		  daemon->options->keep);
 	notify("STOPPING=1");
 	daemon->is_stopping = daemon->engine.is_stopping = true;
+	flights_deny_held(&daemon->engine,
+			  "nobody had allowed it when the daemon was stopped; nothing ran");
 	if (daemon->options->keep) {
 		uv_stop(&daemon->loop); /* runs go on, in the hands of a successor */
 		return;
@@ -260,6 +262,9 @@ static int open_door(struct daemon *daemon, struct err *err)
 	int r;
 
 	daemon->access = access_new(daemon->config);
+	r = daemon_read_key(daemon, err);
+	if (r < 0)
+		return r;
 	full.access = daemon->access;
 	daemon->router = router_new(&full, err);
 	if (daemon->router == NULL)
@@ -403,6 +408,7 @@ static void say_where(struct daemon *daemon)
 	struct buf url;
 	char *line = NULL;
 	char *rest = NULL;
+	const char *first = NULL;
 
 	if (daemon->options->is_quiet)
 		return;
@@ -410,9 +416,16 @@ static void say_where(struct daemon *daemon)
 	(void)buf_append(&url, daemon->bound.data, daemon->bound.size);
 	(void)buf_append(&url, "", 1);
 	for (line = strtok_r((char *)url.data, "\n", &rest); line != NULL;
-	     line = strtok_r(NULL, "\n", &rest))
-		(void)fprintf(stderr, "viv serve: listening on %s%s\n",
-			      strncmp(line, "unix:", 5) == 0 ? "" : "http://", line);
+	     line = strtok_r(NULL, "\n", &rest)) {
+		bool is_unix = strncmp(line, "unix:", 5) == 0;
+
+		if (!is_unix && first == NULL)
+			first = line;
+		(void)fprintf(stderr, "viv serve: listening on %s%s\n", is_unix ? "" : "http://",
+			      line);
+	}
+	if (first != NULL)
+		daemon_say_key(daemon, first);
 	buf_done(&url);
 }
 

@@ -60,6 +60,13 @@ static void bury_orphan(void *user, struct log *log)
 	if (strncmp(log_id(log), "run_", 4) != 0 || log_is_over(log) ||
 	    flight_find(&daemon->engine, log_id(log)) != NULL)
 		return;
+	/* Whether somebody had allowed it by then or not: it had not begun, and now never will. */
+	if (flight_was_held(log)) {
+		run_bury_held(daemon->engine.pool, log, flight_left(&daemon->engine, log),
+			      "the daemon ended before a person allowed it and it began; nothing "
+			      "ran");
+		return;
+	}
 	(void)err_set(&why, ERR_INTERNAL, ECHILD,
 		      "the daemon ended before the run did, and its sandbox with it");
 	run_bury(daemon->engine.pool, log, flight_left(&daemon->engine, log), &why);

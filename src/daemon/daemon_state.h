@@ -41,6 +41,7 @@ struct daemon {
 	struct doors *doors;
 	uv_poll_t lifeline; /* stdin, where the daemon is somebody's own */
 	struct http *http;
+	char key[96];     /* of whoever decides on held runs; "": tokens do */
 	struct buf bound; /* the addresses, one per line */
 
 	uv_signal_t signals[3];
@@ -69,6 +70,12 @@ void daemon_close_backends(struct daemon *daemon);
 
 /* Name of what runs Python now; "fail-closed": nothing does. */
 const char *daemon_active(const struct daemon *daemon);
+
+/* daemon_key.c: reads or makes the key of whoever decides; nothing where there are tokens. */
+int daemon_read_key(struct daemon *daemon, struct err *err);
+
+/* ... and says where, if a policy holds runs. */
+void daemon_say_key(const struct daemon *daemon, const char *address);
 
 /* daemon_sessions.c: a session is there; is there no more; shows another state. */
 void daemon_session_begun(void *user, const struct session *session);

@@ -33,6 +33,7 @@ void daemon_probe_due(uv_timer_t *timer)
 	struct op_run_args args = {
 		.code = {.data = code, .size = sizeof(code) - 1, .fd = -1},
 		.runtime = "bare",
+		.is_probe = true,
 	};
 	uint64_t now = now_ns() / 1000000;
 	struct err err = {0};

@@ -164,6 +164,8 @@ static int put_line(struct buf *line, const struct audit_run *run)
 			       (unsigned long long)run->output_bytes);
 	if (r == 0 && run->code != NULL)
 		r = put_code(line, run);
+	if (r == 0 && run->decided_by != NULL && run->decided_by[0] != '\0')
+		r = put_member(line, "decided_by", run->decided_by);
 	return r < 0 ? r : buf_text(line, "}\n");
 }
 

@@ -31,7 +31,8 @@ struct audit_run {
 	const char *sha256; /* of the code or command, by audit_sha256 when it came */
 	const void *code;   /* only where the policy has audit_code; NULL: not told */
 	size_t code_size;
-	const char *verdict; /* its kind */
+	const char *decided_by; /* who allowed or denied it; NULL or "": nobody was asked */
+	const char *verdict;    /* its kind */
 	int exit_code;
 	const char *state; /* "none", "preserved", "rolled_back", "lost" */
 	double queue_ms, wall_ms, cpu_ms;

@@ -18,8 +18,6 @@
 #include "session/verdict.h"
 
 #define RESULT_MAX (256UL << 20)
-#define HEAD_MAX (16U << 10)
-#define CODE_KEPT_MAX (1U << 20) /* in the log, for the notebook */
 
 static const char *const left_names[] = {
 	[RUN_LEFT_NONE] = "none",
@@ -56,6 +54,7 @@ void flight_free(struct flight *flight)
 	free(flight->peer);
 	free(flight->code);
 	free(flight->scratch);
+	free(flight->inputs);
 	free(flight);
 }
 
@@ -68,52 +67,6 @@ struct flight *flight_find(const struct engine *engine, const char *id)
 			return flight;
 	}
 	return NULL;
-}
-
-static bool member_is(const char *object, size_t size, const char *name, const char *text)
-{
-	const char *value = NULL;
-	size_t value_size = 0;
-
-	return json_find(object, size, name, &value, &value_size) &&
-	       value_size == strlen(text) + 2 && memcmp(value + 1, text, strlen(text)) == 0;
-}
-
-static bool is_own(const struct log *log, const struct op_caller *caller)
-{
-	const char *head = NULL;
-	size_t size = 0;
-
-	return log_head(log, &head, &size) && member_is(head, size, "token", caller->name);
-}
-
-bool flight_may_see(const struct log *log, const struct op_caller *caller)
-{
-	return caller->is_overseer || is_own(log, caller);
-}
-
-/* A run that is not the caller's is not there. */
-static struct log *find_log(struct op_call *call, const char *id,
-			    bool (*may)(const struct log *log, const struct op_caller *caller))
-{
-	struct log *log = logs_find(call->engine->logs, id);
-	struct err err = {0};
-
-	if (log != NULL && strncmp(id, "run_", 4) == 0 && may(log, &call->caller))
-		return log;
-	(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "there is no run %.60s", id);
-	op_fail(call, &err);
-	return NULL;
-}
-
-struct log *flight_find_log(struct op_call *call, const char *id)
-{
-	return find_log(call, id, flight_may_see);
-}
-
-struct log *flight_find_own(struct op_call *call, const char *id)
-{
-	return find_log(call, id, is_own);
 }
 
 /* ---- the end ---- */
@@ -131,6 +84,7 @@ static void write_down(const struct flight *flight, const struct run_facts *fact
 		.peer = flight->peer,
 		.via = flight->via,
 		.client = flight->client,
+		.decided_by = flight->decided_by,
 		.op = flight->op,
 		.policy = policy,
 		.runtime = facts->runtime,
@@ -186,6 +140,8 @@ static void run_is_done(void *user, struct run *run)
 		flight->engine->last_good_ms = now_ns() / 1000000;
 		flight->engine->health_why = (struct err){0};
 	}
+	flight->is_held = false;
+	log_set_held(flight->log, false);
 	write_down(flight, &facts);
 	announce_run(flight->engine, flight->log);
 	if (call != NULL)
@@ -204,80 +160,6 @@ static void run_has_started(void *user, struct run *run)
 const struct run_calls flight_calls = {.begun = run_has_started, .done = run_is_done};
 
 /* ---- the beginning ---- */
-
-static int put_who(const struct flight *flight, struct buf *buf)
-{
-	struct op_caller caller = {.name = flight->token, .peer = flight->peer, .via = flight->via};
-
-	op_client_set(&caller, flight->client);
-	return run_row_put_who(buf, &caller);
-}
-
-static int put_head(const struct flight *flight, const struct run_request *request, struct buf *buf)
-{
-	int r = buf_format(buf, "{\"session\":%s%s%s,\"op\":\"%s\",\"token\":",
-			   flight->session[0] != '\0' ? "\"" : "null", flight->session,
-			   flight->session[0] != '\0' ? "\"" : "", flight->op);
-
-	assert(request->kind.runtime != NULL);
-	if (r == 0)
-		r = json_put_text(buf, flight->token);
-	if (r == 0)
-		r = buf_text(buf, ",\"peer\":");
-	if (r == 0)
-		r = json_put_text(buf, flight->peer);
-	if (r == 0)
-		r = buf_text(buf, ",\"policy\":");
-	if (r == 0)
-		r = json_put_text(buf, flight->policy->name);
-	if (r == 0)
-		r = buf_text(buf, ",\"runtime\":");
-	if (r == 0)
-		r = json_put_text(buf, request->kind.runtime->name);
-	if (r == 0)
-		r = buf_format(buf,
-			       ",\"command\":%s,\"sha256\":\"%s\",\"code_size\":%llu,\"line\":",
-			       request->is_command ? "true" : "false", flight->sha256,
-			       (unsigned long long)request->code.size);
-	if (r == 0)
-		r = run_row_put_line(buf, request->code.data, request->code.size);
-	if (r == 0)
-		r = buf_text(buf, ",\"who\":");
-	if (r == 0)
-		r = put_who(flight, buf);
-	return r == 0 ? buf_text(buf, "}") : r;
-}
-
-static int open_log(struct flight *flight, const struct run_request *request, struct err *err)
-{
-	size_t code_size = request->code.size < CODE_KEPT_MAX ? request->code.size : CODE_KEPT_MAX;
-	struct buf head;
-	int r;
-
-	buf_init(&head, HEAD_MAX);
-	r = put_head(flight, request, &head);
-	if (r < 0)
-		r = err_set(err, ERR_INTERNAL, -r, "no memory for the run's log");
-	else
-		r = logs_add(flight->engine->logs, flight->id, (const char *)head.data, head.size,
-			     request->code.data, code_size, &flight->log, err);
-	buf_done(&head);
-	return r;
-}
-
-static void note_code(struct flight *flight, const struct run_request *request)
-{
-	if (request->code.data == NULL)
-		return;
-	audit_sha256(request->code.data, request->code.size, flight->sha256);
-	if (!flight->policy->audit_code)
-		return;
-	flight->code_size =
-		request->code.size < AUDIT_CODE_MAX ? request->code.size : AUDIT_CODE_MAX;
-	flight->code = malloc(flight->code_size + 1);
-	if (flight->code != NULL)
-		memcpy(flight->code, request->code.data, flight->code_size);
-}
 
 static int make_request(struct flight *flight, const struct op_call *call,
 			const struct op_run_args *args, struct session *session,
@@ -338,9 +220,14 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 	if (r < 0)
 		return r;
 	assert(request.kind.runtime != NULL);
+	if (flight->is_held != flight->policy->approve)
+		return err_set(err, ERR_INTERNAL, EPERM, "%s: its policy was not asked first",
+			       flight->id);
+	if (flight->is_held && flight_keep(flight, &request, err) < 0)
+		return -err->num;
 	request.id = flight->id;
-	note_code(flight, &request);
-	r = open_log(flight, &request, err);
+	flight_note_code(flight, &request);
+	r = flight_open_log(flight, &request, err);
 	if (r < 0)
 		return r;
 	request.log = flight->log;
@@ -352,7 +239,10 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 		r = run_start(engine->pool, &request, &flight_calls, flight, &flight->run, err);
 	if (r < 0)
 		run_bury(engine->pool, flight->log, RUN_LEFT_NONE, err);
-	if (r < 0 || (session != NULL && !run_has_begun(flight->run)))
+	if (r < 0)
+		flight->is_held = false;
+	log_set_held(flight->log, flight->is_held);
+	if (r < 0 || flight->is_held || (session != NULL && !run_has_begun(flight->run)))
 		announce_run(engine, flight->log);
 	return r;
 }
@@ -415,6 +305,22 @@ static void admitted_later(void *user)
 	go(user);
 }
 
+/* Under a policy that wants a person to allow each run it is held first, and admitted then. */
+static enum admission_answer ask_admission(struct flight *flight, const struct op_call *call,
+					   const struct session *session,
+					   struct admission_refusal *refusal)
+{
+	struct admission *admission = flight->engine->admission;
+	const struct config_token *token = call->caller.token;
+
+	if (!flight_is_to_be_held(call, flight->kind, session))
+		return admission_run(admission, token, now_ns(), &flight->ticket, refusal);
+	flight->is_held =
+		admission_hold(admission, token, now_ns(), flight_bytes(call, flight->kind),
+			       &flight->ticket, refusal);
+	return flight->is_held ? ADMISSION_NOW : ADMISSION_REFUSED;
+}
+
 static void take_off(struct op_call *call, const struct flight_kind *kind, struct session *session)
 {
 	struct engine *engine = call->engine;
@@ -442,8 +348,7 @@ static void take_off(struct op_call *call, const struct flight_kind *kind, struc
 	flight->call = call;
 	flight->ticket.start = admitted_later;
 	flight->ticket.user = flight;
-	switch (admission_run(engine->admission, call->caller.token, now_ns(), &flight->ticket,
-			      &refusal)) {
+	switch (ask_admission(flight, call, session, &refusal)) {
 	case ADMISSION_NOW:
 		go(flight);
 		break;

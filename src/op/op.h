@@ -149,6 +149,7 @@ struct op {
 /* Every op with a route, NULL behind the last (op_table.c). */
 extern const struct op *const op_table[];
 
+extern const struct op op_allow, op_approvals, op_deny;
 extern const struct op op_events, op_health, op_packages, op_policies, op_runtimes, op_status;
 extern const struct op op_run_cancel, op_run_code, op_run_events, op_run_get, op_run_list,
 	op_run_stdin;
@@ -273,6 +274,8 @@ struct op_run_args {
 	bool want_files;
 	bool keep_events;
 
+	bool is_probe; /* the daemon's look at itself: no person is asked. Never from a client */
+
 	/* Atlas's own: its names and nothing else, its guard to the letter. */
 	bool is_atlas;
 };
@@ -280,6 +283,9 @@ struct op_run_args {
 /* The policy of that name ("default" for NULL) that this caller (NULL: anybody) may use. */
 const struct policy *op_policy(const struct config *config, const struct op_caller *caller,
 			       const char *asked, struct err *err);
+
+/* ERR_FORBIDDEN: the policy wants a person to allow each run, and without a daemon nobody can. */
+int op_check_alone(const struct config *config, const char *asked, struct err *err);
 
 /* Whose zygotes it may use: never those of another token, unless the policy says so. */
 const char *op_trust(const struct policy *policy, const struct op_caller *caller);

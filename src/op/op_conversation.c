@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "op/announce.h"
 #include "op/stored.h"
 
 #define ROW_MAX 4096U
@@ -145,6 +146,12 @@ static void call_get(struct op_call *call)
 		answer_whole(call, conversation);
 }
 
+static void announce(const struct op_call *call, const struct conversation *conversation)
+{
+	announce_conversation(call->engine, call->caller.name, conversation_id(conversation),
+			      conversation_version(conversation));
+}
+
 static void call_delete(struct op_call *call)
 {
 	const struct conversation_args *args = call->args;
@@ -158,6 +165,7 @@ static void call_delete(struct op_call *call)
 		op_fail(call, &err);
 		return;
 	}
+	announce_conversation_gone(call->engine, call->caller.name, args->id);
 	buf_init(&none, 0);
 	op_answer(call, 204, &none);
 	buf_done(&none);
@@ -198,10 +206,12 @@ static void call_create(struct op_call *call)
 		r = conversation_new(call->engine->conversations, call->caller.name, &change,
 				     &conversation, &err);
 	stored_close(&view);
-	if (r < 0)
+	if (r < 0) {
 		op_fail(call, &err);
-	else
-		answer_whole(call, conversation);
+		return;
+	}
+	announce(call, conversation);
+	answer_whole(call, conversation);
 }
 
 static void call_change(struct op_call *call)
@@ -225,6 +235,7 @@ static void call_change(struct op_call *call)
 		op_fail(call, &err);
 		return;
 	}
+	announce(call, conversation);
 	buf_init(&body, ROW_MAX);
 	r = conversation_put(conversation, &body);
 	if (r == 0)

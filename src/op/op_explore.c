@@ -151,11 +151,6 @@ static int make_request(const struct config *config, const struct op_caller *cal
 
 	if (policy == NULL)
 		return -err->num;
-	if (policy->approve)
-		return err_set(err, ERR_FORBIDDEN, EPERM,
-			       "policy: %s wants a person to approve each run, and there is nobody "
-			       "to ask here",
-			       policy->name);
 	if (args->command == NULL || args->command[0] == '\0')
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "command: there is none");
 	if (strlen(args->command) >= COMMAND_MAX)
@@ -199,7 +194,10 @@ int op_explore_start(const struct config *config, struct pool *pool,
 	struct run_request request = {0};
 	const struct policy *policy = NULL;
 	AUTO_FREE char *cwd = NULL;
-	int r = make_request(config, NULL, args, &policy, &request, &cwd, err);
+	int r = op_check_alone(config, args->policy, err);
+
+	if (r == 0)
+		r = make_request(config, NULL, args, &policy, &request, &cwd, err);
 
 	return r < 0 ? r : run_start(pool, &request, calls, user, ret_run, err);
 }
@@ -266,10 +264,15 @@ static int flight_request(struct flight *flight, const struct op_call *call,
 	return r;
 }
 
+static const char *flight_policy(const struct op_call *call)
+{
+	return ((const struct op_explore_args *)call->args)->policy;
+}
+
 static void call_explore(struct op_call *call)
 {
-	static const struct flight_kind kind = {.request = flight_request,
-						.answer = op_explore_answer};
+	static const struct flight_kind kind = {
+		.request = flight_request, .policy = flight_policy, .answer = op_explore_answer};
 
 	/* It changes nothing: without a reader there is no reason for it to go on. */
 	call->is_cancelled_with_client = true;

@@ -206,6 +206,20 @@ const struct policy *op_policy(const struct config *config, const struct op_call
 	return config_choose_policy(config, token, asked, &policy, err) == 0 ? policy : NULL;
 }
 
+int op_check_alone(const struct config *config, const char *asked, struct err *err)
+{
+	const struct policy *policy = op_policy(config, NULL, asked, err);
+
+	if (policy == NULL)
+		return -err->num;
+	return policy->approve
+		       ? err_set(err, ERR_FORBIDDEN, EPERM,
+				 "policy: under %s a person allows each run, which takes a daemon: "
+				 "start `viv serve`",
+				 policy->name)
+		       : 0;
+}
+
 const char *op_trust(const struct policy *policy, const struct op_caller *caller)
 {
 	if (policy->trust[0] != '\0')
@@ -299,11 +313,6 @@ int op_run_request(const struct config *config, const struct op_caller *caller,
 
 	if (policy == NULL)
 		return -err->num;
-	if (policy->approve)
-		return err_set(err, ERR_FORBIDDEN, EPERM,
-			       "policy: %s wants a person to approve each run, and there is nobody "
-			       "to ask here",
-			       policy->name);
 	set_inputs(args, request);
 	r = op_check_backend(policy, args->backend, err);
 	if (r == 0)
@@ -328,8 +337,10 @@ int op_run_start(const struct config *config, struct pool *pool, const struct op
 		 const struct run_calls *calls, void *user, struct run **ret_run, struct err *err)
 {
 	struct run_request request = {0};
-	int r = op_run_request(config, NULL, args, &request, err);
+	int r = args->is_probe ? 0 : op_check_alone(config, args->policy, err);
 
+	if (r == 0)
+		r = op_run_request(config, NULL, args, &request, err);
 	return r < 0 ? r : run_start(pool, &request, calls, user, ret_run, err);
 }
 

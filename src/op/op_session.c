@@ -306,8 +306,15 @@ static void call_interrupt(struct op_call *call)
 	const struct session_args *args = call->args;
 	struct session *session = op_session_find(call, args->id);
 	uint64_t grace_ms = args->grace_ms > 0 ? args->grace_ms : 2000;
+	struct run *held = session != NULL ? session_held_run(session, args->run) : NULL;
 	struct err err = {0};
 
+	if (held != NULL) {
+		(void)err_set(&err, ERR_CONFLICT, ECANCELED, "it was cancelled");
+		run_abandon(held, true, &err);
+		op_session_answer(call, 200, session);
+		return;
+	}
 	if (session != NULL &&
 	    session_interrupt(session, args->run, (uint32_t)grace_ms, interrupted, call, &err) < 0)
 		op_fail(call, &err);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "op/announce.h"
 #include "op/op_session.h"
 
 struct change_args {
@@ -28,8 +29,10 @@ static void call_change(struct op_call *call)
 		op_fail(call, &err);
 		return;
 	}
-	if (args->name != NULL)
+	if (args->name != NULL) {
 		session_rename(session, args->name);
+		announce_session(call->engine, session);
+	}
 	op_session_answer(call, 200, session);
 }
 

@@ -119,6 +119,20 @@ static uint64_t epoch_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+/* What a caller needs to decide on held runs, and whether this one may. */
+static void put_approve(struct object *object, const struct op_call *call)
+{
+	const struct op_caller *caller = &call->caller;
+	const char *needs = call->engine->config->token_count > 0 ? "token" : "key";
+
+	if (caller->may_decide && caller->token == NULL && strcmp(caller->peer, "unix") == 0)
+		needs = "nothing";
+	object_open(object, "approve", '{');
+	object_text(object, "needs", needs);
+	object_bool(object, "may", caller->may_decide);
+	object_close(object, '}');
+}
+
 static void call_status(struct op_call *call)
 {
 	const struct engine *engine = call->engine;
@@ -144,6 +158,7 @@ static void call_status(struct op_call *call)
 	put_explore(&object, engine->config);
 	put_limits(&object, engine->config, hello);
 	put_journal(&object, engine->journal);
+	put_approve(&object, call);
 	object_answer(&object, call, 0);
 }
 

@@ -55,6 +55,8 @@ static const char *state_of(const struct engine *engine, const struct log *log)
 	if (log_is_over(log))
 		return "over";
 	flight = flight_find(engine, log_id(log));
+	if (flight != NULL && flight->is_held)
+		return "held";
 	if (flight == NULL || flight->run == NULL)
 		return "waiting";
 	return run_has_begun(flight->run) ? "running" : "waiting";
@@ -76,15 +78,13 @@ static void put_who(struct object *object, const char *head, size_t size)
 	object_close(object, '}');
 }
 
-void run_row_open(struct object *object, const char *name, const struct engine *engine,
-		  struct log *log)
+void run_row_members(struct object *object, const struct engine *engine, struct log *log)
 {
 	static const char *const from_head[] = {"session", "op",        "policy", "runtime",
 						"line",    "code_size", NULL};
 	const char *head = "{}";
 	size_t size = 2;
 
-	object_open(object, name, '{');
 	object_text(object, "id", log_id(log));
 	(void)log_head(log, &head, &size);
 	copy_members(object, head, size, from_head);
@@ -98,7 +98,8 @@ void run_row_open(struct object *object, const char *name, const struct engine *
 void run_row_put(struct object *object, const char *name, const struct engine *engine,
 		 struct log *log)
 {
-	run_row_open(object, name, engine, log);
+	object_open(object, name, '{');
+	run_row_members(object, engine, log);
 	object_close(object, '}');
 }
 

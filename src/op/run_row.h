@@ -23,9 +23,8 @@
 void run_row_put(struct object *object, const char *name, const struct engine *engine,
 		 struct log *log);
 
-/* The same without what closes it: more members may follow, then object_close. */
-void run_row_open(struct object *object, const char *name, const struct engine *engine,
-		  struct log *log);
+/* Its members alone, into what is open: more may follow. */
+void run_row_members(struct object *object, const struct engine *engine, struct log *log);
 
 /* The name of the token that asked; false when its head is no longer kept. */
 bool run_row_token(const struct log *log, char ret_token[RUN_ROW_TOKEN_SIZE]);

@@ -28,6 +28,7 @@ struct config_token {
 	uint64_t concurrent_runs;
 	uint64_t sessions;
 	uint64_t runs_per_minute;
+	bool oversee; /* sees what is everybody's; allows and denies held runs */
 };
 
 /* Presets of the order in which backends are tried; without backends.priority. */
@@ -69,7 +70,7 @@ struct config {
 	char *runtime_dir; /* never "" after a load; path_make_private before use */
 	uint64_t reattach_ms;
 	struct text_list hosts;
-	uint64_t concurrent_runs, queue, sessions, body, connections;
+	uint64_t concurrent_runs, queue, held, sessions, body, connections;
 	uint64_t session_idle_ms, session_ttl_ms, session_freeze_ms, session_checkpoints;
 	uint64_t pressure_memory; /* percent */
 	char *explore_root;

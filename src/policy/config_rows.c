@@ -46,6 +46,8 @@ const struct setting config_rows[] = {
 	NUMBER("limits.concurrent_runs", concurrent_runs, SETTING_COUNT, 1, 4096, 64,
 	       "runs at once"),
 	NUMBER("limits.queue", queue, SETTING_COUNT, 0, 65536, 256, "runs that may wait"),
+	NUMBER("limits.held", held, SETTING_COUNT, 1, 4096, 64,
+	       "runs that may wait for a person to allow them"),
 	NUMBER("limits.sessions", sessions, SETTING_COUNT, 0, 65536, 2000, "sessions at once"),
 	NUMBER("limits.body", body, SETTING_BYTES, KIB, 16 * GIB, 256 * MIB, "bytes of a request"),
 	NUMBER("limits.connections", connections, SETTING_COUNT, 8, 65536, 1024,
@@ -177,6 +179,12 @@ const struct setting token_rows[] = {
 	 .high = 1000000,
 	 .initial = 1000000,
 	 .help = "runs a minute"},
+	{.key = "oversee",
+	 .type = SETTING_BOOL,
+	 AT(struct config_token, oversee),
+	 .high = 1,
+	 .help = "sees the runs, sessions and audit lines of all tokens, and allows and denies "
+		 "held runs"},
 };
 const size_t token_row_count = ARRAY_LEN(token_rows);
 

@@ -40,6 +40,7 @@ struct policy {
 	struct text_list guard_allow; /* ... and those it lets through */
 	char *network;                /* "none" */
 	bool approve;                 /* a person must allow each run */
+	uint64_t approve_ms;          /* ... within this time, or it is denied */
 	bool audit_code;              /* the audit log holds the code, too */
 	uint64_t limits;              /* enum limits_mode */
 	char *trust;                  /* zygotes are never shared across; "" is one per token */

@@ -11,11 +11,14 @@
 #define RETRY_RUN_S 1      /* runs are short */
 #define RETRY_MEMORY_S 5   /* half of what the pressure's average looks back */
 #define RETRY_SESSION_S 30 /* sessions end by rest */
+#define RETRY_HELD_S 30    /* a person takes a while */
+#define HELD_BODIES 2U     /* of all held runs together, in largest bodies */
 
 /* All callers with one token; the first lane is that of callers without one. */
 struct admission_lane {
 	const struct config_token *token; /* borrowed; NULL: no quota */
-	uint64_t runs;                    /* running and waiting */
+	uint64_t runs;                    /* running, waiting and held */
+	uint64_t held_bytes;
 	uint64_t sessions;
 	uint64_t free_ns; /* when the bucket of runs per minute is full again */
 	TAILQ_HEAD(, admission_ticket) waiting;
@@ -118,9 +121,9 @@ static bool has_room(const struct admission *admission)
 	       TAILQ_EMPTY(&admission->queued);
 }
 
-/* The token's own limits first: they hold however idle the machine is. */
-static bool is_refused(const struct admission *admission, const struct admission_lane *lane,
-		       uint64_t now, uint64_t rate_ns, struct admission_refusal *to)
+/* The token's own limits: they hold however idle the machine is. */
+static bool is_over_quota(const struct admission_lane *lane, uint64_t rate_ns,
+			  struct admission_refusal *to)
 {
 	const struct config_token *token = lane->token;
 
@@ -134,7 +137,13 @@ static bool is_refused(const struct admission *admission, const struct admission
 		       "this token has as many runs at once as it may", token->concurrent_runs);
 		return true;
 	}
-	if (is_short_of_memory(admission, now, to))
+	return false;
+}
+
+static bool is_refused(const struct admission *admission, const struct admission_lane *lane,
+		       uint64_t now, uint64_t rate_ns, struct admission_refusal *to)
+{
+	if (is_over_quota(lane, rate_ns, to) || is_short_of_memory(admission, now, to))
 		return true;
 	if (!has_room(admission) && admission->counts.waiting >= admission->config->queue) {
 		refuse(to, 503, RETRY_RUN_S, "queue", "as many runs are waiting as may",
@@ -189,6 +198,79 @@ enum admission_answer admission_run(struct admission *admission, const struct co
 	return ADMISSION_WAIT;
 }
 
+/* What waits for a person waits for long: it is bounded by number and by bytes, for each and in
+ * all.
+ */
+static bool is_hold_refused(const struct admission *admission, const struct admission_lane *lane,
+			    uint64_t bytes, struct admission_refusal *to)
+{
+	const struct config *config = admission->config;
+
+	if (admission->counts.held >= config->held) {
+		refuse(to, 503, RETRY_HELD_S, "held",
+		       "as many runs as may wait to be allowed already", config->held);
+		return true;
+	}
+	if (lane->held_bytes > 0 && lane->held_bytes + bytes > config->body) {
+		refuse(to, lane->token != NULL ? 429 : 503, RETRY_HELD_S, "held",
+		       "the runs of this caller that wait to be allowed have as many bytes as they "
+		       "may",
+		       config->body);
+		return true;
+	}
+	if (admission->counts.held_bytes + bytes > HELD_BODIES * config->body) {
+		refuse(to, 503, RETRY_HELD_S, "held",
+		       "the runs that wait to be allowed have as many bytes as they may",
+		       HELD_BODIES * config->body);
+		return true;
+	}
+	return false;
+}
+
+bool admission_hold(struct admission *admission, const struct config_token *token, uint64_t now,
+		    uint64_t bytes, struct admission_ticket *ticket,
+		    struct admission_refusal *ret_refusal)
+{
+	struct admission_lane *lane = lane_of(admission, token);
+	uint64_t free_ns = 0;
+	uint64_t rate_ns = rate_wait(lane, now, &free_ns);
+
+	assert(ticket->lane == NULL);
+	if (is_over_quota(lane, rate_ns, ret_refusal) ||
+	    is_short_of_memory(admission, now, ret_refusal) ||
+	    is_hold_refused(admission, lane, bytes, ret_refusal))
+		return false;
+	lane->free_ns = free_ns;
+	lane->runs++;
+	lane->held_bytes += bytes;
+	admission->counts.held++;
+	admission->counts.held_bytes += bytes;
+	ticket->lane = lane;
+	ticket->is_held = true;
+	ticket->held_bytes = bytes;
+	return true;
+}
+
+static void stop_holding(struct admission *admission, struct admission_ticket *ticket)
+{
+	ticket->lane->held_bytes -= ticket->held_bytes;
+	admission->counts.held--;
+	admission->counts.held_bytes -= ticket->held_bytes;
+	ticket->is_held = false;
+}
+
+enum admission_answer admission_allow(struct admission *admission, struct admission_ticket *ticket)
+{
+	assert(ticket->is_held);
+	stop_holding(admission, ticket);
+	if (has_room(admission)) {
+		admission->counts.running++;
+		return ADMISSION_NOW;
+	}
+	wait_in_line(admission, ticket->lane, ticket);
+	return ADMISSION_WAIT;
+}
+
 void admission_run_kept(struct admission *admission, const struct config_token *token,
 			struct admission_ticket *ticket)
 {
@@ -225,7 +307,9 @@ void admission_leave(struct admission *admission, struct admission_ticket *ticke
 {
 	if (ticket->lane == NULL)
 		return;
-	if (ticket->is_waiting)
+	if (ticket->is_held)
+		stop_holding(admission, ticket);
+	else if (ticket->is_waiting)
 		stop_waiting(admission, ticket);
 	else
 		admission->counts.running--;

@@ -33,6 +33,8 @@ struct admission_ticket {
 	/* Admission's own. */
 	struct admission_lane *lane; /* borrowed; NULL: holds no place */
 	bool is_waiting;
+	bool is_held;
+	uint64_t held_bytes;
 	TAILQ_ENTRY(admission_ticket) next;
 };
 
@@ -50,7 +52,8 @@ struct admission_refusal {
 };
 
 struct admission_counts {
-	uint64_t running, waiting, sessions;
+	uint64_t running, waiting, held, sessions;
+	uint64_t held_bytes;
 };
 
 /* The config is borrowed until admission_free, and so is `pressure` (NULL: not looked at). */
@@ -61,6 +64,15 @@ void admission_free(struct admission *admission);
 enum admission_answer admission_run(struct admission *admission, const struct config_token *token,
 				    uint64_t now, struct admission_ticket *ticket,
 				    struct admission_refusal *ret_refusal);
+
+/* Asks for a run that somebody must allow first. It counts as one of its token's, but takes no
+ * place of the machine's; `bytes` are what it keeps in memory. False: refused. */
+bool admission_hold(struct admission *admission, const struct config_token *token, uint64_t now,
+		    uint64_t bytes, struct admission_ticket *ticket,
+		    struct admission_refusal *ret_refusal);
+
+/* It was allowed: never refused, but it may have to wait; then `start` follows. */
+enum admission_answer admission_allow(struct admission *admission, struct admission_ticket *ticket);
 
 /* A run that was under way before we started: takes a place without asking. */
 void admission_run_kept(struct admission *admission, const struct config_token *token,

@@ -260,6 +260,11 @@ bool log_is_over(const struct log *log)
 	return log->is_over;
 }
 
+void log_set_held(struct log *log, bool is_held)
+{
+	log->is_held = is_held;
+}
+
 uint64_t log_seq(const struct log *log)
 {
 	return log->seq;

@@ -165,6 +165,8 @@ static int put_part(const void *user, enum result_member member, struct buf *buf
 			r = buf_text(buf, closing[is_text ? HOW_TEXT : HOW_ITEM]);
 		return r;
 	}
+	if (member == RESULT_STATE && source->log->is_held)
+		return buf_text(buf, "\"held\"");
 	if (member == RESULT_ID)
 		return json_put_text(buf, source->log->id);
 	if (member == RESULT_SESSION || member == RESULT_WHO || member == RESULT_BACKEND ||

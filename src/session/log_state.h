@@ -41,6 +41,7 @@ struct log {
 	struct log_index *index; /* owned; by seq */
 	uint32_t index_count, index_room;
 	bool is_over;
+	bool is_held; /* its run waits for a person */
 };
 
 LIST_HEAD(log_bucket, log);

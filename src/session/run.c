@@ -34,6 +34,7 @@ static void free_when_done(struct run *run)
 	events_done(&run->events);
 	payload_done(&run->payload);
 	order_done(&run->order);
+	run_held_done(run);
 	free(run->runtime);
 	free(run);
 }
@@ -162,7 +163,7 @@ void run_timer_due(uv_timer_t *timer)
 	run_finish(run);
 }
 
-static void fail_later(struct run *run, const struct err *why)
+void run_fail_later(struct run *run, const struct err *why)
 {
 	const struct launch_hello *hello = pool_hello(run->pool);
 
@@ -265,13 +266,13 @@ void run_channel_ended(void *user, const struct err *why)
 
 /* ---- the beginning ---- */
 
-static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err *why)
+void run_sandbox_taken(void *user, struct sandbox *sandbox, const struct err *why)
 {
 	struct run *run = user;
 
 	run->ticket = NULL;
 	if (sandbox == NULL) {
-		fail_later(run, why);
+		run_fail_later(run, why);
 		return;
 	}
 	run->sandbox = sandbox;
@@ -280,8 +281,8 @@ static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err 
 	run_go(run);
 }
 
-static void guard_answered(void *user, const struct verdict_testimony *testimony,
-			   const struct err *why)
+void run_guard_answered(void *user, const struct verdict_testimony *testimony,
+			const struct err *why)
 {
 	struct run *run = user;
 
@@ -337,6 +338,7 @@ struct run *run_blank(struct pool *pool, const char *id, const struct run_calls 
 	run->calls = *calls;
 	run->user = user;
 	run->payload.memfd = -1;
+	run->held_check.memfd = -1;
 	run->stdin_write = -1;
 	run->order.members = -1;
 	run->backend = "";
@@ -379,7 +381,7 @@ static int ask_guard(struct run *run, const struct run_request *request, struct 
 	kind.data = NULL;
 	r = payload_check(request, run->nonce, &payload, err);
 	if (r == 0)
-		r = guard_start(run->pool, &kind, &payload, run->nonce, guard_answered, run,
+		r = guard_start(run->pool, &kind, &payload, run->nonce, run_guard_answered, run,
 				&run->guard, err);
 	payload_done(&payload);
 	return r;
@@ -405,15 +407,20 @@ static int start(struct run *run, const struct run_request *request, struct err 
 		r = run_job_prepare(run, request, err);
 	else
 		r = payload_run(request, run->nonce, &run->payload, err);
+	if (r == 0 && request->held_ms > 0)
+		r = run_keep_held(run, request, err);
 	if (r < 0)
 		return give_up(run, r);
+	if (run->is_held)
+		return 0;
 	r = ask_guard(run, request, &why);
 	if (r == 0 && run->elsewhere != NULL)
 		run_go(run);
 	else if (r == 0 && run->host == NULL)
-		r = pool_take(run->pool, &request->kind, sandbox_taken, run, &run->ticket, &why);
+		r = pool_take(run->pool, &request->kind, run_sandbox_taken, run, &run->ticket,
+			      &why);
 	if (r < 0)
-		fail_later(run, &why);
+		run_fail_later(run, &why);
 	return 0;
 }
 

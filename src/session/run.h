@@ -104,6 +104,7 @@ struct run_request {
 	const char *backend;   /* a name pins it; "auto" or NULL: the best that is there */
 	const char *runtime;   /* as it was asked for; NULL: not. For who runs it elsewhere */
 	bool is_forwarded;     /* it was passed on to us: not once more */
+	uint32_t held_ms;      /* > 0: it waits for run_allow so long, and is denied then */
 	const char *root;      /* of an explore: the name of a folder that somebody else has */
 };
 
@@ -141,6 +142,9 @@ struct run_host {
 
 	/* It must not go on. run_exited follows. */
 	void (*stop)(void *user, struct run *run);
+
+	/* It was held, and is no more: it may be its turn. */
+	void (*allowed)(void *user, struct run *run);
 
 	/* The verdict is there, and not told yet: say with run_leave what is left. */
 	void (*over)(void *user, struct run *run);
@@ -223,6 +227,19 @@ bool run_is_running(const struct run *run);
 /* What the runner said besides its testimony: what blocks a checkpoint (""), were files changed? */
 const char *run_blocker(const struct run *run);
 bool run_files_dirty(const struct run *run);
+
+/* ---- held: all that it needs is here, and nothing of it has happened ---- */
+
+bool run_is_held(const struct run *run);
+
+/* It goes its way from here on. `pool` is the one there is now. */
+void run_allow(struct run *run, struct pool *pool);
+
+/* It will never be: its verdict is `denied`, with this message. */
+void run_deny(struct run *run, const char *message);
+
+/* The same for one that a former daemon held. */
+void run_bury_held(struct pool *pool, struct log *log, enum run_left left, const char *message);
 
 /* Writes to a live stdin; is_end closes it. ERR_CONFLICT when it has none, ERR_BUSY when the code
  * has not read what came before. */

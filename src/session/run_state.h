@@ -113,6 +113,12 @@ struct run {
 	bool is_files_cut, is_result_cut, is_events_cut;
 	struct testimony_extras extras;
 
+	/* While it is held: what its sandbox is to be, and what its guard is asked. */
+	bool is_held;
+	struct pool_kind held_kind;               /* trust and data are owned copies */
+	const struct runtime *held_guard_runtime; /* NULL: no guard */
+	struct payload held_check;                /* owned */
+
 	struct verdict_facts facts;
 	struct verdict_testimony testimony;
 	struct verdict verdict;
@@ -130,6 +136,18 @@ void run_finish(struct run *run);
 
 /* run.c: one with its timer, and nothing else. */
 struct run *run_blank(struct pool *pool, const char *id, const struct run_calls *calls, void *user);
+
+/* run_held.c: it waits to be allowed. */
+int run_keep_held(struct run *run, const struct run_request *request, struct err *err);
+void run_held_done(struct run *run);
+
+/* run.c: its sandbox is there, or why not; its guard has answered. */
+void run_sandbox_taken(void *user, struct sandbox *sandbox, const struct err *why);
+void run_guard_answered(void *user, const struct verdict_testimony *testimony,
+			const struct err *why);
+
+/* run.c: it cannot be, which is told from the loop. */
+void run_fail_later(struct run *run, const struct err *why);
 
 /* run_begin.c: channel, pipes and walls of the head or sandbox it has. */
 void run_sit(struct run *run);

@@ -143,6 +143,9 @@ struct run *session_run_now(const struct session *session);
 int session_run(struct session *session, const struct run_request *request,
 		const struct run_calls *calls, void *user, struct run **ret_run, struct err *err);
 
+/* Of its runs the one of this id, if it is held; with NULL the first that is, where none is on. */
+struct run *session_held_run(const struct session *session, const char *id);
+
 /* KeyboardInterrupt in the run that is on (`run` NULL or its id; ERR_CONFLICT when it is over). Not
  * over after the grace: its head is ended. `done` follows when the run is over. */
 int session_interrupt(struct session *session, const char *run, uint32_t grace_ms,

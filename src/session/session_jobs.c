@@ -179,7 +179,7 @@ static bool is_fork_due(const struct session *session)
 
 void session_work(struct session *session)
 {
-	bool is_wanted = !TAILQ_EMPTY(&session->jobs) || !LIST_EMPTY(&session->looks);
+	bool is_wanted = session_next_job(session) != NULL || !LIST_EMPTY(&session->looks);
 
 	/* Until launch has told of its sandbox all that there is of it is a record. */
 	if (session->is_ended || session->is_restored)
@@ -192,7 +192,7 @@ void session_work(struct session *session)
 	looks_work(session);
 	if (session->state != SESSION_IDLE || is_fork_due(session))
 		return;
-	if (!session->needs_checkpoint && !TAILQ_EMPTY(&session->jobs)) {
+	if (!session->needs_checkpoint && session_next_job(session) != NULL) {
 		begin_job(session);
 		return;
 	}
@@ -285,6 +285,7 @@ static void forget_queued(struct session *session, struct run *run)
 		TAILQ_REMOVE(&session->jobs, job, entry);
 		job_free(job);
 	}
+	session_kick(session); /* it may have been held, and in the way */
 	run_leave(run, session->state == SESSION_LOST ? RUN_LEFT_LOST : RUN_LEFT_PRESERVED, "");
 }
 
@@ -346,9 +347,16 @@ static void host_over(void *user, struct run *run)
 	kick_in(session, lives && TAILQ_EMPTY(&session->jobs) ? 1 : 0);
 }
 
+static void host_allowed(void *user, struct run *run)
+{
+	(void)run;
+	session_kick(user);
+}
+
 const struct run_host session_run_host = {
 	.end = host_end,
 	.stop = host_stop,
+	.allowed = host_allowed,
 	.over = host_over,
 };
 

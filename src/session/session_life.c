@@ -23,7 +23,8 @@ static uint64_t left_ms(const struct session *session, const char **ret_which)
 {
 	uint64_t idle = age_ms(session->used_ns);
 	uint64_t age = age_ms(session->created_ns);
-	uint64_t idle_left = session->run != NULL      ? UINT64_MAX
+	bool has_work = session->run != NULL || !TAILQ_EMPTY(&session->jobs);
+	uint64_t idle_left = has_work                  ? UINT64_MAX
 			     : idle < session->idle_ms ? session->idle_ms - idle
 						       : 0;
 	uint64_t ttl_left = age < session->ttl_ms ? session->ttl_ms - age : 0;
@@ -63,7 +64,7 @@ static bool may_freeze(const struct session *session)
 	return session->state == SESSION_IDLE && session->sandbox != NULL && hello != NULL &&
 	       hello->can_freeze != 0 && session->table->settings.freeze_ms > 0 &&
 	       session->sandbox->sessions == 1 && session->coming == NULL && session->run == NULL &&
-	       LIST_EMPTY(&session->looks) && TAILQ_EMPTY(&session->jobs) &&
+	       LIST_EMPTY(&session->looks) && session_next_job(session) == NULL &&
 	       !session->needs_checkpoint && !has_child(session);
 }
 

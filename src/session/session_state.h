@@ -168,6 +168,9 @@ void session_work(struct session *session);
 void session_kick(struct session *session); /* session_work, from the loop */
 void session_finish_job(struct session *session, const char *checkpoint, const struct err *why);
 
+/* session_held.c: what is next, if it may begin: a run that is held keeps its place. */
+struct job *session_next_job(const struct session *session);
+
 /* session_jobs.c: is it there, or was it told of already and is being made? */
 bool session_has_checkpoint(const struct session *session, const char *id);
 void session_fail_jobs(struct session *session, const struct err *why);

@@ -210,7 +210,11 @@ struct verdict verdict_of(const struct verdict_facts *facts,
 
 	if (facts->is_denied) {
 		set_kind(&verdict, VERDICT_DENIED);
-		say(verdict.message, "%s", facts->why.text);
+		say(verdict.message, "%s",
+		    facts->denial[0] != '\0' ? facts->denial : facts->why.text);
+		if (facts->denial[0] != '\0')
+			say(verdict.remedy, "a person decides what runs under this policy: ask, or "
+					    "send other code");
 	} else if (facts->is_interrupted) {
 		set_kind(&verdict, VERDICT_INTERRUPTED);
 		say(verdict.message, "interrupted");

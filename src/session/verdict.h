@@ -48,6 +48,7 @@ struct verdict_facts {
 	bool is_denied;          /* refused before anything ran; `why` says by what */
 	bool is_protocol_broken; /* it sent what no runner sends, and was ended; `why` says what */
 	struct err why;          /* of these two, or how we failed */
+	char denial[VERDICT_TEXT_MAX]; /* of is_denied, in place of `why`: what a person said */
 
 	uint64_t memory_max; /* limits, for message and remedy */
 	uint64_t output_max;

@@ -9,6 +9,7 @@ import threading
 import unittest
 
 from daemon import Daemon, wait_for
+from feed import Feed
 
 MIB = 1 << 20
 EMPTY = {"cells": []}
@@ -256,7 +257,7 @@ class Tokens(Case):
         alice, bob = (self.daemon.as_token(SECRETS[name]) for name in ("alice", "bob"))
         mine = self.make(alice, name="secret")["id"]
         self.assertEqual(alice.request("PUT", f"/v1/conversations/{mine}/outputs/c1", b"1").status, 204)
-        self.assertEqual(self.rows(bob), [])
+        self.assertNotIn(mine, [row["id"] for row in self.rows(bob)])
         for method, path, body in (("GET", "", None), ("PUT", "", {"version": 1, "name": "x"}), ("DELETE", "", None),
                                    ("GET", "/outputs/c1", None), ("PUT", "/outputs/c1", "2"),
                                    ("DELETE", "/outputs/c1", None)):
@@ -265,6 +266,20 @@ class Tokens(Case):
             self.assertEqual(self.daemon.request(method, f"/v1/conversations/{mine}{path}", body).status, 401)
         self.assertEqual(self.get(mine, alice)["name"], "secret")
         self.assertEqual(alice.request("GET", f"/v1/conversations/{mine}/outputs/c1").body, b"1")
+
+
+    def test_changes_are_told_to_its_owner_alone(self):
+        alice, bob = (self.daemon.as_token(SECRETS[name]) for name in ("alice", "bob"))
+        with Feed(alice) as hers, Feed(bob) as his:
+            mine = self.make(alice)["id"]
+            self.put(mine, client=alice, version=1, name="two")
+            alice.ask("DELETE", f"/v1/conversations/{mine}")
+            yours = self.make(bob)["id"]
+            told = [{key: event.get(key) for key in ("type", "id", "version")} for event in (hers.next() for _ in range(3))]
+            self.assertEqual(told, [{"type": "conversation", "id": mine, "version": 1},
+                                    {"type": "conversation", "id": mine, "version": 2},
+                                    {"type": "conversation_gone", "id": mine, "version": None}])
+            self.assertEqual(his.next()["id"], yours)
 
 
 class Restarts(unittest.TestCase, Helpers):
@@ -456,29 +471,6 @@ class Many(Case):
         self.daemon.ask("DELETE", f"/v1/conversations/cnv_{77:026d}")
         self.assertEqual(self.make(name="again")["version"], 1)
         self.assertEqual(self.rows()[0]["name"], "again")
-
-
-class Rename(Case):
-    def test_a_session_gets_another_name(self):
-        session = self.daemon.session(name="before", runtime="bare")
-        path = f"/v1/sessions/{session}"
-        self.assertEqual(self.daemon.ask("PATCH", path, {"name": "näch"})["name"], "näch")
-        self.assertEqual(self.daemon.ask("PATCH", path, {})["name"], "näch")
-        for body, word in (({"name": ""}, "empty"), ({"name": "x" * 201}, "name"), ({"name": 3}, "name"),
-                           ({"policy": "x"}, "policy")):
-            self.refused("PATCH", path, body, 400, word)
-        self.refused("PATCH", "/v1/sessions/ses_" + "0" * 26, {"name": "x"}, 404)
-        self.assertEqual(self.daemon.value("1 + 1", session), 2)
-        self.daemon.restart()
-        self.assertEqual(self.daemon.state(session)["name"], "näch")
-
-    def test_a_starting_one_keeps_it_too(self):
-        session = self.daemon.session(name="a", runtime="bare")
-        self.daemon.restart()
-        self.daemon.ask("PATCH", f"/v1/sessions/{session}", {"name": "b"})  # launch may not have told of it yet
-        self.assertEqual(self.daemon.value("2", session), 2)
-        self.daemon.restart()
-        self.assertEqual(self.daemon.state(session)["name"], "b")
 
 
 if __name__ == "__main__":

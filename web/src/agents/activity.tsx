@@ -9,7 +9,7 @@ import { IconActivity } from "../ui/icons";
 import { ago, visible } from "../panels/format";
 import { useNow } from "./now";
 import { RunDialog } from "./run_dialog";
-import { nameOf, WhoLine } from "./who";
+import { isPage, nameOf, WhoLine } from "./who";
 
 const PAGE = 30;
 
@@ -22,7 +22,7 @@ function Outcome({ row }: { row: RunRow }) {
 }
 
 function Row({ row, nowMs, onOpen }: { row: RunRow; nowMs: number; onOpen: () => void }) {
-  const line = visible(row.line) || "A run";
+  const line = visible(row.line ?? "") || "A run";
   return (
     <li class="act">
       <button type="button" class="act-button" aria-label={`${nameOf(row.who)}: ${line}`} onClick={onOpen}>
@@ -39,7 +39,7 @@ export function Activity() {
   const [count, setCount] = useState(PAGE);
   const [open, setOpen] = useState<RunRow | null>(null);
   const nowMs = useNow(10_000);
-  const all = isOthers ? runs.value.filter((row) => row.who?.client !== "page") : runs.value;
+  const all = isOthers ? runs.value.filter((row) => !isPage(row.who)) : runs.value;
 
   const show = (row: RunRow) => {
     if (row.session !== null && row.state !== "held") go(`#/s/${row.session}`);

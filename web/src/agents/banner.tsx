@@ -17,7 +17,7 @@ export function HeldBanner() {
       <IconHand size={16} />
       <p>
         <strong>{count === 1 ? "A run waits for your approval" : `${count} runs wait for your approval`}</strong>
-        {first && <span class="held-line">{nameOf(first.who)}: <code>{visible(first.line)}</code></span>}
+        {first && <span class="held-line">{nameOf(first.who)}: <code>{visible(first.line ?? "")}</code></span>}
       </p>
       <Button size="small" onClick={() => go("#/approvals")}>Review</Button>
     </div>

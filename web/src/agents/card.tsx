@@ -114,7 +114,7 @@ export function HeldCard({ card, mayDecide }: { card: Card; mayDecide: boolean }
   const whole = useWhole(run);
   const [isAllShown, setAllShown] = useState(false);
   const titleId = useId();
-  const line = visible(run.line) || "A run";
+  const line = visible(run.line ?? "") || "A run";
   return (
     <article class={`card card-${fate}`} aria-labelledby={titleId}>
       <header class="card-head">

@@ -6,7 +6,7 @@ import { go, route } from "../state/route";
 import { change, settings } from "../state/settings";
 import { toast } from "../state/toasts";
 import { Switch } from "../ui";
-import { nameOf } from "./who";
+import { isPage, nameOf } from "./who";
 
 const WORK_MS = 15_000; // since the last key: somebody who writes is not led away
 const REST_MS = 3000; // two agents at work at once must not make the page flicker
@@ -20,7 +20,7 @@ export function mayMove(nowMs: number, keyMs: number, moveMs: number): boolean {
 }
 
 export function followAgent(row: RunRow): void {
-  if (!settings.peek().follow || row.session === null || row.state === "over" || row.who.client === "page") return;
+  if (!settings.peek().follow || row.session === null || row.state === "over" || isPage(row.who)) return;
   if (route.peek().page === "approvals") return; // whoever decides about runs is not led away from that
   if (current.peek()?.session.peek() === row.session && route.peek().page === "conversation") return;
   const target = `#/s/${row.session}`;
@@ -29,7 +29,7 @@ export function followAgent(row: RunRow): void {
     lastMoveMs = now;
     go(target);
   } else {
-    toast(`${nameOf(row.who)} runs something`, "info", row.line, { label: "Go there", run: () => go(target) });
+    toast(`${nameOf(row.who)} runs something`, "info", row.line ?? "", { label: "Go there", run: () => go(target) });
   }
 }
 

@@ -27,7 +27,7 @@ export function RunDialog({ row, onClose }: { row: RunRow; onClose: () => void }
   useEffect(() => {
     const controller = new AbortController();
     const { signal } = controller;
-    runCode(row.id).then((text) => !signal.aborted && setCode(text), () => !signal.aborted && setCode(row.line));
+    runCode(row.id).then((text) => !signal.aborted && setCode(text), () => !signal.aborted && setCode(row.line ?? ""));
     read(output, row.id, signal).catch((cause: unknown) => {
       if (!signal.aborted) setTrouble(cause instanceof Error ? cause.message : String(cause));
     });

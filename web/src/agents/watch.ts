@@ -11,6 +11,7 @@ import { onReload, onRun } from "../state/feed";
 import { toast } from "../state/toasts";
 import { followAgent } from "./follow";
 import { watchHeld } from "./held";
+import { isPage } from "./who";
 
 const CELLS_MAX = 500; // of a conversation: what an agent does beyond that is in the list of runs
 const MISSED_MAX = 50;
@@ -30,7 +31,7 @@ async function add(conversation: Conversation, row: RunRow): Promise<void> {
     toast(`"${conversation.name.peek()}" is full: further runs are in the list under Approvals`, "info");
     return;
   }
-  const source = await runCode(row.id).catch(() => row.line);
+  const source = await runCode(row.id).catch(() => row.line ?? "");
   if (cellOf(conversation, row.id)) return;
   const cell = new Cell({ id: `r${row.id}`, kind: "code", source, run: row.id, who: row.who });
   if (row.state !== "over") cell.phase.value = row.state;
@@ -43,7 +44,7 @@ async function add(conversation: Conversation, row: RunRow): Promise<void> {
 function takeRun(row: RunRow): void {
   const conversation = current.peek();
   if (!isHere(conversation, row)) return;
-  if (row.who.client !== "page") return void add(conversation, row);
+  if (!isPage(row.who)) return void add(conversation, row);
   setTimeout(() => {
     if (current.peek() === conversation) void add(conversation, row);
   }, PAGE_GRACE_MS);
@@ -56,7 +57,7 @@ async function catchUp(conversation: Conversation): Promise<void> {
   const rows = await listRuns({ session, limit: MISSED_MAX }).catch(() => []);
   const known = rows.filter((row) => cellOf(conversation, row.id));
   const latest = Math.max(0, ...known.map((row) => row.begun_ms));
-  const missed = rows.filter((row) => row.begun_ms > latest && row.who.client !== "page").toSorted((a, b) => a.begun_ms - b.begun_ms);
+  const missed = rows.filter((row) => row.begun_ms > latest && !isPage(row.who)).toSorted((a, b) => a.begun_ms - b.begun_ms);
   for (const row of missed) {
     if (current.peek() !== conversation) return;
     await add(conversation, row);

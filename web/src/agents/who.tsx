@@ -6,22 +6,40 @@ import { visible } from "../panels/format";
 
 const DOORS: Record<string, string> = { http: "HTTP", mcp: "MCP", atlas: "Atlas", elitea: "ELITEA" };
 
-export const doorOf = (who: Who) => DOORS[who.via] ?? who.via;
-
-/** A short name: what it calls itself, else its token, else where it comes from. */
-export function nameOf(who: Who): string {
-  if (who.client === "page") return who.token ? visible(who.token) : "This page";
-  return visible(who.client ?? who.token ?? (who.peer === "unix" ? "A local program" : who.peer));
+/** What is known of who made a run. Runs of before this version tell less. */
+export interface Known {
+  token: string;
+  client: string;
+  way: string; // how and from where it came
 }
 
-export function WhoLine({ who }: { who: Who }) {
-  const isPage = who.client === "page";
+export function knownOf(who: Partial<Who> | null | undefined): Known {
+  const door = who?.via ? (DOORS[who.via] ?? who.via) : "";
+  const from = who?.peer === "unix" ? "the local socket" : (who?.peer ?? "");
+  return {
+    token: visible(who?.token ?? ""),
+    client: visible(who?.client ?? ""),
+    way: visible(door && from ? `${door} from ${from}` : door || from),
+  };
+}
+
+export const isPage = (who: Partial<Who> | null | undefined) => who?.client === "page";
+
+/** A short name: what it calls itself, else its token, else where it comes from. */
+export function nameOf(who: Partial<Who> | null | undefined): string {
+  const { token, client } = knownOf(who);
+  if (isPage(who)) return token || "This page";
+  return client || token || (who?.peer === "unix" ? "A local program" : visible(who?.peer ?? "") || "Somebody");
+}
+
+export function WhoLine({ who }: { who: Partial<Who> | null | undefined }) {
+  const { token, client, way } = knownOf(who);
   return (
     <span class="who-line">
-      {isPage ? <IconPerson size={14} /> : <IconAgent size={14} />}
-      {who.client !== null && <span class="who-claim" title="What the client calls itself; nobody has checked that">“{visible(who.client)}”</span>}
-      {who.token !== null && <span class="who-token">token {visible(who.token)}</span>}
-      <span class="who-way">{doorOf(who)} from {who.peer === "unix" ? "the local socket" : visible(who.peer)}</span>
+      {isPage(who) ? <IconPerson size={14} /> : <IconAgent size={14} />}
+      {client && <span class="who-claim" title="What the client calls itself; nobody has checked that">“{client}”</span>}
+      {token && <span class="who-token">token {token}</span>}
+      {way && <span class="who-way">{way}</span>}
     </span>
   );
 }

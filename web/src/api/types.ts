@@ -138,7 +138,7 @@ export interface RunRow {
   begun_ms: number;
   events: number;
   state: RunPhase;
-  line: string;
+  line: string | null; // null: a run of before it was kept
   who: Who;
   verdict: VerdictKind | null;
   wall_ms?: number;

@@ -112,7 +112,7 @@ export function CellEditor({ conversation, cell, label, hint, keys, left }: Cell
               made.dispatch({ selection: { anchor: made.posAtCoords(at, false) } });
             });
           }}>
-          {cell.source.value === "" ? <span class="cell-hint">{hint}</span> : <Source source={cell.source.value} />}
+          {cell.source.value === "" ? <span class="cell-hint">{hint}</span> : <Source source={cell.source.value.replace(/\n$/, "\n\n")} />}
         </pre>
       )}
     </div>

@@ -2,7 +2,7 @@
 // Reads the events of runs into the outputs of their cells. The daemon numbers events and keeps them, so a reader that
 // was cut off goes on after the last number it has: nothing is missed and nothing comes twice, whoever restarted.
 import * as calls from "../api/calls";
-import type { RunEvent } from "../api/types";
+import type { RunEvent, RunRow } from "../api/types";
 import type { Output } from "../output/model";
 import { loadOutput, saveOutput } from "../output/saved";
 import type { Cell, Conversation } from "../state/conversation";
@@ -15,6 +15,8 @@ const QUIET_MS = 350; // after which an open line is taken for a prompt
 const SILENCE_MS = 35_000; // the daemon says something every 15 s: a stream that does not is dead, whoever holds it open
 const AT_ONCE = 3; // outputs that are loaded side by side
 const READS_INPUT = /\binput\s*\(|\bstdin\b|\bbreakpoint\s*\(|\bpdb\b/;
+const LEFT_OUT = /^\[.* lines were not kept\]$/;
+const NOT_KEPT = "The output of this run is no longer kept. Run the cell again to see it.";
 const IS_RUN = /^run_[a-z0-9]+$/;
 
 /** `run` of an output that came with a notebook: there is no log of it, only what was kept. */
@@ -176,6 +178,8 @@ function guessInput(cell: Cell, output: Output): { hear: (event: RunEvent) => vo
 }
 
 // ---- what is kept ----
+const resumed = new WeakSet<Output>(); // that have been read, or are being read
+
 async function keep(conversation: Conversation, cell: Cell, output: Output): Promise<void> {
   try {
     await calls.putOutput(conversation.id, cell.id, saveOutput(output));
@@ -184,33 +188,41 @@ async function keep(conversation: Conversation, cell: Cell, output: Output): Pro
   }
 }
 
-/** What a cell showed when its run ended; false where nothing was kept of this run. */
-async function takeSaved(conversation: Conversation, cell: Cell, output: Output, signal?: AbortSignal): Promise<boolean> {
+/** What was kept of a run, or null. */
+async function savedOf(conversation: Conversation, cell: Cell, output: Output, signal?: AbortSignal): Promise<Output | null> {
   try {
     const saved = loadOutput(await patiently(() => calls.getOutput(conversation.id, cell.id), signal));
     if (output.run === IMPORTED) saved.run = IMPORTED;
-    if (saved.run !== output.run) return false;
-    if (cell.output.peek() === output) cell.output.value = saved;
-    return true;
+    return saved.run === output.run ? saved : null;
   } catch (cause) {
-    if (isGone(cause)) return false;
+    if (isGone(cause)) return null;
     throw cause;
   }
+}
+
+/** False where something did not fit when it was kept: the log, while it is there, has more. */
+function isWhole(saved: Output): boolean {
+  return !saved.items.some(({ kind }) => kind === "notice") && !saved.lines.some(({ text }) => LEFT_OUT.test(text));
+}
+
+function replace(cell: Cell, output: Output, saved: Output): void {
+  if (cell.output.peek() !== output) return;
+  resumed.add(saved);
+  cell.output.value = saved;
 }
 
 async function takeKept(conversation: Conversation, cell: Cell, output: Output): Promise<void> {
   cell.phase.value = "idle";
   try {
-    if (await takeSaved(conversation, cell, output)) return;
-    liveOf(cell).notice.value = "The output of this run is no longer kept. Run the cell again to see it.";
+    const saved = await savedOf(conversation, cell, output);
+    if (saved) return replace(cell, output, saved);
+    liveOf(cell).notice.value = NOT_KEPT;
   } catch (cause) {
     failed("read the output of a cell", cause);
   }
 }
 
 // ---- after opening ----
-const resumed = new WeakSet<Output>();
-
 /** Puts an output there that came from elsewhere: nothing has to be read for it. */
 export function placeOutput(cell: Cell, output: Output): void {
   resumed.add(output);
@@ -225,31 +237,36 @@ export async function resumeAll(conversation: Conversation): Promise<void> {
   });
   if (cells.length === 0) return;
   for (const cell of cells) resumed.add(cell.output.peek()!);
-  const on = await runsThatAreOn(conversation);
-  for (const cell of cells) if (on.has(cell.output.peek()?.run ?? "")) void follow(conversation, cell);
-  const others = cells.filter((cell) => !on.has(cell.output.peek()?.run ?? ""));
+  const rows = await rowsOf(conversation);
+  const isRunning = (cell: Cell) => rows.get(cell.output.peek()?.run ?? "")?.verdict === null;
+  for (const cell of cells.filter(isRunning)) void follow(conversation, cell);
+  const others = cells.filter((cell) => !isRunning(cell));
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    for (let cell = others.shift(); cell; cell = others.shift()) await resume(conversation, cell);
+    for (let cell = others.shift(); cell; cell = others.shift()) await resume(conversation, cell, rows.has(cell.output.peek()?.run ?? ""));
   }));
 }
 
-async function runsThatAreOn(conversation: Conversation): Promise<Set<string>> {
-  const session = conversation.session.peek();
-  if (!session) return new Set();
+/** The runs whose log is still there, as far as the daemon lists them. */
+async function rowsOf(conversation: Conversation): Promise<Map<string, RunRow>> {
   try {
-    const rows = await calls.listRuns({ session, limit: 200 });
-    return new Set(rows.filter((row) => row.verdict === null).map((row) => row.id));
+    const rows = await calls.listRuns({ session: conversation.session.peek() ?? undefined, limit: 200 });
+    return new Map(rows.map((row) => [row.id, row]));
   } catch {
-    return new Set(); // each run is then asked for by itself, with patience
+    return new Map(); // each run is then asked for by itself, with patience
   }
 }
 
-async function resume(conversation: Conversation, cell: Cell): Promise<void> {
+/** What was kept is the quickest to read; the log is read where nothing was kept, or not all. */
+async function resume(conversation: Conversation, cell: Cell, hasLog: boolean): Promise<void> {
   const output = cell.output.peek();
   if (!output?.run || output.isOver) return;
   try {
-    if (await takeSaved(conversation, cell, output)) return;
-    if (IS_RUN.test(output.run)) await follow(conversation, cell);
+    const saved = await savedOf(conversation, cell, output);
+    const isEnough = saved && (!hasLog || isWhole(saved));
+    if (saved) saved.isSaved = !hasLog;
+    if (isEnough) replace(cell, output, saved);
+    else if (IS_RUN.test(output.run)) await follow(conversation, cell);
+    else liveOf(cell).notice.value = NOT_KEPT;
   } catch (cause) {
     failed("read the output of a cell", cause);
   }

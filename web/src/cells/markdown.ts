@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Markdown of notes, made safe to show. A note may come from a notebook of a stranger: what it says is shown, what it
-// would do is taken out. Nothing is loaded from anywhere: pictures must be in the note itself.
+// would do is taken out. Nothing is loaded from anywhere: pictures must be in the note itself. DOMPurify comes last: it
+// parses in the page's own name, and the browser would report each thing that it finds there and the CSP forbids.
 import DOMPurify from "dompurify";
 import { Marked } from "marked";
 
@@ -10,6 +11,7 @@ const TAGS = [
   "th", "thead", "tr", "u", "ul",
 ];
 const ATTRIBUTES = ["align", "alt", "checked", "colspan", "disabled", "height", "href", "open", "rowspan", "src", "start", "title", "type", "width"];
+const OURS = ["aria-label", "rel", "target"]; // set here, never by a note
 const LINK = /^(?:https?:\/\/|mailto:)/i;
 const PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,/i;
 const TEXT_MAX = 500_000;
@@ -39,7 +41,7 @@ function settleBox(box: Element): void {
   box.setAttribute("aria-label", box.hasAttribute("checked") ? "done" : "to do");
 }
 
-/** The last gate, and the narrowest: whatever is on no list goes, whoever let it through. */
+/** The first gate, and the narrower one: whatever is on no list goes. */
 function settle(element: Element): void {
   const tag = element.tagName.toLowerCase();
   if (!TAGS.includes(tag)) return element.remove();
@@ -51,14 +53,12 @@ function settle(element: Element): void {
   if (tag === "input") settleBox(element);
 }
 
-/** Markup that is safe to set: checked after it was made, never before. */
+/** Markup that is safe to set: two gates after it was made, each of which would do. */
 export function markdownHtml(text: string): string {
-  const html = marked.parse(text.slice(0, TEXT_MAX)) as string;
-  const pure = purifier.sanitize(html, {
-    ALLOWED_TAGS: TAGS, ALLOWED_ATTR: ATTRIBUTES, ALLOW_DATA_ATTR: false, ALLOW_ARIA_ATTR: false, RETURN_TRUSTED_TYPE: false,
-  });
   const template = document.createElement("template"); // no script runs and nothing loads in there
-  template.innerHTML = pure;
+  template.innerHTML = marked.parse(text.slice(0, TEXT_MAX)) as string;
   for (const element of template.content.querySelectorAll("*")) settle(element);
-  return template.innerHTML;
+  return purifier.sanitize(template.innerHTML, {
+    ALLOWED_TAGS: TAGS, ALLOWED_ATTR: [...ATTRIBUTES, ...OURS], ALLOW_DATA_ATTR: false, ALLOW_ARIA_ATTR: false, RETURN_TRUSTED_TYPE: false,
+  });
 }

@@ -67,6 +67,6 @@ export function lineOf(conversation: Conversation, history: History, run: string
   if (run === null) return "Start";
   const row = history.rows.get(run);
   const cell = conversation.cells.peek().find((one) => one.output.peek()?.run === run);
-  const line = row?.line ?? cell?.source.peek().split("\n").find((text) => text.trim() !== "");
+  const line = row?.line || cell?.source.peek().split("\n").find((text) => text.trim() !== "");
   return line?.trim().slice(0, 120) || "A run";
 }

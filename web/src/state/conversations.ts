@@ -140,7 +140,7 @@ function forget(id: string): void {
 }
 
 async function cellOf(run: RunRow): Promise<CellRecord> {
-  const source = await calls.runCode(run.id).catch(() => run.line);
+  const source = await calls.runCode(run.id).catch(() => run.line ?? "");
   return { id: `r${run.id}`, kind: "code", source, run: run.id, who: run.who };
 }
 

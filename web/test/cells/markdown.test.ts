@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { markdownHtml } from "../../src/cells/markdown";
 
-// The page's second gate by itself. DOMPurify needs a real browser: in this one its walk ends at the first element it
+// The page's own gate by itself. DOMPurify needs a real browser: in this one its walk ends at the first element it
 // removes. Both together are tried in tests/browser.
 vi.mock("dompurify", () => ({ default: () => ({ sanitize: (html: string) => html }) }));
 

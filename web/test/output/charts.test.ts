@@ -155,3 +155,26 @@ describe("moments", () => {
     for (const value of ["2024", "yesterday", 5, null, "2024-13-45", "x".repeat(100)]) expect(momentOf(value)).toBeNull();
   });
 });
+
+describe("labels that are names of what every object has", () => {
+  const names = ["__proto__", "constructor", "toString", "a\n__proto__", "{a|__proto__}", "x}__proto__{b|y", "__proto__ ", "__proto__\u0000"];
+  const grown = () => [...Object.getOwnPropertyNames(Object.prototype), ...Object.getOwnPropertyNames(Object)].sort();
+
+  it("change no object, wherever a chart draws them", async () => {
+    const echarts = await import("echarts");
+    const before = grown();
+    for (const name of names) {
+      for (const type of ["line", "bar", "pie", "area", "stacked-bar", "scatter"]) {
+        const data = [{ [`k${name}`]: name, [name + " "]: 1, v: 2 }, { [`k${name}`]: "b", v: 3 }];
+        const chart = readSpec({ type, data, categoryKey: `k${name}`, valueKeys: ["v"], title: name });
+        const hostile = { ...chart, x: { ...chart.x, label: name }, y: { ...chart.y, label: name }, series: [...chart.series, ...chart.series].map((series) => ({ ...series, name })) };
+        const drawn = echarts.init(null, null, { renderer: "svg", ssr: true, width: 500, height: 400 });
+        drawn.setOption(optionOf(hostile, theme.value, true));
+        drawn.dispatchAction({ type: "showTip", seriesIndex: 0, dataIndex: 0 });
+        expect(drawn.renderToSVGString()).toContain("<svg");
+        drawn.dispose();
+      }
+    }
+    expect(grown()).toEqual(before);
+  }, 60_000);
+});

@@ -5,6 +5,10 @@ import { DataZoomComponent, GridComponent, LegendComponent, TooltipComponent } f
 import { init, use, type ECharts } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 
+// A text that slipped through `drawnText` fails to be drawn instead of changing every object of the page.
+Object.preventExtensions(Object.prototype);
+Object.preventExtensions(Object);
+
 use([LineChart, BarChart, PieChart, ScatterChart, BoxplotChart, GridComponent, TooltipComponent, LegendComponent, DataZoomComponent, CanvasRenderer]);
 
 export type { ECharts };

@@ -15,9 +15,19 @@ const SLICES_MAX = 60;
 const SHARED_MAX = 15; // series in one tooltip
 const NAME_MAX = 36;
 
-/** ECharts keeps things in plain objects by the names of series and slices: one that every object has breaks it. */
-const safeName = (name: string) => (name in Object.prototype ? "\u200b" + name : name);
-const short = (text: string) => (text.length > NAME_MAX ? text.slice(0, NAME_MAX) + "…" : text);
+const SPACE = "\u200b"; // has no width
+
+/**
+ * A text that ECharts may draw. It keeps what it measures in plain objects, by the text: one that is the name of a member
+ * of every object (`__proto__`) would change all objects of the page. So no text, no line of it and no piece between
+ * braces, which are markup in its tooltips, may be such a name.
+ */
+export function drawnText(text: string): string {
+  const line = text.replace(/[\s\x00-\x1f\x7f]+/g, " ").trim().replace(/[{}|]/g, `${SPACE}$&${SPACE}`);
+  return line in Object.prototype ? SPACE + line : line;
+}
+
+const short = (text: string) => drawnText(text.length > NAME_MAX ? text.slice(0, NAME_MAX) + "…" : text);
 const isLog = (axis: Axis) => axis.scale === "log";
 
 function axisOf(axis: Axis, categories: readonly string[], theme: Theme, isX: boolean): Part {
@@ -25,7 +35,7 @@ function axisOf(axis: Axis, categories: readonly string[], theme: Theme, isX: bo
   const isCategory = isX && axis.scale === "category";
   return {
     type: isX ? axis.scale : isLog(axis) ? "log" : "value",
-    ...(isCategory ? { data: categories.map(safeName) } : { scale: isX }),
+    ...(isCategory ? { data: categories.map(drawnText) } : { scale: isX }),
     name: short(axis.label),
     nameLocation: "middle",
     nameTextStyle: { color: theme.soft, fontSize: 12 },
@@ -47,7 +57,7 @@ function drawn(series: Series, chart: ChartModel): Series["points"] {
 
 function seriesOf(chart: ChartModel, series: Series): Part {
   const points = drawn(series, chart);
-  const base = { name: safeName(series.name), data: points, emphasis: { focus: "series" } };
+  const base = { name: drawnText(series.name), data: points, emphasis: { focus: "series" } };
   switch (chart.kind) {
     case "line":
     case "area":
@@ -72,7 +82,7 @@ function seriesOf(chart: ChartModel, series: Series): Part {
 function slicesOf(chart: ChartModel, series: Series): { name: string; value: number }[] {
   const all = series.points
     .filter(([, y]) => y !== null && y > 0)
-    .map(([x, y]) => ({ name: safeName(chart.categories[x] || `part ${x + 1}`), value: y! }));
+    .map(([x, y]) => ({ name: drawnText(chart.categories[x] || `part ${x + 1}`), value: y! }));
   if (all.length <= SLICES_MAX) return all;
   const sorted = [...all].sort((a, b) => b.value - a.value);
   const rest = sorted.slice(SLICES_MAX - 1);
@@ -85,7 +95,7 @@ function pieOption(chart: ChartModel, theme: Theme): Part {
   return {
     legend: legendOf(theme, {}),
     series: rings.map((series, i) => ({
-      type: "pie", name: safeName(series.name), data: slicesOf(chart, series), center: ["50%", "56%"],
+      type: "pie", name: drawnText(series.name), data: slicesOf(chart, series), center: ["50%", "56%"],
       radius: rings.length === 1 ? ["0%", "68%"] : [`${12 + i * (width - 10)}%`, `${i * (width - 10) + width}%`],
       label: { show: i === rings.length - 1, color: theme.text, formatter: ({ name, percent }: { name: string; percent: number }) => `${short(name)} ${Math.round(percent * 10) / 10}%` },
       labelLine: { lineStyle: { color: theme.soft } },

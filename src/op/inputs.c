@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "op/inputs.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "session/testimony.h"
+
+#define NAME_MAX_SHOWN 512U /* bytes of one name, as JSON text */
+
+struct list {
+	struct buf *buf;
+	bool is_first;
+	int r; /* the first failure; later steps do nothing */
+};
+
+/* An item; `name` is JSON text, NULL: it has none; size < 0: nobody knows. */
+static void put(struct list *list, const char *kind, const char *name, size_t name_size,
+		int64_t size)
+{
+	struct buf *buf = list->buf;
+
+	if (list->r == 0 && name_size > NAME_MAX_SHOWN)
+		list->r = -EMSGSIZE;
+	if (list->r == 0)
+		list->r = buf_format(buf, "%s{\"kind\":\"%s\",\"name\":", list->is_first ? "" : ",",
+				     kind);
+	list->is_first = false;
+	if (list->r == 0)
+		list->r = name != NULL ? buf_append(buf, name, name_size) : buf_text(buf, "null");
+	if (list->r == 0)
+		list->r = size >= 0 ? buf_format(buf, ",\"size\":%lld}", (long long)size)
+				    : buf_text(buf, ",\"size\":null}");
+}
+
+static void put_named(struct list *list, const char *kind, const char *name, size_t name_size,
+		      int64_t size)
+{
+	struct buf text;
+
+	buf_init(&text, 8UL * NAME_MAX_SHOWN);
+	if (list->r == 0)
+		list->r = json_put_string(&text, name, name_size);
+	if (list->r == 0)
+		put(list, kind, (const char *)text.data, text.size, size);
+	buf_done(&text);
+}
+
+static void put_bytes(struct list *list, const char *kind, const struct run_bytes *bytes)
+{
+	if (bytes->size > 0)
+		put(list, kind, NULL, 0, (int64_t)bytes->size);
+}
+
+/* ---- files: a list of {path, text | base64} that was checked to be JSON ---- */
+
+/* The end of the value that begins here, in valid JSON. */
+static const char *value_end(const char *at, const char *end)
+{
+	uint32_t depth = 0;
+
+	if (at < end && strchr("\"{[", *at) == NULL)
+		return at + strcspn(at, ",}] \t\r\n"); /* a word or a number: something follows */
+	for (; at < end; at++) {
+		if (*at == '"') {
+			for (at++; at < end && *at != '"'; at++)
+				at += *at == '\\';
+		} else if (*at == '{' || *at == '[') {
+			depth++;
+		} else if (*at == '}' || *at == ']') {
+			depth--;
+		}
+		if (depth == 0)
+			return at < end ? at + 1 : end;
+	}
+	return end;
+}
+
+static const char *skip(const char *at, const char *end, const char *what)
+{
+	while (at < end && strchr(what, *at) != NULL)
+		at++;
+	return at;
+}
+
+struct file {
+	const char *path; /* JSON text */
+	size_t path_size;
+	int64_t size;
+};
+
+/* As the sandbox reads it: names may be escaped, and of two that are the same the last counts. */
+static void take_member(struct file *file, const char *key, size_t key_size, const char *value,
+			size_t size)
+{
+	char name[8];
+
+	testimony_text(key, key_size, name, sizeof(name));
+	if (strcmp(name, "path") == 0) {
+		file->path = value;
+		file->path_size = size;
+	} else if (strcmp(name, "text") == 0 && value[0] == '"') {
+		file->size = (int64_t)size - 2; /* escaped: never less than it is */
+	} else if (strcmp(name, "base64") == 0 && value[0] == '"') {
+		file->size = ((int64_t)size - 2) / 4 * 3;
+	}
+}
+
+static void put_file(struct list *list, const char *at, const char *end)
+{
+	struct file file = {.size = -1};
+
+	at = skip(at + 1, end, " \t\r\n");
+	while (at < end && *at == '"') {
+		const char *key = at;
+		const char *key_end = value_end(key, end);
+		const char *value = skip(key_end, end, " \t\r\n:");
+
+		at = value_end(value, end);
+		take_member(&file, key, (size_t)(key_end - key), value, (size_t)(at - value));
+		at = skip(at, end, " \t\r\n,");
+	}
+	put(list, "file", file.path, file.path_size, file.size);
+}
+
+static void put_files(struct list *list, const struct run_bytes *files)
+{
+	const char *at = files->data;
+	const char *end = NULL;
+
+	if (at == NULL) {
+		/* Too large to be in memory, or none. */
+		put_bytes(list, "files", files);
+		return;
+	}
+	end = at + files->size;
+	while (list->r == 0 && at < end) {
+		const char *next = NULL;
+
+		if (*at != '{') {
+			at++;
+			continue;
+		}
+		next = value_end(at, end);
+		put_file(list, at, next);
+		at = next;
+	}
+}
+
+int inputs_put(const struct run_request *request, struct buf *buf)
+{
+	struct list list = {.buf = buf, .is_first = true, .r = buf_text(buf, "[")};
+
+	put_files(&list, &request->files_json);
+	for (size_t i = 0; i < request->file_count; i++)
+		put_named(&list, "file", request->files[i].path, strlen(request->files[i].path),
+			  (int64_t)request->files[i].bytes.size);
+	for (const char *const *pair = request->env; pair != NULL && *pair != NULL; pair++) {
+		size_t name = strcspn(*pair, "=");
+		size_t size = strlen(*pair);
+
+		put_named(&list, "env", *pair, name, (int64_t)(size > name ? size - name - 1 : 0));
+	}
+	for (const char *const *arg = request->argv; arg != NULL && *arg != NULL; arg++)
+		put(&list, "argv", NULL, 0, (int64_t)strlen(*arg));
+	if (!request->kind.runtime->is_shell)
+		put_bytes(&list, "args", &request->args);
+	put_bytes(&list, "data", &request->data);
+	if (request->stdin_kind == RUN_STDIN_PIPE)
+		put(&list, "stdin", "\"live\"", strlen("\"live\""), -1);
+	else
+		put_bytes(&list, "stdin", &request->stdin_bytes);
+	put_bytes(&list, "saved_state", &request->saved);
+	if (request->cwd != NULL)
+		put_named(&list, "cwd", request->cwd, strlen(request->cwd), -1);
+	else if (request->kind.runtime->is_shell)
+		put_named(&list, "cwd", request->args.data, (size_t)request->args.size, -1);
+	return list.r == 0 ? buf_text(buf, "]") : list.r;
+}

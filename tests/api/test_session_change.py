@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session that gets another name."""
+
+import unittest
+
+from daemon import Daemon
+from feed import Feed
+
+
+class Rename(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon()
+        cls.addClassCleanup(cls.daemon.stop)
+
+    def test_a_session_gets_another_name(self):
+        session = self.daemon.session(name="before", runtime="bare")
+        path = f"/v1/sessions/{session}"
+        self.assertEqual(self.daemon.ask("PATCH", path, {"name": "näch"})["name"], "näch")
+        self.assertEqual(self.daemon.ask("PATCH", path, {})["name"], "näch")
+        for body, word in (({"name": ""}, "empty"), ({"name": "x" * 201}, "name"), ({"name": 3}, "name"),
+                           ({"policy": "x"}, "policy")):
+            answer = self.daemon.request("PATCH", path, body)
+            self.assertEqual(answer.status, 400, answer)
+            self.assertIn(word, answer.error["message"])
+        self.assertEqual(self.daemon.request("PATCH", "/v1/sessions/ses_" + "0" * 26, {"name": "x"}).status, 404)
+        self.assertEqual(self.daemon.value("1 + 1", session), 2)
+        self.daemon.restart()
+        self.assertEqual(self.daemon.state(session)["name"], "näch")
+
+    def test_a_starting_one_keeps_it_too(self):
+        session = self.daemon.session(name="a", runtime="bare")
+        self.daemon.restart()
+        self.daemon.ask("PATCH", f"/v1/sessions/{session}", {"name": "b"})  # launch may not have told of it yet
+        self.assertEqual(self.daemon.value("2", session), 2)
+        self.daemon.restart()
+        self.assertEqual(self.daemon.state(session)["name"], "b")
+
+    def test_another_name_of_a_session_is_told(self):
+        session = self.daemon.session(runtime="bare")
+        with Feed(self.daemon) as feed:
+            self.daemon.ask("PATCH", f"/v1/sessions/{session}", {"name": "told"})
+            while (event := feed.next())["type"] != "session" or event["session"]["name"] != "told":
+                pass
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/preact";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Bundle, RunEvent } from "../../src/api/types";
+import { BadImage, imageBlob } from "../../src/output/bytes";
+import { BundleView, formsOf } from "../../src/output/bundle";
+import { ChartItem } from "../../src/output/charts/item";
+import { JsonView } from "../../src/output/json";
+import { Output } from "../../src/output/model";
+import { Boundary, fileName } from "../../src/output/parts";
+import { orderOf, readTable } from "../../src/output/tables/table";
+import { TableView } from "../../src/output/tables/view";
+import { TextView } from "../../src/output/text";
+import { placeOf, TracebackView } from "../../src/output/traceback";
+import { OutputView } from "../../src/output/view";
+
+afterEach(cleanup);
+
+const XSS = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>';
+const event = (seq: number, body: object) => ({ seq, t_ms: 1, ...body }) as unknown as RunEvent;
+const line = (text: string, stream: "stdout" | "stderr" = "stdout") => ({ stream, text });
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+
+describe("text", () => {
+  it("is text, whatever is in it", () => {
+    const { container } = render(<TextView lines={[line(XSS), line("\x1b[31mred\x1b[0m"), line("oops", "stderr")]} />);
+    expect(container.querySelector("img, script")).toBeNull();
+    expect(container.textContent).toContain(XSS);
+    expect(container.querySelector(".ansi-1")!.textContent).toBe("red");
+    expect(container.querySelector(".is-stderr")!.textContent).toBe("oops");
+  });
+
+  it("of 100,000 lines is a window on them", () => {
+    const lines = Array.from({ length: 100_000 }, (_, i) => line(`line ${i}`));
+    const { container } = render(<TextView lines={lines} />);
+    expect(container.querySelectorAll(".text-row").length).toBeLessThan(300);
+    expect(container.querySelector<HTMLElement>(".text-all")!.style.height).toBe("2000000px");
+  });
+
+  it("of one line of 10 MB is a window too", () => {
+    const { container } = render(<TextView lines={[line("x".repeat(10_000_000))]} />);
+    expect(container.textContent!.length).toBeLessThan(100_000);
+  });
+});
+
+describe("an output", () => {
+  it("shows its items, files and ending, with meters against the limits", () => {
+    const output = new Output();
+    output.apply(event(1, { type: "stdout", text: "hello\n" }));
+    output.apply(event(2, { type: "result", result: { "text/plain": "42", "application/json": 42 } }));
+    output.apply(event(3, {
+      type: "verdict", state: "rolled_back", walls: [], truncated: { stdout: true }, files: [{ path: `/workspace/${XSS}.csv`, size: 10, mime: "text/csv" }],
+      verdict: { kind: "timeout", exit_code: 124, signal: null, message: "", remedy: "do less", limit: "timeout_ms", limit_value: 1000, peak: null, by: "supervisor" },
+      usage: { queue_ms: 0, wall_ms: 1000, cpu_ms: 400, peak_memory: 256 << 20, output_bytes: 6 },
+    }));
+    const { container } = render(<OutputView output={output} session={null} limits={{ memory: 512 << 20, timeout_ms: 30_000 }} label="Output of cell 1" />);
+    expect(screen.getByRole("region", { name: "Output of cell 1" })).toBeTruthy();
+    expect(container.textContent).toContain("hello");
+    expect(container.textContent).toContain("Timed out");
+    expect(container.textContent).toContain("limit of 1 s");
+    expect(container.textContent).toContain("do less");
+    expect(container.textContent).toContain("as they were before this run");
+    expect(container.textContent).toContain("Some of stdout is left out");
+    expect(screen.getByRole("meter", { name: "Memory" }).getAttribute("aria-valuetext")).toBe("256 MiB of 512 MiB");
+    expect(screen.getByRole("meter", { name: "Time" }).getAttribute("aria-valuetext")).toBe("1 s of 1 s");
+    expect(container.querySelector("img, script")).toBeNull();
+    expect(container.textContent).toContain(`${XSS}.csv`);
+  });
+
+  it("shows what comes while it is shown", async () => {
+    const output = new Output();
+    const { container } = render(<OutputView output={output} session={null} />);
+    expect(container.textContent).toBe("");
+    output.apply(event(1, { type: "stdout", text: "one\n" }));
+    await waitFor(() => expect(container.textContent).toContain("one"));
+    output.apply(event(2, { type: "stdout", text: "two\n" }));
+    await waitFor(() => expect(container.textContent).toContain("two"));
+  });
+
+  it("shows a notice for what is malformed, and the rest", () => {
+    const output = new Output();
+    const odd: object[] = [
+      { type: "chart", chart: null }, { type: "chart", chart: { kind: "spec", spec: 5 } }, { type: "chart", chart: { kind: "image", base64: "!!!" } },
+      { type: "chart", chart: { kind: "plotly", figure: 7 } }, { type: "table", table: { columns: 1 } }, { type: "table", table: { columns: ["a"], rows: [5] } },
+      { type: "display", data: { "image/png": "bm90IGEgcG5n" } }, { type: "display", data: {} }, { type: "error", error: 5 },
+    ];
+    odd.forEach((body, i) => output.apply(event(i + 1, body)));
+    output.apply(event(99, { type: "stdout", text: "still here\n" }));
+    const { container } = render(<OutputView output={output} session={null} />);
+    expect(container.querySelectorAll(".out-notice").length).toBe(8);
+    expect(container.textContent).toContain("still here");
+  });
+
+  it("does not repeat the name of a figure that is shown", () => {
+    const output = new Output();
+    output.apply(event(1, { type: "chart", chart: { kind: "spec", spec: null } }));
+    output.apply(event(2, { type: "result", result: { "text/plain": "Figure(...)" } }));
+    expect(render(<OutputView output={output} session={null} />).container.textContent).not.toContain("Figure(");
+  });
+
+  it("keeps what one item breaks within it", () => {
+    const Broken = () => {
+      throw new Error("boom");
+    };
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const { container } = render(<><Boundary what="chart"><Broken /></Boundary><p>rest</p></>);
+    expect(container.textContent).toContain("This chart could not be shown: boom");
+    expect(container.textContent).toContain("rest");
+  });
+});
+
+describe("a bundle", () => {
+  const names = (bundle: Bundle) => formsOf(bundle).map(({ value }) => value);
+
+  it("is shown in its richest form", () => {
+    expect(names({ "text/plain": "42", "application/json": 42 })).toEqual(["text"]);
+    expect(names({ "text/plain": "x", "text/html": "<b>", "application/json": { columns: [], rows: [] } })).toEqual(["table", "html", "text"]);
+    expect(names({ "text/plain": "[1]", "application/json": [1] })).toEqual(["text"]);
+    expect(names({ "text/plain": "x".repeat(300), "application/json": [1] })).toEqual(["json", "text"]);
+    expect(names({ "image/svg+xml": "<svg/>" })).toEqual(["image"]);
+    expect(names({ "application/x-odd": 5 })).toEqual(["other"]);
+    expect(names({})).toEqual(["other"]);
+    expect(names({ "application/javascript": "alert(1)" })).toEqual(["code"]);
+  });
+
+  it("puts HTML nowhere but into the frame without an origin", () => {
+    const { container } = render(<BundleView bundle={{ "text/html": XSS }} session={null} />);
+    expect(container.querySelector("img, script")).toBeNull();
+    expect(container.innerHTML).not.toContain("onerror");
+    expect(container.textContent).toContain("not run");
+    const frame = container.querySelector("iframe");
+    if (frame) expect(frame.getAttribute("sandbox")).toBe("allow-scripts");
+  });
+});
+
+describe("pictures", () => {
+  it("must be what they say they are", () => {
+    expect(imageBlob("image/png", PNG).type).toBe("image/png");
+    expect(() => imageBlob("image/png", btoa("not a png"))).toThrow(BadImage);
+    expect(() => imageBlob("image/png", "§§")).toThrow(/base64/);
+    expect(() => imageBlob("text/html", btoa("<b>"))).toThrow(/no picture/);
+    expect(() => imageBlob("constructor", "")).toThrow(BadImage);
+    expect(() => imageBlob("image/svg+xml", "javascript:alert(1)")).toThrow(/no SVG/);
+  });
+
+  it("must not be absurdly large", () => {
+    const bytes = Uint8Array.from(atob(PNG), (letter) => letter.charCodeAt(0));
+    new DataView(bytes.buffer).setUint32(16, 100_000);
+    new DataView(bytes.buffer).setUint32(20, 100_000);
+    expect(() => imageBlob("image/png", btoa(String.fromCharCode(...bytes)))).toThrow(/100000 x 100000/);
+  });
+
+  it("of SVG are sources of an <img>, never part of the page", async () => {
+    const { container } = render(<BundleView bundle={{ "image/svg+xml": `<svg onload="window.pwned=1">${XSS}</svg>` }} session={null} />);
+    await waitFor(() => expect(container.querySelector("img")).not.toBeNull());
+    expect(container.querySelector("img")!.src).toMatch(/^blob:/);
+    expect(container.querySelector("svg, script")).toBeNull();
+  });
+
+  it("of a figure can be switched to the interactive twin", () => {
+    const data = { type: "bar", title: XSS, elements: [{ label: XSS, value: 1, group: "" }] };
+    const { container } = render(<ChartItem chart={{ kind: "image", mime: "image/png", base64: PNG, index: 0, data }} />);
+    fireEvent.click(screen.getByRole("radio", { name: "Interactive" }));
+    expect(screen.getByRole("img").getAttribute("aria-label")).toContain("Bar chart");
+    expect(screen.getByRole("button", { name: "Save as CSV" })).toBeTruthy();
+    expect(container.querySelector("script")).toBeNull();
+    expect(container.textContent).toContain(XSS);
+  });
+});
+
+describe("tables", () => {
+  const rows = [[3, "b"], [1, "a"], [null, "c"], [2, XSS]];
+
+  it("are sorted by number and text, the missing last", () => {
+    expect(orderOf(rows, { column: 0, isDown: false })).toEqual([1, 3, 0, 2]);
+    expect(orderOf(rows, { column: 0, isDown: true })).toEqual([0, 3, 1, 2]);
+    expect(orderOf([["a10"], ["a9"], [5], [true]], { column: 0, isDown: false })).toEqual([3, 2, 1, 0]);
+  });
+
+  it("show one page, and sort by a click on a head", () => {
+    const source = { columns: ["n", XSS], rows: Array.from({ length: 100 }, (_, i) => [99 - i, `r${i}`]), total: 100 };
+    const { container } = render(<TableView source={source} />);
+    expect(container.querySelectorAll("tbody tr").length).toBe(20);
+    expect(container.querySelector("tbody td")!.textContent).toBe("99");
+    fireEvent.click(screen.getByRole("button", { name: "n" }));
+    expect(container.querySelector("tbody td")!.textContent).toBe("0");
+    expect(container.querySelector("thead th[aria-sort=ascending]")).not.toBeNull();
+    expect(container.querySelector("img, script")).toBeNull();
+  });
+
+  it("go on to pages that are asked for", async () => {
+    const asked: number[] = [];
+    const source = {
+      columns: ["n"], rows: Array.from({ length: 20 }, (_, i) => [i]), total: 50,
+      more: (offset: number) => {
+        asked.push(offset);
+        return Promise.resolve({ columns: ["n"], rows: Array.from({ length: 30 }, (_, i) => [offset + i]) });
+      },
+    };
+    const { container } = render(<TableView source={source} />);
+    fireEvent.click(screen.getByRole("button", { name: "Next page" }));
+    await waitFor(() => expect(container.querySelector("tbody td")!.textContent).toBe("20"));
+    expect(asked).toEqual([20]);
+  });
+
+  it("of 10,000 columns show some, and lead to the others", () => {
+    const source = { columns: Array.from({ length: 10_000 }, (_, i) => `c${i}`), rows: [Array.from({ length: 10_000 }, (_, i) => i)], total: 1 };
+    const { container } = render(<TableView source={source} />);
+    expect(container.querySelectorAll("thead th").length).toBe(31);
+    fireEvent.click(screen.getByRole("button", { name: "Next columns" }));
+    expect(container.querySelector("thead button")!.textContent).toContain("c30");
+  });
+
+  it("that are none are refused with a reason", () => {
+    expect(readTable(null)).toContain("no lists");
+    expect(readTable({ columns: [1, {}], rows: [[1], 2] })).toContain("row 2");
+    expect(readTable({ columns: [{ a: 1 }, null], rows: [], total: "x" })).toMatchObject({ columns: ['{"a": 1}', ""], total: 0 });
+  });
+});
+
+describe("tracebacks", () => {
+  const traceback = 'Traceback (most recent call last):\n  File "<cell 3>", line 9, in <module>\n    outer()\n  File "<cell 3>", line 7, in outer\n    df["x"]\n    ~~^^^^^\n  File "/usr/lib/pandas/frame.py", line 1, in get\n    raise KeyError\nKeyError: \'x\'\n';
+
+  it("lead to the last line of the cell's own", () => {
+    expect(placeOf(traceback)).toEqual({ line: 7, within: "outer", source: ['df["x"]', "~~^^^^^"] });
+    expect(placeOf("nothing of the kind")).toBeNull();
+    expect(placeOf('  File "<cell 1>", line 2\n    def f(:\n          ^\nSyntaxError: invalid syntax')).toMatchObject({ line: 2, within: "" });
+  });
+
+  it("are folded until they are asked for", () => {
+    const { container } = render(<TracebackView error={{ type: "KeyError", message: XSS, traceback, line: 7 }} />);
+    expect(container.textContent).not.toContain("frame.py");
+    fireEvent.click(screen.getByRole("button", { name: "Show traceback" }));
+    expect(container.textContent).toContain("frame.py");
+    expect(container.querySelector(".is-own")!.textContent).toContain("cell 3");
+    expect(container.querySelector("img, script")).toBeNull();
+  });
+});
+
+describe("small things", () => {
+  it("JSON opens branch by branch, however deep it goes", () => {
+    let deep: unknown = "bottom";
+    for (let i = 0; i < 10_000; i++) deep = { deep };
+    const { container } = render(<JsonView value={{ deep, list: Array.from({ length: 5000 }, (_, i) => i), [XSS]: XSS }} />);
+    expect(container.querySelectorAll(".json-leaf, .json-branch").length).toBeLessThan(10);
+    fireEvent.click(screen.getByRole("button", { name: /list/ }));
+    expect(container.querySelectorAll(".json-leaf").length).toBe(101);
+    expect(container.querySelector("img, script")).toBeNull();
+  });
+
+  it("file names are only names", () => {
+    expect(fileName("/workspace/../../etc/passwd")).toBe("passwd");
+    expect(fileName("a\u202egnp.exe")).toBe("a_gnp.exe");
+    expect(fileName("..")).toBe("_");
+    expect(fileName('x<y>:"|?*')).toBe("x_y______");
+  });
+});
