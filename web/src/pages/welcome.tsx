@@ -65,7 +65,7 @@ function Drop() {
         <Button tone="primary" icon={IconUpload} busy={busy.value === "upload"} onClick={() => input.current?.click()}>Choose a file</Button>
         <Button icon={IconFile} onClick={() => void sampleFile().then((file) => startWith([file]), (cause) => failed("read the sample", cause))}>Try sales.csv</Button>
       </div>
-      <input ref={input} class="unseen" type="file" multiple aria-label="Upload a file" tabIndex={-1}
+      <input ref={input} hidden type="file" multiple aria-label="Upload a file"
         onChange={(event) => {
           const files = [...(event.currentTarget.files ?? [])];
           event.currentTarget.value = "";

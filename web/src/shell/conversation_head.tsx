@@ -89,8 +89,8 @@ export function ConversationHead({ conversation }: { conversation: Conversation 
         <IconButton label={isPanelOpen.value ? "Hide the panel" : "Show the panel"} keys={isNarrow.value ? undefined : `${mod}+J`}
           icon={IconPanel} aria-expanded={isPanelOpen.value} onClick={togglePanel} />
       </div>
-      <input ref={file} class="unseen" type="file" accept=".ipynb,application/x-ipynb+json,application/json" aria-label="Notebook to import"
-        tabIndex={-1} onChange={(event) => take(event.currentTarget)} />
+      <input ref={file} hidden type="file" accept=".ipynb,application/x-ipynb+json,application/json" aria-label="Notebook to import"
+        onChange={(event) => take(event.currentTarget)} />
     </header>
   );
 }
