@@ -12,7 +12,7 @@ import { route } from "../state/route";
 import { Button, IconButton, Loading, Menu } from "../ui";
 import { IconActivity, IconAgent, IconClose, IconGear, IconHand, IconHelp, IconPencil, IconPlus, IconSearch, IconSidebar, IconTrash, Logo } from "../ui/icons";
 import { askDelete, isMaking, rename, startConversation } from "./deeds";
-import { isHelpShown } from "./help";
+import { isHelpShown, mod } from "./help";
 import { NameField } from "./name";
 import { isFound, query } from "./search";
 import { shortAgo } from "./when";
@@ -131,7 +131,7 @@ export function Sidebar() {
         <a class="brand" href="#/" onClick={closeDrawer}><Logo size={22} /><span>Vivarium</span></a>
         {isNarrow.value
           ? <IconButton label="Close menu" icon={IconClose} onClick={closeDrawer} />
-          : <IconButton label="Hide the sidebar" keys="Ctrl+B" icon={IconSidebar} onClick={toggleSidebar} />}
+          : <IconButton label="Hide the sidebar" keys={`${mod}+B`} icon={IconSidebar} onClick={toggleSidebar} />}
       </div>
       <div class="side-tools">
         <Button icon={IconPlus} busy={isMaking.value} title="New conversation (Alt+N)" onClick={() => void startConversation()}>New conversation</Button>
