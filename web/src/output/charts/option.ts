@@ -67,7 +67,7 @@ function seriesOf(chart: ChartModel, series: Series): Part {
       };
     case "scatter":
       return {
-        ...base, type: "scatter", symbolSize: points.length > 1000 ? 4 : 8, large: points.length > LARGE_MIN,
+        ...base, type: "scatter", symbolSize: points.length > LARGE_MIN ? 3 : 7, large: points.length > LARGE_MIN,
         largeThreshold: LARGE_MIN, progressive: 20_000, itemStyle: { opacity: points.length > 1000 ? 0.6 : 0.85 },
       };
     default:
