@@ -55,7 +55,7 @@ export async function chartFile(conversation: Conversation, session: string, fil
     const decoded = decodeText(head.bytes, head.isWhole);
     const code = decoded && starterCell(path, { ...decoded, size: file.size, isWhole: head.isWhole });
     if (code === null) toast(`${visible(path)} holds no text that could be a table`, "info");
-    else insertAndRun(conversation, code);
+    else await insertAndRun(conversation, code);
   } catch (cause) {
     failed(`read ${visible(path)}`, cause);
   }
