@@ -40,7 +40,7 @@ function Done({ upload, starter }: { upload: Upload; starter: string | null }) {
   };
   return (
     <Button tone="primary" size="small" icon={IconChart} class="tray-chart" onClick={chart}>
-      Chart {nameOf(upload)}
+      <span class="tray-label">Chart {nameOf(upload)}</span>
     </Button>
   );
 }
