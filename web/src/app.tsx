@@ -63,6 +63,17 @@ const runShown = () => {
   if (open?.sandbox.peek() && route.peek().page === "conversation") void runAll(open);
 };
 
+/** A file that is dropped beside a drop zone must not make the browser leave the page for it. */
+function stayOnDrops(): void {
+  for (const type of ["dragover", "drop"] as const) {
+    addEventListener(type, (event) => {
+      if (event.defaultPrevented || !event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      event.dataTransfer.dropEffect = "none";
+    });
+  }
+}
+
 let isStarted = false;
 function start(): void {
   if (isStarted) return;
@@ -70,6 +81,7 @@ function start(): void {
   watchConversations();
   watchAgents();
   startFeed();
+  stayOnDrops();
   effect(() => { document.title = titleOf(); });
 }
 
