@@ -18,6 +18,7 @@ import { Sidebar } from "./shell/sidebar";
 import { current, watchConversations } from "./state/conversations";
 import { startFeed } from "./state/feed";
 import { route } from "./state/route";
+import { watchSelf } from "./state/self";
 import "./state/settings";
 import { Asks, Toasts } from "./ui";
 
@@ -78,6 +79,7 @@ let isStarted = false;
 function start(): void {
   if (isStarted) return;
   isStarted = true;
+  watchSelf();
   watchConversations();
   watchAgents();
   startFeed();
