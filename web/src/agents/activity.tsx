@@ -9,7 +9,7 @@ import { IconActivity } from "../ui/icons";
 import { ago, visible } from "../panels/format";
 import { useNow } from "./now";
 import { RunDialog } from "./run_dialog";
-import { isPage, nameOf, WhoLine } from "./who";
+import { isPage, WhoLine } from "./who";
 
 const PAGE = 30;
 
@@ -25,7 +25,7 @@ function Row({ row, nowMs, onOpen }: { row: RunRow; nowMs: number; onOpen: () =>
   const line = visible(row.line ?? "") || "A run";
   return (
     <li class="act">
-      <button type="button" class="act-button" aria-label={`${nameOf(row.who)}: ${line}`} onClick={onOpen}>
+      <button type="button" class="act-button" onClick={onOpen}>
         <span class="act-line"><code>{line}</code></span>
         <span class="act-facts"><WhoLine who={row.who} /> · {ago(row.begun_ms, nowMs)}</span>
       </button>

@@ -5,7 +5,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { go } from "../state/route";
 import { askConfirm, Button } from "../ui";
 import { IconCheck, IconClock, IconClose } from "../ui/icons";
-import { span, visible } from "../panels/format";
+import { bytes, span, visible } from "../panels/format";
 import { CodeToJudge, useWhole } from "./code";
 import { allow, deny, type Card, type Fate } from "./held";
 import { useNow } from "./now";
@@ -13,7 +13,7 @@ import { nameOf, WhoLine } from "./who";
 
 export const ARM_MS = 1000;
 const WHY_MAX = 500;
-const INPUTS_MAX = 20_000;
+const INPUTS_MAX = 100; // that are listed
 
 const FATES: Record<Exclude<Fate, "held">, string> = {
   deciding: "One moment",
@@ -49,16 +49,34 @@ export function useArmed(element: { current: HTMLElement | null }, isWanted: boo
   return isArmed;
 }
 
+interface Input {
+  kind: string;
+  name: string | null;
+  size: number | null;
+}
+
+/** What goes along with the code, as far as it is well said. */
+export function inputsOf(inputs: unknown): Input[] {
+  if (!Array.isArray(inputs)) return [];
+  return inputs.slice(0, INPUTS_MAX).flatMap((one: unknown) => {
+    const { kind, name, size } = (one ?? {}) as Record<string, unknown>;
+    if (typeof kind !== "string") return [];
+    return [{ kind, name: typeof name === "string" ? name : null, size: typeof size === "number" ? size : null }];
+  });
+}
+
 function Inputs({ inputs }: { inputs: unknown }) {
-  if (inputs === undefined || inputs === null) return null;
-  const text = typeof inputs === "string" ? inputs : (JSON.stringify(inputs, null, 2) ?? "");
-  if (text === "{}" || text === "[]" || text === "") return null;
+  const list = inputsOf(inputs);
+  if (list.length === 0) return null;
   return (
-    <details class="card-inputs" open={text.length < 600}>
-      <summary>What goes into it</summary>
-      <pre tabIndex={0}>{visible(text.slice(0, INPUTS_MAX)).replaceAll("⏎", "\n")}</pre>
-      {text.length > INPUTS_MAX && <p class="judge-note">and {text.length - INPUTS_MAX} characters more</p>}
-    </details>
+    <div class="card-inputs">
+      <h3>What goes along</h3>
+      <ul>
+        {list.map((one, i) => (
+          <li key={i}>{visible(one.kind)}{one.name !== null && <> <code>{visible(one.name)}</code></>}{one.size !== null && `, ${bytes(one.size)}`}</li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

@@ -18,15 +18,18 @@ export interface Card {
 
 export const cards = signal<readonly Card[]>([]);
 export const approve = signal<Status["approve"] | null>(null); // null: not known yet
+export const moreHeld = signal(0); // that wait behind those that are listed
 export const heldError = signal<Error | null>(null);
 
 const CARDS_MAX = 200; // decided ones make room first
 const REST_MS = 60;
 
+export const isOpen = (card: Card) => card.fate === "held" || card.fate === "deciding";
+
 /** How many wait. Who may not see their code still sees, in the list of runs, that they wait. */
 export const heldCount = computed(() =>
   cards.value.length > 0
-    ? cards.value.filter((card) => card.fate === "held" || card.fate === "deciding").length
+    ? cards.value.filter(isOpen).length + moreHeld.value
     : runs.value.filter((row) => row.state === "held").length,
 );
 
@@ -57,8 +60,9 @@ let asked = 0;
 export async function loadHeld(): Promise<void> {
   const mine = ++asked;
   try {
-    const [about, held] = await Promise.all([status(), listHeld()]);
+    const [about, { held, more = 0 }] = await Promise.all([status(), listHeld()]);
     if (mine !== asked) return;
+    moreHeld.value = more;
     approve.value = about.approve ?? null;
     heldError.value = null;
     cards.value = mergeHeld(cards.peek(), held, runs.peek(), Date.now());
@@ -74,8 +78,6 @@ function loadSoon(): void {
     void loadHeld();
   }, REST_MS);
 }
-
-export const isOpen = (card: Card) => card.fate === "held" || card.fate === "deciding";
 
 export function clearDecided(): void {
   cards.value = cards.peek().filter(isOpen);

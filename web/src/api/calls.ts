@@ -42,7 +42,8 @@ export const endStdin = (id: string) => call(`${runPath(id)}/stdin`, { json: { e
 export const cancelRun = (id: string) => call(runPath(id), { method: "DELETE" });
 
 // ---- approvals ----
-export const listHeld = async () => (await callJson<{ held: T.HeldRun[] }>("/v1/approvals")).held;
+/** `more`: how many wait behind those that are listed. */
+export const listHeld = () => callJson<{ held: T.HeldRun[]; more?: number }>("/v1/approvals");
 export const allowRun = (id: string) => callJson<T.RunRow>(`${runPath(id)}/allow`, { json: {} });
 export const denyRun = (id: string, why?: string) =>
   callJson<T.RunRow>(`${runPath(id)}/deny`, { json: why ? { why } : {} });

@@ -153,6 +153,7 @@ export interface HeldRun extends RunRow {
   held_ms: number;
   until_ms: number;
   inputs?: unknown;
+  may?: boolean; // this caller may decide about it
 }
 
 export interface Variable {

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Activity } from "../agents/activity";
 import { HeldCard } from "../agents/card";
 import { FollowSwitch } from "../agents/follow";
-import { approve, cards, clearDecided, heldError, isOpen, loadHeld } from "../agents/held";
+import { approve, cards, clearDecided, heldError, isOpen, loadHeld, moreHeld } from "../agents/held";
 import { Trouble } from "../panels/trouble";
 import { change, settings } from "../state/settings";
 import { Button, EmptyState } from "../ui";
@@ -54,12 +54,13 @@ function Held() {
       </EmptyState>
     );
   }
+  const behind = Math.max(0, all.length - SHOWN_MAX) + moreHeld.value;
   const decided = all.filter((card) => !isOpen(card)).length;
   return (
     <>
       {!mayDecide && approve.value && <HowToDecide needs={approve.value.needs} />}
-      {all.slice(0, SHOWN_MAX).map((card) => <HeldCard key={card.run.id} card={card} mayDecide={mayDecide} />)}
-      {all.length > SHOWN_MAX && <p class="judge-note">and {all.length - SHOWN_MAX} more behind these</p>}
+      {all.slice(0, SHOWN_MAX).map((card) => <HeldCard key={card.run.id} card={card} mayDecide={card.run.may ?? mayDecide} />)}
+      {behind > 0 && <p class="judge-note">and {behind} more behind these</p>}
       {decided > 0 && <Button onClick={clearDecided}>Clear the {decided === 1 ? "one that is decided" : `${decided} that are decided`}</Button>}
     </>
   );

@@ -43,69 +43,52 @@ interface Rows {
   isOpen: boolean; // the text ended inside of a row: without a newline
 }
 
+/** What stands between quotes, from the first one on, and where the text goes on behind the last one. A quote that never
+ * closes ends with the text. */
+function quoted(text: string, open: number): { value: string; end: number } {
+  let value = "";
+  for (let from = open + 1; ; ) {
+    const quote = text.indexOf('"', from);
+    if (quote < 0) return { value: value + text.slice(from), end: text.length };
+    value += text.slice(from, quote);
+    if (text[quote + 1] !== '"') return { value, end: quote + 1 };
+    value += '"';
+    from = quote + 2;
+  }
+}
+
 /** RFC 4180 as it is found in the wild: quotes double, quoted fields hold newlines, a lone CR ends a line, too. A quote
- * inside of an unquoted field is a character. A quote that never closes ends with the text. */
+ * inside of an unquoted field is a character. */
 function split(text: string, delimiter: string, caps: SheetCaps): Rows {
   const rows: string[][] = [];
   let row: string[] = [];
-  let parts = ""; // of a quoted field, so far
   let at = 0;
   let isCut = false;
   let isOpen = false;
 
   const keep = (field: string) => {
-    if (row.length < caps.columns) {
-      if (field.length > caps.field) isCut = true;
-      row.push(field.length > caps.field ? field.slice(0, caps.field) : field);
-    } else {
-      isCut = true;
-    }
+    if (row.length >= caps.columns || field.length > caps.field) isCut = true;
+    if (row.length < caps.columns) row.push(field.slice(0, caps.field));
   };
 
-  while (at < text.length) {
-    if (rows.length >= caps.rows) {
-      isCut = true;
-      break;
-    }
+  while (at < text.length && rows.length < caps.rows) {
     isOpen = true;
-    if (text[at] === '"') {
-      let from = at + 1;
-      parts = "";
-      for (;;) {
-        const quote = text.indexOf('"', from);
-        if (quote < 0) {
-          parts += text.slice(from);
-          at = text.length;
-          break;
-        }
-        parts += text.slice(from, quote);
-        at = quote + 1;
-        if (text[at] !== '"') break;
-        parts += '"';
-        from = at + 1;
-      }
-    } else {
-      parts = "";
-    }
-    let end = at;
+    const { value, end: from } = text[at] === '"' ? quoted(text, at) : { value: "", end: at };
+    let end = from;
     while (end < text.length && text[end] !== delimiter && text[end] !== "\n" && text[end] !== "\r") end++;
-    keep(parts + text.slice(at, end));
-    at = end;
-    if (text[at] === delimiter) {
-      at++;
+    keep(value + text.slice(from, end));
+    at = end + 1;
+    if (text[end] === delimiter) {
       if (at === text.length) keep("");
-      continue;
-    }
-    if (at < text.length) {
-      if (text[at] === "\r" && text[at + 1] === "\n") at++;
-      at++;
+    } else if (end < text.length) {
+      if (text[end] === "\r" && text[at] === "\n") at++;
       isOpen = false;
       if (row.length > 1 || row[0] !== "") rows.push(row);
       row = [];
     }
   }
   if (row.length > 0 && rows.length < caps.rows) rows.push(row);
-  return { rows, isCut, isOpen };
+  return { rows, isCut: isCut || at < text.length, isOpen };
 }
 
 /** `isWhole` false: the text is the beginning of a longer one, so its last line is left out. */

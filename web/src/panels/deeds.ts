@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be done with a checkpoint: go back to it, branch from it, keep it under a name.
-import { fork, makeCheckpoint, rollback } from "../api/calls";
+import { fork, makeCheckpoint, putOutput, rollback } from "../api/calls";
 import type { Checkpoint } from "../api/types";
+import { saveOutput } from "../output/saved";
 import type { Cell, Conversation } from "../state/conversation";
 import { createConversation } from "../state/conversations";
 import { failed, toast } from "../state/toasts";
@@ -52,14 +53,24 @@ export function cellsUpTo(cells: readonly Cell[], run: string | null): Cell[] {
   return at >= 0 ? cells.slice(0, at + 1) : [...cells];
 }
 
+/** What the cells showed goes along: the logs of their runs do not stay for ever. One that cannot be copied is read from
+ * its log while that is there. */
+async function copyOutputs(to: string, cells: readonly Cell[]): Promise<void> {
+  for (const cell of cells) {
+    const output = cell.output.peek();
+    if (output?.isOver) await putOutput(to, cell.id, saveOutput(output)).catch(() => {});
+  }
+}
+
 /** A session of its own from this state on, opened as its own conversation. */
 export async function branchHere(conversation: Conversation, history: History, from: Checkpoint): Promise<void> {
   const isHead = from.id === history.session.head && !history.session.checkpoint_blocked_by;
   try {
     const [branch] = await fork(history.session.id, isHead ? undefined : from.id);
     const name = `${conversation.name.peek()} (branch)`;
-    const cells = cellsUpTo(conversation.cells.peek(), from.run).map((cell) => cell.record());
-    await createConversation({ name, session: branch!.id, sandbox: true, cells });
+    const cells = cellsUpTo(conversation.cells.peek(), from.run);
+    const made = await createConversation({ name, session: branch!.id, sandbox: true, cells: cells.map((cell) => cell.record()) });
+    void copyOutputs(made.id, cells);
     toast("This is the branch: variables are its own, files are shared with the original.", "good");
   } catch (cause) {
     failed("make a branch", cause);

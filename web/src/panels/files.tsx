@@ -55,7 +55,7 @@ export async function chartFile(conversation: Conversation, session: string, fil
     const decoded = decodeText(head.bytes, head.isWhole);
     const code = decoded && starterCell(path, { ...decoded, size: file.size, isWhole: head.isWhole });
     if (code === null) toast(`${visible(path)} holds no text that could be a table`, "info");
-    else insertAndRun(conversation, code);
+    else await insertAndRun(conversation, code);
   } catch (cause) {
     failed(`read ${visible(path)}`, cause);
   }
@@ -75,9 +75,10 @@ function Row({ conversation, session, file, onOpen }: RowProps) {
   const Icon = iconOf(file);
   return (
     <li class="file">
-      <button type="button" class="file-button" aria-label={`Preview ${name}`} title={name} onClick={onOpen}>
+      <button type="button" class="file-button" title={name} onClick={onOpen}>
         <Icon size={16} />
         <span class="file-main">
+          <span class="unseen">Preview </span>
           <span class="file-name">
             {slash > 0 && <span class="file-folder">{visible(path.slice(0, slash))}</span>}
             {visible(path.slice(slash))}

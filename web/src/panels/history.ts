@@ -53,12 +53,14 @@ export async function loadHistory(conversation: Conversation, session: string): 
   return { session: about, checkpoints, undone, rows: new Map(rows.map((row) => [row.id, row])) };
 }
 
+export const FILES_CHANGED = "Files changed";
+
 /** What to call a state: its name, the first line of the run that led to it, or what else did. */
 export function titleOf(conversation: Conversation, history: History, checkpoint: Checkpoint): string {
   if (checkpoint.name !== null) return visible(checkpoint.name);
   const parent = history.checkpoints.find((one) => one.id === checkpoint.parent);
   // Files that were brought in or removed by hand have a state of their own, and no run.
-  if (parent && parent.run === checkpoint.run) return "Files changed";
+  if (parent && parent.run === checkpoint.run) return FILES_CHANGED;
   return visible(lineOf(conversation, history, checkpoint.run));
 }
 

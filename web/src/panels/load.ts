@@ -3,7 +3,8 @@
 // older question does not replace that of a newer one.
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError } from "../api/client";
+import type { ApiError } from "../api/client";
+import { connection } from "../state/feed";
 
 /** Counts what happened to each session that may have changed its variables, files or checkpoints. */
 const pulses = signal<ReadonlyMap<string, number>>(new Map());
@@ -58,6 +59,14 @@ export function useLoad<T>(session: string | null, key: string, load: (session: 
     );
     return () => void asked.current++;
   }, [session, key, pulse, count]);
+
+  // When the daemon is back, what failed or grew old meanwhile is read by itself.
+  const isOn = connection.value === "on";
+  const wasOn = useRef(isOn);
+  useEffect(() => {
+    if (isOn && !wasOn.current) setCount((n) => n + 1);
+    wasOn.current = isOn;
+  }, [isOn]);
 
   return { data: state.data, error: state.error, isLoading: state.isLoading, reload: () => setCount((n) => n + 1) };
 }

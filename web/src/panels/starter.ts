@@ -9,7 +9,7 @@ import { choose, columnsOf, type Choice, type Column } from "./infer";
 export const SAMPLE_BYTES = 256 * 1024;
 const ROWS_MAX = 200_000; // of a file that would not fit the memory of a sandbox as a table
 const LARGE_BYTES = 64 * 1024 * 1024;
-const ROWS_FIRST = 8;
+const ROWS_FIRST = 5;
 const GROUPS_MAX = 500;
 const POINTS_MAX = 5000;
 const WIDE = 50; // columns: above, the table shows the first ones

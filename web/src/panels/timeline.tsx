@@ -8,7 +8,7 @@ import { IconBranch, IconHistory, IconPin, IconRefresh, IconUndo } from "../ui/i
 import { Compare } from "./compare";
 import { branchHere, goBack, keep } from "./deeds";
 import { ago, bytes, visible } from "./format";
-import { lineOf, loadHistory, titleOf, type History, type UndoneRun } from "./history";
+import { FILES_CHANGED, lineOf, loadHistory, titleOf, type History, type UndoneRun } from "./history";
 import { useLoad } from "./load";
 import { treeOf, type Node } from "./tree";
 import { Trouble } from "./trouble";
@@ -63,6 +63,7 @@ function StateRow({ conversation, history, node, isChosen, onChoose }: StateRowP
   const { checkpoint, isHead } = node;
   const { id } = history.session;
   const title = titleOf(conversation, history, checkpoint);
+  const isRun = checkpoint.name === null && checkpoint.run !== null && title !== FILES_CHANGED;
   const doing = (what: "back" | "branch" | "keep", deed: () => Promise<void>) => {
     setBusy(what);
     void deed().finally(() => setBusy(null));
@@ -72,7 +73,7 @@ function StateRow({ conversation, history, node, isChosen, onChoose }: StateRowP
       <div class="state-main">
         <p class="state-title">
           {checkpoint.name !== null && <IconPin size={14} />}
-          <span class={checkpoint.name === null && checkpoint.run !== null ? "state-code" : "state-name"} title={title}>{title}</span>
+          <span class={isRun ? "state-code" : "state-name"} title={title}>{title}</span>
         </p>
         <p class="state-facts">
           {isHead && <strong>Now · </strong>}{ago(checkpoint.created_ms)}

@@ -36,11 +36,11 @@ function Done({ upload, starter }: { upload: Upload; starter: string | null }) {
   if (starter === null) return <p class="tray-note">{bytes(upload.file.size)}, ready to use</p>;
   const chart = () => {
     closeUpload(upload);
-    insertAndRun(upload.conversation, starter);
+    void insertAndRun(upload.conversation, starter);
   };
   return (
     <Button tone="primary" size="small" icon={IconChart} class="tray-chart" onClick={chart}>
-      Chart {nameOf(upload)}
+      <span class="tray-label">Chart {nameOf(upload)}</span>
     </Button>
   );
 }

@@ -11,7 +11,7 @@ interface TroubleProps {
 
 /** Something could not be loaded: says why, and what to do. */
 export function Trouble({ what, error, onRetry }: TroubleProps) {
-  const isGone = error instanceof ApiError && error.status === 404;
+  const isGone = error instanceof ApiError && error.status === 404 && error.message.includes("session");
   return (
     <div class="trouble" role="alert">
       <IconWarning size={16} />

@@ -135,10 +135,10 @@ async function sendAll(conversation: Conversation, batch: readonly Upload[]): Pr
     try {
       check(upload, limit);
       await send(upload, session, taken);
-      sessionChanged(session);
     } catch (cause) {
       fail(upload, cause);
     }
+    sessionChanged(session);
   }
 }
 

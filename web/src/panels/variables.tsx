@@ -67,7 +67,8 @@ function Row({ variable, onOpen }: { variable: Variable; onOpen: () => void }) {
   const line = variable.repr.split("\n", 1)[0]!.slice(0, LINE_MAX);
   return (
     <li class="var">
-      <button type="button" class="var-button" aria-label={`Show ${visible(variable.name)}, ${variable.type}`} onClick={onOpen}>
+      <button type="button" class="var-button" onClick={onOpen}>
+        <span class="unseen">Show </span>
         <span class="var-head">
           <span class="var-name">{visible(variable.name)}</span>
           <span class="var-type">{visible(variable.type)}</span>

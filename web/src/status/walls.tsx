@@ -19,13 +19,14 @@ async function copy(text: string): Promise<void> {
   }
 }
 
-/** Why something is off, and what turns it on. */
-function WhyOff({ why, remedy }: { why: string | null; remedy: string | null }) {
+/** Why something is off, and what turns it on: a command to copy, or words. */
+function WhyOff({ why, remedy, isCommand }: { why: string | null; remedy: string | null; isCommand: boolean }) {
   if (!why && !remedy) return null;
   return (
     <div class="why-off">
       {why && <p>{visible(why)}</p>}
-      {remedy && (
+      {remedy && !isCommand && <p class="fact-what">{visible(remedy)}</p>}
+      {remedy && isCommand && (
         <p class="remedy">
           <code>{visible(remedy)}</code>
           <IconButton size="small" icon={IconCopy} label="Copy how to turn it on" onClick={() => void copy(remedy)} />
@@ -47,7 +48,7 @@ export function Walls({ facts, names }: { facts: readonly WallFact[] | undefined
           <li key={wall.name} class="fact">
             <p class="fact-head"><strong>{visible(wall.name)}</strong> <Mark isOn={wall.on} /></p>
             {wall.what && <p class="fact-what">{wall.what}</p>}
-            {!wall.on && <WhyOff why={wall.why} remedy={wall.remedy} />}
+            {!wall.on && <WhyOff why={wall.why} remedy={wall.remedy} isCommand />}
           </li>
         ))}
       </ul>
@@ -65,7 +66,7 @@ export function Backends({ backends, active }: { backends: readonly Backend[]; a
             {backend.name === active && <span class="mark mark-used">in use</span>}
           </p>
           <p class="fact-what">{backend.isolation} · for {backend.for.join(", ")}</p>
-          {!backend.available && <WhyOff why={backend.why} remedy={backend.remedy} />}
+          {!backend.available && <WhyOff why={backend.why} remedy={backend.remedy} isCommand={false} />}
         </li>
       ))}
     </ul>

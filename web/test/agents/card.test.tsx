@@ -30,7 +30,7 @@ beforeEach(() => {
   for (const call of Object.values(calls)) call.mockReset();
   calls.allowRun.mockResolvedValue({});
   calls.denyRun.mockResolvedValue({});
-  calls.listHeld.mockResolvedValue([]);
+  calls.listHeld.mockResolvedValue({ held: [] });
   calls.status.mockResolvedValue({ approve: { needs: "nothing", may: true } });
 });
 afterEach(() => {
@@ -114,9 +114,10 @@ describe("a card", () => {
   it("shows markup in code, names and inputs as text", () => {
     const { container } = show({
       line: "<img src=x onerror=alert(1)>", code: "<script>alert(1)</script>", code_size: 25,
-      inputs: { stdin: "<img src=x>" }, who: { ...run.who, client: "<b>x</b>" },
+      inputs: [{ kind: "file", name: "<img src=x>", size: 5 }, { kind: 3 }, null], who: { ...run.who, client: "<b>x</b>" },
     });
     expect(container.querySelector("img, script, b")).toBeNull();
     expect(container.textContent).toContain("<script>alert(1)</script>");
+    expect(container.textContent).toContain("file <img src=x>, 5 B");
   });
 });

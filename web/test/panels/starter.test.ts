@@ -42,7 +42,7 @@ describe("the starter cell", () => {
     expect(code).toContain('"type": "line"');
     expect(code).toContain('"categoryKey": "month"');
     expect(code).toContain('"valueKeys": ["revenue"]');
-    expect(code.split("\n").at(-1)).toBe("df.head(8)");
+    expect(code.split("\n").at(-1)).toBe("df.head(5)");
     compiles(code);
   });
 
@@ -75,7 +75,7 @@ describe("the starter cell", () => {
   it("does with 10,000 columns, nothing, and a header alone", () => {
     const names = Array.from({ length: 10_000 }, (_, i) => `c${i}`).join(",");
     const wide = starterCell("a.csv", whole(`${names}\n${names.replace(/c/g, "")}\n`))!;
-    expect(wide).toContain("df.iloc[:8, :50]");
+    expect(wide).toContain("df.iloc[:5, :50]");
     expect(wide.length).toBeLessThan(1000);
     expect(starterCell("a.csv", whole(" \n"))).toBeNull();
     compiles(starterCell("a.csv", whole("a,b"))!);
