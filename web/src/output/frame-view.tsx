@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { own } from "./checks";
 import { theme } from "./charts/theme";
 import { Notice, Tool, useSeen } from "./parts";
+import "./charts/charts.css";
 
 const ADDRESS = import.meta.env.DEV ? "/frame.html" : "/frame";
 const CAP_HEIGHT = 480;
