@@ -60,6 +60,13 @@ const struct schema schemas[] = {
 	 "who:@Who state!:held begun_ms!:int code!:text held_ms!:int until_ms!:int "
 	 "inputs!:@Input[] may!:bool",
 	 NULL},
+	{"AuditLine",
+	 "time!:text run!:text session:text? peer:text via:text client:text? token:text? op:text "
+	 "policy:text runtime:text sha256:text? verdict:text state:text exit_code:int usage:@Usage "
+	 "code:text decided_by:text",
+	 NULL},
+	{"Audit", "lines!:@AuditLine[]", NULL},
+	{"WallFact", "name!:text on!:bool what!:text why:text? remedy:text?", NULL},
 	{"Approve", "needs!:nothing|key|token may!:bool", NULL},
 	{"Held", "held!:@HeldRun[] more!:int", NULL},
 	{"Code", "text", "text/plain"},
@@ -121,7 +128,7 @@ const struct schema schemas[] = {
 	 "order:text pin:text? backends!:@Backend[] "
 	 "walls:text[] "
 	 "runtimes:@Runtime[] pools:@Pool[] explore:text[] limits:object journal:object "
-	 "approve:@Approve",
+	 "approve:@Approve wall_facts:@WallFact[] sandboxes:int",
 	 NULL},
 	{"Health",
 	 "status!:ok|starting|failing last_run_ms:int? why:text? backend:text active:object "

@@ -216,8 +216,11 @@ static int begin(struct client *client, struct transfer *transfer, struct err *e
 	set_body(transfer);
 	add_header(transfer, "Accept: ",
 		   transfer->call.line != NULL ? "application/x-ndjson" : "application/json, */*");
+	add_header(transfer, "Vivarium-Client: ", "viv");
 	if (way->token != NULL)
 		add_header(transfer, "Authorization: Bearer ", way->token);
+	if (getenv("VIVARIUM_APPROVE") != NULL)
+		add_header(transfer, "Vivarium-Approve: ", getenv("VIVARIUM_APPROVE"));
 	(void)curl->easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->headers);
 	if (curl->multi_add_handle(client->multi, transfer->easy) != CURLM_OK)
 		return err_set(err, ERR_INTERNAL, EIO, "cannot begin a request");

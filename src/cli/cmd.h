@@ -62,6 +62,8 @@ extern const struct cmd cmd_serve;
 extern const struct cmd cmd_mcp;
 extern const struct cmd cmd_ps;
 extern const struct cmd cmd_logs;
+extern const struct cmd cmd_allow;
+extern const struct cmd cmd_deny;
 extern const struct cmd cmd_top;
 extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_audit;

@@ -79,7 +79,10 @@ void watch_print_runs(const json_t *runs, size_t width, FILE *out)
 		add_ms(&table, run, "wall_ms");
 		add_ms(&table, run, "cpu_ms");
 		table_add_size(&table, (uint64_t)json_integer_value(peak));
-		table_add(&table, verdict != NULL ? verdict : "running");
+		if (verdict != NULL)
+			table_add(&table, verdict);
+		else
+			table_add_member(&table, run, "state");
 	}
 	table_print(&table, out, width);
 	table_done(&table);

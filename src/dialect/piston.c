@@ -86,6 +86,7 @@ static void ask_version(struct door_call *call)
 	struct op_run_args *args = door_memory(call, sizeof(*args));
 
 	args->code = (struct run_bytes){.data = code, .size = sizeof(code) - 1, .fd = -1};
+	args->is_probe = true;
 	(void)door_ask(call, &op_run, args, &calls);
 }
 

@@ -15,6 +15,11 @@
 #define LINE_MAX_BYTES (8 * (size_t)AUDIT_CODE_MAX) /* an escaped byte is at most six */
 #define WARN_NS (60 * 1000000000ULL)
 
+/* How far back from its end the file is looked at, until there are lines enough. */
+#define TAIL_FIRST (256UL << 10)
+#define TAIL_LAST (16UL << 20)
+#define TAIL_STEP 8
+
 struct audit {
 	int fd;     /* owned */
 	char *path; /* owned */
@@ -227,4 +232,113 @@ void audit_put(struct audit *audit, const struct audit_run *run)
 	if (r < 0)
 		lose(audit, &err);
 	buf_done(&line);
+}
+
+/* ---- reading ---- */
+
+struct tail {
+	bool (*wants)(void *user, const char *line, size_t size);
+	void *user;
+	const char **lines; /* owned: where each begins, the newest first */
+	size_t *sizes;      /* owned */
+	size_t count, room;
+};
+
+static void take_line(struct tail *tail, const char *line, size_t size)
+{
+	if (size == 0 || line[0] != '{' || !json_is_valid(line, size) ||
+	    !tail->wants(tail->user, line, size))
+		return;
+	tail->lines[tail->count] = line;
+	tail->sizes[tail->count++] = size;
+}
+
+/* From the end on. What stands before the first newline may be the rest of a line: passed over,
+ * unless the file begins there. */
+static void take_lines(struct tail *tail, const char *text, size_t size, bool is_whole)
+{
+	const char *end = text + size;
+
+	while (tail->count < tail->room && end > text) {
+		const char *before = memrchr(text, '\n', (size_t)(end - text - 1));
+		const char *line = before != NULL ? before + 1 : text;
+
+		if (before == NULL && !is_whole)
+			break;
+		take_line(tail, line, (size_t)(end - line) - (end[-1] == '\n'));
+		end = line;
+	}
+}
+
+static int put_lines(const struct tail *tail, struct buf *buf)
+{
+	int r = 0;
+
+	for (size_t i = tail->count; i > 0 && r == 0; i--) {
+		if (i < tail->count)
+			r = buf_text(buf, ",");
+		if (r == 0)
+			r = buf_append(buf, tail->lines[i - 1], tail->sizes[i - 1]);
+	}
+	return r;
+}
+
+/* The last `window` bytes of the file. */
+static int read_end(int fd, size_t window, struct buf *text, bool *ret_is_whole, struct err *err)
+{
+	struct stat status;
+	off_t at;
+
+	if (fstat(fd, &status) < 0)
+		return err_sys(err, "look at the audit log");
+	if (!S_ISREG(status.st_mode))
+		return err_set(err, ERR_UNSUPPORTED, ESPIPE,
+			       "the audit log is no file that can be read back");
+	at = status.st_size > (off_t)window ? status.st_size - (off_t)window : 0;
+	*ret_is_whole = at == 0;
+	text->size = 0;
+	if (buf_reserve(text, window) < 0)
+		return err_set(err, ERR_INTERNAL, ENOMEM, "no memory for the audit log");
+	while (text->size < window) {
+		ssize_t n = pread(fd, text->data + text->size, window - text->size,
+				  at + (off_t)text->size);
+
+		if (n < 0 && errno != EINTR)
+			return err_sys(err, "read the audit log");
+		if (n == 0)
+			break;
+		text->size += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+int audit_tail(const struct audit *audit, size_t count,
+	       bool (*wants)(void *user, const char *line, size_t size), void *user,
+	       struct buf *buf, struct err *err)
+{
+	AUTO_CLOSE int fd = open(audit->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct tail tail = {.wants = wants, .user = user, .room = count};
+	struct buf text;
+	bool is_whole = false;
+	int r = 0;
+
+	if (fd < 0)
+		return err_sys(err, "open the audit log");
+	tail.lines = xcalloc(count, sizeof(*tail.lines));
+	tail.sizes = xcalloc(count, sizeof(*tail.sizes));
+	buf_init(&text, TAIL_LAST);
+	for (size_t window = TAIL_FIRST; r == 0; window *= TAIL_STEP) {
+		tail.count = 0;
+		r = read_end(fd, window, &text, &is_whole, err);
+		if (r == 0)
+			take_lines(&tail, (const char *)text.data, text.size, is_whole);
+		if (tail.count == count || is_whole || window >= TAIL_LAST)
+			break;
+	}
+	if (r == 0 && put_lines(&tail, buf) < 0)
+		r = err_set(err, ERR_TOO_LARGE, EMSGSIZE, "limit: so many lines are too long");
+	buf_done(&text);
+	free(tail.lines);
+	free(tail.sizes);
+	return r;
 }

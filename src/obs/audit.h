@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 #define AUDIT_SHA256_SIZE 65
@@ -55,6 +56,12 @@ void audit_close(struct audit *audit);
 int audit_reopen(struct audit *audit, struct err *err);
 
 void audit_put(struct audit *audit, const struct audit_run *run);
+
+/* The last `count` lines that are wanted, oldest first, appended to `buf` with commas between. Only
+ * the end of a long file is looked at. Lines that are no JSON object of ours are passed over. */
+int audit_tail(const struct audit *audit, size_t count,
+	       bool (*wants)(void *user, const char *line, size_t size), void *user,
+	       struct buf *buf, struct err *err);
 
 /* Lines lost since the start. */
 uint64_t audit_lost(const struct audit *audit);

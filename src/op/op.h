@@ -149,7 +149,7 @@ struct op {
 /* Every op with a route, NULL behind the last (op_table.c). */
 extern const struct op *const op_table[];
 
-extern const struct op op_allow, op_approvals, op_deny;
+extern const struct op op_allow, op_approvals, op_audit, op_deny;
 extern const struct op op_events, op_health, op_packages, op_policies, op_runtimes, op_status;
 extern const struct op op_run_cancel, op_run_code, op_run_events, op_run_get, op_run_list,
 	op_run_stdin;
@@ -274,7 +274,8 @@ struct op_run_args {
 	bool want_files;
 	bool keep_events;
 
-	bool is_probe; /* the daemon's look at itself: no person is asked. Never from a client */
+	bool is_probe; /* a constant of ours looks at the host: no person is asked. No row sets it
+			*/
 
 	/* Atlas's own: its names and nothing else, its guard to the letter. */
 	bool is_atlas;

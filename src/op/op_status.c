@@ -7,6 +7,7 @@
 #include "op/object.h"
 #include "op/op.h"
 #include "op/op_backends.h"
+#include "op/wall_facts.h"
 #include "session/engine.h"
 #include "session/journal.h"
 
@@ -159,6 +160,12 @@ static void call_status(struct op_call *call)
 	put_limits(&object, engine->config, hello);
 	put_journal(&object, engine->journal);
 	put_approve(&object, call);
+	wall_facts_put(&object, hello,
+		       engine->health_why.kind != ERR_NONE ? engine->health_why.text
+							   : "viv-launch is being started",
+		       "viv doctor");
+	object_number(&object, "sandboxes",
+		      engine->pool != NULL ? (uint64_t)pool_sandboxes(engine->pool) : 0);
 	object_answer(&object, call, 0);
 }
 

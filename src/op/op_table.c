@@ -47,6 +47,7 @@ const struct op *const op_table[] = {
 	&op_output_put,
 	&op_output_remove,
 	&op_events,
+	&op_audit,
 	&op_status,
 	&op_policies,
 	&op_runtimes,

@@ -232,9 +232,24 @@ static void created(void *user, struct session *session, const struct err *why)
 		end_import(import, NULL, &err);
 }
 
+/* What was pickled runs when it is loaded, and nobody can read it first. */
 static void call_import(struct op_call *call)
 {
-	op_session_make(call, call->args, created);
+	const struct op_create_args *args = call->args;
+	const struct policy *policy = NULL;
+	struct err err = {0};
+
+	policy = op_policy(call->engine->config, &call->caller, args->policy, &err);
+	if (policy != NULL && policy->approve) {
+		(void)err_set(
+			&err, ERR_FORBIDDEN, EPERM,
+			"policy: under %s a person allows what runs, and nobody can read what "
+			"an exported session would do; run code in a new session instead",
+			policy->name);
+		op_fail(call, &err);
+		return;
+	}
+	op_session_make(call, args, created);
 }
 
 const struct op op_export = {

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Wall facts - each wall in one sentence: what it stops, whether it stands here, and if not why
+ *
+ * Owns:    these sentences, for people.
+ * May not: find anything out: what stands is what viv-launch said when it greeted us. A sandbox
+ *          whose walls do not all go up does not run.
+ */
+#pragma once
+
+#include "op/object.h"
+#include "proto/launch_msg.h"
+
+/* Adds the list "wall_facts". `hello` NULL: nothing runs here now, and `why` says why not. */
+void wall_facts_put(struct object *object, const struct launch_hello *hello, const char *why,
+		    const char *remedy);
