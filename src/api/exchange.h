@@ -55,6 +55,9 @@ void exchange_reply(struct exchange *exchange, unsigned status, const char *type
 void exchange_stream(struct exchange *exchange, unsigned status, const char *type, int64_t size,
 		     const struct op_source *source);
 
+/* Would the client rather have events than one result? */
+bool exchange_wants_events(const struct exchange *exchange);
+
 /* An error body with this status. */
 void exchange_refuse(struct exchange *exchange, unsigned status, const struct err *err);
 

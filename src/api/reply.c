@@ -8,6 +8,7 @@
 
 #define HEADERS_MAX 24
 #define ERROR_MAX (16U << 10)
+#define NDJSON "application/x-ndjson"
 
 /* Name, value, name, value ..., NULL. */
 struct headers {
@@ -187,4 +188,24 @@ void exchange_options(struct exchange *exchange)
 	}
 	buf_init(&body, 1);
 	http_reply(exchange->request, 204, headers.items, NULL, &body);
+}
+
+/* Is NDJSON in the list of media types, without q=0? */
+bool exchange_wants_events(const struct exchange *exchange)
+{
+	const char *accept = http_header(exchange->request, "Accept");
+
+	while (accept != NULL && *accept != '\0') {
+		size_t size = strcspn(accept, ",");
+		const char *type = accept + strspn(accept, " \t");
+		const char *rest = type + strlen(NDJSON);
+
+		accept += size + (accept[size] == ',');
+		if (strncasecmp(type, NDJSON, strlen(NDJSON)) != 0 ||
+		    strchr(" \t;,", *rest) == NULL)
+			continue;
+		rest += strspn(rest, " \t;");
+		return strncasecmp(rest, "q=0", 3) != 0 || (rest[3] == '.' && rest[4] != '0');
+	}
+	return false;
 }

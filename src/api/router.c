@@ -15,7 +15,6 @@
 #define QUERY_MAX 32
 #define BODY_SMALL (64 * KIB) /* of a bad body, read to its end so that the connection lives on */
 #define OPENAPI_MAX (1U << 20)
-#define NDJSON "application/x-ndjson"
 #define WELL_KNOWN "/.well-known/"
 
 /* ---- its life ---- */
@@ -145,11 +144,20 @@ static const struct op_door door = {door_answer, door_fail, door_stream, door_wa
 
 /* ---- the head ---- */
 
-static int too_large(const struct router *router, struct err *err)
+/* Of one body: what the daemon takes, or less where the op says so. */
+static uint64_t body_max(const struct exchange *exchange)
+{
+	uint64_t all = exchange->router->settings.body_max;
+	uint64_t own = exchange->route.op->body_max;
+
+	return own > 0 && own < all ? own : all;
+}
+
+static int too_large(uint64_t max, struct err *err)
 {
 	char text[32];
 
-	number_format(NUMBER_BYTES, router->settings.body_max, text, sizeof(text));
+	number_format(NUMBER_BYTES, max, text, sizeof(text));
 	return err_set(err, ERR_TOO_LARGE, EMSGSIZE, "the body is larger than %s", text);
 }
 
@@ -164,8 +172,8 @@ static int check_body(struct exchange *exchange, bool is_raw, struct err *err)
 		return err_set(err, ERR_UNSUPPORTED, ENOTSUP,
 			       "Content-Encoding %.40s is not known here; send the body as it is",
 			       coding);
-	if (size > 0 && (uint64_t)size > exchange->router->settings.body_max)
-		return too_large(exchange->router, err);
+	if (size > 0 && (uint64_t)size > body_max(exchange))
+		return too_large(body_max(exchange), err);
 	if (!is_raw)
 		return 0;
 	exchange->raw = memfd_create("body", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -211,8 +219,8 @@ static void on_head(void *user, struct http_request *request)
 
 static int take_raw(struct exchange *exchange, const void *data, size_t size, struct err *err)
 {
-	if (size > exchange->router->settings.body_max - exchange->raw_size)
-		return too_large(exchange->router, err);
+	if (size > body_max(exchange) - exchange->raw_size)
+		return too_large(body_max(exchange), err);
 	exchange->raw_size += size;
 	return io_write_all(exchange->raw, data, size, err);
 }
@@ -222,7 +230,7 @@ static int take_json(struct exchange *exchange, const void *data, size_t size, s
 	exchange->is_decoding = true;
 	if (exchange->scan == NULL) {
 		exchange->scan = xnew(struct scan);
-		scan_init(exchange->scan, exchange->route.op, exchange->router->settings.body_max);
+		scan_init(exchange->scan, exchange->route.op, body_max(exchange));
 	}
 	return scan_feed(exchange->scan, data, size, err);
 }
@@ -231,7 +239,7 @@ static int take_json(struct exchange *exchange, const void *data, size_t size, s
 int router_hold(struct router *router, uint64_t *held, uint64_t size, struct err *err)
 {
 	if (size > router->settings.body_max)
-		return too_large(router, err);
+		return too_large(router->settings.body_max, err);
 	router->held += size - *held;
 	*held = size;
 	if (router->held <= router->settings.held_max)
@@ -308,24 +316,6 @@ static int take_disconnect(struct exchange *exchange, struct query *query, struc
 	return 0;
 }
 
-/* Does the list of media types have NDJSON, without q=0? */
-static bool accepts_events(const char *accept)
-{
-	while (accept != NULL && *accept != '\0') {
-		size_t size = strcspn(accept, ",");
-		const char *type = accept + strspn(accept, " \t");
-		const char *rest = type + strlen(NDJSON);
-
-		accept += size + (accept[size] == ',');
-		if (strncasecmp(type, NDJSON, strlen(NDJSON)) != 0 ||
-		    strchr(" \t;,", *rest) == NULL)
-			continue;
-		rest += strspn(rest, " \t;");
-		return strncasecmp(rest, "q=0", 3) != 0 || (rest[3] == '.' && rest[4] != '0');
-	}
-	return false;
-}
-
 static int decode(struct exchange *exchange, struct err *err)
 {
 	struct query query = {0};
@@ -372,7 +362,7 @@ static void on_complete(void *user, struct http_request *request)
 	call->engine = exchange->router->settings.engine;
 	call->args = exchange->decoded.args;
 	call->body = exchange->raw;
-	call->wants_events = op->is_stream && accepts_events(http_header(request, "Accept"));
+	call->wants_events = op->is_stream && exchange_wants_events(exchange);
 	call->door = &door;
 	call->door_user = exchange;
 	exchange->is_called = true;

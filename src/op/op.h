@@ -137,11 +137,12 @@ struct op {
 	size_t param_count;
 	size_t args_size;
 	const char
-		*answer; /* what it answers, in a word or two: a schema of OpenAPI by this name */
-	unsigned status; /* of success; 0: 200 */
-	bool is_raw;     /* the body is bytes, not a JSON object */
-	bool is_open;    /* no token needed: health */
-	bool is_stream;  /* may answer with events */
+		*answer;   /* what it answers, in a word or two: a schema of OpenAPI by this name */
+	unsigned status;   /* of success; 0: 200 */
+	bool is_raw;       /* the body is bytes, not a JSON object */
+	uint64_t body_max; /* bytes of its body; 0: as many as the daemon takes */
+	bool is_open;      /* no token needed: health */
+	bool is_stream;    /* may answer with events */
 
 	void (*call)(struct op_call *call);
 };

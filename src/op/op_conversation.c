@@ -8,6 +8,7 @@
 #include "op/stored.h"
 
 #define ROW_MAX 4096U
+#define BODY_MAX (CONVERSATION_DOCUMENT_MAX + (64U << 10)) /* and what stands beside it */
 #define LIST_MAX ((size_t)CONVERSATION_COUNT_MAX * ROW_MAX)
 
 struct conversation_args {
@@ -262,6 +263,7 @@ const struct op op_conversation_create = {
 	.args_size = sizeof(struct conversation_args),
 	.answer = "Conversation",
 	.status = 201,
+	.body_max = BODY_MAX,
 	.call = call_create,
 };
 
@@ -286,6 +288,7 @@ const struct op op_conversation_change = {
 	.param_count = ARRAY_LEN(change_params),
 	.args_size = sizeof(struct conversation_args),
 	.answer = "Conversation",
+	.body_max = BODY_MAX,
 	.call = call_change,
 };
 

@@ -120,6 +120,7 @@ const struct op op_output_put = {
 	.args_size = sizeof(struct output_args),
 	.status = 204,
 	.is_raw = true,
+	.body_max = CONVERSATION_OUTPUT_MAX,
 	.call = call_put,
 };
 

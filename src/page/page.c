@@ -224,7 +224,8 @@ static void answer_index(struct http_request *request)
 	reply_html(request, policy, &body);
 }
 
-/* What shows HTML and plotly figures that a sandbox made: no origin, no network, no script but ours. */
+/* What shows HTML and plotly figures that a sandbox made: no origin, no network, no script but
+ * ours. */
 static void answer_frame(struct http_request *request)
 {
 	char policy[CSP_MAX];

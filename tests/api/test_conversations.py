@@ -193,6 +193,16 @@ class Hostile(Case):
         self.assertEqual(self.get(made["id"])["version"], 1)
         self.assertEqual(sorted(os.listdir(self.folder(made["id"]))), ["document-1", "meta"])
 
+    def test_a_body_that_is_too_large_is_refused_before_it_is_sent(self):
+        made = self.make()
+        for path in ("", "/outputs/c1"):
+            connection = self.daemon.connection()
+            self.addCleanup(connection.close)
+            connection.putrequest("PUT", f"/v1/conversations/{made['id']}{path}")
+            connection.putheader("Content-Length", str(64 * MIB))
+            connection.endheaders()
+            self.assertEqual(connection.getresponse().status, 413)
+
     def test_names_that_are_no_ids(self):
         for name in ("..", ".", "%2e%2e", "..%2f..%2fetc", "cnv_", "cnv_" + "0" * 26, "cnv_" + "u" * 26,
                      "x" * 5000, "cnv_..", "meta"):

@@ -31,9 +31,8 @@ export default subject("agents", {}, (test) => {
   });
 
   test("follow mode goes where an agent's run begins", async (person) => {
-    await person.open();
-    const follow = person.role("switch", /follow/i);
-    if ((await follow.getAttribute("aria-checked")) !== "true") await follow.click();
+    await person.open("#/approvals");
+    await person.role("switch", "Follow agents").click();
     const session = await person.agent.session("to be followed");
     await person.agent.run(session, "print('follow me')");
     await says(person.page.getByRole("main"), "follow me");

@@ -9,6 +9,8 @@ const CONFIG = `policies:
 const CODE = "print('it ran', 6 * 7)  # held code";
 
 export default subject("approvals", { config: CONFIG }, (test) => {
+  const cardOf = (person) => person.page.getByRole("article").filter({ hasText: "held code" }).first();
+
   /** The page as `viv serve` prints its address. */
   async function openWithKey(person, daemon) {
     await person.open(`#approve=${daemon.key}`);
@@ -19,7 +21,7 @@ export default subject("approvals", { config: CONFIG }, (test) => {
   test("Allow runs what was held, with the code shown before", async (person, daemon) => {
     await openWithKey(person, daemon);
     const run = person.agent.call("POST", "/v1/run", { code: CODE, policy: "careful" });
-    const held = person.page.getByRole("group").filter({ hasText: "held code" }).or(person.page.getByRole("article").filter({ hasText: "held code" })).first();
+    const held = cardOf(person);
     await says(held, "print('it ran', 6 * 7)");
     await says(held, /robot/);
     await sees(person.role("link", /approvals.*1|1.*approvals/i));
@@ -28,24 +30,23 @@ export default subject("approvals", { config: CONFIG }, (test) => {
     const result = await run;
     assert.equal(result.verdict.kind, "ok");
     assert.equal(result.stdout, "it ran 42\n");
-    await gone(held);
+    await says(held, /allowed/i);
+    await gone(held.getByRole("button", { name: /^deny/i }));
   });
 
   test("Deny ends it with the reason, and nothing ran", async (person, daemon) => {
     await openWithKey(person, daemon);
     const run = person.agent.tool("run_python", { code: CODE, policy: "careful" });
-    const held = person.page.getByRole("group").filter({ hasText: "held code" }).or(person.page.getByRole("article").filter({ hasText: "held code" })).first();
+    const held = cardOf(person);
     await sees(held);
+    await held.getByRole("textbox", { name: /reason/i }).fill("not on a Sunday");
     await held.getByRole("button", { name: /^deny/i }).click();
-    const reason = person.role("textbox", /reason|why/i);
-    await reason.fill("not on a Sunday");
-    await person.page.getByRole("dialog").or(held).getByRole("button", { name: /^deny/i }).last().click();
     const result = await run;
     assert.equal(result.isError, true);
     assert.equal(result.structuredContent.verdict.kind, "denied");
     assert.match(result.structuredContent.verdict.message, /not on a Sunday/);
     assert.equal(result.structuredContent.stdout, "");
-    await gone(held);
+    await says(held, /denied/i);
   });
 
   test("without the key the page shows that something is held, and cannot decide", async (person) => {

@@ -9,8 +9,8 @@ export default subject("conversations", {}, (test) => {
     await counts(examples, 4);
     await person.picture("welcome");
     await examples.first().click();
-    await person.cell(1).over();
-    await sees(person.cell(1).output);
+    await sees(person.outputs);
+    await gone(person.button(/^interrupt/i));
   });
 
   test("a new one is listed, and has its name after a rename, a refresh and a search", async (person) => {
@@ -65,10 +65,10 @@ export default subject("conversations", {}, (test) => {
     const cell = await person.converse();
     await cell.run("kept = 41\nprint('before the restart')");
     await daemon.kill9();
-    await sees(person.page.getByText(/daemon is away/i));
+    await sees(person.absence);
     await person.picture("away");
     await daemon.again();
-    await gone(person.page.getByText(/daemon is away/i), 30_000);
+    await gone(person.absence, 30_000);
     await says(cell.output, "before the restart");
     const next = await person.another();
     await next.run("kept + 1");

@@ -134,7 +134,7 @@ export default subject("hostile", {}, (test) => {
 
   test("an imported notebook brings text and pictures, and no script", async (person) => {
     await person.converse();
-    const [chooser] = await Promise.all([person.page.waitForEvent("filechooser"), person.deed(/import/i)]);
+    const [chooser] = await Promise.all([person.page.waitForEvent("filechooser"), person.deed("Import notebook")]);
     const before = person.page.url();
     const output = (data) => ({ output_type: "display_data", metadata: {}, data });
     const notebook = {

@@ -28,9 +28,9 @@ export default subject("lasting", {}, (test) => {
     await cell.start(counting(60, 0.05));
     await says(cell.output, "line 10");
     await daemon.kill9();
-    await sees(person.page.getByText(/daemon is away/i));
+    await sees(person.absence);
     await daemon.again();
-    await gone(person.page.getByText(/daemon is away/i), 30_000);
+    await gone(person.absence, 30_000);
     await says(cell.output, "the end", 30_000);
     assertWhole(await cell.output.innerText(), 60);
     await cell.over();
@@ -65,10 +65,10 @@ export default subject("lasting", {}, (test) => {
     const cell = await person.converse();
     await cell.run("1");
     await daemon.kill9();
-    await sees(person.page.getByText(/daemon is away/i));
+    await sees(person.absence);
     await cell.write("typed_meanwhile = 5");
     await daemon.again();
-    await gone(person.page.getByText(/daemon is away/i), 30_000);
+    await gone(person.absence, 30_000);
     await eventually(async () => {
       const { conversations } = await person.agent.call("GET", "/v1/conversations");
       const whole = await Promise.all(conversations.map(({ id }) => person.agent.call("GET", `/v1/conversations/${id}`)));

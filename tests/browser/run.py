@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page, used as a person would: Chromium against a real daemon.
 
-    tests/browser/run.py [--viv PATH] [--keep] [NAME...]
+    tests/browser/run.py [--viv PATH] [--keep] [--wait MS] [NAME...]
 
 A NAME picks the subjects (files `NAME.test.mjs`) or tests whose title has it. What Chromium is driven with
 comes by the lock file of this folder and stays beside the build, as that of tests/clients does. Screenshots
@@ -34,6 +34,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--viv", default=os.path.join(HERE, "..", "..", "build", "viv"), help="the viv to test")
     parser.add_argument("--keep", action="store_true", help="a screenshot after each test")
+    parser.add_argument("--wait", type=int, default=15000, help="ms that a test waits for what is to be seen")
     parser.add_argument("names", nargs="*", help="only subjects or tests whose name has one of these")
     args = parser.parse_args()
 
@@ -51,7 +52,7 @@ def main():
     screenshots = os.path.join(os.path.dirname(viv), "screenshots")
     os.makedirs(screenshots, exist_ok=True)
     env = {**os.environ, "VIV_CHROMIUM": chromium, "VIV_NODE_MODULES": modules, "VIV_SCREENSHOTS": screenshots,
-           "VIV_KEEP": "1" if args.keep else ""}
+           "VIV_KEEP": "1" if args.keep else "", "VIV_WAIT_MS": str(args.wait)}
     return subprocess.run([node, os.path.join(HERE, "main.mjs"), *args.names], env=env, check=False).returncode
 
 

@@ -43,7 +43,7 @@ export default subject("serving", {}, (test) => {
     assert.equal(got.hacked, undefined);
     assert.notEqual(got.colour, "rgb(1, 2, 3)");
     person.watch.violations.length = 0;
-    person.watch.errors.length = 0;
+    person.watch.errors.length = person.watch.refused.length = 0;
   });
 
   test("no other site can show the page in a frame, or talk to the daemon", async (person, daemon) => {
@@ -58,7 +58,7 @@ export default subject("serving", {}, (test) => {
     } finally {
       site.close();
     }
-    person.watch.errors.length = 0;
+    person.watch.errors.length = person.watch.refused.length = 0;
     person.watch.foreign.length = 0;
     const { runs } = await person.agent.call("GET", "/v1/runs");
     assert.deepEqual(runs, [], "a run was made by another site");
@@ -93,6 +93,6 @@ export default subject("serving", {}, (test) => {
       })(),
     }));
     assert.deepEqual(got, { origin: "null", fetch: "refused", parent: "refused", storage: "refused" });
-    person.watch.errors.length = 0;
+    person.watch.errors.length = person.watch.refused.length = 0;
   });
 });

@@ -27,6 +27,7 @@ export default subject("state", {}, (test) => {
     const table = person.page.getByRole("table", { name: /frame/i }).or(person.page.getByRole("table")).first();
     await sees(table);
     await person.picture("variables");
+    await person.closeDialog();
     const next = await person.another();
     await next.run("answer = 'changed'");
     await says(panel, /answer[\s\S]*changed/);
@@ -36,7 +37,7 @@ export default subject("state", {}, (test) => {
     const cell = await person.converse();
     await cell.run("1");
     const panel = await person.tab("Files");
-    await drop(person, person.page.getByRole("main"), [
+    await drop(person, person.role("list", "Cells"), [
       { name: "sales.csv", type: "text/csv", text: CSV }, { name: "note.txt", type: "text/plain", text: "a few words" },
     ]);
     await says(panel, "sales.csv");
@@ -74,7 +75,7 @@ export default subject("state", {}, (test) => {
 
   test("a newcomer gets from a CSV to an interactive chart in two clicks", async (person) => {
     await person.open();
-    const [chooser] = await Promise.all([person.page.waitForEvent("filechooser"), person.page.getByText(/choose|browse|upload|drop a csv/i).first().click()]);
+    const [chooser] = await Promise.all([person.page.waitForEvent("filechooser"), person.button("Choose a file").click()]);
     await chooser.setFiles({ name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(CSV) });
     await person.button(/chart|explore|starter/i).first().click();
     await sees(person.page.getByRole("table"), 30_000);
@@ -87,17 +88,13 @@ export default subject("state", {}, (test) => {
     await cell.run("x = 'first state'");
     await (await person.another()).run("x = 'second state'");
     const panel = await person.tab("Timeline");
-    const points = panel.getByRole("button", { name: /go back/i });
-    await eventually(async () => (await points.count()) >= 1, "a checkpoint to go back to");
-    await points.last().click();
-    const dialog = person.page.getByRole("dialog");
-    if (await dialog.count()) await dialog.getByRole("button", { name: /go back/i }).click();
+    await panel.getByRole("button", { name: /^go back to x = 'first/i }).click();
+    await person.page.getByRole("dialog").getByRole("button", { name: "Go back" }).click();
+    await sees(person.toast(/^back at/i));
     await person.picture("timeline");
     const next = await person.another();
-    await eventually(async () => {
-      await next.run("x");
-      return (await next.output.innerText()).includes("first state");
-    }, "the first state");
+    await next.run("x");
+    await says(next.output, "first state");
   });
 
   test("two states are compared", async (person) => {
@@ -118,9 +115,7 @@ export default subject("state", {}, (test) => {
     await cell.run("side = 'trunk'");
     const trunk = person.page.url();
     const panel = await person.tab("Timeline");
-    await panel.getByRole("button", { name: /branch/i }).first().click();
-    const dialog = person.page.getByRole("dialog");
-    if (await dialog.count()) await dialog.getByRole("button", { name: /branch/i }).click();
+    await panel.getByRole("button", { name: /^branch here/i }).first().click();
     await eventually(() => person.page.url() !== trunk, "the branch");
     const next = await person.another();
     await next.run("print(side)\nside = 'branch'");

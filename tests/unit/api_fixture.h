@@ -17,7 +17,7 @@
 struct every_args {
 	const char *id, *path;
 	struct run_bytes code, data, files;
-	const char *text, *word;
+	const char *text, *word, *owner;
 	uint64_t ms, wait_ms, memory, pids, cpus, offset;
 	enum op_bool flag, recursive;
 	const char *const *texts;
@@ -36,6 +36,7 @@ static const struct op_param every_params[] = {
 	{EVERY(files, .name = "files", .type = OP_FILES)},
 	{EVERY(text, .name = "text", .type = OP_TEXT)},
 	{EVERY(word, .name = "word", .type = OP_TEXT, .choices = "first|second")},
+	{EVERY(owner, .name = "owner", .type = OP_TEXT, .takes_null = true)},
 	{EVERY(ms, .name = "timeout_ms", .type = OP_MS, .min = 10, .max = 3600000)},
 	{EVERY(wait_ms, .name = "wait_ms", .type = OP_MS, .initial = 250)},
 	{EVERY(memory, .name = "limits.memory", .type = OP_SIZE, .min = 1 * MIB, .max = 1 * GIB)},

@@ -119,6 +119,20 @@ static void what_is_not_given_is_unset(void **state)
 	world_done(&world);
 }
 
+static void null_is_an_answer_where_the_row_says_so(void **state)
+{
+	struct world world;
+
+	(void)state;
+	assert_ok(world_decode(&world, "{\"owner\":null,\"text\":null}", NULL, 0), world.err);
+	assert_string_equal(world.args->owner, "");
+	assert_null(world.args->text);
+	world_done(&world);
+	assert_ok(world_decode(&world, "{}", NULL, 0), world.err);
+	assert_null(world.args->owner);
+	world_done(&world);
+}
+
 static void numbers_are_numbers_of_json(void **state)
 {
 	struct world world;
@@ -251,6 +265,7 @@ int main(void)
 		cmocka_unit_test(a_number_that_is_not_given_is_what_its_row_says),
 		cmocka_unit_test(fills_every_type),
 		cmocka_unit_test(what_is_not_given_is_unset),
+		cmocka_unit_test(null_is_an_answer_where_the_row_says_so),
 		cmocka_unit_test(numbers_are_numbers_of_json),
 		cmocka_unit_test(each_row_refuses_by_name),
 		cmocka_unit_test(the_query_is_as_strict),

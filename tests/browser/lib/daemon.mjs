@@ -14,6 +14,7 @@ export class Daemon {
     daemon.lines = createInterface({ input: daemon.child.stdout })[Symbol.asyncIterator]();
     daemon.ended = new Promise((done) => daemon.child.on("close", done));
     await daemon.ask({ config, flags });
+    daemon.isUp = true;
     return daemon;
   }
 
@@ -33,11 +34,13 @@ export class Daemon {
 
   /** The daemon dies as in a crash, and the next one has the same address: the page knows no other. */
   kill9() {
+    this.isUp = false;
     return this.ask({ do: "kill9" });
   }
 
-  again() {
-    return this.ask({ do: "start" });
+  async again() {
+    await this.ask({ do: "start" });
+    this.isUp = true;
   }
 
   /** A graceful stop, after which nothing may be left; throws where something is. */
@@ -90,6 +93,7 @@ export class Agent {
       headers: {
         ...this.headers, Accept: "application/json, text/event-stream",
         "MCP-Protocol-Version": version, "Mcp-Method": "tools/call", "Mcp-Name": name,
+        ...(args.session_id ? { "Mcp-Param-Session-Id": args.session_id } : {}),
       },
       body: JSON.stringify({
         jsonrpc: "2.0", id: 1, method: "tools/call",

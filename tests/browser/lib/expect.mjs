@@ -2,7 +2,7 @@
 // What a test says about the page: each waits until it is so, and fails with what was there instead.
 import assert from "node:assert/strict";
 
-const WAIT_MS = 15_000;
+export const WAIT_MS = Number(process.env.VIV_WAIT_MS ?? 15_000);
 const LOOK_MS = 40;
 
 export { assert };

@@ -3,21 +3,20 @@
 // parts are here and nowhere else, but for those that only one test knows.
 import { join } from "node:path";
 import { Agent } from "./daemon.mjs";
-import { gone, sees } from "./expect.mjs";
+import { gone, sees, WAIT_MS } from "./expect.mjs";
 import { Watch } from "./watch.mjs";
 
-const SHORT_MS = 15_000;
-const CELL = /^cell \d+, /i;
+const CELL = /^(cell|note) \d+/i;
 
 /** One cell of the conversation that is open, by its number as it is shown. */
 export class Cell {
   constructor(person, number) {
     this.person = person;
     this.number = number;
-    this.box = person.page.getByRole("group", { name: new RegExp(`^cell ${number}, `, "i") });
-    this.editor = this.box.getByRole("textbox", { name: /^(python code|markdown) of/i });
+    this.box = person.page.getByRole("group", { name: new RegExp(`^(cell|note) ${number}\\b`, "i") }).first();
+    this.editor = this.box.getByRole("textbox", { name: /^(code|text) of/i });
     this.output = this.box.getByRole("region", { name: /^output/i });
-    this.stop = this.box.getByRole("button", { name: /^stop/i });
+    this.stop = this.box.getByRole("button", { name: /^(stop|interrupt)/i });
   }
 
   button(name) {
@@ -28,6 +27,7 @@ export class Cell {
   async write(code) {
     await this.editor.click();
     await this.person.page.keyboard.press("Control+A");
+    await this.person.page.keyboard.press("Delete");
     await this.person.page.keyboard.insertText(code);
   }
 
@@ -58,7 +58,7 @@ export class Person {
       baseURL: daemon.url, viewport: { width: 1280, height: 900 }, acceptDownloads: true, locale: "en-GB", timezoneId: "UTC",
       ...options.context,
     });
-    person.context.setDefaultTimeout(SHORT_MS);
+    person.context.setDefaultTimeout(WAIT_MS);
     await person.watch.put(person.context);
     person.page = await person.context.newPage();
     return person;
@@ -125,6 +125,16 @@ export class Person {
     return cell;
   }
 
+  /** What all cells showed. */
+  get outputs() {
+    return this.page.getByRole("region", { name: /^output of/i });
+  }
+
+  /** The word that the daemon is away. */
+  get absence() {
+    return this.page.getByRole("alert").filter({ hasText: /daemon does not answer/i });
+  }
+
   get cells() {
     return this.page.getByRole("group", { name: CELL });
   }
@@ -136,15 +146,15 @@ export class Person {
   /** Makes another cell at the end. */
   async another(kind = "code") {
     const before = await this.cells.count();
-    await this.button(kind === "code" ? "Insert code at the end" : "Insert a note at the end").click();
+    await this.button(kind === "code" ? "Add code" : "Add note").last().click();
     const cell = this.cell(before + 1);
     await sees(cell.box);
     return cell;
   }
 
   async rowDeed(name, deed) {
-    await this.row(name).hover();
-    await this.sidebar.getByRole("button", { name: `More actions for ${name}` }).click();
+    await this.row(name).first().hover();
+    await this.sidebar.getByRole("button", { name: `More actions for ${name}` }).first().click();
     await this.role("menuitem", deed).click();
   }
 
@@ -166,10 +176,8 @@ export class Person {
     return this.page.getByRole("status").getByText(text).or(this.page.getByRole("alert").getByText(text));
   }
 
-  /** A deed of the conversation's header: a button, or an item of its menu. */
+  /** An item of the menu in the conversation's header. */
   async deed(name) {
-    const direct = this.page.getByRole("main").getByRole("button", { name }).first();
-    if (await direct.isVisible()) return direct.click();
     await this.page.getByRole("main").getByRole("button", { name: "More actions", exact: true }).click();
     await this.role("menuitem", name).click();
   }
@@ -195,6 +203,13 @@ export class Person {
   /** The interactive charts within something. */
   chartIn(within) {
     return within.getByRole("figure").filter({ has: this.page.locator("canvas") }).first();
+  }
+
+  /** Turns the wheel over something. */
+  async scrollIn(what, pixels) {
+    await what.scrollIntoViewIfNeeded();
+    await what.hover();
+    await this.page.mouse.wheel(0, pixels);
   }
 
   async closeDialog() {

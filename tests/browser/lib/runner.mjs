@@ -45,6 +45,12 @@ function indent(text) {
   return text.replaceAll(/^/gm, "    ");
 }
 
+/** What went wrong and where in the tests, without the way there and the colours. */
+function tellOf(error) {
+  const lines = String(error?.stack ?? error).replaceAll(/\x1b\[\d+m/g, "").split("\n");
+  return lines.filter((line) => !/^ {4}at /.test(line) || /\.test\.mjs/.test(line)).slice(0, 40).join("\n");
+}
+
 class Report {
   passed = 0;
   failed = 0;
@@ -58,7 +64,7 @@ class Report {
     } catch (error) {
       this.failed++;
       console.log(`not ok ${name} (${Math.round(performance.now() - begin)} ms)`);
-      console.log(indent(String(error?.stack ?? error).split("\n").slice(0, 40).join("\n")));
+      console.log(indent(tellOf(error)));
     }
   }
 }
@@ -87,6 +93,7 @@ async function runSubject(browser, report, { name, options, tests }) {
   if (!daemon) return;
   for (const test of tests) {
     await report.attempt(`${name}: ${test.title}`, () => runTest(browser, daemon, name, test));
+    if (!daemon.isUp) await daemon.again(); // a test that failed must not take the next ones with it
   }
   await report.attempt(`${name}: the daemon leaves nothing behind`, () => daemon.stop());
 }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a cell. It becomes an editor when it comes near the screen or is asked for, so that a conversation of
-// hundreds of cells opens at once; until then it is plain text that looks the same.
+// The text of a cell. It becomes an editor when it comes near the screen or is asked for; until then it is plain text in
+// the same place.
 import { completionStatus } from "@codemirror/autocomplete";
 import type { EditorView, KeyBinding } from "@codemirror/view";
 import { effect } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { RunError } from "../api/types";
 import type { Cell, Conversation } from "../state/conversation";
 import { goBeside } from "./edit";
 import { isAtEdge, makeEditor, setMark, setText } from "./editor";
 import { takesFocus } from "./focus";
-import { Source } from "./highlight";
 import { lastError, markOf } from "./mark";
 
 interface CellEditorProps {
@@ -19,10 +18,9 @@ interface CellEditorProps {
   label: string;
   hint: string;
   keys: readonly KeyBinding[]; // read once
+  isNear: boolean;
   left?: () => void; // the focus went elsewhere
 }
-
-const NEAR = "600px 0px";
 
 function edgeKeys(conversation: Conversation, cell: Cell): KeyBinding[] {
   const go = (step: -1 | 1) => (view: EditorView) =>
@@ -43,20 +41,12 @@ function showMarks(view: EditorView, cell: Cell): () => void {
   });
 }
 
-export function CellEditor({ conversation, cell, label, hint, keys, left }: CellEditorProps) {
+export function CellEditor({ conversation, cell, label, hint, keys, isNear, left }: CellEditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const onMade = useRef<((view: EditorView) => void) | null>(null);
-  const [isMade, setMade] = useState(false);
-
-  useEffect(() => {
-    if (isMade || !("IntersectionObserver" in globalThis)) return;
-    const observer = new IntersectionObserver((entries) => {
-      if (entries.some((entry) => entry.isIntersecting)) setMade(true);
-    }, { rootMargin: NEAR });
-    observer.observe(place.current!);
-    return () => observer.disconnect();
-  }, [isMade]);
+  const [isAsked, setAsked] = useState(false);
+  const isMade = isNear || isAsked;
 
   useLayoutEffect(() => {
     if (!isMade) return;
@@ -88,7 +78,7 @@ export function CellEditor({ conversation, cell, label, hint, keys, left }: Cell
   const withEditor = (deed: (view: EditorView) => void) => {
     if (view.current) return deed(view.current);
     onMade.current = deed;
-    setMade(true);
+    setAsked(true);
   };
 
   useLayoutEffect(() => takesFocus(cell, (at) => withEditor((made) => {
@@ -112,7 +102,7 @@ export function CellEditor({ conversation, cell, label, hint, keys, left }: Cell
               made.dispatch({ selection: { anchor: made.posAtCoords(at, false) } });
             });
           }}>
-          {cell.source.value === "" ? <span class="cell-hint">{hint}</span> : <Source source={cell.source.value.replace(/\n$/, "\n\n")} />}
+          {cell.source.value === "" ? <span class="cell-hint">{hint}</span> : cell.source.value.replace(/\n$/, "\n\n")}
         </pre>
       )}
     </div>

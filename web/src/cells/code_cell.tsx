@@ -14,10 +14,14 @@ import { Phase } from "./phase";
 import { interruptRun, runCell, stopCell } from "./run";
 import { StdinLine } from "./stdin";
 
-interface CodeCellProps {
+interface RunButtonProps {
   conversation: Conversation;
   cell: Cell;
   number: number;
+}
+
+interface CodeCellProps extends RunButtonProps {
+  isNear: boolean;
 }
 
 function keysOf(conversation: Conversation, cell: Cell): KeyBinding[] {
@@ -53,7 +57,7 @@ function useSaid(cell: Cell, number: number): void {
   }, [phase]);
 }
 
-function RunButton({ conversation, cell, number }: CodeCellProps) {
+function RunButton({ conversation, cell, number }: RunButtonProps) {
   if (isOn(cell)) {
     return (
       <IconButton icon={IconStop} tone="plain" class="cell-run cell-stop" label={`Interrupt cell ${number}`} keys={STOP.shown}
@@ -68,7 +72,7 @@ function RunButton({ conversation, cell, number }: CodeCellProps) {
   );
 }
 
-export function CodeCell({ conversation, cell, number }: CodeCellProps) {
+export function CodeCell({ conversation, cell, number, isNear }: CodeCellProps) {
   const keys = useMemo(() => keysOf(conversation, cell), [conversation, cell]);
   const { asksInput } = liveOf(cell);
   const output = cell.output.value;
@@ -82,9 +86,9 @@ export function CodeCell({ conversation, cell, number }: CodeCellProps) {
       </div>
       <div class="cell-main">
         <CellEditor conversation={conversation} cell={cell} label={`Code of cell ${number}`}
-          hint={number === 1 ? `Python. ${RUN_ON.shown} runs it` : "Python"} keys={keys} />
+          hint={number === 1 ? `Python. ${RUN_ON.shown} runs it` : "Python"} keys={keys} isNear={isNear} />
         <Phase cell={cell} />
-        {output && (
+        {output && isNear && (
           <div class={isStale ? "cell-output cell-stale" : "cell-output"}>
             <OutputView output={output} session={conversation.session.value} label={`Output of cell ${number}`} />
           </div>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cells of a conversation, from the top, and places between them where new ones go.
 import { effect } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { Cell, Conversation } from "../state/conversation";
 import { Button } from "../ui";
 import { IconCode, IconInfo, IconNote } from "../ui/icons";
@@ -11,6 +11,7 @@ import { gap, onDragEnd, onDragOver, onDrop } from "./drag";
 import { insertCell, said } from "./edit";
 import { resumeAll, show } from "./follow";
 import { takeOver } from "./run";
+import { useNear } from "./near";
 import { NoteCell } from "./note_cell";
 import { nameOf, WhoBadge } from "./phase";
 import "./cells.css";
@@ -40,6 +41,8 @@ interface CellBoxProps {
 }
 
 function CellBox({ conversation, cell, number, count }: CellBoxProps) {
+  const box = useRef<HTMLLIElement>(null);
+  const [isNear, come] = useNear(box, number);
   const kind = cell.kind.value;
   const Inside = kind === "code" ? CodeCell : NoteCell;
   const isDropBefore = gap.value === number - 1;
@@ -48,16 +51,16 @@ function CellBox({ conversation, cell, number, count }: CellBoxProps) {
   const who = cell.who.value;
   const name = kind === "code" ? `Cell ${number}` : `Note ${number}`;
   return (
-    <li class={classes.filter(Boolean).join(" ")} id={`cell-${cell.id}`} data-phase={cell.phase.value}>
+    <li ref={box} class={classes.filter(Boolean).join(" ")} onFocusIn={come} id={`cell-${cell.id}`} data-phase={cell.phase.value}>
       <div role="group" aria-label={who ? `${name} by ${nameOf(who)}` : name}>
         <div class="cell-box">
           <div class="cell-top">
             {who && <WhoBadge who={who} />}
-            <CellBar conversation={conversation} cell={cell} number={number} count={count} />
+            {isNear && <CellBar conversation={conversation} cell={cell} number={number} count={count} />}
           </div>
-          <Inside key={kind} conversation={conversation} cell={cell} number={number} />
+          <Inside key={kind} conversation={conversation} cell={cell} number={number} isNear={isNear} />
         </div>
-        {number < count && <Insert conversation={conversation} at={number} />}
+        {number < count && isNear && <Insert conversation={conversation} at={number} />}
       </div>
     </li>
   );

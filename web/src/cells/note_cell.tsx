@@ -14,16 +14,19 @@ interface NoteCellProps {
   conversation: Conversation;
   cell: Cell;
   number: number;
+  isNear: boolean;
 }
 
 interface NoteViewProps {
   cell: Cell;
+  isNear: boolean;
   edit: () => void;
 }
 
-function NoteView({ cell, edit }: NoteViewProps) {
+function NoteView({ cell, isNear, edit }: NoteViewProps) {
   const box = useRef<HTMLDivElement>(null);
-  const html = useMemo(() => markdownHtml(cell.source.value), [cell.source.value]);
+  const text = cell.source.value;
+  const html = useMemo(() => (isNear ? markdownHtml(text) : ""), [isNear, text]);
   useLayoutEffect(() => takesFocus(cell, () => box.current?.focus()), [cell]);
   return (
     <div ref={box} class="note" role="group" tabIndex={0} aria-label="Press Enter to edit"
@@ -33,13 +36,13 @@ function NoteView({ cell, edit }: NoteViewProps) {
         event.preventDefault();
         edit();
       }}>
-      {html.trim() === "" ? <p class="cell-hint">An empty note. Double-click to write.</p>
-        : <div class="prose" dangerouslySetInnerHTML={{ __html: html }} />}
+      {text.trim() === "" && <p class="cell-hint">An empty note. Double-click to write.</p>}
+      {isNear ? <div class="prose" dangerouslySetInnerHTML={{ __html: html }} /> : <div class="note-plain">{text}</div>}
     </div>
   );
 }
 
-export function NoteCell({ conversation, cell, number }: NoteCellProps) {
+export function NoteCell({ conversation, cell, number, isNear }: NoteCellProps) {
   const [isEdited, setEdited] = useState(cell.source.peek() === "");
   const done = () => setEdited(false);
   const edit = () => {
@@ -76,8 +79,8 @@ export function NoteCell({ conversation, cell, number }: NoteCellProps) {
         <span class="cell-number" aria-hidden="true">{number}</span>
       </div>
       <div class="cell-main">
-        {isEdited ? <CellEditor conversation={conversation} cell={cell} label={`Text of note ${number}`} hint="A note, in Markdown" keys={keys} left={left} />
-          : <NoteView cell={cell} edit={edit} />}
+        {isEdited ? <CellEditor conversation={conversation} cell={cell} label={`Text of note ${number}`} hint="A note, in Markdown" keys={keys} isNear={isNear} left={left} />
+          : <NoteView cell={cell} isNear={isNear} edit={edit} />}
       </div>
     </>
   );

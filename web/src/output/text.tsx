@@ -19,7 +19,7 @@ interface Props {
   lines: readonly TextLine[];
   from?: number;
   count?: number;
-  version?: number; // another one: a line has changed
+  version?: number; // another one: a line has changed, though there are as many as before
   isLive?: boolean;
   name?: string; // of the file it is saved as
 }
@@ -35,7 +35,15 @@ function isPlain(lines: readonly TextLine[], from: number, count: number): boole
   return letters <= PLAIN_LETTERS;
 }
 
-function PlainLines({ lines, from, count }: { lines: readonly TextLine[]; from: number; count: number }) {
+/** `version` is not read: a component whose props are the same is not drawn again. */
+interface LinesProps {
+  lines: readonly TextLine[];
+  from: number;
+  count: number;
+  version: number;
+}
+
+function PlainLines({ lines, from, count }: LinesProps) {
   return (
     <div class="text-plain">
       {lines.slice(from, from + count).map((line, i) => (
@@ -79,7 +87,7 @@ function useWindow(box: { current: HTMLDivElement | null }, isOn: boolean) {
   return { top, ...size };
 }
 
-function VirtualLines({ lines, from, count, box }: { lines: readonly TextLine[]; from: number; count: number; box: { current: HTMLDivElement | null } }) {
+function VirtualLines({ lines, from, count, box }: LinesProps & { box: { current: HTMLDivElement | null } }) {
   const { top, columns, rows: height } = useWindow(box, true);
   const index = useRef<Rows | null>(null);
   if (index.current?.columns !== columns) index.current = new Rows(columns);
@@ -133,7 +141,7 @@ function wholeText(lines: readonly TextLine[], from: number, count: number): str
   return parts.join("\n") + "\n";
 }
 
-export function TextView({ lines, from = 0, count = lines.length - from, isLive = false, name = "output.txt" }: Props) {
+export function TextView({ lines, from = 0, count = lines.length - from, version = 0, isLive = false, name = "output.txt" }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [isAll, setAll] = useState(false);
   const [isTall, setTall] = useState(false);
@@ -146,7 +154,9 @@ export function TextView({ lines, from = 0, count = lines.length - from, isLive 
   return (
     <div class="text">
       <div ref={box} class={`text-box${isAll ? (isSmall ? " is-all" : " is-most") : ""}`} role="log" aria-live="off" aria-label="Text output" tabIndex={isTall || !isSmall ? 0 : undefined}>
-        {isSmall ? <PlainLines lines={lines} from={from} count={count} /> : <VirtualLines lines={lines} from={from} count={count} box={box} />}
+        {isSmall
+          ? <PlainLines lines={lines} from={from} count={count} version={version} />
+          : <VirtualLines lines={lines} from={from} count={count} version={version} box={box} />}
       </div>
       {(isTall || isAll) && (
         <div class="out-tools">

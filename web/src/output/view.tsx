@@ -26,10 +26,10 @@ const NAMES: Readonly<Record<Item["kind"], string>> = {
   text: "text", display: "value", result: "result", chart: "chart", table: "table", error: "error", notice: "notice",
 };
 
-function Content({ item, output, session, isLive }: { item: Item; output: Output; session: string | null; isLive: boolean }) {
+function Content({ item, output, session, version, isLive }: { item: Item; output: Output; session: string | null; version: number; isLive: boolean }) {
   switch (item.kind) {
     case "text":
-      return <TextView lines={output.lines} from={item.first} count={item.count} isLive={isLive} />;
+      return <TextView lines={output.lines} from={item.first} count={item.count} version={version} isLive={isLive} />;
     case "display":
     case "result":
       return <BundleView bundle={item.bundle} session={session} />;
@@ -50,7 +50,7 @@ function ItemView({ item, output, session, version, isLive }: { item: Item; outp
   const count = item.kind === "text" ? item.count : 0;
   return useMemo(() => (
     <div class={`out-item is-${item.kind}`}>
-      <Boundary what={NAMES[item.kind]}><Content item={item} output={output} session={session} isLive={isLive} /></Boundary>
+      <Boundary what={NAMES[item.kind]}><Content item={item} output={output} session={session} version={change} isLive={isLive} /></Boundary>
     </div>
   ), [item, output, session, isLive, change, count]);
 }

@@ -65,7 +65,7 @@ function Drop() {
         <Button tone="primary" icon={IconUpload} busy={busy.value === "upload"} onClick={() => input.current?.click()}>Choose a file</Button>
         <Button icon={IconFile} onClick={() => void sampleFile().then((file) => startWith([file]), (cause) => failed("read the sample", cause))}>Try sales.csv</Button>
       </div>
-      <input ref={input} class="unseen" type="file" multiple aria-label="Upload a file" tabIndex={-1}
+      <input ref={input} hidden type="file" multiple aria-label="Upload a file"
         onChange={(event) => {
           const files = [...(event.currentTarget.files ?? [])];
           event.currentTarget.value = "";
@@ -82,11 +82,10 @@ function Examples() {
       <ul class="examples" aria-label="Examples">
         {examples.map((example) => (
           <li key={example.name}>
-            <button type="button" class="example" aria-label={`Example: ${example.name}`} aria-describedby={`about-${example.name}`}
-              disabled={busy.value !== null} onClick={() => void startExample(example)}>
+            <button type="button" class="example" disabled={busy.value !== null} onClick={() => void startExample(example)}>
               <span class="example-icon">{busy.value === `start "${example.name}"` ? <Spinner size={14} /> : <IconPlay size={14} />}</span>
-              <span class="example-name">{example.name}</span>
-              <span id={`about-${example.name}`} class="example-what">{example.what}</span>
+              <span class="example-name"><span class="unseen">Example: </span>{example.name}</span>{" "}
+              <span class="example-what">{example.what}</span>
             </button>
           </li>
         ))}

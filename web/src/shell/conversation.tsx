@@ -22,7 +22,8 @@ export function ConversationPage({ conversation }: { conversation: Conversation 
       <DropZone class="scroll stage" onFiles={(files) => void uploadFiles(conversation, files)}>
         <CellList key={conversation.id} conversation={conversation} />
       </DropZone>
-      <UploadTray />
+      {/* Where nothing else is, what has arrived is what the page is about. */}
+      <div class={conversation.cells.value.length === 0 ? "tray-first" : undefined}><UploadTray /></div>
     </>
   );
 }

@@ -4,7 +4,7 @@ import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 import { interruptRun, runAll } from "../cells/run";
 import type { Conversation } from "../state/conversation";
-import { sessions } from "../state/feed";
+import { connection, sessions } from "../state/feed";
 import { isNarrow, isPanelOpen, togglePanel } from "../state/layout";
 import { Button, IconButton, Menu, Switch } from "../ui";
 import { IconDownload, IconPanel, IconPencil, IconPlayAll, IconRefresh, IconStop, IconTrash, IconUpload } from "../ui/icons";
@@ -22,13 +22,24 @@ const words = {
   frozen: ["Resting", "The session is frozen to save memory; the next run thaws it"],
   lost: ["Lost", "The session is gone; the next run makes a new one"],
   ended: ["Ended", "The session has ended; the next run makes a new one"],
+  away: ["Away", "The daemon does not answer; what you type is kept in this browser until it does"],
+  unsaved: ["Not saved", "The last change could not be saved; it is tried again with the next one"],
 } as const;
 
-function SessionState({ conversation }: { conversation: Conversation }) {
+/** One word for how it is: the most urgent of what could be said. */
+function stateOf(conversation: Conversation): keyof typeof words {
   const id = conversation.session.value;
   const session = sessions.value.get(id ?? "");
-  const isOn = useComputed(() => conversation.cells.value.some((cell) => cell.phase.value === "running")).value;
-  const state = isOn ? "running" : session ? session.state : id ? "ended" : "none";
+  if (connection.value === "away") return "away";
+  if (conversation.saving.value === "failed") return "unsaved";
+  if (conversation.cells.value.some((cell) => cell.phase.value === "running")) return "running";
+  if (session) return session.state;
+  return id && connection.value === "on" ? "ended" : "none";
+}
+
+function SessionState({ conversation }: { conversation: Conversation }) {
+  const session = sessions.value.get(conversation.session.value ?? "");
+  const state = useComputed(() => stateOf(conversation)).value;
   const [label, more] = words[state];
   const about = session ? `${more}. Policy ${session.policy}, runtime ${session.runtime}, ${session.backend}.` : `${more}.`;
   return (
@@ -38,10 +49,6 @@ function SessionState({ conversation }: { conversation: Conversation }) {
     </span>
   );
 }
-
-const savings = {
-  saved: "", waiting: "", saving: "Saving…", failed: "Not saved yet", gone: "Deleted",
-};
 
 function Title({ conversation }: { conversation: Conversation }) {
   const [isRenaming, setRenaming] = useState(false);
@@ -53,7 +60,6 @@ function Title({ conversation }: { conversation: Conversation }) {
     <div class="title">
       <h1 class="head-title" title={name} onDblClick={() => setRenaming(true)}>{name}</h1>
       <IconButton class="title-edit" size="small" label="Rename" icon={IconPencil} onClick={() => setRenaming(true)} />
-      <span class="saving">{savings[conversation.saving.value]}</span>
     </div>
   );
 }
@@ -89,8 +95,8 @@ export function ConversationHead({ conversation }: { conversation: Conversation 
         <IconButton label={isPanelOpen.value ? "Hide the panel" : "Show the panel"} keys={isNarrow.value ? undefined : `${mod}+J`}
           icon={IconPanel} aria-expanded={isPanelOpen.value} onClick={togglePanel} />
       </div>
-      <input ref={file} class="unseen" type="file" accept=".ipynb,application/x-ipynb+json,application/json" aria-label="Notebook to import"
-        tabIndex={-1} onChange={(event) => take(event.currentTarget)} />
+      <input ref={file} hidden type="file" accept=".ipynb,application/x-ipynb+json,application/json" aria-label="Notebook to import"
+        onChange={(event) => take(event.currentTarget)} />
     </header>
   );
 }

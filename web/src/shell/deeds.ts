@@ -2,6 +2,7 @@
 // What the menus and keys of the shell do.
 import { signal } from "@preact/signals";
 import * as calls from "../api/calls";
+import { focusCell } from "../cells/focus";
 import { newId, type Conversation } from "../state/conversation";
 import { createConversation, current, deleteConversation, renameConversation } from "../state/conversations";
 import { closeDrawer } from "../state/layout";
@@ -15,8 +16,9 @@ export async function startConversation(): Promise<void> {
   if (isMaking.peek()) return;
   isMaking.value = true;
   try {
-    await createConversation({ cells: [{ id: newId(), kind: "code", source: "", run: null }] });
+    const { cells } = await createConversation({ cells: [{ id: newId(), kind: "code", source: "", run: null }] });
     closeDrawer();
+    focusCell(cells.peek()[0]!);
   } catch (cause) {
     failed("make a conversation", cause);
   } finally {

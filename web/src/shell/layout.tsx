@@ -3,6 +3,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { closeDrawer, drawer, isNarrow, isPanelOpen, isSidebarOpen } from "../state/layout";
+import { IconButton } from "../ui";
+import { IconClose } from "../ui/icons";
 import "../style/shell.css";
 
 interface SideProps {
@@ -30,6 +32,7 @@ function Side({ name, label, children }: SideProps) {
     <Tag ref={element} class={name} aria-label={label}
       onKeyDown={(event: KeyboardEvent) => { if (isDrawer && event.key === "Escape") closeDrawer(); }}>
       {children}
+      {isDrawer && name === "panel" && <IconButton class="panel-close" label="Close the panel" icon={IconClose} onClick={closeDrawer} />}
     </Tag>
   );
 }

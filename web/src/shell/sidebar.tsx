@@ -12,7 +12,7 @@ import { route } from "../state/route";
 import { Button, IconButton, Loading, Menu } from "../ui";
 import { IconActivity, IconAgent, IconClose, IconGear, IconHand, IconHelp, IconPencil, IconPlus, IconSearch, IconSidebar, IconTrash, Logo } from "../ui/icons";
 import { askDelete, isMaking, rename, startConversation } from "./deeds";
-import { isHelpShown } from "./help";
+import { isHelpShown, mod } from "./help";
 import { NameField } from "./name";
 import { isFound, query } from "./search";
 import { shortAgo } from "./when";
@@ -23,13 +23,13 @@ const stateWords: Record<Session["state"], string> = {
   starting: "session is starting", idle: "session is live", running: "running", frozen: "session rests", lost: "session is lost",
 };
 
+/** How its session is, for the eye; words for what matters are said after the name. */
 function Dot({ session }: { session: Session | undefined }) {
-  const state = session?.state ?? "none";
-  return (
-    <span class={`dot dot-${state}`} title={session ? stateWords[session.state] : "no session"}>
-      {session && session.state === "running" && <span class="unseen">(running)</span>}
-    </span>
-  );
+  return <span class={`dot dot-${session?.state ?? "none"}`} title={session ? stateWords[session.state] : "no session"} aria-hidden="true" />;
+}
+
+function Running({ session }: { session: Session | undefined }) {
+  return session?.state === "running" ? <span class="unseen"> (running)</span> : null;
 }
 
 function Row({ row }: { row: ConversationRow }) {
@@ -37,6 +37,7 @@ function Row({ row }: { row: ConversationRow }) {
   const open = current.value;
   const name = open?.id === row.id ? open.name.value : row.name;
   const session = (open?.id === row.id ? open.session.value : row.session) ?? "";
+  const live = sessions.value.get(session);
   const isHere = route.value.page === "conversation" && route.value.id === row.id;
   if (isRenaming) {
     const done = (next: string | null) => {
@@ -49,8 +50,9 @@ function Row({ row }: { row: ConversationRow }) {
     <li class="row">
       <a class="row-link" href={`#/c/${row.id}`} aria-current={isHere ? "page" : undefined} title={name} onClick={closeDrawer}
         onDblClick={(event) => { event.preventDefault(); setRenaming(true); }}>
-        <Dot session={sessions.value.get(session)} />
+        <Dot session={live} />
         <span class="row-name">{name}</span>
+        <Running session={live} />
         <span class="row-when" aria-hidden="true">{shortAgo(row.changed_ms)}</span>
       </a>
       <Menu class="row-menu" size="small" label={`More actions for ${name}`} items={[
@@ -95,6 +97,7 @@ function SessionList() {
             <a class="row-link" href={`#/s/${session.id}`} onClick={closeDrawer} title={`${session.name || session.id}: open as a conversation`}>
               <IconAgent size={14} />
               <span class="row-name">{session.name || session.id.slice(0, 12)}</span>
+              <Running session={session} />
               <Dot session={session} />
             </a>
           </li>
@@ -128,7 +131,7 @@ export function Sidebar() {
         <a class="brand" href="#/" onClick={closeDrawer}><Logo size={22} /><span>Vivarium</span></a>
         {isNarrow.value
           ? <IconButton label="Close menu" icon={IconClose} onClick={closeDrawer} />
-          : <IconButton label="Hide the sidebar" keys="Ctrl+B" icon={IconSidebar} onClick={toggleSidebar} />}
+          : <IconButton label="Hide the sidebar" keys={`${mod}+B`} icon={IconSidebar} onClick={toggleSidebar} />}
       </div>
       <div class="side-tools">
         <Button icon={IconPlus} busy={isMaking.value} title="New conversation (Alt+N)" onClick={() => void startConversation()}>New conversation</Button>

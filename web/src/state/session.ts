@@ -41,7 +41,7 @@ async function make(conversation: Conversation): Promise<string> {
   });
   sessions.value = new Map(sessions.peek()).set(session.id, session);
   conversation.session.value = session.id;
-  await conversation.save(); // at once: a refresh in the middle of the first run must find it
+  void conversation.save(); // at once: a refresh in the middle of the first run must find it
   return session.id;
 }
 

@@ -22,20 +22,40 @@ beforeEach(() => {
   vi.mocked(calls.listRuns).mockResolvedValue([]);
   toasts.value = [];
 });
-afterEach(cleanup);
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
 
 describe("the list of cells", () => {
-  it("names each cell, and shows source before there is an editor", () => {
+  it("names each cell, and shows notes as what they say", () => {
     render(<CellList conversation={conversationOf([code("a", "x = 1"), note("b", "**bold**")])} />);
     expect(groups()).toEqual(expect.arrayContaining(["Cell 1", "Note 2"]));
     expect(screen.getByRole("textbox", { name: "Code of cell 1" }).textContent).toBe("x = 1");
     expect(screen.getByText("bold").tagName).toBe("STRONG");
   });
 
-  it("becomes an editor when it gets the focus", async () => {
-    render(<CellList conversation={conversationOf([code("a", "x = 1")])} />);
-    fireEvent.focus(screen.getByRole("textbox", { name: "Code of cell 1" }));
-    await waitFor(() => expect(document.querySelector(".cm-content")?.getAttribute("aria-label")).toBe("Code of cell 1"));
+  it("makes an editor of what is near the screen, and of what gets the focus", async () => {
+    type Tell = (entries: { isIntersecting: boolean; target: Element }[]) => void;
+    const watched = new Map<Element, Tell>();
+    vi.stubGlobal("IntersectionObserver", class {
+      constructor(readonly tell: Tell) {}
+      observe(element: Element) { watched.set(element, this.tell); }
+      unobserve() {}
+      disconnect() {}
+    });
+    const come = (element: Element) => watched.get(element)!([{ isIntersecting: true, target: element }]);
+    const cells = Array.from({ length: 30 }, (_, i) => code(`c${i}`, `x = ${i}`));
+    render(<CellList conversation={conversationOf(cells)} />);
+    const isEditor = (number: number) => screen.getByRole("textbox", { name: `Code of cell ${number}` }).classList.contains("cm-content");
+    expect([1, 20, 30].map(isEditor)).toEqual([true, false, false]);
+    expect(screen.getByRole("textbox", { name: "Code of cell 30" }).textContent).toBe("x = 29");
+
+    come(document.getElementById("cell-c19")!);
+    await waitFor(() => expect(isEditor(20)).toBe(true));
+    fireEvent.focus(screen.getByRole("textbox", { name: "Code of cell 30" }));
+    await waitFor(() => expect(isEditor(30)).toBe(true));
+    expect(isEditor(25)).toBe(false);
   });
 
   it("says who made a cell, as text", () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it, vi } from "vitest";
-import { markdownHtml } from "../../src/cells/markdown";
+import { markdownHtml, tamed } from "../../src/cells/markdown";
 
 // The page's own gate by itself. DOMPurify needs a real browser: in this one its walk ends at the first element it
 // removes. Both together are tried in tests/browser.
@@ -58,5 +58,22 @@ describe("markdown of notes", () => {
         if (name === "src") expect(value).toMatch(/^data:image\/png/);
       }
     }
+  });
+
+  it("keeps HTML that only says how text looks", () => {
+    const box = shown("H<sub>2</sub>O <kbd>Tab</kbd>\n\n<div align=\"center\"><b>x</b></div>\n\n<details><summary>more</summary>text</details>");
+    expect([...box.querySelectorAll("sub, kbd, div, b, details, summary")].length).toBe(6);
+    expect(box.querySelector("div")?.getAttribute("align")).toBe("center");
+  });
+
+  it("never hands a handler, a style or a foreign tag to the parser", () => {
+    const html = tamed("<p onclick=x style='a' title=\"q>r\">t</p><svg/onload=x><style>b{}</style><script src=x></script><!-- c --><a <b>");
+    expect(html).toBe('<p title="q&gt;r">t</p>&lt;a <b>');
+  });
+
+  it("is not slowed down by what is long and broken", () => {
+    const begun = performance.now();
+    for (const part of ["<a ", "<a '", "x".repeat(9) + "=", "<!--", "<script", "a-"]) tamed(`<a ${part.repeat(40_000)}>`);
+    expect(performance.now() - begun).toBeLessThan(5000);
   });
 });

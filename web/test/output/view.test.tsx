@@ -75,6 +75,11 @@ describe("an output", () => {
     await waitFor(() => expect(container.textContent).toContain("one"));
     output.apply(event(2, { type: "stdout", text: "two\n" }));
     await waitFor(() => expect(container.textContent).toContain("two"));
+    output.apply(event(3, { type: "stdout", text: "10%" }));
+    await waitFor(() => expect(container.textContent).toContain("10%"));
+    output.apply(event(4, { type: "stdout", text: "\r20%" })); // as many lines as before
+    await waitFor(() => expect(container.textContent).toContain("20%"));
+    expect(container.textContent).not.toContain("10%");
   });
 
   it("shows a notice for what is malformed, and the rest", () => {

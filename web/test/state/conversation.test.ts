@@ -159,6 +159,7 @@ describe("the session behind it", () => {
     const conversation = open();
     const ids = await Promise.all([ensureSession(conversation), ensureSession(conversation)]);
     expect(ids).toEqual(["ses_1", "ses_1"]);
+    await conversation.save();
     expect(server.record.session).toBe("ses_1");
     expect(await ensureSession(conversation)).toBe("ses_1");
     expect(server.made).toBe(1);

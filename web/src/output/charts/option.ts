@@ -67,7 +67,7 @@ function seriesOf(chart: ChartModel, series: Series): Part {
       };
     case "scatter":
       return {
-        ...base, type: "scatter", symbolSize: points.length > 1000 ? 4 : 8, large: points.length > LARGE_MIN,
+        ...base, type: "scatter", symbolSize: points.length > LARGE_MIN ? 3 : 7, large: points.length > LARGE_MIN,
         largeThreshold: LARGE_MIN, progressive: 20_000, itemStyle: { opacity: points.length > 1000 ? 0.6 : 0.85 },
       };
     default:
@@ -125,12 +125,13 @@ function legendOf(theme: Theme, more: Part): Part {
 }
 
 function zoomOf(chart: ChartModel, longest: number, theme: Theme): Part[] {
-  const inside = { type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: true, filterMode: "none" };
+  const filterMode = chart.kind === "scatter" ? "none" : "filter"; // lines are sampled anew from what is in sight
+  const inside = { type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: true, filterMode };
   const zooms: Part[] = [{ ...inside, id: "x", xAxisIndex: 0 }];
   if (chart.kind === "scatter") zooms.push({ ...inside, id: "y", yAxisIndex: 0 });
   if (longest >= SLIDER_MIN) {
     zooms.push({
-      type: "slider", id: "slider", xAxisIndex: 0, height: 22, bottom: 6, filterMode: chart.kind === "scatter" ? "none" : "filter",
+      type: "slider", id: "slider", xAxisIndex: 0, height: 22, bottom: 6, filterMode,
       borderColor: theme.line, backgroundColor: "transparent", fillerColor: theme.palette[0] + "22",
       handleStyle: { color: theme.surface, borderColor: theme.soft }, moveHandleStyle: { color: theme.line },
       dataBackground: { lineStyle: { color: theme.line }, areaStyle: { color: theme.line, opacity: 0.3 } },
