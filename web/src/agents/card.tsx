@@ -9,6 +9,7 @@ import { bytes, span, visible } from "../panels/format";
 import { CodeToJudge, useWhole } from "./code";
 import { allow, deny, type Card, type Fate } from "./held";
 import { useNow } from "./now";
+import { RunDialog } from "./run_dialog";
 import { nameOf, WhoLine } from "./who";
 
 export const ARM_MS = 1000;
@@ -131,6 +132,7 @@ export function HeldCard({ card, mayDecide }: { card: Card; mayDecide: boolean }
   const { run, fate } = card;
   const whole = useWhole(run);
   const [isAllShown, setAllShown] = useState(false);
+  const [isWatched, setWatched] = useState(false);
   const titleId = useId();
   const line = visible(run.line ?? "") || "A run";
   return (
@@ -154,10 +156,11 @@ export function HeldCard({ card, mayDecide }: { card: Card; mayDecide: boolean }
         {fate !== "held" && (
           <p class="card-fate" role="status">
             {FATES[fate]}
-            {fate === "allowed" && run.session !== null && <Button size="small" onClick={() => go(`#/s/${run.session}`)}>Watch it</Button>}
+            {fate === "allowed" && <Button size="small" onClick={() => (run.session === null ? setWatched(true) : go(`#/s/${run.session}`))}>Watch it</Button>}
           </p>
         )}
       </footer>
+      {isWatched && <RunDialog row={run} onClose={() => setWatched(false)} />}
     </article>
   );
 }

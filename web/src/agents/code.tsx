@@ -6,11 +6,14 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { runCode } from "../api/calls";
 import type { HeldRun } from "../api/types";
 import { coloured } from "../cells/highlight";
+import { bytes } from "../panels/format";
 import { Button, Loading } from "../ui";
 import "./agents.css";
 
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
-const LINES_SHOWN = 2000; // at first: the rest at a click, and nothing can be allowed before
+const LINES_SHOWN = 500; // at first: the rest at a click, and nothing can be allowed before
+const NUMBERED_MAX = 5000; // lines; above, they come as one piece
+export const CODE_MAX = 1 << 20; // bytes; more than that nobody reads on a page
 
 /** As `visible`, but lines and tabs stay. */
 export function honest(code: string): { text: string; unseen: number } {
@@ -44,10 +47,14 @@ export type Whole = { code: string | null; error: string; retry: () => void };
 /** The whole code of a run that waits: what came with the list, or fetched where that was cut. */
 export function useWhole(run: HeldRun): Whole {
   const isCut = new TextEncoder().encode(run.code).length < run.code_size;
-  const [state, setState] = useState<{ code: string | null; error: string }>({ code: isCut ? null : run.code, error: "" });
+  const isTooLong = run.code_size > CODE_MAX;
+  const [state, setState] = useState<{ code: string | null; error: string }>({
+    code: isCut ? null : run.code,
+    error: isTooLong ? `it has ${bytes(run.code_size)}, too much to judge on a page. Read it at /v1/runs/${run.id}/code; viv allow ${run.id} allows it` : "",
+  });
   const [tries, setTries] = useState(0);
   useEffect(() => {
-    if (!isCut) return;
+    if (!isCut || isTooLong) return;
     let isWanted = true;
     runCode(run.id).then(
       (code) => isWanted && setState({ code, error: "" }),
@@ -71,17 +78,19 @@ export function CodeToJudge({ whole, label, onAllShown }: CodeProps) {
   const lines = useMemo(() => text.split("\n").length, [text]);
   const isCut = lines > LINES_SHOWN && !isAll;
   const shown = isCut ? text.split("\n", LINES_SHOWN).join("\n") : text;
-  const rows = useMemo(() => linesOf(coloured(shown)), [shown]);
+  const isNumbered = isCut || lines <= NUMBERED_MAX;
+  const rows = useMemo(() => (isNumbered ? linesOf(coloured(shown)) : []), [shown, isNumbered]);
   useEffect(() => onAllShown(code !== null && !isCut), [code, isCut]);
 
   if (code === null) {
     return whole.error
-      ? <p class="judge-note" role="alert">The rest of the code could not be read: {whole.error} <Button size="small" onClick={whole.retry}>Try again</Button></p>
+      ? <p class="judge-note" role="alert">The whole code cannot be shown: {whole.error} <Button size="small" onClick={whole.retry}>Try again</Button></p>
       : <Loading label="Reading the whole code" />;
   }
   return (
     <div class="judge">
       <div class="judge-scroll" tabIndex={0} role="region" aria-label={label}>
+        {!isNumbered && <pre class="judge-plain">{shown}</pre>}
         {rows.map((row, i) => (
           <div key={i} class="judge-line">
             <span class="judge-number" aria-hidden="true">{i + 1}</span>

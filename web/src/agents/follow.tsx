@@ -9,10 +9,12 @@ import { Switch } from "../ui";
 import { isPage, nameOf } from "./who";
 
 const WORK_MS = 15_000; // since the last key: somebody who writes is not led away
+const SAY_MS = 10_000; // between two offers to go there
 const REST_MS = 3000; // two agents at work at once must not make the page flicker
 
 let lastKeyMs = -Infinity;
 let lastMoveMs = -Infinity;
+let lastSaidMs = -Infinity;
 addEventListener("keydown", () => (lastKeyMs = performance.now()), { capture: true, passive: true });
 
 export function mayMove(nowMs: number, keyMs: number, moveMs: number): boolean {
@@ -28,7 +30,8 @@ export function followAgent(row: RunRow): void {
   if (mayMove(now, lastKeyMs, lastMoveMs) && !document.querySelector("dialog[open]")) {
     lastMoveMs = now;
     go(target);
-  } else {
+  } else if (now - lastSaidMs >= SAY_MS) {
+    lastSaidMs = now;
     toast(`${nameOf(row.who)} runs something`, "info", row.line ?? "", { label: "Go there", run: () => go(target) });
   }
 }

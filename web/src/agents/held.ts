@@ -53,7 +53,9 @@ export function mergeHeld(old: readonly Card[], held: readonly HeldRun[], rows: 
     .filter((run) => !known.has(run.id))
     .toSorted((a, b) => a.held_ms - b.held_ms)
     .map((run) => ({ run, seenMs: nowMs, fate: "held" as const }));
-  return [...kept, ...fresh].slice(0, CARDS_MAX);
+  const all = [...kept, ...fresh];
+  let surplus = all.length - CARDS_MAX;
+  return all.filter((card) => surplus <= 0 || isOpen(card) || surplus-- <= 0).slice(0, CARDS_MAX);
 }
 
 let asked = 0;

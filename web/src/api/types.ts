@@ -265,12 +265,11 @@ export interface Policy {
   [key: string]: unknown;
 }
 
-export interface AuditLine {
+export interface AuditLine extends Partial<Who> {
   time: string;
   run: string;
   session: string | null;
   policy: string;
   verdict: string;
-  who?: Who;
   [more: string]: unknown;
 }

@@ -12,7 +12,7 @@ import { IconHand, IconLock } from "../ui/icons";
 import "../agents/agents.css";
 import "../panels/panels.css";
 
-const SHOWN_MAX = 50;
+const SHOWN_MAX = 12; // those behind come when these are cleared: code is long, and a flood of it must not stop the page
 
 /** What this browser lacks to decide. */
 function HowToDecide({ needs }: { needs: "nothing" | "key" | "token" }) {

@@ -63,10 +63,10 @@ export function Audit() {
             {shown.map((line) => (
               <tr key={line.run}>
                 <td>{timeOf(line)}</td>
-                <td>{line.who ? nameOf(line.who) : text(line["token"] ?? line["peer"])}</td>
+                <td>{nameOf(line)}</td>
                 <td>{text(line["op"])}</td>
                 <td>{text(line.policy)}</td>
-                <td class={line.verdict === "ok" ? "audit-good" : "audit-bad"}>{text(line.verdict)}</td>
+                <td class={line.verdict === "ok" ? "audit-good" : "audit-bad"}>{text(line.verdict)}{line["decided_by"] !== undefined && ` (by ${text(line["decided_by"])})`}</td>
                 <td><code>{text(line.run).slice(0, 14)}</code></td>
               </tr>
             ))}

@@ -92,8 +92,28 @@ describe("a card", () => {
     calls.runCode.mockRejectedValue(new Error("gone"));
     show({ code_size: 100_000 });
     await wait(ARM_MS * 3);
-    expect(screen.getByText(/could not be read: gone/)).toBeTruthy();
+    expect(screen.getByText(/cannot be shown: gone/)).toBeTruthy();
     expect(allowButton().disabled).toBe(true);
+  });
+
+  it("does not fetch code that nobody could read here, and cannot be allowed then", async () => {
+    show({ code_size: 50_000_000 });
+    await wait(ARM_MS * 3);
+    expect(calls.runCode).not.toHaveBeenCalled();
+    expect(allowButton().disabled).toBe(true);
+    expect(screen.getByText(/too much to judge/)).toBeTruthy();
+  });
+
+  it("shows the rest of long code before it can be allowed", async () => {
+    const code = Array.from({ length: 6000 }, (_, i) => `line_${i}`).join("\n");
+    show({ code, code_size: code.length });
+    await wait(ARM_MS * 3);
+    expect(allowButton().disabled).toBe(true);
+    fireEvent.click(screen.getByRole("button", { name: "Show all lines" }));
+    await wait(0);
+    await wait(ARM_MS * 2);
+    expect(screen.getByRole("region", { name: "Code of print(1)" }).textContent).toContain("line_5999");
+    expect(allowButton().disabled).toBe(false);
   });
 
   it("is denied with the reason that was given", async () => {

@@ -27,6 +27,15 @@ describe("cards of runs that wait", () => {
     expect(again[0]).toMatchObject({ seenMs: 5, fate: "allowed" });
   });
 
+  it("make room for new ones by the oldest that are decided", () => {
+    const many = Array.from({ length: 200 }, (_, i) => held(`r${i}`, { held_ms: i }));
+    const old = mergeHeld([], many, [], 0).map((card, i) => (i < 5 ? { ...card, fate: "denied" as const } : card));
+    const cards = mergeHeld(old, [...many.slice(5), held("new", { held_ms: 999 })], [], 1);
+    expect(cards).toHaveLength(200);
+    expect(cards[0]!.run.id).toBe("r1");
+    expect(cards.at(-1)!.run.id).toBe("new");
+  });
+
   it("tell a run that nobody decided in time", () => {
     const cards = mergeHeld([], [held("a", { until_ms: 1 })], [], 0);
     const row = { ...held("a"), state: "over", verdict: "denied" } as RunRow;

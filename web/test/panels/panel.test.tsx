@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+import { cleanup, fireEvent, render, screen } from "@testing-library/preact";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ApiError } from "../../src/api/client";
+import type { Checkpoint } from "../../src/api/types";
+import { cellsUpTo } from "../../src/panels/deeds";
+import { Panel, panelTab } from "../../src/panels/panel";
+import { Cell } from "../../src/state/conversation";
+import { connection } from "../../src/state/feed";
+import { Asks } from "../../src/ui";
+import { conversationOf } from "../cells/parts";
+
+const calls = vi.hoisted(() => Object.fromEntries(
+  ["listVars", "readTable", "listFiles", "removeFile", "listCheckpoints", "listRuns", "getRun", "getSession", "rollback", "fork", "diff",
+    "makeCheckpoint", "readFile", "putOutput", "listConversations", "status"].map((name) => [name, vi.fn()])));
+vi.mock("../../src/api/calls", () => calls);
+
+const state = (id: string, parent: string | null, run: string | null, created_ms: number): Checkpoint => ({ id, parent, name: null, run, created_ms, memory: 1 });
+const show = (tab: "variables" | "files" | "timeline", session: string | null = "ses_a") => {
+  panelTab.value = tab;
+  return render(<><Panel conversation={conversationOf([], session)} /><Asks /></>);
+};
+
+beforeEach(() => {
+  for (const call of Object.values(calls)) call!.mockReset();
+  HTMLDialogElement.prototype.showModal ??= function (this: HTMLDialogElement) { this.open = true; };
+  connection.value = "on";
+});
+afterEach(cleanup);
+
+describe("variables", () => {
+  it("are shown as text, whatever they are called and hold", async () => {
+    calls["listVars"]!.mockResolvedValue({ vars: [{ name: "x", type: "str", repr: "'<img src=x onerror=alert(1)>'", size: 1 }] });
+    const { container } = show("variables");
+    await screen.findByText("'<img src=x onerror=alert(1)>'");
+    expect(container.querySelector("img")).toBeNull();
+  });
+
+  it("say that they are of before, while a run is on", async () => {
+    calls["listVars"]!.mockResolvedValue({ vars: [{ name: "x", type: "int", repr: "1", size: 1 }], as_of: "cp_1" });
+    show("variables");
+    expect(await screen.findByText(/the variables of before it/)).toBeTruthy();
+  });
+
+  it("are read again by themselves when the daemon is back", async () => {
+    calls["listVars"]!.mockRejectedValueOnce(new ApiError(0, "away", "the daemon does not answer"));
+    calls["listVars"]!.mockResolvedValue({ vars: [{ name: "back", type: "int", repr: "1", size: 1 }] });
+    connection.value = "away";
+    show("variables");
+    await screen.findByText(/the daemon does not answer/);
+    connection.value = "on";
+    expect(await screen.findByText("back")).toBeTruthy();
+    expect(screen.queryByText(/does not answer/)).toBeNull();
+  });
+
+  it("teach where there are none, and ask nothing of a session that is not there", () => {
+    show("variables", null);
+    expect(screen.getByText("No variables yet")).toBeTruthy();
+    expect(calls["listVars"]).not.toHaveBeenCalled();
+  });
+});
+
+describe("files", () => {
+  it("are deleted only when the person agrees", async () => {
+    calls["listFiles"]!.mockResolvedValue({ files: [{ path: "/workspace/a.txt", size: 3, mime: "text/plain" }] });
+    calls["removeFile"]!.mockResolvedValue({});
+    show("files");
+    fireEvent.click(await screen.findByRole("button", { name: "More for a.txt" }));
+    fireEvent.click(screen.getByRole("menuitem", { name: "Delete" }));
+    expect(calls["removeFile"]).not.toHaveBeenCalled();
+    fireEvent.click(await screen.findByRole("button", { name: "Delete" }));
+    await vi.waitFor(() => expect(calls["removeFile"]).toHaveBeenCalledWith("ses_a", "/workspace/a.txt"));
+  });
+
+  it("of SVG and HTML are previewed as text", async () => {
+    const text = "<svg onload=alert(1)><script>alert(1)</script></svg>";
+    calls["listFiles"]!.mockResolvedValue({ files: [{ path: "/workspace/a.svg", size: text.length, mime: "image/svg+xml" }] });
+    calls["readFile"]!.mockResolvedValue(new Response(text));
+    const { container } = show("files");
+    fireEvent.click(await screen.findByRole("button", { name: /Preview a.svg/ }));
+    expect(await screen.findByText(text)).toBeTruthy();
+    expect(container.querySelector("script, img, .preview-text svg")).toBeNull();
+  });
+});
+
+describe("the timeline", () => {
+  beforeEach(() => {
+    calls["getSession"]!.mockResolvedValue({ id: "ses_a", head: "cp_3", transactional: true });
+    calls["listCheckpoints"]!.mockResolvedValue([state("cp_1", null, null, 1), state("cp_2", "cp_1", "run_1", 2), state("cp_3", "cp_2", "run_1", 4)]);
+    calls["listRuns"]!.mockResolvedValue([
+      { id: "run_2", verdict: "timeout", begun_ms: 3, line: "while True: pass", state: "over" },
+      { id: "run_1", verdict: "ok", begun_ms: 2, line: "x = 1", state: "over" },
+    ]);
+    calls["getRun"]!.mockResolvedValue({ state: "rolled_back" });
+  });
+
+  it("shows what led to each state, and a run that was rolled back as such", async () => {
+    show("timeline");
+    expect(await screen.findByText("x = 1")).toBeTruthy();
+    expect(screen.getByText("Files changed")).toBeTruthy();
+    expect(screen.getByText(/Rolled back \(timeout\)/)).toBeTruthy();
+    expect(screen.getAllByRole("listitem").find((row) => row.getAttribute("aria-current") === "step")?.textContent).toContain("Now");
+  });
+
+  it("asks before later states are left behind", async () => {
+    calls["rollback"]!.mockResolvedValue({});
+    show("timeline");
+    fireEvent.click(await screen.findByRole("button", { name: "Go back to Start" }));
+    expect(await screen.findByText(/2 later states are left behind/)).toBeTruthy();
+    expect(calls["rollback"]).not.toHaveBeenCalled();
+    fireEvent.click(screen.getByRole("button", { name: "Go back" }));
+    await vi.waitFor(() => expect(calls["rollback"]).toHaveBeenCalledWith("ses_a", "cp_1"));
+  });
+
+  it("compares the older with the newer, whichever was chosen first", async () => {
+    calls["diff"]!.mockResolvedValue({ added: ["new"], removed: [], changed: ["<b>x</b>"] });
+    show("timeline");
+    fireEvent.click(await screen.findByRole("checkbox", { name: "Compare x = 1" }));
+    fireEvent.click(screen.getByRole("checkbox", { name: "Compare Start" }));
+    expect(await screen.findByRole("list", { name: "Added" })).toBeTruthy();
+    expect(calls["diff"]).toHaveBeenLastCalledWith("ses_a", "cp_1", "cp_2");
+    expect(screen.getByText("<b>x</b>")).toBeTruthy();
+  });
+});
+
+describe("a branch", () => {
+  it("has the cells up to the run it goes on from", () => {
+    const cells = ["run_1", null, "run_2"].map((run, i) => new Cell({ id: `c${i}`, kind: "code", source: "", run }));
+    expect(cellsUpTo(cells, "run_1").map((cell) => cell.id)).toEqual(["c0"]);
+    expect(cellsUpTo(cells, "run_gone")).toHaveLength(3);
+    expect(cellsUpTo(cells, null)).toHaveLength(3);
+  });
+});
