@@ -163,7 +163,8 @@ function bodyOf(chart: ChartModel, longest: number, theme: Theme): Part {
 
 export function optionOf(chart: ChartModel, theme: Theme, isStill: boolean): Part {
   const longest = chart.series.reduce((most, { points }) => Math.max(most, points.length), 0);
-  const isShared = ["line", "area", "bar", "stacked-bar"].includes(chart.kind) && chart.series.length <= SHARED_MAX;
+  const isPlain = chart.kind !== "pie" && chart.kind !== "box" && (chart.kind !== "scatter" || longest <= LARGE_MIN);
+  const isShared = isPlain && chart.series.length <= SHARED_MAX; // tells what is nearest, wherever the pointer is
   const hasSlider = chart.kind !== "pie" && chart.kind !== "box" && longest >= SLIDER_MIN;
   return {
     ...bodyOf(chart, longest, theme),
@@ -180,7 +181,7 @@ export function optionOf(chart: ChartModel, theme: Theme, isStill: boolean): Par
       renderMode: "richText", confine: true, trigger: isShared ? "axis" : "item",
       backgroundColor: theme.surface, borderColor: theme.line, borderWidth: 1, padding: [8, 10],
       textStyle: { color: theme.text, fontSize: 13 },
-      axisPointer: { type: chart.kind.includes("bar") ? "shadow" : "line", lineStyle: { color: theme.soft }, shadowStyle: { color: theme.line, opacity: 0.3 } },
+      axisPointer: { type: chart.kind.includes("bar") ? "shadow" : chart.kind === "scatter" ? "cross" : "line", crossStyle: { color: theme.soft }, lineStyle: { color: theme.soft }, shadowStyle: { color: theme.line, opacity: 0.3 } },
       valueFormatter: (value: unknown) => (typeof value === "number" ? formatNumber(value) : value === null || value === undefined ? "–" : String(value)),
     },
   };
