@@ -67,6 +67,7 @@ const struct schema schemas[] = {
 	 NULL},
 	{"Audit", "lines!:@AuditLine[]", NULL},
 	{"WallFact", "name!:text on!:bool what!:text why:text? remedy:text?", NULL},
+	{"Caller", "token!:text? oversees!:bool", NULL},
 	{"Approve", "needs!:nothing|key|token may!:bool", NULL},
 	{"Held", "held!:@HeldRun[] more!:int", NULL},
 	{"Code", "text", "text/plain"},
@@ -128,7 +129,7 @@ const struct schema schemas[] = {
 	 "order:text pin:text? backends!:@Backend[] "
 	 "walls:text[] "
 	 "runtimes:@Runtime[] pools:@Pool[] explore:text[] limits:object journal:object "
-	 "approve:@Approve wall_facts:@WallFact[] sandboxes:int",
+	 "approve:@Approve caller:@Caller wall_facts:@WallFact[] sandboxes:int",
 	 NULL},
 	{"Health",
 	 "status!:ok|starting|failing last_run_ms:int? why:text? backend:text active:object "

@@ -134,6 +134,15 @@ static void put_approve(struct object *object, const struct op_call *call)
 	object_close(object, '}');
 }
 
+/* Whom the daemon takes the caller for: an overseer sees sessions that are not its own. */
+static void put_caller(struct object *object, const struct op_caller *caller)
+{
+	object_open(object, "caller", '{');
+	object_text(object, "token", caller->token != NULL ? caller->name : NULL);
+	object_bool(object, "oversees", caller->is_overseer);
+	object_close(object, '}');
+}
+
 static void call_status(struct op_call *call)
 {
 	const struct engine *engine = call->engine;
@@ -160,6 +169,7 @@ static void call_status(struct op_call *call)
 	put_limits(&object, engine->config, hello);
 	put_journal(&object, engine->journal);
 	put_approve(&object, call);
+	put_caller(&object, &call->caller);
 	wall_facts_put(&object, hello,
 		       engine->health_why.kind != ERR_NONE ? engine->health_why.text
 							   : "viv-launch is being started",

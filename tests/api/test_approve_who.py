@@ -90,6 +90,8 @@ class Overseers(unittest.TestCase):
             decide(self.alice, run, headers={"Vivarium-Approve": key}, status=403)
         self.assertEqual(self.alice.ask("GET", "/v1/status")["approve"], {"needs": "token", "may": False})
         self.assertEqual(self.boss.ask("GET", "/v1/status")["approve"], {"needs": "token", "may": True})
+        self.assertEqual(self.alice.ask("GET", "/v1/status")["caller"], {"token": "alice", "oversees": False})
+        self.assertEqual(self.boss.ask("GET", "/v1/status")["caller"], {"token": "boss", "oversees": True})
         decide(self.boss, run, "deny")
 
     def test_the_daemons_user_decides_and_one_that_shows_a_token_is_that_token(self):

@@ -18,6 +18,7 @@ import { Sidebar } from "./shell/sidebar";
 import { current, watchConversations } from "./state/conversations";
 import { startFeed } from "./state/feed";
 import { route } from "./state/route";
+import { watchSelf } from "./state/self";
 import "./state/settings";
 import { Asks, Toasts } from "./ui";
 
@@ -63,13 +64,26 @@ const runShown = () => {
   if (open?.sandbox.peek() && route.peek().page === "conversation") void runAll(open);
 };
 
+/** A file that is dropped beside a drop zone must not make the browser leave the page for it. */
+function stayOnDrops(): void {
+  for (const type of ["dragover", "drop"] as const) {
+    addEventListener(type, (event) => {
+      if (event.defaultPrevented || !event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      event.dataTransfer.dropEffect = "none";
+    });
+  }
+}
+
 let isStarted = false;
 function start(): void {
   if (isStarted) return;
   isStarted = true;
+  watchSelf();
   watchConversations();
   watchAgents();
   startFeed();
+  stayOnDrops();
   effect(() => { document.title = titleOf(); });
 }
 

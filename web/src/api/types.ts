@@ -12,6 +12,7 @@ export interface Session {
   id: string;
   name: string | null;
   state: SessionState;
+  token?: string | null; // whose it is; absent: nobody in particular
   policy: string;
   runtime: string;
   backend: string;
@@ -255,6 +256,7 @@ export interface Status {
   pools: Pool[];
   sandboxes: number;
   approve: { needs: "nothing" | "key" | "token"; may: boolean };
+  caller?: { token: string | null; oversees: boolean };
   [more: string]: unknown;
 }
 

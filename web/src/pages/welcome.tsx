@@ -9,6 +9,7 @@ import { isMaking, startConversation } from "../shell/deeds";
 import { PageHead } from "../shell/head";
 import { importNotebook } from "../shell/notebook";
 import { createConversation } from "../state/conversations";
+import { settings } from "../state/settings";
 import { failed, toast } from "../state/toasts";
 import { Button, IconButton, Spinner } from "../ui";
 import { IconChart, IconCode, IconCopy, IconFile, IconPlay, IconUpload, Logo } from "../ui/icons";
@@ -55,7 +56,7 @@ async function startWith(files: readonly File[]): Promise<void> {
 function Drop() {
   const input = useRef<HTMLInputElement>(null);
   return (
-    <DropZone class="drop" onFiles={(files) => void startWith(files)}>
+    <div class="drop">
       <span class="drop-icon"><IconChart size={24} /></span>
       <div class="drop-words">
         <h2>Drop a CSV here</h2>
@@ -71,7 +72,7 @@ function Drop() {
           event.currentTarget.value = "";
           void startWith(files);
         }} />
-    </DropZone>
+    </div>
   );
 }
 
@@ -107,12 +108,13 @@ function Line({ label, text }: { label: string; text: string }) {
 
 /** Others come in by other doors; what they do shows up here. */
 function Agents() {
+  const token = settings.value.token ? ` -H "Authorization: Bearer $VIVARIUM_TOKEN"` : "";
   return (
     <section aria-labelledby="agents-title">
       <h2 id="agents-title" class="welcome-head">Agents <span>what they run appears here as it happens</span></h2>
       <div class="agents">
         <Line label="MCP" text={`${location.origin}/mcp`} />
-        <Line label="curl" text={`curl -s ${location.origin}/v1/run -d '{"code":"6*7"}'`} />
+        <Line label="curl" text={`curl -s ${location.origin}/v1/run${token} -d '{"code":"6*7"}'`} />
       </div>
     </section>
   );
@@ -122,7 +124,7 @@ export function Welcome() {
   return (
     <>
       <PageHead />
-      <div class="scroll">
+      <DropZone class="scroll" onFiles={(files) => void startWith(files)}>
         <div class="welcome">
           <div class="hero">
             <Logo size={44} />
@@ -134,10 +136,11 @@ export function Welcome() {
           <Examples />
           <Agents />
           <p class="welcome-foot">
-            <kbd>Shift+Enter</kbd> runs a cell. A run that hangs, crashes or eats all memory costs nothing but itself. <kbd>?</kbd> shows all keys.
+            A run that hangs, crashes or eats all memory costs nothing but itself.<br />
+            <kbd>Shift+Enter</kbd> runs a cell, <kbd>?</kbd> shows all keys.
           </p>
         </div>
-      </div>
+      </DropZone>
     </>
   );
 }

@@ -5,6 +5,7 @@ import { useRef, useState } from "preact/hooks";
 import { interruptRun, runAll } from "../cells/run";
 import type { Conversation } from "../state/conversation";
 import { connection, sessions } from "../state/feed";
+import { isOthers } from "../state/self";
 import { isNarrow, isPanelOpen, togglePanel } from "../state/layout";
 import { Button, IconButton, Menu, Switch } from "../ui";
 import { IconDownload, IconPanel, IconPencil, IconPlayAll, IconRefresh, IconStop, IconTrash, IconUpload } from "../ui/icons";
@@ -22,6 +23,7 @@ const words = {
   frozen: ["Resting", "The session is frozen to save memory; the next run thaws it"],
   lost: ["Lost", "The session is gone; the next run makes a new one"],
   ended: ["Ended", "The session has ended; the next run makes a new one"],
+  watching: ["Watching", "The session belongs to another token: you see what it does, and cannot run in it"],
   away: ["Away", "The daemon does not answer; what you type is kept in this browser until it does"],
   unsaved: ["Not saved", "The last change could not be saved; it is tried again with the next one"],
 } as const;
@@ -33,6 +35,7 @@ function stateOf(conversation: Conversation): keyof typeof words {
   if (connection.value === "away") return "away";
   if (conversation.saving.value === "failed") return "unsaved";
   if (conversation.cells.value.some((cell) => cell.phase.value === "running")) return "running";
+  if (isOthers(session)) return "watching";
   if (session) return session.state;
   return id && connection.value === "on" ? "ended" : "none";
 }
@@ -69,6 +72,7 @@ export function ConversationHead({ conversation }: { conversation: Conversation 
   const isBusy = useComputed(() =>
     conversation.cells.value.some(({ phase }) => phase.value !== "idle" && phase.value !== "over")).value;
   const hasCode = useComputed(() => conversation.cells.value.some(({ kind, source }) => kind.value === "code" && source.value.trim() !== "")).value;
+  const mayRun = conversation.sandbox.value && hasCode && !isOthers(sessions.value.get(conversation.session.value ?? ""));
   const take = (input: HTMLInputElement) => {
     const chosen = input.files?.[0];
     input.value = ""; // so that the same file can be chosen again
@@ -83,13 +87,13 @@ export function ConversationHead({ conversation }: { conversation: Conversation 
         <Switch label="Python sandbox" checked={conversation.sandbox.value} onChange={(isOn) => switchSandbox(conversation, isOn)} />
         {isBusy
           ? <Button tone="danger" icon={IconStop} title={`Interrupt (${mod}+.)`} onClick={() => void interruptRun(conversation)}>Interrupt</Button>
-          : <Button icon={IconPlayAll} title={`Run all (${mod}+Shift+Enter)`} disabled={!conversation.sandbox.value || !hasCode}
+          : <Button icon={IconPlayAll} title={`Run all (${mod}+Shift+Enter)`} disabled={!mayRun}
               onClick={() => void runAll(conversation)}>Run all</Button>}
         <Menu label="More actions" items={[
           { label: "Export notebook", icon: IconDownload, run: () => exportNotebook(conversation) },
           { label: "Import notebook", icon: IconUpload, run: () => file.current?.click() },
           "line",
-          { label: "Restart session", icon: IconRefresh, disabled: !conversation.session.value, run: () => void askRestart(conversation) },
+          { label: "Restart session", icon: IconRefresh, disabled: !conversation.session.value || isOthers(sessions.value.get(conversation.session.value)), run: () => void askRestart(conversation) },
           { label: "Delete conversation", icon: IconTrash, tone: "danger", run: () => void askDelete(conversation.id, conversation.name.peek()) },
         ]} />
         <IconButton label={isPanelOpen.value ? "Hide the panel" : "Show the panel"} keys={isNarrow.value ? undefined : `${mod}+J`}

@@ -68,6 +68,7 @@ function ConversationList() {
   const found = useComputed(() => conversations.value.filter((row) => isFound(row.name, query.value))).value;
   const shown = isAll ? found : found.slice(0, ROWS_SHOWN);
   if (!isListed.value && connection.value === "connecting") return <Loading label="Loading the conversations" />;
+  if (connection.value === "unauthorized") return <p class="side-note">With the daemon's token your conversations are listed here.</p>;
   if (conversations.value.length === 0) return <p class="side-note">Nothing here yet. What you start appears here and stays.</p>;
   if (found.length === 0) return <p class="side-note" role="status">No conversation is called that.</p>;
   return (

@@ -135,8 +135,8 @@ function forget(id: string): void {
   const open = current.peek();
   if (open?.id !== id) return;
   open.lose();
+  if (route.peek().page === "conversation") go("#/"); // first: else its page would ask for it once more
   current.value = null;
-  if (route.peek().page === "conversation") go("#/");
 }
 
 async function cellOf(run: RunRow): Promise<CellRecord> {

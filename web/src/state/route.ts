@@ -18,6 +18,8 @@ export function parseRoute(hash: string): Route {
 export const route = signal<Route>(parseRoute(location.hash));
 addEventListener("hashchange", () => (route.value = parseRoute(location.hash)));
 
+/** The browser tells of a new address a moment later; what is shown must not lag behind what was asked. */
 export function go(hash: string): void {
   location.hash = hash;
+  route.value = parseRoute(hash);
 }

@@ -5,6 +5,7 @@ import * as calls from "../api/calls";
 import type { Session } from "../api/types";
 import type { Conversation } from "./conversation";
 import { connection, sessions } from "./feed";
+import { isOthers } from "./self";
 import { settings } from "./settings";
 import { toast } from "./toasts";
 
@@ -49,6 +50,9 @@ async function ensure(conversation: Conversation): Promise<string> {
   const before = conversation.session.peek();
   if (!before) return make(conversation);
   const { session, why } = await find(before);
+  if (session && isOthers(session)) {
+    throw new ApiError(403, "forbidden", `the session belongs to ${session.token}`, "you can look at it; code of your own runs in a conversation of your own");
+  }
   if (session) return session.id;
   const made = await make(conversation);
   toast(`The session had ended${why ? ` (${why})` : ""}: a new one goes on. Its variables are gone; run the cells again.`);

@@ -182,3 +182,19 @@ describe("the session behind it", () => {
     expect(sessionName("🦎".repeat(60))).toBe("🦎".repeat(50));
   });
 });
+
+describe("a session of somebody else", () => {
+  it("is looked at, not run in, and not replaced", async () => {
+    const { self, isOthers } = await import("../../src/state/self");
+    self.value = { token: "boss", oversees: true };
+    server.sessions.set("ses_9", { id: "ses_9", state: "idle", token: "alice" } as Session);
+    server.record.session = "ses_9";
+    const conversation = open();
+    await expect(ensureSession(conversation)).rejects.toThrow("the session belongs to alice");
+    expect(conversation.session.value).toBe("ses_9");
+    expect(server.made).toBe(0);
+    expect(isOthers({ id: "ses_8", token: "boss" } as Session)).toBe(false);
+    self.value = null;
+    expect(isOthers(server.sessions.get("ses_9"))).toBe(false); // the daemon decides where the page does not know
+  });
+});

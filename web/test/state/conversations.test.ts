@@ -120,3 +120,23 @@ describe("a session that an agent made", () => {
     expect(conversation.name.value).toContain("Session");
   });
 });
+
+describe("the address", () => {
+  it("leaves a conversation that goes before it is gone", async () => {
+    const { route } = await import("../../src/state/route");
+    const conversation = await state.createConversation({ name: "A" });
+    const seen: string[] = [];
+    const stop = state.current.subscribe((open) => void seen.push(`${open?.name.peek() ?? "none"} at ${route.peek().page}`));
+    await state.deleteConversation(conversation.id);
+    stop();
+    expect(seen).toEqual(["A at conversation", "none at welcome"]);
+    expect(route.value).toEqual({ page: "welcome" });
+  });
+
+  it("names only what an id can be", async () => {
+    const { parseRoute } = await import("../../src/state/route");
+    expect(parseRoute("#/c/cnv_1a")).toEqual({ page: "conversation", id: "cnv_1a" });
+    expect(parseRoute("#/s/ses_1a")).toEqual({ page: "session", id: "ses_1a" });
+    for (const odd of ["#/c/../x", "#/c/cnv_A", "#/s/", "#/javascript:alert(1)", ""]) expect(parseRoute(odd)).toEqual({ page: "welcome" });
+  });
+});
