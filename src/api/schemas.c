@@ -54,7 +54,7 @@ const struct schema schemas[] = {
 	 "seq!:int type!:hello|reset|keepalive|session|session_gone|run|conversation|"
 	 "conversation_gone boot:text session:@Session run:@RunLine id:text version:int",
 	 "application/x-ndjson"},
-	{"Input", "kind!:text name:text? size:int?", NULL},
+	{"Input", "kind!:text name:text? size:int? text:text", NULL},
 	{"HeldRun",
 	 "id!:text session:text? op:text policy:text runtime:text line:text? code_size:int? "
 	 "who:@Who state!:held begun_ms!:int code!:text held_ms!:int until_ms!:int "

@@ -60,6 +60,11 @@ int flight_keep(struct flight *flight, struct run_request *request, struct err *
 		return err_set(err, ERR_TOO_LARGE, EFBIG,
 			       "code: under the policy %s a person reads it first; at most %u KiB",
 			       flight->policy->name, FLIGHT_CODE_MAX >> 10);
+	if (!request->kind.runtime->is_shell && request->args.size > INPUTS_ARGS_MAX)
+		return err_set(
+			err, ERR_TOO_LARGE, EFBIG,
+			"args: under the policy %s a person reads them first; at most %u KiB",
+			flight->policy->name, INPUTS_ARGS_MAX >> 10);
 	buf_init(&inputs, INPUTS_MAX);
 	r = inputs_put(request, &inputs);
 	if (r == 0)

@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/c.h"
 #include "base/json.h"
 #include "session/testimony.h"
 
 #define NAME_MAX_SHOWN 512U /* bytes of one name, as JSON text */
+#define PREVIEW 4096U       /* bytes of a text that is shown by its beginning */
 
 struct list {
 	struct buf *buf;
@@ -15,9 +18,9 @@ struct list {
 	int r; /* the first failure; later steps do nothing */
 };
 
-/* An item; `name` is JSON text, NULL: it has none; size < 0: nobody knows. */
-static void put(struct list *list, const char *kind, const char *name, size_t name_size,
-		int64_t size)
+/* An item that is still open; `name` is JSON text, NULL: it has none; size < 0: nobody knows. */
+static void begin(struct list *list, const char *kind, const char *name, size_t name_size,
+		  int64_t size)
 {
 	struct buf *buf = list->buf;
 
@@ -30,8 +33,44 @@ static void put(struct list *list, const char *kind, const char *name, size_t na
 	if (list->r == 0)
 		list->r = name != NULL ? buf_append(buf, name, name_size) : buf_text(buf, "null");
 	if (list->r == 0)
-		list->r = size >= 0 ? buf_format(buf, ",\"size\":%lld}", (long long)size)
-				    : buf_text(buf, ",\"size\":null}");
+		list->r = size >= 0 ? buf_format(buf, ",\"size\":%lld", (long long)size)
+				    : buf_text(buf, ",\"size\":null");
+}
+
+static void put(struct list *list, const char *kind, const char *name, size_t name_size,
+		int64_t size)
+{
+	begin(list, kind, name, name_size, size);
+	if (list->r == 0)
+		list->r = buf_text(list->buf, "}");
+}
+
+/* An item with its beginning, or all of it: what decides on the code is not only the code. */
+static void put_shown(struct list *list, const char *kind, const char *name, size_t name_size,
+		      const struct run_bytes *bytes, size_t most)
+{
+	size_t shown = bytes->size < most ? (size_t)bytes->size : most;
+	AUTO_FREE char *copy = NULL;
+	const char *from = bytes->data;
+	struct buf text;
+
+	buf_init(&text, 8UL * NAME_MAX_SHOWN);
+	if (list->r == 0 && name != NULL)
+		list->r = json_put_string(&text, name, name_size);
+	begin(list, kind, name != NULL ? (const char *)text.data : NULL, text.size,
+	      (int64_t)bytes->size);
+	buf_done(&text);
+	if (from == NULL && shown > 0) {
+		from = copy = xcalloc(1, shown);
+		if (pread(bytes->fd, copy, shown, (off_t)bytes->at) != (ssize_t)shown)
+			list->r = -EIO;
+	}
+	if (list->r == 0)
+		list->r = buf_text(list->buf, ",\"text\":");
+	if (list->r == 0)
+		list->r = json_put_string(list->buf, shown > 0 ? from : "", shown);
+	if (list->r == 0)
+		list->r = buf_text(list->buf, "}");
 }
 
 static void put_named(struct list *list, const char *kind, const char *name, size_t name_size,
@@ -160,17 +199,26 @@ int inputs_put(const struct run_request *request, struct buf *buf)
 		size_t name = strcspn(*pair, "=");
 		size_t size = strlen(*pair);
 
-		put_named(&list, "env", *pair, name, (int64_t)(size > name ? size - name - 1 : 0));
+		const struct run_bytes value = {
+			.data = *pair + (size > name ? name + 1 : size),
+			.size = size > name ? size - name - 1 : 0,
+		};
+
+		put_shown(&list, "env", *pair, name, &value, PREVIEW);
 	}
-	for (const char *const *arg = request->argv; arg != NULL && *arg != NULL; arg++)
-		put(&list, "argv", NULL, 0, (int64_t)strlen(*arg));
-	if (!request->kind.runtime->is_shell)
-		put_bytes(&list, "args", &request->args);
-	put_bytes(&list, "data", &request->data);
+	for (const char *const *arg = request->argv; arg != NULL && *arg != NULL; arg++) {
+		const struct run_bytes value = {.data = *arg, .size = strlen(*arg)};
+
+		put_shown(&list, "argv", NULL, 0, &value, PREVIEW);
+	}
+	if (!request->kind.runtime->is_shell && request->args.size > 0)
+		put_shown(&list, "args", NULL, 0, &request->args, INPUTS_ARGS_MAX);
+	if (request->data.size > 0)
+		put_shown(&list, "data", NULL, 0, &request->data, PREVIEW);
 	if (request->stdin_kind == RUN_STDIN_PIPE)
 		put(&list, "stdin", "\"live\"", strlen("\"live\""), -1);
-	else
-		put_bytes(&list, "stdin", &request->stdin_bytes);
+	else if (request->stdin_bytes.size > 0)
+		put_shown(&list, "stdin", NULL, 0, &request->stdin_bytes, PREVIEW);
 	put_bytes(&list, "saved_state", &request->saved);
 	if (request->cwd != NULL)
 		put_named(&list, "cwd", request->cwd, strlen(request->cwd), -1);

@@ -25,8 +25,7 @@ struct page_file {
 
 extern const struct page_text page_index; /* with PAGE_NONCE in it; empty: built without the page */
 extern const struct page_text page_frame;
-extern const char
-	page_frame_sums[]; /* what may run in it, as a policy names it: its script, and plotly */
+extern const char page_frame_sums[]; /* its script and plotly, as a policy names them */
 extern const struct page_file page_files[];
 
 #define PAGE_NONCE "__NONCE__"

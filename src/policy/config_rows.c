@@ -35,7 +35,8 @@ const struct setting config_rows[] = {
 	TEXT("listen", listen, SETTING_LIST, 16, "127.0.0.1:7878",
 	     "where to listen: ADDRESS:PORT or unix:PATH"),
 	TEXT("state_dir", state_dir, SETTING_PATH, 0, "",
-	     "event logs, audit, conversations; default: the user's or the system's state directory"),
+	     "event logs, audit, conversations; default: the user's or the system's state "
+	     "directory"),
 	TEXT("runtime_dir", runtime_dir, SETTING_PATH, 0, "",
 	     "sockets of a running daemon; default: $XDG_RUNTIME_DIR/vivarium, for root "
 	     "/run/vivarium, else /tmp/vivarium-UID"),

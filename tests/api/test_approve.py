@@ -149,6 +149,9 @@ class Shown(Case):
         self.assertEqual(row["policy"], "asked")
         self.assertAlmostEqual(row["until_ms"] - row["held_ms"], 600000, delta=5)
         found = {(item["kind"], item["name"]): item["size"] for item in row["inputs"]}
+        texts = {item["kind"]: item["text"] for item in row["inputs"] if "text" in item}
+        self.assertEqual({name: texts[name] for name in ("env", "args", "stdin")},
+                         {"env": "fast", "args": '{"n": 1}', "stdin": "typed"})
         self.assertEqual(found, {
             ("file", "in/a.txt"): 5, ("file", "b.bin"): 6, ("env", "MODE"): 4, ("args", None): len('{"n": 1}'),
             ("stdin", None): 5, ("cwd", "/workspace/in"): None,
@@ -184,6 +187,15 @@ class Shown(Case):
             names = [item["name"] for item in self.held_row(run)["inputs"]]
             self.allow(run)
             self.assertEqual((names, self.end(run)[2]), (["real"], "['real']\n"), sent)
+
+
+    def test_arguments_that_cannot_be_shown_whole_are_refused(self):
+        for size, status in (((256 << 10) - 2, 202), (256 << 10, 413), (4 << 20, 413)):
+            answer = self.daemon.request("POST", "/v1/run", {"code": "1", "policy": "asked", "args": "x" * size,
+                                                             "detach": True})
+            self.assertEqual(answer.status, status, size)
+        self.assertEqual(len(held(self.daemon)[0]["inputs"][0]["text"]), 256 << 10)
+        self.deny(answer.headers["Vivarium-Run"] if status == 202 else held(self.daemon)[0]["id"])
 
 
 class Ends(Case):

@@ -39,6 +39,7 @@ async function rich(person) {
   await note.write("# A note\n\nwith text");
   const chart = await person.another();
   await chart.run("_chart = {'type': 'bar', 'title': 'Ferns', 'categoryKey': 'p', 'valueKeys': ['n'], 'data': [{'p': 'a', 'n': 1}, {'p': 'b', 'n': 2}]}");
+  await chart.output.evaluate((element) => element.scrollIntoView({ block: "end" }));
   await sees(person.chartIn(chart.output));
 }
 

@@ -33,6 +33,7 @@ export default subject("agents", {}, (test) => {
   test("follow mode goes where an agent's run begins", async (person) => {
     await person.open("#/approvals");
     await person.role("switch", "Follow agents").click();
+    await person.role("link", "Vivarium").click();
     const session = await person.agent.session("to be followed");
     await person.agent.run(session, "print('follow me')");
     await says(person.page.getByRole("main"), "follow me");

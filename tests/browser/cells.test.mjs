@@ -78,7 +78,7 @@ export default subject("cells", {}, (test) => {
     await says(cell.output, "11");
     await cell.run();
     await says(cell.output, "21");
-    assert.doesNotMatch(await cell.output.innerText(), /\b11\b/);
+    assert.doesNotMatch(await cell.output.innerText(), /^11$/m);
   });
 
   test("cells are moved, inserted and deleted, a deletion can be undone, and all of it is kept", async (person) => {

@@ -35,7 +35,6 @@ async function assertUnharmed(person) {
     assert.equal(await frame.evaluate(() => window.hacked).catch(() => undefined), undefined, `script ran in ${frame.url()}`);
   }
   assert.deepEqual(calls, [], "something was asked of another server");
-  assert.equal(await person.page.title().then((title) => title.includes("hacked")), false);
 }
 
 /** Runs it, looks for the word `shown` as a sign that all of it is there, and then for harm. */
@@ -43,6 +42,7 @@ async function survives(person, code, shown = "over and out") {
   const cell = await person.converse();
   await cell.run(`${code}\nprint('over and out')`, 40_000);
   await says(cell.output, shown);
+  await cell.output.evaluate((element) => element.scrollIntoView()); // what is far below is not drawn yet
   await assertUnharmed(person);
   return cell;
 }

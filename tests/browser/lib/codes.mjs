@@ -14,7 +14,7 @@ export const CHARTS = {
   "stacked bar": "_chart = {'type': 'stacked_bar', 'title': 'Stacked', 'categoryKey': 'year', 'valueKeys': ['a', 'b'],\n" +
     "          'data': [{'year': str(2020 + i), 'a': i, 'b': 5 - i} for i in range(5)]}",
   scatter: "_chart = {'type': 'scatter', 'title': 'Points', 'categoryKey': 'x', 'valueKeys': ['y'],\n" +
-    "          'data': [{'x': i, 'y': i * i % 11} for i in range(40)]}",
+    "          'data': [{'x': i % 40, 'y': i // 40} for i in range(800)]}",
 };
 
 export const FIGURE = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.bar(['ants', 'bees'], [3, 9])\n" +

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KeyBinding } from "@codemirror/view";
-import { useEffect, useMemo } from "preact/hooks";
+import type { RefObject } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { OutputView } from "../output";
 import type { Cell, Conversation } from "../state/conversation";
 import { IconButton } from "../ui";
 import { IconPlay, IconStop } from "../ui/icons";
 import { CellEditor } from "./cell_editor";
+import { reveal } from "./focus";
 import { goOn, insertCell, moveBy, said } from "./edit";
 import { MOVE_DOWN, MOVE_UP, RUN_HERE, RUN_HERE_TOO, RUN_INSERT, RUN_ON, STOP } from "./keys";
 import { isOn, liveOf } from "./live";
@@ -57,6 +59,16 @@ function useSaid(cell: Cell, number: number): void {
   }, [phase]);
 }
 
+/** When a run ends in the cell that is being used, the beginning of what it showed comes into view, if that does not push
+ * the cell's own beginning out of it. */
+function useReveal(cell: Cell, output: RefObject<HTMLDivElement | null>): void {
+  const phase = cell.phase.value;
+  useEffect(() => {
+    const box = output.current?.closest(".cell");
+    if (phase === "over" && output.current && box?.contains(document.activeElement)) reveal(output.current, box);
+  }, [phase]);
+}
+
 function RunButton({ conversation, cell, number }: RunButtonProps) {
   if (isOn(cell)) {
     return (
@@ -77,7 +89,9 @@ export function CodeCell({ conversation, cell, number, isNear }: CodeCellProps) 
   const { asksInput } = liveOf(cell);
   const output = cell.output.value;
   const isStale = cell.phase.value === "waiting" && output?.isOver;
+  const place = useRef<HTMLDivElement>(null);
   useSaid(cell, number);
+  useReveal(cell, place);
   return (
     <>
       <div class="cell-side">
@@ -89,7 +103,7 @@ export function CodeCell({ conversation, cell, number, isNear }: CodeCellProps) 
           hint={number === 1 ? `Python. ${RUN_ON.shown} runs it` : "Python"} keys={keys} isNear={isNear} />
         <Phase cell={cell} />
         {output && isNear && (
-          <div class={isStale ? "cell-output cell-stale" : "cell-output"}>
+          <div ref={place} class={isStale ? "cell-output cell-stale" : "cell-output"}>
             <OutputView output={output} session={conversation.session.value} label={`Output of cell ${number}`} />
           </div>
         )}

@@ -25,6 +25,19 @@ export interface EditorAsk {
 
 const fromOutside = Annotation.define<boolean>();
 
+/** Text over a selection is put there by us. Left to itself, Chromium keeps the look of what was selected by a style
+ * attribute, which the page's CSP forbids and reports; the editor would take it out again a moment later. */
+function typeOver(event: InputEvent, view: EditorView): boolean {
+  const { main, ranges } = view.state.selection;
+  const text = event.data;
+  if (event.inputType !== "insertText" || !text || event.isComposing || view.composing || main.empty || ranges.length > 1) return false;
+  const insert = () => view.state.update(view.state.replaceSelection(text), { userEvent: "input.type", scrollIntoView: true });
+  const isHandled = view.state.facet(EditorView.inputHandler).some((handler) => handler(view, main.from, main.to, text, insert));
+  if (!isHandled) view.dispatch(insert());
+  event.preventDefault();
+  return true;
+}
+
 const forCode = (ask: EditorAsk): Extension => [
   new LanguageSupport(pythonLanguage),
   lineNumbers(),
@@ -46,6 +59,7 @@ export function makeEditor(parent: HTMLElement, ask: EditorAsk): EditorView {
       Prec.highest(keymap.of([...ask.keys])),
       ask.kind === "code" ? forCode(ask) : [],
       history(),
+      EditorView.domEventHandlers({ beforeinput: (event, view) => typeOver(event as InputEvent, view) }),
       EditorView.lineWrapping,
       EditorState.tabSize.of(4),
       placeholder(ask.hint),

@@ -35,3 +35,23 @@ export function keepFocus(change: () => void): void {
     if (before instanceof HTMLElement) before.closest(".cell")?.scrollIntoView({ block: "nearest" });
   });
 }
+
+const SHOWN = 220; // of what is revealed, at most
+
+function scrollerOf(element: Element): Element | null {
+  for (let at = element.parentElement; at; at = at.parentElement) {
+    if (at.scrollHeight > at.clientHeight && /auto|scroll/.test(getComputedStyle(at).overflowY)) return at;
+  }
+  return document.scrollingElement;
+}
+
+/** Scrolls until the beginning of `part` is seen, as far as the beginning of `whole` stays in view. */
+export function reveal(part: Element, whole: Element): void {
+  const scroller = scrollerOf(part);
+  if (!scroller) return;
+  const view = scroller === document.scrollingElement ? { top: 0, bottom: innerHeight } : scroller.getBoundingClientRect();
+  const { top, height } = part.getBoundingClientRect();
+  const hidden = top + Math.min(height, SHOWN) - view.bottom;
+  const room = whole.getBoundingClientRect().top - view.top;
+  if (hidden > 0 && room > 0) scroller.scrollBy({ top: Math.min(hidden, room) });
+}

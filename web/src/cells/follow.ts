@@ -88,6 +88,7 @@ async function followToEnd(conversation: Conversation, cell: Cell, output: Outpu
     if (isAbort(cause) || signal.aborted) return;
     if (isGone(cause)) return await takeKept(conversation, cell, output);
     cell.phase.value = "idle";
+    resumed.delete(output);
     failed("read the output of a run", cause);
   } finally {
     guess.end();
@@ -268,6 +269,7 @@ async function resume(conversation: Conversation, cell: Cell, hasLog: boolean): 
     else if (IS_RUN.test(output.run)) await follow(conversation, cell);
     else liveOf(cell).notice.value = NOT_KEPT;
   } catch (cause) {
+    resumed.delete(output); // with a token, say, it can be read the next time
     failed("read the output of a cell", cause);
   }
 }

@@ -3,12 +3,14 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Cell, Conversation } from "../state/conversation";
-import { Button } from "../ui";
+import { connection } from "../state/feed";
+import { Button, EmptyState } from "../ui";
 import { IconCode, IconInfo, IconNote } from "../ui/icons";
 import { CellBar } from "./cell_bar";
 import { CodeCell } from "./code_cell";
 import { gap, onDragEnd, onDragOver, onDrop } from "./drag";
 import { insertCell, said } from "./edit";
+import { focusCell } from "./focus";
 import { resumeAll, show } from "./follow";
 import { takeOver } from "./run";
 import { useNear } from "./near";
@@ -74,6 +76,7 @@ function useResumed(conversation: Conversation): void {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const stop = effect(() => {
       for (const cell of conversation.cells.value) void cell.output.value;
+      if (connection.value !== "on" && connection.value !== "connecting") return; // it is tried again when it is back
       clearTimeout(timer);
       timer = setTimeout(() => void resumeAll(conversation), 0);
     });
@@ -84,9 +87,19 @@ function useResumed(conversation: Conversation): void {
   }, [conversation]);
 }
 
+/** One empty cell, and nothing typed elsewhere: the cursor waits in it. */
+function useReady(conversation: Conversation): void {
+  useEffect(() => {
+    const [cell, ...others] = conversation.cells.peek();
+    const isFree = document.activeElement === document.body || !document.activeElement?.matches("input, textarea, [contenteditable]");
+    if (cell && others.length === 0 && cell.source.peek() === "" && isFree) focusCell(cell);
+  }, [conversation]);
+}
+
 export function CellList({ conversation }: { conversation: Conversation }) {
   const cells = conversation.cells.value;
   useResumed(conversation);
+  useReady(conversation);
   return (
     <div class="cells">
       {!conversation.sandbox.value && (
@@ -97,6 +110,11 @@ export function CellList({ conversation }: { conversation: Conversation }) {
           <CellBox key={cell.id} conversation={conversation} cell={cell} number={i + 1} count={cells.length} />
         ))}
       </ol>
+      {cells.length === 0 && (
+        <EmptyState icon={IconCode} title="No cells yet">
+          Code runs in a sandbox that keeps its variables from cell to cell. Notes are Markdown.
+        </EmptyState>
+      )}
       <Insert conversation={conversation} at={cells.length} isLast />
       <p class="unseen" role="status">{said.value}</p>
     </div>

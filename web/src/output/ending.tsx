@@ -50,6 +50,22 @@ export function Resources({ ending, limits }: { ending: Ending; limits: Limits }
   );
 }
 
+/** What else is known of the run, for who wants it. */
+function Details({ ending, run }: { ending: Ending; run: string | null }) {
+  const rows: [string, string][] = [
+    ["Run", run ?? "unknown"],
+    ["Checkpoint", ending.checkpoint ?? "none"],
+    ["Waited", formatMs(ending.usage.queue_ms)],
+    ["Output", formatBytes(ending.usage.output_bytes)],
+    ["Walls", ending.walls.join(", ") || "none"],
+  ];
+  return (
+    <dl class="ending-details">
+      {rows.map(([name, text]) => <div key={name}><dt>{name}</dt><dd>{text}</dd></div>)}
+    </dl>
+  );
+}
+
 const CUT: readonly (readonly [keyof Ending["truncated"], string])[] = [
   ["stdout", "Some of stdout is left out: it is above the run's output limit."],
   ["stderr", "Some of stderr is left out: it is above the run's output limit."],
@@ -58,7 +74,8 @@ const CUT: readonly (readonly [keyof Ending["truncated"], string])[] = [
   ["events", "Not all events were kept: there were too many."],
 ];
 
-export function EndingView({ ending, session, limits: given }: { ending: Ending; session: string | null; limits: Limits | undefined }) {
+export function EndingView({ ending, run, session, limits: given }: { ending: Ending; run: string | null; session: string | null; limits: Limits | undefined }) {
+  const [isOpen, setOpen] = useState(false);
   const limits = useLimits(session, given, ending);
   const told = tellVerdict(ending.verdict);
   const state = tellState(ending.state);
@@ -72,7 +89,9 @@ export function EndingView({ ending, session, limits: given }: { ending: Ending;
         {ending.state === "rolled_back" && <span class="ending-badge is-back">Rolled back</span>}
         {ending.state === "lost" && <span class="ending-badge is-back">Session lost</span>}
         <Resources ending={ending} limits={limits} />
+        <button type="button" class="out-tool ending-more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>Details</button>
       </div>
+      {isOpen && <Details ending={ending} run={run} />}
       {!isOk && told.sentence && ending.verdict.kind !== "exception" && <p>{told.sentence}</p>}
       {told.message && <p class="out-soft">{told.message}</p>}
       {told.remedy && <p class="ending-remedy"><span>What to do:</span> {told.remedy}</p>}

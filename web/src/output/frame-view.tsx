@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { own } from "./checks";
 import { theme } from "./charts/theme";
 import { Notice, Tool, useSeen } from "./parts";
+import "./charts/charts.css";
 
 const ADDRESS = import.meta.env.DEV ? "/frame.html" : "/frame";
 const CAP_HEIGHT = 480;
@@ -12,7 +13,7 @@ const LOAD_MS = 15_000;
 
 interface Props {
   title: string;
-  message: Record<string, unknown> | null; // what the frame is to show, once that is known; posted again when it or the theme changes
+  message: Record<string, unknown> | null; // what the frame is to show, once that is known
   height?: number; // fixed; else as high as what it shows
   onAnswer?: (answer: unknown) => void;
   ask?: { current: ((question: Record<string, unknown>) => void) | null }; // filled with a way to ask the frame
@@ -48,8 +49,11 @@ export function FrameView({ title, message, height, onAnswer, ask }: Props) {
   // The frame has no origin that could be named: what is posted is only what it is to show.
   const post = (data: unknown) => frame.current?.contentWindow?.postMessage(data, "*");
   useEffect(() => {
-    if (isReady && message) post({ ...message, theme: colours });
-  }, [isReady, message, colours]);
+    if (isReady) post({ theme: colours });
+  }, [isReady, colours]);
+  useEffect(() => {
+    if (isReady && message) post(message);
+  }, [isReady, message]);
   if (ask) ask.current = post;
 
   const capped = Math.min(inner, CAP_HEIGHT);

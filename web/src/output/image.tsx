@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { BadImage, imageBlob } from "./bytes";
 import { Notice, saveAs, Tool } from "./parts";
+import "./charts/charts.css";
 
 interface Props {
   mime: string;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a session's runs may use: from its policy, asked once for each session.
+import { ApiError } from "../api/client";
 import * as calls from "../api/calls";
 import { countOf } from "./checks";
 
@@ -28,8 +29,8 @@ async function ask(session: string): Promise<Limits> {
 export function limitsOf(session: string): Promise<Limits> {
   let limits = known.get(session);
   if (!limits) {
-    limits = ask(session).catch(() => {
-      known.delete(session);
+    limits = ask(session).catch((cause: unknown) => {
+      if (!(cause instanceof ApiError && cause.status === 404)) known.delete(session); // asked again; a session that is gone is not
       return {};
     });
     if (known.size >= SESSIONS_MAX) known.clear();

@@ -3,6 +3,7 @@
 import { Component, type ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { failed } from "../state/toasts";
+import "./output.css";
 
 export function Tool({ label, onClick, pressed, disabled, name }: {
   label: string;

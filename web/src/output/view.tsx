@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a cell shows: its items in the order they came, the files, and how it ended.
 import { useMemo, useState } from "preact/hooks";
-import "./output.css";
 import { BundleView, TableItem } from "./bundle";
 import { ChartItem } from "./charts/item";
 import { EndingView } from "./ending";
@@ -81,7 +80,7 @@ export function OutputView({ output, session, limits, label = "Output" }: Props)
       )}
       {output.leftOut && <Notice>This page left out {output.leftOut}.</Notice>}
       <FilesView files={files} session={session} />
-      {ending && <EndingView ending={ending} session={session} limits={limits} />}
+      {ending && <EndingView ending={ending} run={output.run} session={session} limits={limits} />}
       {output.isSaved && ending && <p class="out-soft">Shown as it was kept; the run's own log is gone.</p>}
     </div>
   );

@@ -47,6 +47,22 @@ describe("the editor", () => {
     expect(view.state.selection.main.anchor).toBe(8);
   });
 
+  it("puts text over a selection itself, with the brackets that belong around it", () => {
+    edit("abc");
+    const type = (data: string) => {
+      const event = new InputEvent("beforeinput", { inputType: "insertText", data, cancelable: true, bubbles: true });
+      view.contentDOM.dispatchEvent(event);
+      return event.defaultPrevented;
+    };
+    expect(type("x")).toBe(false); // without a selection the browser does it
+    view.dispatch({ selection: { anchor: 0, head: 3 } });
+    expect(type("(")).toBe(true);
+    expect(view.state.doc.toString()).toBe("(abc)");
+    view.dispatch({ selection: { anchor: 0, head: 5 } });
+    type("z");
+    expect(changed).toHaveBeenLastCalledWith("z");
+  });
+
   it("marks an error, and takes the mark away at the next edit", () => {
     edit("x = 1\ny = x / 0");
     setMark(view, { from: 6, to: 15, message: "ZeroDivisionError: division by zero" });

@@ -211,6 +211,32 @@ describe("after opening", () => {
     expect(mocked.putOutput).toHaveBeenCalledTimes(1);
   });
 
+  it("reads the log where what was kept is not all of it, and says nothing of a log that is gone", async () => {
+    const cell = runningCell();
+    const conversation = conversationOf([cell], "ses_1");
+    show(conversation);
+    mocked.listRuns.mockResolvedValue([{ id: "run_a1", verdict: "ok" }] as never);
+    const kept = new Output("run_a1");
+    for (const event of [started(1), said(2, "[7 lines were not kept]\n"), verdict(3)]) kept.apply(event);
+    mocked.getOutput.mockResolvedValue(JSON.parse(saveOutput(kept)));
+    serve([started(1), said(2, "all of it\n"), verdict(3)]);
+    await resumeAll(conversation);
+    expect(textOf(cell)).toEqual(["all of it"]);
+    expect(cell.output.peek()!.isSaved).toBe(false);
+  });
+
+  it("tries again what it was not allowed to read", async () => {
+    const cell = runningCell();
+    const conversation = conversationOf([cell], "ses_1");
+    show(conversation);
+    mocked.getOutput.mockRejectedValueOnce(new ApiError(401, "unauthorized", "a token is needed")).mockRejectedValue(gone);
+    serve([started(1), said(2, "x\n"), verdict(3)]);
+    await resumeAll(conversation);
+    expect(textOf(cell)).toEqual([]);
+    await resumeAll(conversation);
+    expect(textOf(cell)).toEqual(["x"]);
+  });
+
   it("shows what came with a notebook, and asks no log for it", async () => {
     const [cell, other] = [runningCell("c1"), new Cell({ id: "c2", kind: "code", source: "", run: IMPORTED })];
     const shown = new Output(IMPORTED);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest";
+import { boxesOf, boxOf } from "../../src/output/plotly/boxes";
 import { cleanFigure, cleanText } from "../../src/output/plotly/clean";
 import { toBars } from "../../src/output/plotly/histogram";
 
@@ -49,6 +50,24 @@ describe("a plotly figure", () => {
 
   it("that is none is none", () => {
     for (const value of [null, 5, {}, { data: {} }, []]) expect(cleanFigure(value)).toBeNull();
+  });
+});
+
+describe("a box plot", () => {
+  it("becomes one of the page, by name and place", () => {
+    const chart = boxesOf({ data: [{ type: "box", name: "n", x: ["a", "a", "b", "b"], y: [1, 3, 5, "x"] }], layout: { title: "T", yaxis: { title: { text: "v" } } } })!;
+    expect(chart).toMatchObject({ kind: "box", title: "T", y: { label: "v" }, categories: ["a, n", "b, n"] });
+    expect(chart.boxes[0]!.five).toEqual([1, 1.5, 2, 2.5, 3]);
+  });
+
+  it("tells outliers from whiskers", () => {
+    expect(boxOf("x", [1, 2, 3, 4, 100])).toEqual({ label: "x", five: [1, 2, 3, 4, 4], outliers: [100] });
+  });
+
+  it("with anything else in it is left to plotly", () => {
+    for (const figure of [null, {}, { data: [] }, { data: [{ type: "box", y: [1] }, { type: "bar" }] }, { data: [{ type: "box", y: ["x"] }] }]) {
+      expect(boxesOf(figure)).toBeNull();
+    }
   });
 });
 

@@ -57,7 +57,7 @@ function drawn(series: Series, chart: ChartModel): Series["points"] {
 
 function seriesOf(chart: ChartModel, series: Series): Part {
   const points = drawn(series, chart);
-  const base = { name: drawnText(series.name), data: points, emphasis: { focus: "series" } };
+  const base = { name: drawnText(series.name), data: points, emphasis: { focus: chart.series.length > 4 && chart.kind === "line" ? "series" : "none" } };
   switch (chart.kind) {
     case "line":
     case "area":
@@ -91,12 +91,12 @@ function slicesOf(chart: ChartModel, series: Series): { name: string; value: num
 
 function pieOption(chart: ChartModel, theme: Theme): Part {
   const rings = chart.series.slice(0, 3);
-  const width = 66 / rings.length;
+  const width = 54 / rings.length;
   return {
     legend: legendOf(theme, {}),
     series: rings.map((series, i) => ({
       type: "pie", name: drawnText(series.name), data: slicesOf(chart, series), center: ["50%", "56%"],
-      radius: rings.length === 1 ? ["0%", "68%"] : [`${12 + i * (width - 10)}%`, `${i * (width - 10) + width}%`],
+      radius: rings.length === 1 ? ["0%", "68%"] : [`${14 + i * width}%`, `${12 + (i + 1) * width}%`],
       label: { show: i === rings.length - 1, color: theme.text, formatter: ({ name, percent }: { name: string; percent: number }) => `${short(name)} ${Math.round(percent * 10) / 10}%` },
       labelLine: { lineStyle: { color: theme.soft } },
       itemStyle: { borderColor: theme.surface, borderWidth: 1 },

@@ -35,7 +35,11 @@ function readTheme(): Theme {
 
 export const theme = signal<Theme>(readTheme());
 
-const refresh = () => (theme.value = readTheme());
+function refresh(): void {
+  const now = readTheme();
+  if (JSON.stringify(now) !== JSON.stringify(theme.peek())) theme.value = now;
+}
+
 new MutationObserver(refresh).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", refresh);
 

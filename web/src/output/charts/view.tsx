@@ -9,6 +9,7 @@ import type { ECharts } from "./engine";
 import { describeChart, isEmpty, type ChartModel } from "./model";
 import { optionOf } from "./option";
 import { isStill, theme } from "./theme";
+import "./charts.css";
 
 type Load = "loading" | "drawn" | { failed: string };
 

@@ -16,6 +16,8 @@ const CONFIG = {
 };
 
 let place: HTMLElement | null = null;
+let shown: Loose | null = null;
+let colours: Loose = {};
 
 /** Runs plotly's own text, which the frame's policy allows by its sum; undefined when it is another. */
 function plotlyOf(code: unknown): Plotly | undefined {
@@ -52,7 +54,13 @@ function themed(layout: Loose, theme: Loose): Loose {
   };
 }
 
-export async function draw(figure: Loose, code: unknown, theme: Loose, tell: Tell): Promise<void> {
+/** The same figure in other colours; before there is one, only the colours. */
+export async function redraw(theme: Loose, tell: Tell): Promise<void> {
+  colours = theme;
+  if (shown) await draw(shown, null, tell);
+}
+
+export async function draw(figure: Loose, code: unknown, tell: Tell): Promise<void> {
   const plotly = plotlyOf(code);
   if (!plotly) return tell({ failed: "plotly did not start" });
   if (!place) {
@@ -60,9 +68,10 @@ export async function draw(figure: Loose, code: unknown, theme: Loose, tell: Tel
     place.id = "plot";
     document.body.replaceChildren(place);
   }
-  const data = Array.isArray(figure["data"]) ? figure["data"] : [];
+  shown = figure;
+  const { data, layout } = structuredClone(figure); // plotly writes into what it is given
   try {
-    await plotly.react(place, data, themed(isRecord(figure["layout"]) ? figure["layout"] : {}, theme), CONFIG);
+    await plotly.react(place, Array.isArray(data) ? data : [], themed(isRecord(layout) ? layout : {}, colours), CONFIG);
     tell({ drawn: true });
   } catch (cause) {
     tell({ failed: cause instanceof Error ? cause.message.slice(0, 300) : "plotly gave up" });

@@ -4,13 +4,21 @@ import { imageBlob } from "../bytes";
 import { own } from "../checks";
 import { FrameView } from "../frame-view";
 import { Notice, saveAs, Tool } from "../parts";
+import { ChartView } from "../charts/view";
+import { boxesOf } from "./boxes";
 import { cleanFigure } from "./clean";
 import { plotlySource } from "./source";
 
 const HEIGHT = 420;
 
-/** A plotly figure, drawn by plotly inside of the frame. */
+/** A plotly figure. */
 export function PlotlyView({ figure }: { figure: unknown }) {
+  const boxes = useMemo(() => boxesOf(figure), [figure]);
+  return boxes ? <ChartView chart={boxes} /> : <Framed figure={figure} />;
+}
+
+/** Drawn by plotly inside of the frame. */
+function Framed({ figure }: { figure: unknown }) {
   const clean = useMemo(() => cleanFigure(figure), [figure]);
   const [code, setCode] = useState<string | null>(null);
   const message = useMemo(() => (clean && code ? { plot: { data: clean.data, layout: clean.layout }, code } : null), [clean, code]);
@@ -42,7 +50,7 @@ export function PlotlyView({ figure }: { figure: unknown }) {
   if (!clean) return <Notice>This plotly figure could not be shown: it has no list of traces.</Notice>;
   const missing = clean.missing.length > 0 && (
     <Notice>
-      This page draws scatter, line, bar, pie and histogram traces of plotly; {clean.missing.slice(0, 5).join(", ")} is left out.
+      This page draws scatter, line, area, bar, pie, histogram and box traces of plotly; {clean.missing.slice(0, 5).join(", ")} is left out.
     </Notice>
   );
   if (clean.data.length === 0) return missing || <Notice>This plotly figure is empty.</Notice>;

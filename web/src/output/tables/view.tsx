@@ -8,6 +8,7 @@ import { textOf } from "../checks";
 import { formatCount, plural } from "../format";
 import { saveAs, Tool } from "../parts";
 import { numericColumns, orderOf, readTable, type Sort, type TableSource } from "./table";
+import "./tables.css";
 
 const PAGE_ROWS = 20;
 const PAGE_COLUMNS = 30;
