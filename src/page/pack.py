@@ -67,7 +67,7 @@ def make_frame(dist, text):
         raise Wrong("frame.html must have exactly one script, from a file")
     name = os.path.basename(found.group(1))
     code = read(dist, "assets", name).decode().strip()
-    if re.search(r"</script|<!--", code, re.I) or re.search(r"\bimport\b|\bexport\b", code):
+    if re.search(r"</script|<!--", code, re.I) or re.search(r"(?<!@)\b(?:import|export)\b", code):
         raise Wrong("the script of frame.html imports something, or cannot stand in a document")
     bare = SCRIPT.sub("", text)
     if REFERENCE.search(bare) or "</body>" not in bare:
