@@ -8,6 +8,8 @@ const daemon = { url: `http://127.0.0.1:${process.env.VIV_PORT}` };
 const ROUNDS = process.env.VIV_QUICK ? 3 : 15;
 const FRAMES = process.env.VIV_QUICK ? 120 : 600;
 const DROPPED_MS = 25; // a frame of 60 in a second takes 16.7
+const SMOOTH_MS = 25;
+const PROMPT_MS = 100; // what a person takes for at once
 const LINES = 100_000;
 const POINTS = 100_000;
 
@@ -42,9 +44,9 @@ async function frameTimes(person, deed) {
   return person.page.evaluate(() => window.frameTimes.slice(1));
 }
 
-function rowFrames(what, times) {
+function rowFrames(what, times, target) {
   row(`${what}: time between frames, p50`, share(times, 0.5), "ms");
-  row(`${what}: p95`, share(times, 0.95), "ms", "<= 25 ms", share(times, 0.95) <= 25);
+  row(`${what}: p95`, share(times, 0.95), "ms", `<= ${target} ms`, share(times, 0.95) <= target);
   row(`${what}: p99`, share(times, 0.99), "ms");
   row(`${what}: frames that came late`, 100 * times.filter((time) => time > DROPPED_MS).length / times.length, "%");
 }
@@ -89,7 +91,7 @@ async function manyLines(browser) {
   rowFrames("scrolling 100,000 lines", await frameTimes(person, async (i) => {
     await person.page.mouse.wheel(0, i % 200 < 100 ? 900 : -700);
     await person.page.evaluate(() => new Promise(requestAnimationFrame));
-  }));
+  }), SMOOTH_MS);
   await person.leave();
 }
 
@@ -113,13 +115,13 @@ async function largeChart(browser) {
   rowFrames("hovering over 100,000 points", await frameTimes(person, async (i) => {
     await person.page.mouse.move(...at((i % 50) / 50));
     await person.page.evaluate(() => new Promise(requestAnimationFrame));
-  }));
+  }), PROMPT_MS);
   await person.page.mouse.move(...at(0.5));
   await person.page.keyboard.down("Control");
   rowFrames("zooming 100,000 points", await frameTimes(person, async (i) => {
     await person.page.mouse.wheel(0, i % 20 < 10 ? -120 : 120);
     await person.page.evaluate(() => new Promise(requestAnimationFrame));
-  }));
+  }), PROMPT_MS);
   await person.page.keyboard.up("Control");
   await person.leave();
 }
