@@ -44,8 +44,13 @@ function axisOf(axis: Axis, categories: readonly string[], theme: Theme, isX: bo
     splitLine: { show: !isX, lineStyle: { color: theme.line, opacity: 0.6 } },
     axisLabel: { color: theme.soft, hideOverlap: true, ...(axis.scale === "time" ? {} : { formatter: format }) },
     axisPointer: {
-      label: { formatter: ({ value }: { value: unknown }) =>
-        axis.scale === "time" && typeof value === "number" ? momentText(value) : format(value) },
+      label: {
+        backgroundColor: theme.soft, color: theme.surface,
+        formatter: ({ value }: { value: unknown }) => {
+          if (typeof value !== "number") return format(value);
+          return axis.scale === "time" ? momentText(Math.round(value)) : formatNumber(Number(value.toPrecision(4)));
+        },
+      },
     },
   };
 }
