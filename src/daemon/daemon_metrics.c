@@ -44,6 +44,7 @@ int daemon_metrics(void *user, struct buf *buf)
 		    states[SESSION_FROZEN] + states[SESSION_FREEZING] + states[SESSION_THAWING]);
 	metrics_set(metrics, METRIC_SESSIONS, "lost", NULL, states[SESSION_LOST]);
 	metrics_set(metrics, METRIC_RUNS_RUNNING, NULL, NULL, (double)admitted.running);
+	metrics_set(metrics, METRIC_RUNS_HELD, NULL, NULL, (double)admitted.held);
 	metrics_set(metrics, METRIC_RUNS_WAITING, NULL, NULL, (double)admitted.waiting);
 	metrics_set(metrics, METRIC_HTTP_CONNECTIONS, NULL, NULL, http_connections(daemon->http));
 	metrics_set(metrics, METRIC_JOURNAL, NULL, NULL, (double)journal_disk(daemon->journal));

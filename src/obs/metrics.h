@@ -24,6 +24,7 @@
 	X(RUN_TIME, HISTOGRAM, "vivarium_run_seconds", "policy", "verdict",                        \
 	  "Time from a sandbox to the verdict")                                                    \
 	X(RUNS_RUNNING, GAUGE, "vivarium_runs_running", "", "", "Runs that run now")               \
+	X(RUNS_HELD, GAUGE, "vivarium_runs_held", "", "", "Runs that wait for a person")           \
 	X(RUNS_WAITING, GAUGE, "vivarium_runs_waiting", "", "", "Runs that wait for admission")    \
 	X(REJECTS, COUNTER, "vivarium_rejects_total", "reason", "",                                \
 	  "Requests refused before anything ran")                                                  \

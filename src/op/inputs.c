@@ -99,8 +99,11 @@ static const char *value_end(const char *at, const char *end)
 {
 	uint32_t depth = 0;
 
-	if (at < end && strchr("\"{[", *at) == NULL)
-		return at + strcspn(at, ",}] \t\r\n"); /* a word or a number: something follows */
+	if (at < end && strchr("\"{[", *at) == NULL) {
+		while (at < end && strchr(",}] \t\r\n", *at) == NULL)
+			at++; /* a word or a number */
+		return at;
+	}
 	for (; at < end; at++) {
 		if (*at == '"') {
 			for (at++; at < end && *at != '"'; at++)

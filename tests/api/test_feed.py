@@ -46,6 +46,8 @@ class Lines(unittest.TestCase):
             self.assertEqual(feed.until_session(session, "running")["run"], run)
             self.assertGreaterEqual(feed.until_session(session, "idle")["runs"], 1)
             self.assertEqual(feed.until_run(run, "over")["session"], session)
+            self.daemon.ask("PATCH", f"/v1/sessions/{session}", {"name": "yours"})
+            feed.until(lambda event: event["type"] == "session" and event["session"]["name"] == "yours")
             self.daemon.ask("DELETE", f"/v1/sessions/{session}")
             gone = feed.until(lambda event: event["type"] == "session_gone")
             self.assertEqual(gone["id"], session)

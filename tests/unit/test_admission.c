@@ -12,7 +12,7 @@
 #define TICKETS 16
 
 static const char text[] =
-	"limits: {concurrent_runs: 2, queue: 6, sessions: 3}\n"
+	"limits: {concurrent_runs: 2, queue: 6, held: 5, sessions: 3, body: 1KiB}\n"
 	"tokens:\n"
 	"  - {name: a, sha256: " HEX62 "01, quotas: {concurrent_runs: 4, sessions: 2}}\n"
 	"  - {name: b, sha256: " HEX62 "02, quotas: {runs_per_minute: 2}}\n";
@@ -257,6 +257,66 @@ static void a_run_may_end_inside_its_start(void **state)
 	assert_int_equal(admission_counts(hall->admission).waiting, 0);
 }
 
+static bool hold(struct hall *hall, char name, uint64_t bytes, struct admission_refusal *refusal)
+{
+	struct guest *guest = &hall->guests[hall->guest_count];
+	bool is_held;
+
+	*guest = (struct guest){
+		.hall = hall, .name = name, .ticket = {.start = start, .user = guest}};
+	is_held = admission_hold(hall->admission, token(hall, name), hall->now, bytes,
+				 &guest->ticket, refusal);
+	hall->guest_count += is_held;
+	return is_held;
+}
+
+static void what_is_held_is_its_tokens_and_takes_no_place(void **state)
+{
+	struct hall *hall = *state;
+	struct admission_refusal refusal = {0};
+
+	for (size_t i = 0; i < 4; i++)
+		assert_true(hold(hall, 'a', 10, &refusal));
+	assert_false(hold(hall, 'a', 10, &refusal));
+	assert_int_equal(refusal.status, 429);
+	assert_refused(hall, 'a', 429, 1, "token_runs");
+	assert_answer(hall, '-', ADMISSION_NOW);
+	assert_int_equal(admission_counts(hall->admission).held, 4);
+	/* Allowed: one finds a place, the next waits, and neither is refused. */
+	assert_int_equal(admission_allow(hall->admission, &hall->guests[0].ticket), ADMISSION_NOW);
+	assert_int_equal(admission_allow(hall->admission, &hall->guests[1].ticket), ADMISSION_WAIT);
+	assert_string_equal(hall->started, "");
+	leave(hall, 4);
+	assert_string_equal(hall->started, "a");
+	for (size_t i = 0; i < 4; i++)
+		leave(hall, i);
+	assert_int_equal(admission_counts(hall->admission).held, 0);
+	assert_int_equal(admission_counts(hall->admission).held_bytes, 0);
+	assert_int_equal(admission_counts(hall->admission).running, 0);
+	assert_true(hold(hall, 'a', 10, &refusal));
+}
+
+static void what_is_held_is_bounded_in_number_bytes_and_rate(void **state)
+{
+	struct hall *hall = *state;
+	struct admission_refusal refusal = {0};
+
+	assert_true(hold(hall, 'b', 1000, &refusal));
+	assert_false(hold(hall, 'b', 1000, &refusal)); /* a body holds 1 KiB */
+	assert_int_equal(refusal.status, 429);
+	assert_true(hold(hall, 'a', 1000, &refusal));
+	assert_false(hold(hall, '-', 1000, &refusal)); /* all of them two bodies */
+	assert_int_equal(refusal.status, 503);
+	assert_string_equal(refusal.reason, "held");
+	assert_true(hold(hall, 'b', 1, &refusal));
+	assert_false(hold(hall, 'b', 1, &refusal)); /* it has had its two of a minute */
+	assert_string_equal(refusal.reason, "rate");
+	for (size_t i = 0; i < 2; i++)
+		assert_true(hold(hall, '-', 1, &refusal));
+	assert_false(hold(hall, '-', 1, &refusal)); /* five in all */
+	assert_int_equal(refusal.status, 503);
+}
+
 static void what_was_there_before_takes_its_place(void **state)
 {
 	struct hall *hall = *state;
@@ -338,6 +398,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_refused_is_not_charged, make, end),
 		cmocka_unit_test_setup_teardown(a_run_may_stop_waiting, make, end),
 		cmocka_unit_test_setup_teardown(a_run_may_end_inside_its_start, make, end),
+		cmocka_unit_test_setup_teardown(what_is_held_is_its_tokens_and_takes_no_place, make,
+						end),
+		cmocka_unit_test_setup_teardown(what_is_held_is_bounded_in_number_bytes_and_rate,
+						make, end),
 		cmocka_unit_test_setup_teardown(what_was_there_before_takes_its_place, make, end),
 		cmocka_unit_test_setup_teardown(sessions_are_counted_for_the_token_and_in_all, make,
 						end),

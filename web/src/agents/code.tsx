@@ -89,7 +89,7 @@ export function CodeToJudge({ whole, label, onAllShown }: CodeProps) {
   }
   return (
     <div class="judge">
-      <div class="judge-scroll" tabIndex={0} role="region" aria-label={label}>
+      <div class="judge-scroll" tabIndex={0} role="group" aria-label={label}>
         {!isNumbered && <pre class="judge-plain">{shown}</pre>}
         {rows.map((row, i) => (
           <div key={i} class="judge-line">

@@ -4,7 +4,7 @@ import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Cell, Conversation } from "../state/conversation";
 import { connection } from "../state/feed";
-import { Button, EmptyState } from "../ui";
+import { Button } from "../ui";
 import { IconCode, IconInfo, IconNote } from "../ui/icons";
 import { CellBar } from "./cell_bar";
 import { CodeCell } from "./code_cell";
@@ -110,11 +110,6 @@ export function CellList({ conversation }: { conversation: Conversation }) {
           <CellBox key={cell.id} conversation={conversation} cell={cell} number={i + 1} count={cells.length} />
         ))}
       </ol>
-      {cells.length === 0 && (
-        <EmptyState icon={IconCode} title="No cells yet">
-          Code runs in a sandbox that keeps its variables from cell to cell. Notes are Markdown.
-        </EmptyState>
-      )}
       <Insert conversation={conversation} at={cells.length} isLast />
       <p class="unseen" role="status">{said.value}</p>
     </div>

@@ -19,7 +19,7 @@ const LOOK_MS = 5000;
 
 function Pools({ pools }: { pools: readonly Pool[] }) {
   return (
-    <div class="grid-scroll" tabIndex={0} role="region" aria-label="Pools">
+    <div class="grid-scroll" tabIndex={0} role="region" aria-label="Sandboxes of each runtime">
       <table class="grid">
         <thead><tr><th scope="col">Runtime</th><th scope="col">Ready</th><th scope="col">Being made</th><th scope="col">To keep</th><th scope="col">Memory of each</th></tr></thead>
         <tbody>

@@ -4,9 +4,11 @@ import { effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Conversation } from "../state/conversation";
 import { onRun, sessions } from "../state/feed";
-import { Tabs } from "../ui";
-import { IconFolder, IconHistory, IconVariable } from "../ui/icons";
+import { isOthers } from "../state/self";
+import { EmptyState, Tabs } from "../ui";
+import { IconFolder, IconHistory, IconLock, IconVariable } from "../ui/icons";
 import { Files } from "./files";
+import { visible } from "./format";
 import { sessionChanged } from "./load";
 import { Timeline } from "./timeline";
 import { Variables } from "./variables";
@@ -44,9 +46,21 @@ function useChanges(conversation: Conversation): void {
   }, [conversation]);
 }
 
+/** Of a session that belongs to another token only its runs may be seen. */
+function Others({ token }: { token: string | null | undefined }) {
+  return (
+    <EmptyState icon={IconLock} title="This session belongs to somebody else">
+      <p>{token ? `It is ${visible(token)}'s: you` : "You"} see its runs, and not its variables, files and states.</p>
+    </EmptyState>
+  );
+}
+
 export function Panel({ conversation }: { conversation: Conversation }) {
   useChanges(conversation);
   const tab = panelTab.value;
+  const id = conversation.session.value;
+  const session = id === null ? undefined : sessions.value.get(id);
+  if (isOthers(session)) return <Others token={session?.token} />;
   return (
     <Tabs label="What the session holds" tabs={TABS} current={tab} onChange={(name) => (panelTab.value = name)}>
       {tab === "variables" && <Variables session={conversation.session.value} />}

@@ -44,7 +44,7 @@ describe("a card", () => {
     expect(screen.getByText("“robot”")).toBeTruthy();
     expect(screen.getByText("token alice")).toBeTruthy();
     expect(screen.getByText("careful")).toBeTruthy();
-    expect(screen.getByRole("region", { name: "Code of print(1)" }).textContent).toContain("print(1)");
+    expect(screen.getByRole("group", { name: "Code of print(1)" }).textContent).toContain("print(1)");
   });
 
   it("cannot be allowed at once, and can after a moment", async () => {
@@ -84,7 +84,7 @@ describe("a card", () => {
     tell("print(1)\nimport os\n");
     await wait(0);
     await wait(ARM_MS * 2);
-    expect(screen.getByRole("region", { name: "Code of print(1)" }).textContent).toContain("import os");
+    expect(screen.getByRole("group", { name: "Code of print(1)" }).textContent).toContain("import os");
     expect(allowButton().disabled).toBe(false);
   });
 
@@ -112,7 +112,7 @@ describe("a card", () => {
     fireEvent.click(screen.getByRole("button", { name: "Show all lines" }));
     await wait(0);
     await wait(ARM_MS * 2);
-    expect(screen.getByRole("region", { name: "Code of print(1)" }).textContent).toContain("line_5999");
+    expect(screen.getByRole("group", { name: "Code of print(1)" }).textContent).toContain("line_5999");
     expect(allowButton().disabled).toBe(false);
   });
 
@@ -125,7 +125,7 @@ describe("a card", () => {
 
   it("shows characters that would hide what the code does", () => {
     show({ code: "x = 1 # \u202e gnihton\r\nimport os\u200b", code_size: 33 });
-    const code = screen.getByRole("region", { name: "Code of print(1)" });
+    const code = screen.getByRole("group", { name: "Code of print(1)" });
     expect(code.textContent).toContain("‹202e›");
     expect(code.textContent).toContain("‹200b›");
     expect(screen.getByText(/2 characters that would not be seen are/)).toBeTruthy();

@@ -2,11 +2,12 @@
 import { cleanup, fireEvent, render, screen } from "@testing-library/preact";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "../../src/api/client";
-import type { Checkpoint } from "../../src/api/types";
+import type { Checkpoint, Session } from "../../src/api/types";
 import { cellsUpTo } from "../../src/panels/deeds";
 import { Panel, panelTab } from "../../src/panels/panel";
 import { Cell } from "../../src/state/conversation";
-import { connection } from "../../src/state/feed";
+import { connection, sessions } from "../../src/state/feed";
+import { self } from "../../src/state/self";
 import { Asks } from "../../src/ui";
 import { conversationOf } from "../cells/parts";
 
@@ -120,6 +121,18 @@ describe("the timeline", () => {
     expect(await screen.findByRole("list", { name: "Added" })).toBeTruthy();
     expect(calls["diff"]).toHaveBeenLastCalledWith("ses_a", "cp_1", "cp_2");
     expect(screen.getByText("<b>x</b>")).toBeTruthy();
+  });
+});
+
+describe("a session of another token", () => {
+  it("is said to be one, and nothing is asked of it", () => {
+    self.value = { token: "alice" } as NonNullable<typeof self.value>;
+    sessions.value = new Map([["ses_a", { id: "ses_a", token: "bob" } as Session]]);
+    show("variables");
+    expect(screen.getByText(/It is bob's/)).toBeTruthy();
+    expect(calls["listVars"]).not.toHaveBeenCalled();
+    sessions.value = new Map();
+    self.value = null;
   });
 });
 
