@@ -15,7 +15,7 @@ import { askDelete, isMaking, rename, startConversation } from "./deeds";
 import { isHelpShown, mod } from "./help";
 import { NameField } from "./name";
 import { isFound, query } from "./search";
-import { shortAgo } from "./when";
+import { minute, shortAgo } from "./when";
 
 const ROWS_SHOWN = 200; // more only when asked for: somebody may have thousands
 
@@ -53,7 +53,7 @@ function Row({ row }: { row: ConversationRow }) {
         <Dot session={live} />
         <span class="row-name">{name}</span>
         <Running session={live} />
-        <span class="row-when" aria-hidden="true">{shortAgo(row.changed_ms)}</span>
+        <span class="row-when" aria-hidden="true">{shortAgo(row.changed_ms, minute.value)}</span>
       </a>
       <Menu class="row-menu" size="small" label={`More actions for ${name}`} items={[
         { label: "Rename", icon: IconPencil, run: () => setRenaming(true) },

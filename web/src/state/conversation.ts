@@ -61,6 +61,8 @@ function cellsOf(record: ConversationRecord): CellRecord[] {
   return [...new Map(cells.filter(isCellRecord).map((cell) => [cell.id, cell])).values()];
 }
 
+const isGone = (cause: unknown) => cause instanceof ApiError && cause.status === 404;
+
 const snapshotOf = (record: ConversationRecord): Snapshot => ({
   name: record.name, session: record.session, sandbox: record.sandbox, cells: cellsOf(record),
 });
@@ -75,6 +77,7 @@ export class Conversation {
   version: number;
   onSaved: (row: ConversationRow) => void = () => {};
   onMerged: () => void = () => {}; // others' changes came in: outputs may have to be read
+  onGone: () => void = () => {}; // the daemon does not have it any more
   private base: Snapshot; // what the daemon has, as far as this page knows
   private timer: ReturnType<typeof setTimeout> | null = null;
   private last: Promise<void> = Promise.resolve(); // saves and loads happen one after the other
@@ -123,6 +126,7 @@ export class Conversation {
         this.takeIn(await calls.getConversation(this.id));
       } catch (cause) {
         if (cause instanceof ApiError && cause.isAway) return; // the feed tells again when it is back
+        if (isGone(cause)) return this.onGone();
         failed(`read "${this.name.peek()}"`, cause);
         return;
       }
@@ -201,6 +205,7 @@ export class Conversation {
   private giveUp(cause: unknown): void {
     if (this.saving.peek() === "gone") return;
     this.saving.value = "failed";
+    if (isGone(cause)) return this.onGone();
     this.keep();
     // While the daemon is away the banner says so, and what is here is saved when it is back.
     if (!(cause instanceof ApiError && (cause.isAway || cause.status === 401))) failed(`save "${this.name.peek()}"`, cause);

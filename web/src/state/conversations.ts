@@ -54,6 +54,7 @@ function loadListSoon(): void {
 
 function adopt(conversation: Conversation): Conversation {
   conversation.onSaved = putRow;
+  conversation.onGone = () => goneElsewhere(conversation);
   conversation.onMerged = () => mergeListeners.forEach((listener) => listener(conversation));
   return conversation;
 }
@@ -119,12 +120,19 @@ export async function renameConversation(id: string, name: string): Promise<void
   if (session && sessions.peek().has(session)) await calls.renameSession(session, short).catch(() => {}); // it may just have ended
 }
 
+const isDeleting = new Set<string>();
+
 /** Also ends its session, unless another conversation goes on with it. */
 export async function deleteConversation(id: string): Promise<void> {
   const open = current.peek();
   const row = conversations.peek().find((other) => other.id === id);
   const session = open?.id === id ? open.session.peek() : row?.session;
-  await calls.removeConversation(id);
+  isDeleting.add(id); // the feed tells of it too, and may be faster than the answer
+  try {
+    await calls.removeConversation(id);
+  } finally {
+    isDeleting.delete(id);
+  }
   forget(id);
   const isShared = conversations.peek().some((other) => other.session === session);
   if (session && !isShared) await calls.endSession(session).catch(() => {}); // it may have ended by itself
@@ -137,6 +145,15 @@ function forget(id: string): void {
   open.lose();
   if (route.peek().page === "conversation") go("#/"); // first: else its page would ask for it once more
   current.value = null;
+}
+
+/** Somebody else deleted what is open here: what is on the screen can still be had. */
+function goneElsewhere(conversation: Conversation): void {
+  if (conversation.saving.peek() === "gone" || isDeleting.has(conversation.id)) return;
+  const { name, sandbox, cells } = conversation.snapshot();
+  const bringBack = () => void createConversation({ name, sandbox, cells }).catch((cause) => failed(`bring back "${name}"`, cause));
+  forget(conversation.id);
+  toast(`"${name}" was deleted elsewhere`, "info", "", { label: "Bring it back", run: bringBack });
 }
 
 async function cellOf(run: RunRow): Promise<CellRecord> {
@@ -173,7 +190,7 @@ export function watchConversations(): void {
   onConversation(({ id, version }) => {
     const open = current.peek();
     if (version === null) {
-      if (open?.id === id) toast(`"${open.name.peek()}" was deleted elsewhere`);
+      if (open?.id === id) goneElsewhere(open);
       forget(id);
       return;
     }

@@ -140,3 +140,45 @@ describe("the address", () => {
     for (const odd of ["#/c/../x", "#/c/cnv_A", "#/s/", "#/javascript:alert(1)", ""]) expect(parseRoute(odd)).toEqual({ page: "welcome" });
   });
 });
+
+describe("deleted elsewhere", () => {
+  it.each(["before a save", "before a look"])("found out %s: it can be brought back with what was typed", async (when) => {
+    const { toasts } = await import("../../src/state/toasts");
+    toasts.value = [];
+    const conversation = await state.createConversation({ name: "A", cells: [cell("x")] });
+    conversation.cells.value[0]!.source.value = "typed";
+    daemon.conversations.clear();
+    if (when === "before a save") await conversation.save();
+    else await conversation.pull(99);
+    expect(state.current.value).toBeNull();
+    expect(toasts.value).toMatchObject([{ text: '"A" was deleted elsewhere', action: { label: "Bring it back" } }]);
+    toasts.value[0]!.action!.run();
+    await vi.waitFor(() => expect(state.current.value?.cells.value[0]?.source.value).toBe("typed"));
+    expect([...daemon.conversations.values()]).toMatchObject([{ name: "A" }]);
+  });
+
+  it("one's own deletion is none, however fast the feed is", async () => {
+    const { toasts } = await import("../../src/state/toasts");
+    toasts.value = [];
+    const conversation = await state.createConversation({ name: "A" });
+    calls.removeConversation.mockImplementationOnce(async (id) => {
+      daemon.conversations.delete(id);
+      conversation.onGone();
+      return true;
+    });
+    await state.deleteConversation(conversation.id);
+    expect(toasts.value).toEqual([]);
+    expect(state.current.value).toBeNull();
+  });
+});
+
+describe("how long ago", () => {
+  it("is short", async () => {
+    const { shortAgo } = await import("../../src/shell/when");
+    const now = Date.parse("2026-11-15T12:00:00Z");
+    const ago = (minutes: number) => shortAgo(now - minutes * 60_000, now);
+    expect([ago(-5), ago(0.5), ago(3), ago(125), ago(60 * 50)]).toEqual(["now", "now", "3 min", "2 h", "2 d"]);
+    expect(ago(60 * 24 * 30)).toMatch(/^Oct 1\d$/);
+    expect(ago(60 * 24 * 400)).toContain("2025");
+  });
+});
