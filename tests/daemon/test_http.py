@@ -138,7 +138,7 @@ class RefusalTest(DaemonCase):
             self.expect_error(answer, 400, "bad_request", field)
 
     def test_what_is_not_there(self):
-        for method, path in (("GET", "/"), ("GET", "/v2/run"), ("GET", "/v1/run/"), ("GET", "/v1/sessions/ses_x"),
+        for method, path in (("GET", "/nothing"), ("GET", "/v2/run"), ("GET", "/v1/run/"), ("GET", "/v1/sessions/ses_x"),
                              ("GET", "/v1/runs/ses_x"), ("GET", "/v1/sessions/%00"), ("GET", "/..%2fetc/passwd"),
                              ("GET", "/v1/sessions/ses_x/vars"), ("POST", "/v1/sessions/ses_x/interrupt")):
             with self.subTest(path):
