@@ -7,7 +7,7 @@ import { IconChart, IconCheck, IconClose, IconError, IconFile } from "../ui/icon
 import { bytes } from "./format";
 import { insertAndRun } from "./insert";
 import { closeUpload, nameOf, uploads, type Upload } from "./upload";
-import "./panels.css";
+import "./tray.css";
 
 const SHOWN = 4; // the others are counted
 
