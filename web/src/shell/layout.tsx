@@ -6,6 +6,7 @@ import { closeDrawer, drawer, isNarrow, isPanelOpen, isSidebarOpen } from "../st
 import { IconButton } from "../ui";
 import { IconClose } from "../ui/icons";
 import "../style/shell.css";
+import "../style/sidebar.css";
 
 interface SideProps {
   name: "sidebar" | "panel";

@@ -10,3 +10,4 @@ export { Loading, Progress, Spinner, useSlow } from "./progress";
 export { Toasts } from "./toasts";
 export { EmptyState } from "./empty";
 import "../style/ui.css";
+import "../style/overlays.css";
