@@ -102,11 +102,11 @@ export default subject("state", {}, (test) => {
     await cell.run("kept = 1\nremoved = 2");
     await (await person.another()).run("kept = 11\nadded = 3\ndel removed");
     const panel = await person.tab("Timeline");
-    const boxes = panel.getByRole("checkbox", { name: /compare/i });
-    await eventually(async () => (await boxes.count()) >= 2, "two checkpoints");
-    await boxes.nth(0).check();
-    await boxes.nth(1).check();
-    await says(panel, /added[\s\S]*removed[\s\S]*changed/i);
+    await panel.getByRole("checkbox", { name: "Compare kept = 1", exact: true }).check();
+    await panel.getByRole("checkbox", { name: "Compare kept = 11", exact: true }).check();
+    for (const [list, name] of [["Added", "added"], ["Removed", "removed"], ["Changed", "kept"]]) {
+      await says(panel.getByRole("list", { name: list }), name);
+    }
     await person.picture("compare");
   });
 
