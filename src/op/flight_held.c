@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Runs that a person must allow: held before they are admitted. Whoever asks never decides. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/c.h"
@@ -50,6 +52,58 @@ uint64_t flight_bytes(const struct op_call *call, const struct flight_kind *kind
 	       args->files_json.size + args->stdin_bytes.size + args->saved.size;
 }
 
+static const char *skip(const char *at, const char *end, const char *what)
+{
+	while (at < end && *at != '\0' && strchr(what, *at) != NULL)
+		at++;
+	return at;
+}
+
+static bool is_utf8(const char *at, const char *end)
+{
+	const char *name = at;
+
+	while (at < end && (isalnum((unsigned char)*at) || *at == '-' || *at == '_' || *at == '.'))
+		at++;
+	return (at - name == 5 && strncasecmp(name, "utf-8", 5) == 0) ||
+	       (at - name == 5 && strncasecmp(name, "utf_8", 5) == 0) ||
+	       (at - name == 4 && strncasecmp(name, "utf8", 4) == 0);
+}
+
+static bool is_utf8_line(const char *at, const char *end)
+{
+	static const char word[] = "coding";
+
+	at = skip(at, end, " \t\f\v\r");
+	if (at >= end || *at != '#')
+		return true;
+	while ((at = memmem(at, (size_t)(end - at), word, strlen(word))) != NULL) {
+		at += strlen(word);
+		if (at < end && (*at == ':' || *at == '=') &&
+		    !is_utf8(skip(at + 1, end, " \t"), end))
+			return false;
+	}
+	return true;
+}
+
+/* A comment in the first two lines can say how the code is written (PEP 263), and in another
+ * encoding than the one it is shown in a comment can be code: in utf-7 +AAo- ends a line. This sees
+ * more in such a comment than Python does, never less. */
+static bool is_read_as_shown(const struct run_bytes *code)
+{
+	const char *line = code->data;
+	const char *end = line + code->size;
+
+	for (int i = 0; i < 2 && line < end; i++) {
+		const char *stop = memchr(line, '\n', (size_t)(end - line));
+
+		if (!is_utf8_line(line, stop != NULL ? stop : end))
+			return false;
+		line = stop != NULL ? stop + 1 : end;
+	}
+	return true;
+}
+
 int flight_keep(struct flight *flight, struct run_request *request, struct err *err)
 {
 	struct buf inputs;
@@ -65,6 +119,11 @@ int flight_keep(struct flight *flight, struct run_request *request, struct err *
 			err, ERR_TOO_LARGE, EFBIG,
 			"args: under the policy %s a person reads them first; at most %u KiB",
 			flight->policy->name, INPUTS_ARGS_MAX >> 10);
+	if (!request->is_command && !is_read_as_shown(&request->code))
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "code: it says that it is not utf-8, and under the policy %s a "
+			       "person reads it as that; take the comment with `coding` out",
+			       flight->policy->name);
 	buf_init(&inputs, INPUTS_MAX);
 	r = inputs_put(request, &inputs);
 	if (r == 0)

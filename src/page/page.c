@@ -161,6 +161,8 @@ static void reply_html(struct http_request *request, const char *policy, struct 
 	add_common(&headers, "no-store");
 	add(&headers, "Content-Security-Policy", policy);
 	add(&headers, "Cross-Origin-Opener-Policy", "same-origin");
+	/* Where a note has a link the browser would ask for its host's address unasked. */
+	add(&headers, "X-DNS-Prefetch-Control", "off");
 	add(&headers, "Permissions-Policy",
 	    "accelerometer=(), autoplay=(), camera=(), clipboard-read=(), "
 	    "clipboard-write=(self), display-capture=(), encrypted-media=(), fullscreen=(), "

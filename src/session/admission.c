@@ -18,7 +18,7 @@
 struct admission_lane {
 	const struct config_token *token; /* borrowed; NULL: no quota */
 	uint64_t runs;                    /* running, waiting and held */
-	uint64_t held_bytes;
+	uint64_t held, held_bytes;
 	uint64_t sessions;
 	uint64_t free_ns; /* when the bucket of runs per minute is full again */
 	TAILQ_HEAD(, admission_ticket) waiting;
@@ -211,6 +211,13 @@ static bool is_hold_refused(const struct admission *admission, const struct admi
 		       "as many runs as may wait to be allowed already", config->held);
 		return true;
 	}
+	/* Half of the places at most: who asks for much keeps nobody else from asking. */
+	if (lane->token != NULL && config->token_count > 1 &&
+	    lane->held >= (config->held + 1) / 2) {
+		refuse(to, 429, RETRY_HELD_S, "held",
+		       "as many runs of this token as may wait to be allowed already", lane->held);
+		return true;
+	}
 	if (lane->held_bytes > 0 && lane->held_bytes + bytes > config->body) {
 		refuse(to, lane->token != NULL ? 429 : 503, RETRY_HELD_S, "held",
 		       "the runs of this caller that wait to be allowed have as many bytes as they "
@@ -242,6 +249,7 @@ bool admission_hold(struct admission *admission, const struct config_token *toke
 		return false;
 	lane->free_ns = free_ns;
 	lane->runs++;
+	lane->held++;
 	lane->held_bytes += bytes;
 	admission->counts.held++;
 	admission->counts.held_bytes += bytes;
@@ -253,6 +261,7 @@ bool admission_hold(struct admission *admission, const struct config_token *toke
 
 static void stop_holding(struct admission *admission, struct admission_ticket *ticket)
 {
+	ticket->lane->held--;
 	ticket->lane->held_bytes -= ticket->held_bytes;
 	admission->counts.held--;
 	admission->counts.held_bytes -= ticket->held_bytes;

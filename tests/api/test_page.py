@@ -56,6 +56,7 @@ class Documents(Case):
         self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
         self.assertEqual(answer.headers["Referrer-Policy"], "no-referrer")
         self.assertEqual(answer.headers["Cross-Origin-Opener-Policy"], "same-origin")
+        self.assertEqual(answer.headers["X-DNS-Prefetch-Control"], "off")  # a link in a note asks no name server
         self.assertEqual(answer.headers["Cross-Origin-Resource-Policy"], "same-origin")
         self.assertEqual(rules, {
             "default-src": ["'none'"], "script-src": ["'self'"], "style-src": ["'self'", f"'nonce-{nonce}'"],

@@ -5,7 +5,7 @@ import { Button } from "../ui";
 import { IconHand } from "../ui/icons";
 import { visible } from "../panels/format";
 import { approve, cards, heldCount, isOpen } from "./held";
-import { nameOf } from "./who";
+import { askerOf } from "./who";
 import "./agents.css";
 
 export function HeldBanner() {
@@ -18,7 +18,7 @@ export function HeldBanner() {
       <IconHand size={16} />
       <p>
         <strong>{count === 1 ? "A run waits" : `${count} runs wait`} for {mayDecide ? "your approval" : "approval"}</strong>
-        {first && <span class="held-line">{nameOf(first.who)}: <code>{visible(first.line ?? "")}</code></span>}
+        {first && <span class="held-line">{askerOf(first.who)}: <code>{visible(first.line ?? "")}</code></span>}
       </p>
       <Button size="small" onClick={() => go("#/approvals")}>Review</Button>
     </div>

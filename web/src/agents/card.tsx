@@ -10,11 +10,11 @@ import { CodeToJudge, useWhole } from "./code";
 import { allow, deny, type Card, type Fate } from "./held";
 import { useNow } from "./now";
 import { RunDialog } from "./run_dialog";
-import { nameOf, WhoLine } from "./who";
+import { askerOf, WhoLine } from "./who";
 
 export const ARM_MS = 1000;
 const WHY_MAX = 500;
-const INPUTS_MAX = 100; // that are listed
+const INPUTS_MAX = 5000; // that are listed: more than the daemon ever tells
 
 const FATES: Record<Exclude<Fate, "held">, string> = {
   deciding: "One moment",
@@ -54,17 +54,23 @@ interface Input {
   kind: string;
   name: string | null;
   size: number | null;
+  text: string | null; // its beginning, or all of it
 }
 
 /** What goes along with the code, as far as it is well said. */
 export function inputsOf(inputs: unknown): Input[] {
   if (!Array.isArray(inputs)) return [];
   return inputs.slice(0, INPUTS_MAX).flatMap((one: unknown) => {
-    const { kind, name, size } = (one ?? {}) as Record<string, unknown>;
+    const { kind, name, size, text } = (one ?? {}) as Record<string, unknown>;
     if (typeof kind !== "string") return [];
-    return [{ kind, name: typeof name === "string" ? name : null, size: typeof size === "number" ? size : null }];
+    return [{
+      kind, name: typeof name === "string" ? name : null, size: typeof size === "number" ? size : null,
+      text: typeof text === "string" ? text : null,
+    }];
   });
 }
+
+const isCut = ({ text, size }: Input) => text !== null && size !== null && new TextEncoder().encode(text).length < size;
 
 function Inputs({ inputs }: { inputs: unknown }) {
   const list = inputsOf(inputs);
@@ -74,7 +80,10 @@ function Inputs({ inputs }: { inputs: unknown }) {
       <h3>What goes along</h3>
       <ul>
         {list.map((one, i) => (
-          <li key={i}>{visible(one.kind)}{one.name !== null && <> <code>{visible(one.name)}</code></>}{one.size !== null && `, ${bytes(one.size)}`}</li>
+          <li key={i}>
+            {visible(one.kind)}{one.name !== null && <> <code>{visible(one.name)}</code></>}{one.size !== null && `, ${bytes(one.size)}`}
+            {one.text !== null && one.text !== "" && <>: <code>{visible(one.text)}</code>{isCut(one) && " and more"}</>}
+          </li>
         ))}
       </ul>
     </div>
@@ -102,7 +111,7 @@ function Decide({ card, isReady, name }: DecideProps) {
   const pressed = useRef(false); // a press that began on this button while it was armed
   const isArmed = useArmed(box, isReady && card.fate === "held");
   const byKey = async () => {
-    const isSure = await askConfirm({ title: "Allow this run?", text: `It was asked for by ${nameOf(card.run.who)}, under the policy ${card.run.policy}.`, action: "Allow" });
+    const isSure = await askConfirm({ title: "Allow this run?", text: `It was asked for by ${askerOf(card.run.who)}, under the policy ${card.run.policy}.`, action: "Allow" });
     if (isSure) void allow(card);
   };
   return (
@@ -138,7 +147,7 @@ export function HeldCard({ card, mayDecide }: { card: Card; mayDecide: boolean }
   return (
     <article class={`card card-${fate}`} aria-labelledby={titleId}>
       <header class="card-head">
-        <h2 id={titleId}>{nameOf(run.who)} wants to run this</h2>
+        <h2 id={titleId}>{askerOf(run.who)} wants to run this</h2>
         {fate === "held" && <Countdown untilMs={run.until_ms} />}
       </header>
       <dl class="card-facts">

@@ -6,11 +6,10 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { runCode } from "../api/calls";
 import type { HeldRun } from "../api/types";
 import { coloured } from "../cells/highlight";
-import { bytes } from "../panels/format";
+import { bytes, UNSEEN } from "../panels/format";
 import { Button, Loading } from "../ui";
 import "./agents.css";
 
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const LINES_SHOWN = 500; // at first: the rest at a click, and nothing can be allowed before
 const NUMBERED_MAX = 5000; // lines; above, they come as one piece
 export const CODE_MAX = 1 << 20; // bytes; more than that nobody reads on a page

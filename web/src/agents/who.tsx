@@ -32,6 +32,13 @@ export function nameOf(who: Partial<Who> | null | undefined): string {
   return client || token || (who?.peer === "unix" ? "A local program" : visible(who?.peer ?? "") || "Somebody");
 }
 
+/** Who asks, for whoever decides: what is proved comes first, and a claim is called one. */
+export function askerOf(who: Partial<Who> | null | undefined): string {
+  const { token, client } = knownOf(who);
+  if (token) return `Token ${token}`;
+  return client ? `A program that calls itself “${client}”` : nameOf(who);
+}
+
 export function WhoLine({ who }: { who: Partial<Who> | null | undefined }) {
   const { token, client, way } = knownOf(who);
   return (

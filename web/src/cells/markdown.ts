@@ -15,6 +15,8 @@ const OURS = ["aria-label", "rel", "target"]; // set here, never by a note
 const LINK = /^(?:https?:\/\/|mailto:)/i;
 const PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,/i;
 const TEXT_MAX = 500_000;
+const WORK_MAX = 4_000_000;
+const INLINE_PICTURE = /data:image\/[a-z]+;base64,[A-Za-z0-9+/=]+/g;
 
 const HIDDEN = /<(script|style|noscript|template|iframe|textarea|title|xmp|noembed|noframes|plaintext)\b[^]*?(?:<\/\1\s*>|$)/gi;
 const TAG = /<(\/?)([a-z][a-z0-9]*)((?:[^<>"']|"[^"]*"|'[^']*')*)>|<!--[^]*?(?:-->|$)|[<>]/gi;
@@ -72,10 +74,39 @@ function settle(element: Element): void {
   if (tag === "input") settleBox(element);
 }
 
+/** About how long marked takes: within one paragraph it compares every mark with every other, and every end of a word
+ * with its beginning. Pictures in the text cost nothing. */
+function workOf(text: string): number {
+  let work = 0;
+  for (const paragraph of text.replace(INLINE_PICTURE, "").split(/\n[ \t]*\n/)) {
+    work += (paragraph.match(/[_*~`[<>]/g)?.length ?? 0) ** 2;
+    for (const word of paragraph.split(/\s/)) work += word.length ** 2 / 10;
+    if (work > WORK_MAX) break;
+  }
+  return work;
+}
+
+/** What would take too long, or cannot be parsed at all, as the text that it is. */
+function plainHtml(text: string): string {
+  const box = document.createElement("div");
+  box.append(document.createElement("pre"));
+  box.firstElementChild!.textContent = text;
+  return box.innerHTML;
+}
+
+function parsed(text: string): string {
+  if (workOf(text) > WORK_MAX) return plainHtml(text);
+  try {
+    return marked.parse(text) as string;
+  } catch {
+    return plainHtml(text); // quotes within quotes, deeper than the stack
+  }
+}
+
 /** Markup that is safe to set: two gates after it was made, each of which would do. */
 export function markdownHtml(text: string): string {
   const template = document.createElement("template"); // no script runs and nothing loads in there
-  template.innerHTML = marked.parse(text.slice(0, TEXT_MAX)) as string;
+  template.innerHTML = parsed(text.slice(0, TEXT_MAX));
   for (const element of template.content.querySelectorAll("*")) settle(element);
   return purifier.sanitize(template.innerHTML, {
     ALLOWED_TAGS: TAGS, ALLOWED_ATTR: [...ATTRIBUTES, ...OURS], ALLOW_DATA_ATTR: false, ALLOW_ARIA_ATTR: false, RETURN_TRUSTED_TYPE: false,

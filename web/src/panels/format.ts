@@ -33,14 +33,16 @@ export function span(ms: number): string {
   return `${Math.floor(seconds / 86400)} d ${Math.floor((seconds % 86400) / 3600)} h`;
 }
 
-// What does not show, or turns the order of what does: a name must not look like another one.
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
+// What does not show, or turns the order of what does: a name must not look like another one. Letters that are drawn as
+// nothing (the fillers of Hangul among them) may stand in names of Python; spaces that are none are in here, too.
+export const UNSEEN = /(?! )[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /** Text that code or a client chose, on one line: what cannot be seen is shown by its number. */
 export function visible(text: string): string {
   return text.replace(UNSEEN, (char) => {
     if (char === "\n") return "⏎";
     if (char === "\t") return "⇥";
+    if (char === "\ufe0f") return char; // only says that a sign is to be a picture
     return `‹${char.codePointAt(0)!.toString(16).padStart(4, "0")}›`;
   });
 }

@@ -76,4 +76,18 @@ describe("markdown of notes", () => {
     for (const part of ["<a ", "<a '", "x".repeat(9) + "=", "<!--", "<script", "a-"]) tamed(`<a ${part.repeat(40_000)}>`);
     expect(performance.now() - begun).toBeLessThan(5000);
   });
+
+  it("shows as plain text what would keep the page busy", () => {
+    for (const text of ["__a_ ".repeat(20_000), "~~a~ ".repeat(20_000), "a.".repeat(50_000) + "@", ">".repeat(50_000), "_a__ ".repeat(20_000), "[".repeat(100_000)]) {
+      const box = shown(text);
+      expect(box.children.length).toBe(1);
+      expect(box.querySelector("pre")?.textContent).toBe(text);
+    }
+  }, 4000);
+
+  it("still reads long notes, and pictures in them", () => {
+    const long = "A *word* and `code` with a [link](https://example.org/).\n\n".repeat(2000);
+    expect(shown(long).querySelectorAll("em").length).toBe(2000);
+    expect(shown(`![a](data:image/png;base64,${"A".repeat(300_000)})`).querySelectorAll("img").length).toBe(1);
+  });
 });
