@@ -40,6 +40,12 @@ class Blockers(unittest.TestCase):
         self.blocked("import _thread\nlock = _thread.allocate_lock()\nlock.acquire()\n"
                      "_thread.start_new_thread(lock.acquire, ())", "native thread .+")
 
+    def test_a_thread_on_its_way_out_does_not_block(self):
+        """It has told that it is done, as a joined one has, and the kernel still has it for a while."""
+        self.free("import _thread, time\ndone = _thread.allocate_lock()\ndone.acquire()\n"
+                  "def leave():\n    done.release()\n    time.sleep(0.01)\n"
+                  "_thread.start_new_thread(leave, ())\ndone.acquire()")
+
     def test_an_executor(self):
         self.blocked("from concurrent.futures import ThreadPoolExecutor\np = ThreadPoolExecutor(1)\n"
                      "p.submit(int).result()", "thread ThreadPoolExecutor-0_0", "p.shutdown()")

@@ -7,6 +7,7 @@ May not: call into user code, or cost much: it is asked after every run.
 
 import os
 import sys
+from time import sleep as _sleep
 
 from . import WORKSPACE
 from .hooks import load
@@ -14,10 +15,14 @@ from .wire import clean
 
 SHOWN_MAX = 200  # characters of a name
 CHANNEL = 3
+LEAVING_MS = 50
 
 _modules = sys.modules
 _listdir, _readlink, _pread, _open, _read, _close, _stat, _fstat, _waitid = (
     os.listdir, os.readlink, os.pread, os.open, os.read, os.close, os.stat, os.fstat, os.waitid)
+
+
+_stayed = ""  # the native thread that was waited for, and did not go
 
 
 def find(interpreter, own_children, own_fds):
@@ -64,9 +69,23 @@ def _thread():
         name = getattr(thread, "_name", None)
         if thread is not threading._main_thread and type(name) is str:
             return f"thread {_shown(name)}"
+    other = _native(tasks)
+    return f"native thread {_shown(_comm(f'/proc/self/task/{other}/comm') or other)}" if other else ""
+
+
+def _native(tasks):
+    """A thread that Python does not know, "" when there is none. One that was joined may still be on
+    its way out of the kernel, so a new one gets a moment; one that stayed before gets none."""
+    global _stayed
     here = str(os.getpid())
-    other = next((task for task in tasks if task != here), "")
-    return f"native thread {_shown(_comm(f'/proc/self/task/{other}/comm') or other)}"
+    for _ in range(LEAVING_MS):
+        other = next((task for task in tasks if task != here), "")
+        if other in ("", _stayed):
+            return other
+        _sleep(0.001)
+        tasks = _listdir("/proc/self/task")
+    _stayed = other
+    return other
 
 
 def _lives(child):
