@@ -21,7 +21,7 @@ const NEAR = /^\s*(?:#|data:image\/|blob:)/i;
 
 /** Styles without what they would fetch. The policy refuses it anyhow, with a complaint in the console for each. */
 function quietStyle(css: string): string {
-  return css.replace(/@import[^;]*;?/gi, "").replace(/url\(\s*(["']?)(?!data:image\/|#)[^)]*\)/gi, "none");
+  return css.replace(/@import[^;]*;?/gi, "").replace(/url\((?!\s*["']?(?:data:image\/|#))[^)]*\)?/gi, "none");
 }
 
 function cleanElement(element: Element): void {

@@ -32,6 +32,7 @@ export class Screen {
   private column = -1; // -1: behind the last letter
   private floor = 0; // the cursor goes no higher: what is above belongs to an earlier item
   private carry = { stdout: "", stderr: "" };
+  private carries = new WeakMap<TextLine, string>(); // of lines as they are: the cursor may pass a long one again and again
 
   /** A new item begins: text before it is not touched again. */
   seal(): void {
@@ -77,14 +78,21 @@ export class Screen {
   private erase(how: number): void {
     const line = this.lines[this.row];
     if (!line) return;
+    this.carries.delete(line);
     if (how === 2) line.text = "";
     else if (how === 0 && this.column >= 0) line.text = this.column === 0 ? "" : plainOf(line.text).slice(0, this.column);
+  }
+
+  private carryFrom(line: TextLine): string {
+    const known = this.carries.get(line) ?? carryOf(line.text);
+    this.carries.set(line, known);
+    return known;
   }
 
   private newline(stream: TextLine["stream"]): void {
     if (this.row >= this.lines.length) this.put(stream, ""); // an empty line
     const line = this.lines[this.row];
-    if (line) this.carry[line.stream] = carryOf(line.text);
+    if (line) this.carry[line.stream] = this.carryFrom(line);
     this.row = Math.min(this.row + 1, this.lines.length);
     this.column = this.row < this.lines.length ? 0 : -1;
   }
@@ -96,6 +104,7 @@ export class Screen {
       this.dropped++;
       return;
     }
+    if (line) this.carries.delete(line);
     if (!line || (line.stream !== stream && this.row === this.lines.length - 1)) {
       this.row = this.lines.length;
       this.column = -1;

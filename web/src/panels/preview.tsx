@@ -4,6 +4,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { readFile } from "../api/calls";
 import type { FileEntry } from "../api/types";
+import { checkPixels } from "../output/bytes";
 import { Button, Dialog, Loading } from "../ui";
 import { IconChart, IconDownload } from "../ui/icons";
 import { decodeText, parseSheet, type Sheet } from "./csv";
@@ -25,8 +26,13 @@ type Look =
 async function look(session: string, file: FileEntry, signal: AbortSignal): Promise<Look> {
   if (IMAGES.has(file.mime)) {
     if (file.size > IMAGE_MAX) return { kind: "none", why: "The picture is too large to show here." };
-    const blob = await (await readFile(session, file.path, signal)).blob();
-    return { kind: "image", url: URL.createObjectURL(new Blob([blob], { type: file.mime })) };
+    const found = new Uint8Array(await (await readFile(session, file.path, signal)).arrayBuffer());
+    try {
+      checkPixels(found);
+    } catch (cause) {
+      return { kind: "none", why: `It cannot be shown: ${cause instanceof Error ? cause.message : String(cause)}.` };
+    }
+    return { kind: "image", url: URL.createObjectURL(new Blob([found], { type: file.mime })) };
   }
   if (file.size === 0) return { kind: "none", why: "The file is empty." };
   const head = await readHead(session, file.path, TEXT_MAX, signal);

@@ -12,6 +12,18 @@ const shown = (...writes: [("stdout" | "stderr"), string][]) => {
 const out = (...texts: string[]) => shown(...texts.map((text) => ["stdout", text] as ["stdout", string]));
 
 describe("a screen", () => {
+  it("is not kept busy by a cursor that passes a long line again and again", () => {
+    const screen = new Screen();
+    screen.write("stdout", `${"\x1b[1mx".repeat(200_000)}\n`);
+    screen.write("stdout", "\x1b[A\n".repeat(20_000));
+    screen.write("stdout", "end");
+    expect(screen.lines.map(({ text }) => text.length)).toEqual([1_000_000, "\x1b[1mend".length]);
+  }, 3000);
+
+  it("still carries a colour that the line got later", () => {
+    expect(out("a\n\x1b[A\x1b[31mb\nc")).toEqual(["\x1b[31mb", "\x1b[31mc"]);
+  });
+
   it("keeps lines, also empty ones, and goes on with an open one", () => {
     expect(out("a\n\nb", "c\n", "d")).toEqual(["a", "", "bc", "d"]);
   });
