@@ -224,6 +224,17 @@ class Tables(unittest.TestCase):
             "categoryKey": "m", "valueKeys": ["v"]}}])
         self.assertEqual(len(self.runner.run("_atlas_chart = [{}, {}]").charts), 2)
 
+    def test_a_chart_of_a_hundred_thousand_points_is_told(self):
+        outcome = self.runner.run("_chart = {'type': 'scatter', 'categoryKey': 'x', 'valueKeys': ['y'], "
+                                  "'data': [{'x': n, 'y': n / 7} for n in range(100000)]}")
+        self.assertEqual(len(outcome.charts[0]["spec"]["data"]), 100000)
+        self.assertFalse(outcome.done["truncated"]["result"])
+
+    def test_a_chart_beyond_all_bounds_is_left_out_and_flagged(self):
+        for code in ("{'data': [0.1] * 1000000}", "{'data': '\\u20ac' * 3000000}"):
+            outcome = self.runner.run(f"_chart = {code}")
+            self.assertEqual((outcome.charts, outcome.done["truncated"]["result"]), ([], True), code)
+
     def test_outputs_before_an_exception_are_told(self):
         outcome = self.runner.run("_table = {'columns': [], 'rows': []}\n1/0")
         self.assertEqual(len(outcome.of("table")), 1)

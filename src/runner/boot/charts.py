@@ -15,6 +15,7 @@ from .jsontext import dumps, quote
 
 IMAGE_MAX = 11 << 20  # as base64 it still fits in a frame
 DATA_MAX = 4 << 20
+SPEC_MAX = 12 << 20  # of a chart object: 100,000 points and their names
 FIGURES_MAX = 64  # captured at the end of one run
 PNG = b"\x89PNG\r\n\x1a\n"
 

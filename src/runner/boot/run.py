@@ -234,6 +234,7 @@ def _tell_variable(name, value, run):
     is a dict or a list of them."""
     if run.is_atlas and not name.startswith("_atlas"):
         return
+    from .charts import SPEC_MAX
     from .jsonsafe import TooLarge, json_safe
     from .jsontext import dumps
     from .tables import table_text
@@ -250,8 +251,9 @@ def _tell_variable(name, value, run):
         value = None  # there, though it holds nothing
     for spec in value if isinstance(value, (list, tuple)) else [value]:
         try:
-            body = '{"kind":"spec","spec":' + dumps(json_safe(spec, run.result_max)) + "}"
-            wire.event("chart", "chart", body)
+            body = '{"kind":"spec","spec":' + dumps(json_safe(spec, SPEC_MAX)) + "}"
+            if not wire.event("chart", "chart", body):
+                raise TooLarge
         except TooLarge:
             run.cut.add("result")
 
