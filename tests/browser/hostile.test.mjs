@@ -10,6 +10,7 @@ const trap = createServer((request, answer) => {
   calls.push(request.url);
   answer.end();
 });
+trap.on("connection", () => calls.push("a connection")); // also one over which nothing is asked
 await new Promise((listening) => trap.listen(0, "127.0.0.1", listening));
 trap.unref();
 const TRAP = `http://127.0.0.1:${trap.address().port}`;
@@ -22,6 +23,9 @@ const TAGS = [
   `<a href="javascript:window.hacked=1">link</a>`,
   `<img src="${TRAP}/image">`,
   `<link rel=stylesheet href="${TRAP}/style">`,
+  `<link rel=preconnect href="${TRAP}"><link rel=prefetch href="${TRAP}/ahead"><svg><link rel=preconnect href="${TRAP}"/></svg>`,
+  `<svg><a><set attributeName=href to="${TRAP}/set"/><text>set</text></a><use href="${TRAP}/use.svg#a"/><feImage href="${TRAP}/fe"/></svg>`,
+  `<p style="background:url(${TRAP}/open">style</p>`,
   `<form action="${TRAP}/form"><button>go</button></form>`,
   `<base href="${TRAP}/">`,
   `<math><mtext></table></math><img src onerror=hacked=1>`,
@@ -93,6 +97,13 @@ export default subject("hostile", {}, (test) => {
       `display(Rich(image__svg_xml='<svg xmlns="http://www.w3.org/2000/svg" onload="top.hacked=1"><script>top.hacked=1</script><image href="${TRAP}/svg.png"/></svg>'))\n` +
       `display(Rich(application__javascript='window.hacked=1'))\n` +
       `display(Rich(text__latex=${PY}))`);
+    await sees(cell.output.locator("iframe").first().contentFrame().getByText("html is here"));
+    await assertUnharmed(person);
+  });
+
+  test("text and HTML made to keep the page busy do not", async (person) => {
+    const cell = await survives(person, `class Rich:\n    def _repr_mimebundle_(self, **_): return {'text/html': '<style>' + 'url(' * 200000 + '</style><p style="background:' + 'url(' * 200000 + '"></p><p>html is here</p>'}\n` +
+      `display(Rich())\nprint('\\x1b[1mx' * 100000)\nprint('\\x1b[A\\n' * 50000)`, "xxxx");
     await sees(cell.output.locator("iframe").first().contentFrame().getByText("html is here"));
     await assertUnharmed(person);
   });
