@@ -10,7 +10,7 @@ export interface TextLine {
 
 export const LINES_MAX = 400_000;
 export const LETTERS_MAX = 24_000_000;
-const OVERWRITE_MAX = 4000; // a longer line is replaced as a whole
+const OVERWRITE_MAX = 1000; // a longer line is replaced as a whole: each letter that goes over it costs its length
 
 // What moves the cursor, or ends a line. The rest is text.
 const MOVE = /\r\n|[\r\n\b]|\x1b\[(\d*)([AK])/g;

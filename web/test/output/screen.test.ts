@@ -20,6 +20,12 @@ describe("a screen", () => {
     expect(screen.lines.map(({ text }) => text.length)).toEqual([1_000_000, "\x1b[1mend".length]);
   }, 3000);
 
+  it("is not kept busy by letters that go over a long line one by one", () => {
+    const screen = new Screen();
+    screen.write("stdout", "x".repeat(3990) + "\rX".repeat(200_000));
+    expect(screen.lines.map(({ text }) => text)).toEqual(["X"]);
+  }, 1500);
+
   it("still carries a colour that the line got later", () => {
     expect(out("a\n\x1b[A\x1b[31mb\nc")).toEqual(["\x1b[31mb", "\x1b[31mc"]);
   });
