@@ -98,6 +98,8 @@ enum run_left flight_left(const struct engine *engine, const struct log *log)
 		return RUN_LEFT_NONE;
 	memcpy(id, value + 1, value_size - 2);
 	session = sessions_find(engine->sessions, id);
-	return session == NULL || session_state(session) == SESSION_LOST ? RUN_LEFT_LOST
-									 : RUN_LEFT_PRESERVED;
+	if (session == NULL || session_state(session) == SESSION_LOST)
+		return RUN_LEFT_LOST;
+	/* It had begun, and its head is not there any more: the session is where it was before. */
+	return log_last_note(log, &value, &value_size) ? RUN_LEFT_ROLLED_BACK : RUN_LEFT_PRESERVED;
 }

@@ -214,6 +214,10 @@ void run_bury(struct pool *pool, struct log *log, enum run_left left, const stru
 void run_ended(struct run *run, const struct launch_exit *facts);
 void run_exited(struct run *run, const struct launch_exit *facts, const struct err *why);
 
+/* Its head has ended, and what that left is being seen to: a successor of this viv must know how.
+ * `exit` NULL: launch did not say. */
+void run_note_death(struct run *run, const struct launch_exit *exit);
+
 /* It cannot go on, whatever state it is in: over at once, as `cancelled` or for this reason. */
 void run_abandon(struct run *run, bool is_cancelled, const struct err *why);
 

@@ -10,10 +10,11 @@
 #include "session/head.h"
 #include "session/run_state.h"
 
-#define NOTE_VERSION 1U
+#define NOTE_VERSION 2U
 #define NAME_SIZE 40
 
-/* A run that is on, for the next viv of this very build. Its testimony may follow. */
+/* A run that is on, for the next viv of this very build. Its testimony may follow, or the facts of
+ * its end. */
 struct note {
 	uint32_t version, size;
 	uint64_t nonce;
@@ -23,6 +24,7 @@ struct note {
 	uint32_t limits;
 	struct frame_hello hello;
 	bool is_pipe_stdin, returns_files;
+	bool is_dead; /* its interpreter has ended: struct verdict_facts follows */
 	char runtime[NAME_SIZE];
 };
 
@@ -49,7 +51,7 @@ static uint64_t from_wall(uint64_t us)
 	return ago < now ? now - ago : 0;
 }
 
-void run_note(struct run *run, const void *done, size_t size)
+static void put_note(struct run *run, bool is_dead, const void *more, size_t size)
 {
 	struct note note = {
 		.version = NOTE_VERSION,
@@ -67,6 +69,7 @@ void run_note(struct run *run, const void *done, size_t size)
 		.hello = run->hello,
 		.is_pipe_stdin = run->is_pipe_stdin,
 		.returns_files = run->returns_files,
+		.is_dead = is_dead,
 	};
 	struct err err = {0};
 	struct buf bytes;
@@ -75,10 +78,29 @@ void run_note(struct run *run, const void *done, size_t size)
 		return;
 	(void)snprintf(note.runtime, sizeof(note.runtime), "%s", run->runtime);
 	buf_init(&bytes, sizeof(note) + TESTIMONY_MAX);
-	if (buf_append(&bytes, &note, sizeof(note)) < 0 || buf_append(&bytes, done, size) < 0 ||
+	if (buf_append(&bytes, &note, sizeof(note)) < 0 || buf_append(&bytes, more, size) < 0 ||
 	    log_note(run->log, (const char *)bytes.data, bytes.size, &err) < 0)
 		log_event(LOG_LEVEL_ERROR, "run.note", "run=%s why=%s", run->id, err.text);
 	buf_done(&bytes);
+}
+
+void run_note(struct run *run, const void *done, size_t size)
+{
+	put_note(run, false, done, size);
+}
+
+void run_note_death(struct run *run, const struct launch_exit *exit)
+{
+	struct verdict_facts facts = run->facts;
+
+	_Static_assert(sizeof(facts) <= TESTIMONY_MAX, "the facts do not fit");
+	/* What the runner said of its end is in the note that is there already. */
+	if (run->state == RUN_QUEUED || run->testimony.is_given)
+		return;
+	facts.has_exit = exit != NULL;
+	if (exit != NULL)
+		facts.exit = *exit;
+	put_note(run, true, &facts, sizeof(facts));
 }
 
 static int read_note(const void *bytes, size_t size, struct note *note, struct err *err)
@@ -175,8 +197,9 @@ int run_resume(struct pool *pool, struct log *log, const struct run_host *host, 
 	set_streams(run);
 	run_listen(run);
 	*ret_run = run;
-	if (size > sizeof(note) && testimony_read(bytes + sizeof(note), size - sizeof(note),
-						  &run->testimony, &run->extras, err) == 0) {
+	if (!note.is_dead && size > sizeof(note) &&
+	    testimony_read(bytes + sizeof(note), size - sizeof(note), &run->testimony, &run->extras,
+			   err) == 0) {
 		run_stop(run);
 		return 0;
 	}
@@ -185,9 +208,27 @@ int run_resume(struct pool *pool, struct log *log, const struct run_host *host, 
 	return 0;
 }
 
+/* How it ended, where that was known and what it left was not. */
+static bool take_death(struct run *run)
+{
+	const char *bytes = NULL;
+	struct note note = {0};
+	struct err err = {0};
+	size_t size = 0;
+
+	if (!log_last_note(run->log, &bytes, &size) || read_note(bytes, size, &note, &err) < 0 ||
+	    !note.is_dead || size != sizeof(note) + sizeof(run->facts))
+		return false;
+	set_note(run, &note);
+	run->hello = note.hello;
+	memcpy(&run->facts, bytes + sizeof(note), sizeof(run->facts));
+	return run->facts.has_exit;
+}
+
 void run_bury(struct pool *pool, struct log *log, enum run_left left, const struct err *why)
 {
 	static const struct run_calls nobody = {0};
+	static const struct err none = {0};
 	struct run *run = run_blank(pool, log_id(log), &nobody, NULL);
 
 	run->log = log;
@@ -197,6 +238,6 @@ void run_bury(struct pool *pool, struct log *log, enum run_left left, const stru
 	if (run->runtime == NULL)
 		abort();
 	run->frame_mark = (uint32_t)log_marks(log, 2);
-	run_abandon(run, false, why);
+	run_abandon(run, false, take_death(run) ? &none : why);
 	run_free(run);
 }

@@ -341,6 +341,7 @@ static void head_exited(void *user, struct head *head, const struct launch_exit 
 			if (facts != NULL)
 				session->dead_facts = *facts;
 			session->dead_why = *why;
+			run_note_death(session->run, facts);
 		}
 		if (session->state != SESSION_LOST && session->state != SESSION_CLOSED)
 			lost_head(session, &copy);

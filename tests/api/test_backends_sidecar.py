@@ -82,7 +82,7 @@ class Speaks(Case):
 
     def daemon_result_keys(self):
         return ("id session verdict state stdout stderr truncated result error displays charts table files "
-                "missing usage backend runtime walls limits").split()
+                "missing usage backend runtime walls limits who").split()
 
     def test_events_are_passed_on_as_they_come(self):
         def answer(handler):

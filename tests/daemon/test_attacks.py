@@ -223,7 +223,8 @@ class OthersTest(Case):
         run = alice.run("x = 1", session)["id"]
         point = alice.ask("POST", f"/v1/sessions/{session}/checkpoints", {"name": "mine"})["id"]
         api = alice.ask("GET", "/openapi.json")
-        given = {"code": "1", "checkpoint": point, "text": "x", "from": point, "to": point, "cursor": 0}
+        given = {"code": "1", "checkpoint": point, "text": "x", "from": point, "to": point, "cursor": 0,
+                 "version": 1}
         tried = 0
         for path, rows in api["paths"].items():
             for method, row in rows.items():

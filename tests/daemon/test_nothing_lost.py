@@ -104,7 +104,7 @@ class KillServeTest(Case):
             with daemon.events(one) as events:
                 events.until_text("on")
         daemon.kill9()
-        spinning = [pid for pid, name in daemon.processes().items() if "python" in name and cpu_of(pid) > 0.1]
+        spinning = self.spinning(daemon)
         wait_for(lambda: not [pid for pid in spinning if pid in daemon.processes()], 10, "the end of both")
         daemon.start()
         self.assertEqual(daemon.result(alone)["verdict"]["kind"], "timeout")
@@ -112,6 +112,32 @@ class KillServeTest(Case):
         self.assertEqual((result["verdict"]["kind"], result["state"]), ("timeout", "rolled_back"))
         self.assertEqual(daemon.value("x", session), 1)
         daemon.stop()
+
+    def test_a_daemon_that_dies_while_a_run_is_taken_back_leaves_the_truth(self):
+        """The run has timed out; the checkpoint, held up, cannot give the next head yet."""
+        daemon = self.serve()
+        session = daemon.session(runtime="bare")
+        daemon.run("x = 1", session)
+        run = daemon.start_run("x = 2\nprint('on', flush=True)\nwhile True: pass", session, timeout_ms=3000)
+        with daemon.events(run) as events:
+            events.until_text("on")
+        wait_for(lambda: self.spinning(daemon, 0.4), 10, "the head at work")
+        head, = self.spinning(daemon, 0.4)  # the start of an interpreter takes less
+        checkpoint = parent_of(head)
+        os.kill(checkpoint, signal.SIGSTOP)
+        wait_for(lambda: daemon.ask("GET", f"/v1/sessions/{session}")["state"] == "idle", 10, "the way back")
+        self.assertIsNone(daemon.ask("GET", f"/v1/runs/{run}")["verdict"])
+        daemon.kill9()
+        os.kill(checkpoint, signal.SIGCONT)
+        daemon.start()
+        result = daemon.result(run)
+        self.assertEqual((result["verdict"]["kind"], result["state"]), ("timeout", "rolled_back"))
+        self.assertEqual(daemon.value("x", session), 1)
+        daemon.stop()
+
+    @staticmethod
+    def spinning(daemon, seconds=0.1):
+        return [pid for pid, name in daemon.processes().items() if "python" in name and cpu_of(pid) > seconds]
 
     def test_runs_that_waited_end_as_backend_and_harm_nothing(self):
         daemon = self.serve()
@@ -263,6 +289,11 @@ class Load(threading.Thread):
                         self.counts[session] = result["result"]["application/json"]
         except (OSError, EOFError, AssertionError, ValueError, http.client.HTTPException):
             pass
+
+
+def parent_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return int(file.read().rsplit(")", 1)[1].split()[1])
 
 
 def cpu_of(pid):
