@@ -119,7 +119,9 @@ export class Person {
   /** A new conversation with one empty cell, from wherever the page is. */
   async converse() {
     if (!this.page.url().startsWith(this.daemon.url)) await this.open();
+    const before = this.page.url();
     await this.button("New conversation").first().click();
+    await this.page.waitForURL((url) => url.href !== before && url.hash.startsWith("#/c/")); // until then the old one is shown
     const cell = this.cell(1);
     await sees(cell.editor);
     return cell;
