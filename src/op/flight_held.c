@@ -124,6 +124,12 @@ int flight_keep(struct flight *flight, struct run_request *request, struct err *
 			       "code: it says that it is not utf-8, and under the policy %s a "
 			       "person reads it as that; take the comment with `coding` out",
 			       flight->policy->name);
+	/* A pickle runs when it is read, and says nothing to who looks at it. */
+	if (request->saved.data != NULL)
+		return err_set(err, ERR_FORBIDDEN, EPERM,
+			       "saved_state: under the policy %s a person allows what runs, and "
+			       "nobody can read what a saved state would do; use a session instead",
+			       flight->policy->name);
 	buf_init(&inputs, INPUTS_MAX);
 	r = inputs_put(request, &inputs);
 	if (r == 0)

@@ -30,6 +30,15 @@ class Case(unittest.TestCase):
 class Reading(Case):
     """What a person reads is what Python reads."""
 
+    def test_a_saved_state_that_nobody_can_read_is_refused(self):
+        saved = self.daemon.ask("POST", "/v1/run", {"code": "x = 1", "save_state": True})["saved_state"]["base64"]
+        body = {"code": "print(x)", "policy": "asked", "saved_state": saved}
+        answer = self.daemon.request("POST", "/v1/run", body)
+        self.assertEqual((answer.status, answer.error["kind"]), (403, "forbidden"))
+        self.assertIn("saved_state", answer.error["message"])
+        self.assertEqual(held(self.daemon), [])
+        self.assertEqual(self.daemon.ask("POST", "/v1/run", {**body, "policy": "default"})["stdout"], "1\n")
+
     def test_a_comment_that_another_encoding_makes_code_of(self):
         for code in ("# coding: utf-7\n# +AAo-print('hidden')", "# vim: set fileencoding=utf-7 :\n#+AAo-1",
                      "#!/usr/bin/python3\n# -*- coding: UTF-7 -*-\n#+AAo-1", "\n#coding=utf_7\n#+AAo-1",
