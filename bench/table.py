@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bench's figures as text for a terminal, and as Markdown for the README.
 
-    bench/table.py REPORT.json             prints the Markdown, of bench/run.py or bench/daemon.py
+    bench/table.py REPORT.json             prints the Markdown, of bench/run.py, daemon.py or page.py
     bench/table.py REPORT.json README.md   puts it there, between its two marks
 """
 
@@ -108,12 +108,12 @@ def markdown(report):
     return "\n".join(lines)
 
 
-def daemon_markdown(report):
-    """What bench/daemon.py found."""
-    lines = ["| over HTTP on loopback | | target |", "|---|---|---|"]
+def figures_markdown(report, title):
+    """What bench/daemon.py or bench/page.py found."""
+    lines = [f"| {title} | | target |", "|---|---|---|"]
     for row in report["figures"]:
         target = ""
-        if row["met"] is not None:
+        if row.get("met") is not None:
             target = f"{row['target']}: {'met' if row['met'] else '**missed**'}"
         lines.append(f"| {row['name']} | {row['value']:.{0 if row['unit'] in ('', '1/s', 'MB/s') else 2}f} "
                      f"{row['unit']} | {target} |")
@@ -137,13 +137,14 @@ def main():
     report_path = sys.argv[1]
     with open(report_path, encoding="utf-8") as file:
         report = json.load(file)
-    is_daemon = "outside" not in report
-    text = (daemon_markdown if is_daemon else markdown)(report) + "\n"
+    kind = os.path.basename(report_path).split("-")[0]
+    title = {"daemon": "over HTTP on loopback", "page": "the page, in Chromium on loopback"}.get(kind)
+    text = (figures_markdown(report, title) if title else markdown(report)) + "\n"
     if len(sys.argv) < 3:
         print(text, end="")
         return
-    if is_daemon:
-        put_into(sys.argv[2], text, "bench daemon")
+    if title:
+        put_into(sys.argv[2], text, f"bench {kind}")
         return
     picture = os.path.relpath(os.path.splitext(report_path)[0] + ".svg", os.path.dirname(sys.argv[2]) or ".")
     put_into(sys.argv[2], f"{text}\n![The same as a chart]({picture})\n", "bench")
