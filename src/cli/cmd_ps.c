@@ -50,7 +50,8 @@ const struct cmd cmd_ps = {
 	.name = "ps",
 	.operands = "",
 	.summary = "what runs in the daemon",
-	.about = "Lists your sessions, and the runs that are on or wait: held ones for a person (see\n"
+	.about = "Lists your sessions, and the runs that are on or wait: held ones for a person "
+		 "(see\n"
 		 "viv allow); with -a also runs that are over and whose events are still kept.",
 	.examples = "  viv ps\n"
 		    "  viv ps -a --json",
