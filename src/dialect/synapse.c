@@ -51,14 +51,11 @@ int synapse_put_stderr(struct buf *buf, const struct ending *ending, size_t char
 {
 	bool is_own = ending_is(ending, "ok") || ending_is(ending, "exit") ||
 		      ending_is(ending, "exception");
-	const struct escaped parts[] = {
-		ending->err,
-		ending->traceback,
-		is_own ? (struct escaped){0} : ending->message,
-		is_own ? (struct escaped){0} : text_of("\\n"),
-	};
+	const struct escaped parts[] = {ending->err, ending->traceback, ending->message,
+					text_of("\\n")};
 
-	return texts_put(buf, parts, ARRAY_LEN(parts), chars);
+	/* The code's own end needs no word of ours. */
+	return texts_put(buf, parts, is_own ? 2 : ARRAY_LEN(parts), chars);
 }
 
 /* ---- failures, as FastAPI says them ---- */

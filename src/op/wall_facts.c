@@ -41,6 +41,7 @@ void wall_facts_put(struct object *object, const struct launch_hello *hello, con
 		    const char *remedy)
 {
 	bool is_measured = hello != NULL && hello->limits == LAUNCH_LIMITS_MEASURED;
+	const char *why_measured = hello != NULL ? hello->why.text : why;
 	bool has_ids = hello != NULL && hello->uid_count > 1;
 
 	object_open(object, "wall_facts", '[');
@@ -48,7 +49,7 @@ void wall_facts_put(struct object *object, const struct launch_hello *hello, con
 		bool is_cgroup = id == WALL_CGROUP && is_measured;
 
 		put(object, wall_name((enum wall_id)id), hello != NULL && !is_cgroup, stops[id],
-		    is_cgroup ? hello->why.text : why, is_cgroup ? CGROUP_REMEDY : remedy);
+		    is_cgroup ? why_measured : why, is_cgroup ? CGROUP_REMEDY : remedy);
 	}
 	put(object, "ids", has_ids, "Each sandbox has a host id that no other one has.",
 	    hello != NULL ? "there is one id: all sandboxes share it, and what is counted by it"
