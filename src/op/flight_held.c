@@ -28,12 +28,12 @@ static uint64_t wall_ms(void)
 bool flight_is_to_be_held(const struct op_call *call, const struct flight_kind *kind,
 			  const struct session *session)
 {
-	const struct op_run_args *args = kind == NULL ? call->args : NULL;
-	const char *asked = args != NULL ? args->policy : kind->policy(call);
+	const struct op_run_args *args = call->args; /* of a run; another kind has its own */
+	const char *asked = kind == NULL ? args->policy : kind->policy(call);
 	const struct policy *policy = NULL;
 	struct err err = {0};
 
-	if (args != NULL && args->is_probe)
+	if (kind == NULL && args->is_probe)
 		return false;
 	if (session != NULL)
 		policy = session_policy(session);

@@ -94,6 +94,14 @@ static void put_bytes(struct list *list, const char *kind, const struct run_byte
 
 /* ---- files: a list of {path, text | base64} that was checked to be JSON ---- */
 
+/* The quote that ends the text whose first quote is here, in valid JSON. */
+static const char *closing_quote(const char *at, const char *end)
+{
+	for (at++; at < end && *at != '"'; at++)
+		at += *at == '\\';
+	return at;
+}
+
 /* The end of the value that begins here, in valid JSON. */
 static const char *value_end(const char *at, const char *end)
 {
@@ -105,14 +113,12 @@ static const char *value_end(const char *at, const char *end)
 		return at;
 	}
 	for (; at < end; at++) {
-		if (*at == '"') {
-			for (at++; at < end && *at != '"'; at++)
-				at += *at == '\\';
-		} else if (*at == '{' || *at == '[') {
+		if (*at == '"')
+			at = closing_quote(at, end);
+		else if (*at == '{' || *at == '[')
 			depth++;
-		} else if (*at == '}' || *at == ']') {
+		else if (*at == '}' || *at == ']')
 			depth--;
-		}
 		if (depth == 0)
 			return at < end ? at + 1 : end;
 	}
