@@ -127,11 +127,11 @@ static ino_t pidns_of(const char *pid)
 
 /*
  * Memory of all processes in the box's pid namespace, but for files: those are in its tmpfs, which
- * is counted by itself. The cheap figure counts what is shared with
- * the zygote as the sandbox's own, so it can only be too high: the exact one (Pss), which walks
- * the page tables, is asked for only when the cheap one is above the limit.
+ * is counted by itself. The cheap figure counts what is shared with the zygote, and by the heads of
+ * a session with each other, once for each of them, so it can only be too high: the exact one
+ * (Pss), which walks the page tables, is asked for only when the cheap one is above `enough`.
  */
-static uint64_t processes_memory(ino_t pidns, uint64_t limit)
+static uint64_t processes_memory(ino_t pidns, uint64_t enough)
 {
 	struct areas areas = {0};
 	uint64_t rough = 0;
@@ -149,7 +149,7 @@ static uint64_t processes_memory(ino_t pidns, uint64_t limit)
 		add_memory(entry->d_name, "status", "\nRssAnon:", &rough);
 		add_areas(entry->d_name, &areas);
 	}
-	if (rough + areas.size > limit && stream != NULL) {
+	if (rough + areas.size > enough && stream != NULL) {
 		rewinddir(stream);
 		while ((entry = readdir(stream)) != NULL) {
 			if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
@@ -198,7 +198,9 @@ static _Noreturn void sampler_main(const struct inner *inner, int out)
 
 	LIST_FOREACH(box, &inner->boxes, next) {
 		struct sample sample = {.id = box->id, .init = box->init.pid};
-		uint64_t limit = box->spawn.plan.memory;
+		/* Above half of its limit a session gives up checkpoints: from there on it counts.
+		 */
+		uint64_t half = box->spawn.plan.memory / 2;
 		char init[16];
 
 		if (!is_measured(box))
@@ -206,7 +208,7 @@ static _Noreturn void sampler_main(const struct inner *inner, int out)
 		(void)snprintf(init, sizeof(init), "%d", sample.init);
 		sample.used = tmpfs_memory(sample.init) + files_used(box->files);
 		sample.used += processes_memory(pidns_of(init),
-						limit > sample.used ? limit - sample.used : 0);
+						half > sample.used ? half - sample.used : 0);
 		if (io_write_all(out, &sample, sizeof(sample), &err) < 0)
 			break;
 	}
