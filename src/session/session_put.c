@@ -73,9 +73,11 @@ void session_show(struct session *session)
 	const char *run = session->run != NULL ? run_facts(session->run).id : "";
 
 	if (settings->changed == NULL || session->is_ended || session->is_restored ||
-	    (session->told_state == state && strcmp(session->told_run, run) == 0))
+	    (session->told_state == state && strcmp(session->told_run, run) == 0 &&
+	     strcmp(session->told_head, session->current) == 0))
 		return;
 	session->told_state = state;
+	memcpy(session->told_head, session->current, sizeof(session->told_head));
 	(void)snprintf(session->told_run, sizeof(session->told_run), "%s", run);
 	settings->changed(settings->user, session);
 }

@@ -131,6 +131,7 @@ struct session {
 	int handles;
 	const char *told_state; /* static: of the last `changed` */
 	char told_run[ID_SIZE];
+	char told_head[ID_SIZE];
 	bool is_ended; /* out of the table: the last handle gives the memory back */
 	LIST_ENTRY(session) entry;
 };

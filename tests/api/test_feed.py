@@ -52,6 +52,15 @@ class Lines(unittest.TestCase):
             gone = feed.until(lambda event: event["type"] == "session_gone")
             self.assertEqual(gone["id"], session)
 
+    def test_the_state_that_a_run_leaves_is_told_when_it_is_kept(self):
+        """After the end of the run: nobody need guess when to look for it."""
+        session = self.daemon.session(runtime="bare")
+        with Feed(self.daemon) as feed:
+            kept = self.daemon.run("x = 1", session)["checkpoint"]["id"]
+            feed.until(lambda event: event["type"] == "session" and event["session"]["head"] == kept)
+            self.assertIn(kept, [one["id"] for one in self.daemon.ask(
+                "GET", f"/v1/sessions/{session}/checkpoints")["checkpoints"]])
+
     def test_runs_that_wait_in_a_session_are_told_as_waiting(self):
         session = self.daemon.session()
         with Feed(self.daemon) as feed:
