@@ -58,8 +58,7 @@ export default subject("state", {}, (test) => {
     await says(next.output, "a few words");
     await panel.getByRole("button", { name: "More for note.txt" }).click();
     await person.role("menuitem", /^delete/i).click();
-    const dialog = person.page.getByRole("dialog");
-    if (await dialog.count()) await dialog.getByRole("button", { name: "Delete" }).click();
+    await person.confirm("Delete");
     await gone(panel.getByText("note.txt"));
   });
 
@@ -89,7 +88,7 @@ export default subject("state", {}, (test) => {
     await (await person.another()).run("x = 'second state'");
     const panel = await person.tab("Timeline");
     await panel.getByRole("button", { name: /^go back to x = 'first/i }).click();
-    await person.page.getByRole("dialog").getByRole("button", { name: "Go back" }).click();
+    await person.confirm("Go back");
     await sees(person.toast(/^back at/i));
     await person.picture("timeline");
     const next = await person.another();

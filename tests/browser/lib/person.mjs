@@ -170,7 +170,7 @@ export class Person {
 
   async remove(name) {
     await this.rowDeed(name, "Delete");
-    await this.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await this.confirm("Delete");
     await gone(this.row(name));
   }
 
@@ -212,6 +212,13 @@ export class Person {
     await what.scrollIntoViewIfNeeded();
     await what.hover();
     await this.page.mouse.wheel(0, pixels);
+  }
+
+  /** Says yes in the dialog that asks. Until it has closed, nothing behind it is there for a role. */
+  async confirm(name) {
+    const dialog = this.page.getByRole("dialog");
+    await dialog.getByRole("button", { name }).click();
+    await gone(dialog);
   }
 
   async closeDialog() {

@@ -69,6 +69,7 @@ export async function call(path: string, options: CallOptions = {}): Promise<Res
       headers: headersOf(options),
       body: options.json !== undefined ? JSON.stringify(options.json) : options.body,
       signal: options.signal,
+      keepalive: options.method === "DELETE", // what was deleted stays so, though the page is left at once
       cache: "no-store",
     });
   } catch (cause) {
