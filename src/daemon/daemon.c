@@ -373,6 +373,7 @@ static void close_all(struct daemon *daemon)
 	while (!LIST_EMPTY(&engine->flights) && engine->pool != NULL)
 		(void)uv_run(&daemon->loop, UV_RUN_ONCE);
 	http_close(daemon->http);
+	daemon_sweep(daemon);
 	/* One that does not greet us is another daemon's. It ends everything at once, which is
 	 * quicker than to be told of each session. */
 	if (engine->pool != NULL && pool_wait_hello(engine->pool, &hello, &err) == 0) {

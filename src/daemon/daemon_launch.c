@@ -102,10 +102,10 @@ static void launch_lost(void *user, const struct err *why)
 
 	log_event(LOG_LEVEL_ERROR, "launch.lost", "why=%s", why->text);
 	daemon->engine.health_why = *why;
-	if (daemon->is_stopping)
-		return;
-	metrics_add(daemon->engine.metrics, METRIC_LAUNCH_RESTARTS, NULL, NULL, 1);
 	daemon->is_lost = true;
+	if (daemon->is_stopping)
+		return; /* daemon_sweep looks after it */
+	metrics_add(daemon->engine.metrics, METRIC_LAUNCH_RESTARTS, NULL, NULL, 1);
 	daemon->restarts++;
 	/* Not from in here: the pool is telling everybody. */
 	(void)uv_timer_start(&daemon->restart, daemon_restart_due, RESTART_FIRST_MS << doublings,
@@ -158,27 +158,42 @@ int daemon_open_pool(struct daemon *daemon, struct err *err)
 	warm_forget(&daemon->engine);
 	sessions_set_pool(daemon->engine.sessions, daemon->engine.pool);
 	/* With tokens each has zygotes of its own: they are made when it first runs something. */
-	if (daemon->config->token_count == 0)
+	if (daemon->config->token_count == 0 && !daemon->is_stopping)
 		keep_ready(daemon);
 	return 0;
+}
+
+/* Another one instead of the one that is gone. */
+static int replace_lost(struct daemon *daemon, struct err *err)
+{
+	struct pool *old = STEAL(daemon->engine.pool);
+
+	sessions_set_pool(daemon->engine.sessions, NULL);
+	pool_close(old);
+	if (daemon->stay.wish >= 0)
+		(void)!write(daemon->stay.wish, "", 1);
+	return daemon_open_pool(daemon, err);
 }
 
 void daemon_restart_due(uv_timer_t *timer)
 {
 	struct daemon *daemon = timer->data;
 	struct err err = {0};
-	struct pool *old = STEAL(daemon->engine.pool);
 
-	sessions_set_pool(daemon->engine.sessions, NULL);
-	pool_close(old);
 	if (daemon->is_stopping)
 		return;
-	if (daemon->stay.wish >= 0)
-		(void)!write(daemon->stay.wish, "", 1);
-	if (daemon_open_pool(daemon, &err) < 0) {
+	if (replace_lost(daemon, &err) < 0) {
 		daemon->engine.health_why = err;
 		launch_lost(daemon, &err);
 	} else {
 		log_event(LOG_LEVEL_INFO, "launch.start", "path=%s", daemon->stay.path);
 	}
+}
+
+void daemon_sweep(struct daemon *daemon)
+{
+	struct err err = {0};
+
+	if (daemon->is_lost && replace_lost(daemon, &err) < 0)
+		log_event(LOG_LEVEL_ERROR, "launch.sweep", "why=%s", err.text);
 }

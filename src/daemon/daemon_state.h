@@ -60,6 +60,10 @@ int daemon_make_dirs(const struct config *config, struct err *err);
 int daemon_open_pool(struct daemon *daemon, struct err *err);
 void daemon_restart_due(uv_timer_t *timer);
 
+/* At the end: a launch that was killed left its groups, which the next one sweeps. So there is a
+ * next one, if only for that. */
+void daemon_sweep(struct daemon *daemon);
+
 /* daemon_listen.c: every address of the flags or the config and our own socket, or what systemd has
  * opened for us. */
 int daemon_listen(struct daemon *daemon, struct err *err);

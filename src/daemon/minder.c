@@ -21,6 +21,7 @@
 #include "daemon/daemon.h"
 
 #define USER_NAME "vivarium"
+#define WISH_NS 1000000000ULL /* how long a wish for another launch holds */
 
 /* The directories that root makes for the user it becomes. By descriptor: where others can write
  * above it, what is given away must be what was looked at, and no link to anything else. */
@@ -61,6 +62,7 @@ struct minder {
 	int listener;        /* owned; -1: launch has it from another minder */
 	int signals;         /* owned */
 	int wish;            /* owned: serve writes here when it finds no launch */
+	uint64_t wished_ns;  /* when it did so while we still knew of one; 0: never */
 };
 
 /* Starts viv-launch, if there is none. */
@@ -70,6 +72,7 @@ static void start_launch(struct minder *minder)
 	struct err err = {0};
 	int r = 0;
 
+	minder->wished_ns = minder->launch > 0 ? now_ns() : 0;
 	if (minder->launch > 0)
 		return;
 	if (minder->listener < 0) {
@@ -105,8 +108,12 @@ static int take_signals(struct minder *minder)
 			}
 			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 		}
-		if (pid == minder->launch)
+		if (pid == minder->launch) {
 			minder->launch = 0; /* serve says whether it wants another one */
+			/* A socket closes before its process is dead: the wish may come first. */
+			if (minder->wished_ns != 0 && now_ns() - minder->wished_ns < WISH_NS)
+				start_launch(minder);
+		}
 	}
 	return -1;
 }

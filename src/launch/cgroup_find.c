@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sys/file.h>
@@ -18,6 +19,10 @@
 #include "launch/cgroup.h"
 
 #define NAME_PREFIX "vivarium-"
+
+/* How long the end of a launcher waits for the last processes of one that was killed: a second. */
+#define SWEEP_TRIES 100
+#define SWEEP_WAIT_NS 10000000L
 
 static const char *const v1_controller[CGROUP_TREES] = {
 	[CGROUP_V1_MEMORY] = "memory",
@@ -87,40 +92,43 @@ static bool mount_point(const char *controller, char *ret_path, size_t size)
 	return found;
 }
 
-static void remove_group(int dir, const char *name)
+/* False: something lives in it. */
+static bool remove_group(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	const struct dirent *entry = NULL;
 	DIR *stream = NULL;
 
 	if (fd < 0)
-		return;
+		return true;
 	stream = fdopendir(fd);
 	if (stream == NULL) {
 		(void)close(fd);
-		return;
+		return true;
 	}
 	while ((entry = readdir(stream)) != NULL) {
 		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-			remove_group(dirfd(stream), entry->d_name);
+			(void)remove_group(dirfd(stream), entry->d_name);
 	}
 	(void)closedir(stream);
-	(void)unlinkat(dir, name, AT_REMOVEDIR);
+	return unlinkat(dir, name, AT_REMOVEDIR) == 0 || errno != EBUSY;
 }
 
-/* Removes the groups of launchers that are gone: kill -9 of one leaves its (empty) groups. Whoever
- * lives holds a lock on its own; the kernel lets go of it at its death. (A pid in the name would
- * not do: launchers in other pid namespaces use the same tree.) */
-static void sweep(int parent)
+/* Removes the groups of launchers that are gone: kill -9 of one leaves its groups. Whoever lives
+ * holds a lock on its own; the kernel lets go of it at its death. (A pid in the name would not do:
+ * launchers in other pid namespaces use the same tree.) False: one is not empty yet, its last
+ * processes are dying. */
+static bool sweep(int parent)
 {
 	int copy = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
 	const struct dirent *entry = NULL;
+	bool is_clean = true;
 
 	if (stream == NULL) {
 		if (copy >= 0)
 			(void)close(copy);
-		return;
+		return true;
 	}
 	while ((entry = readdir(stream)) != NULL) {
 		AUTO_CLOSE int dir = -1;
@@ -128,10 +136,12 @@ static void sweep(int parent)
 		if (strncmp(entry->d_name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0)
 			continue;
 		dir = openat(parent, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0)
-			remove_group(parent, entry->d_name);
+		if (dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0 &&
+		    !remove_group(parent, entry->d_name))
+			is_clean = false;
 	}
 	(void)closedir(stream);
+	return is_clean;
 }
 
 /* Makes our directory below `path` and locks it. Between the two a sweeper may take it for a dead
@@ -145,7 +155,7 @@ static int open_tree_at(struct cgroups *groups, enum cgroup_tree tree, const cha
 
 	if (parent < 0)
 		return err_sys(err, "open %s", path);
-	sweep(parent);
+	(void)sweep(parent);
 	while (status.st_nlink == 0) {
 		drop_fd(&ours);
 		if (mkdirat(parent, groups->name, 0755) < 0 && errno != EEXIST)
@@ -166,8 +176,12 @@ static int open_tree_at(struct cgroups *groups, enum cgroup_tree tree, const cha
 
 static void close_tree(struct cgroups *groups, enum cgroup_tree tree)
 {
-	if (groups->tree[tree] >= 0)
-		remove_group(groups->parent[tree], groups->name);
+	if (groups->tree[tree] >= 0) {
+		(void)remove_group(groups->parent[tree], groups->name);
+		/* What a killed predecessor left was perhaps still dying when we came. */
+		for (int i = 0; i < SWEEP_TRIES && !sweep(groups->parent[tree]); i++)
+			(void)nanosleep(&(struct timespec){.tv_nsec = SWEEP_WAIT_NS}, NULL);
+	}
 	drop_fd(&groups->tree[tree]);
 	drop_fd(&groups->parent[tree]);
 }

@@ -120,6 +120,7 @@ class Daemon(Client):
         self.process = None
         self.serve_pid = self.launch_pid = 0
         self.cgroup = ""
+        self.cgroups = set()  # those of a launch that was replaced, too
         self.mounts_before = mounts()
         self.others = set(descendants(os.getpid()))
         for name in ("home", "tmp"):
@@ -228,6 +229,7 @@ class Daemon(Client):
                         self.cgroup = word if word.startswith("vivarium-") else self.cgroup
             except OSError:
                 pass
+        self.cgroups |= {self.cgroup} - {""}
 
     def log(self):
         try:
@@ -297,7 +299,7 @@ class Daemon(Client):
             wait_for(lambda: not self.living(), seconds)
         except AssertionError:
             raise AssertionError(f"processes are left: {self.living()}") from None
-        left = cgroup_folders(self.cgroup) if self.cgroup else []
+        left = [folder for name in self.cgroups for folder in cgroup_folders(name)]
         assert not left, f"cgroups are left: {left}"
         more = {path for path in mounts() - self.mounts_before if "viv" in path or "vd-" in path}
         assert not more, f"mounts are left: {more}"
@@ -321,7 +323,7 @@ class Daemon(Client):
             except ProcessLookupError:
                 pass
         wait_for(lambda: not self.living(), what="the end of what was left")
-        for path in cgroup_folders(self.cgroup) if self.cgroup else []:
+        for path in [folder for name in self.cgroups for folder in cgroup_folders(name)]:
             for folder, _, _ in os.walk(path, topdown=False):
                 try:
                     os.rmdir(folder)

@@ -52,6 +52,29 @@ class KillLaunchTest(Case):
         self.goes_on(daemon)
         daemon.stop()
 
+    def stop_leaves_nothing(self, daemon):
+        self.assertEqual(daemon.process.wait(30), 0)
+        daemon.check_nothing_left()
+
+    def test_a_stop_before_there_is_another_one_leaves_nothing(self):
+        """The groups of one that was killed are swept by the next: there is one, though nobody needs it."""
+        daemon = self.serve()
+        daemon.run("x = 1", daemon.session(runtime="bare"))
+        os.kill(daemon.launch_pid, signal.SIGKILL)
+        wait_for(lambda: "event=launch.lost" in daemon.log(), what="the notice of it")
+        daemon.signal(signal.SIGTERM)
+        self.stop_leaves_nothing(daemon)
+
+    def test_its_death_during_a_stop_leaves_nothing(self):
+        daemon = self.serve()
+        run = daemon.start_run("print('on', flush=True)\nwhile True: pass")
+        with daemon.events(run) as events:
+            events.until_text("on")
+        daemon.signal(signal.SIGTERM)
+        wait_for(lambda: "event=daemon.stop" in daemon.log(), what="a stop that waits for the run")
+        os.kill(daemon.launch_pid, signal.SIGKILL)
+        self.stop_leaves_nothing(daemon)
+
     def goes_on(self, daemon):
         """The daemon serves, with a viv-launch that it started itself."""
         result = wait_for(lambda: self.try_run(daemon), what="a run")
