@@ -12,6 +12,7 @@
 #pragma once
 
 #include <microhttpd.h>
+#include <stdarg.h>
 
 #include <netinet/in.h>
 #include <sys/queue.h>
@@ -155,6 +156,7 @@ enum MHD_Result on_request(void *user, struct MHD_Connection *mhd, const char *u
 			   void **context);
 void on_completed(void *user, struct MHD_Connection *mhd, void **context,
 		  enum MHD_RequestTerminationCode why);
+void on_message(void *user, const char *format, va_list args);
 
 void request_free(struct http_request *request);
 
