@@ -192,7 +192,7 @@ static int open_journal(struct daemon *daemon, struct err *err)
 		.changed = daemon_session_changed,
 		.user = daemon,
 	};
-	const struct journal_settings settings = {0};
+	const struct journal_settings settings = {.resident = config->events_memory};
 	char path[1024];
 	int r;
 
