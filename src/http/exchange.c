@@ -97,7 +97,7 @@ static void set_answer(struct http_request *request, struct MHD_Response *take_r
 		(void)MHD_add_response_header(take_response, headers[0], headers[1]);
 	/* Of chunks libmicrohttpd takes lines that end in a bare LF, so where this body ends is not
 	 * certain to be where a proxy in front of us sees its end: what follows is no request. */
-	if (request->conn->http->is_draining || request->body_size < 0)
+	if (request->conn->http->is_draining || request->body_size < 0 || request->is_one_too_many)
 		(void)MHD_add_response_header(take_response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
@@ -313,6 +313,8 @@ void on_completed(void *user, struct MHD_Connection *mhd, void **context,
 		MHD_destroy_response(request->answer);
 	if (request->is_told)
 		request->calls->gone(request->calls_user, request, is_sent);
+	TAILQ_REMOVE(&http->conns, request->conn, entry);
+	TAILQ_INSERT_TAIL(&http->conns, request->conn, entry);
 	conn_enter(request->conn, CONN_IDLE);
 	if (http->is_draining && !request->conn->is_unread)
 		(void)shutdown(request->conn->fd, SHUT_RD);
