@@ -58,6 +58,9 @@ void router_leave(struct router *router, uint64_t held, const struct router_fini
 /* Its body has grown to `size`; *held is its part of all bodies. ERR_TOO_LARGE, ERR_BUSY. */
 int router_hold(struct router *router, uint64_t *held, uint64_t size, struct err *err);
 
+/* Who asks is known: is this one of the connections that its token may have? ERR_BUSY, EDQUOT. */
+int router_own(struct http_request *request, const struct op_caller *caller, struct err *err);
+
 /* The status of every kind of error. */
 unsigned router_status(const struct err *err);
 

@@ -5,6 +5,14 @@
 #include "api/exchange.h"
 #include "backend/job.h"
 
+int router_own(struct http_request *request, const struct op_caller *caller, struct err *err)
+{
+	if (http_own(request, caller->token))
+		return 0;
+	return err_set(err, ERR_BUSY, EDQUOT,
+		       "this token has as many connections as it may; close some");
+}
+
 int exchange_enter(struct exchange *exchange, bool needs_token, struct err *err)
 {
 	struct http_request *request = exchange->request;
@@ -31,6 +39,8 @@ int exchange_enter(struct exchange *exchange, bool needs_token, struct err *err)
 			return err_set(err, ERR_INTERNAL, ENOMEM, "no memory");
 	}
 	r = needs_token ? access_check(access, &asked, &exchange->call.caller, err) : 0;
+	if (r == 0)
+		r = router_own(request, &exchange->call.caller, err);
 	exchange->call.caller.via = "http";
 	exchange->call.caller.is_forwarded = http_header(request, BACKEND_FORWARDED) != NULL;
 	return r;

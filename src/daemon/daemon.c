@@ -192,7 +192,7 @@ static int open_journal(struct daemon *daemon, struct err *err)
 		.changed = daemon_session_changed,
 		.user = daemon,
 	};
-	const struct journal_settings settings = {0};
+	const struct journal_settings settings = {.resident = config->events_memory};
 	char path[1024];
 	int r;
 
@@ -256,6 +256,9 @@ static int open_door(struct daemon *daemon, struct err *err)
 	};
 	const struct http_settings http = {
 		.connections_max = (uint32_t)daemon->config->connections,
+		/* With one token alone there is nobody to take them from. */
+		.owner_max = (uint32_t)daemon->config->connections /
+			     (daemon->config->token_count > 1 ? 2 : 1),
 	};
 	struct router_settings full = settings;
 	struct doors_settings doors = {.engine = &daemon->engine, .body_max = settings.body_max};

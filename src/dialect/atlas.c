@@ -54,10 +54,9 @@ uint64_t atlas_timeout(struct door_call *call, uint64_t initial_ms, uint64_t min
 
 void atlas_leave(struct atlas_place *place)
 {
-	struct atlas *atlas = STEAL(place->atlas);
-
-	if (atlas != NULL)
-		atlas->busy--;
+	if (place->is_taken)
+		LIST_REMOVE(place, entry);
+	place->is_taken = false;
 }
 
 static void leave_early(struct door_call *call)
@@ -65,21 +64,32 @@ static void leave_early(struct door_call *call)
 	atlas_leave(call->user);
 }
 
+static unsigned count_places(const struct atlas *atlas, const struct config_token *token)
+{
+	const struct atlas_place *place = NULL;
+	unsigned count = 0;
+
+	LIST_FOREACH(place, &atlas->places, entry)
+		count += place->token == token;
+	return count;
+}
+
 static void begin_execution(struct door_call *call)
 {
 	struct atlas *atlas = call->state;
+	const struct config_token *token = call->caller.token;
 	struct atlas_place *place;
 
-	if (atlas->busy >= CONCURRENT_MAX) {
+	if (count_places(atlas, token) >= CONCURRENT_MAX) {
 		struct err err = {0};
 
 		(void)err_set(&err, ERR_BUSY, EAGAIN, "Too many concurrent executions");
 		refuse(call, 429, &err);
 		return;
 	}
-	atlas->busy++;
 	place = door_memory(call, sizeof(*place));
-	place->atlas = atlas;
+	*place = (struct atlas_place){.is_taken = true, .token = token};
+	LIST_INSERT_HEAD(&atlas->places, place, entry);
 	call->user = place;
 	call->ended = leave_early;
 }

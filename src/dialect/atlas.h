@@ -8,22 +8,26 @@
  */
 #pragma once
 
+#include <sys/queue.h>
+
 #include "dialect/door.h"
 #include "dialect/escaped.h"
 
 #define ATLAS_OUTPUT_MAX (1U << 20) /* bytes of each stream; of all that a stream route sends */
 #define ATLAS_CHARTS_MAX 256
 
-struct atlas {
-	unsigned busy;            /* executions under way, on all three routes */
-	const char *semantic_dir; /* borrowed: from the config */
-	bool is_dir_meant;        /* somebody named it */
-	const char *bash;         /* a constant; NULL: there is none */
+/* One of the ten executions that a token may have at a time, on all its routes. */
+struct atlas_place {
+	bool is_taken;
+	const struct config_token *token; /* borrowed; NULL: of callers without one */
+	LIST_ENTRY(atlas_place) entry;
 };
 
-/* One of the ten executions at a time. */
-struct atlas_place {
-	struct atlas *atlas; /* borrowed; NULL: it is free again */
+struct atlas {
+	LIST_HEAD(, atlas_place) places; /* that are taken */
+	const char *semantic_dir;        /* borrowed: from the config */
+	bool is_dir_meant;               /* somebody named it */
+	const char *bash;                /* a constant; NULL: there is none */
 };
 
 struct atlas_chart {

@@ -132,7 +132,7 @@ static void execute(struct door_call *call)
 		refuse_softly(call, why);
 		return;
 	}
-	if (!elitea_admits(limits, elitea_running(call->engine), why, sizeof(why))) {
+	if (!elitea_admits(limits, elitea_running(call->engine, &call->caller), why, sizeof(why))) {
 		refuse_softly(call, why);
 		return;
 	}

@@ -37,8 +37,9 @@ struct elitea_run {
 
 void elitea_limits_read(const struct config *config, struct elitea_limits *ret_limits);
 
-/* How many runs of this dialect are under way, or wait, through whichever door they came. */
-uint32_t elitea_running(const struct engine *engine);
+/* How many runs of this dialect, and of this caller's token, are under way or wait, through
+ * whichever door they came. */
+uint32_t elitea_running(const struct engine *engine, const struct op_caller *caller);
 
 /* May one more run start, beside those that are on? If not, `ret_why` has the refusal. */
 bool elitea_admits(const struct elitea_limits *limits, uint32_t running, char *ret_why,

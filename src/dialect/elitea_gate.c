@@ -105,13 +105,13 @@ static bool memory_in_use(uint64_t *ret_used, uint64_t *ret_all)
 
 /* ---- the gate ---- */
 
-uint32_t elitea_running(const struct engine *engine)
+uint32_t elitea_running(const struct engine *engine, const struct op_caller *caller)
 {
 	const struct flight *flight = NULL;
 	uint32_t count = 0;
 
 	LIST_FOREACH(flight, &engine->flights, entry) {
-		count += flight->is_elitea;
+		count += flight->is_elitea && strcmp(flight->token, caller->name) == 0;
 	}
 	return count;
 }

@@ -210,7 +210,7 @@ static struct work *begin(struct mcp_call *call, char *ret_why, size_t room)
 	struct work *work = NULL;
 
 	elitea_limits_read(engine->config, &limits);
-	if (!elitea_admits(&limits, elitea_running(engine), ret_why, room))
+	if (!elitea_admits(&limits, elitea_running(engine, mcp_call_caller(call)), ret_why, room))
 		return NULL;
 	work = xnew(struct work);
 	work->run.args.code = args->code;

@@ -10,6 +10,7 @@
 #define POLL_MS 500U
 #define NS_PER_MS 1000000U
 #define KEPT_MAX (256U << 20) /* bytes of all results */
+#define TASKS_SHARE 4         /* a quarter of both is nobody's too much */
 
 static const char *const names[] = {
 	[MCP_TASK_WORKING] = "working",     [MCP_TASK_INPUT] = "input_required",
@@ -39,8 +40,38 @@ void mcp_task_free(struct mcp_task *task)
 	free(task);
 }
 
-/* The oldest that are over go while there are more than this many, or too much is kept. False: that
- * was not enough. */
+/* Has this token so much here that others would lose theirs for want of room? */
+static bool is_greedy(const struct mcp *mcp, const char *token)
+{
+	const struct mcp_task *task = NULL;
+	size_t count = 0, kept = 0;
+
+	TAILQ_FOREACH(task, &mcp->tasks, entry) {
+		if (strcmp(task->token, token) == 0) {
+			count++;
+			kept += task->result.size;
+		}
+	}
+	return count > MCP_TASKS_MAX / TASKS_SHARE || kept > KEPT_MAX / TASKS_SHARE;
+}
+
+/* The oldest that is over: of a token with more than its share, else of anybody. */
+static struct mcp_task *first_to_go(const struct mcp *mcp)
+{
+	struct mcp_task *task = NULL, *oldest = NULL;
+
+	TAILQ_FOREACH(task, &mcp->tasks, entry) {
+		if (!is_over(task))
+			continue;
+		if (is_greedy(mcp, task->token))
+			return task;
+		if (oldest == NULL)
+			oldest = task;
+	}
+	return oldest;
+}
+
+/* Some go while there are more than this many, or too much is kept. False: that was not enough. */
 static bool make_room(struct mcp *mcp, size_t count_max)
 {
 	struct mcp_task *task = NULL;
@@ -48,15 +79,12 @@ static bool make_room(struct mcp *mcp, size_t count_max)
 
 	TAILQ_FOREACH(task, &mcp->tasks, entry)
 		kept += task->result.size;
-	task = TAILQ_FIRST(&mcp->tasks);
-	while (task != NULL && (mcp->task_count > count_max || kept > KEPT_MAX)) {
-		struct mcp_task *next = TAILQ_NEXT(task, entry);
-
-		if (is_over(task)) {
-			kept -= task->result.size;
-			mcp_task_free(task);
-		}
-		task = next;
+	while (mcp->task_count > count_max || kept > KEPT_MAX) {
+		task = first_to_go(mcp);
+		if (task == NULL)
+			break;
+		kept -= task->result.size;
+		mcp_task_free(task);
 	}
 	return mcp->task_count <= count_max;
 }

@@ -155,6 +155,8 @@ static int check_access(struct visit *visit, bool needs_token, struct err *err)
 			return err_set(err, ERR_INTERNAL, ENOMEM, "no memory");
 	}
 	r = needs_token ? access_check(access, &asked, &visit->call.caller, err) : 0;
+	if (r == 0)
+		r = router_own(request, &visit->call.caller, err);
 	visit->call.caller.via = door->name;
 	/* Whoever decides does so over our own API: here speak agents, whatever their token. */
 	visit->call.caller.is_overseer = visit->call.caller.may_decide = false;

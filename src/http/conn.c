@@ -276,18 +276,41 @@ static void peer_of(const struct sockaddr *from, struct in6_addr *ret_peer)
 	}
 }
 
-static bool is_full(const struct http *http, const struct in6_addr *peer, bool is_unix)
+/* May it end for another's sake? One that rests loses nothing; of one whose client has closed its
+ * end it is not known whether anybody still reads; strangers go before those who have a right. */
+static bool is_spare(const struct conn *conn, bool is_stranger)
 {
-	const struct conn *conn;
-	uint32_t same = 0;
+	return is_stranger || conn->is_left || conn->phase == CONN_IDLE || conn->phase == CONN_HEAD;
+}
 
-	if (http->conn_count >= http->settings.connections_max)
+/* One more: while there is no place, one that is spare goes, the one that rests for the longest;
+ * strangers first. False: all of them are at work. */
+static bool make_room(struct http *http)
+{
+	const struct http_settings *settings = &http->settings;
+	bool has_owners = settings->owner_max < settings->connections_max;
+	struct conn *conn, *stranger = NULL, *spare = NULL;
+	uint32_t count = 0;
+
+	if (http->conn_count < settings->connections_max)
 		return true;
-	if (is_unix || http->settings.per_peer_max >= http->settings.connections_max)
+	TAILQ_FOREACH(conn, &http->conns, entry) {
+		bool is_stranger = has_owners && conn->owner == NULL && !conn->is_unix;
+
+		if (conn->is_cut)
+			continue;
+		count++;
+		if (stranger == NULL && is_stranger)
+			stranger = conn;
+		if (spare == NULL && is_spare(conn, is_stranger))
+			spare = conn;
+	}
+	if (http->conn_count + 1 >= settings->connections_max + CONN_CUT_MAX ||
+	    (count >= settings->connections_max && spare == NULL))
 		return false;
-	TAILQ_FOREACH(conn, &http->conns, entry)
-		same += !conn->is_unix && IN6_ARE_ADDR_EQUAL(&conn->peer, peer);
-	return same >= http->settings.per_peer_max;
+	if (count >= settings->connections_max)
+		conn_cut(stranger != NULL ? stranger : spare);
+	return true;
 }
 
 static void refuse(struct http *http, int *take_fd)
@@ -335,7 +358,7 @@ void conn_open(struct http *http, int *take_fd, const struct sockaddr *from, soc
 	int on = 1;
 
 	peer_of(from, &peer);
-	if (is_full(http, &peer, is_unix)) {
+	if (!make_room(http)) {
 		refuse(http, &fd);
 		return;
 	}

@@ -95,7 +95,9 @@ static void set_answer(struct http_request *request, struct MHD_Response *take_r
 		(void)MHD_add_response_header(take_response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	for (; headers != NULL && headers[0] != NULL; headers += 2)
 		(void)MHD_add_response_header(take_response, headers[0], headers[1]);
-	if (request->conn->http->is_draining)
+	/* Of chunks libmicrohttpd takes lines that end in a bare LF, so where this body ends is not
+	 * certain to be where a proxy in front of us sees its end: what follows is no request. */
+	if (request->conn->http->is_draining || request->body_size < 0 || request->is_one_too_many)
 		(void)MHD_add_response_header(take_response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
@@ -311,6 +313,8 @@ void on_completed(void *user, struct MHD_Connection *mhd, void **context,
 		MHD_destroy_response(request->answer);
 	if (request->is_told)
 		request->calls->gone(request->calls_user, request, is_sent);
+	TAILQ_REMOVE(&http->conns, request->conn, entry);
+	TAILQ_INSERT_TAIL(&http->conns, request->conn, entry);
 	conn_enter(request->conn, CONN_IDLE);
 	if (http->is_draining && !request->conn->is_unread)
 		(void)shutdown(request->conn->fd, SHUT_RD);
@@ -416,22 +420,61 @@ void http_resume(struct http_request *request)
 	conn_resume(request->conn);
 }
 
+/* ---- what we answer ourselves, before there is a request ---- */
+
+static void say_error(struct conn *conn, unsigned status, const char *why)
+{
+	struct buf body;
+
+	buf_init(&body, REFUSAL_MAX);
+	answer_error(&body, status, why);
+	answer_text(&conn->tail, status, NULL, ANSWER_TYPE, &body, true);
+	(void)conn_say(conn);
+	buf_done(&body);
+}
+
+/* Of a head that is there libmicrohttpd tells us at once, or says that it refuses it. */
+static bool is_refused(const struct conn *conn)
+{
+	return conn->phase == CONN_HEAD &&
+	       MHD_get_connection_info(conn->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE) != NULL;
+}
+
+/*
+ * libmicrohttpd 0.9.75 sends the head of its own answer twice when it refuses a head for its Host
+ * or Content-Length. Before it sends it writes to its log: then the answer is ours, and its own
+ * finds our end closed.
+ */
+void on_message(void *user, const char *format, va_list args)
+{
+	struct http *http = user;
+	struct conn *conn;
+
+	(void)format;
+	(void)args;
+	TAILQ_FOREACH(conn, &http->conns, entry) {
+		if (conn->is_cut || !is_refused(conn))
+			continue;
+		say_error(conn, MHD_HTTP_BAD_REQUEST,
+			  MHD_lookup_connection_value(conn->mhd, MHD_HEADER_KIND,
+						      MHD_HTTP_HEADER_HOST) == NULL
+				  ? STRICT_HOST
+				  : STRICT_LENGTH);
+		(void)shutdown(conn->fd, SHUT_WR);
+		conn_finish(conn);
+	}
+}
+
 void exchange_expire(struct conn *conn)
 {
 	struct http_request *request = conn->request;
 	struct linger hard = {.l_onoff = 1, .l_linger = 0};
-	struct buf body;
 
 	if (conn->phase == CONN_SEND) {
 		/* Its buffers are full and stay so: a reset frees them now. */
 		(void)setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
 	} else if (request == NULL || !request->is_answered) {
-		buf_init(&body, REFUSAL_MAX);
-		answer_error(&body, MHD_HTTP_REQUEST_TIMEOUT,
-			     "the rest of the request did not come");
-		answer_text(&conn->tail, MHD_HTTP_REQUEST_TIMEOUT, NULL, ANSWER_TYPE, &body, true);
-		(void)conn_say(conn);
-		buf_done(&body);
+		say_error(conn, MHD_HTTP_REQUEST_TIMEOUT, "the rest of the request did not come");
 	}
 	conn_cut(conn);
 }

@@ -40,8 +40,8 @@ static void fill_defaults(struct http_settings *settings)
 	FILL(send_stall_ms);
 	FILL(header_max);
 #undef FILL
-	if (settings->per_peer_max == 0)
-		settings->per_peer_max = settings->connections_max;
+	if (settings->owner_max == 0)
+		settings->owner_max = settings->connections_max;
 }
 
 /* ---- libmicrohttpd in the loop ---- */
@@ -254,13 +254,14 @@ static size_t keep_escaped(void *user, struct MHD_Connection *mhd, char *text)
 static struct MHD_Daemon *start_daemon(struct http *http)
 {
 	size_t pool = 2 * http->settings.header_max;
-	const unsigned flags =
-		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME;
+	const unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO |
+			       MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
 	/* Ours is the limit that holds: it is common to all listeners, and answers. */
-	unsigned limit = http->settings.connections_max + 1;
+	unsigned limit = http->settings.connections_max + CONN_CUT_MAX;
 
 	/* clang-format off */
 	return MHD_start_daemon(flags, 0, NULL, NULL, on_request, http,
+		MHD_OPTION_EXTERNAL_LOGGER, on_message, http,
 		MHD_OPTION_CONNECTION_LIMIT, limit,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, pool > POOL_MIN ? pool : (size_t)POOL_MIN,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,

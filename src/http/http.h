@@ -47,8 +47,9 @@ struct http_calls {
 
 /* 0 in a member means its default. */
 struct http_settings {
-	uint32_t connections_max; /* default 1024; one more is answered 503 and closed */
-	uint32_t per_peer_max;    /* connections of one address (TCP); default connections_max */
+	uint32_t connections_max; /* default 1024; one more takes the place of one that rests, or is
+				     answered 503 and closed */
+	uint32_t owner_max;       /* connections of one owner (http_own); default connections_max */
 	uint32_t idle_ms;         /* a connection without a request; default 60 s */
 	uint32_t head_ms;         /* from its first byte to the end of its headers; default 10 s */
 	uint32_t body_stall_ms;   /* no byte of a body for this long; default 30 s */
@@ -100,6 +101,10 @@ const char *http_query(const struct http_request *request,
 void http_each_query(const struct http_request *request,
 		     bool (*each)(void *user, const char *name, const char *value), void *user);
 const char *http_header(const struct http_request *request, const char *name); /* NULL: none */
+
+/* Says whose it is, and its connection with it: from inside `head`. NULL: nobody's in particular.
+ * False: its owner has as many connections as it may; the answer ends this one. */
+bool http_own(struct http_request *request, const void *owner);
 
 /* From here on its calls are these, with this user: only from inside `head`, whose rest is then the
  * other's to call. */

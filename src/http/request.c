@@ -76,6 +76,22 @@ void request_free(struct http_request *request)
 	free(request);
 }
 
+bool http_own(struct http_request *request, const void *owner)
+{
+	struct conn *own = request->conn;
+	const struct conn *conn;
+	uint32_t same = 0;
+
+	if (owner != NULL && own->owner != owner) {
+		TAILQ_FOREACH(conn, &own->http->conns, entry)
+			same += conn->owner == owner && !conn->is_cut && !conn->is_left;
+	}
+	request->is_one_too_many = same >= own->http->settings.owner_max;
+	if (!request->is_one_too_many)
+		own->owner = owner;
+	return !request->is_one_too_many;
+}
+
 void http_set_user(struct http_request *request, void *user)
 {
 	request->user = user;

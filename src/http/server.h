@@ -12,6 +12,7 @@
 #pragma once
 
 #include <microhttpd.h>
+#include <stdarg.h>
 
 #include <netinet/in.h>
 #include <sys/queue.h>
@@ -34,7 +35,7 @@ struct http {
 	unsigned handles;  /* open handles of the loop; the last one frees us */
 
 	TAILQ_HEAD(, listener) listeners;
-	TAILQ_HEAD(, conn) conns;
+	TAILQ_HEAD(, conn) conns; /* the one that was last at work is the last */
 	TAILQ_HEAD(, lingering) lingers;
 	struct conn *opening;  /* borrowed: while libmicrohttpd takes it */
 	uint32_t conn_count;   /* of `conns` */
@@ -59,6 +60,7 @@ enum conn_phase {
 };
 
 #define RECEIVED_UNKNOWN UINT64_MAX
+#define CONN_CUT_MAX 64U /* above connections_max: libmicrohttpd has not let go of them yet */
 
 struct conn {
 	TAILQ_ENTRY(conn) entry;
@@ -68,6 +70,7 @@ struct conn {
 	int fd;                       /* borrowed: libmicrohttpd closes it */
 	struct in6_addr peer;         /* zeros: a unix socket */
 	bool is_unix;
+	const void *owner; /* borrowed, never looked into: whose its last request was */
 
 	uv_poll_t watch; /* for a client that goes away while nobody reads */
 	uv_timer_t timer;
@@ -117,7 +120,8 @@ struct http_request {
 	bool is_starved; /* the source had nothing */
 	bool is_woken;   /* http_resume or http_ready came while we were inside the call */
 	bool is_left_told;
-	bool is_tail_sent; /* answered by ourselves, and the kernel has taken it */
+	bool is_one_too_many; /* its owner has too many connections */
+	bool is_tail_sent;    /* answered by ourselves, and the kernel has taken it */
 };
 
 /* Runs libmicrohttpd before the loop sleeps again. */
@@ -155,6 +159,7 @@ enum MHD_Result on_request(void *user, struct MHD_Connection *mhd, const char *u
 			   void **context);
 void on_completed(void *user, struct MHD_Connection *mhd, void **context,
 		  enum MHD_RequestTerminationCode why);
+void on_message(void *user, const char *format, va_list args);
 
 void request_free(struct http_request *request);
 

@@ -153,7 +153,7 @@ static void walk_head(struct walk *walk)
 static const char *bad_framing(const struct walk *walk, bool is_old)
 {
 	if (walk->hosts > 1 || (walk->hosts == 0 && !is_old))
-		return "a request has exactly one Host header";
+		return STRICT_HOST;
 	if (walk->lengths > 1)
 		return "a request has at most one Content-Length header";
 	if (walk->lengths > 0 && walk->codings > 0)
@@ -163,7 +163,7 @@ static const char *bad_framing(const struct walk *walk, bool is_old)
 	if (walk->codings > 0 && is_old)
 		return "HTTP/1.0 has no Transfer-Encoding";
 	if (walk->is_length_bad)
-		return "Content-Length is a number";
+		return STRICT_LENGTH;
 	return NULL;
 }
 

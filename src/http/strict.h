@@ -14,13 +14,16 @@
  * What this cannot tell from the CR LF CR LF at the end of a head are other four bytes of CR, LF,
  * NUL and colon that libmicrohttpd takes for it, nor a NUL from the CR of another line. A proxy
  * that passes such on passes on anything. Line ends inside a chunked body are libmicrohttpd's to
- * judge.
+ * judge, and it is lax: so the connection ends with such a request (exchange.c).
  */
 #pragma once
 
 #include <microhttpd.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define STRICT_HOST "a request has exactly one Host header"
+#define STRICT_LENGTH "Content-Length is a number"
 
 struct strict_head {
 	struct MHD_Connection *mhd;

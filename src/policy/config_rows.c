@@ -71,8 +71,8 @@ const struct setting config_rows[] = {
 	NUMBER("events.keep_ms", events_keep_ms, SETTING_COUNT, 0, 2592000000, 3600000,
 	       "how long the events of a run are kept"),
 	NUMBER("events.memory", events_memory, SETTING_BYTES, 64 * KIB, GIB, MIB,
-	       "without effect: events are in the mapped journal, whose memory is the page "
-	       "cache's"),
+	       "of the newest events, in the daemon's own memory; what is older is read from the "
+	       "disk's cache, and a segment of the journal (16 MiB) is the most"),
 	TEXT("audit.file", audit_file, SETTING_PATH, 0, "", "default: <state_dir>/audit.jsonl"),
 	TEXT("backends.priority", backend_priority, SETTING_LIST, 16, "",
 	     "exactly these backends, in this order; when none of them can run, nothing does"),

@@ -18,6 +18,7 @@
 #define SEGMENT_SIZE_MIN (64U << 10)
 #define SEGMENT_SIZE_MAX (1U << 30)
 #define DISK_MAX_DEFAULT GIB
+#define RESIDENT_DEFAULT MIB
 #define MEMORY_SEGMENT (1U << 20) /* small: the next one tries the disk again */
 #define MEMORY_MAX (64U << 20)
 #define MAPPED_MAX 4U /* besides the one that is written */
@@ -26,7 +27,7 @@
 struct journal {
 	int dir;  /* owned */
 	int lock; /* owned */
-	uint32_t segment_size;
+	uint32_t segment_size, resident;
 	uint64_t disk_max, disk, memory; /* bytes */
 	struct segment *segments;        /* owned; by number; the last one is written */
 	size_t count, room;
@@ -225,6 +226,7 @@ static void settle(struct journal *journal, const struct journal_settings *setti
 {
 	uint64_t disk_max = settings->disk_max > 0 ? settings->disk_max : DISK_MAX_DEFAULT;
 	uint64_t size = settings->segment_size > 0 ? settings->segment_size : SEGMENT_SIZE_DEFAULT;
+	uint64_t resident = settings->resident > 0 ? settings->resident : RESIDENT_DEFAULT;
 
 	/* One is written, and at least one can be read back. */
 	if (size > disk_max / 2)
@@ -235,6 +237,9 @@ static void settle(struct journal *journal, const struct journal_settings *setti
 		size = SEGMENT_SIZE_MIN;
 	journal->segment_size = (uint32_t)(size / PAGE * PAGE);
 	journal->disk_max = disk_max;
+	if (resident > SEGMENT_SIZE_MAX)
+		resident = SEGMENT_SIZE_MAX;
+	journal->resident = (uint32_t)((resident + PAGE - 1) / PAGE * PAGE);
 }
 
 int journal_open(const char *dir, const struct journal_settings *settings,
@@ -365,6 +370,7 @@ int journal_append(struct journal *journal, const struct journal_record *record,
 		stamped.t_us = now_us();
 	ret_place->at = segment_append(segment, &stamped, more, more_count);
 	ret_place->segment = segment->number;
+	segment_let_go(segment, journal->resident);
 	return 0;
 }
 

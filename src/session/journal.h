@@ -52,6 +52,7 @@ struct journal_place {
 struct journal_settings {
 	size_t segment_size; /* default 16 MiB */
 	uint64_t disk_max;   /* of all segments; default 1 GiB; the oldest are dropped above it */
+	uint64_t resident;   /* of what was written last, in our own memory; default 1 MiB */
 };
 
 /* Opens or makes `dir` (0700) and locks it: one daemon at a time (-EBUSY). Every record that is

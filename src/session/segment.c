@@ -16,7 +16,6 @@
 #include "base/io.h"
 #include "base/log.h"
 
-#define LET_GO_BYTES (1U << 20)
 #define READY_BYTES (128U << 10)
 
 _Static_assert(sizeof(struct segment_head) % SEGMENT_ALIGN == 0, "records are aligned");
@@ -344,20 +343,6 @@ bool segment_has_room(const struct segment *segment, size_t size)
 		       segment->size;
 }
 
-/*
- * What was written stays in the page cache; our mapping of it only counts as our memory. Shared
- * pages lose nothing by MADV_DONTNEED (madvise(2)), and readers fault in what they look at.
- */
-static void let_go(struct segment *segment)
-{
-	uint32_t whole = segment->end / LET_GO_BYTES * LET_GO_BYTES;
-
-	if (whole <= segment->let_go)
-		return;
-	(void)madvise(segment->map + segment->let_go, whole - segment->let_go, MADV_DONTNEED);
-	segment->let_go = whole;
-}
-
 /* Pages to come are made writable many at a time: one fault for each would be paid by some run. */
 static void get_ready(struct segment *segment, uint32_t end)
 {
@@ -417,6 +402,19 @@ uint32_t segment_append(struct segment *segment, const struct journal_record *re
 	__atomic_store_n((uint32_t *)(void *)start, head.size, __ATOMIC_RELEASE);
 
 	segment->end = end;
-	let_go(segment);
 	return at;
+}
+
+/*
+ * What was written stays in the page cache; our mapping of it only counts as our memory. Shared
+ * pages lose nothing by MADV_DONTNEED (madvise(2)), and readers fault in what they look at.
+ */
+void segment_let_go(struct segment *segment, uint32_t step)
+{
+	uint32_t whole = segment->end / step * step;
+
+	if (whole <= segment->let_go)
+		return;
+	(void)madvise(segment->map + segment->let_go, whole - segment->let_go, MADV_DONTNEED);
+	segment->let_go = whole;
 }

@@ -107,3 +107,7 @@ bool segment_has_room(const struct segment *segment, size_t size);
 /* Appends (there is room) and returns where. */
 uint32_t segment_append(struct segment *segment, const struct journal_record *record,
 			const struct iovec *more, size_t more_count);
+
+/* What has been written counts no longer as this process's memory, in steps of so many bytes, whole
+ * pages. */
+void segment_let_go(struct segment *segment, uint32_t step);

@@ -86,6 +86,13 @@ const char *http_header(const struct http_request *request, const char *name)
 	return NULL;
 }
 
+bool http_own(struct http_request *request, const void *owner)
+{
+	(void)request;
+	(void)owner;
+	return true;
+}
+
 int64_t http_body_size(const struct http_request *request)
 {
 	return request->body_size;

@@ -124,12 +124,16 @@ static inline bool is_path(const struct http_request *request, const char *path)
 
 static inline void on_head(void *user, struct http_request *request)
 {
+	static const char owners[] = "ab";
 	struct server *server = user;
+	const char *owner = http_header(request, "Owner");
 
 	note(server, 'h');
 	server->request = request;
 	server->body.size = 0;
 	http_set_user(request, server);
+	if (owner != NULL && !http_own(request, strchr(owners, owner[0])))
+		answer(request, 429, "one too many");
 	if (is_path(request, "/refuse"))
 		answer(request, 403, "refused in the head");
 	if (is_path(request, "/stream-early"))

@@ -7,6 +7,27 @@
 
 #include "http_fixture.h"
 
+#define OWNED(owner, path) "GET " path " HTTP/1.1" CRLF HOST "Owner: " owner CRLF CRLF
+
+static size_t complete_count(const struct server *server)
+{
+	size_t count = 0;
+
+	for (const char *at = server->events; *at != '\0'; at++)
+		count += *at == 'c';
+	return count;
+}
+
+/* A client whose request is under way, and stays so. */
+static void client_at_work(struct client *client, struct server *server, const char *request)
+{
+	size_t before = complete_count(server);
+
+	client_connect(client, server);
+	client_send(client, request);
+	WAIT(server, complete_count(server) == before + 1);
+}
+
 static void refuses_one_connection_too_many(void **state)
 {
 	const struct http_settings settings = {.connections_max = 2};
@@ -15,34 +36,69 @@ static void refuses_one_connection_too_many(void **state)
 
 	(void)state;
 	server_start(&server, &settings);
-	client_connect(&first, &server);
-	client_connect_unix(&second, &server);
-	WAIT(&server, http_connections(server.http) == 2);
+	client_at_work(&first, &server, GET("/later"));
+	client_at_work(&second, &server, GET("/later"));
 	for (int i = 0; i < 3; i++)
 		ask(&server, GET("/now"), "HTTP/1.1 503 ");
 	client_close(&second);
+	answer(server.request, 200, "too late");
 	WAIT(&server, http_connections(server.http) == 1);
 	ask(&server, GET("/now"), "hello");
 	client_close(&first);
 	server_stop(&server);
 }
 
-static void refuses_one_peer_too_many_connections(void **state)
+static void gives_the_place_of_the_one_that_rests_for_the_longest(void **state)
 {
-	const struct http_settings settings = {.connections_max = 10, .per_peer_max = 1};
+	const struct http_settings settings = {.connections_max = 3};
+	struct client silent, used, busy;
 	struct server server;
-	struct client first, second;
 
 	(void)state;
 	server_start(&server, &settings);
-	client_connect(&first, &server);
+	client_connect(&used, &server);
 	WAIT(&server, http_connections(server.http) == 1);
-	ask(&server, GET("/now"), "HTTP/1.1 503 ");
-	client_connect_unix(&second, &server);
-	client_send(&second, GET("/now"));
-	WAIT(&server, client_has(&second, "hello"));
-	client_close(&first);
-	client_close(&second);
+	client_connect_unix(&silent, &server);
+	WAIT(&server, http_connections(server.http) == 2);
+	client_send(&used, GET("/now"));
+	WAIT(&server, client_has(&used, "hello") && strchr(server.events, 'G') != NULL);
+	client_at_work(&busy, &server, GET("/later"));
+	ask(&server, GET("/now"), "hello");
+	WAIT(&server, client_is_over(&silent));
+	assert_false(client_is_over(&used) || client_is_over(&busy));
+	client_close(&silent);
+	client_close(&used);
+	client_close(&busy);
+	server_stop(&server);
+}
+
+static void serves_others_when_one_owner_takes_all_it_can(void **state)
+{
+	const struct http_settings settings = {.connections_max = 4, .owner_max = 2};
+	struct client greedy[2], strangers[2], other;
+	struct server server;
+
+	(void)state;
+	server_start(&server, &settings);
+	for (size_t i = 0; i < ARRAY_LEN(greedy); i++)
+		client_at_work(&greedy[i], &server, OWNED("a", "/later"));
+	for (int i = 0; i < 3; i++)
+		ask(&server, OWNED("a", "/now"), "HTTP/1.1 429 ");
+	/* It need not say whose they are. */
+	for (size_t i = 0; i < ARRAY_LEN(strangers); i++)
+		client_at_work(&strangers[i], &server, GET("/later"));
+	client_connect(&other, &server);
+	client_send(&other, OWNED("b", "/now") OWNED("b", "/later"));
+	WAIT(&server, client_has(&other, "hello") && client_is_over(&strangers[0]));
+	assert_false(client_is_over(&strangers[1]) || client_is_over(&greedy[0]));
+	ask(&server, OWNED("b", "/now"), "hello");
+	WAIT(&server, client_is_over(&strangers[1]));
+	assert_false(client_is_over(&other) || client_is_over(&greedy[0]));
+	for (size_t i = 0; i < ARRAY_LEN(greedy); i++) {
+		client_close(&greedy[i]);
+		client_close(&strangers[i]);
+	}
+	client_close(&other);
 	server_stop(&server);
 }
 
@@ -325,7 +381,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refuses_one_connection_too_many),
-		cmocka_unit_test(refuses_one_peer_too_many_connections),
+		cmocka_unit_test(gives_the_place_of_the_one_that_rests_for_the_longest),
+		cmocka_unit_test(serves_others_when_one_owner_takes_all_it_can),
 		cmocka_unit_test(ends_a_connection_that_asks_nothing),
 		cmocka_unit_test(ends_a_slow_head),
 		cmocka_unit_test(ends_a_body_that_stalls),

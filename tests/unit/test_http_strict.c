@@ -30,7 +30,7 @@ static const struct bad bad[] = {
 	BAD("a length above 2^63",
 	    POST HOST "Content-Length: 9223372036854775808" CRLF CRLF "x" SMUGGLED, "400"),
 	BAD("a length above 2^64",
-	    POST HOST "Content-Length: 99999999999999999999" CRLF CRLF "x" SMUGGLED, "413"),
+	    POST HOST "Content-Length: 99999999999999999999" CRLF CRLF "x" SMUGGLED, "400"),
 	BAD("a length, then chunks",
 	    POST HOST "Content-Length: 1" CRLF
 		      "Transfer-Encoding: chunked" CRLF CRLF CHUNKS SMUGGLED,
@@ -103,6 +103,13 @@ static const struct bad bad[] = {
 	BAD("a word", "hello" CRLF CRLF, "400"),
 };
 
+static bool is_one_answer(struct client *client)
+{
+	const char *got = buf_string(&client->got);
+
+	return strncmp(got, "HTTP/1.1 ", 9) == 0 && strstr(got + 1, "HTTP/1.1 ") == NULL;
+}
+
 /* Refused once, closed, and nothing behind it is taken for a request of its own. */
 static void refuses_what_two_readers_may_read_differently(void **state)
 {
@@ -120,7 +127,7 @@ static void refuses_what_two_readers_may_read_differently(void **state)
 		(void)snprintf(status, sizeof(status), "HTTP/1.1 %s ", bad[i].status);
 		if (strncmp(buf_string(&client.got), status, strlen(status)) != 0)
 			fail_msg("%s: %s", bad[i].what, buf_string(&client.got));
-		if (!client.is_ended || client_has(&client, "hello") || server.events[0] != '\0')
+		if (!client.is_ended || !is_one_answer(&client) || server.events[0] != '\0')
 			fail_msg("%s: %s, events %s", bad[i].what, buf_string(&client.got),
 				 server.events);
 		client_close(&client);
@@ -161,6 +168,38 @@ static void takes_what_is_unusual_but_clear(void **state)
 	server_start(&server, NULL);
 	for (size_t i = 0; i < ARRAY_LEN(good); i++)
 		ask(&server, good[i], "hello");
+	server_stop(&server);
+}
+
+/* Some readers see an end of the body where libmicrohttpd sees none, or the other way round. */
+static void takes_nothing_behind_chunks_for_a_request(void **state)
+{
+	static const char *const chunks[] = {
+		CHUNKS,
+		"1\nx\n0\n\n",
+		"1;a\nx" CRLF "0" CRLF CRLF,
+		"1;a\rb" CRLF "x" CRLF "0" CRLF CRLF,
+		"1" CRLF "x" CRLF "0" CRLF "A: b\n" CRLF,
+	};
+	struct server server;
+
+	(void)state;
+	server_start(&server, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(chunks); i++) {
+		struct client client;
+		char request[256];
+
+		(void)snprintf(request, sizeof(request),
+			       POST HOST "Transfer-Encoding: chunked" CRLF CRLF "%s" SMUGGLED,
+			       chunks[i]);
+		client_connect(&client, &server);
+		client_send(&client, request);
+		WAIT(&server, client_is_over(&client));
+		if (!client.is_ended || !is_one_answer(&client) || client_has(&client, "hello"))
+			fail_msg("%s: %s", chunks[i], buf_string(&client.got));
+		assert_true(client_has(&client, "Connection: close" CRLF));
+		client_close(&client);
+	}
 	server_stop(&server);
 }
 
@@ -266,6 +305,7 @@ int main(void)
 		cmocka_unit_test(refuses_what_two_readers_may_read_differently),
 		cmocka_unit_test(a_refusal_says_why_in_json),
 		cmocka_unit_test(takes_what_is_unusual_but_clear),
+		cmocka_unit_test(takes_nothing_behind_chunks_for_a_request),
 		cmocka_unit_test(refuses_chunks_that_are_none),
 		cmocka_unit_test(refuses_headers_that_are_too_large),
 		cmocka_unit_test(refuses_more_headers_than_fit),

@@ -335,6 +335,50 @@ static void a_kill_leaves_whole_records_and_nothing_else(void **state)
 	(void)munmap(shared, sizeof(*shared));
 }
 
+/* ---- memory ---- */
+
+/* How much of the first segment is in this process, in KiB. */
+static unsigned long mapped_kib(const struct scene *scene)
+{
+	FILE *file = fopen("/proc/self/smaps", "re");
+	unsigned long kib = 0;
+	bool is_ours = false;
+	char path[128], line[512];
+
+	assert_non_null(file);
+	path_of(scene, 1, path);
+	while (fgets(line, sizeof(line), file) != NULL) {
+		if (strchr(line, '/') != NULL)
+			is_ours = strstr(line, path) != NULL;
+		if (is_ours && sscanf(line, "Rss: %lu kB", &kib) == 1)
+			break;
+	}
+	(void)fclose(file);
+	return kib;
+}
+
+static unsigned long mapped_after_writing(struct scene *scene, uint64_t resident)
+{
+	journal_close(STEAL(scene->journal));
+	scratch_remove(scene->path);
+	scene->settings = (struct journal_settings){.segment_size = 8 * MIB, .resident = resident};
+	scene_reopen(scene);
+	fill(scene, 1, 4000);
+	assert_int_equal(scene_append(scene, 4001, 1000).segment, 1);
+	return mapped_kib(scene);
+}
+
+static void keeps_no_more_in_memory_than_it_may(void **state)
+{
+	struct scene *scene = *state;
+	unsigned long few = mapped_after_writing(scene, 64 * KIB);
+	unsigned long many = mapped_after_writing(scene, 8 * MIB);
+
+	/* Besides, what it has made ready to write to, and a step that is not full yet. */
+	assert_in_range(few, 1, 64 + 64 + 256);
+	assert_true(many > few);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +391,7 @@ int main(void)
 		SCENE(nothing_behind_the_end_comes_back),
 		SCENE(a_checked_size_beyond_the_file_is_refused),
 		SCENE(a_kill_leaves_whole_records_and_nothing_else),
+		SCENE(keeps_no_more_in_memory_than_it_may),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One token takes all it can get; another one must not notice."""
+
+import hashlib
+import json
+import socket
+
+from case import BARE, DaemonCase, wait_for
+
+ALICE, BOB = "secret-of-alice", "secret-of-bob"
+CONNECTIONS = 16
+FOREVER = "print('on', flush=True)\nwhile True: pass"
+TOKENS = "tokens:\n" + "".join(f"  - {{name: {name}, sha256: {hashlib.sha256(secret.encode()).hexdigest()}}}\n"
+                                for name, secret in (("alice", ALICE), ("bob", BOB)))
+
+
+class ShareTest(DaemonCase):
+    CONFIG = BARE + f"limits: {{connections: {CONNECTIONS}}}\n" + TOKENS
+
+    def setUp(self):
+        self.alice, self.bob = self.daemon.as_token(ALICE), self.daemon.as_token(BOB)
+
+    def test_half_of_the_connections_is_the_most_that_one_token_gets(self):
+        run = self.alice.start_run(FOREVER, timeout_ms=120000)
+        streams, refused = [], None
+        while refused is None:
+            connection = self.alice.connection()
+            response = self.alice.send(connection, "GET", f"/v1/runs/{run}/events", None, None)
+            if response.status == 200:
+                streams.append((connection, response))
+                self.assertIn(b"started", response.readline())
+            else:
+                refused = response
+        self.assertEqual((refused.status, json.loads(refused.read())["error"]["kind"]), (429, "busy"))
+        self.assertEqual(refused.headers["Connection"], "close")
+        self.assertEqual(len(streams), CONNECTIONS // 2)
+        strangers = []  # whose they are she need not say
+        for text in (b"", b"GET /", b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\n",
+                     b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n") * CONNECTIONS:
+            stranger = socket.create_connection((self.daemon.host, self.daemon.port))
+            stranger.sendall(text)
+            strangers.append(stranger)
+        for _ in range(CONNECTIONS):
+            self.assertEqual(self.bob.value("1 + 1"), 2)
+        # Nor has she lost what was hers, and a place that she gives back is hers again.
+        for one in streams.pop():
+            one.close()
+        wait_for(lambda: self.alice.request("DELETE", f"/v1/runs/{run}").status != 429, what="a place")
+        for connection, response in streams:
+            self.assertIn(b'"verdict"', response.read())
+            connection.close()
+        for stranger in strangers:
+            stranger.close()
