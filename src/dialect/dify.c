@@ -180,6 +180,10 @@ static void run(struct door_call *call)
 		say(call, 200, CODE_BAD, "language: only python3 runs here");
 		return;
 	}
+	if (door_is_wrong(call, "preload")) {
+		say(call, 200, CODE_BAD, "preload: not a string");
+		return;
+	}
 	if (!take_code(call, execution)) {
 		say(call, 200, CODE_BAD, "code: a string that is not empty is needed");
 		return;

@@ -104,7 +104,8 @@ class Dify(SmallCase):
         good = {"language": "python3", "code": "print(1)"}
         for change, word in (({"language": "nodejs"}, "language"), ({"language": None}, "language"), ({"language": 3}, "language"),
                              ({"language": ["python3"]}, "language"), ({"code": None}, "code"), ({"code": 7}, "code"),
-                             ({"code": ""}, "code"), ({"code": ["print(1)"]}, "code")):
+                             ({"code": ""}, "code"), ({"code": ["print(1)"]}, "code"),
+                             ({"preload": 1}, "preload"), ({"preload": ["import os"]}, "preload")):
             with self.subTest(change=change):
                 self.refused({**good, **change}, word)
 
