@@ -68,11 +68,14 @@ static int put_text(struct buf *buf, const char *name, const struct buf *text)
 	return r == 0 ? buf_text(buf, "\",") : r;
 }
 
-/* Dify takes any `error` for a failure: what only warns on stderr is none. */
+/* Dify takes any `error` for a failure: what only warns on stderr is none. Its result is read from
+ * stdout, and cannot be from half of one. */
 static int put_error(struct buf *buf, struct script *script)
 {
 	static const struct buf none = {0};
 
+	if (script_is(script, "ok") && script->is_out_cut)
+		return buf_text(buf, "\"error\":\"" SCRIPT_CUT "\",");
 	if (script_is(script, "ok"))
 		return put_text(buf, "error", &none);
 	if (script->err.size > 0 && !script_is_stopped(script))
