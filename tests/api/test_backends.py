@@ -318,6 +318,8 @@ class Choice(unittest.TestCase):
     def test_a_wrong_setting_stops_the_start(self):
         for env, message in (({"ATLAS_SANDBOX": "docker"}, "ATLAS_SANDBOX: docker is no backend"),
                              ({"ATLAS_SANDBOX_PRIORITY": ""}, "ATLAS_SANDBOX_PRIORITY: (nothing)"),
+                             ({"ATLAS_SANDBOX": "nsjail", "ATLAS_SANDBOX_PRIORITY": "sidecar"},
+                              "ATLAS_SANDBOX: namespace is not in ATLAS_SANDBOX_PRIORITY, so nothing could run"),
                              ({"ATLAS_SANDBOX_URL": "sidecar:8080"}, "Invalid ATLAS_SANDBOX_URL: sidecar:8080")):
             daemon = Daemon(env=env, start=False)
             self.addCleanup(daemon.sweep)
