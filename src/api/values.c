@@ -118,7 +118,7 @@ static int store_number(struct decoded *decoded, const struct op_param *param, u
 	return 0;
 }
 
-static bool is_choice(const char *choices, const char *text)
+bool value_is_choice(const char *choices, const char *text)
 {
 	size_t size = strlen(text);
 
@@ -139,7 +139,7 @@ static int store_text(struct decoded *decoded, const struct op_param *param, con
 	if (memchr(text, 0, size) != NULL)
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: must not have a NUL in it",
 			       param->name);
-	if (param->choices != NULL && !is_choice(param->choices, text))
+	if (param->choices != NULL && !value_is_choice(param->choices, text))
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: '%.*s' is none of %s",
 			       param->name, SHOWN_MAX, text, param->choices);
 	if (param->type == OP_TEXT && param->max > 0 && size > param->max)

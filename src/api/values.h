@@ -8,6 +8,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "api/decode.h"
@@ -17,6 +18,9 @@
 /* Memory that lives as long as the arguments. */
 void *value_memory(struct decoded *decoded, size_t size);
 const char *value_copy(struct decoded *decoded, const char *text, size_t size);
+
+/* Is it one of "a|b|c"? */
+bool value_is_choice(const char *choices, const char *text);
 
 /* Stores `json`, which may be freed afterwards, or the text of a query or path. */
 int value_from_json(struct decoded *decoded, const struct op_param *param, const json_t *json,

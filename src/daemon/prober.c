@@ -3,10 +3,27 @@
 #include <string.h>
 
 #include "base/c.h"
+#include "base/log.h"
 #include "daemon/daemon_state.h"
 #include "op/op.h"
 
 #define PROBE_MS 20000U
+
+/* Everybody may read /health. Where another machine is and what it says is for who reads the log.
+ */
+static void note_failure(struct daemon *daemon, const struct run_facts *facts)
+{
+	const char *kind = verdict_name(facts->verdict.kind);
+	struct err why = {0};
+
+	(void)err_set(&why, ERR_INTERNAL, EIO, "%s: %s", kind,
+		      facts->is_claimed ? "the remote ran no code; the log says why"
+					: facts->verdict.message);
+	if (facts->is_claimed && strcmp(why.text, daemon->engine.health_why.text) != 0)
+		log_event(LOG_LEVEL_WARNING, "backend.remote", "probe=%s why=%s", kind,
+			  facts->verdict.message);
+	daemon->engine.health_why = why;
+}
 
 /* Liveness that really ran code: when nobody else did lately, we do. */
 static void probe_done(void *user, struct run *run)
@@ -18,8 +35,7 @@ static void probe_done(void *user, struct run *run)
 		daemon->engine.last_good_ms = now_ns() / 1000000;
 		daemon->engine.health_why = (struct err){0};
 	} else {
-		(void)err_set(&daemon->engine.health_why, ERR_INTERNAL, EIO, "%s: %s",
-			      verdict_name(facts.verdict.kind), facts.verdict.message);
+		note_failure(daemon, &facts);
 	}
 	run_free(run);
 	daemon->probing = NULL;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/values.h"
 #include "base/c.h"
 #include "base/json.h"
 #include "dialect/door.h"
@@ -53,7 +54,9 @@ static int take_number(const struct op_param *param, const json_t *value, void *
 
 	if (!json_is_number(value) || given != floor(given) || given < (double)param->min ||
 	    given > NUMBER_MAX)
-		return wrong(param, param->min > 0 ? "a positive integer" : "an integer", err);
+		return wrong(param,
+			     param->min > 0 ? "a positive integer" : "an integer of 0 or more",
+			     err);
 	number = (uint64_t)given;
 	memcpy(field, &number, sizeof(number));
 	return 0;
@@ -64,10 +67,13 @@ static int take_text(const struct op_param *param, const json_t *value, void *fi
 {
 	const char *text = json_string_value(value);
 
-	if (text == NULL || strlen(text) != json_string_length(value) ||
-	    (param->max > 0 && strlen(text) > param->max))
+	if (text == NULL || strlen(text) != json_string_length(value))
 		return wrong(param, "a text", err);
-	if (param->choices != NULL && strstr(param->choices, text) == NULL)
+	if (param->max > 0 && strlen(text) > param->max)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "%s must be a text of at most %llu bytes", param->name,
+			       (unsigned long long)param->max);
+	if (param->choices != NULL && !value_is_choice(param->choices, text))
 		return wrong(param, param->choices, err);
 	memcpy(field, &text, sizeof(text));
 	return 0;

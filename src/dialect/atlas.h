@@ -42,6 +42,7 @@ struct atlas_python {
 	struct op_run_args args;
 	uint64_t timeout_ms;
 	bool is_stream;
+	bool is_away; /* a sidecar does it */
 
 	/* Everything as JSON text; out, err and error as the inside of a string. */
 	struct buf out; /* of a stream: the line that is not whole yet */

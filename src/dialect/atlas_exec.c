@@ -130,17 +130,22 @@ static const char *cwd_of(struct door_call *call, const char *asked, const char 
 {
 	size_t size = strlen(folder);
 	const char *rest = "";
+	const char *between = "";
 	char *path;
 
 	while (size > 1 && folder[size - 1] == '/')
 		size--;
 	if (asked != NULL && strncmp(asked, folder, size) == 0 &&
-	    (asked[size] == '/' || asked[size] == '\0'))
+	    (asked[size] == '/' || asked[size] == '\0')) {
 		rest = asked + size;
-	else if (asked != NULL && asked[0] != '\0' && strcmp(asked, ".") != 0)
+	} else if (asked != NULL && asked[0] == '/') {
 		return asked;
-	path = door_memory(call, strlen(INSIDE) + strlen(rest) + 1);
-	(void)stpcpy(stpcpy(path, INSIDE), rest);
+	} else if (asked != NULL && asked[0] != '\0' && strcmp(asked, ".") != 0) {
+		between = "/";
+		rest = asked;
+	}
+	path = door_memory(call, strlen(INSIDE) + strlen(rest) + 2);
+	(void)stpcpy(stpcpy(stpcpy(path, INSIDE), between), rest);
 	return path;
 }
 

@@ -155,7 +155,14 @@ static bool take_picture(struct atlas_python *python, const char *chart, size_t 
 	struct escaped path = escaped_member(chart, size, "path");
 	struct escaped base64 = escaped_member(chart, size, "base64");
 	size_t folder = strlen(CHART_FOLDER);
+	char name[sizeof(CHART_FOLDER) + 32];
 
+	/* A sidecar tells only those of the folder, in their order, and no names. */
+	if (python->is_away && escaped_is(escaped_member(chart, size, "mime"), "image/png")) {
+		(void)snprintf(name, sizeof(name), CHART_FOLDER "chart_%zu.png",
+			       python->chart_count);
+		path = (struct escaped){name, strlen(name)};
+	}
 	if (base64.size == 0 || path.size <= folder || memcmp(path.text, CHART_FOLDER, folder) != 0)
 		return true;
 	if (python->is_stream)
@@ -275,6 +282,12 @@ static bool take_verdict(struct atlas_python *python, const char *line, size_t s
 	return true;
 }
 
+static bool take_start(struct atlas_python *python, const char *line, size_t size)
+{
+	python->is_away = escaped_is(escaped_member(line, size, "backend"), "remote");
+	return true;
+}
+
 static bool take_event(void *user, const char *line, size_t size)
 {
 	static const struct {
@@ -283,6 +296,7 @@ static bool take_event(void *user, const char *line, size_t size)
 	} rows[] = {
 		{"stdout", take_stdout}, {"stderr", take_stderr}, {"chart", take_chart},
 		{"table", take_table},   {"error", take_error},   {"verdict", take_verdict},
+		{"started", take_start},
 	};
 	struct door_call *call = user;
 	struct atlas_python *python = call->user;

@@ -68,11 +68,14 @@ static int put_text(struct buf *buf, const char *name, const struct buf *text)
 	return r == 0 ? buf_text(buf, "\",") : r;
 }
 
-/* Dify takes any `error` for a failure: what only warns on stderr is none. */
+/* Dify takes any `error` for a failure: what only warns on stderr is none. Its result is read from
+ * stdout, and cannot be from half of one. */
 static int put_error(struct buf *buf, struct script *script)
 {
 	static const struct buf none = {0};
 
+	if (script_is(script, "ok") && script->is_out_cut)
+		return buf_text(buf, "\"error\":\"" SCRIPT_CUT "\",");
 	if (script_is(script, "ok"))
 		return put_text(buf, "error", &none);
 	if (script->err.size > 0 && !script_is_stopped(script))
@@ -178,6 +181,10 @@ static void run(struct door_call *call)
 	call->left = cancel;
 	if (language == NULL || strcmp(language, "python3") != 0) {
 		say(call, 200, CODE_BAD, "language: only python3 runs here");
+		return;
+	}
+	if (door_is_wrong(call, "preload")) {
+		say(call, 200, CODE_BAD, "preload: not a string");
 		return;
 	}
 	if (!take_code(call, execution)) {

@@ -132,6 +132,15 @@ bool door_large(struct door_call *call, const char *name, bool in_memory,
 			   in_memory || member->kind == SCAN_TEXT, ret_bytes, &err) == 0;
 }
 
+bool door_is_wrong(const struct door_call *call, const char *name)
+{
+	const struct visit *visit = (const struct visit *)call;
+	const struct scan_member *member =
+		visit->scan != NULL ? scan_find(visit->scan, name) : NULL;
+
+	return member != NULL && member->is_wrong;
+}
+
 /* ---- ops ---- */
 
 /* An ask of a call: the call stays until it is done. */

@@ -133,6 +133,9 @@ json_t *door_member(struct door_call *call, const char *name);
 bool door_large(struct door_call *call, const char *name, bool in_memory,
 		struct run_bytes *ret_bytes);
 
+/* A text was wanted, and what was given is neither that nor null. */
+bool door_is_wrong(const struct door_call *call, const char *name);
+
 /* ---- ops ---- */
 
 /* ask_start for this call: its engine and its caller; `user` of the callbacks is the call. The args

@@ -82,6 +82,21 @@ static void client_left(struct door_call *call)
 		ask_cancel(visit->ask);
 }
 
+/* A session that cannot be read must not pass for none: the next answer would take its place. */
+static const char *wrong_member(struct door_call *call)
+{
+	const json_t *metadata = door_member(call, "session_metadata");
+	const json_t *stateful = door_member(call, "stateful");
+
+	if (door_is_wrong(call, "session_bytes"))
+		return "session_bytes: base64 text or null is required";
+	if (metadata != NULL && !json_is_object(metadata) && !json_is_null(metadata))
+		return "session_metadata: an object or null is required";
+	if (stateful != NULL && !json_is_boolean(stateful) && !json_is_null(stateful))
+		return "stateful: true, false or null is required";
+	return NULL;
+}
+
 /* The client sends both members of the session with every run, and null in the first: that they
  * are there says that it wants them back. */
 static void take_session(struct door_call *call, struct elitea_run *run)
@@ -113,11 +128,17 @@ static void execute(struct door_call *call)
 	struct visit *visit = door_memory(call, sizeof(*visit));
 	struct elitea_run *run = &visit->run;
 	const struct elitea_limits *limits = call->state;
+	const char *wrong;
 	char why[200];
 
 	call->user = visit;
 	if (!door_large(call, "code", true, &run->args.code)) {
 		door_answer_text(call, 422, "detail", "code: a text is required");
+		return;
+	}
+	wrong = wrong_member(call);
+	if (wrong != NULL) {
+		door_answer_text(call, 422, "detail", wrong);
 		return;
 	}
 	take_session(call, run);

@@ -51,6 +51,7 @@ bool ending_read(const char *json, size_t size, struct ending *ret_ending)
 	ret_ending->value = span_member(span_member(whole, "result"), "application/json");
 	ret_ending->is_out_cut = is_true(cut, "stdout");
 	ret_ending->is_err_cut = is_true(cut, "stderr");
+	ret_ending->is_value_cut = is_true(cut, "result");
 	return true;
 }
 

@@ -27,7 +27,7 @@ struct ending {
 	struct escaped out, err, traceback;
 	struct escaped message; /* of the verdict */
 	struct span value;      /* result's application/json */
-	bool is_out_cut, is_err_cut;
+	bool is_out_cut, is_err_cut, is_value_cut;
 };
 
 /* False: it is no Result. */

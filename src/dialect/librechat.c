@@ -272,6 +272,8 @@ static int put_streams(struct buf *buf, const struct chat *chat)
 		r = buf_append(buf, script->err.data, script->err.size);
 	if (r == 0 && script_is_stopped(script))
 		r = buf_append(buf, script->message.data, script->message.size);
+	else if (r == 0 && (script->is_out_cut || script->is_err_cut))
+		r = buf_text(buf, SCRIPT_CUT);
 	if (r == 0 && chat->gone.size > 0)
 		r = put_gone(buf, &chat->gone);
 	return r == 0 ? buf_text(buf, "\",\"files\":") : r;

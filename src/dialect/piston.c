@@ -111,6 +111,8 @@ static const char *status_of(const struct script *script)
 		return "OL";
 	if (script_is_stopped(script))
 		return "SG";
+	if (script->is_out_cut || script->is_err_cut)
+		return "OL";
 	return script->exit_code != 0 ? "RE" : NULL;
 }
 
@@ -129,7 +131,11 @@ static int put_end(struct buf *buf, struct script *script)
 	bool is_killed = script_is_stopped(script);
 	int signal = script->signal > 0 ? (int)script->signal : SIGKILL;
 	const char *name = sigabbrev_np(signal);
+	const char *message = buf_string(&script->message);
 	int r;
+
+	if (script->message.size == 0 && (script->is_out_cut || script->is_err_cut))
+		message = SCRIPT_CUT;
 
 	if (is_killed)
 		r = buf_format(buf, "\"code\":null,\"signal\":\"SIG%s\",",
@@ -139,8 +145,7 @@ static int put_end(struct buf *buf, struct script *script)
 	if (r == 0 && status == NULL)
 		r = buf_text(buf, "\"message\":null,\"status\":null,");
 	else if (r == 0)
-		r = buf_format(buf, "\"message\":\"%s\",\"status\":\"%s\",",
-			       buf_string(&script->message), status);
+		r = buf_format(buf, "\"message\":\"%s\",\"status\":\"%s\",", message, status);
 	if (r == 0)
 		r = buf_format(buf, "\"cpu_time\":%llu,\"wall_time\":%llu,\"memory\":%llu",
 			       (unsigned long long)script->cpu_ms,

@@ -33,11 +33,11 @@ void script_done(struct script *script)
 	buf_done(&script->files);
 }
 
-static void add(struct script *script, struct buf *stream, struct escaped text)
+static void add(struct script *script, struct buf *stream, struct escaped text, bool *is_cut)
 {
 	if (buf_append(stream, text.text, text.size) < 0 ||
 	    buf_append(&script->both, text.text, text.size) < 0)
-		script->is_cut = true;
+		*is_cut = true;
 }
 
 /* A number of an object; 0 when it is null, absent or no number. */
@@ -87,8 +87,10 @@ static void take_end(struct script *script, const char *line, size_t size)
 		script->cpu_ms = (uint64_t)number_of(part, n, "cpu_ms");
 		script->memory = (uint64_t)number_of(part, n, "peak_memory");
 	}
-	if (json_find(line, size, "truncated", &part, &n))
-		script->is_cut |= is_true(part, n, "stdout") || is_true(part, n, "stderr");
+	if (json_find(line, size, "truncated", &part, &n)) {
+		script->is_out_cut |= is_true(part, n, "stdout");
+		script->is_err_cut |= is_true(part, n, "stderr");
+	}
 	if (json_find(line, size, "files", &part, &n))
 		(void)buf_append(&script->files, part, n);
 }
@@ -100,11 +102,12 @@ void script_take(struct script *script, const char *line, size_t size)
 	size_t n = 0;
 
 	if (escaped_is(type, "stdout"))
-		add(script, &script->out, escaped_member(line, size, "text"));
+		add(script, &script->out, escaped_member(line, size, "text"), &script->is_out_cut);
 	else if (escaped_is(type, "stderr"))
-		add(script, &script->err, escaped_member(line, size, "text"));
+		add(script, &script->err, escaped_member(line, size, "text"), &script->is_err_cut);
 	else if (escaped_is(type, "error") && json_find(line, size, "error", &error, &n))
-		add(script, &script->err, escaped_member(error, n, "traceback"));
+		add(script, &script->err, escaped_member(error, n, "traceback"),
+		    &script->is_err_cut);
 	else if (escaped_is(type, "verdict"))
 		take_end(script, line, size);
 }

@@ -24,8 +24,11 @@ struct script {
 	int64_t exit_code;
 	int64_t signal; /* 0: none */
 	uint64_t wall_ms, cpu_ms, memory;
-	bool is_cut; /* a stream was longer than the policy lets through */
+	bool is_out_cut, is_err_cut; /* longer than the policy lets through */
 };
+
+/* What is said of a stream that is not whole; needs no escape. */
+#define SCRIPT_CUT "the output is longer than the policy lets through, and was cut"
 
 void script_init(struct script *script);
 void script_done(struct script *script);

@@ -10,16 +10,13 @@
 #include "dialect/boot_token.h"
 #include "session/engine.h"
 
-#define STDOUT_CHARS 20000
-#define STDERR_CHARS 5000
-#define TRANSFORM_CHARS 500
 #define ANSWER_MAX (64U << 20)
 
 /* As many lines as Synapse itself puts there, so that a traceback has its numbers. */
 #define LEAD_TEST "import json; __file__ = '/sandbox/script.py'\n\n\n"
 #define LEAD_TRANSFORM "import json; state = _args; result = None\n\n\n"
 #define BYTES(text_) ((struct run_bytes){.data = (text_), .size = sizeof(text_) - 1})
-#define TAIL_TRANSFORM "\n\n\nresult\n"
+#define TAIL_TRANSFORM "\n\n\n[result]\n" /* in a list every value has a form as JSON */
 
 /* ---- what HTTP and the tools share ---- */
 
@@ -45,17 +42,6 @@ uint64_t synapse_seconds(const struct config *config, int64_t asked, int64_t mos
 	if (asked > most)
 		asked = most;
 	return asked < 1 ? 1 : (uint64_t)asked;
-}
-
-int synapse_put_stderr(struct buf *buf, const struct ending *ending, size_t chars)
-{
-	bool is_own = ending_is(ending, "ok") || ending_is(ending, "exit") ||
-		      ending_is(ending, "exception");
-	const struct escaped parts[] = {ending->err, ending->traceback, ending->message,
-					text_of("\\n")};
-
-	/* The code's own end needs no word of ours. */
-	return texts_put(buf, parts, is_own ? 2 : ARRAY_LEN(parts), chars);
 }
 
 /* ---- failures, as FastAPI says them ---- */
@@ -119,81 +105,6 @@ static const struct op_param run_members[] = {
 	{.name = "timeout", .type = OP_COUNT},
 };
 
-/* {exit_code, stdout, stderr} */
-static int put_test(struct buf *body, const struct job *job, const struct ending *ending)
-{
-	int r;
-
-	if (ending_is(ending, "timeout"))
-		return buf_format(body,
-				  "{\"exit_code\":-1,\"stdout\":\"\",\"stderr\":\"Execution timed "
-				  "out after %llus\"}",
-				  (unsigned long long)job->seconds);
-	r = buf_format(body, "{\"exit_code\":%d,\"stdout\":", ending->exit_code);
-	if (r == 0)
-		r = texts_put(body, &ending->out, 1, STDOUT_CHARS);
-	if (r == 0)
-		r = buf_text(body, ",\"stderr\":");
-	if (r == 0)
-		r = synapse_put_stderr(body, ending, STDERR_CHARS);
-	return r < 0 ? r : buf_text(body, "}");
-}
-
-/* The JSON that was printed, as it stands; 0: it is none. */
-static int put_printed(struct buf *body, const struct ending *ending)
-{
-	size_t before = body->size;
-	int r = text_decode(body, escaped_trim(ending->out));
-
-	if (r == 0 && json_is_valid(body->data + before, body->size - before))
-		return 1;
-	body->size = before;
-	return r;
-}
-
-static int put_custom(struct buf *body, const struct job *job, const struct ending *ending)
-{
-	int r = 0;
-
-	if (ending_is(ending, "timeout"))
-		return buf_format(body,
-				  "{\"error\":\"Python tool execution timed out after %llus\"}",
-				  (unsigned long long)job->seconds);
-	if (ending->exit_code == 0) {
-		r = put_printed(body, ending);
-		if (r != 0)
-			return r < 0 ? r : 0;
-		r = buf_text(body, "{\"output\":");
-		if (r == 0)
-			r = texts_put(body, &ending->out, 1, STDOUT_CHARS);
-		return r < 0 ? r : buf_text(body, "}");
-	}
-	r = buf_format(body, "{\"error\":\"Python tool exited with code %d\",\"stderr\":",
-		       ending->exit_code);
-	if (r == 0)
-		r = synapse_put_stderr(body, ending, STDERR_CHARS);
-	if (r == 0)
-		r = buf_text(body, ",\"stdout\":");
-	if (r == 0)
-		r = texts_put(body, &ending->out, 1, STDOUT_CHARS);
-	return r < 0 ? r : buf_text(body, "}");
-}
-
-/* What `result` is; without one what was printed, as JSON or as text; else null. */
-static int put_transform(struct buf *body, const struct ending *ending)
-{
-	int r;
-
-	if (ending->value.size > 0 && memcmp(ending->value.at, "null", 4) != 0)
-		return buf_append(body, ending->value.at, ending->value.size);
-	r = put_printed(body, ending);
-	if (r != 0)
-		return r < 0 ? r : 0;
-	if (escaped_trim(ending->out).size == 0)
-		return buf_text(body, "null");
-	return texts_put(body, &ending->out, 1, SIZE_MAX);
-}
-
 static void fail_run(struct door_call *call, unsigned status, const char *why)
 {
 	char text[600];
@@ -202,53 +113,18 @@ static void fail_run(struct door_call *call, unsigned status, const char *why)
 	synapse_detail(call, status, text);
 }
 
-static void fail_transform(struct door_call *call, const struct job *job,
-			   const struct ending *ending)
-{
-	char lead[80];
-	char late[80];
-	struct escaped parts[4] = {{0}, ending->err, ending->traceback, {0}};
-	struct buf body;
-	size_t chars;
-	int r;
-
-	(void)snprintf(lead, sizeof(lead), "Transform failed (exit %d): ", ending->exit_code);
-	if (ending_is(ending, "timeout")) {
-		(void)snprintf(lead, sizeof(lead), "Transform failed (exit -1): ");
-		(void)snprintf(late, sizeof(late), "Execution timed out after %llus",
-			       (unsigned long long)job->seconds);
-		parts[1] = text_of(late);
-	} else if (ending->err.size + ending->traceback.size == 0) {
-		parts[3] = ending->message;
-	}
-	parts[0] = text_of(lead);
-	chars = strlen(lead) + TRANSFORM_CHARS;
-	buf_init(&body, ANSWER_MAX);
-	r = buf_text(&body, "{\"detail\":");
-	if (r == 0)
-		r = texts_put(&body, parts, ARRAY_LEN(parts), chars);
-	if (r == 0)
-		r = buf_text(&body, "}");
-	if (r == 0) {
-		door_answer(call, 500, &body);
-		return;
-	}
-	buf_done(&body);
-	fail_run(call, 500, "the output is too large");
-}
-
 static void run_done(void *user, const struct ask_result *result)
 {
 	struct door_call *call = user;
 	struct job *job = call->user;
 	struct ending ending;
 	struct buf body;
+	unsigned status = 200;
 	int r;
 
 	job->ask = NULL;
 	if (result->err != NULL) {
-		unsigned status = door_status(result->err);
-
+		status = door_status(result->err);
 		fail_run(call, status == 429 || status == 503 || status == 403 ? status : 500,
 			 result->err->text);
 		return;
@@ -265,22 +141,18 @@ static void run_done(void *user, const struct ask_result *result)
 		buf_done(&body);
 		return;
 	}
-	if (job->kind == KIND_TRANSFORM && ending.exit_code != 0) {
-		fail_transform(call, job, &ending);
-		return;
-	}
 	if (job->kind == KIND_TEST)
-		r = put_test(&body, job, &ending);
+		r = synapse_put_test(&body, job->seconds, &ending);
 	else if (job->kind == KIND_CUSTOM)
-		r = put_custom(&body, job, &ending);
+		r = synapse_put_custom(&body, job->seconds, &ending);
 	else
-		r = put_transform(&body, &ending);
+		r = synapse_put_transform(&body, job->seconds, &ending, &status);
 	if (r < 0) {
 		buf_done(&body);
 		fail_run(call, 500, "the output is too large");
 		return;
 	}
-	door_answer(call, 200, &body);
+	door_answer(call, status, &body);
 }
 
 /* Nobody will read what it says. */
@@ -361,6 +233,10 @@ static void start_run(struct door_call *call, enum kind kind)
 	const char *object = kind == KIND_TRANSFORM ? "state" : "args";
 	struct run_bytes code = {0};
 
+	if (door_is_wrong(call, "code")) {
+		synapse_invalid(call, "string_type", "code", "Input should be a valid string");
+		return;
+	}
 	if (!door_large(call, "code", true, &code)) {
 		synapse_invalid(call, "missing", "code", "Field required");
 		return;

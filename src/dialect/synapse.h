@@ -34,6 +34,19 @@ uint64_t synapse_seconds(const struct config *config, int64_t asked, int64_t mos
  * as one JSON string. */
 int synapse_put_stderr(struct buf *buf, const struct ending *ending, size_t chars);
 
+/* ---- what a run is answered with (synapse_answer.c); -EMSGSIZE, -ENOMEM ---- */
+
+/* {exit_code, stdout, stderr} */
+int synapse_put_test(struct buf *body, uint64_t seconds, const struct ending *ending);
+
+/* The JSON that was printed, else {"output"}, {"error", "stderr", "stdout"}. */
+int synapse_put_custom(struct buf *body, uint64_t seconds, const struct ending *ending);
+
+/* What `result` is; without one what was printed, as JSON or as text; else null. 500 for a failure,
+ * which a result that is not whole is, too. */
+int synapse_put_transform(struct buf *body, uint64_t seconds, const struct ending *ending,
+			  unsigned *ret_status);
+
 /* The vault. Where the config names none: ERR_UNSUPPORTED; for a caller who may not use the policy
  * it belongs to: ERR_FORBIDDEN. */
 int synapse_vault_open(const struct config *config, const struct op_caller *caller,

@@ -308,6 +308,15 @@ static void default_content(struct door_call *call, const char *name, const char
 	*ret_content = (struct run_bytes){.data = text, .size = strlen(text)};
 }
 
+/* False, and answered: something else than a text would be lost without a word. */
+static bool may_have_content(struct door_call *call)
+{
+	if (!door_is_wrong(call, "content"))
+		return true;
+	synapse_invalid(call, "string_type", "content", "Input should be a valid string");
+	return false;
+}
+
 void synapse_create_file(struct door_call *call)
 {
 	const char *parent = need_text(call, "path");
@@ -326,6 +335,8 @@ void synapse_create_file(struct door_call *call)
 		synapse_detail(call, 400, "Only .json, .md, .txt files are allowed");
 		return;
 	}
+	if (!may_have_content(call))
+		return;
 	if (!door_large(call, "content", true, &content) || content.size == 0)
 		default_content(call, name, extension, &content);
 	r = synapse_vault_open(call->engine->config, &call->caller, &vault, &err);
@@ -360,6 +371,8 @@ void synapse_update_file(struct door_call *call)
 	int r;
 
 	if (asked == NULL)
+		return;
+	if (!may_have_content(call))
 		return;
 	if (!door_large(call, "content", true, &content)) {
 		synapse_invalid(call, "missing", "content", "Field required");

@@ -83,6 +83,24 @@ static int check_priority(const struct text_list *list, struct err *err)
 	return 0;
 }
 
+/* A pin that the list leaves out would refuse every run: that is said at the start. */
+static int check_pin(const struct config *config, struct err *err)
+{
+	const struct text_list *list = &config->backend_priority;
+
+	if (strcmp(config->backend_pin, "auto") == 0 || list->count == 0)
+		return 0;
+	for (size_t i = 0; i < list->count; i++) {
+		if (strcmp(list->items[i], config->backend_pin) == 0)
+			return 0;
+	}
+	return err_set(err, ERR_BAD_REQUEST, EINVAL,
+		       "%s: %s is not in %s, so nothing could run; drop one of them",
+		       config->atlas.has_pin ? "ATLAS_SANDBOX" : "backends.pin",
+		       config->backend_pin,
+		       config->atlas.has_priority ? "ATLAS_SANDBOX_PRIORITY" : "backends.priority");
+}
+
 int config_check_backends(const struct config *config, const char **ret_key, struct err *err)
 {
 	int r;
@@ -96,6 +114,9 @@ int config_check_backends(const struct config *config, const char **ret_key, str
 		return err_set(err, ERR_BAD_REQUEST, EINVAL,
 			       "backends.pin: there is no backend %.80s; allowed: auto, " NAMES,
 			       config->backend_pin);
+	r = check_pin(config, err);
+	if (r < 0)
+		return r;
 	*ret_key = "backends.remote.url";
 	if (config->remote_url[0] != '\0' && !is_address(config->remote_url))
 		return err_set(
@@ -256,6 +277,8 @@ int config_take_environment(struct config *config, struct err *err)
 
 	if (r == 0)
 		r = take_priority(config, err);
+	if (r == 0)
+		r = check_pin(config, err);
 	if (r == 0)
 		r = take_url(config, err);
 	return r;

@@ -257,6 +257,9 @@ class Atlas(unittest.TestCase):
 
     CODE = "print(data is df, len(df))\n_atlas_table = {'columns': ['a'], 'rows': [[1]]}\n"
 
+    PICTURES = ("import matplotlib.pyplot as plt\nfor n in range(2):\n    plt.figure()\n    plt.plot([n, 1])\n"
+                "    plt.savefig(chart_path(n))\n    print(n)\n")
+
     @classmethod
     def setUpClass(cls):
         cls.far = Daemon("dialects: {atlas: {enabled: true, policy: default}}\n")
@@ -277,6 +280,11 @@ class Atlas(unittest.TestCase):
         with Daemon(config, beside=[self.far]) as near:
             self.assertEqual(near.ask("GET", "/health", status=(200, 503))["backend"], "remote")
             self.assertEqual(near.ask("POST", "/exec-python", body), self.far.ask("POST", "/exec-python", body))
+            body = {"code": self.PICTURES}
+            here, there = (daemon.ask("POST", "/exec-python", body) for daemon in (near, self.far))
+            self.assertEqual((len(here["charts"]), here), (2, there))
+            here, there = (daemon.request("POST", "/exec-python-stream", body).body for daemon in (near, self.far))
+            self.assertEqual((here.count(b'"type":"chart"'), here), (2, there))
 
     def test_a_refusal_is_in_its_words(self):
         config = "backends: {priority: [remote]}\ndialects: {atlas: {enabled: true, policy: default}}\n"
@@ -310,6 +318,8 @@ class Choice(unittest.TestCase):
     def test_a_wrong_setting_stops_the_start(self):
         for env, message in (({"ATLAS_SANDBOX": "docker"}, "ATLAS_SANDBOX: docker is no backend"),
                              ({"ATLAS_SANDBOX_PRIORITY": ""}, "ATLAS_SANDBOX_PRIORITY: (nothing)"),
+                             ({"ATLAS_SANDBOX": "nsjail", "ATLAS_SANDBOX_PRIORITY": "sidecar"},
+                              "ATLAS_SANDBOX: namespace is not in ATLAS_SANDBOX_PRIORITY, so nothing could run"),
                              ({"ATLAS_SANDBOX_URL": "sidecar:8080"}, "Invalid ATLAS_SANDBOX_URL: sidecar:8080")):
             daemon = Daemon(env=env, start=False)
             self.addCleanup(daemon.sweep)

@@ -351,6 +351,20 @@ class Environment(unittest.TestCase):
                 self.assertEqual((answer["success"], answer["result"]), (True, 2), answer)
             self.assertEqual(sidecar.paths(), [])
 
+    def test_health_tells_everybody_neither_its_address_nor_its_words(self):
+        with Sidecar() as sidecar:
+            sidecar.on(STREAM, says(500, "secret words"))
+            sidecar.on(WHOLE, says(500, "secret words"))
+            with Daemon(env={"ATLAS_SANDBOX_URL": sidecar.url, "ATLAS_SANDBOX": "sidecar"}) as daemon:
+
+                def failed():
+                    tree = daemon.ask("GET", "/health", status=(200, 503))
+                    return tree if (tree["why"] or "").startswith("backend: ") else None
+                health = wait_for(failed, what="a probe that failed")
+                self.assertEqual(health["why"], "backend: the remote ran no code; the log says why")
+                self.assertNotIn(sidecar.url.rpartition("/")[2], json.dumps(health))
+                self.assertIn("secret words", daemon.log())
+
     def test_a_sidecar_that_goes_gives_way_where_it_may_and_refuses_where_it_must(self):
         with Sidecar() as sidecar:
             sidecar.answers["/health"] = says(503, {"status": "error", "error": "x"})

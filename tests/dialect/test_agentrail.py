@@ -243,6 +243,10 @@ class Python(Case):
                  ({"code": "1", "session_id": {}}, "session_id"), ({"code": "1", "session_id": "x" * 300}, "session_id")]
         for body, field in cases:
             self.assertTrue(self.post("Python", body, 400)["error"].startswith(field), body)
+        self.assertIn("at most 180 bytes", self.post("Python", {"code": "1", "session_id": "x" * 300}, 400)["error"])
+        for mode in ("", "ount", "content|count", "all"):
+            answer = self.post("Grep", {"pattern": "x", "path": "/workspace", "output_mode": mode}, 400)
+            self.assertTrue(answer["error"].startswith("output_mode must be content|"), answer)
         for body in (b"", b"[]", b"null"):
             self.post("Python", body, 400)
         for body in (b"{", b"\xff", b"[" * 9000):

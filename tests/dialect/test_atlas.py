@@ -77,7 +77,8 @@ class Exec(AtlasCase):
     def test_cwd_is_a_folder_below(self):
         for cwd in ("entities", "/semantic/entities", "metrics/../entities", f"{self.semantic}/entities"):
             with self.subTest(cwd=cwd):
-                self.assertEqual(self.run_command("ls", cwd=cwd)["stdout"], "orders.yml\n")
+                self.assertEqual(self.run_command("ls; pwd", cwd=cwd)["stdout"], "orders.yml\n/semantic/entities\n")
+        self.assertIn("/semantic/none: ", self.run_command("ls", cwd="none")["stderr"])
         for cwd in ("", None, "/semantic", "/semantic/", "."):
             with self.subTest(cwd=cwd):
                 self.assertIn("catalog.yml", self.run_command("ls", cwd=cwd)["stdout"])

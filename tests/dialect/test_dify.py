@@ -75,6 +75,13 @@ class Dify(SmallCase):
         data = self.run_code("x = [0] * (1 << 30)")
         self.assertTrue(data["error"])
 
+    def test_half_of_an_output_is_an_error(self):
+        data = self.run_code("print('x' * 2_000_000)")
+        self.assertEqual((len(data["stdout"]), data["exit_code"]), (1 << 20, 0))
+        self.assertIn("was cut", data["error"])
+        data = self.run_code("import sys\nsys.stderr.write('x' * 2_000_000)\nprint(1)")
+        self.assertEqual((data["stdout"], data["error"]), ("1\n", ""))
+
     def test_preloaded_code_runs_first(self):
         self.assertEqual(self.run_code("print(x)", preload="x = 7")["stdout"], "7\n")
         self.assertEqual(self.run_code("print(1)", preload="", enable_network=True)["stdout"], "1\n")
@@ -104,7 +111,8 @@ class Dify(SmallCase):
         good = {"language": "python3", "code": "print(1)"}
         for change, word in (({"language": "nodejs"}, "language"), ({"language": None}, "language"), ({"language": 3}, "language"),
                              ({"language": ["python3"]}, "language"), ({"code": None}, "code"), ({"code": 7}, "code"),
-                             ({"code": ""}, "code"), ({"code": ["print(1)"]}, "code")):
+                             ({"code": ""}, "code"), ({"code": ["print(1)"]}, "code"),
+                             ({"preload": 1}, "preload"), ({"preload": ["import os"]}, "preload")):
             with self.subTest(change=change):
                 self.refused({**good, **change}, word)
 

@@ -277,9 +277,15 @@ class Elitea(unittest.TestCase):
             self.assertIn(answer.status, (404, 405))
             self.assertEqual(set(answer.json), {"detail"})
 
-    def test_wrong_types_of_what_goes_along_are_not_given(self):
-        for extra in ({"session_bytes": 5}, {"session_metadata": "x"}, {"session_metadata": [1]},
-                      {"stateful": "yes"}, {"what": {"is": ["this"]}},
+    def test_a_session_of_the_wrong_type_does_not_pass_for_none(self):
+        for extra in ({"session_bytes": 5}, {"session_bytes": [118, 105]}, {"session_bytes": {}}, {"session_metadata": "x"},
+                      {"session_metadata": [1]}, {"stateful": "yes"}, {"session_bytes": [1], "session_metadata": {}}):
+            answer = self.tool.post({"code": "1", **extra})
+            self.assertEqual((answer.status, set(answer.json)), (422, {"detail"}), extra)
+            self.assertTrue(answer.json["detail"].startswith(next(iter(extra)) + ": "), extra)
+
+    def test_what_else_goes_along_is_taken_as_far_as_it_is_right(self):
+        for extra in ({"what": {"is": ["this"]}}, {"stateful": None}, {"session_bytes": None},
                       {"session_metadata": {"packages": [1, {}, "a", "a"], "created": 5}}):
             body = self.tool.post({"code": "1", **extra}).json
             self.assertEqual((body["success"], body["result"]), (True, 1), extra)

@@ -126,6 +126,9 @@ class Librechat(SmallCase):
         told = self.exec("print('on', flush=True)\nx = bytearray(1 << 34)")
         self.assertEqual(told["stdout"], "on\n")
         self.assertTrue(told["stderr"])
+        told = self.exec("print('x' * 2_000_000)")
+        self.assertEqual(len(told["stdout"]), 1 << 20)
+        self.assertIn("was cut", told["stderr"])
 
     def test_wrong_members_are_named_and_nothing_runs(self):
         good = {"lang": "py", "code": "print(1)"}

@@ -92,6 +92,13 @@ class Piston(SmallCase):
         run = self.execute("x = bytearray(1 << 30)", run_memory_limit=64 * MIB)["run"]
         self.assertTrue(run["signal"] == "SIGKILL" or "MemoryError" in run["stderr"], run)
 
+    def test_an_output_that_was_cut_says_so(self):
+        run = self.execute("print('x' * 2_000_000)")["run"]
+        self.assertEqual((run["code"], run["signal"], run["status"], len(run["stdout"])), (0, None, "OL", MIB))
+        self.assertIn("was cut", run["message"])
+        run = self.execute("print('x' * 2_000_000)\n1/0")["run"]
+        self.assertEqual((run["code"], run["status"]), (1, "OL"))
+
     def test_versions_are_ranges(self):
         version = self.runtimes[0]["version"]
         for given in (version, "3", "3.x", "^3.6", ">=3.6 <4"):

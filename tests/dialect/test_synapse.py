@@ -168,6 +168,20 @@ class Synapse(unittest.TestCase):
         self.assertEqual(self.post(TRANSFORM, {"code": "result = 0"}), 0)
         self.assertEqual(self.post(TRANSFORM, {"code": "if True:\n    result = 'in\\n'\n# the end"}), "in\n")
 
+    def test_a_result_that_json_has_no_form_for_is_its_text(self):
+        for code, value in (("b'x'", "b'x'"), ("1j", "1j"), ("range(3)", [0, 1, 2]), ("10 ** 30", "1" + "0" * 30)):
+            self.assertEqual(self.post(TRANSFORM, {"code": f"result = {code}"}), value)
+        self.assertTrue(self.post(TRANSFORM, {"code": "result = object()"}).startswith("<object object at"))
+
+    def test_what_is_too_large_to_come_whole_is_no_answer(self):
+        for code, why in (("result = 'x' * 5_000_000", "result is larger than is kept"),
+                          ("print('x' * 2_000_000)", "more was printed than is kept")):
+            self.assertEqual(self.post(TRANSFORM, {"code": code}, 500), {"detail": f"Transform failed (exit 0): {why}"})
+        answer = self.post(CUSTOM, {"code": "print(json.dumps('x' * 2_000_000))"})
+        self.assertEqual((set(answer), answer["error"], len(answer["stdout"])),
+                         ({"error", "stderr", "stdout"}, "Python tool printed more than is kept", 20000))
+        self.assertEqual(len(self.post(CUSTOM, {"code": "print('x' * 500_000)"})["output"]), 500_001)
+
     def test_a_transform_without_a_result(self):
         self.assertIsNone(self.post(TRANSFORM, {"code": "x = 1"}))
         self.assertEqual(self.post(TRANSFORM, {"code": "print('text')"}), "text\n")
@@ -197,6 +211,7 @@ class Synapse(unittest.TestCase):
             answer = self.post(TEST, body, 422)
             self.assertEqual(answer["detail"][0]["loc"], ["body", field], body)
             self.assertTrue({"type", "msg"} <= set(answer["detail"][0]))
+        self.assertEqual(self.post(TEST, {"code": 1}, 422)["detail"][0]["type"], "string_type")
 
     def test_what_is_no_json_is_422(self):
         for body in (b"{", b"{\"code\": }", b"\xff\xfe", b"{\"code\": \"1\"} more", b"[" * 5000):

@@ -174,6 +174,10 @@ class Vault(unittest.TestCase):
         self.ask("POST", "/file", {"path": "", "name": "a.txt\u0000.exe"}, 422)
         self.ask("DELETE", "/item", {"path": "a\u0000b"}, 422)
         self.ask("PUT", "/file", {"path": "a.txt"}, 422)
+        for method, body in (("POST", {"path": "", "name": "a.json"}), ("PUT", {"path": "a.json"})):
+            answer = self.ask(method, "/file", {**body, "content": {"a": 1}}, 422)
+            self.assertEqual(answer["detail"][0]["loc"], ["body", "content"])
+        self.assertEqual(os.listdir(self.root), [])
         self.ask("DELETE", "/item", {}, 422)
         self.ask("GET", "/file", None, 422)
         self.assertEqual(self.daemon.request("POST", "/api/vault/file", b"{\"path\"").status, 422)
