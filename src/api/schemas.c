@@ -100,7 +100,7 @@ const struct schema schemas[] = {
 	{"Vars", "vars!:@Var[] as_of:text next:int", NULL},
 	{"Table", "columns:any[] rows:any[][] total:int? cut:bool as_of:text", NULL},
 	{"File", "path!:text size!:int mtime_ms:int mime:text? sha256:text? base64:text?", NULL},
-	{"Files", "files!:@File[] as_of:text next:text", NULL},
+	{"Files", "files!:@File[] next:text", NULL},
 	{"FileContent", "path!:text size!:int mime!:text text:text base64:text", NULL},
 	{"Closed", "session_id!:text closed!:bool", NULL},
 	{"Bytes", "any", "application/octet-stream"},

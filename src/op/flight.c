@@ -77,6 +77,9 @@ static void write_down(const struct flight *flight, const struct run_facts *fact
 	const char *verdict = verdict_name(facts->verdict.kind);
 	struct metrics *metrics = flight->engine->metrics;
 	double waited = (double)(flight->admitted_ns - flight->asked_ns) / 1e9;
+	/* What it waited for admission after it was made is in the run's own time, too. */
+	double started =
+		facts->usage.queue_ms / 1e3 - (double)(flight->admitted_ns - flight->made_ns) / 1e9;
 	const struct audit_run line = {
 		.run = flight->id,
 		.session = flight->session[0] != '\0' ? flight->session : NULL,
@@ -103,7 +106,7 @@ static void write_down(const struct flight *flight, const struct run_facts *fact
 
 	metrics_add(metrics, METRIC_RUNS, policy, verdict, 1);
 	metrics_observe(metrics, METRIC_RUN_QUEUE, policy, verdict, waited);
-	metrics_observe(metrics, METRIC_RUN_START, policy, verdict, facts->usage.queue_ms / 1e3);
+	metrics_observe(metrics, METRIC_RUN_START, policy, verdict, started > 0 ? started : 0);
 	metrics_observe(metrics, METRIC_RUN_TIME, policy, verdict, facts->usage.wall_ms / 1e3);
 	if (flight->engine->audit != NULL)
 		audit_put(flight->engine->audit, &line);
@@ -207,7 +210,7 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 	struct session *session = NULL;
 	int r;
 
-	flight->admitted_ns = now_ns();
+	flight->made_ns = flight->admitted_ns = now_ns();
 	if (flight->session[0] != '\0') {
 		session = sessions_find(engine->sessions, flight->session);
 		if (session == NULL)
@@ -230,6 +233,7 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 			       flight->id);
 	if (flight->is_held && flight_keep(flight, &request, err) < 0)
 		return -err->num;
+	request.is_held |= flight->ticket.is_waiting;
 	request.id = flight->id;
 	flight_note_code(flight, &request);
 	r = flight_open_log(flight, &request, err);
@@ -247,7 +251,7 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 	if (r < 0)
 		flight->is_held = false;
 	log_set_held(flight->log, flight->is_held);
-	if (r < 0 || flight->is_held || (session != NULL && !run_has_begun(flight->run)))
+	if (r < 0 || request.is_held || (session != NULL && !run_has_begun(flight->run)))
 		announce_run(engine, flight->log);
 	return r;
 }
@@ -270,7 +274,7 @@ static void answer_detached(struct op_call *call, const struct flight *flight)
 	buf_done(&body);
 }
 
-/* Admitted: go, and answer as was asked. */
+/* Admitted, or made to wait: answer as was asked. */
 static void go(struct flight *flight)
 {
 	struct op_call *call = STEAL(flight->call);
@@ -292,22 +296,9 @@ static void go(struct flight *flight)
 		flight->call = call;
 }
 
-/* Nobody waits any more for a run that has not been admitted. */
-static void waiting_left(struct op_call *call)
-{
-	struct flight *flight = call->state;
-	struct err err = {0};
-
-	if (!flight->is_cancelled_with_client)
-		return;
-	flight_free(flight);
-	(void)err_set(&err, ERR_CONFLICT, ECANCELED, "the client went away");
-	op_fail(call, &err);
-}
-
 static void admitted_later(void *user)
 {
-	go(user);
+	flight_begin(user);
 }
 
 /* Under a policy that wants a person to allow each run it is held first, and admitted then. */
@@ -355,11 +346,8 @@ static void take_off(struct op_call *call, const struct flight_kind *kind, struc
 	flight->ticket.user = flight;
 	switch (ask_admission(flight, call, session, &refusal)) {
 	case ADMISSION_NOW:
-		go(flight);
-		break;
 	case ADMISSION_WAIT:
-		call->state = flight;
-		call->left = waiting_left;
+		go(flight);
 		break;
 	case ADMISSION_REFUSED:
 		metrics_add(engine->metrics, METRIC_REJECTS, refusal.reason, NULL, 1);

@@ -52,7 +52,7 @@ struct flight {
 	struct run *run; /* owned */
 	struct log *log; /* borrowed */
 	struct admission_ticket ticket;
-	struct op_call *call; /* waits for admission or for the result; NULL: nobody does */
+	struct op_call *call; /* waits for the result; NULL: nobody does */
 	bool is_cancelled_with_client;
 	bool is_held;               /* a person must allow it first */
 	uint64_t held_ms, until_ms; /* since 1970, to be shown: the deadline is the run's own */
@@ -62,7 +62,7 @@ struct flight {
 	char sha256[AUDIT_SHA256_SIZE];
 	char *code; /* owned: only where the policy's audit_code wants it */
 	size_t code_size;
-	uint64_t asked_ns, admitted_ns;
+	uint64_t asked_ns, made_ns, admitted_ns;
 	LIST_ENTRY(flight) entry;
 };
 
@@ -98,6 +98,9 @@ int flight_keep(struct flight *flight, struct run_request *request, struct err *
 /* May this caller decide on it now? Errors as below. */
 int flight_check_decider(const struct flight *flight, const struct op_caller *caller,
 			 struct err *err);
+
+/* A run that was made before there was room for it goes its way. */
+void flight_begin(struct flight *flight);
 
 /* A person's word, of this caller. ERR_FORBIDDEN: not his to say; ERR_CONFLICT: it is not held (any
  * more); ERR_BUSY: it cannot start now, and stays held. */

@@ -138,6 +138,7 @@ int flight_keep(struct flight *flight, struct run_request *request, struct err *
 	if (r < 0)
 		return err_set(err, ERR_TOO_LARGE, EFBIG,
 			       "env: the names of what comes with the code are too long to show");
+	request->is_held = true;
 	request->held_ms = (uint32_t)flight->policy->approve_ms;
 	flight->held_ms = wall_ms();
 	flight->until_ms = flight->held_ms + request->held_ms;
@@ -184,7 +185,7 @@ static void note_decider(struct flight *flight, const struct op_caller *caller, 
 		  caller->peer);
 }
 
-static void begin(struct flight *flight)
+void flight_begin(struct flight *flight)
 {
 	struct err why = {0};
 
@@ -195,11 +196,6 @@ static void begin(struct flight *flight)
 	}
 	(void)err_set(&why, ERR_BUSY, EAGAIN, "viv-launch is being started again");
 	run_abandon(flight->run, false, &why);
-}
-
-static void begin_later(void *user)
-{
-	begin(user);
 }
 
 int flight_allow(struct flight *flight, const struct op_caller *caller, struct err *err)
@@ -217,11 +213,12 @@ int flight_allow(struct flight *flight, const struct op_caller *caller, struct e
 	note_decider(flight, caller, "run.allow");
 	flight->is_held = false;
 	log_set_held(flight->log, false);
-	flight->ticket.start = begin_later;
-	if (admission_allow(engine->admission, &flight->ticket) == ADMISSION_NOW)
-		begin(flight);
-	else
-		announce_run(engine, flight->log);
+	if (admission_allow(engine->admission, &flight->ticket) == ADMISSION_NOW) {
+		flight_begin(flight);
+		return 0;
+	}
+	run_allow_later(flight->run);
+	announce_run(engine, flight->log);
 	return 0;
 }
 

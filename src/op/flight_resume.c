@@ -75,7 +75,7 @@ struct flight *flight_resume(struct engine *engine, struct log *log)
 
 	(void)snprintf(flight->id, sizeof(flight->id), "%s", log_id(log));
 	flight->log = log;
-	flight->admitted_ns = flight->asked_ns;
+	flight->made_ns = flight->admitted_ns = flight->asked_ns;
 	(void)log_head(log, &head, &size);
 	take_head(flight, head, size);
 	if (flight->policy == NULL)

@@ -79,7 +79,9 @@ static void begin(struct download *download)
 
 	download->is_begun = true;
 	call->is_foreign = true;
-	(void)snprintf(call->as_of, sizeof(call->as_of), "%s", look_as_of(download->look));
+	/* A file is read as it is now, whatever state of the session was asked for it. */
+	if (!download->is_sized)
+		(void)snprintf(call->as_of, sizeof(call->as_of), "%s", look_as_of(download->look));
 	op_stream(call, 0, download->type, download->is_sized ? (int64_t)download->left : -1,
 		  &source);
 }

@@ -40,6 +40,13 @@ static const struct op_param file_params[] = {
 	PATH_ROW,
 };
 
+/* Whoever was asked, /workspace is one: this is what is there now, not as of a checkpoint. */
+static void listed(struct op_call *call, const char *json, size_t size, const char *as_of)
+{
+	(void)as_of;
+	op_look_pass(call, json, size, "");
+}
+
 static void call_list(struct op_call *call)
 {
 	const struct files_args *args = call->args;
@@ -58,7 +65,7 @@ static void call_list(struct op_call *call)
 	if (args->limit > 0)
 		object_number(&question, "limit", args->limit);
 	object_close(&question, '}');
-	op_look(call, session, &question, &ask, op_look_pass);
+	op_look(call, session, &question, &ask, listed);
 }
 
 static void call_read(struct op_call *call)

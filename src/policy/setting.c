@@ -207,8 +207,14 @@ void setting_range(const struct setting *row, char *ret_text, size_t size)
 		(void)snprintf(ret_text, size, "true or false");
 		break;
 	case SETTING_TEXT:
-		(void)snprintf(ret_text, size, "a text of %s%u bytes",
-			       row->low > 0 ? "1 to " : "up to ", (unsigned)row->high);
+		if (row->low == row->high)
+			(void)snprintf(ret_text, size, "a text of %u bytes", (unsigned)row->high);
+		else if (row->low == 0)
+			(void)snprintf(ret_text, size, "a text of up to %u bytes",
+				       (unsigned)row->high);
+		else
+			(void)snprintf(ret_text, size, "a text of %u to %u bytes",
+				       (unsigned)row->low, (unsigned)row->high);
 		break;
 	case SETTING_PATH:
 		(void)snprintf(ret_text, size, "an absolute path");

@@ -407,7 +407,7 @@ static int start(struct run *run, const struct run_request *request, struct err 
 		r = run_job_prepare(run, request, err);
 	else
 		r = payload_run(request, run->nonce, &run->payload, err);
-	if (r == 0 && request->held_ms > 0)
+	if (r == 0 && request->is_held)
 		r = run_keep_held(run, request, err);
 	if (r < 0)
 		return give_up(run, r);

@@ -104,7 +104,8 @@ struct run_request {
 	const char *backend;   /* a name pins it; "auto" or NULL: the best that is there */
 	const char *runtime;   /* as it was asked for; NULL: not. For who runs it elsewhere */
 	bool is_forwarded;     /* it was passed on to us: not once more */
-	uint32_t held_ms;      /* > 0: it waits for run_allow so long, and is denied then */
+	bool is_held;          /* it waits for run_allow */
+	uint32_t held_ms;      /* > 0: ... so long, and is denied then */
 	const char *root;      /* of an explore: the name of a folder that somebody else has */
 };
 
@@ -235,6 +236,9 @@ bool run_files_dirty(const struct run *run);
 /* ---- held: all that it needs is here, and nothing of it has happened ---- */
 
 bool run_is_held(const struct run *run);
+
+/* It will go its way, when there is room: it is not denied any more. */
+void run_allow_later(struct run *run);
 
 /* It goes its way from here on. `pool` is the one there is now. */
 void run_allow(struct run *run, struct pool *pool);

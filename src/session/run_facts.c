@@ -66,7 +66,8 @@ struct run_facts run_facts(const struct run *run)
 		.backend = run->backend,
 		.walls = run->hello.walls,
 		.is_claimed = run->elsewhere != NULL && run->elsewhere->jobs->is_claimed,
-		.has_limits = !run->no_limits,
+		.has_limits =
+			!run->no_limits && run->backend[0] != '\0', /* none: it was in no sandbox */
 		.limits = run->limits,
 		.verdict = run->verdict,
 		.usage =

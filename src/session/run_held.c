@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A run that waits for a person. What it will do is in its payload, sealed: nothing of it can
- * change any more, and none of it has been sent anywhere. */
+/* A run that waits for a person, or for its turn among all runs. What it will do is in its payload,
+ * sealed: nothing of it can change any more, and none of it has been sent anywhere. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +42,8 @@ int run_keep_held(struct run *run, const struct run_request *request, struct err
 	run->held_kind.trust = copy_text(request->kind.trust);
 	run->held_kind.data = copy_text(request->kind.data);
 	run->is_held = true;
-	(void)uv_timer_start(&run->timer, hold_due, request->held_ms, request->held_ms);
+	if (request->held_ms > 0)
+		(void)uv_timer_start(&run->timer, hold_due, request->held_ms, request->held_ms);
 	return 0;
 }
 
@@ -70,6 +71,13 @@ static int ask_guard(struct run *run, struct err *err)
 	kind.data = NULL;
 	return guard_start(run->pool, &kind, &run->held_check, run->nonce, run_guard_answered, run,
 			   &run->guard, err);
+}
+
+void run_allow_later(struct run *run)
+{
+	/* Of one that was cancelled the timer is its end. */
+	if (!run->facts.is_cancelled)
+		(void)uv_timer_stop(&run->timer);
 }
 
 void run_allow(struct run *run, struct pool *pool)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Runs of a session that wait for a person: they keep their place, and what is behind them waits.
- */
+/* Runs of a session that wait for a person or for room: they keep their place, and what is behind
+ * them waits. */
 #include <string.h>
 
 #include "session/session_state.h"

@@ -285,6 +285,18 @@ static int refresh_root(struct zygotes *zygotes, const struct lineage *lineage, 
 	return r;
 }
 
+/* Launch would find out, too, but whoever waits for a sandbox may hear of its end first. What only
+ * launch may look at is left to it. */
+static int check_folder(const struct lineage *lineage, struct err *err)
+{
+	struct stat status;
+
+	if (lineage->data == NULL || stat(lineage->data, &status) == 0 ||
+	    (errno != ENOENT && errno != ENOTDIR))
+		return 0;
+	return err_sys(err, "the policy's data folder %s", lineage->data);
+}
+
 int lineage_place(struct zygotes *zygotes, struct lineage *lineage, bool is_cold,
 		  struct place *ret_place, struct err *err)
 {
@@ -293,9 +305,11 @@ int lineage_place(struct zygotes *zygotes, struct lineage *lineage, bool is_cold
 
 	if (lineage->runtime->is_shell && lineage->data != NULL) {
 		r = refresh_root(zygotes, lineage, root, err);
-		if (r < 0)
-			return r;
+	} else {
+		r = check_folder(lineage, err);
 	}
+	if (r < 0)
+		return r;
 	if (root->state == ROOT_FAILED) {
 		bool is_told = root->is_told;
 

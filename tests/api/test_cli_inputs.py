@@ -160,6 +160,14 @@ class Environment(VivCase):
         self.assertNotIn("VIV_TEST_LEAK", names)
         self.assertNotIn("XDG_RUNTIME_DIR", names)
 
+    def test_a_policy_whose_data_folder_is_gone_says_which(self):
+        """... and a run that was in no sandbox claims neither walls nor limits."""
+        config = self.write("gone.yaml", f"policies: {{vault: {{data: {self.path('nowhere')}}}}}\n")
+        done = self.result("1", "--config", config, "--policy", "vault", kind="backend")
+        self.assertEqual(done["verdict"]["message"],
+                         f"the policy's data folder {self.path('nowhere')}: No such file or directory")
+        self.assertEqual((done["backend"], done["walls"], done["limits"]), ("", [], None))
+
     def test_programs_see_them_too(self):
         self.assertEqual(self.run_viv("import os\nos.system('echo $A')\nNone", "--env",
                                       "A=sub").out, b"sub\n")

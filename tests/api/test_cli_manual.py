@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """viv man, viv completion, viv bench: printed from the same rows as --help."""
 
+import os
 import re
 import subprocess
 import unittest
 
 from vivcli import VivCase, strict_json
 
-COMMANDS = ("run", "doctor", "audit", "bench", "runtime", "token")
+PAGES = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "meson.build")
 
 
 class Manual(VivCase):
+    def commands(self):
+        listed = self.viv("--help").out.decode().split("commands:")[1].split("\n\n")[0]
+        names = re.findall(r"^  ([a-z]+)", listed, re.M)
+        self.assertGreater(len(names), 12)
+        return names
+
     def flags_of(self, command):
         text = self.viv(command, "--help").out.decode()
         return set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", text, re.M))
@@ -24,7 +31,7 @@ class Manual(VivCase):
         return shown.stdout.decode()
 
     def test_every_flag_is_in_the_manual(self):
-        for command in COMMANDS:
+        for command in self.commands():
             text = self.formatted(command)
             flags = self.flags_of(command)
             self.assertGreaterEqual(len(flags), 2)
@@ -33,8 +40,14 @@ class Manual(VivCase):
 
     def test_the_first_page_names_every_command(self):
         text = self.formatted("viv")
-        for command in COMMANDS:
+        for command in self.commands():
             self.assertIn(f"viv-{command}(1)", text)
+
+    def test_every_command_has_a_page_that_is_installed(self):
+        with open(PAGES, encoding="utf-8") as file:
+            installed = set(re.findall(r"'([a-z.-]+\.[15])'", file.read()))
+        self.assertEqual(installed, {"viv.1", "vivarium.yaml.5"} |
+                         {f"viv-{command}.1" for command in self.commands()})
 
     def test_the_config_page_has_ranges_and_defaults(self):
         text = re.sub(r"\s+", " ", self.formatted("vivarium.yaml"))
@@ -43,7 +56,7 @@ class Manual(VivCase):
 
     def test_help_is_a_word_too(self):
         self.assertEqual(self.viv("help").out, self.viv("--help").out)
-        for command in COMMANDS:
+        for command in self.commands():
             self.assertEqual(self.viv("help", command).out, self.viv(command, "--help").out)
         self.assertEqual(self.viv("help", "nonsense").code, 2)
 
@@ -69,7 +82,7 @@ class Manual(VivCase):
             self.assertEqual(shown.stderr, "")
             return shown.stdout.split()
 
-        self.assertLessEqual(set(COMMANDS), set(complete("viv", "")))
+        self.assertLessEqual(set(self.commands()), set(complete("viv", "")))
         self.assertEqual(complete("viv", "do"), ["doctor"])
         self.assertEqual(complete("viv", "run", "--mem"), ["--memory"])
         self.assertEqual(complete("viv", "runtime", ""), ["list", "add", "rm"])
@@ -78,7 +91,7 @@ class Manual(VivCase):
     def test_the_other_shells_name_every_flag(self):
         for shell, form in (("zsh", "--{}"), ("fish", "-l {}")):
             text = self.viv("completion", shell).out.decode()
-            for command in COMMANDS:
+            for command in self.commands():
                 for flag in self.flags_of(command) - {"help"}:
                     self.assertIn(form.format(flag), text)
         self.assertEqual(self.viv("completion", "tcsh").code, 2)

@@ -185,17 +185,17 @@ class Files(unittest.TestCase):
             connection.close()
         self.assertEqual(self.get("late").body, b"bytes")
 
-    def test_reads_work_while_a_run_is_on(self):
+    def test_reads_while_a_run_is_on_are_of_now_and_claim_no_checkpoint(self):
         self.put("x", b"bytes")
-        run = self.daemon.start_run("print('on', flush=True)\nwhile True: pass", self.id)
+        run = self.daemon.start_run("open('x', 'w').write('by the run')\nprint('on', flush=True)\n"
+                                    "while True: pass", self.id)
         with self.daemon.events(run) as events:
             events.until_text("on")
             answer = self.get("x")
-            self.assertEqual((answer.status, answer.body), (200, b"bytes"))
-            self.assertTrue(answer.headers["Vivarium-As-Of"].startswith("cp_"))
-            self.assertIn("as_of", self.listed())
+            self.assertEqual((answer.status, answer.body), (200, b"by the run"))
+            self.assertNotIn("Vivarium-As-Of", answer.headers)
+            self.assertNotIn("as_of", self.listed())
         self.daemon.request("DELETE", f"/v1/runs/{run}")
-        self.assertNotIn("Vivarium-As-Of", self.get("x").headers)
 
     def test_writes_count_as_no_run(self):
         self.daemon.run("x = 1", self.id)

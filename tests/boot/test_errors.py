@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a run that fails is told."""
 
+import sys
 import unittest
 
 from harness import Runner
+
+MARKS = sys.version_info >= (3, 11)  # below a line, where in it
 
 
 class Errors(unittest.TestCase):
@@ -28,6 +31,12 @@ class Errors(unittest.TestCase):
         self.assertTrue(outcome.error["traceback"].startswith(
             "Traceback (most recent call last):\n  File \"<cell "))
         self.assertEqual(outcome.stderr, b"")
+
+    def test_lines_and_marks_are_where_they_belong(self):
+        for code in ("1 / 0", "1 / 0\n", "x = '\f\u2028'\n1 / 0"):
+            with self.subTest(code):
+                self.assertIn("\n    1 / 0\n    ~~^~~\nZero" if MARKS else "\n    1 / 0\nZero",
+                              self.fails(code).error["traceback"])
 
     def test_a_traceback_has_no_frame_of_the_runner(self):
         trace = self.fails("import json\njson.loads('{')").error["traceback"]

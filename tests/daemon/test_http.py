@@ -205,12 +205,17 @@ class BusyTest(DaemonCase):
 
     CONFIG = "limits: {concurrent_runs: 2, queue: 1, sessions: 3}\n"
 
-    def test_above_queue_and_concurrency_is_busy(self):
-        code = "print('on', flush=True)\ninput()"
-        runs = [self.daemon.start_run(code, stdin="live") for _ in range(2)]
+    def fill(self):
+        """As many runs as may be on, until each gets a line."""
+        wait_for(lambda: self.gauge("vivarium_runs_running") == 0, what="the end of what others ran")
+        runs = [self.daemon.start_run("print('on', flush=True)\ninput()", stdin="live") for _ in range(2)]
         for run in runs:
             with self.daemon.events(run) as events:
                 events.until_text("on")
+        return runs
+
+    def test_above_queue_and_concurrency_is_busy(self):
+        runs = self.fill()
         waiting = self.daemon.connection()
         waiting.request("POST", "/v1/run", json.dumps({"code": "'waited'"}))
         refused = None
@@ -228,8 +233,7 @@ class BusyTest(DaemonCase):
         self.assertIn('vivarium_rejects_total{reason="queue"}', self.daemon.request("GET", "/metrics").body.decode())
 
     def test_one_that_waits_is_forgotten_with_its_client_where_that_was_asked(self):
-        code = "print('on', flush=True)\ninput()"
-        runs = [self.daemon.start_run(code, stdin="live") for _ in range(2)]
+        runs = self.fill()
         for ask, stays in (("cancel", 0), ("continue", 1)):
             waiting = self.daemon.connection()
             waiting.request("POST", f"/v1/run?on_disconnect={ask}", json.dumps({"code": "1"}))
@@ -242,6 +246,27 @@ class BusyTest(DaemonCase):
         for run in runs:
             self.daemon.ask("POST", f"/v1/runs/{run}/stdin", {"text": "\n"})
         wait_for(lambda: self.gauge("vivarium_runs_waiting") == 0, what="its turn")
+
+    def test_one_that_waits_is_a_run_like_any_other(self):
+        """It has an id at once, can be seen and cancelled, and its client may come back for it."""
+        busy = self.fill()
+        waits = self.daemon.ask("POST", "/v1/run", {"code": "'waited'", "detach": True}, status=202)["id"]
+        self.assertEqual(self.daemon.ask("GET", f"/v1/runs/{waits}")["verdict"], None)
+        self.assertIn((waits, "waiting"), [(run["id"], run["state"])
+                                           for run in self.daemon.ask("GET", "/v1/runs")["runs"]])
+        self.assertEqual(self.gauge("vivarium_runs_waiting"), 1)
+        self.daemon.ask("DELETE", f"/v1/runs/{waits}", status=204)
+        wait_for(lambda: self.gauge("vivarium_runs_waiting") == 0, what="its end")
+        self.assertEqual(self.daemon.ask("GET", f"/v1/runs/{waits}")["verdict"]["kind"], "cancelled")
+        self.expect_error(self.daemon.request("POST", "/v1/run", {"code": "1", "policy": "nowhere"}), 404,
+                          "not_found", "policy")  # nobody waits for that
+        gone = self.daemon.connection()
+        gone.request("POST", "/v1/run", json.dumps({"code": "'waited'"}), {"Accept": "application/x-ndjson"})
+        left = gone.getresponse().getheader("Vivarium-Run")
+        gone.close()
+        for run in busy:
+            self.daemon.ask("POST", f"/v1/runs/{run}/stdin", {"text": "\n"})
+        self.assertEqual(self.daemon.result(left)["result"]["application/json"], "waited")
 
     def gauge(self, name):
         for line in self.daemon.request("GET", "/metrics").body.decode().splitlines():

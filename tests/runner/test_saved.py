@@ -72,6 +72,11 @@ class Saved(unittest.TestCase):
         self.assertEqual(value(third), 5)
         self.assertIn("x", saved(third)["names"])
 
+    def test_a_definition_below_a_form_feed_goes_on_whole(self):
+        first = self.run_one("x = '\f\u2028'\nclass P:\n    y = 7\n    def f(self): return self.y")
+        self.assertEqual(saved(first)["lost"], [])
+        self.assertEqual(value(self.run_one("P().f()", saved(first)["base64"])), 7)
+
     def test_what_cannot_be_saved_is_named_and_the_rest_goes(self):
         first = self.run_one("import threading\nf = open('/dev/null')\ng = (i for i in [1])\n"
                              "l = threading.Lock()\nx = 5")

@@ -45,11 +45,17 @@ def remember(filename, source):
         _fill(cache, [filename])
 
 
+def lines(source):
+    """Its lines as Python counts them, each with its end: str.splitlines ends one at a form feed, too, and
+    tracebacks place their marks as if the last one had an end, as those of a file always have."""
+    return [line + "\n" for line in source.removesuffix("\n").split("\n")]
+
+
 def _fill(linecache, names=None):
     for name in list(sources) if names is None else names:
         source = sources[name]
         # No time of change: linecache then never looks for such a file.
-        linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+        linecache.cache[name] = (len(source), None, lines(source), name)
 
 
 def _charts(function):

@@ -62,7 +62,7 @@ def _source(definition):
             if isinstance(node, kinds) and node.name == name:
                 first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
                 if code is None or code.co_firstlineno in (first, node.lineno):
-                    lines = source.splitlines(True)[first - 1:node.end_lineno]
+                    lines = hooks.lines(source)[first - 1:node.end_lineno]
                     return cell, first, load("textwrap").dedent("".join(lines))
     raise LookupError("its source is not kept")
 
