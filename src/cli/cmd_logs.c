@@ -160,6 +160,8 @@ static int print_event(void *user, const char *line, size_t size)
 		print_lines(event, text_of(json_object_get(event, "error"), "traceback"));
 	else if (strcmp(type, "verdict") == 0)
 		print_verdict(event);
+	else if (strcmp(type, "held") == 0)
+		(void)printf("held: a person must allow it first\n");
 	else if (strcmp(type, "keepalive") != 0)
 		print_members(event);
 	return fflush(stdout) == 0 ? 0 : -EPIPE;

@@ -119,6 +119,7 @@ export type RunEvent = EventBase &
         checkpoint?: { id: string } | { skipped: string; last: string | null };
       }
     | { type: "keepalive" }
+    | { type: "held"; run: string } // it waits for a person; without a number, as `keepalive`
   );
 
 export interface Who {

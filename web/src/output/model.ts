@@ -59,7 +59,7 @@ export class Output {
 
   /** Events that are here already, or that are no news, change nothing: reading on twice is harmless. */
   apply(event: RunEvent): void {
-    if (event.type === "keepalive" || !(event.seq > this.seq)) return;
+    if (event.type === "keepalive" || event.type === "held" || !(event.seq > this.seq)) return;
     this.seq = event.seq;
     switch (event.type) {
       case "started":
