@@ -154,7 +154,8 @@ static int print_event(void *user, const char *line, size_t size)
 	}
 	event = json_loadb(line, size, JSON_ALLOW_NUL, NULL);
 	type = text_of(event, "type");
-	if (strcmp(type, "stdout") == 0 || strcmp(type, "stderr") == 0)
+	if (strcmp(type, "stdout") == 0 || strcmp(type, "stderr") == 0 ||
+	    strcmp(type, "stdin") == 0)
 		print_lines(event, text_of(event, "text"));
 	else if (strcmp(type, "error") == 0)
 		print_lines(event, text_of(json_object_get(event, "error"), "traceback"));

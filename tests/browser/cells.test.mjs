@@ -113,9 +113,29 @@ export default subject("cells", {}, (test) => {
     const cell = await person.converse();
     await cell.start("name = input('who? ')\nprint('hello', name)");
     const field = cell.box.getByRole("textbox", { name: /input/i });
-    await field.fill("Ada");
+    await field.fill("<b>Ada</b>");
     await field.press("Enter");
-    await says(cell.output, "hello Ada");
+    await says(cell.output, /who\? <b>Ada<\/b>\s+hello <b>Ada<\/b>/);
+    await cell.over();
+    await says(cell.output.locator("kbd"), "<b>Ada</b>");
+    await person.picture("input");
+  });
+
+  test("what was typed is there after a refresh in the middle of a run, and in another tab", async (person) => {
+    const cell = await person.converse();
+    await cell.start("first = input('first? ')\nsecond = input('second? ')\nprint(first + second)");
+    const field = cell.box.getByRole("textbox", { name: /input/i });
+    await field.fill("moss");
+    await field.press("Enter");
+    await says(cell.output, /first\? moss\s+second\?/);
+    const other = await person.secondTab();
+    await says(other.cell(1).output, /first\? moss\s+second\?/);
+    await other.page.close();
+    await person.refresh();
+    await says(cell.output, /first\? moss\s+second\?/);
+    await field.fill("fern");
+    await field.press("Enter");
+    await says(cell.output, /second\? fern\s+mossfern/);
     await cell.over();
   });
 

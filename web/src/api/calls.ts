@@ -37,7 +37,8 @@ export const runEvents = (id: string, after: number, signal?: AbortSignal) =>
 export const runEventsSoFar = (id: string, after: number, signal?: AbortSignal) =>
   stream<T.RunEvent>(`${runPath(id)}/events`, { query: { after, follow: false }, signal });
 export const runCode = async (id: string) => (await call(`${runPath(id)}/code`)).text();
-export const sendStdin = (id: string, text: string) => call(`${runPath(id)}/stdin`, { json: { text } });
+/** Also told as an event, so that everybody who follows the run sees what was typed. */
+export const sendStdin = (id: string, text: string) => call(`${runPath(id)}/stdin`, { json: { text, echo: true } });
 export const endStdin = (id: string) => call(`${runPath(id)}/stdin`, { json: { eof: true } });
 export const cancelRun = (id: string) => call(runPath(id), { method: "DELETE" });
 

@@ -100,6 +100,7 @@ export type RunEvent = EventBase &
   (
     | { type: "started"; run: string; backend: string; runtime: string }
     | { type: "stdout" | "stderr"; text: string }
+    | { type: "stdin"; text: string } // what a person typed for input()
     | { type: "display"; data: Bundle }
     | { type: "chart"; chart: Chart }
     | { type: "table"; table: TableData }
