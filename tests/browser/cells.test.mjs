@@ -70,6 +70,29 @@ export default subject("cells", {}, (test) => {
     await says(last.output, "first then last");
   });
 
+  test("cells that wait for their turn go on after a refresh", async (person) => {
+    const first = await person.converse();
+    await first.write("seed = input('seed? ')");
+    const second = await person.another();
+    await second.write("print('sown', seed)");
+    const third = await person.another();
+    await third.write("print('and grown')");
+    await person.button("Run all").click();
+    await says(first.output, "seed?");
+    await says(third.box, "Waiting for its turn");
+    await person.refresh();
+    await says(third.box, "Waiting for its turn");
+    const field = first.box.getByRole("textbox", { name: /input/i });
+    await field.fill("moss");
+    await field.press("Enter");
+    await says(second.output, "sown moss");
+    await says(third.output, "and grown");
+    await third.over();
+    await person.refresh();
+    await says(third.output, "and grown");
+    await gone(third.stop);
+  });
+
   test("a cell can be edited and run again", async (person) => {
     const cell = await person.converse();
     await cell.run("n = 1\nn");
