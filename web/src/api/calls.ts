@@ -85,8 +85,11 @@ export const putConversation = (
   put: { version: number; name?: string; session?: string | null; sandbox?: boolean; document?: { cells: T.CellRecord[] } },
 ) => callJson<T.ConversationRow>(conversationPath(id), { method: "PUT", json: put });
 export const removeConversation = (id: string) => call(conversationPath(id), { method: "DELETE" });
-export const getOutput = async (id: string, cell: string): Promise<unknown> =>
-  (await call(`${conversationPath(id)}/outputs/${encodeURIComponent(cell)}`)).json();
+/** null: nothing was kept. */
+export const getOutput = async (id: string, cell: string): Promise<unknown> => {
+  const response = await call(`${conversationPath(id)}/outputs/${encodeURIComponent(cell)}`);
+  return response.status === 204 ? null : response.json();
+};
 export const putOutput = (id: string, cell: string, json: string) =>
   call(`${conversationPath(id)}/outputs/${encodeURIComponent(cell)}`, { method: "PUT", body: json });
 export const removeOutput = (id: string, cell: string) =>
