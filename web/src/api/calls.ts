@@ -79,7 +79,7 @@ export const listConversations = async () =>
   (await callJson<{ conversations: T.ConversationRow[] }>("/v1/conversations")).conversations;
 export const makeConversation = (ask: { name?: string; session?: string; sandbox?: boolean }) =>
   callJson<T.ConversationRecord>("/v1/conversations", { json: ask });
-export const getConversation = (id: string) => callJson<T.ConversationRecord>(conversationPath(id));
+export const getConversation = (id: string, signal?: AbortSignal) => callJson<T.ConversationRecord>(conversationPath(id), { signal });
 export const putConversation = (
   id: string,
   put: { version: number; name?: string; session?: string | null; sandbox?: boolean; document?: { cells: T.CellRecord[] } },
