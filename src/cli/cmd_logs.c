@@ -154,12 +154,15 @@ static int print_event(void *user, const char *line, size_t size)
 	}
 	event = json_loadb(line, size, JSON_ALLOW_NUL, NULL);
 	type = text_of(event, "type");
-	if (strcmp(type, "stdout") == 0 || strcmp(type, "stderr") == 0)
+	if (strcmp(type, "stdout") == 0 || strcmp(type, "stderr") == 0 ||
+	    strcmp(type, "stdin") == 0)
 		print_lines(event, text_of(event, "text"));
 	else if (strcmp(type, "error") == 0)
 		print_lines(event, text_of(json_object_get(event, "error"), "traceback"));
 	else if (strcmp(type, "verdict") == 0)
 		print_verdict(event);
+	else if (strcmp(type, "held") == 0)
+		(void)printf("held: a person must allow it first\n");
 	else if (strcmp(type, "keepalive") != 0)
 		print_members(event);
 	return fflush(stdout) == 0 ? 0 : -EPIPE;

@@ -227,6 +227,22 @@ static void take_fact(struct run_lines *lines, const char *type, const char *lin
 		give_file(lines, value, value_size);
 }
 
+/* Which run it is; and, in every mode, that it will not begin by itself. */
+static void take_run(struct run_lines *lines, const char *type, const char *line, size_t size)
+{
+	const char *value = NULL;
+	size_t value_size = 0;
+
+	if (!json_find(line, size, "run", &value, &value_size))
+		return;
+	testimony_text(value, value_size, lines->run, sizeof(lines->run));
+	lines->is_held = strcmp(type, "held") == 0;
+	if (lines->is_held)
+		show_note(lines->show,
+			  "held: a person must allow it first: `viv allow %s`, or on the page",
+			  lines->run);
+}
+
 static void pass_on(struct run_lines *lines, const char *type, const char *line, size_t size)
 {
 	struct buf text;
@@ -258,8 +274,8 @@ int run_lines_take(struct run_lines *lines, const char *line, size_t size)
 	if (lines->show->mode == SHOW_EVENTS)
 		pass_on(lines, type, line, size);
 
-	if (strcmp(type, "started") == 0 && json_find(line, size, "run", &value, &value_size))
-		testimony_text(value, value_size, lines->run, sizeof(lines->run));
+	if (strcmp(type, "started") == 0 || strcmp(type, "held") == 0)
+		take_run(lines, type, line, size);
 	else if (strcmp(type, "stdout") == 0)
 		take_output(lines, STDOUT_FILENO, line, size);
 	else if (strcmp(type, "stderr") == 0)

@@ -17,6 +17,7 @@
 struct run_lines {
 	struct show *show; /* borrowed */
 	char run[ID_SIZE]; /* "": not told yet */
+	bool is_held;      /* it waits for a person, and reads nothing yet */
 	bool has_verdict;
 	uint64_t seq;             /* of the last one */
 	char state[16];           /* "preserved", "rolled_back", ... */

@@ -93,7 +93,8 @@ static void signal_came(void *user)
 
 static void watch_input(struct viewer *viewer)
 {
-	bool is_wanted = viewer->remote->lines->run[0] != '\0' && !viewer->is_sending &&
+	const struct run_lines *lines = viewer->remote->lines;
+	bool is_wanted = lines->run[0] != '\0' && !lines->is_held && !viewer->is_sending &&
 			 !viewer->is_input_over;
 
 	viewer->watches[WATCH_INPUT].fd = is_wanted ? viewer->remote->input : -1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/c.h"
@@ -30,6 +31,23 @@ static void tell_line(struct run_work *work, const char *text, size_t size)
 		mcp_progress(request, request->progress + 1, 0, text, size);
 }
 
+/* Once, before anything else can be told: whoever asked sees why nothing happens. */
+static void tell_held(struct run_work *work, const char *event, size_t size)
+{
+	const char *run = NULL;
+	size_t run_size = 0;
+	char line[160];
+	int n;
+
+	if (!json_find(event, size, "run", &run, &run_size) || run_size < 2)
+		return;
+	n = snprintf(line, sizeof(line),
+		     "held: a person must allow it first: `viv allow %.*s`, or on the page",
+		     (int)(run_size - 2), run + 1);
+	if (n > 0 && (size_t)n < sizeof(line))
+		tell_line(work, line, (size_t)n);
+}
+
 static void take_text(struct run_work *work, const char *text, size_t size)
 {
 	while (size > 0) {
@@ -47,6 +65,11 @@ static void take_text(struct run_work *work, const char *text, size_t size)
 	}
 }
 
+static bool is_word(const char *value, size_t size, const char *word)
+{
+	return size == strlen(word) && memcmp(value, word, size) == 0;
+}
+
 static void on_event(void *user, const char *event, size_t size)
 {
 	struct run_work *work = user;
@@ -58,9 +81,12 @@ static void on_event(void *user, const char *event, size_t size)
 	/* Nobody asked for progress: nothing to take apart. */
 	if (request == NULL || json_object_get(request->message.meta, "progressToken") == NULL)
 		return;
-	if (size > EVENT_MAX || !json_find(event, size, "type", &value, &value_size) ||
-	    value_size != 8 ||
-	    (memcmp(value, "\"stdout\"", 8) != 0 && memcmp(value, "\"stderr\"", 8) != 0) ||
+	if (size > EVENT_MAX || !json_find(event, size, "type", &value, &value_size))
+		return;
+	if (is_word(value, value_size, "\"held\""))
+		tell_held(work, event, size);
+	if ((!is_word(value, value_size, "\"stdout\"") &&
+	     !is_word(value, value_size, "\"stderr\"")) ||
 	    !json_find(event, size, "text", &value, &value_size))
 		return;
 	text = json_loadb(value, value_size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);

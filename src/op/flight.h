@@ -134,5 +134,6 @@ void flight_free(struct flight *flight);
 char *flight_text(const char *text);
 
 /* Answers the call with the events behind `after`; `follow`: also those to come. Lines are sent as
- * they are. A quiet stream says `keepalive` now and then. */
+ * they are. A quiet stream says `keepalive` now and then, and with `follow` one of a run that is
+ * held says so first. Neither has a number: they are of the stream, not of the run. */
 void flight_stream(struct op_call *call, struct log *log, uint64_t after, bool follow);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@ struct event_stream {
 	bool follow;
 	bool is_quiet; /* nothing was sent since the timer was last due */
 	bool owes_keepalive;
-	size_t sent; /* bytes of the line that is next */
+	bool owes_held; /* that the run waits for a person: no event of its own, nothing happened */
+	size_t sent;    /* bytes of the line that is next */
 };
 
 static void is_ready(void *user)
@@ -35,6 +37,23 @@ static void timer_due(uv_timer_t *timer)
 	stream->is_quiet = true;
 	if (stream->owes_keepalive)
 		op_wake(stream->call);
+}
+
+/* Before any event there is: a run that is held has none. */
+static size_t put_held(struct event_stream *stream, char *data, size_t room)
+{
+	const struct log *log = stream->reader.log;
+	char line[64 + ID_SIZE];
+	int size;
+
+	stream->owes_held = false;
+	if (log == NULL || !log_is_held(log))
+		return 0;
+	size = snprintf(line, sizeof(line), "{\"type\":\"held\",\"run\":\"%s\"}\n", log_id(log));
+	if (size < 0 || (size_t)size > room)
+		return 0;
+	memcpy(data, line, (size_t)size);
+	return (size_t)size;
 }
 
 static size_t put_keepalive(struct event_stream *stream, char *data, size_t room)
@@ -84,7 +103,7 @@ static int64_t read_events(void *user, void *raw, size_t room)
 {
 	struct event_stream *stream = user;
 	char *data = raw;
-	size_t size = 0;
+	size_t size = stream->owes_held ? put_held(stream, data, room) : 0;
 
 	while (size < room) {
 		int64_t n = take_line(stream, data + size, room - size);
@@ -132,6 +151,7 @@ void flight_stream(struct op_call *call, struct log *log, uint64_t after, bool f
 
 	stream->call = call;
 	stream->follow = follow;
+	stream->owes_held = follow;
 	(void)uv_timer_init(call->engine->loop, &stream->timer);
 	stream->timer.data = stream;
 	(void)uv_timer_start(&stream->timer, timer_due, KEEPALIVE_MS, KEEPALIVE_MS);

@@ -21,26 +21,6 @@ static const struct op_param output_params[] = {
 		  .help = "id of the cell: 1 to 64 of A-Z, a-z, 0-9, _ and -")},
 };
 
-static void call_get(struct op_call *call)
-{
-	const struct output_args *args = call->args;
-	const struct conversation *conversation = op_conversation_find(call, args->id);
-	struct err err = {0};
-	uint64_t size = 0;
-	struct buf none;
-	int fd = -1;
-
-	if (conversation == NULL)
-		return;
-	if (conversation_open_output(conversation, args->cell, &fd, &size, &err) < 0) {
-		op_fail(call, &err);
-		return;
-	}
-	(void)snprintf(call->filename, sizeof(call->filename), "output.json");
-	buf_init(&none, 0);
-	stored_answer(call, &none, &fd, size, "");
-}
-
 static void finish(struct op_call *call, int r, const struct err *err)
 {
 	struct buf none;
@@ -52,6 +32,30 @@ static void finish(struct op_call *call, int r, const struct err *err)
 	buf_init(&none, 0);
 	op_answer(call, 204, &none);
 	buf_done(&none);
+}
+
+static void call_get(struct op_call *call)
+{
+	const struct output_args *args = call->args;
+	const struct conversation *conversation = op_conversation_find(call, args->id);
+	struct err err = {0};
+	uint64_t size = 0;
+	struct buf none;
+	int fd = -1;
+	int r;
+
+	if (conversation == NULL)
+		return;
+	/* That nothing was kept is an answer, no failure: a page asks for every cell that it opens.
+	 */
+	r = conversation_open_output(conversation, args->cell, &fd, &size, &err);
+	if (r < 0) {
+		finish(call, err.kind == ERR_NOT_FOUND ? 0 : r, &err);
+		return;
+	}
+	(void)snprintf(call->filename, sizeof(call->filename), "output.json");
+	buf_init(&none, 0);
+	stored_answer(call, &none, &fd, size, "");
 }
 
 static int write_body(const struct op_call *call, struct conversation *conversation,
@@ -101,7 +105,7 @@ const struct op op_output_get = {
 	.name = "output.get",
 	.method = "GET",
 	.path = "/v1/conversations/{id}/outputs/{cell}",
-	.help = "What a cell showed, as it was kept",
+	.help = "What a cell showed, as it was kept; 204 when nothing was",
 	.params = output_params,
 	.param_count = ARRAY_LEN(output_params),
 	.args_size = sizeof(struct output_args),

@@ -15,7 +15,7 @@ struct run_args {
 	uint64_t after;
 	enum op_bool follow;
 	struct run_bytes text, base64;
-	enum op_bool eof;
+	enum op_bool eof, echo;
 };
 
 #define RUN_ID                                                                                     \
@@ -42,6 +42,8 @@ static const struct op_param stdin_params[] = {
 		  .help = "the same for bytes that are no text")},
 	{OP_PARAM(struct run_args, eof, .name = "eof", .type = OP_BOOL,
 		  .help = "nothing comes after this")},
+	{OP_PARAM(struct run_args, echo, .name = "echo", .type = OP_BOOL,
+		  .help = "what a person typed: also an event, as a terminal shows it")},
 };
 
 static void call_get(struct op_call *call)
@@ -149,6 +151,8 @@ static void call_stdin(struct op_call *call)
 		r = stdin_bytes(args, &room, &bytes, &err);
 	if (r == 0 && flight != NULL)
 		r = run_stdin_write(flight->run, bytes.data, bytes.size, args->eof == OP_YES, &err);
+	if (r == 0 && flight != NULL && args->echo == OP_YES)
+		run_tell_stdin(flight->run, bytes.data, bytes.size);
 	buf_done(&room);
 	if (r < 0) {
 		op_fail(call, &err);

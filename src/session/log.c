@@ -265,6 +265,11 @@ void log_set_held(struct log *log, bool is_held)
 	log->is_held = is_held;
 }
 
+bool log_is_held(const struct log *log)
+{
+	return log->is_held;
+}
+
 uint64_t log_seq(const struct log *log)
 {
 	return log->seq;

@@ -253,6 +253,11 @@ void run_bury_held(struct pool *pool, struct log *log, enum run_left left, const
  * has not read what came before. */
 int run_stdin_write(struct run *run, const void *bytes, size_t size, bool is_end, struct err *err);
 
+/* What was written as an event `stdin`, for those who follow. As much as people type: the events of
+ * a run take no more than RUN_ECHO_MAX bytes of it. */
+#define RUN_ECHO_MAX (64U << 10)
+void run_tell_stdin(struct run *run, const void *bytes, size_t size);
+
 /* Holds back what it says over its channel: whoever gets it has no room. */
 void run_hold(struct run *run, bool is_held);
 

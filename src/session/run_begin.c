@@ -182,3 +182,16 @@ int run_stdin_write(struct run *run, const void *bytes, size_t size, bool is_end
 	/* Launch has a copy: the end is there when that is gone, too. */
 	return sandbox_keep_stdin(run->host == NULL ? run->sandbox : run->head->sandbox, -1, err);
 }
+
+void run_tell_stdin(struct run *run, const void *bytes, size_t size)
+{
+	struct buf members;
+
+	if (size == 0 || size > RUN_ECHO_MAX - run->echoed)
+		return;
+	run->echoed += size;
+	buf_init(&members, RUN_KEPT_MAX);
+	if (buf_text(&members, ",\"text\":") == 0 && json_put_string(&members, bytes, size) == 0)
+		run_tell(run, "stdin", members.data, members.size);
+	buf_done(&members);
+}

@@ -53,6 +53,7 @@ class Events:
         self.connection, self.response = connection, response
         self.status, self.headers = response.status, response.headers
         self.seq = after
+        self.held = None  # the run, when the stream said that it waits for a person
 
     def __iter__(self):
         return self
@@ -72,6 +73,10 @@ class Events:
             assert line.isascii() and line.endswith(b"\n") and line.strip(), line
             event = strict_json(line)
             if event["type"] == "keepalive":
+                continue
+            if event["type"] == "held":
+                assert self.seq == 0, event  # nothing has happened yet
+                self.held = event["run"]
                 continue
             assert event["seq"] == self.seq + 1, (self.seq, event)
             self.seq += 1

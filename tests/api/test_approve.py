@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs that a person must allow: held, allowed, denied, forgotten, cancelled."""
 
+import json
 import os
 import stat
 import threading
@@ -80,6 +81,19 @@ class Decisions(Case):
             self.assertEqual(events.next()["type"], "started")
             events.until_text("it ran")
             self.assertEqual(events.until("verdict")["verdict"]["kind"], "ok")
+
+    def test_whoever_follows_a_held_run_is_told_so_at_once(self):
+        run = self.hold()
+        with self.daemon.events(run) as events:
+            told = json.loads(events.response.readline())
+            self.assertEqual(told, {"type": "held", "run": run})
+            self.allow(run)
+            self.assertEqual(events.next()["type"], "started")
+            events.until("verdict")
+            self.assertIsNone(events.held)  # once
+        with self.daemon.events(run) as events:
+            events.until("verdict")
+            self.assertIsNone(events.held)
 
     def test_a_denied_run_never_runs_and_says_who_and_why(self):
         run = self.hold()

@@ -4,6 +4,7 @@
 import http.client
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -300,6 +301,18 @@ class Doors(unittest.TestCase):
             self.assertIn("denied by the holder of the key: not today", json.dumps(denied))
             self.assertNotIn("it ran\\n", json.dumps(denied))
 
+    def test_mcp_tells_who_asked_for_progress_that_it_waits(self):
+        client = Modern(self.daemon)
+
+        def send():
+            return client.ask("tools/call", {"name": "run_python", "arguments": {"code": PROOF}},
+                              {"Mcp-Name": "run_python"}, progressToken="p")
+
+        self.through(send, "mcp", "allow")
+        told = [event["params"]["message"] for event in client.events if event.get("method") == "notifications/progress"]
+        self.assertRegex(told[0], r"^held: a person must allow it first: `viv allow run_\w+`")
+        self.assertEqual(told[1:], ["it ran"])
+
     def test_each_dialect(self):
         sends = {
             "piston": ("/api/v2/execute", {"language": "python", "version": "*", "files": [{"content": PROOF}]}),
@@ -359,6 +372,63 @@ class CommandLine(unittest.TestCase):
         decide(daemon, row["id"], headers=with_key(daemon))
         asker.join(60)
         self.assertIn("it ran", told[0].stdout)
+
+    def waiting(self, daemon, *words, **kw):
+        """A `viv` whose run is held, and the line on stderr that says so."""
+        process = subprocess.Popen([VIV, *words, "--config", daemon.path("vivarium.yaml")], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, **kw)  # pylint: disable=consider-using-with
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process, process.stderr.readline()
+
+    def test_whoever_waits_at_the_command_line_is_told_once_for_whom(self):
+        daemon = Daemon(POLICIES)
+        self.addCleanup(daemon.stop)
+        ways = [("run", "--policy", "asked", "-c", PROOF), ("run", "--json", "--policy", "asked", "-c", PROOF)]
+        session = daemon.ask("POST", "/v1/sessions", {"policy": "asked"}, status=201)["id"]
+        ways.append(("session", "run", session, "-c", PROOF))
+        for words in ways:
+            process, told = self.waiting(daemon, *words)
+            run = wait_held(daemon)[0]["id"]
+            self.assertTrue(told.endswith(f": held: a person must allow it first: `viv allow {run}`, or on the page\n"), told)
+            decide(daemon, run, headers=with_key(daemon))
+            out, err = process.communicate(timeout=60)
+            self.assertIn("it ran", out)
+            self.assertNotIn("held", err)
+
+    def test_events_of_the_command_line_have_it_as_a_line(self):
+        daemon = Daemon(POLICIES)
+        self.addCleanup(daemon.stop)
+        process, _ = self.waiting(daemon, "run", "--events", "--policy", "asked", "-c", PROOF)
+        run = wait_held(daemon)[0]["id"]
+        decide(daemon, run, headers=with_key(daemon))
+        events = [json.loads(line) for line in process.communicate(timeout=60)[0].splitlines()]
+        self.assertEqual(events[0], {"type": "held", "run": run})
+        self.assertEqual([events[1]["type"], events[-1]["type"]], ["started", "verdict"])
+
+    def test_what_is_typed_before_it_is_allowed_is_read_after(self):
+        daemon = Daemon(POLICIES)
+        self.addCleanup(daemon.stop)
+        process, _ = self.waiting(daemon, "run", "--stdin", "--policy", "asked", "-c", "print('it read', input())",
+                                  stdin=subprocess.PIPE)
+        process.stdin.write("this\n")
+        process.stdin.flush()
+        decide(daemon, wait_held(daemon)[0]["id"], headers=with_key(daemon))
+        out, err = process.communicate(timeout=60)
+        self.assertIn("it read this", out, err)
+
+    def test_ctrl_c_takes_a_held_run_back(self):
+        daemon = Daemon(POLICIES)
+        self.addCleanup(daemon.stop)
+        session = daemon.ask("POST", "/v1/sessions", {"policy": "asked"}, status=201)["id"]
+        for words in (("run", "--policy", "asked", "-c", PROOF), ("session", "run", session, "-c", PROOF)):
+            process, _ = self.waiting(daemon, *words)
+            run = wait_held(daemon)[0]["id"]
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=60)
+            self.assertNotIn("it ran", out)
+            self.assertIn(daemon.result(run)["verdict"]["kind"], ("cancelled", "interrupted"))
+            self.assertEqual(held(daemon), [])
 
     def test_without_a_daemon_nobody_can_be_asked(self):
         daemon = Daemon(POLICIES, start=False)

@@ -70,6 +70,29 @@ export default subject("cells", {}, (test) => {
     await says(last.output, "first then last");
   });
 
+  test("cells that wait for their turn go on after a refresh", async (person) => {
+    const first = await person.converse();
+    await first.write("seed = input('seed? ')");
+    const second = await person.another();
+    await second.write("print('sown', seed)");
+    const third = await person.another();
+    await third.write("print('and grown')");
+    await person.button("Run all").click();
+    await says(first.output, "seed?");
+    await says(third.box, "Waiting for its turn");
+    await person.refresh();
+    await says(third.box, "Waiting for its turn");
+    const field = first.box.getByRole("textbox", { name: /input/i });
+    await field.fill("moss");
+    await field.press("Enter");
+    await says(second.output, "sown moss");
+    await says(third.output, "and grown");
+    await third.over();
+    await person.refresh();
+    await says(third.output, "and grown");
+    await gone(third.stop);
+  });
+
   test("a cell can be edited and run again", async (person) => {
     const cell = await person.converse();
     await cell.run("n = 1\nn");
@@ -98,6 +121,83 @@ export default subject("cells", {}, (test) => {
     await says(person.cell(2).editor, "one");
   });
 
+  test("cells are dragged by their grip to another place, in both directions, and stay there", async (person) => {
+    const names = ["one", "two", "three"];
+    let cell = await person.converse();
+    for (const name of names) {
+      await cell.write(`'${name}'`);
+      if (name !== "three") cell = await person.another();
+    }
+    const order = async (...wanted) => {
+      for (const [i, name] of wanted.entries()) await says(person.cell(i + 1).editor, name);
+    };
+    const drag = async (from, to, at) => {
+      await person.cell(from).box.hover();
+      const place = await person.cell(to).box.boundingBox();
+      await person.cell(from).box.getByTitle("Drag to move").dragTo(person.cell(to).box, { targetPosition: { x: place.width / 2, y: place.height * at } });
+    };
+    await order("one", "two", "three");
+    await drag(3, 1, 0.2);
+    await order("three", "one", "two");
+    await drag(1, 2, 0.8);
+    await order("one", "three", "two");
+    await drag(2, 2, 0.2); // where it was
+    await order("one", "three", "two");
+    await person.refresh();
+    await order("one", "three", "two");
+  });
+
+  test("cells are moved from the keyboard, and the cursor goes along", async (person) => {
+    const first = await person.converse();
+    await first.write("'one'");
+    const note = await person.another("note");
+    await note.write("two");
+    const third = await person.another();
+    await third.write("'three'");
+    const { keyboard } = person.page;
+    const inCell = (number) => eventually(
+      () => person.cell(number).editor.evaluate((element) => element.contains(document.activeElement)), `the cursor in cell ${number}`);
+    await keyboard.press("Control+Shift+ArrowUp");
+    await says(person.cell(2).editor, "three");
+    await inCell(2);
+    await keyboard.press("Control+Shift+ArrowUp");
+    await says(person.cell(1).editor, "three");
+    await keyboard.press("Control+Shift+ArrowUp"); // there is no place above the first
+    await inCell(1);
+    await keyboard.type("#");
+    await says(person.cell(1).editor, "#");
+    await keyboard.press("Control+Shift+ArrowDown");
+    await says(person.cell(1).editor, "one");
+    await says(person.cell(2).editor, "three");
+    await inCell(2);
+    await says(person.page.getByRole("status").filter({ hasText: "Moved" }), "Moved to place 2 of 3");
+    await person.refresh();
+    await says(person.cell(1).editor, "one");
+    await says(person.cell(2).editor, "three");
+  });
+
+  test("a note is moved from the keyboard, too, while it is written and while it is shown", async (person) => {
+    const first = await person.converse();
+    await first.write("'one'");
+    const note = await person.another("note");
+    await note.write("two");
+    await person.page.keyboard.press("Control+Shift+ArrowUp");
+    await says(person.cell(1).editor, "two");
+    await eventually(() => person.cell(1).editor.evaluate((element) => element.contains(document.activeElement)), "the cursor in the note");
+    await person.page.keyboard.press("Escape");
+    await gone(person.cell(1).editor);
+    await person.page.keyboard.press("Control+Shift+ArrowDown");
+    await says(person.cell(1).editor, "one");
+    await says(person.cell(2).box, "two");
+    await person.page.keyboard.press("Enter"); // it is still where the keys go
+    await says(person.cell(2).editor, "two");
+    await person.page.keyboard.type("!");
+    await says(person.cell(2).editor, "two!");
+    await person.cell(2).button("Turn into code").click();
+    await sees(person.cell(2).button(/^run cell/i));
+    await eventually(() => person.cell(2).editor.evaluate((element) => element.contains(document.activeElement)), "the cursor in the code");
+  });
+
   test("a note shows its markdown", async (person) => {
     await person.converse();
     const note = await person.another("note");
@@ -113,9 +213,29 @@ export default subject("cells", {}, (test) => {
     const cell = await person.converse();
     await cell.start("name = input('who? ')\nprint('hello', name)");
     const field = cell.box.getByRole("textbox", { name: /input/i });
-    await field.fill("Ada");
+    await field.fill("<b>Ada</b>");
     await field.press("Enter");
-    await says(cell.output, "hello Ada");
+    await says(cell.output, /who\? <b>Ada<\/b>\s+hello <b>Ada<\/b>/);
+    await cell.over();
+    await says(cell.output.locator("kbd"), "<b>Ada</b>");
+    await person.picture("input");
+  });
+
+  test("what was typed is there after a refresh in the middle of a run, and in another tab", async (person) => {
+    const cell = await person.converse();
+    await cell.start("first = input('first? ')\nsecond = input('second? ')\nprint(first + second)");
+    const field = cell.box.getByRole("textbox", { name: /input/i });
+    await field.fill("moss");
+    await field.press("Enter");
+    await says(cell.output, /first\? moss\s+second\?/);
+    const other = await person.secondTab();
+    await says(other.cell(1).output, /first\? moss\s+second\?/);
+    await other.page.close();
+    await person.refresh();
+    await says(cell.output, /first\? moss\s+second\?/);
+    await field.fill("fern");
+    await field.press("Enter");
+    await says(cell.output, /second\? fern\s+mossfern/);
     await cell.over();
   });
 

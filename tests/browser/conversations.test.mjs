@@ -33,6 +33,31 @@ export default subject("conversations", {}, (test) => {
     await says(person.heading, "Ants in June");
   });
 
+  test("a search finds what is written in cells, and shows the line", async (person) => {
+    await person.open();
+    const cell = await person.converse();
+    await cell.write("import math\nvoltage = math.sqrt(2) # Überspannung");
+    await person.rename((await person.heading.innerText()).trim(), "Circuits");
+    await person.converse();
+    const note = await person.another("note");
+    await note.write("Nothing but <b>ferns</b>");
+    await person.rename((await person.heading.innerText()).trim(), "Walks");
+
+    const search = person.role("searchbox", /search/i);
+    await search.fill("uberspannung sqrt");
+    await says(person.row("Circuits"), "voltage = math.sqrt(2)");
+    await gone(person.row("Walks"));
+    await search.fill("walks FERNS");
+    await says(person.row("Walks"), "Nothing but <b>ferns</b>");
+    await gone(person.row("Circuits"));
+    await person.picture("search");
+    await search.fill("in no cell at all");
+    await says(person.sidebar.getByRole("status"), "Nothing is called that");
+    await search.fill("voltage");
+    await person.row("Circuits").click();
+    await says(person.heading, "Circuits");
+  });
+
   test("a deleted one is gone, and its session with it", async (person) => {
     await person.open();
     const cell = await person.converse();

@@ -100,6 +100,25 @@ class InputTest(DaemonCase):
         self.assertTrue(self.daemon.result(run)["stdout"].endswith("4\n"))
         self.expect_error(self.daemon.request("POST", path, {"text": "x"}), 409, "conflict")
 
+    def test_what_is_typed_is_an_event_where_that_is_asked_for(self):
+        run = self.daemon.start_run("import sys\nfor line in sys.stdin: print(len(line), flush=True)", stdin="live")
+        path = f"/v1/runs/{run}/stdin"
+        with self.daemon.events(run) as events:
+            events.until("started")
+            self.daemon.ask("POST", path, {"text": "secret\n"})
+            self.assertEqual((events.next() or {})["text"], "7\n")
+            self.daemon.ask("POST", path, {"text": "Ada\u00e4\n", "echo": True})
+            told = [events.next(), events.next()]
+            self.assertEqual([(event["type"], event["text"]) for event in told], [("stdin", "Ada\u00e4\n"), ("stdout", "5\n")])
+            for _ in range(20):  # the last ones are more than is told of one run
+                self.daemon.ask("POST", path, {"text": "x" * 3999 + "\n", "echo": True})
+                events.until_text("4000")
+            self.daemon.ask("POST", path, {"eof": True, "echo": True})
+            events.until("verdict")
+        with self.daemon.events(run) as events:
+            self.assertEqual([len(event["text"]) for event in events if event["type"] == "stdin"], [5] + [4000] * 16)
+        self.assertNotIn("Ada", self.daemon.result(run)["stdout"])
+
     def test_stdin_of_a_run_that_has_none_is_refused(self):
         run = self.daemon.start_run("print('on', flush=True)\nwhile True: pass")
         with self.daemon.events(run) as events:

@@ -14,6 +14,7 @@ import { ConversationPage, Opening } from "./shell/conversation";
 import { PageHead } from "./shell/head";
 import { Help, useKeys } from "./shell/help";
 import { Layout } from "./shell/layout";
+import { watchSearch } from "./shell/search";
 import { Sidebar } from "./shell/sidebar";
 import { current, watchConversations } from "./state/conversations";
 import { startFeed } from "./state/feed";
@@ -81,6 +82,7 @@ function start(): void {
   isStarted = true;
   watchSelf();
   watchConversations();
+  watchSearch();
   watchAgents();
   startFeed();
   stayOnDrops();

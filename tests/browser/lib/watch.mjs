@@ -5,8 +5,6 @@
 /** Told by Chromium when the daemon is away or says no. The answers are watched themselves; the page has its own words. */
 const LOADING = /^Failed to load resource: /;
 const GONE = /ERR_(CONNECTION|INCOMPLETE|EMPTY)/;
-/** What the page may ask for without knowing whether it is there. */
-const MAYBE = /^404 GET \S+\/outputs\/\w+$/;
 
 export class Watch {
   errors = []; // console.error and exceptions
@@ -66,8 +64,7 @@ export class Watch {
 
   unexpectedErrors() {
     const errors = this.errors.filter((text) => !LOADING.test(text) || GONE.test(text));
-    const refused = this.refused.filter((text) => !MAYBE.test(text));
-    return [...errors, ...refused].filter((text) => !this.expected.some((pattern) => pattern.test(text)));
+    return [...errors, ...this.refused].filter((text) => !this.expected.some((pattern) => pattern.test(text)));
   }
 
   tell() {

@@ -37,7 +37,8 @@ export const runEvents = (id: string, after: number, signal?: AbortSignal) =>
 export const runEventsSoFar = (id: string, after: number, signal?: AbortSignal) =>
   stream<T.RunEvent>(`${runPath(id)}/events`, { query: { after, follow: false }, signal });
 export const runCode = async (id: string) => (await call(`${runPath(id)}/code`)).text();
-export const sendStdin = (id: string, text: string) => call(`${runPath(id)}/stdin`, { json: { text } });
+/** Also told as an event, so that everybody who follows the run sees what was typed. */
+export const sendStdin = (id: string, text: string) => call(`${runPath(id)}/stdin`, { json: { text, echo: true } });
 export const endStdin = (id: string) => call(`${runPath(id)}/stdin`, { json: { eof: true } });
 export const cancelRun = (id: string) => call(runPath(id), { method: "DELETE" });
 
@@ -78,14 +79,17 @@ export const listConversations = async () =>
   (await callJson<{ conversations: T.ConversationRow[] }>("/v1/conversations")).conversations;
 export const makeConversation = (ask: { name?: string; session?: string; sandbox?: boolean }) =>
   callJson<T.ConversationRecord>("/v1/conversations", { json: ask });
-export const getConversation = (id: string) => callJson<T.ConversationRecord>(conversationPath(id));
+export const getConversation = (id: string, signal?: AbortSignal) => callJson<T.ConversationRecord>(conversationPath(id), { signal });
 export const putConversation = (
   id: string,
   put: { version: number; name?: string; session?: string | null; sandbox?: boolean; document?: { cells: T.CellRecord[] } },
 ) => callJson<T.ConversationRow>(conversationPath(id), { method: "PUT", json: put });
 export const removeConversation = (id: string) => call(conversationPath(id), { method: "DELETE" });
-export const getOutput = async (id: string, cell: string): Promise<unknown> =>
-  (await call(`${conversationPath(id)}/outputs/${encodeURIComponent(cell)}`)).json();
+/** null: nothing was kept. */
+export const getOutput = async (id: string, cell: string): Promise<unknown> => {
+  const response = await call(`${conversationPath(id)}/outputs/${encodeURIComponent(cell)}`);
+  return response.status === 204 ? null : response.json();
+};
 export const putOutput = (id: string, cell: string, json: string) =>
   call(`${conversationPath(id)}/outputs/${encodeURIComponent(cell)}`, { method: "PUT", body: json });
 export const removeOutput = (id: string, cell: string) =>

@@ -100,6 +100,7 @@ export type RunEvent = EventBase &
   (
     | { type: "started"; run: string; backend: string; runtime: string }
     | { type: "stdout" | "stderr"; text: string }
+    | { type: "stdin"; text: string } // what a person typed for input()
     | { type: "display"; data: Bundle }
     | { type: "chart"; chart: Chart }
     | { type: "table"; table: TableData }
@@ -119,6 +120,7 @@ export type RunEvent = EventBase &
         checkpoint?: { id: string } | { skipped: string; last: string | null };
       }
     | { type: "keepalive" }
+    | { type: "held"; run: string } // it waits for a person; without a number, as `keepalive`
   );
 
 export interface Who {

@@ -5,7 +5,7 @@ import * as calls from "../api/calls";
 import type { CellKind } from "../api/types";
 import { type Cell, type Conversation, newCell } from "../state/conversation";
 import { toast } from "../state/toasts";
-import { focusCell, keepFocus } from "./focus";
+import { focusCell, focusNextPart, keepFocus } from "./focus";
 import { isOn } from "./live";
 import { stopCell } from "./run";
 
@@ -34,10 +34,10 @@ export function moveBy(conversation: Conversation, cell: Cell, step: -1 | 1): vo
 }
 
 export function turnCell(conversation: Conversation, cell: Cell, kind: CellKind): void {
-  if (isOn(cell)) return;
+  if (isOn(cell) || cell.kind.peek() === kind) return;
   cell.kind.value = kind;
   conversation.touch();
-  focusCell(cell);
+  focusNextPart(cell);
 }
 
 export function deleteCell(conversation: Conversation, cell: Cell): void {

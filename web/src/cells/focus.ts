@@ -13,6 +13,11 @@ export function focusCell(cell: Cell, at: "start" | "end" = "end"): void {
   way?.(at);
 }
 
+/** For a cell that is about to show another part of itself: that one gets the focus, not the one that goes. */
+export function focusNextPart(cell: Cell): void {
+  wanted = { cell, at: "end" };
+}
+
 /** Called by the part of a cell that takes the focus, when it comes; answers how to take it back when it goes. */
 export function takesFocus(cell: Cell, way: Way): () => void {
   ways.set(cell, way);

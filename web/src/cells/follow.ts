@@ -192,7 +192,9 @@ async function keep(conversation: Conversation, cell: Cell, output: Output): Pro
 /** What was kept of a run, or null. */
 async function savedOf(conversation: Conversation, cell: Cell, output: Output, signal?: AbortSignal): Promise<Output | null> {
   try {
-    const saved = loadOutput(await patiently(() => calls.getOutput(conversation.id, cell.id), signal));
+    const kept = await patiently(() => calls.getOutput(conversation.id, cell.id), signal);
+    if (kept === null) return null;
+    const saved = loadOutput(kept);
     if (output.run === IMPORTED) saved.run = IMPORTED;
     return saved.run === output.run ? saved : null;
   } catch (cause) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A conversation as a notebook (nbformat 4.5), with what its cells showed. Reading one is in ipynb_read.ts.
+import { untyped } from "../output/ansi";
 import type { Item, Output } from "../output/model";
 import type { Cell, Conversation } from "../state/conversation";
 import { CHART, FIGURE, isJsonMime, PLOTLY, TABLE } from "./mime";
@@ -54,7 +55,7 @@ function streams(output: Output, first: number, count: number): Json[] {
   const found: { output_type: "stream"; name: string; text: string[] }[] = [];
   for (const line of output.lines.slice(first, first + count)) {
     if (found.at(-1)?.name !== line.stream) found.push({ output_type: "stream", name: line.stream, text: [] });
-    found.at(-1)!.text.push(`${line.text}\n`);
+    found.at(-1)!.text.push(`${untyped(line.text)}\n`);
   }
   return found;
 }

@@ -6,8 +6,8 @@ import { IconButton } from "../ui";
 import { IconCheck, IconPencil } from "../ui/icons";
 import { CellEditor } from "./cell_editor";
 import { goOn, moveBy } from "./edit";
-import { focusCell, takesFocus } from "./focus";
-import { MOVE_DOWN, MOVE_UP, RUN_HERE, RUN_HERE_TOO, RUN_ON } from "./keys";
+import { focusNextPart, takesFocus } from "./focus";
+import { movedBy, MOVE_DOWN, MOVE_UP, RUN_HERE, RUN_HERE_TOO, RUN_ON } from "./keys";
 import { markdownHtml } from "./markdown";
 
 interface NoteCellProps {
@@ -18,12 +18,13 @@ interface NoteCellProps {
 }
 
 interface NoteViewProps {
+  conversation: Conversation;
   cell: Cell;
   isNear: boolean;
   edit: () => void;
 }
 
-function NoteView({ cell, isNear, edit }: NoteViewProps) {
+function NoteView({ conversation, cell, isNear, edit }: NoteViewProps) {
   const box = useRef<HTMLDivElement>(null);
   const text = cell.source.value;
   const html = useMemo(() => (isNear ? markdownHtml(text) : ""), [isNear, text]);
@@ -32,9 +33,12 @@ function NoteView({ cell, isNear, edit }: NoteViewProps) {
     <div ref={box} class="note" role="group" tabIndex={0} aria-label="Press Enter to edit"
       onDblClick={edit}
       onKeyDown={(event) => {
-        if (event.key !== "Enter" || event.target !== event.currentTarget || event.shiftKey || event.ctrlKey || event.metaKey) return;
+        if (event.target !== event.currentTarget) return;
+        const step = movedBy(event);
+        if (!step && (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.metaKey)) return;
         event.preventDefault();
-        edit();
+        if (step) moveBy(conversation, cell, step);
+        else edit();
       }}>
       {text.trim() === "" && <p class="cell-hint">An empty note. Double-click to write.</p>}
       {isNear ? <div class="prose" dangerouslySetInnerHTML={{ __html: html }} /> : <div class="note-plain">{text}</div>}
@@ -47,13 +51,13 @@ export function NoteCell({ conversation, cell, number, isNear }: NoteCellProps) 
   const done = () => setEdited(false);
   const edit = () => {
     setEdited(true);
-    focusCell(cell);
+    focusNextPart(cell);
   };
 
   const keys = useMemo<KeyBinding[]>(() => {
     const end = () => {
       done();
-      focusCell(cell);
+      focusNextPart(cell);
       return true;
     };
     return [
@@ -80,7 +84,7 @@ export function NoteCell({ conversation, cell, number, isNear }: NoteCellProps) 
       </div>
       <div class="cell-main">
         {isEdited ? <CellEditor conversation={conversation} cell={cell} label={`Text of note ${number}`} hint="A note, in Markdown" keys={keys} isNear={isNear} left={left} />
-          : <NoteView cell={cell} isNear={isNear} edit={edit} />}
+          : <NoteView conversation={conversation} cell={cell} isNear={isNear} edit={edit} />}
       </div>
     </>
   );

@@ -11,11 +11,13 @@ import { failed, toast } from "../state/toasts";
 import { follow } from "./follow";
 import { isOn, liveOf } from "./live";
 import { isGone } from "./pause";
+import { isRefreshed, recall, remember } from "./waiting";
 
 export { follow, resumeAll } from "./follow";
 
 interface Turn {
   cell: Cell;
+  run: string | null; // once it is on its way
   isStopped: boolean;
   ended: (isGood: boolean) => void;
 }
@@ -34,10 +36,43 @@ function queueOf(conversation: Conversation): Queue {
   return queue;
 }
 
+/** To be called after each change: a refresh goes on with it. */
+function note({ conversation, turns }: Queue): void {
+  remember(conversation.id, turns.map(({ cell, run }) => ({ cell: cell.id, run })));
+}
+
+/** What was asked for before the page was loaded anew. */
+function pickUp(conversation: Conversation): void {
+  const cells = new Map(conversation.cells.peek().map((cell) => [cell.id, cell]));
+  const turns = recall(conversation.id).flatMap(({ cell: id, run }): Turn[] => {
+    const cell = cells.get(id);
+    return cell?.kind.peek() === "code" ? [{ cell, run, isStopped: false, ended: () => {} }] : [];
+  });
+  const left = turns.filter(({ run }) => !run);
+  remember(conversation.id, []);
+  if (left.length === 0 || !conversation.sandbox.peek()) return; // the run that was on is found by its number
+  if (isRefreshed()) return goOnWith(conversation, turns);
+  const what = left.length === 1 ? "One cell" : `${left.length} cells`;
+  toast(`${what} did not run: the page was left before`, "info", "", { label: "Run now", run: () => goOnWith(conversation, left) });
+}
+
+function goOnWith(conversation: Conversation, turns: readonly Turn[]): void {
+  const queue = queueOf(conversation);
+  const isIdle = queue.turns.length === 0;
+  for (const turn of turns) {
+    if (queue.turns.some(({ cell }) => cell.id === turn.cell.id)) continue;
+    queue.turns.push(turn);
+    turn.cell.phase.value = "waiting";
+  }
+  note(queue);
+  if (isIdle) void work(queue);
+}
+
 /** A conversation was opened: what was asked for before, when it was open the last time, goes on in its cells. */
 export function takeOver(conversation: Conversation): void {
   const queue = queues.get(conversation.id);
-  if (!queue || queue.conversation === conversation) return;
+  if (!queue) return pickUp(conversation);
+  if (queue.conversation === conversation) return;
   queue.conversation = conversation;
   queue.turns.forEach((turn, i) => {
     const cell = conversation.cells.peek().find((one) => one.id === turn.cell.id);
@@ -57,7 +92,8 @@ export function runCell(conversation: Conversation, cell: Cell): Promise<boolean
   const queue = queueOf(conversation);
   if (queue.turns.some((turn) => turn.cell.id === cell.id)) return Promise.resolve(false);
   return new Promise((ended) => {
-    queue.turns.push({ cell, isStopped: false, ended });
+    queue.turns.push({ cell, run: null, isStopped: false, ended });
+    note(queue);
     cell.phase.value = "waiting";
     liveOf(cell).notice.value = "";
     if (queue.turns.length === 1) void work(queue);
@@ -75,7 +111,7 @@ async function work(queue: Queue): Promise<void> {
   for (let turn = queue.turns[0]; turn; turn = queue.turns[0]) {
     let isGood = false;
     try {
-      isGood = await take(queue.conversation, turn);
+      isGood = await take(queue, turn);
     } catch (cause) {
       turn.cell.phase.value = turn.cell.output.peek()?.isOver ? "over" : "idle";
       failed("run the cell", cause);
@@ -83,6 +119,7 @@ async function work(queue: Queue): Promise<void> {
     queue.turns.shift();
     turn.ended(isGood);
     if (!isGood) dropRest(queue, turn);
+    note(queue);
   }
 }
 
@@ -99,7 +136,8 @@ function leave(turn: Turn): void {
   turn.ended(false);
 }
 
-async function take(conversation: Conversation, turn: Turn): Promise<boolean> {
+async function take(queue: Queue, turn: Turn): Promise<boolean> {
+  const { conversation } = queue;
   const { cell } = turn;
   const code = cell.source.peek();
   if (code.trim() === "") {
@@ -108,10 +146,12 @@ async function take(conversation: Conversation, turn: Turn): Promise<boolean> {
     conversation.touch();
     return true;
   }
-  const run = await start(conversation, code);
-  const output = new Output(run);
-  cell.output.value = output;
-  void conversation.save(); // at once: a refresh must find the run
+  turn.run ??= await start(conversation, code);
+  note(queue);
+  if (cell.output.peek()?.run !== turn.run) {
+    cell.output.value = new Output(turn.run);
+    void conversation.save(); // at once: a refresh must find the run
+  }
   if (turn.isStopped) await stop(conversation, cell);
   await follow(conversation, cell);
   return cell.output.peek()?.ending?.verdict.kind === "ok";
@@ -134,9 +174,11 @@ async function start(conversation: Conversation, code: string): Promise<string> 
 
 /** Stops what is on and forgets what waits behind it. */
 export async function interruptRun(conversation: Conversation): Promise<void> {
-  const { turns } = queueOf(conversation);
+  const queue = queueOf(conversation);
+  const { turns } = queue;
   for (const turn of turns.splice(1)) leave(turn);
   if (turns[0]) turns[0].isStopped = true;
+  note(queue);
 
   const cells = conversation.cells.peek().filter((cell) => isOn(cell) && cell.output.peek()?.run && !cell.output.peek()?.isOver);
   const cell = cells.find((one) => one.phase.peek() === "running") ?? cells[0];
@@ -145,9 +187,13 @@ export async function interruptRun(conversation: Conversation): Promise<void> {
 
 /** Stops one cell: takes it out of the queue, or ends its run. */
 export async function stopCell(conversation: Conversation, cell: Cell): Promise<void> {
-  const { turns } = queueOf(conversation);
+  const queue = queueOf(conversation);
+  const { turns } = queue;
   const at = turns.findIndex((turn) => turn.cell.id === cell.id);
-  if (at > 0) return leave(turns.splice(at, 1)[0]!);
+  if (at > 0) {
+    leave(turns.splice(at, 1)[0]!);
+    return note(queue);
+  }
   if (at === 0) return interruptRun(conversation);
   await stop(conversation, cell);
 }

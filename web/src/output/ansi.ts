@@ -2,6 +2,16 @@
 // Escapes of a terminal as classes of the theme. Colours become one of sixteen, which both themes can show well; every
 // other escape, and every control character, is dropped.
 
+/** What stands between these was typed by a person, for input(). Code cannot say so: what it prints has them taken out. */
+const TYPED = "\x0e";
+const TYPED_END = "\x0f";
+
+/** Text that was typed, as a part of one line. */
+export const typed = (line: string): string => (line ? TYPED + plainOf(line) + TYPED_END : "");
+
+/** What code printed, without the marks of what was typed. */
+export const untyped = (text: string): string => (/[\x0e\x0f]/.test(text) ? text.replace(/[\x0e\x0f]/g, "") : text);
+
 export interface Span {
   text: string;
   classes: string;
@@ -13,6 +23,7 @@ interface Style {
   flags: number;
 }
 
+export const TYPED_CLASS = "text-typed";
 const SPANS_MAX = 2000; // of one line; what follows is plain
 const BOLD = 1, DIM = 2, ITALIC = 4, UNDERLINE = 8, INVERSE = 16, STRIKE = 32;
 const FLAGS: readonly [number, string][] = [
@@ -93,9 +104,10 @@ export function spansOf(line: string): Span[] {
   const spans: Span[] = [];
   const style: Style = { front: -1, back: -1, flags: 0 };
   let from = 0;
+  let isTyped = false;
   const put = (text: string) => {
     if (!text) return;
-    const classes = spans.length < SPANS_MAX ? classesOf(style) : "";
+    const classes = spans.length >= SPANS_MAX ? "" : isTyped ? TYPED_CLASS : classesOf(style);
     const last = spans.at(-1);
     if (last && last.classes === classes) last.text += text;
     else spans.push({ text, classes });
@@ -104,6 +116,7 @@ export function spansOf(line: string): Span[] {
     put(line.slice(from, match.index));
     from = match.index + match[0].length;
     if (match[2] === "m") applyCodes(style, match[1] ?? "");
+    else if (match[0] === TYPED || match[0] === TYPED_END) isTyped = match[0] === TYPED;
   }
   put(line.slice(from));
   return spans;

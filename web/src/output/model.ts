@@ -3,6 +3,7 @@
 // are items in the order in which they came. Everything that a run can send is bounded here.
 import { signal } from "@preact/signals";
 import type { Bundle, FileEntry, RunError, RunEvent } from "../api/types";
+import { typed, untyped } from "./ansi";
 import { isRecord } from "./checks";
 import { readEnding, readError, readFile, readFiles, type Ending } from "./read";
 import { Screen, type TextLine } from "./screen";
@@ -59,7 +60,7 @@ export class Output {
 
   /** Events that are here already, or that are no news, change nothing: reading on twice is harmless. */
   apply(event: RunEvent): void {
-    if (event.type === "keepalive" || !(event.seq > this.seq)) return;
+    if (event.type === "keepalive" || event.type === "held" || !(event.seq > this.seq)) return;
     this.seq = event.seq;
     switch (event.type) {
       case "started":
@@ -68,7 +69,10 @@ export class Output {
         break;
       case "stdout":
       case "stderr":
-        if (typeof event.text === "string") this.addText(event.type, event.text);
+        if (typeof event.text === "string") this.addText(event.type, untyped(event.text));
+        break;
+      case "stdin":
+        if (typeof event.text === "string") this.addText(this.screen.stream, event.text.split("\n").map(typed).join("\n"));
         break;
       case "display":
         this.add({ kind: "display", bundle: bundleOf(event.data) }, event.data);

@@ -34,6 +34,11 @@ export class Screen {
   private carry = { stdout: "", stderr: "" };
   private carries = new WeakMap<TextLine, string>(); // of lines as they are: the cursor may pass a long one again and again
 
+  /** Of the line that the cursor is in: what is typed behind a prompt goes on there. */
+  get stream(): TextLine["stream"] {
+    return this.lines[this.row]?.stream ?? "stdout";
+  }
+
   /** A new item begins: text before it is not touched again. */
   seal(): void {
     this.row = this.floor = this.lines.length;

@@ -2,7 +2,7 @@
 // Text of a run. A little is plain text that can be selected and searched; much is a virtual list, of which only the rows in
 // sight exist. While the run goes on the box follows the end, until the reader scrolls up.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { plainOf, spansOf, type Span } from "./ansi";
+import { plainOf, spansOf, TYPED_CLASS, type Span } from "./ansi";
 import { formatCount, plural } from "./format";
 import { copyText, saveAs, Tool } from "./parts";
 import { Rows, rowSpans } from "./rows";
@@ -25,7 +25,11 @@ interface Props {
 }
 
 const Spans = ({ spans }: { spans: readonly Span[] }) => (
-  <>{spans.map(({ text, classes }, i) => (classes ? <span key={i} class={classes}>{text}</span> : text))}</>
+  <>
+    {spans.map(({ text, classes }, i) =>
+      classes === TYPED_CLASS ? <kbd key={i} class={classes} title="Typed here">{text}</kbd> : classes ? <span key={i} class={classes}>{text}</span> : text,
+    )}
+  </>
 );
 
 function isPlain(lines: readonly TextLine[], from: number, count: number): boolean {

@@ -14,7 +14,7 @@ import { IconActivity, IconAgent, IconClose, IconGear, IconHand, IconHelp, IconP
 import { askDelete, isMaking, rename, startConversation } from "./deeds";
 import { isHelpShown, mod } from "./help";
 import { NameField } from "./name";
-import { isFound, query } from "./search";
+import { isFound, isLooking, isMoreLeft, linesFound, query } from "./search";
 import { minute, shortAgo } from "./when";
 
 const ROWS_SHOWN = 200; // more only when asked for: somebody may have thousands
@@ -39,6 +39,7 @@ function Row({ row }: { row: ConversationRow }) {
   const session = (open?.id === row.id ? open.session.value : row.session) ?? "";
   const live = sessions.value.get(session);
   const isHere = route.value.page === "conversation" && route.value.id === row.id;
+  const line = linesFound.value.get(row.id);
   if (isRenaming) {
     const done = (next: string | null) => {
       setRenaming(false);
@@ -51,8 +52,11 @@ function Row({ row }: { row: ConversationRow }) {
       <a class="row-link" href={`#/c/${row.id}`} aria-current={isHere ? "page" : undefined} title={name} onClick={closeDrawer}
         onDblClick={(event) => { event.preventDefault(); setRenaming(true); }}>
         <Dot session={live} />
-        <span class="row-name">{name}</span>
-        <Running session={live} />
+        <span class="row-text">
+          <span class="row-name">{name}</span>
+          <Running session={live} />
+          {line && <span class="row-line">{line}</span>}
+        </span>
         <span class="row-when" aria-hidden="true">{shortAgo(row.changed_ms, minute.value)}</span>
       </a>
       <Menu class="row-menu" size="small" label={`More actions for ${name}`} items={[
@@ -65,18 +69,22 @@ function Row({ row }: { row: ConversationRow }) {
 
 function ConversationList() {
   const [isAll, setAll] = useState(false);
-  const found = useComputed(() => conversations.value.filter((row) => isFound(row.name, query.value))).value;
+  const found = useComputed(() =>
+    conversations.value.filter((row) => isFound(row.name, query.value) || linesFound.value.has(row.id)),
+  ).value;
   const shown = isAll ? found : found.slice(0, ROWS_SHOWN);
   if (!isListed.value && connection.value === "connecting") return <Loading label="Loading the conversations" />;
   if (connection.value === "unauthorized") return <p class="side-note">With the daemon's token your conversations are listed here.</p>;
   if (conversations.value.length === 0) return <p class="side-note">Nothing here yet. What you start appears here and stays.</p>;
-  if (found.length === 0) return <p class="side-note" role="status">No conversation is called that.</p>;
+  if (found.length === 0 && !isLooking.value) return <p class="side-note" role="status">Nothing is called that or has it in a cell.</p>;
   return (
     <>
-      <ul class="rows" aria-label="Conversations">{shown.map((row) => <Row key={row.id} row={row} />)}</ul>
+      {shown.length > 0 && <ul class="rows" aria-label="Conversations">{shown.map((row) => <Row key={row.id} row={row} />)}</ul>}
       {found.length > shown.length && (
         <Button tone="quiet" size="small" onClick={() => setAll(true)}>Show {found.length - shown.length} more</Button>
       )}
+      {isLooking.value && <Loading label="Looking into cells" />}
+      {isMoreLeft.value && !isLooking.value && <p class="side-note">Only the latest 1000 were looked into.</p>}
     </>
   );
 }

@@ -55,7 +55,7 @@ export function newCell(kind: CellKind = "code", source = ""): Cell {
 }
 
 /** Ids are what everything here goes by: a second cell with one that is taken is left out, too. */
-function cellsOf(record: ConversationRecord): CellRecord[] {
+export function cellsOf(record: ConversationRecord): CellRecord[] {
   const cells: unknown = record.document?.cells;
   if (!Array.isArray(cells)) return [];
   return [...new Map(cells.filter(isCellRecord).map((cell) => [cell.id, cell])).values()];

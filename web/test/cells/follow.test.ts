@@ -204,7 +204,7 @@ describe("after opening", () => {
     const cell = runningCell();
     const conversation = conversationOf([cell], "ses_1");
     show(conversation);
-    mocked.getOutput.mockRejectedValue(gone);
+    mocked.getOutput.mockResolvedValue(null);
     serve([started(1), said(2, "x\n"), verdict(3)]);
     await resumeAll(conversation);
     expect(textOf(cell)).toEqual(["x"]);

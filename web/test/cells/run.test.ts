@@ -203,3 +203,79 @@ it("goes on with what was asked for when a conversation is opened anew", async (
   expect(codes()).toEqual(["a", "b"]);
   expect(anew.cells.value[1]!.phase.value).toBe("over");
 });
+
+describe("a page that is loaded anew", () => {
+  const navigated = (type: string) => vi.spyOn(performance, "getEntriesByType").mockReturnValue([{ type } as unknown as PerformanceEntry]);
+  const left = (id: string) => JSON.parse(sessionStorage.getItem(`vivarium.queue.${id}`) ?? "null") as unknown;
+
+  /** The conversation as another load of the page has it: by its name only what this tab remembers is known. */
+  function reloaded(remembered: unknown, ...cells: Cell[]) {
+    const conversation = open(...cells);
+    sessionStorage.setItem(`vivarium.queue.${conversation.id}`, JSON.stringify(remembered));
+    return conversation;
+  }
+
+  beforeEach(() => sessionStorage.clear());
+
+  it("finds what is to be run, with the run that is on, until all of it has run", async () => {
+    const cells = [code("a"), code("b")];
+    const conversation = open(...cells);
+    const { release } = daemon({}, true);
+    const all = runAll(conversation);
+    await vi.waitFor(() => expect(cells[0]!.phase.value).toBe("running"));
+    expect(left(conversation.id)).toEqual([{ cell: "a", run: "run_0" }, { cell: "b", run: null }]);
+    await release("a");
+    await release("b");
+    await all;
+    expect(left(conversation.id)).toBe(null);
+  });
+
+  it("follows the run that is on and goes on behind it", async () => {
+    const cells = [code("a"), code("b"), code("c")];
+    const { codes } = daemon();
+    await mocked.startRun("ses_1", { code: "a" });
+    const conversation = reloaded([{ cell: "a", run: "run_0" }, { cell: "b", run: null }, { cell: "gone", run: null }], ...cells);
+    navigated("reload");
+    takeOver(conversation);
+    expect(cells.map((cell) => cell.phase.value)).toEqual(["waiting", "waiting", "idle"]);
+    await vi.waitFor(() => expect(cells[1]!.phase.value).toBe("over"));
+    expect(codes()).toEqual(["a", "b"]);
+    expect(cells[0]!.record().run).toBe("run_0");
+    expect(left(conversation.id)).toBe(null);
+  });
+
+  it("runs nothing more when the run that was on has failed", async () => {
+    const cells = [code("a"), code("b")];
+    const { codes } = daemon({ a: "exception" });
+    await mocked.startRun("ses_1", { code: "a" });
+    const conversation = reloaded([{ cell: "a", run: "run_0" }, { cell: "b", run: null }], ...cells);
+    navigated("reload");
+    takeOver(conversation);
+    await vi.waitFor(() => expect(toasts.value.map(({ text }) => text)).toEqual(["Stopped at cell 1: one cell behind it did not run"]));
+    expect(codes()).toEqual(["a"]);
+  });
+
+  it("asks first where it may be a copy of another tab", async () => {
+    const cells = [code("a"), code("b")];
+    const { codes } = daemon();
+    const conversation = reloaded([{ cell: "b", run: null }], ...cells);
+    navigated("navigate");
+    takeOver(conversation);
+    expect(cells[1]!.phase.value).toBe("idle");
+    const [asked] = toasts.value;
+    expect(asked!.text).toMatch(/^One cell did not run/);
+    asked!.action!.run();
+    await vi.waitFor(() => expect(cells[1]!.phase.value).toBe("over"));
+    expect(codes()).toEqual(["b"]);
+  });
+
+  it("makes nothing of what it cannot read, and runs nothing while the sandbox is off", () => {
+    daemon();
+    navigated("reload");
+    for (const odd of ["x", 5, null, [{ cell: 1 }], [[]], { cell: "a" }]) takeOver(reloaded(odd, code("a")));
+    const off = reloaded([{ cell: "a", run: null }], code("a"));
+    off.sandbox.value = false;
+    takeOver(off);
+    expect(mocked.startRun).not.toHaveBeenCalled();
+  });
+});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest";
 import type { RunEvent } from "../../src/api/types";
+import { spansOf, TYPED_CLASS } from "../../src/output/ansi";
 import { ITEMS_MAX, Output } from "../../src/output/model";
 import { loadOutput, SAVED_MAX, saveOutput } from "../../src/output/saved";
 import { tellState, tellVerdict } from "../../src/output/verdict";
@@ -58,6 +59,38 @@ describe("an output", () => {
     expect(output.files).toEqual([file]);
     expect(output.ending!.checkpoint).toBe("cp_1");
     expect(gathered(verdict(1, { checkpoint: { skipped: "thread", last: null } })).ending!.skipped).toBe("thread");
+  });
+});
+
+describe("what was typed", () => {
+  const asked = (typed: string) => gathered(text(1, "who? "), event(2, { type: "stdin", text: typed }), text(3, "hello\n"), verdict(4));
+  const spans = (output: Output) => output.lines.map((line) => spansOf(line.text));
+
+  it("stands behind its prompt, marked, and ends its line", () => {
+    expect(spans(asked("Ada\n"))).toEqual([
+      [{ text: "who? ", classes: "" }, { text: "Ada", classes: TYPED_CLASS }], [{ text: "hello", classes: "" }],
+    ]);
+  });
+
+  it("goes on in the line of a prompt on stderr", () => {
+    const output = gathered(text(1, "(Pdb) ", "stderr"), event(2, { type: "stdin", text: "c\n" }), text(3, "on\n"));
+    expect(output.lines.map(({ stream }) => stream)).toEqual(["stderr", "stdout"]);
+  });
+
+  it("is kept with the output", () => {
+    const before = asked("Ada\n");
+    expect(spans(loadOutput(JSON.parse(saveOutput(before))))).toEqual(spans(before));
+  });
+
+  it("has no colours and no movements of its own, and several lines stay several", () => {
+    expect(spans(asked("\x1b[31mA\x0fda\r\x1b[2K\nBob\n"))).toEqual([
+      [{ text: "who? ", classes: "" }, { text: "Ada", classes: TYPED_CLASS }], [{ text: "Bob", classes: TYPED_CLASS }],
+      [{ text: "hello", classes: "" }],
+    ]);
+  });
+
+  it("is nothing that code can print", () => {
+    expect(spans(gathered(text(1, "sure? \x0eyes\x0f\n")))).toEqual([[{ text: "sure? yes", classes: "" }]]);
   });
 });
 

@@ -2,6 +2,7 @@
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/preact";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Bundle, RunEvent } from "../../src/api/types";
+import { typed } from "../../src/output/ansi";
 import { BadImage, imageBlob } from "../../src/output/bytes";
 import { BundleView, formsOf } from "../../src/output/bundle";
 import { ChartItem } from "../../src/output/charts/item";
@@ -28,6 +29,12 @@ describe("text", () => {
     expect(container.textContent).toContain(XSS);
     expect(container.querySelector(".ansi-1")!.textContent).toBe("red");
     expect(container.querySelector(".is-stderr")!.textContent).toBe("oops");
+  });
+
+  it("that was typed is marked as such, and is text", () => {
+    const { container } = render(<TextView lines={[line("who? " + typed(XSS))]} />);
+    expect(container.querySelector("img, script")).toBeNull();
+    expect(container.querySelector("kbd")!.textContent).toBe(XSS);
   });
 
   it("of 100,000 lines is a window on them", () => {

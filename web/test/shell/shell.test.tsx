@@ -77,7 +77,7 @@ describe("sidebar", () => {
     expect(list().getAllByRole("link")).toHaveLength(1);
     fireEvent.input(screen.getByRole("searchbox"), { target: { value: "nothing" } });
     expect(screen.queryByRole("list", { name: "Conversations" })).toBeNull();
-    expect(screen.getByText("No conversation is called that.")).toBeTruthy();
+    expect(screen.getByText("Nothing is called that or has it in a cell.")).toBeTruthy();
   });
 
   it("renames in place", async () => {
