@@ -438,38 +438,52 @@ bool json_is_valid(const void *bytes, size_t size)
 	return in.at == in.end;
 }
 
-bool json_find(const void *bytes, size_t size, const char *name, const char **ret_value,
-	       size_t *ret_size)
+bool json_next(const void *bytes, size_t size, struct json_member *member)
 {
 	struct reader in = {bytes, bytes};
 
 	if (size == 0)
 		return false;
 	in.end += size;
+	if (member->next != NULL) {
+		in.at = (const uint8_t *)member->next;
+	} else {
+		skip_space(&in);
+		if (!take(&in, '{'))
+			return false;
+	}
 	skip_space(&in);
-	if (!take(&in, '{'))
+	member->name = (const char *)in.at;
+	if (!take_key(&in))
 		return false;
-	do {
-		const uint8_t *start;
-		bool is_it;
+	skip_space(&in);
+	member->value = (const char *)in.at;
+	if (!take_value(&in))
+		return false;
+	member->size = (size_t)((const char *)in.at - member->value);
+	skip_space(&in);
+	member->next = (const char *)(take(&in, ',') ? in.at : in.end);
+	return true;
+}
 
-		skip_space(&in);
-		if (in.at == in.end || *in.at != '"')
-			return false;
-		is_it = take_name(&in, name);
-		skip_space(&in);
-		if (!take(&in, ':'))
-			return false;
-		skip_space(&in);
-		start = in.at;
-		if (!take_value(&in))
-			return false;
-		if (is_it) {
-			*ret_value = (const char *)start;
-			*ret_size = (size_t)(in.at - start);
+bool json_is_named(const struct json_member *member, const char *name)
+{
+	struct reader in = {(const uint8_t *)member->name, (const uint8_t *)member->value};
+
+	return take_name(&in, name);
+}
+
+bool json_find(const void *bytes, size_t size, const char *name, const char **ret_value,
+	       size_t *ret_size)
+{
+	struct json_member member = {0};
+
+	while (json_next(bytes, size, &member)) {
+		if (json_is_named(&member, name)) {
+			*ret_value = member.value;
+			*ret_size = member.size;
 			return true;
 		}
-		skip_space(&in);
-	} while (take(&in, ','));
+	}
 	return false;
 }
