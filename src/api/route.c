@@ -25,33 +25,29 @@ static void add_span(struct spans *spans, const char *name, size_t name_size, co
 		spans->items[spans->count++] = (struct span){name, value, name_size, value_size};
 }
 
-/* Segment by segment; {name} takes one that is not empty, {name...} all that is left. */
-static bool matches(const char *pattern, const char *path, struct spans *ret_spans)
+/* {name} takes one segment that is not empty, {name...} all that is left. */
+static bool matches(const char *pattern, const char *path, struct spans *spans)
 {
-	struct spans spans = {0};
+	spans->count = 0;
+	while (*pattern != '\0') {
+		bool takes_rest;
+		size_t want, have;
 
-	while (*pattern == '/' && *path == '/') {
-		size_t want = strcspn(++pattern, "/");
-		size_t have = strcspn(++path, "/");
-
-		if (pattern[0] != '{') {
-			if (want != have || memcmp(pattern, path, want) != 0)
+		if (*pattern != '{') {
+			if (*pattern++ != *path++)
 				return false;
-		} else if (want > 5 && memcmp(pattern + want - 4, "...}", 4) == 0) {
-			have = strlen(path);
-			add_span(&spans, pattern + 1, want - 5, path, have);
-		} else {
-			add_span(&spans, pattern + 1, want - 2, path, have);
+			continue;
 		}
-		if (have == 0 && want > 0)
+		want = strcspn(pattern, "/");
+		takes_rest = want > 5 && memcmp(pattern + want - 4, "...}", 4) == 0;
+		have = takes_rest ? strlen(path) : strcspn(path, "/");
+		if (have == 0)
 			return false;
+		add_span(spans, pattern + 1, want - (takes_rest ? 5 : 2), path, have);
 		pattern += want;
 		path += have;
 	}
-	if (*pattern != '\0' || *path != '\0')
-		return false;
-	*ret_spans = spans;
-	return true;
+	return *path == '\0';
 }
 
 /* Where two patterns fit, the one that is literal for longer is meant. */
@@ -104,12 +100,11 @@ int route_find(const struct op *const *const *tables, const char *method, const 
 {
 	const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
 	struct spans best = {0};
+	struct spans spans = {0};
 
 	*ret_route = (struct route){0};
 	for (; *tables != NULL; tables++) {
 		for (const struct op *const *op = *tables; *op != NULL; op++) {
-			struct spans spans;
-
 			if ((*op)->method == NULL || !matches((*op)->path, path, &spans))
 				continue;
 			allow(ret_route, (*op)->method);

@@ -61,11 +61,16 @@ int buf_text(struct buf *buf, const char *text)
 int buf_format(struct buf *buf, const char *format, ...)
 {
 	va_list args;
+	size_t room;
 	int need;
-	int r;
+	int r = buf_reserve(buf, 0);
 
+	if (r < 0)
+		return r;
+	/* Mostly what is there will do, and nothing is formatted twice. */
+	room = buf->capacity - buf->size;
 	va_start(args, format);
-	need = vsnprintf(NULL, 0, format, args);
+	need = vsnprintf((char *)buf->data + buf->size, room, format, args);
 	va_end(args);
 	if (need < 0)
 		return -EINVAL;
@@ -73,10 +78,11 @@ int buf_format(struct buf *buf, const char *format, ...)
 	r = buf_reserve(buf, (size_t)need + 1);
 	if (r < 0)
 		return r;
-
-	va_start(args, format);
-	(void)vsnprintf((char *)buf->data + buf->size, (size_t)need + 1, format, args);
-	va_end(args);
+	if ((size_t)need >= room) {
+		va_start(args, format);
+		(void)vsnprintf((char *)buf->data + buf->size, (size_t)need + 1, format, args);
+		va_end(args);
+	}
 	buf->size += (size_t)need;
 	return 0;
 }

@@ -55,6 +55,33 @@ static bool is_plain(uint8_t byte)
 	return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
 }
 
+/* Does any of these eight bytes equal `byte`? */
+static uint64_t has_byte(uint64_t bytes, uint8_t byte)
+{
+	uint64_t same = bytes ^ (UINT64_MAX / 255 * byte);
+
+	return (same - UINT64_MAX / 255) & ~same & UINT64_MAX / 255 * 0x80;
+}
+
+/* Behind the plain bytes at `p`: eight at a time, as long as all of them are. */
+static const uint8_t *skip_plain(const uint8_t *p, const uint8_t *end)
+{
+	while (end - p >= 8) {
+		uint64_t bytes;
+		uint64_t odd;
+
+		memcpy(&bytes, p, sizeof(bytes));
+		odd = ((bytes - UINT64_MAX / 255 * 0x20) | bytes) & UINT64_MAX / 255 * 0x80;
+		odd |= has_byte(bytes, '"') | has_byte(bytes, '\\') | has_byte(bytes, 0x7f);
+		if (odd != 0)
+			break;
+		p += 8;
+	}
+	while (p < end && is_plain(*p))
+		p++;
+	return p;
+}
+
 static int put_unit(struct buf *buf, uint32_t unit)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -105,8 +132,7 @@ static int put_content(struct buf *buf, const uint8_t *p, const uint8_t *end)
 		int r;
 
 		/* Most output is plain: copied in runs, not byte by byte. */
-		while (p < end && is_plain(*p))
-			p++;
+		p = skip_plain(p, end);
 		r = buf_append(buf, start, (size_t)(p - start));
 		if (r < 0)
 			return r;
@@ -273,8 +299,7 @@ static bool take_string(struct reader *in)
 	if (!take(in, '"'))
 		return false;
 	for (;;) {
-		while (in->at < in->end && is_plain(*in->at))
-			in->at++;
+		in->at = skip_plain(in->at, in->end);
 		if (take(in, '"'))
 			return true;
 		if (!take_character(in, &point))
@@ -287,9 +312,16 @@ static bool take_name(struct reader *in, const char *name)
 {
 	const uint8_t *want = (const uint8_t *)name;
 	const uint8_t *want_end = want + strlen(name);
+	const uint8_t *start;
 	bool is_same = true;
 
 	(void)take(in, '"');
+	start = in->at;
+	in->at = skip_plain(start, in->end);
+	if (take(in, '"'))
+		return in->at - start - 1 == want_end - want &&
+		       memcmp(start, want, (size_t)(want_end - want)) == 0;
+	in->at = start;
 	while (!take(in, '"')) {
 		uint32_t here, there = 0;
 		size_t n;
@@ -364,8 +396,9 @@ static bool open_container(struct reader *in, struct nesting *open, uint8_t clos
 	return close == ']' || take_key(in);
 }
 
-/* Takes one value, whole. A loop with its own small stack: depth from outside costs no C stack. */
-static bool take_value(struct reader *in)
+/* Takes an object or a list. A loop with its own small stack: depth from outside costs no C stack.
+ */
+static bool take_container(struct reader *in)
 {
 	struct nesting open;
 	bool is_good;
@@ -383,6 +416,15 @@ static bool take_value(struct reader *in)
 	return is_good;
 }
 
+/* Takes one value, whole. */
+static bool take_value(struct reader *in)
+{
+	skip_space(in);
+	if (in->at < in->end && (*in->at == '{' || *in->at == '['))
+		return take_container(in);
+	return take_scalar(in);
+}
+
 bool json_is_valid(const void *bytes, size_t size)
 {
 	struct reader in = {bytes, bytes};
@@ -396,38 +438,52 @@ bool json_is_valid(const void *bytes, size_t size)
 	return in.at == in.end;
 }
 
-bool json_find(const void *bytes, size_t size, const char *name, const char **ret_value,
-	       size_t *ret_size)
+bool json_next(const void *bytes, size_t size, struct json_member *member)
 {
 	struct reader in = {bytes, bytes};
 
 	if (size == 0)
 		return false;
 	in.end += size;
+	if (member->next != NULL) {
+		in.at = (const uint8_t *)member->next;
+	} else {
+		skip_space(&in);
+		if (!take(&in, '{'))
+			return false;
+	}
 	skip_space(&in);
-	if (!take(&in, '{'))
+	member->name = (const char *)in.at;
+	if (!take_key(&in))
 		return false;
-	do {
-		const uint8_t *start;
-		bool is_it;
+	skip_space(&in);
+	member->value = (const char *)in.at;
+	if (!take_value(&in))
+		return false;
+	member->size = (size_t)((const char *)in.at - member->value);
+	skip_space(&in);
+	member->next = (const char *)(take(&in, ',') ? in.at : in.end);
+	return true;
+}
 
-		skip_space(&in);
-		if (in.at == in.end || *in.at != '"')
-			return false;
-		is_it = take_name(&in, name);
-		skip_space(&in);
-		if (!take(&in, ':'))
-			return false;
-		skip_space(&in);
-		start = in.at;
-		if (!take_value(&in))
-			return false;
-		if (is_it) {
-			*ret_value = (const char *)start;
-			*ret_size = (size_t)(in.at - start);
+bool json_is_named(const struct json_member *member, const char *name)
+{
+	struct reader in = {(const uint8_t *)member->name, (const uint8_t *)member->value};
+
+	return take_name(&in, name);
+}
+
+bool json_find(const void *bytes, size_t size, const char *name, const char **ret_value,
+	       size_t *ret_size)
+{
+	struct json_member member = {0};
+
+	while (json_next(bytes, size, &member)) {
+		if (json_is_named(&member, name)) {
+			*ret_value = member.value;
+			*ret_size = member.size;
 			return true;
 		}
-		skip_space(&in);
-	} while (take(&in, ','));
+	}
 	return false;
 }

@@ -26,3 +26,17 @@ bool json_is_valid(const void *bytes, size_t size);
  * value; false when there is none. The first one wins. */
 bool json_find(const void *bytes, size_t size, const char *name, const char **ret_value,
 	       size_t *ret_size);
+
+/* A member of an object, as text. Starts zeroed. */
+struct json_member {
+	const char *name; /* with its quotes */
+	const char *value;
+	size_t size; /* of the value */
+	const char *next;
+};
+
+/* For a valid JSON object: goes on to its next member at the top level; false: there is none. */
+bool json_next(const void *bytes, size_t size, struct json_member *member);
+
+/* Is this, decoded, its name? */
+bool json_is_named(const struct json_member *member, const char *name);

@@ -108,7 +108,12 @@ static int put_time(struct buf *line)
 
 static int put_member(struct buf *line, const char *name, const char *text)
 {
-	int r = buf_format(line, ",\"%s\":", name);
+	int r = buf_text(line, ",");
+
+	if (r == 0)
+		r = json_put_text(line, name);
+	if (r == 0)
+		r = buf_text(line, ":");
 
 	if (r < 0)
 		return r;

@@ -13,6 +13,7 @@
 #include "session/session.h"
 
 #define KEEPALIVE_MS 15000U
+#define SILENCE_MAX (ANNOUNCE_HEARD_MS / KEEPALIVE_MS)
 
 struct line {
 	char *token; /* owned: whose it is */
@@ -22,11 +23,12 @@ struct line {
 
 struct announcer {
 	struct line lines[ANNOUNCE_KEEP];
-	uint64_t first;     /* number of the line before our first: no other start has given it */
+	uint64_t first;     /* number of the line before the first one that may be kept */
 	uint64_t seq;       /* of the last line */
 	char boot[ID_SIZE]; /* differs with each start */
 	LIST_HEAD(, announce_reader) readers;
 	uint32_t reader_count;
+	uint32_t silence; /* keepalives since somebody read; at SILENCE_MAX nobody knows a line */
 	uv_timer_t wake, keepalive;
 	int handles;
 	bool is_stopped;
@@ -85,6 +87,10 @@ static void keepalive_due(uv_timer_t *timer)
 	struct announcer *announcer = timer->data;
 	struct announce_reader *reader = NULL;
 
+	if (!LIST_EMPTY(&announcer->readers))
+		announcer->silence = 0;
+	else if (announcer->silence < SILENCE_MAX)
+		announcer->silence++;
 	LIST_FOREACH(reader, &announcer->readers, entry) {
 		reader->owes_keepalive = reader->is_quiet;
 		reader->is_quiet = true;
@@ -102,6 +108,7 @@ struct announcer *announcer_new(uv_loop_t *loop)
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	announcer->first = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 	announcer->seq = announcer->first;
+	announcer->silence = SILENCE_MAX;
 	id_new("boot_", announcer->boot);
 	for (size_t i = 0; i < ARRAY_LEN(timers); i++) {
 		(void)uv_timer_init(loop, timers[i]);
@@ -136,6 +143,19 @@ void announcer_close(struct announcer *announcer)
 static struct line *line_at(struct announcer *announcer, uint64_t seq)
 {
 	return &announcer->lines[seq % ANNOUNCE_KEEP];
+}
+
+/* Is there anybody to tell, or may there be again? Else the line is only counted, and with it all
+ * before it are gone: making one costs more than most of what it tells of. */
+static bool is_heard(const struct engine *engine)
+{
+	struct announcer *announcer = engine->announcer;
+
+	if (announcer == NULL)
+		return false;
+	if (announcer->silence == SILENCE_MAX)
+		announcer->first = ++announcer->seq;
+	return announcer->silence < SILENCE_MAX;
 }
 
 /* Opens a line: its number and its type. */
@@ -179,7 +199,7 @@ void announce_session(struct engine *engine, const struct session *session)
 	struct object object;
 	struct buf text;
 
-	if (engine->announcer == NULL)
+	if (!is_heard(engine))
 		return;
 	buf_init(&text, ANNOUNCE_LINE_MAX);
 	begin(&object, engine, "session");
@@ -196,7 +216,7 @@ static void announce_gone(struct engine *engine, const char *type, const char *t
 {
 	struct object object;
 
-	if (engine->announcer == NULL)
+	if (!is_heard(engine))
 		return;
 	begin(&object, engine, type);
 	object_text(&object, "id", id);
@@ -213,7 +233,7 @@ void announce_run(struct engine *engine, struct log *log)
 	char token[RUN_ROW_TOKEN_SIZE];
 	struct object object;
 
-	if (engine->announcer == NULL || !run_row_token(log, token))
+	if (!is_heard(engine) || !run_row_token(log, token))
 		return;
 	begin(&object, engine, "run");
 	run_row_put(&object, "run", engine, log);
@@ -225,7 +245,7 @@ void announce_conversation(struct engine *engine, const char *token, const char 
 {
 	struct object object;
 
-	if (engine->announcer == NULL)
+	if (!is_heard(engine))
 		return;
 	begin(&object, engine, "conversation");
 	object_text(&object, "id", id);
@@ -280,6 +300,7 @@ int announce_open(struct announcer *announcer, const struct op_caller *caller, u
 	reader->after = after == 0 || reader->is_lost ? announcer->seq : after;
 	LIST_INSERT_HEAD(&announcer->readers, reader, entry);
 	announcer->reader_count++;
+	announcer->silence = 0;
 	return 0;
 }
 

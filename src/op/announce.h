@@ -2,7 +2,8 @@
 /*
  * Announce - what happens in the daemon, for whoever follows it live
  *
- * Owns:    the last ANNOUNCE_KEEP lines, their numbers, and who waits for the next one.
+ * Owns:    the last ANNOUNCE_KEEP lines, their numbers, and who waits for the next one. Where nobody
+ *          has read for ANNOUNCE_HEARD_MS there are no lines, only their numbers.
  * May not: keep more for a slow reader than one line: what it missed is gone, and it is told so
  *          with `reset`; nor show a line to anybody but the token it is about and overseers.
  *
@@ -23,6 +24,7 @@
 #include "op/op.h"
 
 #define ANNOUNCE_KEEP 1024U
+#define ANNOUNCE_HEARD_MS 600000U /* lines are kept for so long after the last reader left */
 #define ANNOUNCE_LINE_MAX (8U << 10)
 #define ANNOUNCE_READERS_MAX 256U      /* in all */
 #define ANNOUNCE_TOKEN_READERS_MAX 32U /* of one token */

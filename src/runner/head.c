@@ -80,8 +80,12 @@ void head_wait(int channel)
 	sigset_t mask;
 	sigset_t open_mask;
 
-	if (!reap_forks() || !must_reap_at_once())
+	if (!reap_forks() || !must_reap_at_once()) {
+		/* Who waits in recvmsg() is woken by room to write, too: that is, when viv takes our
+		 * last frame, and has better things to do than to make way for us. */
+		(void)poll(&wait, 1, -1);
 		return;
+	}
 	(void)sigemptyset(&child);
 	(void)sigaddset(&child, SIGCHLD);
 	if (sigprocmask(SIG_BLOCK, &child, &mask) < 0)

@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/c.h"
+
+#define DATA_MAX 16384
 
 static void watch(struct feed *feed);
 
@@ -14,8 +17,10 @@ static void handle_closed(uv_handle_t *handle)
 	struct feed *feed = handle->data;
 
 	feed->handles--;
-	if (feed->handles == 0)
-		feed->closed(feed->user);
+	if (feed->handles > 0)
+		return;
+	free(STEAL(feed->data));
+	feed->closed(feed->user);
 }
 
 /* Handle first, descriptor second: libuv names it to epoll once more while it closes. */
@@ -32,7 +37,7 @@ void feed_close(struct feed *feed)
 
 static void fill(struct feed *feed)
 {
-	ssize_t n = read(feed->from, feed->data, sizeof(feed->data));
+	ssize_t n = read(feed->from, feed->data, DATA_MAX);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -114,6 +119,7 @@ int feed_open(struct feed *feed, uv_loop_t *loop, int from, int *take_to,
 	if (r < 0)
 		return err_set(err, ERR_INTERNAL, -r, "watch stdin: %s", uv_strerror(r));
 	feed->to_poll.data = feed;
+	feed->data = xcalloc(1, DATA_MAX);
 	feed->handles = 1;
 	feed->from = from;
 	feed->to = steal_fd(take_to);

@@ -19,7 +19,7 @@ struct feed {
 	int to;           /* owned */
 	bool is_pollable; /* a file is not: it is always ready */
 	uv_poll_t from_poll, to_poll;
-	uint8_t data[16384];
+	uint8_t *data; /* owned, from feed_open to `closed`: hardly any run has a feed */
 	size_t at, size;
 	void (*closed)(void *user);
 	void *user; /* borrowed until `closed` */

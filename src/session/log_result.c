@@ -76,24 +76,31 @@ static int add(struct fold *fold, const struct fold_row *row, const char *value,
 	return r;
 }
 
+static int fold_member(struct fold *fold, const char *type, size_t type_size,
+		       const struct json_member *member)
+{
+	for (size_t i = 0; i < ARRAY_LEN(fold_rows); i++) {
+		const struct fold_row *row = &fold_rows[i];
+
+		if (type_size == strlen(row->type) + 2 &&
+		    memcmp(type + 1, row->type, type_size - 2) == 0 &&
+		    json_is_named(member, row->member))
+			return add(fold, row, member->value, member->size);
+	}
+	return 0;
+}
+
 static int fold_line(struct fold *fold, const char *line, size_t line_size)
 {
+	struct json_member member = {0};
 	const char *type = NULL;
 	size_t type_size = 0;
 	int r = 0;
 
 	if (!json_find(line, line_size, "type", &type, &type_size))
 		return 0;
-	for (size_t i = 0; i < ARRAY_LEN(fold_rows) && r == 0; i++) {
-		const struct fold_row *row = &fold_rows[i];
-		const char *value = NULL;
-		size_t size = 0;
-
-		if (type_size == strlen(row->type) + 2 &&
-		    memcmp(type + 1, row->type, type_size - 2) == 0 &&
-		    json_find(line, line_size, row->member, &value, &size))
-			r = add(fold, row, value, size);
-	}
+	while (r == 0 && json_next(line, line_size, &member))
+		r = fold_member(fold, type, type_size, &member);
 	return r;
 }
 

@@ -66,8 +66,12 @@ static int put_member(struct buf *buf, enum result_member member, bool is_first,
 	const struct result_row *row = &rows[member];
 	size_t before = buf->size;
 	size_t start;
-	int r = buf_format(buf, "%s\"%s\":", is_first ? "" : ",", row->name);
+	int r = buf_text(buf, is_first ? "" : ",");
 
+	if (r == 0)
+		r = json_put_text(buf, row->name);
+	if (r == 0)
+		r = buf_text(buf, ":");
 	if (r < 0)
 		return r;
 	start = buf->size;
@@ -125,7 +129,9 @@ static int put_walls(struct buf *buf, uint32_t walls)
 	for (unsigned id = 0; id < WALL_COUNT && r == 0; id++) {
 		if (!(walls & (1U << id)))
 			continue;
-		r = buf_format(buf, "%s\"%s\"", before, wall_name((enum wall_id)id));
+		r = buf_text(buf, before);
+		if (r == 0)
+			r = json_put_text(buf, wall_name((enum wall_id)id));
 		before = ",";
 	}
 	return r == 0 && *before == ',' ? buf_text(buf, "]") : r;

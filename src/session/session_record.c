@@ -15,7 +15,12 @@
 
 static int put_member(struct buf *buf, const char *name, const char *text)
 {
-	int r = buf_format(buf, ",\"%s\":", name);
+	int r = buf_text(buf, ",");
+
+	if (r == 0)
+		r = json_put_text(buf, name);
+	if (r == 0)
+		r = buf_text(buf, ":");
 
 	return r < 0 ? r : json_put_text(buf, text);
 }

@@ -179,70 +179,105 @@ int testimony_ascii(struct buf *buf, const char *value, size_t size)
 
 /* ---- DONE ---- */
 
-static bool is_true(const char *object, size_t size, const char *name)
-{
-	const char *value = NULL;
-	size_t value_size = 0;
+enum done_member {
+	DONE_KIND,
+	DONE_EXIT_CODE,
+	DONE_MESSAGE,
+	DONE_REMEDY,
+	DONE_TRUNCATED,
+	DONE_FILES_DIRTY,
+	DONE_BLOCKED,
+	DONE_MISSING,
+	DONE_COUNT,
+};
 
-	return json_find(object, size, name, &value, &value_size) && value_size == 4 &&
-	       memcmp(value, "true", 4) == 0;
+static const char *const done_names[DONE_COUNT] = {
+	[DONE_KIND] = "kind",           [DONE_EXIT_CODE] = "exit_code",
+	[DONE_MESSAGE] = "message",     [DONE_REMEDY] = "remedy",
+	[DONE_TRUNCATED] = "truncated", [DONE_FILES_DIRTY] = "files_dirty",
+	[DONE_BLOCKED] = "blocked",     [DONE_MISSING] = "missing",
+};
+
+/* All in one go; the first of a name wins. */
+static void find_members(const char *done, size_t size, struct json_member found[DONE_COUNT])
+{
+	struct json_member member = {0};
+
+	while (json_next(done, size, &member)) {
+		size_t i = 0;
+
+		while (i < DONE_COUNT && !json_is_named(&member, done_names[i]))
+			i++;
+		if (i < DONE_COUNT && found[i].value == NULL)
+			found[i] = member;
+	}
 }
 
-static int read_exit_code(const char *done, size_t size)
+static bool is_true(const char *value, size_t size)
+{
+	return size == 4 && memcmp(value, "true", 4) == 0;
+}
+
+static bool has_true(const struct json_member *object, const char *name)
 {
 	const char *value = NULL;
-	size_t value_size = 0;
+	size_t size = 0;
+
+	return json_find(object->value, object->size, name, &value, &size) && is_true(value, size);
+}
+
+static int read_exit_code(const struct json_member *member)
+{
 	char digits[16] = "";
 
-	if (!json_find(done, size, "exit_code", &value, &value_size) ||
-	    value_size >= sizeof(digits))
+	if (member->value == NULL || member->size >= sizeof(digits))
 		return 0;
-	memcpy(digits, value, value_size);
+	memcpy(digits, member->value, member->size);
 	return (int)(strtol(digits, NULL, 10) & 0xff);
 }
 
-static void read_text(const char *done, size_t size, const char *name, char *text, size_t room)
+static void read_text(const struct json_member *member, char *text, size_t room)
 {
-	const char *value = NULL;
-	size_t value_size = 0;
-
 	text[0] = '\0';
-	if (json_find(done, size, name, &value, &value_size))
-		testimony_text(value, value_size, text, room);
+	if (member->value != NULL)
+		testimony_text(member->value, member->size, text, room);
 }
 
-static void read_extras(const char *done, size_t size, struct testimony_extras *extras)
+static void read_extras(const struct json_member found[DONE_COUNT], struct testimony_extras *extras)
 {
-	const char *value = NULL;
-	size_t value_size = 0;
+	const struct json_member *truncated = &found[DONE_TRUNCATED];
+	const struct json_member *missing = &found[DONE_MISSING];
 
-	if (json_find(done, size, "truncated", &value, &value_size) && value[0] == '{') {
-		extras->is_files_cut = is_true(value, value_size, "files");
-		extras->is_result_cut = is_true(value, value_size, "result");
+	if (truncated->value != NULL && truncated->value[0] == '{') {
+		extras->is_files_cut = has_true(truncated, "files");
+		extras->is_result_cut = has_true(truncated, "result");
 	}
-	extras->is_files_dirty = is_true(done, size, "files_dirty");
-	read_text(done, size, "blocked", extras->blocker, sizeof(extras->blocker));
-	if (json_find(done, size, "missing", &value, &value_size) && value[0] == '[')
-		(void)testimony_ascii(&extras->missing, value + 1, value_size - 2);
+	extras->is_files_dirty =
+		is_true(found[DONE_FILES_DIRTY].value, found[DONE_FILES_DIRTY].size);
+	read_text(&found[DONE_BLOCKED], extras->blocker, sizeof(extras->blocker));
+	if (missing->value != NULL && missing->value[0] == '[')
+		(void)testimony_ascii(&extras->missing, missing->value + 1, missing->size - 2);
 }
 
 int testimony_read(const void *bytes, size_t size, struct verdict_testimony *testimony,
 		   struct testimony_extras *extras, struct err *err)
 {
+	struct json_member found[DONE_COUNT] = {0};
 	const char *done = bytes;
 	char kind[32];
 
 	if (size > TESTIMONY_MAX || !json_is_valid(bytes, size) || done[0] != '{')
 		return err_set(err, ERR_BAD_REQUEST, EPROTO, "its testimony is no JSON object");
-	read_text(done, size, "kind", kind, sizeof(kind));
+	find_members(done, size, found);
+	read_text(&found[DONE_KIND], kind, sizeof(kind));
 	if (verdict_claimed(kind, strlen(kind)) == VERDICT_NONE)
 		return err_set(err, ERR_BAD_REQUEST, EPROTO, "its testimony claims no known kind");
 
 	testimony->is_given = true;
 	testimony->kind = verdict_claimed(kind, strlen(kind));
-	testimony->exit_code = read_exit_code(done, size);
-	read_text(done, size, "message", testimony->message, sizeof(testimony->message));
-	read_text(done, size, "remedy", testimony->remedy, sizeof(testimony->remedy));
-	read_extras(done, size, extras);
+	testimony->exit_code = read_exit_code(&found[DONE_EXIT_CODE]);
+	read_text(&found[DONE_MESSAGE], testimony->message, sizeof(testimony->message));
+	read_text(&found[DONE_REMEDY], testimony->remedy, sizeof(testimony->remedy));
+	read_extras(found, extras);
 	return 0;
 }

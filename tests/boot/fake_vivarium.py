@@ -80,6 +80,13 @@ def is_asked():
     return False
 
 
+def is_empty(path):
+    try:
+        return not os.listdir(path)
+    except OSError:
+        return False
+
+
 def flush():
     """The C half flushes the streams of the C library."""
 

@@ -10,6 +10,7 @@ import shlex
 import socket
 import struct
 import subprocess
+import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -248,6 +249,21 @@ class Answers(unittest.TestCase):
     def test_what_is_no_bytes_is_a_type_error(self):
         inside = Interpreter("try:\n    v.send(3, 0, object())\nexcept TypeError:\n    print('no')")
         self.assertEqual(inside.end(), "no\n")
+
+    def test_only_an_empty_folder_of_a_tmpfs_is_surely_empty(self):
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+            def answers(*steps):
+                code = f"import os\nos.chdir({folder!r})\n"
+                code += "".join(f"{step}\nprint(v.is_empty({folder!r}))\n" for step in steps)
+                return Interpreter(code).end().split()
+
+            self.assertEqual(answers("", "open('a', 'w').close()", "os.remove('a')", "os.mkdir('d')",
+                                     "os.rmdir('d')", "os.symlink('x', '.s')"),
+                             ["True", "False", "True", "False", "True", "False"])
+        # Not there, no folder, no tmpfs.
+        inside = Interpreter(f"print(v.is_empty({folder!r}), v.is_empty('/dev/null'), "
+                             "v.is_empty('/proc/self/task'))")
+        self.assertEqual(inside.end(), "False False False\n")
 
     def test_a_closed_channel_is_an_error_and_no_signal(self):
         inside = Interpreter("v.next()" + raises(f"for _ in range(100): v.send({EVENT}, 0, b'x')"))

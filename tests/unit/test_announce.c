@@ -120,6 +120,28 @@ static void a_reader_that_is_too_slow_is_told_so_once_and_goes_on(void **state)
 	assert_string_equal(next(late), "");
 }
 
+static void what_nobody_could_hear_is_only_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	struct announce_reader *first = reader_of(fixture, 0);
+	struct announce_reader *second = reader_of(fixture, 1);
+	uint64_t start;
+
+	for (unsigned i = 0; i < 3; i++)
+		announce_conversation(&fixture->engine, "alice", "cnv_1", i);
+	open_reader(fixture, first, &alice, 0);
+	start = first->after;
+	announce_close(first);
+	/* Somebody was here: what comes now is kept. */
+	announce_conversation(&fixture->engine, "alice", "cnv_1", 3);
+	open_reader(fixture, first, &alice, start);
+	assert_false(first->is_lost);
+	assert_non_null(strstr(next(first), "\"version\":3}"));
+	open_reader(fixture, second, &alice, start - 1);
+	assert_non_null(strstr(next(second), "\"type\":\"reset\""));
+	assert_string_equal(next(second), "");
+}
+
 static void others_lines_do_not_make_a_reader_slow(void **state)
 {
 	struct fixture *fixture = *state;
@@ -213,6 +235,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_reader_sees_what_is_its_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_reader_that_is_too_slow_is_told_so_once_and_goes_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_nobody_could_hear_is_only_counted, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(others_lines_do_not_make_a_reader_slow, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(who_waits_is_woken_once_for_many_lines, setup,

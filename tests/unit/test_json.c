@@ -215,6 +215,48 @@ static void knows_a_name_behind_its_escapes(void **state)
 	assert_found("{\"typ\\u0000e\":1}", "type", NULL);
 }
 
+static void goes_from_member_to_member(void **state)
+{
+	static const char text[] = " { \"a\" : 1 , \"\\u0062\":[{\"a\":2},\"x,\"],\"a\":{} } ";
+	static const char *const values[] = {"1", "[{\"a\":2},\"x,\"]", "{}"};
+	struct json_member member = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(values); i++) {
+		assert_true(json_next(text, strlen(text), &member));
+		assert_int_equal(member.size, strlen(values[i]));
+		assert_memory_equal(member.value, values[i], member.size);
+		assert_true(json_is_named(&member, i == 1 ? "b" : "a"));
+		assert_false(json_is_named(&member, i == 1 ? "a" : "b"));
+	}
+	assert_false(json_next(text, strlen(text), &member));
+	for (const char *const *none = (const char *const[]){"{}", "[1]", "", "{\"a\"", NULL};
+	     *none != NULL; none++) {
+		member = (struct json_member){0};
+		assert_false(json_next(*none, strlen(*none), &member));
+	}
+}
+
+static void long_strings_are_checked_to_the_byte(void **state)
+{
+	(void)state;
+	for (unsigned byte = 1; byte < 256; byte++) {
+		for (size_t at = 1; at < 20; at++) {
+			char text[] = "\"aaaaaaaaaaaaaaaaaaaaaaaa\"";
+			bool is_good = byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+			struct buf buf;
+
+			text[at] = (char)byte;
+			assert_int_equal(json_is_valid(text, strlen(text)), is_good);
+			buf_init(&buf, 1000);
+			assert_int_equal(json_put_string(&buf, text + 1, strlen(text) - 2), 0);
+			assert_true(json_is_valid(buf.data, buf.size));
+			assert_int_equal(buf.size == strlen(text), is_good && byte != 0x7f);
+			buf_done(&buf);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +268,8 @@ int main(void)
 		cmocka_unit_test(depth_has_a_limit_and_costs_no_stack),
 		cmocka_unit_test(finds_a_member_at_the_top),
 		cmocka_unit_test(knows_a_name_behind_its_escapes),
+		cmocka_unit_test(goes_from_member_to_member),
+		cmocka_unit_test(long_strings_are_checked_to_the_byte),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,8 @@ class Notebook:
         """Runs one cell. Returns the value of its trailing expression, or None; raises whatever the
         code raises."""
         body, last = self._compile(code)
-        if any(part is not None and part.co_flags & COROUTINE for part in (body, last)):
+        if body is not None and body.co_flags & COROUTINE \
+                or last is not None and last.co_flags & COROUTINE:
             return self._await(self._steps(body, last))
         if body is not None:
             _exec(body, self.names)
@@ -191,6 +192,8 @@ def decode(code, filename):
 
 def _cookie(data, filename):
     """The encoding that a comment in the first two lines asks for (PEP 263)."""
+    if b"coding" not in data:
+        return "utf-8"
     head = data.split(b"\n", 2)[:2]
     if not any(b"coding" in line and line.lstrip().startswith(b"#") for line in head):
         return "utf-8"

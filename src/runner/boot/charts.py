@@ -19,6 +19,7 @@ SPEC_MAX = 12 << 20  # of a chart object: 100,000 points and their names
 FIGURES_MAX = 64  # captured at the end of one run
 PNG = b"\x89PNG\r\n\x1a\n"
 
+_access = os.access
 _original = {}  # what matplotlib had before our hooks
 _told = {}  # path of a file in the chart folder -> its time of change when it was told
 
@@ -209,6 +210,8 @@ def capture_open():
 def collect_files():
     """Tells the PNG files in the chart folder that no `savefig` has told: pictures that PIL or
     plotly wrote to chart_path(n)."""
+    if not _access(CHART_DIR, os.F_OK):
+        return
     try:
         names = sorted(os.listdir(CHART_DIR))
     except OSError:

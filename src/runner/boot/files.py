@@ -8,6 +8,8 @@ May not: trust a name, a size or a tree: other processes of the run may still be
 import os
 from stat import S_ISDIR, S_ISREG
 
+from _vivarium import is_empty as _is_empty
+
 from . import WORKSPACE, wire
 from .hooks import load
 from .inputs import InputError, resolve
@@ -81,6 +83,8 @@ class Tree:
 def snapshot():
     """The Tree of the workspace."""
     tree = Tree()
+    if _is_empty(WORKSPACE):
+        return tree
     seen = 0
     folders = [(WORKSPACE, 0)]
     while folders:
@@ -176,6 +180,8 @@ def _send(path, size, run):
 
 def collect(before, after, run):
     """Sends every file that is new or changed from one snapshot to the other."""
+    if not after.files and not after.is_cut:
+        return
     known = before.files
     changed = sorted(path for path, mark in after.files.items() if known.get(path) != mark)
     if after.is_cut or len(changed) > run.files_max:
