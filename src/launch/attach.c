@@ -189,13 +189,13 @@ static void say_hello(struct outer *outer)
 
 	outer->is_attached = true;
 	facts_tell(outer, &event, NULL, 0);
-	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
+	for (size_t i = 0; i < outer->slot_count; i++) {
 		if (outer->slots[i].kept != NULL)
 			tell_kept(outer, &outer->slots[i]);
 	}
 	event = (struct launch_event){.type = LAUNCH_ATTACHED};
 	facts_tell(outer, &event, NULL, 0);
-	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
+	for (size_t i = 0; i < outer->slot_count; i++) {
 		if (outer->slots[i].kept == NULL)
 			continue;
 		tell_unheard(outer, &outer->slots[i]);
@@ -208,7 +208,7 @@ static bool is_quiet(const struct outer *outer)
 {
 	if (outer->is_forgetting || !TAILQ_EMPTY(&outer->ending))
 		return false;
-	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
+	for (size_t i = 0; i < outer->slot_count; i++) {
 		const struct slot *slot = &outer->slots[i];
 
 		if (slot->is_live && (slot->kept == NULL || slot->is_filing))
@@ -283,7 +283,7 @@ bool attach_lost(struct outer *outer)
 	outer->is_attached = false;
 	outer->is_forgetting = true;
 	heads_end_looks(outer);
-	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
+	for (size_t i = 0; i < outer->slot_count; i++) {
 		if (outer->slots[i].is_live && outer->slots[i].kept == NULL)
 			facts_end(outer, &outer->slots[i], LAUNCH_CAUSE_ASKED);
 	}

@@ -272,7 +272,7 @@ static void on_counted(struct outer *outer, struct launch_event *event)
 	struct rusage usage;
 
 	event->counted.cgroups = (uint32_t)outer->groups.free_count;
-	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
+	for (size_t i = 0; i < outer->slot_count; i++) {
 		const struct head *head = NULL;
 
 		if (!outer->slots[i].is_live)

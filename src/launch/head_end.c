@@ -230,7 +230,7 @@ void heads_above(struct outer *outer, struct slot *slot, uint64_t peak)
 
 void heads_end_looks(struct outer *outer)
 {
-	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
+	for (size_t i = 0; i < outer->slot_count; i++) {
 		struct head *head = LIST_FIRST(&outer->slots[i].heads);
 
 		while (outer->slots[i].is_live && head != NULL) {

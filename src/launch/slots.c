@@ -57,7 +57,7 @@ void slots_init(struct outer *outer)
 
 void slots_done(struct outer *outer)
 {
-	for (size_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
+	for (size_t i = 0; i < outer->slot_count; i++) {
 		struct slot *slot = &outer->slots[i];
 
 		attach_forget(slot);
@@ -236,6 +236,8 @@ static void on_spawn(struct outer *outer, const struct launch_request *request, 
 	attach_forget(&outer->slots[spawn->sandbox]);
 	slot.first.slot = &outer->slots[spawn->sandbox];
 	outer->slots[spawn->sandbox] = slot;
+	if (outer->slot_count <= spawn->sandbox)
+		outer->slot_count = spawn->sandbox + 1;
 	for (size_t i = 0; i < 4; i++)
 		fds[i] = steal_fd(&take_fds[i]);
 	fds[4] = v2;

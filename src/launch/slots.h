@@ -93,6 +93,8 @@ struct outer {
 	TAILQ_HEAD(, head) armed;
 	TAILQ_HEAD(, head) ending;
 	TAILQ_HEAD(, slot) waiting;
+	/* Those from here on were never used, and reading them is a page fault for each page. */
+	uint32_t slot_count;
 	struct slot slots[LAUNCH_SANDBOXES_MAX];
 };
 
