@@ -2,10 +2,12 @@
 /*
  * Announce - what happens in the daemon, for whoever follows it live
  *
- * Owns:    the last ANNOUNCE_KEEP lines, their numbers, and who waits for the next one. Where nobody
- *          has read for ANNOUNCE_HEARD_MS there are no lines, only their numbers.
- * May not: keep more for a slow reader than one line: what it missed is gone, and it is told so
- *          with `reset`; nor show a line to anybody but the token it is about and overseers.
+ * Owns:    the last ANNOUNCE_KEEP lines, their numbers, and who waits for the next one.
+ * May not: keep more for a slow reader than one line, or show a line to anybody but overseers and
+ *          the token it is about.
+ *
+ * What a slow reader missed is gone, and it is told so with `reset`. Where nobody has read for
+ * ANNOUNCE_HEARD_MS there are no lines, only their numbers.
  *
  * Each announce_* may be called from anywhere in the loop: readers are woken later. Every one
  * accepts an engine without an announcer and does nothing then.

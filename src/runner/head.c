@@ -81,8 +81,8 @@ void head_wait(int channel)
 	sigset_t open_mask;
 
 	if (!reap_forks() || !must_reap_at_once()) {
-		/* Who waits in recvmsg() is woken by room to write, too: that is, when viv takes our
-		 * last frame, and has better things to do than to make way for us. */
+		/* Who waits in recvmsg() is woken by room to write, too: that is, when viv takes
+		 * our last frame, and has better things to do than to make way for us. */
 		(void)poll(&wait, 1, -1);
 		return;
 	}

@@ -64,7 +64,7 @@ const char *log_id(const struct log *log);
 bool log_is_over(const struct log *log);
 void log_set_held(struct log *log, bool is_held); /* then the result's state says so */
 bool log_is_held(const struct log *log);
-uint64_t log_seq(const struct log *log);          /* of the last event */
+uint64_t log_seq(const struct log *log); /* of the last event */
 uint64_t log_begun_ms(const struct log *log);
 uint64_t log_marks(const struct log *log, size_t which);
 

@@ -303,11 +303,10 @@ int lineage_place(struct zygotes *zygotes, struct lineage *lineage, bool is_cold
 	struct root *root = &zygotes->roots[lineage->root];
 	int r;
 
-	if (lineage->runtime->is_shell && lineage->data != NULL) {
+	if (lineage->runtime->is_shell && lineage->data != NULL)
 		r = refresh_root(zygotes, lineage, root, err);
-	} else {
+	else
 		r = check_folder(lineage, err);
-	}
 	if (r < 0)
 		return r;
 	if (root->state == ROOT_FAILED) {
