@@ -165,6 +165,7 @@ static void job_done(void *user, const struct agentrail_answer *answer)
 
 	call->user = NULL;
 	if (answer->err != NULL) {
+		call->retry_after_s = answer->retry_after_s;
 		door_answer_text(call, door_status(answer->err), "error", answer->err->text);
 	} else {
 		buf_init(&body, 2ULL * AGENTRAIL_ANSWER_MAX + KIB);

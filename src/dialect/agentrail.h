@@ -49,6 +49,7 @@ const struct agentrail_tool *agentrail_find(const char *name); /* NULL: none */
 /* Borrowed until `done` returns. */
 struct agentrail_answer {
 	const struct err *err;     /* nothing came of it; NULL: these did: */
+	uint32_t retry_after_s;    /* of an err that is ERR_BUSY; 0: soon */
 	bool is_refused;           /* the tool says no: that is the text */
 	const struct buf *text;    /* a JSON string */
 	const struct buf *details; /* a JSON object, without its braces */

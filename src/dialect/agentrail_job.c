@@ -5,6 +5,7 @@
 
 #include <sys/random.h>
 
+#include "api/decode.h"
 #include "base/c.h"
 #include "base/json.h"
 #include "dialect/agentrail.h"
@@ -27,6 +28,8 @@ struct agentrail_job {
 	char session[ID_SIZE];
 	char name[SESSION_NAME_MAX + 1];
 	char script[96];
+	uint32_t retry_after_s;
+	bool is_made; /* the session is of this call, and nobody knows of it yet */
 	bool is_cancelled;
 };
 
@@ -183,10 +186,47 @@ static void end(struct agentrail_job *job, const struct agentrail_answer *answer
 	job_free(job);
 }
 
+static struct ask *start_ask(struct agentrail_job *job, const struct op *op, const void *args,
+			     const struct ask_calls *calls)
+{
+	const struct ask_settings settings = {
+		.engine = job->ask.engine,
+		.caller = job->ask.caller,
+		.op = op,
+		.args = args,
+		.body = -1,
+		.calls = calls,
+		.user = job,
+	};
+
+	return ask_start(&settings);
+}
+
+/* Who tried again and again would fill the token's quota with sessions that nobody can name. */
+static void drop_session(struct agentrail_job *job)
+{
+	static const struct ask_calls calls = {0};
+	const struct decode_pair id = {"id", job->session};
+	const struct decode_source source = {.path = &id, .path_count = 1};
+	struct decoded decoded = {0};
+	struct err err = {0};
+
+	if (decode_args(&op_session_delete, &source, &decoded, &err) == 0)
+		ask_forget(start_ask(job, &op_session_delete, decoded.args, &calls));
+	decoded_done(&decoded);
+	job->session[0] = '\0';
+}
+
 static void fail(struct agentrail_job *job, const struct err *err)
 {
-	const struct agentrail_answer answer = {.err = err, .session = job->session};
+	const struct agentrail_answer answer = {
+		.err = err,
+		.retry_after_s = job->retry_after_s,
+		.session = job->session,
+	};
 
+	if (job->is_made)
+		drop_session(job);
 	end(job, &answer);
 }
 
@@ -251,23 +291,10 @@ void agentrail_ran(struct agentrail_job *job, const char *json, size_t size, con
 
 static void run_done(void *user, const struct ask_result *result)
 {
-	agentrail_ran(user, result->bytes, result->size, result->err);
-}
+	struct agentrail_job *job = user;
 
-static struct ask *start_ask(struct agentrail_job *job, const struct op *op, const void *args,
-			     const struct ask_calls *calls)
-{
-	const struct ask_settings settings = {
-		.engine = job->ask.engine,
-		.caller = job->ask.caller,
-		.op = op,
-		.args = args,
-		.body = -1,
-		.calls = calls,
-		.user = job,
-	};
-
-	return ask_start(&settings);
+	job->retry_after_s = result->retry_after_s;
+	agentrail_ran(job, result->bytes, result->size, result->err);
 }
 
 static void run_tool(struct agentrail_job *job)
@@ -288,6 +315,7 @@ static void created(void *user, const struct ask_result *result)
 	struct err err = {0};
 
 	job->running = NULL;
+	job->retry_after_s = result->retry_after_s;
 	if (result->err != NULL) {
 		fail(job, result->err);
 		return;
@@ -299,6 +327,7 @@ static void created(void *user, const struct ask_result *result)
 		return;
 	}
 	(void)snprintf(job->session, sizeof(job->session), "%.*s", (int)id.size, id.text);
+	job->is_made = job->name[0] == '\0';
 	if (job->is_cancelled)
 		abort_job(job);
 	else

@@ -15,6 +15,7 @@
 struct headers {
 	const char *items[2 * (VISIT_HEADERS_MAX + OWN_HEADERS_MAX) + 1];
 	size_t count;
+	char retry[16];
 };
 
 static char *copy_text(const char *text)
@@ -69,8 +70,11 @@ static void set_headers(const struct visit *visit, struct headers *headers)
 		add(visit, headers, "WWW-Authenticate", "Bearer realm=\"vivarium\"");
 	if (visit->status == 405)
 		add(visit, headers, "Allow", visit->route.allow);
-	if (visit->status == 429 || visit->status == 503)
-		add(visit, headers, "Retry-After", "1");
+	if (visit->status == 429 || visit->status == 503) {
+		(void)snprintf(headers->retry, sizeof(headers->retry), "%u",
+			       visit->call.retry_after_s > 0 ? visit->call.retry_after_s : 1);
+		add(visit, headers, "Retry-After", headers->retry);
+	}
 	for (size_t i = 0; i < visit->header_count; i++) {
 		headers->items[headers->count++] = visit->headers[i].name;
 		headers->items[headers->count++] = visit->headers[i].value;

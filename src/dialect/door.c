@@ -160,6 +160,7 @@ static void pass_done(void *user, const struct ask_result *result)
 {
 	struct held_ask *held = user;
 
+	held->call->retry_after_s = result->retry_after_s;
 	held->calls->done(held->call, result);
 	door_release(held->call);
 }

@@ -86,6 +86,7 @@ struct door_call {
 	void *state;                    /* from the door's open() */
 	struct engine *engine;          /* borrowed */
 	struct op_caller caller;
+	uint32_t retry_after_s; /* for a 429 or 503, as the last ask had it; 0: soon */
 
 	/* The handler's own. */
 	void *user;

@@ -139,17 +139,21 @@ static void end(struct mcp_call *call)
 	mcp_call_set_state(call, NULL);
 }
 
-/* No run came of it. */
+/* No run came of it. A session that is there all the same is told, else nobody could end it. */
 static void refuse(struct mcp_call *call, const char *why)
 {
+	const struct work *work = mcp_call_state(call);
+	const struct args *args = mcp_call_args(call);
 	struct buf dict;
 
 	buf_init(&dict, 64 * KIB);
-	end(call);
 	(void)buf_text(&dict, "{\"error\":");
 	(void)json_put_text(&dict, why);
-	(void)buf_text(&dict,
-		       ",\"status\":\"" FAILED "\",\"execution_info\":\"Execution time: 0.00s\"}");
+	(void)buf_text(&dict, ",\"status\":\"" FAILED "\",");
+	if (work != NULL && work->session[0] != '\0' && !work->is_ours && args->session == NULL)
+		(void)buf_format(&dict, "\"session_id\":\"%s\",", work->session);
+	(void)buf_text(&dict, "\"execution_info\":\"Execution time: 0.00s\"}");
+	end(call);
 	mcp_answer_json(call, true, NULL, (const char *)dict.data, dict.size);
 	buf_done(&dict);
 }

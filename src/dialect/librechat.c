@@ -22,9 +22,10 @@
 void chat_say(struct door_call *call, unsigned status, const char *text)
 {
 	if (status == 429)
-		door_answer_tree(
-			call, 429,
-			json_pack("{s:s,s:i}", "error", "rate_limited", "retry_after_seconds", 1));
+		door_answer_tree(call, 429,
+				 json_pack("{s:s,s:i}", "error", "rate_limited",
+					   "retry_after_seconds",
+					   call->retry_after_s > 0 ? (int)call->retry_after_s : 1));
 	else
 		door_answer_text(call, status, "error", text);
 }

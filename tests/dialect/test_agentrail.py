@@ -382,6 +382,24 @@ class Reuse(Case):
 
 
 class Tokens(unittest.TestCase):
+    def test_a_call_that_is_refused_leaves_no_session_that_nobody_knows(self):
+        secret = "ann" * 20
+        token = f"{{name: ann, sha256: {hashlib.sha256(secret.encode()).hexdigest()}, quotas: {{concurrent_runs: 1, sessions: 1}}}}"
+        with Daemon(f"dialects: {{agentrail: {{enabled: true}}}}\ntokens: [{token}]\n") as daemon:
+            ann = daemon.as_token(secret)
+            run = ann.ask("POST", "/v1/run", {"code": "import time\ntime.sleep(600)", "timeout_ms": 110000, "detach": True},
+                          status=202)["id"]
+            for _ in range(2):
+                answer = ann.request("POST", "/tools/Python", {"code": "1"})
+                self.assertEqual((answer.status, answer.headers["Retry-After"]), (429, "1"), answer)
+                self.assertIn("runs at once", answer.json["error"])
+                self.assertEqual(ann.ask("GET", "/v1/sessions")["sessions"], [])
+            ann.ask("POST", "/v1/sessions", {}, status=201)
+            answer = ann.request("POST", "/tools/Python", {"code": "1"})
+            self.assertEqual((answer.status, answer.headers["Retry-After"]), (429, "30"), answer)
+            self.assertIn("try again in 30 s", answer.json["error"])
+            ann.ask("DELETE", f"/v1/runs/{run}", status=(200, 202, 204))
+
     def test_a_name_of_another_token_is_another_session(self):
         secrets = {name: name * 20 for name in ("ann", "bob")}
         tokens = ", ".join(f"{{name: {name}, sha256: {hashlib.sha256(secret.encode()).hexdigest()}}}"

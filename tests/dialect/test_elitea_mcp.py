@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ELITEA's tools over MCP, in both eras."""
 
+import hashlib
 import json
 import os
 import sys
@@ -199,6 +200,19 @@ class Gate(unittest.TestCase):
         run.join()
         self.assertEqual(dict_of(client.tool("pyodide_sandbox", code="1"))["result"], 1)
         client.end()
+
+    def test_a_session_whose_first_run_is_refused_is_told(self):
+        token = "{name: ann, sha256: %s, quotas: {concurrent_runs: 1}}" % hashlib.sha256(b"secret of ann").hexdigest()
+        with Daemon("dialects: {elitea: {enabled: true}}\ntokens: [%s]\n" % token) as daemon:
+            ann = daemon.as_token("secret of ann")
+            run = ann.ask("POST", "/v1/run", {"code": "import time\ntime.sleep(600)", "timeout_ms": 110000, "detach": True},
+                          status=202)["id"]
+            told = dict_of(Modern(ann).tool("stateful_pyodide_sandbox", code="x = 5"))
+            self.assertIn("runs at once", told["error"])
+            self.assertEqual([session["id"] for session in ann.ask("GET", "/v1/sessions")["sessions"]], [told["session_id"]])
+            ann.ask("DELETE", f"/v1/runs/{run}", status=(200, 202, 204))
+            wait_for(lambda: ann.ask("GET", f"/v1/runs/{run}", status=(200, 202)).get("verdict"), what="its end")
+            self.assertEqual(dict_of(Modern(ann).tool("stateful_pyodide_sandbox", code="6", session_id=told["session_id"]))["result"], 6)
 
     def test_they_are_not_there_unless_enabled(self):
         daemon = Daemon("")
