@@ -30,14 +30,15 @@ class InspectorCase(ClientCase):
     def mcp(self):
         return self.url + "/mcp"
 
-
-class Inspector(InspectorCase):
-    def assert_strict(self, *target):
+    def assert_strict(self, *target, tools=("run_python",)):
         status, out, err = self.inspect(*target, "--method", "tools/list", "--strict")
         self.assertEqual(status, 0, err)
-        self.assertIn('"run_python"', out)
+        for name in tools:
+            self.assertIn(f'"{name}"', out)
         self.assertEqual(err.strip(), "", "the Inspector has found something")
 
+
+class Inspector(InspectorCase):
     def test_strict_finds_nothing_over_http(self):
         self.assert_strict(self.mcp)
 
@@ -78,6 +79,16 @@ class Inspector(InspectorCase):
                 told = self.call(self.mcp, "--protocol-era", era, "--load", "--load-requests", str(LOAD),
                                  "--load-concurrency", str(AT_A_TIME), code="1")
                 self.assertEqual((told["requests"], told["ok"], told["toolErrors"], told["errors"]), (LOAD, LOAD, 0, 0), told)
+
+
+class WithDialects(InspectorCase):
+    CONFIG = "dialects: {agentrail: {enabled: true}, elitea: {enabled: true}, synapse: {enabled: true}}\n"
+
+    def test_strict_finds_nothing_in_their_tools(self):
+        for era in ("legacy", "modern"):
+            with self.subTest(era=era):
+                self.assert_strict(self.mcp, "--protocol-era", era,
+                                   tools=("run_python", "Python", "Bash", "stateful_pyodide_sandbox", "sandbox_execute"))
 
 
 class WithToken(InspectorCase):
