@@ -4,6 +4,7 @@
 #include "base/c.h"
 #include "base/json.h"
 #include "dialect/atlas.h"
+#include "dialect/ending.h"
 
 #define TIMEOUT_DEFAULT_MS 10000U
 #define TIMEOUT_MIN_MS 1000U
@@ -60,11 +61,13 @@ static void answer(struct door_call *call, const struct ask_result *result)
 
 	(void)json_find(result->bytes, result->size, "verdict", &verdict, &verdict_size);
 	kind = escaped_member(verdict, verdict_size, "kind");
+	buf_init(&body, DOOR_QUEUE_MAX);
 	if (escaped_is(kind, "backend") || escaped_is(kind, "denied")) {
-		fail(call, "the sandbox could not be made");
+		(void)text_decode(&body, escaped_member(verdict, verdict_size, "message"));
+		fail(call, buf_string(&body));
+		buf_done(&body);
 		return;
 	}
-	buf_init(&body, DOOR_QUEUE_MAX);
 	r = buf_text(&body, "{");
 	if (r == 0)
 		r = put_member(&body, "stdout", result->bytes, result->size, "stdout");

@@ -271,7 +271,9 @@ static int put_streams(struct buf *buf, const struct chat *chat)
 		r = buf_text(buf, "\",\"stderr\":\"");
 	if (r == 0)
 		r = buf_append(buf, script->err.data, script->err.size);
-	if (r == 0 && script_is_stopped(script))
+	/* Whatever the code did not say itself on stderr. */
+	if (r == 0 && !script_is(script, "ok") && !script_is(script, "exit") &&
+	    !script_is(script, "exception"))
 		r = buf_append(buf, script->message.data, script->message.size);
 	else if (r == 0 && (script->is_out_cut || script->is_err_cut))
 		r = buf_text(buf, SCRIPT_CUT);

@@ -271,7 +271,7 @@ class Doors(unittest.TestCase):
         doors = "".join(f"{name}: {{enabled: true}}, " for name in
                         ("atlas", "elitea", "agentrail", "synapse", "piston", "dify", "librechat"))
         asking = "".join(f"  {name}: {{approve: true}}\n" for name in ("default", "analysis", "conversation", "ephemeral", "workspace"))
-        cls.daemon = Daemon(f"policies:\n{asking}dialects: {{{doors.rstrip(', ')}}}\n")
+        cls.daemon = Daemon(f"policies:\n{asking}dialects: {{{doors.rstrip(', ')}}}\nexplore: {{root: /usr}}\n")
         cls.addClassCleanup(cls.daemon.stop)
 
     def through(self, send, via, what, why=None):
@@ -328,7 +328,17 @@ class Doors(unittest.TestCase):
                 return self.daemon.request("POST", path, body)
 
             self.assertIn(b"it ran", self.through(send, via, "allow").body, via)
-            self.assertNotIn(b"it ran", self.through(send, via, "deny").body, via)
+            denied = self.through(send, via, "deny", "not today").body
+            self.assertNotIn(b"it ran", denied, via)
+            self.assertIn(b"denied by the holder of the key: not today", denied, via)
+
+    def test_a_look_by_atlas_says_why_it_was_denied(self):
+        for path in ("/atlas/exec", "/atlas/api/v1/explore"):
+            def send(path=path):
+                return self.daemon.request("POST", path, {"command": "echo it ran"})
+
+            self.assertIn(b"it ran", self.through(send, "atlas", "allow").body)
+            self.assertIn(b"not today", self.through(send, "atlas", "deny", "not today").body)
 
 
 class CommandLine(unittest.TestCase):
