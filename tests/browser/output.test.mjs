@@ -117,6 +117,26 @@ export default subject("output", {}, (test) => {
     if (await reset.count()) await changes(chart, () => reset.click());
   });
 
+  test("a chart is drawn anew when the theme changes", async (person) => {
+    await person.page.emulateMedia({ colorScheme: "light" });
+    const cell = await person.converse();
+    await cell.run(CHARTS.line);
+    const chart = person.chartIn(cell.output);
+    await sees(chart);
+    await person.settle();
+    const has = (...colour) => chart.locator("canvas").first().evaluate((canvas, [red, green, blue]) => {
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      let count = 0;
+      for (let i = 0; i < data.length; i += 4) count += data[i] === red && data[i + 1] === green && data[i + 2] === blue ? 1 : 0;
+      return count > 50;
+    }, colour);
+    const [onLight, onDark] = [[0x1f, 0x7a, 0x58], [0x5f, 0xc7, 0x9b]]; // of the first line
+    await eventually(() => has(...onLight), "a dark line on a bright page");
+    await person.page.emulateMedia({ colorScheme: "dark" });
+    await eventually(() => has(...onDark), "a bright line on a dark page");
+    assert.ok(!(await has(...onLight)));
+  });
+
   test("a matplotlib figure has an interactive twin", async (person) => {
     const cell = await person.converse();
     await cell.run(FIGURE);
