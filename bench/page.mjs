@@ -95,30 +95,32 @@ async function manyLines(browser) {
   await person.leave();
 }
 
-async function largeChart(browser) {
+/** Moves over a chart of 100,000 points, then turns the wheel in it. */
+async function largeChart(browser, kind) {
+  const what = kind === "line" ? "100,000 points" : `100,000 points (${kind})`;
   const person = await Person.come(browser, daemon);
   const cell = await person.converse();
   await cell.run("_chart = {'type': 'line', 'categoryKey': 'x', 'valueKeys': ['y'], 'data': [{'x': 1, 'y': 2}]}"); // the chunk is loaded
   await sees(person.chartIn(cell.output));
-  // Two lines of half as many points each: as one they are more than a run may hand over (result_max).
-  await cell.write(`import math\n_chart = {'type': 'line', 'title': 'Many', 'categoryKey': 'x', 'valueKeys': ['a', 'b'],\n` +
+  // Two series of half as many points each: as one they are more than a run may hand over (result_max).
+  await cell.write(`import math\n_chart = {'type': '${kind}', 'title': 'Many', 'categoryKey': 'x', 'valueKeys': ['a', 'b'],\n` +
     ` 'data': [{'x': i, 'a': round(math.sin(i / 900) * 50, 2), 'b': i % 13} for i in range(${POINTS / 2})]}`);
   const begin = performance.now();
   await cell.start();
   await sees(cell.output.getByRole("img", { name: /many/i }), 60_000);
   await cell.over(60_000);
-  row("100,000 points computed, sent and drawn", performance.now() - begin, "ms");
-  const chart = person.chartIn(cell.output);
+  row(`${what} computed, sent and drawn`, performance.now() - begin, "ms");
+  const chart = person.chartIn(cell.output).locator("canvas").first();
   await chart.scrollIntoViewIfNeeded();
   const box = await chart.boundingBox();
   const at = (part) => [box.x + box.width * (0.15 + 0.7 * part), box.y + box.height / 2];
-  rowFrames("hovering over 100,000 points", await frameTimes(person, async (i) => {
+  rowFrames(`hovering over ${what}`, await frameTimes(person, async (i) => {
     await person.page.mouse.move(...at((i % 50) / 50));
     await person.page.evaluate(() => new Promise(requestAnimationFrame));
   }), PROMPT_MS);
   await person.page.mouse.move(...at(0.5));
   await person.page.keyboard.down("Control");
-  rowFrames("zooming 100,000 points", await frameTimes(person, async (i) => {
+  rowFrames(`zooming ${what}`, await frameTimes(person, async (i) => {
     await person.page.mouse.wheel(0, i % 20 < 10 ? -120 : 120);
     await person.page.evaluate(() => new Promise(requestAnimationFrame));
   }), PROMPT_MS);
@@ -130,7 +132,7 @@ const browser = await launch();
 try {
   await firstLoad(browser);
   await manyLines(browser);
-  await largeChart(browser);
+  for (const kind of ["line", "scatter", "bar"]) await largeChart(browser, kind);
 } finally {
   await browser.close();
 }

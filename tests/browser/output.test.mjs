@@ -22,6 +22,18 @@ function differences(chart) {
   });
 }
 
+const FIRST = { light: [0x1f, 0x7a, 0x58], dark: [0x5f, 0xc7, 0x9b] }; // the colour of the first series
+
+/** Is something drawn in this colour? */
+function has(chart, colour) {
+  return chart.locator("canvas").first().evaluate((canvas, [red, green, blue]) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    let count = 0;
+    for (let i = 0; i < data.length; i += 4) count += data[i] === red && data[i + 1] === green && data[i + 2] === blue ? 1 : 0;
+    return count > 50;
+  }, colour);
+}
+
 /** What is done to a chart changes at least so many of its pixels: tooltips are drawn in it, where no markup can be. */
 async function changes(chart, deed, least = 100) {
   await chart.locator("canvas").first().evaluate((canvas) => delete canvas.atFirst);
@@ -100,7 +112,7 @@ export default subject("output", {}, (test) => {
     });
   }
 
-  test("a chart is zoomed, and its legend takes a series away", async (person) => {
+  test("a chart is zoomed by the wheel, and shown whole again", async (person) => {
     const cell = await person.converse();
     await cell.run(CHARTS.line);
     const chart = person.chartIn(cell.output);
@@ -113,8 +125,50 @@ export default subject("output", {}, (test) => {
       await person.page.mouse.wheel(0, -600);
       await person.page.keyboard.up("Control");
     });
-    const reset = cell.output.getByRole("button", { name: /reset/i });
-    if (await reset.count()) await changes(chart, () => reset.click());
+    await changes(chart, () => cell.output.getByRole("button", { name: "Reset zoom" }).click());
+  });
+
+  test("a chart's legend takes a series away and brings it back, by mouse and keyboard", async (person) => {
+    await person.page.emulateMedia({ colorScheme: "light" });
+    const cell = await person.converse();
+    await cell.run(CHARTS.line);
+    const chart = person.chartIn(cell.output);
+    await sees(chart);
+    await person.settle();
+    const wet = chart.getByRole("list", { name: "Legend" }).getByRole("button", { name: "wet" });
+    await eventually(() => has(chart, FIRST.light), "its line");
+    await wet.click();
+    await eventually(async () => !(await has(chart, FIRST.light)), "a chart without it");
+    assert.equal(await wet.getAttribute("aria-pressed"), "false");
+    await person.picture("legend");
+    await wet.press("Enter");
+    await eventually(() => has(chart, FIRST.light), "its line again");
+    assert.equal(await wet.getAttribute("aria-pressed"), "true");
+  });
+
+  test("slices of a pie are taken away by its legend", async (person) => {
+    await person.page.emulateMedia({ colorScheme: "light" });
+    const cell = await person.converse();
+    await cell.run(CHARTS.pie);
+    const chart = person.chartIn(cell.output);
+    await sees(chart);
+    await person.settle();
+    await eventually(() => has(chart, FIRST.light), "its first slice");
+    await chart.getByRole("list", { name: "Legend" }).getByRole("button", { name: "ants" }).click();
+    await eventually(async () => !(await has(chart, FIRST.light)), "a pie without it");
+  });
+
+  test("a chart is drawn anew when the theme changes", async (person) => {
+    await person.page.emulateMedia({ colorScheme: "light" });
+    const cell = await person.converse();
+    await cell.run(CHARTS.line);
+    const chart = person.chartIn(cell.output);
+    await sees(chart);
+    await person.settle();
+    await eventually(() => has(chart, FIRST.light), "a dark line on a bright page");
+    await person.page.emulateMedia({ colorScheme: "dark" });
+    await eventually(() => has(chart, FIRST.dark), "a bright line on a dark page");
+    assert.ok(!(await has(chart, FIRST.light)));
   });
 
   test("a matplotlib figure has an interactive twin", async (person) => {

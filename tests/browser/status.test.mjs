@@ -75,5 +75,13 @@ export default subject("status", { config: CONFIG }, (test) => {
     await person.picture("settings-dark");
     await person.refresh();
     assert.equal(await colour(), dark);
+    await choose("System");
+    for (const [colorScheme, wanted] of [["dark", dark], ["light", light]]) {
+      await person.page.emulateMedia({ colorScheme });
+      await eventually(async () => (await colour()) === wanted, `the system's ${colorScheme}`);
+    }
+    await person.page.emulateMedia({ colorScheme: "dark" });
+    await choose("Light");
+    await eventually(async () => (await colour()) === light, "light, whatever the system says");
   });
 });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { csvCell, csvOf, sheetOf } from "../../src/output/charts/csv";
 import { readFigure } from "../../src/output/charts/figure";
+import { legendOf } from "../../src/output/charts/legend";
 import { describeChart, isEmpty, POINTS_MAX } from "../../src/output/charts/model";
 import { momentOf, momentText } from "../../src/output/charts/moments";
 import { optionOf } from "../../src/output/charts/option";
@@ -119,6 +120,27 @@ describe("what is drawn", () => {
     const drawn = (type: string) => (optionOf(readSpec(spec({ type, data, valueKeys: ["a"] })), theme.value, false)["series"] as Record<string, unknown>[])[0];
     expect(drawn("line")).toMatchObject({ sampling: "lttb", showSymbol: false });
     expect(drawn("scatter")).toMatchObject({ large: true });
+  });
+
+  it("of more bars than pixels is their shape, and its places still have their names", () => {
+    const data = Array.from({ length: 5000 }, (_, i) => ({ m: i === 7 ? "__proto__" : `no ${i}`, a: i, b: 1 }));
+    const option = (type: string) => optionOf(readSpec(spec({ type, data })), theme.value, false) as { xAxis: Record<string, unknown>; series: Record<string, unknown>[] };
+    expect(option("bar").series[0]).toMatchObject({ type: "line", step: "middle", sampling: "minmax" });
+    expect(option("stacked-bar").series.map(({ stack }) => stack)).toEqual(["all", "all"]);
+    const { xAxis } = option("bar");
+    expect(xAxis).toMatchObject({ type: "value", min: -0.5, max: 4999.5 });
+    const { formatter } = xAxis["axisLabel"] as { formatter: (value: number) => string };
+    expect([formatter(3), formatter(4999.2), formatter(9999)]).toEqual(["no 3", "no 4999", ""]);
+    expect(formatter(7) in Object.prototype).toBe(false);
+    expect(optionOf(readSpec(spec({ type: "bar" })), theme.value, false)["xAxis"]).toMatchObject({ type: "category" });
+  });
+
+  it("has a legend of what can be taken away", () => {
+    expect(legendOf(readSpec(spec()))).toEqual(["a", "b"]);
+    expect(legendOf(readSpec(spec({ valueKeys: ["a"] })))).toEqual([]);
+    expect(legendOf(readSpec(spec({ type: "pie", valueKeys: ["b"] })))).toEqual(["Jan", "Feb"]);
+    const option = optionOf(readSpec(spec()), theme.value, true, new Set(["b"]));
+    expect(option["legend"]).toEqual({ show: false, selected: { b: false } });
   });
 
   it("leaves out of a logarithmic axis what it cannot have", () => {

@@ -30,12 +30,25 @@ export function drawnText(text: string): string {
 const short = (text: string) => drawnText(text.length > NAME_MAX ? text.slice(0, NAME_MAX) + "…" : text);
 const isLog = (axis: Axis) => axis.scale === "log";
 
+/** More categories than there are pixels are places on a line: ECharts finds what is nearest to the pointer among those that
+ * it draws, and has no list of names to go through with each frame. */
+const isCounted = (categories: readonly string[]) => categories.length > LARGE_MIN;
+
+function scaleOf(axis: Axis, categories: readonly string[], isX: boolean): Part {
+  if (!isX) return { type: isLog(axis) ? "log" : "value" };
+  if (axis.scale !== "category") return { type: axis.scale, scale: true };
+  if (isCounted(categories)) return { type: "value", min: -0.5, max: categories.length - 0.5, minInterval: 1 };
+  return { type: "category", data: categories.map(drawnText) };
+}
+
 function axisOf(axis: Axis, categories: readonly string[], theme: Theme, isX: boolean): Part {
-  const format = (value: unknown) => (typeof value === "number" ? formatNumber(value) : short(String(value)));
-  const isCategory = isX && axis.scale === "category";
+  const isNames = isX && axis.scale === "category" && isCounted(categories);
+  const format = (value: unknown) => {
+    if (typeof value !== "number") return short(String(value));
+    return isNames ? short(categories[Math.round(value)] ?? "") : formatNumber(value);
+  };
   return {
-    type: isX ? axis.scale : isLog(axis) ? "log" : "value",
-    ...(isCategory ? { data: categories.map(drawnText) } : { scale: isX }),
+    ...scaleOf(axis, categories, isX),
     name: short(axis.label),
     nameLocation: "middle",
     nameTextStyle: { color: theme.soft, fontSize: 12 },
@@ -47,7 +60,7 @@ function axisOf(axis: Axis, categories: readonly string[], theme: Theme, isX: bo
       label: {
         backgroundColor: theme.soft, color: theme.surface,
         formatter: ({ value }: { value: unknown }) => {
-          if (typeof value !== "number") return format(value);
+          if (typeof value !== "number" || isNames) return format(value);
           return axis.scale === "time" ? momentText(Math.round(value)) : formatNumber(Number(value.toPrecision(4)));
         },
       },
@@ -76,15 +89,23 @@ function seriesOf(chart: ChartModel, series: Series): Part {
         largeThreshold: LARGE_MIN, progressive: 20_000, itemStyle: { opacity: points.length > 1000 ? 0.6 : 0.85 },
       };
     default:
+      if (points.length > LARGE_MIN) return { ...base, ...manyBars(chart.kind === "stacked-bar") };
       return {
-        ...base, type: "bar", barMaxWidth: 64, large: chart.kind === "bar" && points.length > LARGE_MIN, largeThreshold: LARGE_MIN,
+        ...base, type: "bar", barMaxWidth: 64,
         ...(chart.kind === "stacked-bar" ? { stack: "all" } : { itemStyle: { borderRadius: [2, 2, 0, 0] } }),
       };
   }
 }
 
+/** Bars without a pixel each: the shape that they make side by side, of those in one pixel the lowest and the highest. */
+function manyBars(isStacked: boolean): Part {
+  const shape = { type: "line", step: "middle", showSymbol: false };
+  if (isStacked) return { ...shape, stack: "all", sampling: "lttb", lineStyle: { width: 0 }, areaStyle: { opacity: 1 } };
+  return { ...shape, sampling: "minmax", lineStyle: { width: 1 }, areaStyle: { opacity: 0.85 } };
+}
+
 /** Slices of a pie, largest parts kept: beyond sixty nobody can tell them apart. */
-function slicesOf(chart: ChartModel, series: Series): { name: string; value: number }[] {
+export function slicesOf(chart: ChartModel, series: Series): { name: string; value: number }[] {
   const all = series.points
     .filter(([, y]) => y !== null && y > 0)
     .map(([x, y]) => ({ name: drawnText(chart.categories[x] || `part ${x + 1}`), value: y! }));
@@ -94,13 +115,16 @@ function slicesOf(chart: ChartModel, series: Series): { name: string; value: num
   return [...sorted.slice(0, SLICES_MAX - 1), { name: `${rest.length} others`, value: rest.reduce((sum, { value }) => sum + value, 0) }];
 }
 
+/** The page draws it (legend.tsx); what is taken away there is a matter of this part. */
+const hiddenLegend = (off: ReadonlySet<string>): Part => ({ show: false, selected: selectedOf(off) });
+export const selectedOf = (off: ReadonlySet<string>): Record<string, boolean> => Object.fromEntries([...off].map((name) => [name, false]));
+
 function pieOption(chart: ChartModel, theme: Theme): Part {
   const rings = chart.series.slice(0, 3);
   const width = 54 / rings.length;
   return {
-    legend: legendOf(theme, {}),
     series: rings.map((series, i) => ({
-      type: "pie", name: drawnText(series.name), data: slicesOf(chart, series), center: ["50%", "56%"],
+      type: "pie", name: drawnText(series.name), data: slicesOf(chart, series), center: ["50%", "50%"],
       radius: rings.length === 1 ? ["0%", "68%"] : [`${14 + i * width}%`, `${12 + (i + 1) * width}%`],
       label: { show: i === rings.length - 1, color: theme.text, formatter: ({ name, percent }: { name: string; percent: number }) => `${short(name)} ${Math.round(percent * 10) / 10}%` },
       labelLine: { lineStyle: { color: theme.soft } },
@@ -121,14 +145,6 @@ function boxOption(chart: ChartModel, theme: Theme): Part {
   };
 }
 
-function legendOf(theme: Theme, more: Part): Part {
-  return {
-    type: "scroll", top: 0, left: "center", icon: "roundRect", itemWidth: 12, itemHeight: 12, padding: [4, 24],
-    textStyle: { color: theme.text }, formatter: short, inactiveColor: theme.line,
-    pageTextStyle: { color: theme.soft }, pageIconColor: theme.text, pageIconInactiveColor: theme.line, ...more,
-  };
-}
-
 function zoomOf(chart: ChartModel, longest: number, theme: Theme): Part[] {
   const filterMode = chart.kind === "scatter" ? "none" : "filter"; // lines are sampled anew from what is in sight
   const inside = { type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: true, filterMode };
@@ -143,17 +159,15 @@ function zoomOf(chart: ChartModel, longest: number, theme: Theme): Part[] {
       selectedDataBackground: { lineStyle: { color: theme.palette[0] }, areaStyle: { color: theme.palette[0], opacity: 0.2 } },
       textStyle: { color: theme.soft },
       labelFormatter: (value: number, text: string) =>
-        chart.x.scale === "category" ? short(text) : chart.x.scale === "time" ? momentText(value) : formatNumber(value),
+        chart.x.scale === "category" ? short(chart.categories[Math.round(value)] ?? text) : chart.x.scale === "time" ? momentText(value) : formatNumber(value),
     });
   }
   return zooms;
 }
 
 function gridOption(chart: ChartModel, longest: number, theme: Theme): Part {
-  const hasLegend = chart.series.length > 1;
   const isLine = chart.kind === "line" || chart.kind === "area";
   return {
-    legend: legendOf(theme, { show: hasLegend }),
     xAxis: { ...axisOf(chart.x, chart.categories, theme, true), ...(isLine && chart.x.scale !== "category" ? { min: "dataMin", max: "dataMax" } : {}) },
     yAxis: axisOf(chart.y, [], theme, false),
     dataZoom: zoomOf(chart, longest, theme),
@@ -166,20 +180,21 @@ function bodyOf(chart: ChartModel, longest: number, theme: Theme): Part {
   return chart.kind === "box" ? boxOption(chart, theme) : gridOption(chart, longest, theme);
 }
 
-export function optionOf(chart: ChartModel, theme: Theme, isStill: boolean): Part {
+export function optionOf(chart: ChartModel, theme: Theme, isStill: boolean, off: ReadonlySet<string> = new Set()): Part {
   const longest = chart.series.reduce((most, { points }) => Math.max(most, points.length), 0);
   const isPlain = chart.kind !== "pie" && chart.kind !== "box" && (chart.kind !== "scatter" || longest <= LARGE_MIN);
   const isShared = isPlain && chart.series.length <= SHARED_MAX; // tells what is nearest, wherever the pointer is
   const hasSlider = chart.kind !== "pie" && chart.kind !== "box" && longest >= SLIDER_MIN;
   return {
     ...bodyOf(chart, longest, theme),
+    legend: hiddenLegend(off),
     color: theme.palette,
     textStyle: { fontFamily: theme.font },
     useUTC: true,
     animation: !isStill && longest <= LIVELY_MAX,
     animationDuration: 300,
     grid: {
-      left: 12, right: 20, top: chart.series.length > 1 ? 36 : 14, bottom: hasSlider ? 40 : 10,
+      left: 12, right: 20, top: 14, bottom: hasSlider ? 40 : 10,
       outerBoundsMode: "same", outerBoundsContain: "all",
     },
     tooltip: {

@@ -17,20 +17,29 @@ export interface Theme {
 const LIGHT = ["#1f7a58", "#c8611a", "#3567c4", "#b23a74", "#7a6a00", "#0b7f92", "#7b4fc0", "#a8442f", "#557a1f", "#5b6670"];
 const DARK = ["#5fc79b", "#f0995a", "#85aef5", "#ee8fbb", "#d6c65a", "#5cc9dc", "#b79bf0", "#f08f7c", "#a5cc6b", "#a9b4be"];
 
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+
 function readTheme(): Theme {
-  const style = getComputedStyle(document.documentElement);
-  const colour = (name: string, otherwise: string) => style.getPropertyValue(name).trim() || otherwise;
-  const isDark = style.colorScheme === "dark";
-  return {
+  const root = document.documentElement;
+  const probe = root.appendChild(document.createElement("i")); // a name may stand for two colours: what is shown is one
+  const style = getComputedStyle(probe);
+  const colour = (name: string, otherwise: string) => {
+    probe.style.color = `var(${name}, ${otherwise})`;
+    return style.color.startsWith("rgb") ? style.color : otherwise;
+  };
+  const isDark = root.dataset["theme"] ? root.dataset["theme"] === "dark" : prefersDark.matches;
+  const read: Theme = {
     isDark,
     text: colour("--text", "#1d211c"),
     soft: colour("--soft", "#585f55"),
     line: colour("--line", "#dcded6"),
     surface: colour("--surface", "#ffffff"),
     sunken: colour("--sunken", "#f2f3ef"),
-    font: colour("--font", "sans-serif"),
+    font: style.getPropertyValue("--font").trim() || "sans-serif",
     palette: isDark ? DARK : LIGHT,
   };
+  probe.remove();
+  return read;
 }
 
 export const theme = signal<Theme>(readTheme());
@@ -41,6 +50,6 @@ function refresh(): void {
 }
 
 new MutationObserver(refresh).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", refresh);
+prefersDark.addEventListener("change", refresh);
 
 export const isStill = (): boolean => matchMedia("(prefers-reduced-motion: reduce)").matches;

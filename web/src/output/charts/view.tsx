@@ -3,18 +3,19 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Boundary, Notice, saveAs, Tool, useSeen } from "../parts";
 import { TableView } from "../tables/view";
-import { decodeBase64 } from "../bytes";
 import { csvOf, sheetOf } from "./csv";
 import type { ECharts } from "./engine";
+import { Legend, legendOf } from "./legend";
 import { describeChart, isEmpty, type ChartModel } from "./model";
 import { optionOf } from "./option";
+import { pictureOf } from "./picture";
 import { isStill, theme } from "./theme";
 import "./charts.css";
 
 type Load = "loading" | "drawn" | { failed: string };
 
 /** Draws the chart into the element; says how that went, and gives the chart's handle. */
-function useChart(chart: ChartModel, isSeen: boolean) {
+function useChart(chart: ChartModel, isSeen: boolean, names: readonly string[], off: ReadonlySet<string>) {
   const place = useRef<HTMLDivElement>(null);
   const handle = useRef<ECharts | null>(null);
   const [load, setLoad] = useState<Load>("loading");
@@ -28,7 +29,7 @@ function useChart(chart: ChartModel, isSeen: boolean) {
     import("./engine").then(({ makeChart }) => {
       if (isGone) return;
       const made = (handle.current = makeChart(element));
-      made.setOption(optionOf(chart, theme.peek(), isStill()));
+      made.setOption(optionOf(chart, theme.peek(), isStill(), off));
       observer = new ResizeObserver(() => made.resize());
       observer.observe(element);
       setLoad("drawn");
@@ -46,8 +47,13 @@ function useChart(chart: ChartModel, isSeen: boolean) {
   }, [chart, isSeen]);
 
   useEffect(() => {
-    if (load === "drawn") handle.current?.setOption(optionOf(chart, colours, true));
+    if (load === "drawn") handle.current?.setOption(optionOf(chart, colours, true, off));
   }, [colours]);
+
+  useEffect(() => {
+    if (load !== "drawn" || !handle.current) return;
+    for (const name of names) handle.current.dispatchAction({ type: off.has(name) ? "legendUnSelect" : "legendSelect", name });
+  }, [off]);
   return { place, handle, load };
 }
 
@@ -70,12 +76,18 @@ function zoom(handle: ECharts | null, factor: number): void {
 
 function ChartBody({ chart }: { chart: ChartModel }) {
   const [box, isSeen] = useSeen<HTMLElement>();
-  const { place, handle, load } = useChart(chart, isSeen);
+  const names = useMemo(() => legendOf(chart), [chart]);
+  const [off, setOff] = useState<ReadonlySet<string>>(new Set());
+  const { place, handle, load } = useChart(chart, isSeen, names, off);
   const [isData, setData] = useState(false);
   const sheet = useMemo(() => (isData ? sheetOf(chart) : null), [chart, isData]);
   const savePicture = () => {
-    const url = handle.current?.getDataURL({ type: "png", pixelRatio: 2, backgroundColor: theme.peek().surface });
-    if (url) saveAs(new Blob([decodeBase64(url.slice(url.indexOf(",") + 1))], { type: "image/png" }), `${fileNameOf(chart)}.png`);
+    if (!handle.current) return;
+    const colours = theme.peek();
+    const shown = names.map((name, i) => ({ name, colour: colours.palette[i % colours.palette.length]! })).filter(({ name }) => !off.has(name));
+    pictureOf(handle.current, { title: chart.title, names: shown }, colours).toBlob((blob) => {
+      if (blob) saveAs(blob, `${fileNameOf(chart)}.png`);
+    });
   };
   const saveCsv = () => {
     const { columns, rows } = sheetOf(chart);
@@ -86,6 +98,7 @@ function ChartBody({ chart }: { chart: ChartModel }) {
     <figure class="chart" ref={box}>
       {chart.title && <figcaption>{chart.title}</figcaption>}
       {typeof load === "object" && <Notice>This chart could not be drawn: {load.failed.slice(0, 300)}</Notice>}
+      {names.length > 0 && typeof load !== "object" && <Legend names={names} off={off} change={setOff} />}
       <div class={typeof load === "object" ? "chart-canvas is-failed" : "chart-canvas"} ref={place} role="img" aria-label={describeChart(chart)} />
       {load === "loading" && <p class="out-soft" role="status">Drawing…</p>}
       {chart.notices.slice(0, 5).map((notice, i) => <p key={i} class="out-soft">{notice}</p>)}
