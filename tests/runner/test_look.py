@@ -173,16 +173,22 @@ class Prints(unittest.TestCase):
 
 
 class Hostile(unittest.TestCase):
-    def test_a_repr_harms_the_look_only(self):
-        deaths = ("import os; os._exit(1)", "import os; os.kill(os.getpid(), 9)",
-                  "import os; os.close(3)")
+    def shown(self, head):
+        """{name: repr}"""
+        return {fact["name"]: fact["repr"] for fact in head.look(kind="vars")[0]["vars"]}
+
+    def test_a_repr_harms_its_own_line_only(self):
+        ends = "<it cannot be shown: that ends the process>"
         with Session() as head:
-            head.run(HOSTILE + "x = 1")
-            for how in deaths:
-                head.run(f"evil = Evil({how!r})")
-                with self.assertRaises((EOFError, ConnectionError)):
-                    head.look(kind="vars")
-                self.assertEqual(head.run("x").result["application/json"], 1)
+            head.run(HOSTILE + "a = Evil('import os; os._exit(1)')\nx = 1\n"
+                               "b = [Evil('import os; os.kill(os.getpid(), 9)')]\n"
+                               "c = Evil('import os; os.closerange(3, 99)')\ny = {2}")
+            shown = self.shown(head)
+            self.assertEqual((shown["a"], shown["x"], shown["b"], shown["y"]), (ends, "1", ends, "{2}"))
+            self.assertIn("c", shown)
+            (evil,) = [fact for fact in head.look(kind="vars")[0]["vars"] if fact["name"] == "a"]
+            self.assertEqual((evil["type"], evil["size"]), ("Evil", None))
+            self.assertEqual(head.run("x").result["application/json"], 1)
 
     def test_a_repr_that_raises_is_told_in_its_line(self):
         with Session() as head:
@@ -215,12 +221,27 @@ class Hostile(unittest.TestCase):
             with self.assertRaises(EOFError):
                 fork.receive()
 
-    def test_words_on_the_channel_are_the_looks_own(self):
+    def test_a_repr_that_never_ends_costs_its_line(self):
+        with Session() as head:
+            head.run(HOSTILE + "x = 1\nevil = Evil('while True: pass')\ny = [2]")
+            shown = self.shown(head)
+            self.assertEqual((shown["x"], shown["evil"], shown["y"]),
+                             ("1", "<it takes too long to be shown>", "[2]"))
+
+    def test_many_that_never_end_leave_the_others_unseen(self):
+        with Session() as head:
+            head.run(HOSTILE + "x = 1\nfor i in range(9): globals()[f'e{i}'] = Evil('while True: pass')\n"
+                               "y = [2]")
+            shown = self.shown(head)
+            self.assertEqual((len(shown), shown["x"], shown["y"]),
+                             (13, "1", "<not looked at: others take too long>"))
+
+    def test_a_repr_has_no_channel(self):
         with Session() as head:
             head.run(HOSTILE + "import _vivarium\nevil = Evil(\"_vivarium.send(3, 0, "
                                "b'{\\\"type\\\":\\\"look\\\",\\\"look\\\":{\\\"vars\\\":[]}}')\")")
             answer, outcome = head.look(kind="vars")
-            self.assertEqual(answer, {"vars": []})  # forged, and believed: it is its own session
+            self.assertEqual(answer["vars"][-1]["repr"], "<its repr raises OSError>")
             self.assertEqual(head.run("1").result["application/json"], 1)
 
     def test_twisted_types_do_not_end_the_list(self):

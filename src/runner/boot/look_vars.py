@@ -9,12 +9,16 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 
 from .jsonsafe import TooLarge, json_safe
 from .look import ROOM, LookError
+from .look_each import describe_each
 from .wire import clean
 
 REPR_MAX = 200
 COLUMNS_MAX = 100
 VARS_MAX = 1000
 ROWS_MAX = 10000
+
+# Their reprs are nobody's code, and short.
+PLAIN = (int, float, bool, complex, str, bytes, type(None), type, FunctionType, BuiltinFunctionType)
 
 _modules = sys.modules
 
@@ -100,13 +104,25 @@ def _describe(name, value):
     return found
 
 
+def _unseen(name, value, why):
+    """What can be said of a value without asking it."""
+    kind = type.__dict__["__name__"].__get__(type(value))
+    return {"name": clean(name), "type": clean(kind)[:REPR_MAX], "repr": f"<{why}>", "size": None}
+
+
+def _describe_all(named):
+    if all(type(value) in PLAIN for _name, value in named):
+        return [_describe(name, value) for name, value in named]
+    return describe_each(named, _describe, _unseen)
+
+
 def variables(interpreter, look):
     """{"vars":[...]}; "next" is the offset of what follows, where there is more."""
     offset = max(0, int(look.get("offset", 0)))
     limit = min(max(1, int(look.get("limit", VARS_MAX))), VARS_MAX)
     names = [(name, value) for name, value in user_names(interpreter)
              if not issubclass(type(value), ModuleType)]  # it may lie about its class
-    answer = {"vars": [_describe(name, value) for name, value in names[offset:offset + limit]]}
+    answer = {"vars": _describe_all(names[offset:offset + limit])}
     if len(names) > offset + limit:
         answer["next"] = offset + limit
     return answer
