@@ -285,8 +285,7 @@ static int refresh_root(struct zygotes *zygotes, const struct lineage *lineage, 
 	return r;
 }
 
-/* Launch would find out, too, but whoever waits for a sandbox may hear of its end first. What only
- * launch may look at is left to it. */
+/* Launch finds out, too, but its word may come too late. What only launch may see is left to it. */
 static int check_folder(const struct lineage *lineage, struct err *err)
 {
 	struct stat status;
