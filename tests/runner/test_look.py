@@ -182,10 +182,12 @@ class Hostile(unittest.TestCase):
         with Session() as head:
             head.run(HOSTILE + "a = Evil('import os; os._exit(1)')\nx = 1\n"
                                "b = [Evil('import os; os.kill(os.getpid(), 9)')]\n"
-                               "c = Evil('import os; os.closerange(3, 99)')\ny = {2}")
+                               "c = Evil('import os; os.closerange(3, 99)')\ny = {2}\n"
+                               "d = Evil('hog = bytearray(1 << 30)')")
             shown = self.shown(head)
             self.assertEqual((shown["a"], shown["x"], shown["b"], shown["y"]), (ends, "1", ends, "{2}"))
             self.assertIn("c", shown)
+            self.assertEqual(shown["d"], "<its repr raises MemoryError>")
             (evil,) = [fact for fact in head.look(kind="vars")[0]["vars"] if fact["name"] == "a"]
             self.assertEqual((evil["type"], evil["size"]), ("Evil", None))
             self.assertEqual(head.run("x").result["application/json"], 1)

@@ -17,6 +17,7 @@ from .jsontext import dumps, loads
 EACH_S = 3  # so long one value may take,
 ALL_S = 7   # ... and all of them: viv waits ten
 LINE_MAX = 256 << 10
+ROOM = 64 << 20  # memory that descriptions may take beside what there is
 CHANNEL = 3  # WALL_CHANNEL_FD
 
 
@@ -53,10 +54,20 @@ def _ask(values, describe, found, end):
         os.waitpid(pid, 0)
 
 
+def _bound():
+    """A repr that is too large is a MemoryError in its line, before the sandbox runs out and its look is
+    ended."""
+    resource = load("resource")
+    with open("/proc/self/statm", "rb", 0) as file:
+        used = int(file.read(64).split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, used + ROOM))
+
+
 def _tell(values, describe, theirs):
     """The child: a line of JSON for each."""
     try:
         os.close(CHANNEL)
+        _bound()
         for value in values:
             os.write(theirs, dumps(json_safe(describe(*value), LINE_MAX)).encode() + b"\n")
     finally:
