@@ -223,6 +223,23 @@ class Hostile(unittest.TestCase):
             with self.assertRaises(EOFError):
                 fork.receive()
 
+    def test_user_code_is_found_wherever_it_hides(self):
+        """In lists, keys, frames, names: asked by the look itself, any of these would end it."""
+        ends = "import os; os._exit(1)"
+        places = ("[[evil]]", "{'k': evil}", "{evil: 1}", "{1, evil}", "pd.DataFrame({'a': [evil]})",
+                  "pd.DataFrame({'a': [1]}, index=[evil])", "pd.DataFrame({evil: [1]})", "pd.Series([evil])",
+                  "pd.Series([1], name=evil)", "np.array([evil])", "[0] * 50 + [[[[evil]]]]",
+                  "pd.Series([1], index=[evil])")
+        with Session() as head:
+            head.run(HOSTILE + "import pandas as pd, numpy as np\nkept = 1")
+            for place in (*places, "Twisted()"):
+                with self.subTest(place):
+                    head.run(f"class Meta(type):\n    def __eq__(self, other): {ends}\n"
+                             f"    def __hash__(self): {ends}\nclass Twisted(metaclass=Meta): pass\n"
+                             f"p = {place.replace('evil', f'Evil({ends!r})')}\ndel Meta, Twisted")
+                    shown = self.shown(head)
+                    self.assertEqual((shown["kept"], "p" in shown), ("1", True))
+
     def test_a_repr_that_never_ends_costs_its_line(self):
         with Session() as head:
             head.run(HOSTILE + "x = 1\nevil = Evil('while True: pass')\ny = [2]")

@@ -17,8 +17,9 @@ COLUMNS_MAX = 100
 VARS_MAX = 1000
 ROWS_MAX = 10000
 
-# Their reprs are nobody's code, and short.
-PLAIN = (int, float, bool, complex, str, bytes, type(None), type, FunctionType, BuiltinFunctionType)
+PLAIN = (int, float, bool, complex, str, bytes, bytearray, range, type(None), type, FunctionType,
+         BuiltinFunctionType)
+PLAIN_ITEMS = 1000  # looked at in one value; what has more is no plain one
 
 _modules = sys.modules
 
@@ -110,8 +111,34 @@ def _unseen(name, value, why):
     return {"name": clean(name), "type": clean(kind)[:REPR_MAX], "repr": f"<{why}>", "size": None}
 
 
+def _is_plain(value, depth=3):
+    """Whether no code of the user's is in its repr. By `is` alone: what `in` asks is a metaclass's."""
+    kind = type(value)
+    if any(kind is one for one in PLAIN):
+        return True
+    if any(kind is one for one in (list, tuple, set, frozenset, dict)):
+        items = value if kind is not dict else [*value, *value.values()]
+        return depth > 0 and len(items) <= PLAIN_ITEMS and all(_is_plain(item, depth - 1) for item in items)
+    if kind is _library("numpy", "ndarray"):
+        return not value.dtype.hasobject
+    if kind is _library("pandas", "DataFrame"):
+        head = value.head(5)
+        texts = head.select_dtypes("object").to_numpy().ravel().tolist()
+        return _is_plain([_objects(head.index), _objects(head.columns), texts])
+    if kind is _library("pandas", "Series"):
+        head = value.head(5)
+        return _is_plain([_objects(head.index), _objects(head), head.name])
+    return any(kind is one for one in getattr(_modules.get("numpy"), "sctypeDict", {}).values())
+
+
+def _objects(values):
+    """What an index or a column holds that is no number and no time."""
+    return [] if values.dtype.kind in "biufcmM" else list(values)
+
+
 def _describe_all(named):
-    if all(type(value) in PLAIN for _name, value in named):
+    """A child costs more than all the rest, and is asked for what may need one."""
+    if all(_or(False, _is_plain, value) is True for _name, value in named):
         return [_describe(name, value) for name, value in named]
     return describe_each(named, _describe, _unseen)
 
