@@ -189,6 +189,20 @@ class State(unittest.TestCase):
                 self.assertEqual((outcome.error, outcome.stderr), (None, b""))
                 self.assertEqual(value(outcome), 5)
 
+    def test_a_loop_that_code_made_itself_goes_on(self):
+        """asyncio.get_event_loop(), as much code has it, and later an await."""
+        with Session() as first:
+            first.run("import asyncio\nloop = asyncio.get_event_loop()\n"
+                      "loop.run_until_complete(asyncio.sleep(0))\nq = asyncio.Queue()")
+            second = first.fork()
+            self.assertEqual(second.run("loop.run_until_complete(asyncio.sleep(0.001, 7))")
+                             .result["application/json"], 7)
+            third = second.fork()
+            outcome = third.run("await q.put(8)\n[await q.get(), asyncio.get_running_loop() is loop]")
+            self.assertEqual(outcome.result["application/json"], [8, True])
+            self.assertEqual(second.run("loop.run_until_complete(asyncio.sleep(0.001, 9))")
+                             .result["application/json"], 9)
+
     def test_an_event_loop_is_woken_by_its_own_threads_only(self):
         with Session() as first:
             first.run("import asyncio\nawait asyncio.sleep(0)")

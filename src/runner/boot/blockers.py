@@ -27,9 +27,9 @@ _stayed = ""  # the native thread that was waited for, and did not go
 
 def find(interpreter, own_children, own_fds):
     """The first thing in the way, "" when nothing is. `own_children` and `own_fds` are ours."""
-    return (_thread() or _child(own_children) or _task(interpreter.notebook.loop)
-            or _descriptor({0, 1, 2, CHANNEL, interpreter.streams.live, *own_fds,
-                            *_fds_of(interpreter.notebook.loop)} - {-1})
+    loop = interpreter.notebook.own_loop()
+    return (_thread() or _child(own_children) or _task(loop)
+            or _descriptor({0, 1, 2, CHANNEL, interpreter.streams.live, *own_fds, *_fds_of(loop)} - {-1})
             or _shared_map(interpreter.has_files))
 
 

@@ -103,11 +103,18 @@ class Notebook:
                     value = await value
         return value
 
+    def own_loop(self):
+        """The loop in which cells await; before any does, the one that user code has made the current one
+        (asyncio.get_event_loop), for cells to await in, too. None: there is none yet."""
+        if self.loop is None or self.loop.is_closed():
+            self.loop = _current_loop()
+        return self.loop
+
     def remake_loop(self):
         """After a fork: the loop keeps all that user code has put in it, but what it sleeps and
         wakes up by is shared with the parent. Where it is not asyncio's own, a new one is made."""
-        loop = self.loop
-        if loop is None or loop.is_closed():
+        loop = self.own_loop()
+        if loop is None:
             return
         try:
             selector, sockets = loop._selector, (loop._ssock, loop._csock)
@@ -121,7 +128,7 @@ class Notebook:
 
     def _await(self, coroutine):
         asyncio = load("asyncio")
-        if self.loop is None or self.loop.is_closed():
+        if self.own_loop() is None:
             self.loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self.loop)
         task = self.loop.create_task(coroutine)
@@ -135,6 +142,17 @@ class Notebook:
             if not task.cancelled():
                 task.exception()  # taken, or asyncio complains on stderr that nobody did
             raise
+
+
+def _current_loop():
+    """Of asyncio's own kinds alone: anything else is user code."""
+    unix = sys.modules.get("asyncio.unix_events")
+    policy = getattr(sys.modules.get("asyncio.events"), "_event_loop_policy", None)
+    if type(policy) is not getattr(unix, "_UnixDefaultEventLoopPolicy", ()):
+        return None
+    loop = getattr(policy._local, "_loop", None)
+    is_ours = type(loop) is getattr(unix, "_UnixSelectorEventLoop", ())
+    return loop if is_ours and not loop.is_closed() else None
 
 
 def _without_tree(source, filename):
