@@ -19,6 +19,9 @@
 #include "launch/inner.h"
 #include "launch/walk.h"
 
+#define UNDO_PASSES                                                                                \
+	4 /* over what forks while it is ended; it is in the sandbox's pids, and its own harm */
+
 static void tell_head(struct outer *outer, uint32_t type, uint32_t sandbox, uint32_t head,
 		      const struct err *err)
 {
@@ -226,6 +229,40 @@ static int watch(const struct outer *outer, const struct head *head, struct err 
 	return 0;
 }
 
+/* Is anybody's state but that of parked ones alive in the sandbox? */
+static bool is_somebody_live(const struct slot *slot, const struct head *but)
+{
+	const struct head *head = NULL;
+
+	if (&slot->first != but && !slot->first.is_dead && !slot->first.is_parked &&
+	    slot->first.end == NULL)
+		return true;
+	LIST_FOREACH(head, &slot->heads, next) {
+		if (head != but && !head->is_dead && !head->is_parked && !head->is_look &&
+		    head->end == NULL)
+			return true;
+	}
+	return false;
+}
+
+/* A state goes on in its new head. Where it is the only one, the sandbox has gone back to it: what
+ * runs since have left in the background is of a time that is undone. A state has no processes of
+ * its own: its own children would have blocked it. */
+static void park(struct outer *outer, struct head *parent, const struct head *child)
+{
+	set_oom_order(parent->pid, "500");
+	if (!parent->is_parked) {
+		parent->is_parked = true;
+		parent->parked_born = child->born;
+		parent->parked_number = child->number;
+		return;
+	}
+	for (int i = 0; i < UNDO_PASSES && !is_somebody_live(parent->slot, child); i++) {
+		if (walk_kill_since(outer, parent) == 0)
+			break;
+	}
+}
+
 static int head_new(struct outer *outer, const struct launch_head *request, struct head *parent,
 		    int *take_pidfd, int *take_fds, struct err *err)
 {
@@ -256,10 +293,8 @@ static int head_new(struct outer *outer, const struct launch_head *request, stru
 	}
 	attach_forget_exit(slot, head->id);
 	set_oom_order(head->pid, "1000");
-	if (!head->is_look) {
-		set_oom_order(parent->pid, "500");
-		parent->is_parked = true;
-	}
+	if (!head->is_look)
+		park(outer, parent, head);
 	return 0;
 }
 

@@ -42,6 +42,8 @@ struct head {
 	bool is_dead;         /* its process is over; what it started may not be */
 	pid_t number;         /* what pid was at its birth */
 	uint64_t born;        /* in clock ticks since the boot; 0 for the first head */
+	pid_t parked_number;  /* of the head that it was parked for, ... */
+	uint64_t parked_born; /* ... and its birth: what is younger was started after that */
 	uint64_t end_ns;      /* deadline */
 	uint64_t looked_ns;   /* when its sandbox's memory was looked at */
 	uint64_t oom_before;  /* counted at BEGIN */

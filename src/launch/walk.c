@@ -246,28 +246,49 @@ static const struct head *head_of(const struct slot *slot, pid_t pid)
 }
 
 /* Ticks are long: in the same one numbers tell, which the kernel gives in turn. */
-static bool is_younger(const struct process *process, const struct head *head)
+static bool is_younger(const struct process *process, uint64_t born, pid_t number)
 {
-	return process->born > head->born ||
-	       (process->born == head->born && process->pid > head->number);
+	return process->born > born || (process->born == born && process->pid > number);
+}
+
+/* Has it lost its parents? Else the head it belongs to is in `ret_owner`, if it has one. */
+static bool is_orphan(const struct outer *outer, const struct processes *all,
+		      const struct process *process, const struct slot *slot,
+		      const struct head **ret_owner)
+{
+	const struct process *up = process;
+
+	*ret_owner = NULL;
+	for (size_t i = 0; i <= all->count && up != NULL; i++) {
+		*ret_owner = head_of(slot, up->pid);
+		if (*ret_owner != NULL)
+			return false;
+		if (up->parent == outer->inner_pid && up == process)
+			return false; /* the init, or a helper of launch's */
+		up = find(all, up->parent);
+	}
+	return true;
 }
 
 /* Is it the head's? A checkpoint starts nothing: what has lost its parents was another head's. */
 static bool is_own(const struct outer *outer, const struct processes *all,
 		   const struct process *process, const struct head *head)
 {
-	const struct process *up = process;
+	const struct head *owner = NULL;
 
-	for (size_t i = 0; i <= all->count && up != NULL; i++) {
-		const struct head *owner = head_of(head->slot, up->pid);
+	if (is_orphan(outer, all, process, head->slot, &owner))
+		return !head->is_parked && is_younger(process, head->born, head->number);
+	return owner == head;
+}
 
-		if (owner != NULL)
-			return owner == head;
-		if (up->parent == outer->inner_pid && up == process)
-			return false; /* the init, or a helper of launch's */
-		up = find(all, up->parent);
-	}
-	return !head->is_parked && is_younger(process, head);
+/* Was it started after the head was parked, and is nobody's? */
+static bool is_since(const struct outer *outer, const struct processes *all,
+		     const struct process *process, const struct head *head)
+{
+	const struct head *owner = NULL;
+
+	return is_orphan(outer, all, process, head->slot, &owner) &&
+	       is_younger(process, head->parked_born, head->parked_number);
 }
 
 /* Numbers are given again; the time of birth says that it is still the one we saw. */
@@ -282,7 +303,9 @@ static bool kill_one(const struct process *process)
 	return true;
 }
 
-size_t walk_kill(const struct outer *outer, const struct head *head)
+static size_t kill_all(const struct outer *outer, const struct head *head,
+		       bool (*is_meant)(const struct outer *outer, const struct processes *all,
+					const struct process *process, const struct head *head))
 {
 	struct processes all = {0};
 	size_t killed = 0;
@@ -299,9 +322,19 @@ size_t walk_kill(const struct outer *outer, const struct head *head)
 	for (size_t i = 0; i < all.count; i++) {
 		const struct process *process = &all.list[i];
 
-		if (process->is_live && is_own(outer, &all, process, head) && kill_one(process))
+		if (process->is_live && is_meant(outer, &all, process, head) && kill_one(process))
 			killed++;
 	}
 	free(all.list);
 	return killed;
+}
+
+size_t walk_kill(const struct outer *outer, const struct head *head)
+{
+	return kill_all(outer, head, is_own);
+}
+
+size_t walk_kill_since(const struct outer *outer, const struct head *head)
+{
+	return kill_all(outer, head, is_since);
 }

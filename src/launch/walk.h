@@ -28,3 +28,6 @@ bool walk_is_over(int pidfd);
 
 /* Kills what lives of a head. Returns how many that were: at 0 nothing is left. */
 size_t walk_kill(const struct outer *outer, const struct head *head);
+
+/* The same for what was started after this head was parked, and has lost its parents since. */
+size_t walk_kill_since(const struct outer *outer, const struct head *head);

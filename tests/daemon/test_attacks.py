@@ -38,7 +38,7 @@ def frame(kind, flags, counter, payload):
     return struct.pack('<IHHQII', len(payload), kind, flags, 7, counter, 0) + payload
 os.mkfifo('/tmp/go')
 count(0)
-go = Go()
+go = [Go()]
 """
 DONE = '{"kind": "ok", "exit_code": 0, "message": "", "remedy": "", "blocked": %s}'
 DISPLAY = 'b\'{"type":"display","data":{"text/plain":"\' + b"a" * (15 << 20) + b\'"}}\''
@@ -72,7 +72,7 @@ class IdleTest(DaemonCase):
         lines = "".join(f"    {line}\n" for line in body.splitlines())
         result = self.daemon.run(f"{HELP}\ndef attack():\n    begin()\n{lines}\nleft_behind(attack)", session)
         self.assertIn("id", result["checkpoint"])
-        self.daemon.ask("GET", f"/v1/sessions/{session}/vars")
+        self.daemon.ask("GET", f"/v1/sessions/{session}/vars/go")
         seen = []
 
         def stands_still():
@@ -129,7 +129,7 @@ left_behind(attack)
         before = set(self.daemon.processes())
         self.daemon.run("kept = 1", session)
         self.daemon.run(self.SIGNAL.replace("NUMBER", "SIGSTOP"), session)
-        self.daemon.ask("GET", f"/v1/sessions/{session}/vars")
+        self.daemon.ask("GET", f"/v1/sessions/{session}/vars/go")
 
         def all_stopped():
             mine = [pid for pid, name in self.daemon.processes().items() if name == "python3" and pid not in before]
@@ -153,7 +153,7 @@ left_behind(attack)
         session = self.new_session()
         self.daemon.run("kept = 1", session)
         self.daemon.run(self.SIGNAL.replace("NUMBER", "SIGKILL"), session)
-        self.daemon.ask("GET", f"/v1/sessions/{session}/vars")
+        self.daemon.ask("GET", f"/v1/sessions/{session}/vars/go")
         wait_for(lambda: self.daemon.state(session)["state"] == "lost", what="the loss")
         self.expect_error(self.daemon.request("POST", f"/v1/sessions/{session}/run", {"code": "1"}), 409, "conflict")
         self.assertEqual(self.daemon.value("kept", other), 1)

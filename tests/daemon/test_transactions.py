@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run that goes wrong costs nothing but itself: variables and files are what they were before it."""
 
-from case import DaemonCase
+from case import DaemonCase, wait_for
 
 MIB = 1 << 20
 
@@ -109,6 +109,22 @@ class RollbackTest(DaemonCase):
         for i in range(20):
             self.fails(session, f"os._exit({i % 5 + 1})", "exit")
         self.is_as_before(session)
+
+    def test_what_later_runs_put_into_the_background_ends_with_a_rollback(self):
+        """What was there when the state was kept goes on."""
+        code = ("import os, time\nread, write = os.pipe()\nif os.fork() == 0:\n    os.setsid()\n"
+                "    pid = os.fork()\n    if pid: os.write(write, b'%d' % pid); os._exit(0)\n"
+                "    time.sleep(1000)\nos.wait()\npid = int(os.read(read, 10))\nos.close(read); os.close(write)\npid")
+        session = self.new_session()
+        kept = self.daemon.value(code, session)
+        clean = self.daemon.ask("POST", f"/v1/sessions/{session}/checkpoints", {"name": "clean"})["id"]
+        undone = self.daemon.value(code, session)
+        self.daemon.run("y = 1", session)
+        self.daemon.ask("POST", f"/v1/sessions/{session}/rollback", {"checkpoint": clean})
+        self.daemon.run("def lives(pid):\n    try: os.kill(pid, 0)\n    except ProcessLookupError: return False\n"
+                        "    return True", session)
+        wait_for(lambda: not self.daemon.value(f"lives({undone})", session), what="its end")
+        self.assertTrue(self.daemon.value(f"lives({kept})", session))
 
     def test_the_result_names_where_it_went_back_to(self):
         session = self.prepare()

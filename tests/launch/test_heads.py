@@ -142,6 +142,32 @@ class HeadsTest(unittest.TestCase):
         second.cell(f"import os; os.kill({orphan}, 0); print('there')")
         self.assertEqual(first.output(), "there\n")
 
+    def left_by_a_later_run(self):
+        """A head, what a second one has put into the background, and a third that goes on from there."""
+        first = self.start()
+        second = self.fork(first, 1)
+        self.assertEqual(second.cell(ORPHAN), "ok")
+        return first, int(first.output()), self.fork(second, 2)
+
+    def pids(self, first, head):
+        head.cell("import os; print(sorted(int(n) for n in os.listdir('/proc') if n.isdigit()))")
+        return eval(first.output())
+
+    def test_what_later_runs_left_ends_when_it_is_gone_back(self):
+        first, orphan, third = self.left_by_a_later_run()
+        self.assertIn(orphan, self.pids(first, third))
+        third.drop()
+        self.exit(2)
+        fourth = self.fork(first, 3)
+        # It was killed; the kernel and the init take their time.
+        self.assertTrue(any(orphan not in self.pids(first, fourth) for _ in range(5000)))
+
+    def test_what_later_runs_left_stays_where_one_goes_on_from_there(self):
+        first, orphan, third = self.left_by_a_later_run()
+        branch = self.fork(first, 3)
+        self.assertIn(orphan, self.pids(first, third))
+        branch.drop()
+
     def test_a_fork_bomb_in_a_head_ends_with_it(self):
         first = self.start(packed_plan=plan(pids=24))
         first.cell("x = 3")
