@@ -20,6 +20,20 @@ static uint64_t number_of(const json_t *object, const char *name)
 
 /* ---- variables ---- */
 
+/* Its first line, and a mark where there are more: a table of rows is shown by its name. */
+static void add_first_line(struct table *table, const char *text)
+{
+	size_t size = text != NULL ? strcspn(text, "\n") : 0;
+	char line[1024]; /* a repr is at most 200 characters */
+
+	if (text == NULL || text[size] == '\0') {
+		table_add(table, text);
+		return;
+	}
+	(void)snprintf(line, sizeof(line), "%.*s ...", (int)(size < 1000 ? size : 1000), text);
+	table_add(table, line);
+}
+
 static void print_vars(const json_t *answer)
 {
 	static const char *const titles[] = {"NAME", "TYPE", "SIZE", "SHAPE", "VALUE", NULL};
@@ -33,7 +47,7 @@ static void print_vars(const json_t *answer)
 		table_add_member(&table, variable, "type");
 		table_add_size(&table, number_of(variable, "size"));
 		table_add_member(&table, variable, "shape");
-		table_add_member(&table, variable, "repr");
+		add_first_line(&table, json_string_value(json_object_get(variable, "repr")));
 	}
 	table_print(&table, stdout, 0);
 	table_done(&table);

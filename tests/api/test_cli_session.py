@@ -134,6 +134,7 @@ class SessionTest(DaemonCase):
                   "import pandas\nn = 5\nbad = 'a\\x1b[31mb'\n"
                   "df = pandas.DataFrame({'a': range(50), 'b': 'x'})")
         table = self.text("session", "vars", name)
+        self.assertNotIn("\\x0a", table)  # a repr of many lines is one here
         self.assertIn("DataFrame", table)
         self.assertNotIn("\x1b", table)
         listed = {row["name"]: row for row in self.good("session", "vars", name, "--json")["vars"]}
