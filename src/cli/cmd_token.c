@@ -78,9 +78,11 @@ static int make_secret(struct token *token, struct err *err)
 
 	if (sodium_init() < 0)
 		return err_set(err, ERR_INTERNAL, EIO, "libsodium does not start");
-	randombytes_buf(bytes, sizeof(bytes));
-	(void)sodium_bin2base64(token->secret, sizeof(token->secret), bytes, sizeof(bytes),
-				sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+	do {
+		randombytes_buf(bytes, sizeof(bytes));
+		(void)sodium_bin2base64(token->secret, sizeof(token->secret), bytes, sizeof(bytes),
+					sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+	} while (token->secret[0] == '-'); /* on a command line it would be an option */
 	(void)crypto_hash_sha256(sum, (const unsigned char *)token->secret, strlen(token->secret));
 	(void)sodium_bin2hex(token->sum, sizeof(token->sum), sum, sizeof(sum));
 	sodium_memzero(bytes, sizeof(bytes));

@@ -35,6 +35,10 @@ class Token(VivCase):
             self.assertEqual(made["sha256"], hashlib.sha256(made["secret"].encode()).hexdigest())
             self.assertEqual((made["name"], made["policies"]), ("alice", None))
 
+    def test_no_secret_looks_like_an_option(self):
+        """One in 64 would begin with a dash."""
+        self.assertNotIn("-", {self.made("alice")["secret"][0] for _ in range(200)})
+
     def test_people_see_the_secret_once_and_the_lines(self):
         done = self.viv("token", "new", "alice", "--policies", "default,analysis")
         self.assertEqual(done.code, 0, done.err)
