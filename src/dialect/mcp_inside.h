@@ -427,6 +427,9 @@ struct mcp {
 	uint8_t key[32]; /* signs what clients carry for us */
 };
 
+/* Is there memory for so much more of a message? Of several tokens each may have half of it. */
+bool mcp_has_room(const struct mcp *mcp, const struct op_caller *caller, uint64_t more);
+
 /* Something has begun that needs the tick. */
 void mcp_watch(struct mcp *mcp);
 
