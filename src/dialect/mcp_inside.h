@@ -352,7 +352,8 @@ void mcp_resources_read(struct mcp_request *request);
 struct mcp_task {
 	struct mcp *mcp; /* borrowed */
 	char id[ID_SIZE];
-	char *token; /* owned: whose it is */
+	char *token;    /* owned: whose it is */
+	bool is_greedy; /* its token had more than its share when room was last made */
 	enum mcp_task_status {
 		MCP_TASK_WORKING,
 		MCP_TASK_INPUT,
