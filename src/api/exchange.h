@@ -8,17 +8,26 @@
 #pragma once
 
 #include <netinet/in.h>
+#include <sys/queue.h>
 
 #include "api/decode.h"
 #include "api/route.h"
 #include "api/router.h"
 #include "api/scan.h"
 
+/* The bodies of one token. */
+struct router_share {
+	LIST_ENTRY(router_share) entry;
+	const struct config_token *token; /* borrowed: from the config */
+	uint64_t held;
+};
+
 struct router {
 	struct router_settings settings;
 	const struct op *const *tables[3]; /* the ops, our own routes, NULL */
 	struct buf openapi;                /* made once */
 	uint64_t held;                     /* bytes of all bodies */
+	LIST_HEAD(, router_share) shares;  /* owned */
 	uint32_t exchange_count;
 	bool is_closed;
 };
@@ -32,8 +41,8 @@ struct exchange {
 	struct scan *scan; /* owned; NULL: no JSON body */
 	int raw;           /* owned: the memfd of a raw body; -1 */
 	uint64_t raw_size;
-	uint64_t held; /* our part of router->held */
-	char *origin;  /* owned: allowed, so told; NULL: none */
+	struct router_held held;
+	char *origin; /* owned: allowed, so told; NULL: none */
 	char peer[INET6_ADDRSTRLEN];
 	struct err late;  /* of a bad body, told when it is over; ERR_NONE: none */
 	bool is_decoding; /* errors from here start with the name of a field */
@@ -45,6 +54,11 @@ struct exchange {
 
 /* Frees it once nobody holds it any more. */
 void exchange_release(struct exchange *exchange);
+
+/* bodies.c: what bodies take, all of them and those of a token. */
+void bodies_resize(struct router *router, struct router_held *held, uint64_t size);
+void bodies_done(struct router *router);
+int bodies_too_large(uint64_t max, struct err *err);
 
 /* router_access.c: who calls, and whether he may; Origin, where it may be told. */
 int exchange_enter(struct exchange *exchange, bool needs_token, struct err *err);

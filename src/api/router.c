@@ -10,7 +10,6 @@
 #include "api/openapi.h"
 #include "base/c.h"
 #include "base/io.h"
-#include "policy/number.h"
 
 #define QUERY_MAX 32
 #define BODY_SMALL (64 * KIB) /* of a bad body, read to its end so that the connection lives on */
@@ -38,6 +37,7 @@ static void free_when_done(struct router *router)
 {
 	if (!router->is_closed || router->exchange_count > 0)
 		return;
+	bodies_done(router);
 	buf_done(&router->openapi);
 	free(router);
 }
@@ -55,7 +55,7 @@ void exchange_release(struct exchange *exchange)
 	free(exchange->scan);
 	drop_fd(&exchange->raw);
 	free(exchange->origin);
-	router->held -= exchange->held;
+	bodies_resize(router, &exchange->held, 0);
 	router->exchange_count--;
 	free(exchange);
 	free_when_done(router);
@@ -153,14 +153,6 @@ static uint64_t body_max(const struct exchange *exchange)
 	return own > 0 && own < all ? own : all;
 }
 
-static int too_large(uint64_t max, struct err *err)
-{
-	char text[32];
-
-	number_format(NUMBER_BYTES, max, text, sizeof(text));
-	return err_set(err, ERR_TOO_LARGE, EMSGSIZE, "the body is larger than %s", text);
-}
-
 /* Refused before the client sends it: a body that is announced as too large, or packed. */
 static int check_body(struct exchange *exchange, bool is_raw, struct err *err)
 {
@@ -173,7 +165,7 @@ static int check_body(struct exchange *exchange, bool is_raw, struct err *err)
 			       "Content-Encoding %.40s is not known here; send the body as it is",
 			       coding);
 	if (size > 0 && (uint64_t)size > body_max(exchange))
-		return too_large(body_max(exchange), err);
+		return bodies_too_large(body_max(exchange), err);
 	if (!is_raw)
 		return 0;
 	exchange->raw = memfd_create("body", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -220,7 +212,7 @@ static void on_head(void *user, struct http_request *request)
 static int take_raw(struct exchange *exchange, const void *data, size_t size, struct err *err)
 {
 	if (size > body_max(exchange) - exchange->raw_size)
-		return too_large(body_max(exchange), err);
+		return bodies_too_large(body_max(exchange), err);
 	exchange->raw_size += size;
 	return io_write_all(exchange->raw, data, size, err);
 }
@@ -235,25 +227,14 @@ static int take_json(struct exchange *exchange, const void *data, size_t size, s
 	return scan_feed(exchange->scan, data, size, err);
 }
 
-/* All bodies together must leave memory for the runs. */
-int router_hold(struct router *router, uint64_t *held, uint64_t size, struct err *err)
-{
-	if (size > router->settings.body_max)
-		return too_large(router->settings.body_max, err);
-	router->held += size - *held;
-	*held = size;
-	if (router->held <= router->settings.held_max)
-		return 0;
-	return err_set(err, ERR_BUSY, ENOMEM, "the bodies of other requests fill the memory");
-}
-
 static int hold(struct exchange *exchange, struct err *err)
 {
 	uint64_t size = exchange->raw_size;
 
 	if (exchange->scan != NULL)
 		size += exchange->scan->parts.size + exchange->scan->small.size;
-	return router_hold(exchange->router, &exchange->held, size, err);
+	return router_hold(exchange->router, &exchange->held, exchange->call.caller.token, size,
+			   err);
 }
 
 static size_t on_body(void *user, struct http_request *request, const void *data, size_t size)
@@ -425,11 +406,12 @@ void router_enter(struct router *router)
 	router->exchange_count++;
 }
 
-void router_leave(struct router *router, uint64_t held, const struct router_finished *finished)
+void router_leave(struct router *router, struct router_held *held,
+		  const struct router_finished *finished)
 {
 	if (router->settings.finished != NULL)
 		router->settings.finished(router->settings.user, finished);
-	router->held -= held;
+	bodies_resize(router, held, 0);
 	router->exchange_count--;
 	free_when_done(router);
 }
@@ -441,6 +423,9 @@ struct router *router_new(const struct router_settings *settings, struct err *er
 	router->settings = *settings;
 	if (settings->held_max == 0)
 		router->settings.held_max = 4 * settings->body_max;
+	if (settings->token_held_max == 0)
+		router->settings.token_held_max = router->settings.held_max;
+	LIST_INIT(&router->shares);
 	router->tables[0] = settings->ops != NULL ? settings->ops : op_table;
 	router->tables[1] = router_ops;
 	buf_init(&router->openapi, OPENAPI_MAX);

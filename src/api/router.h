@@ -33,6 +33,7 @@ struct router_settings {
 	const struct op *const *ops; /* NULL: op_table */
 	uint64_t body_max;           /* bytes of one body */
 	uint64_t held_max;           /* bytes of all bodies at a time; 0: 4 x body_max */
+	uint64_t token_held_max;     /* of those of one token; 0: held_max */
 
 	/* The text of GET /metrics; NULL: none. */
 	int (*metrics)(void *user, struct buf *buf);
@@ -50,13 +51,22 @@ struct router *router_new(const struct router_settings *settings, struct err *er
 /* Is there a route of ours? `method` NULL: by any. */
 bool router_knows(const struct router *router, const char *method, const char *path);
 
+/* What the body of one request takes, of all bodies and of its token's. Zeroed at first. */
+struct router_held {
+	uint64_t size;
+	struct router_share *share; /* borrowed: the router's; NULL: nobody's */
+};
+
 /* A request that somebody else answers: it counts as ours, for memory and for metrics. Between the
  * two the router stays. */
 void router_enter(struct router *router);
-void router_leave(struct router *router, uint64_t held, const struct router_finished *finished);
+void router_leave(struct router *router, struct router_held *held,
+		  const struct router_finished *finished);
 
-/* Its body has grown to `size`; *held is its part of all bodies. ERR_TOO_LARGE, ERR_BUSY. */
-int router_hold(struct router *router, uint64_t *held, uint64_t size, struct err *err);
+/* The body of a request of `token` (NULL: of nobody in particular) has grown to `size`.
+ * ERR_TOO_LARGE, ERR_BUSY. */
+int router_hold(struct router *router, struct router_held *held, const struct config_token *token,
+		uint64_t size, struct err *err);
 
 /* Who asks is known: is this one of the connections that its token may have? ERR_BUSY, EDQUOT. */
 int router_own(struct http_request *request, const struct op_caller *caller, struct err *err);

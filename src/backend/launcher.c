@@ -314,7 +314,7 @@ int launcher_connect(uv_loop_t *loop, const struct launcher_stay *stay,
 	AUTO_CLOSE int socket = stay->connected;
 	int r = socket >= 0 ? 0 : launcher_dial(stay->path, &socket, err);
 
-	if (r < 0 && !stay->is_minded) {
+	if (launcher_is_absent(r) && !stay->is_minded) {
 		r = launcher_listen(stay, &listener, err);
 		if (r == 0)
 			r = launcher_spawn(stay, listener, NULL, err);

@@ -86,7 +86,7 @@ static int make_address(const char *path, struct sockaddr_un *address, struct er
 
 int launcher_dial(const char *path, int *ret_socket, struct err *err)
 {
-	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un address;
 	int r;
 
@@ -95,13 +95,16 @@ int launcher_dial(const char *path, int *ret_socket, struct err *err)
 	r = make_address(path, &address, err);
 	if (r < 0)
 		return r;
-	/* Blocking until here: the listener is there or it is not, and its backlog is short. */
+	/* A unix socket connects at once or not at all (EAGAIN: its backlog is full). */
 	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return err_sys(err, "connect to viv-launch at %s", path);
-	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
-		return err_sys(err, "non-blocking socket");
 	*ret_socket = steal_fd(&fd);
 	return 0;
+}
+
+bool launcher_is_absent(int r)
+{
+	return r == -ECONNREFUSED || r == -ENOENT;
 }
 
 int launcher_listen(const struct launcher_stay *stay, int *ret_socket, struct err *err)

@@ -30,5 +30,9 @@ int launcher_listen(const struct launcher_stay *stay, int *ret_socket, struct er
  * session of its own; else nobody's. */
 int launcher_spawn(const struct launcher_stay *stay, int socket, pid_t *ret_pid, struct err *err);
 
-/* A connection to the one that stays: -ECONNREFUSED where nobody listens at `path`. */
+/* A connection to the one that stays; never waits. */
 int launcher_dial(const char *path, int *ret_socket, struct err *err);
+
+/* Does this failure of launcher_dial mean that nobody is there? After any other (no descriptors,
+ * too many who wait) one may be, with everything it keeps, and its socket must stay. */
+bool launcher_is_absent(int r);

@@ -173,7 +173,7 @@ static int run_code(const struct options *options, struct elitea_run *run, struc
 	struct config *config = NULL;
 	struct trial trial = {0};
 	struct run *made = NULL;
-	struct outcome outcome = {0};
+	struct ending ending = {0};
 	struct buf result;
 	int r = config_load(options->config, &config, err);
 
@@ -192,10 +192,10 @@ static int run_code(const struct options *options, struct elitea_run *run, struc
 		r = run_result(made, &result, err);
 	}
 	if (r == 0) {
-		outcome_read((const char *)result.data, result.size, &outcome);
-		r = elitea_put_answer(run, &outcome, answer);
+		(void)ending_read((const char *)result.data, result.size, &ending);
+		r = elitea_put_answer(run, &ending, answer);
 	}
-	*ret_ok = r == 0 && outcome.is_ok;
+	*ret_ok = r == 0 && ending_is(&ending, "ok");
 	run_free(made);
 	trial_close(&trial);
 	config_free(config);

@@ -250,6 +250,7 @@ static int open_door(struct daemon *daemon, struct err *err)
 	const struct router_settings settings = {
 		.engine = &daemon->engine,
 		.body_max = daemon->config->body,
+		.token_held_max = daemon->config->token_count > 1 ? 2 * daemon->config->body : 0,
 		.metrics = daemon_metrics,
 		.finished = request_finished,
 		.user = daemon,

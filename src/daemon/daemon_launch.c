@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/c.h"
@@ -13,6 +14,7 @@
 
 #define RESTART_FIRST_MS 20U
 #define RESTART_DOUBLINGS 8U /* five seconds at most */
+#define SWEEP_TRIES 8U
 
 /* ---- what it had kept ---- */
 
@@ -94,6 +96,14 @@ static void all_kept(void *user)
 
 /* ---- when it is gone ---- */
 
+/* Somebody else has to start another one: asks for it. While the last one is dying that is in vain,
+ * so each try asks again. */
+static void wish(const struct daemon *daemon)
+{
+	if (daemon->stay.wish >= 0)
+		(void)!write(daemon->stay.wish, "", 1);
+}
+
 static void launch_lost(void *user, const struct err *why)
 {
 	struct daemon *daemon = user;
@@ -102,10 +112,12 @@ static void launch_lost(void *user, const struct err *why)
 
 	log_event(LOG_LEVEL_ERROR, "launch.lost", "why=%s", why->text);
 	daemon->engine.health_why = *why;
+	if (!daemon->is_lost && !daemon->is_stopping)
+		metrics_add(daemon->engine.metrics, METRIC_LAUNCH_RESTARTS, NULL, NULL, 1);
 	daemon->is_lost = true;
 	if (daemon->is_stopping)
 		return; /* daemon_sweep looks after it */
-	metrics_add(daemon->engine.metrics, METRIC_LAUNCH_RESTARTS, NULL, NULL, 1);
+	wish(daemon);
 	daemon->restarts++;
 	/* Not from in here: the pool is telling everybody. */
 	(void)uv_timer_start(&daemon->restart, daemon_restart_due, RESTART_FIRST_MS << doublings,
@@ -170,8 +182,6 @@ static int replace_lost(struct daemon *daemon, struct err *err)
 
 	sessions_set_pool(daemon->engine.sessions, NULL);
 	pool_close(old);
-	if (daemon->stay.wish >= 0)
-		(void)!write(daemon->stay.wish, "", 1);
 	return daemon_open_pool(daemon, err);
 }
 
@@ -193,7 +203,17 @@ void daemon_restart_due(uv_timer_t *timer)
 void daemon_sweep(struct daemon *daemon)
 {
 	struct err err = {0};
+	int r = daemon->is_lost ? -ECHILD : 0;
 
-	if (daemon->is_lost && replace_lost(daemon, &err) < 0)
+	for (uint32_t i = 0; r < 0 && i < SWEEP_TRIES; i++) {
+		uint64_t ms = RESTART_FIRST_MS << i;
+
+		wish(daemon);
+		(void)nanosleep(&(struct timespec){.tv_sec = (time_t)(ms / 1000),
+						   .tv_nsec = (long)(ms % 1000) * 1000000L},
+				NULL);
+		r = replace_lost(daemon, &err);
+	}
+	if (r < 0)
 		log_event(LOG_LEVEL_ERROR, "launch.sweep", "why=%s", err.text);
 }

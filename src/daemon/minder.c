@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -17,11 +18,9 @@
 
 #include "backend/launcher_start.h"
 #include "base/c.h"
-#include "base/log.h"
 #include "daemon/daemon.h"
 
 #define USER_NAME "vivarium"
-#define WISH_NS 1000000000ULL /* how long a wish for another launch holds */
 
 /* The directories that root makes for the user it becomes. By descriptor: where others can write
  * above it, what is given away must be what was looked at, and no link to anything else. */
@@ -44,7 +43,25 @@ static int give_dir(const char *path, const struct passwd *user, struct err *err
 	return 0;
 }
 
-static int become(const struct passwd *user, struct err *err)
+/* One minder at a time: a second one would take the socket of the first one's launch away. */
+static int lock_dir(const char *path, int *ret_lock, struct err *err)
+{
+	AUTO_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (dir < 0)
+		return err_sys(err, "open the directory %s", path);
+	if (flock(dir, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK
+			       ? err_set(err, ERR_BUSY, EBUSY,
+					 "%s: another viv serve uses it; stop that one, or give "
+					 "this one a runtime_dir of its own",
+					 path)
+			       : err_sys(err, "lock %s", path);
+	*ret_lock = steal_fd(&dir);
+	return 0;
+}
+
+static int become(const struct passwd *user, pid_t minder, struct err *err)
 {
 	if (setgroups(0, NULL) < 0 || setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
 	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
@@ -53,37 +70,59 @@ static int become(const struct passwd *user, struct err *err)
 	 * would, so that launch keeps everything for the next pair. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return err_sys(err, "PR_SET_PDEATHSIG");
+	if (getppid() != minder) /* it was gone before that */
+		(void)raise(SIGKILL);
 	return 0;
 }
 
 struct minder {
 	const struct launcher_stay *stay;
-	pid_t serve, launch; /* launch is 0 while it is one that another minder started */
-	int listener;        /* owned; -1: launch has it from another minder */
+	bool is_keeping;     /* what is in launch is for a successor */
+	pid_t serve, launch; /* launch is 0 while there is none, or another minder's */
+	int lock;            /* owned */
 	int signals;         /* owned */
 	int wish;            /* owned: serve writes here when it finds no launch */
-	uint64_t wished_ns;  /* when it did so while we still knew of one; 0: never */
 };
 
-/* Starts viv-launch, if there is none. */
-static void start_launch(struct minder *minder)
+/* The socket is launch's alone: when it ends, whoever is connected or wants to be knows at once. */
+static int start_launch(struct minder *minder, struct err *err)
+{
+	AUTO_CLOSE int listener = -1;
+	int r = launcher_listen(minder->stay, &listener, err);
+
+	return r < 0 ? r : launcher_spawn(minder->stay, listener, &minder->launch, err);
+}
+
+/* Serve finds no launch. While the death of the last one has not been told yet nothing is done:
+ * serve asks until it has one. */
+static void take_wish(struct minder *minder)
 {
 	AUTO_CLOSE int there = -1;
 	struct err err = {0};
-	int r = 0;
+	char wishes[64];
 
-	minder->wished_ns = minder->launch > 0 ? now_ns() : 0;
-	if (minder->launch > 0)
+	if (read(minder->wish, wishes, sizeof(wishes)) <= 0 || minder->launch > 0)
 		return;
-	if (minder->listener < 0) {
-		if (launcher_dial(minder->stay->path, &there, &err) == 0)
-			return;
-		r = launcher_listen(minder->stay, &minder->listener, &err);
-	}
-	if (r == 0)
-		r = launcher_spawn(minder->stay, minder->listener, &minder->launch, &err);
-	if (r < 0)
+	if (launcher_is_absent(launcher_dial(minder->stay->path, &there, &err)) &&
+	    start_launch(minder, &err) < 0)
 		(void)fprintf(stderr, "viv serve: %s\n", err.text);
+}
+
+static void end_launch(struct minder *minder)
+{
+	if (minder->launch <= 0)
+		return;
+	(void)kill(minder->launch, SIGTERM);
+	(void)unlink(minder->stay->path);
+}
+
+/* Is nothing in launch that a next pair would want? After a crash all of it is. One that was ended
+ * before it could look at signals, or could not start, has had no time to put anything in. */
+static bool is_over(const struct minder *minder, int status)
+{
+	if (WIFSIGNALED(status))
+		return WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGINT;
+	return !minder->is_keeping || WEXITSTATUS(status) != 0;
 }
 
 /* Takes the signals that came. Returns the exit status once the one that serves has ended, else
@@ -100,20 +139,12 @@ static int take_signals(struct minder *minder)
 	}
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		if (pid == minder->serve) {
-			/* It could not start: then what was started for it goes, too. After a
-			 * crash launch keeps everything for the next pair. */
-			if (WIFEXITED(status) && WEXITSTATUS(status) != 0 && minder->launch > 0) {
-				(void)kill(minder->launch, SIGTERM);
-				(void)unlink(minder->stay->path);
-			}
+			if (is_over(minder, status))
+				end_launch(minder);
 			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 		}
-		if (pid == minder->launch) {
+		if (pid == minder->launch)
 			minder->launch = 0; /* serve says whether it wants another one */
-			/* A socket closes before its process is dead: the wish may come first. */
-			if (minder->wished_ns != 0 && now_ns() - minder->wished_ns < WISH_NS)
-				start_launch(minder);
-		}
 	}
 	return -1;
 }
@@ -125,13 +156,10 @@ static int mind(struct minder *minder)
 	int status = -1;
 
 	while (status < 0) {
-		char wishes[64];
-
 		(void)poll(polls, ARRAY_LEN(polls), -1);
 		status = take_signals(minder);
-		if (status < 0 && (polls[1].revents & POLLIN) != 0 &&
-		    read(minder->wish, wishes, sizeof(wishes)) > 0)
-			start_launch(minder);
+		if (status < 0 && (polls[1].revents & POLLIN) != 0)
+			take_wish(minder);
 		if ((polls[1].revents & POLLIN) == 0 && (polls[1].revents & POLLHUP) != 0)
 			polls[1].fd = -1;
 	}
@@ -153,60 +181,66 @@ static int watch_signals(int *ret_fd, struct err *err)
 }
 
 static int serve_as(const struct config *config, const struct daemon_options *options,
-		    const struct passwd *user, const struct launcher_stay *stay, struct err *err)
+		    const struct passwd *user, pid_t minder, const struct launcher_stay *stay,
+		    struct err *err)
 {
 	sigset_t none;
-	int r = become(user, err);
+	int r = become(user, minder, err);
 
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	return r < 0 ? r : daemon_serve(config, options, stay, err);
 }
 
-static int run_as(const struct config *config, const struct daemon_options *options,
-		  const struct passwd *user, struct err *err)
+/* One that a former daemon left answers already, and keeps its sandboxes. */
+static int first_launch(struct minder *minder, int *ret_connected, struct err *err)
 {
-	char path[512];
-	struct launcher_stay stay = {.path = path,
-				     .owner = user->pw_uid,
-				     .reattach_ms = (uint32_t)config->reattach_ms,
-				     .is_minded = true,
-				     .connected = -1,
-				     .wish = -1};
-	struct minder minder = {.stay = &stay, .listener = -1, .signals = -1, .wish = -1};
-	int wish[2] = {-1, -1};
-	int r;
+	const char *path = minder->stay->path;
+	int r = launcher_dial(path, ret_connected, err);
 
-	(void)snprintf(path, sizeof(path), "%s/launch.sock", config->runtime_dir);
-	r = give_dir(config->runtime_dir, user, err);
+	if (!launcher_is_absent(r))
+		return r;
+	r = start_launch(minder, err);
+	return r < 0 ? r : launcher_dial(path, ret_connected, err);
+}
+
+static int run_as(const struct config *config, const struct daemon_options *options,
+		  const struct passwd *user, struct launcher_stay *stay, struct err *err)
+{
+	struct minder minder = {
+		.stay = stay, .is_keeping = options->keep, .lock = -1, .signals = -1, .wish = -1};
+	pid_t self = getpid();
+	int wish[2] = {-1, -1};
+	int r = give_dir(config->runtime_dir, user, err);
+
 	if (r == 0)
 		r = give_dir(config->state_dir, user, err);
+	if (r == 0)
+		r = lock_dir(config->runtime_dir, &minder.lock, err);
 	if (r == 0)
 		r = watch_signals(&minder.signals, err);
 	if (r == 0 && pipe2(wish, O_CLOEXEC | O_NONBLOCK) < 0)
 		r = err_sys(err, "pipe");
-	if (r < 0)
-		return r;
-	/* One that a former daemon left answers already, and keeps its sandboxes. */
-	if (launcher_dial(path, &stay.connected, err) < 0) {
-		start_launch(&minder);
-		r = launcher_dial(path, &stay.connected, err);
-		if (r < 0)
-			return r;
-	}
+	if (r == 0)
+		r = first_launch(&minder, &stay->connected, err);
 	minder.wish = wish[0];
-	stay.wish = wish[1];
-	minder.serve = fork();
-	if (minder.serve < 0)
-		return err_sys(err, "fork");
+	stay->wish = wish[1];
+	if (r == 0) {
+		minder.serve = fork();
+		r = minder.serve < 0 ? err_sys(err, "fork") : 0;
+	}
+	if (r < 0) {
+		end_launch(&minder);
+		return r;
+	}
 	if (minder.serve == 0) {
-		drop_fd(&minder.listener);
+		drop_fd(&minder.lock);
 		drop_fd(&minder.signals);
 		drop_fd(&minder.wish);
-		return serve_as(config, options, user, &stay, err);
+		return serve_as(config, options, user, self, stay, err);
 	}
-	drop_fd(&stay.connected);
-	drop_fd(&stay.wish);
+	drop_fd(&stay->connected);
+	drop_fd(&stay->wish);
 	return mind(&minder);
 }
 
@@ -222,17 +256,17 @@ int daemon_main(const struct config *config, const struct daemon_options *option
 				     .wish = -1};
 
 	(void)snprintf(path, sizeof(path), "%s/launch.sock", config->runtime_dir);
-	if (unit != NULL) {
-		stay.path = unit;
-		stay.is_minded = true;
-	}
-	if (geteuid() != 0)
+	stay.is_minded = unit != NULL || geteuid() == 0;
+	if (geteuid() != 0) {
+		stay.path = unit != NULL ? unit : path;
 		return daemon_serve(config, options, &stay, err);
+	}
 	user = getpwnam(USER_NAME);
 	if (user == NULL)
 		return err_set(err, ERR_UNSUPPORTED, ENOENT,
 			       "as root it becomes the user " USER_NAME ", and there is none; make "
 			       "it: useradd --system --home-dir /nonexistent --shell "
 			       "/usr/sbin/nologin " USER_NAME);
-	return run_as(config, options, user, err);
+	stay.owner = user->pw_uid;
+	return run_as(config, options, user, &stay, err);
 }

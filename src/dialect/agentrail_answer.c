@@ -26,7 +26,7 @@ static void add(struct text *text, struct escaped part)
 static void add_part(struct text *text, struct escaped part)
 {
 	if (text->has_part)
-		add(text, text_of("\\n"));
+		add(text, escaped_plain("\\n"));
 	text->has_part = true;
 	add(text, part);
 }
@@ -34,10 +34,10 @@ static void add_part(struct text *text, struct escaped part)
 /* Appends {"name":"<string>"'s member with a comma in front unless it is the first. */
 static int put_member(struct buf *buf, const char *name, struct escaped string, bool is_cut)
 {
-	const struct escaped parts[] = {string, is_cut ? text_of(CUT) : (struct escaped){0}};
+	const struct escaped parts[] = {string, is_cut ? escaped_plain(CUT) : (struct escaped){0}};
 	int r = buf_format(buf, "%s\"%s\":", buf->size > 0 ? "," : "", name);
 
-	return r < 0 ? r : texts_put(buf, parts, ARRAY_LEN(parts), SIZE_MAX);
+	return r < 0 ? r : escaped_put(buf, parts, ARRAY_LEN(parts), SIZE_MAX);
 }
 
 /* ---- Python ---- */
@@ -75,13 +75,13 @@ static void add_files(struct text *text, const json_t *files)
 	json_t *item;
 
 	if (json_array_size(files) > 0)
-		add_part(text, text_of("Generated files:"));
+		add_part(text, escaped_plain("Generated files:"));
 	json_array_foreach(files, i, item) {
 		struct buf quoted;
 
 		buf_init(&quoted, 64 * KIB);
 		if (json_put_text(&quoted, json_string_value(item)) == 0) {
-			add(text, text_of("\\n- "));
+			add(text, escaped_plain("\\n- "));
 			add(text, (struct escaped){(const char *)quoted.data + 1, quoted.size - 2});
 		}
 		buf_done(&quoted);
@@ -97,17 +97,17 @@ static void add_output(struct text *text, struct escaped out, bool is_out_cut, s
 	if (out.size > 0)
 		add_part(text, out);
 	if (is_out_cut)
-		add(text, text_of(CUT));
+		add(text, escaped_plain(CUT));
 	if (err.size > 0) {
-		add_part(text, text_of("[stderr]\\n"));
+		add_part(text, escaped_plain("[stderr]\\n"));
 		add(text, err);
 	}
 	if (is_err_cut)
-		add(text, text_of(CUT));
+		add(text, escaped_plain(CUT));
 	if (out.size == 0 && err.size == 0)
-		add_part(text, text_of("(no output)"));
+		add_part(text, escaped_plain("(no output)"));
 	(void)snprintf(code, sizeof(code), "\\n[exit code: %d]", exit_code);
-	add_part(text, text_of(code));
+	add_part(text, escaped_plain(code));
 }
 
 /* How it ended where our own code in the sandbox could not say: the supervisor's word. */
@@ -154,9 +154,9 @@ static int put_python(const struct agentrail_args *args, const char *script,
 	add_output(&text, escaped_trim(ending->out), ending->is_out_cut, escaped_trim(err),
 		   ending->is_err_cut, code);
 	if (is_late)
-		add_part(&text, text_of("[timed out]"));
+		add_part(&text, escaped_plain("[timed out]"));
 	add_files(&text, files);
-	add(&text, text_of("\""));
+	add(&text, escaped_plain("\""));
 
 	r = buf_format(details, "\"exitCode\":%d", code);
 	if (r == 0)
@@ -188,17 +188,18 @@ static int put_bash(const struct ending *ending, const json_t *value, struct buf
 	err = stderr_of(ending, value, &room);
 	text.r = buf_text(text_buf, "\"");
 	if (is_behind) {
-		add_part(&text, text_of("Process moved to background (still running in sandbox)"));
+		add_part(&text,
+			 escaped_plain("Process moved to background (still running in sandbox)"));
 		if (ending->out.size > 0)
 			add_part(&text, ending->out);
 		if (err.size > 0) {
-			add_part(&text, text_of("[stderr]\\n"));
+			add_part(&text, escaped_plain("[stderr]\\n"));
 			add(&text, err);
 		}
 	} else {
 		add_output(&text, ending->out, ending->is_out_cut, err, ending->is_err_cut, code);
 	}
-	add(&text, text_of("\""));
+	add(&text, escaped_plain("\""));
 
 	r = buf_format(details, "\"mode\":\"%s\"", is_behind ? "background" : "foreground");
 	if (r == 0 && !is_behind)
@@ -215,7 +216,7 @@ static int put_bash(const struct ending *ending, const json_t *value, struct buf
 
 static int put_refusal(struct escaped why, struct buf *text, struct buf *details)
 {
-	int r = texts_put(text, &why, 1, SIZE_MAX);
+	int r = escaped_put(text, &why, 1, SIZE_MAX);
 
 	return r < 0 ? r : put_member(details, "error", why, false);
 }
@@ -239,7 +240,7 @@ int agentrail_put(const struct agentrail_tool *tool, const struct agentrail_args
 {
 	bool is_python = strcmp(tool->name, "Python") == 0;
 	bool is_process = is_python || strcmp(tool->name, "Bash") == 0;
-	struct escaped refusal = span_text(ending->value, "refused");
+	struct escaped refusal = escaped_member(ending->value.at, ending->value.size, "refused");
 	json_auto_t *value = NULL;
 
 	*ret_is_refused = refusal.size > 0 || (!is_process && ending->value.size == 0);

@@ -320,7 +320,7 @@ static void created(void *user, const struct ask_result *result)
 		fail(job, result->err);
 		return;
 	}
-	id = span_text((struct span){result->bytes, result->size}, "id");
+	id = escaped_member(result->bytes, result->size, "id");
 	if (id.size == 0 || id.size >= sizeof(job->session)) {
 		(void)err_set(&err, ERR_INTERNAL, EBADMSG, "the session has no id");
 		fail(job, &err);

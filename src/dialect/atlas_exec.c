@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/c.h"
-#include "base/json.h"
 #include "dialect/atlas.h"
 #include "dialect/ending.h"
 
@@ -39,48 +38,45 @@ static void fail_by(struct door_call *call, const struct err *err)
 		fail(call, err->text);
 }
 
-/* A member of ours under a name of theirs, as it stands. */
-static int put_member(struct buf *buf, const char *name, const char *object, size_t size,
-		      const char *member)
+/* Theirs ends by SIGKILL and has no other word for it. */
+static bool is_killed(const struct ending *ending)
 {
-	const char *value = "\"\"";
-	size_t value_size = 2;
-	int r = buf_format(buf, "%s\"%s\":", buf->size > 1 ? "," : "", name);
+	return ending_is(ending, "timeout") || ending_is(ending, "memory") ||
+	       ending_is(ending, "cancelled") || ending_is(ending, "output");
+}
 
-	(void)json_find(object, size, member, &value, &value_size);
-	return r == 0 ? buf_append(buf, value, value_size) : r;
+static int put_answer(struct buf *buf, const struct ending *ending)
+{
+	int r = buf_text(buf, "{\"stdout\":");
+
+	if (r == 0)
+		r = escaped_put(buf, &ending->out, 1, SIZE_MAX);
+	if (r == 0)
+		r = buf_text(buf, ",\"stderr\":");
+	if (r == 0)
+		r = escaped_put(buf, &ending->err, 1, SIZE_MAX);
+	if (r == 0 && is_killed(ending))
+		return buf_format(buf, ",\"exitCode\":%d}", KILLED);
+	return r == 0 ? buf_format(buf, ",\"exitCode\":%.*s}", (int)ending->code.size,
+				   ending->code.at)
+		      : r;
 }
 
 static void answer(struct door_call *call, const struct ask_result *result)
 {
-	const char *verdict = "{}";
-	size_t verdict_size = 2;
-	struct escaped kind;
+	struct ending ending;
 	struct buf body;
 	int r;
 
-	(void)json_find(result->bytes, result->size, "verdict", &verdict, &verdict_size);
-	kind = escaped_member(verdict, verdict_size, "kind");
+	(void)ending_read(result->bytes, result->size, &ending);
 	buf_init(&body, DOOR_QUEUE_MAX);
-	if (escaped_is(kind, "backend") || escaped_is(kind, "denied")) {
-		(void)text_decode(&body, escaped_member(verdict, verdict_size, "message"));
+	if (ending_is(&ending, "backend") || ending_is(&ending, "denied")) {
+		(void)escaped_decode(&body, ending.message);
 		fail(call, buf_string(&body));
 		buf_done(&body);
 		return;
 	}
-	r = buf_text(&body, "{");
-	if (r == 0)
-		r = put_member(&body, "stdout", result->bytes, result->size, "stdout");
-	if (r == 0)
-		r = put_member(&body, "stderr", result->bytes, result->size, "stderr");
-	/* Theirs ends by SIGKILL and has no other word for it. */
-	if (r == 0 && (escaped_is(kind, "timeout") || escaped_is(kind, "memory") ||
-		       escaped_is(kind, "cancelled") || escaped_is(kind, "output")))
-		r = buf_format(&body, ",\"exitCode\":%d", KILLED);
-	else if (r == 0)
-		r = put_member(&body, "exitCode", verdict, verdict_size, "exit_code");
-	if (r == 0)
-		r = buf_text(&body, "}");
+	r = put_answer(&body, &ending);
 	if (r < 0)
 		buf_consume(&body, body.size);
 	door_answer(call, r < 0 ? 500 : 200, &body);

@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "base/json.h"
 #include "dialect/atlas.h"
+#include "dialect/ending.h"
 
 #define TIMEOUT_MS 10000U
 #define COMMAND_MAX 4000U /* characters, as JavaScript counts them */
@@ -64,67 +65,49 @@ static void refuse_command(struct door_call *call, const char *message)
 
 /* ---- the answer ---- */
 
-static bool is_cut(const char *answer, size_t size, const char *stream)
-{
-	const char *cut = "{}";
-	const char *value = "";
-	size_t cut_size = 2;
-	size_t value_size = 0;
-
-	return json_find(answer, size, "truncated", &cut, &cut_size) &&
-	       json_find(cut, cut_size, stream, &value, &value_size) && value_size == 4 &&
-	       memcmp(value, "true", 4) == 0;
-}
-
 static int put_escaped(struct buf *buf, struct escaped text, const char *absent)
 {
 	return text.size > 0 ? buf_append(buf, text.text, text.size) : buf_text(buf, absent);
 }
 
-static int put_failure(struct buf *buf, const char *answer, size_t size, const char *verdict,
-		       size_t verdict_size)
+static int put_failure(struct buf *buf, const struct ending *ending, struct span code)
 {
-	struct escaped kind = escaped_member(verdict, verdict_size, "kind");
-	struct escaped message = escaped_member(verdict, verdict_size, "message");
-	const char *code = "1";
-	size_t code_size = 1;
 	int r;
 
-	if (escaped_is(kind, "backend") || escaped_is(kind, "denied")) {
+	if (ending_is(ending, "backend") || ending_is(ending, "denied")) {
 		r = buf_text(buf, UNAVAILABLE);
-		return r == 0 ? put_escaped(buf, message, "the sandbox could not be made") : r;
+		return r == 0 ? put_escaped(buf, ending->message, "the sandbox could not be made")
+			      : r;
 	}
-	(void)json_find(answer, size, "exit_code", &code, &code_size);
-	r = buf_format(buf, "Error (exit %.*s):\\n", (int)code_size, code);
-	if (r == 0 && escaped_is(kind, "timeout"))
+	r = buf_format(buf, "Error (exit %.*s):\\n", code.size > 0 ? (int)code.size : 1,
+		       code.size > 0 ? code.at : "1");
+	if (r == 0 && ending_is(ending, "timeout"))
 		return buf_format(buf, "Command timed out after %ums", TIMEOUT_MS);
 	if (r == 0)
-		r = put_escaped(buf, escaped_member(answer, size, "stderr"), "");
+		r = put_escaped(buf, ending->err, "");
 	/* Ended from outside: its own words do not say why. */
-	if (r == 0 && !escaped_is(kind, "exit"))
-		r = buf_append(buf, message.text, message.size);
-	if (r == 0 && is_cut(answer, size, "stderr"))
+	if (r == 0 && !ending_is(ending, "exit"))
+		r = buf_append(buf, ending->message.text, ending->message.size);
+	if (r == 0 && ending->is_err_cut)
 		r = buf_text(buf, CUT);
 	return r;
 }
 
 static int put_output(struct buf *buf, const char *answer, size_t size)
 {
-	const bool is_stdout_cut = is_cut(answer, size, "stdout");
-	const char *verdict = "{}";
-	size_t verdict_size = 2;
-	struct escaped kind;
+	struct ending ending;
 	int r = buf_text(buf, "{\"output\":\"");
 
-	(void)json_find(answer, size, "verdict", &verdict, &verdict_size);
-	kind = escaped_member(verdict, verdict_size, "kind");
+	(void)ending_read(answer, size, &ending);
 	/* One that was ended for its output has shown all of it that anybody gets. */
-	if (r == 0 && (escaped_is(kind, "ok") || (escaped_is(kind, "output") && is_stdout_cut))) {
-		r = put_escaped(buf, escaped_member(answer, size, "stdout"), "(no output)");
-		if (r == 0 && is_stdout_cut)
+	if (r == 0 &&
+	    (ending_is(&ending, "ok") || (ending_is(&ending, "output") && ending.is_out_cut))) {
+		r = put_escaped(buf, ending.out, "(no output)");
+		if (r == 0 && ending.is_out_cut)
 			r = buf_text(buf, CUT);
 	} else if (r == 0) {
-		r = put_failure(buf, answer, size, verdict, verdict_size);
+		r = put_failure(buf, &ending,
+				span_member((struct span){answer, size}, "exit_code"));
 	}
 	return r == 0 ? buf_text(buf, "\"}") : r;
 }

@@ -5,6 +5,7 @@
 #include "base/c.h"
 #include "base/json.h"
 #include "dialect/atlas.h"
+#include "dialect/ending.h"
 #include "session/engine.h"
 
 #define TIMEOUT_DEFAULT_MS 30000U
@@ -250,35 +251,17 @@ static bool take_error(struct atlas_python *python, const char *line, size_t siz
 	return true;
 }
 
-static void copy_short(char *to, size_t room, const char *from, size_t size)
-{
-	(void)snprintf(to, room, "%.*s", (int)(size < room ? size : room - 1), from);
-}
-
 static bool take_verdict(struct atlas_python *python, const char *line, size_t size)
 {
-	const char *verdict = NULL;
-	const char *value = NULL;
-	size_t verdict_size = 0;
-	size_t value_size = 0;
-	struct escaped text;
+	struct ending ending;
 
-	if (json_find(line, size, "truncated", &value, &value_size)) {
-		const char *stream = NULL;
-		size_t stream_size = 0;
-
-		python->is_cut = json_find(value, value_size, "stdout", &stream, &stream_size) &&
-				 stream[0] == 't';
-	}
-	if (!json_find(line, size, "verdict", &verdict, &verdict_size))
-		return true;
-	text = escaped_member(verdict, verdict_size, "kind");
-	copy_short(python->kind, sizeof(python->kind), text.text, text.size);
-	if (json_find(verdict, verdict_size, "exit_code", &value, &value_size))
-		copy_short(python->number, sizeof(python->number), value, value_size);
-	text = escaped_member(verdict, verdict_size, "message");
+	(void)ending_read(line, size, &ending);
+	python->is_cut = ending.is_out_cut;
+	(void)snprintf(python->kind, sizeof(python->kind), "%s", ending.kind);
+	(void)snprintf(python->number, sizeof(python->number), "%.*s", (int)ending.code.size,
+		       ending.code.at);
 	buf_consume(&python->message, python->message.size);
-	(void)buf_append(&python->message, text.text, text.size);
+	(void)buf_append(&python->message, ending.message.text, ending.message.size);
 	return true;
 }
 

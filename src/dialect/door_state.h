@@ -94,7 +94,7 @@ struct visit {
 	size_t header_count;
 	char *origin; /* owned: allowed, so told; NULL: none */
 	char peer[INET6_ADDRSTRLEN];
-	uint64_t held;
+	struct router_held held;
 	uint64_t kept; /* our part of doors->kept */
 	uint64_t body_size;
 	unsigned refs;

@@ -58,7 +58,7 @@ static void run_done(void *user, const struct ask_result *result)
 {
 	struct door_call *call = user;
 	struct visit *visit = call->user;
-	struct outcome outcome;
+	struct ending ending;
 	struct buf body;
 
 	visit->ask = NULL;
@@ -69,8 +69,8 @@ static void run_done(void *user, const struct ask_result *result)
 		return;
 	}
 	buf_init(&body, ANSWER_MAX);
-	outcome_read(result->bytes, result->size, &outcome);
-	answer(call, &body, elitea_put_answer(&visit->run, &outcome, &body));
+	(void)ending_read(result->bytes, result->size, &ending);
+	answer(call, &body, elitea_put_answer(&visit->run, &ending, &body));
 }
 
 /* The run is of no use to anybody else: the session would go back with its answer. */

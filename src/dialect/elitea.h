@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "dialect/ending.h"
 #include "op/op.h"
-#include "op/outcome.h"
 
 #define ELITEA_NEEDS_METADATA "sessionMetadata is required when providing sessionBytes"
 
@@ -52,10 +52,10 @@ void elitea_prepare(const struct elitea_limits *limits, const struct config *con
 		    const struct op_caller *caller, struct elitea_run *run);
 
 /* A JSON string: what is to be said of a run that failed. */
-int elitea_put_error(const struct elitea_run *run, const struct outcome *outcome, struct buf *buf);
+int elitea_put_error(const struct elitea_run *run, const struct ending *ending, struct buf *buf);
 
 /* {"success","stdout","stderr","result","session_bytes","session_metadata"} of a run that was. */
-int elitea_put_answer(const struct elitea_run *run, const struct outcome *outcome, struct buf *buf);
+int elitea_put_answer(const struct elitea_run *run, const struct ending *ending, struct buf *buf);
 
 /* The same of one that was not: why is for stderr. */
 int elitea_put_refusal(const struct elitea_run *run, const char *why, struct buf *buf);

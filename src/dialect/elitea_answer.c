@@ -11,14 +11,24 @@
 #define PACKAGES_TEXT_MAX (64U << 10) /* of a list that comes from a sandbox */
 #define LOST_TEXT_MAX (1U << 20)
 
-/* JSON text, or null. */
-static int put_member(struct buf *buf, const char *name, struct outcome_text text)
+/* A string, or null where there is nothing in it. */
+static int put_text(struct buf *buf, const char *name, struct escaped text)
 {
 	int r = buf_format(buf, ",\"%s\":", name);
 
 	if (r < 0)
 		return r;
-	return text.data != NULL ? buf_append(buf, text.data, text.size) : buf_text(buf, "null");
+	return text.size > 0 ? escaped_put(buf, &text, 1, SIZE_MAX) : buf_text(buf, "null");
+}
+
+/* A value, or null. */
+static int put_value(struct buf *buf, const char *name, struct span value)
+{
+	int r = buf_format(buf, ",\"%s\":", name);
+
+	if (r < 0)
+		return r;
+	return value.size > 0 ? buf_append(buf, value.at, value.size) : buf_text(buf, "null");
 }
 
 static bool has_text(const json_t *list, const char *text)
@@ -60,7 +70,7 @@ static json_t *now(void)
 }
 
 /* What the session is by now: `created` stays, packages gather. */
-static json_t *metadata_after(const json_t *before, const struct outcome *outcome)
+static json_t *metadata_after(const json_t *before, const struct ending *ending)
 {
 	const json_t *created = json_object_get(before, "created");
 	json_t *packages = json_array();
@@ -68,10 +78,10 @@ static json_t *metadata_after(const json_t *before, const struct outcome *outcom
 	json_auto_t *found = NULL;
 	json_auto_t *lost = NULL;
 
-	if (outcome->packages.size <= PACKAGES_TEXT_MAX && outcome->packages.data != NULL)
-		found = json_loadb(outcome->packages.data, outcome->packages.size, 0, NULL);
-	if (outcome->lost.size <= LOST_TEXT_MAX && outcome->lost.data != NULL)
-		lost = json_loadb(outcome->lost.data, outcome->lost.size, 0, NULL);
+	if (ending->packages.size <= PACKAGES_TEXT_MAX && ending->packages.size > 0)
+		found = json_loadb(ending->packages.at, ending->packages.size, 0, NULL);
+	if (ending->lost.size <= LOST_TEXT_MAX && ending->lost.size > 0)
+		lost = json_loadb(ending->lost.at, ending->lost.size, 0, NULL);
 	(void)json_object_set_new(after, "created",
 				  json_is_string(created) ? json_string(json_string_value(created))
 							  : now());
@@ -81,7 +91,7 @@ static json_t *metadata_after(const json_t *before, const struct outcome *outcom
 	(void)json_object_set_new(after, "packages", packages);
 	if (json_array_size(lost) > 0)
 		(void)json_object_set(after, "lost", lost);
-	else if (outcome->saved.data == NULL)
+	else if (ending->saved.size == 0)
 		(void)json_object_set_new(
 			after, "lost",
 			json_pack("[{s:s,s:s}]", "name", "*", "why",
@@ -124,44 +134,65 @@ static int put_before(const struct elitea_run *run, struct buf *buf)
 	return r == 0 ? put_metadata(buf, run->metadata) : r;
 }
 
-static int put_session(const struct elitea_run *run, const struct outcome *outcome, struct buf *buf)
+static int put_session(const struct elitea_run *run, const struct ending *ending, struct buf *buf)
 {
 	json_auto_t *metadata = NULL;
 	int r;
 
-	if (!outcome->is_ok || !run->is_stateful)
+	if (!ending_is(ending, "ok") || !run->is_stateful)
 		return put_before(run, buf);
 	/* Code can break what saving stands on; an old state is better than none. */
-	r = outcome->saved.data != NULL ? put_member(buf, "session_bytes", outcome->saved)
-					: put_bytes_before(run, buf);
-	metadata = metadata_after(run->metadata, outcome);
+	r = ending->saved.size > 0 ? put_text(buf, "session_bytes", ending->saved)
+				   : put_bytes_before(run, buf);
+	metadata = metadata_after(run->metadata, ending);
 	return r == 0 ? put_metadata(buf, metadata) : r;
 }
 
-int elitea_put_error(const struct elitea_run *run, const struct outcome *outcome, struct buf *buf)
+static bool ends_line(struct escaped text)
 {
-	if (strcmp(outcome->kind, "timeout") == 0)
-		return buf_format(buf, "\"Execution timed out after %s seconds\"", run->timeout);
-	return outcome_put_failure(outcome, buf);
+	return text.size == 0 ||
+	       (text.size >= 2 && memcmp(text.text + text.size - 2, "\\n", 2) == 0);
 }
 
-int elitea_put_answer(const struct elitea_run *run, const struct outcome *outcome, struct buf *buf)
+/* What the code wrote to stderr, and behind it why the run failed. */
+static int put_failure(const struct ending *ending, struct buf *buf)
 {
-	int r = buf_format(buf, "{\"success\":%s", outcome->is_ok ? "true" : "false");
+	struct escaped parts[4] = {ending->err};
+
+	if (!ends_line(ending->err))
+		parts[1] = escaped_plain("\\n");
+	parts[3] = ending->traceback.size > 0 ? ending->traceback : ending->message;
+	if (ending->traceback.size == 0 && ending_is(ending, "memory"))
+		parts[2] = escaped_plain("MemoryError: ");
+	if (ending->traceback.size == 0 && ending_is(ending, "exit"))
+		parts[2] = escaped_plain("SystemExit: ");
+	return escaped_put(buf, parts, ARRAY_LEN(parts), SIZE_MAX);
+}
+
+int elitea_put_error(const struct elitea_run *run, const struct ending *ending, struct buf *buf)
+{
+	if (ending_is(ending, "timeout"))
+		return buf_format(buf, "\"Execution timed out after %s seconds\"", run->timeout);
+	return put_failure(ending, buf);
+}
+
+int elitea_put_answer(const struct elitea_run *run, const struct ending *ending, struct buf *buf)
+{
+	bool is_ok = ending_is(ending, "ok");
+	int r = buf_format(buf, "{\"success\":%s", is_ok ? "true" : "false");
 
 	if (r == 0)
-		r = put_member(buf, "stdout", outcome->out);
-	if (r == 0 && outcome->is_ok)
-		r = put_member(buf, "stderr", outcome->err);
+		r = put_text(buf, "stdout", ending->out);
+	if (r == 0 && is_ok)
+		r = put_text(buf, "stderr", ending->err);
 	else if (r == 0)
 		r = buf_text(buf, ",\"stderr\":");
-	if (r == 0 && !outcome->is_ok)
-		r = elitea_put_error(run, outcome, buf);
+	if (r == 0 && !is_ok)
+		r = elitea_put_error(run, ending, buf);
 	if (r == 0)
-		r = put_member(buf, "result",
-			       outcome->is_ok ? outcome->value : (struct outcome_text){0});
+		r = put_value(buf, "result", is_ok ? ending->value : (struct span){0});
 	if (r == 0)
-		r = put_session(run, outcome, buf);
+		r = put_session(run, ending, buf);
 	return r == 0 ? buf_text(buf, "}") : r;
 }
 

@@ -50,7 +50,7 @@ static const struct op_param stateful_params[] = {
 /* ---- answers ---- */
 
 /* "Execution time: 1.23s, Packages: a, b" as a JSON string. */
-static int put_info(const struct work *work, const struct outcome *outcome, struct buf *buf)
+static int put_info(const struct work *work, const struct ending *ending, struct buf *buf)
 {
 	json_auto_t *packages = NULL;
 	const json_t *item = NULL;
@@ -58,10 +58,10 @@ static int put_info(const struct work *work, const struct outcome *outcome, stru
 	size_t i = 0;
 	int r;
 
-	if (outcome->packages.data != NULL && outcome->packages.size <= PACKAGES_TEXT_MAX)
-		packages = json_loadb(outcome->packages.data, outcome->packages.size, 0, NULL);
+	if (ending->packages.size > 0 && ending->packages.size <= PACKAGES_TEXT_MAX)
+		packages = json_loadb(ending->packages.at, ending->packages.size, 0, NULL);
 	buf_init(&text, 2 * PACKAGES_TEXT_MAX);
-	r = buf_format(&text, "Execution time: %.2fs", outcome->wall_ms / 1000);
+	r = buf_format(&text, "Execution time: %.2fs", ending->wall_ms / 1000);
 	json_array_foreach(packages, i, item) {
 		if (r == 0 && json_is_string(item))
 			r = buf_format(&text, "%s%s",
@@ -75,62 +75,50 @@ static int put_info(const struct work *work, const struct outcome *outcome, stru
 	return r;
 }
 
-static int put_text(struct buf *buf, const char *name, struct outcome_text text)
-{
-	int r;
-
-	if (text.data == NULL || text.data[0] == 'n')
-		return 0;
-	r = buf_format(buf, "\"%s\":", name);
-	if (r == 0)
-		r = buf_append(buf, text.data, text.size);
-	return r == 0 ? buf_text(buf, ",") : r;
-}
-
 /* {result, output, error, status, execution_info}, each where there is something to say. */
-static int put_dict(const struct work *work, const struct outcome *outcome, struct buf *buf)
+static int put_dict(const struct work *work, const struct ending *ending, struct buf *buf)
 {
+	bool is_ok = ending_is(ending, "ok");
 	int r = buf_text(buf, "{");
 
-	if (r == 0 && outcome->is_ok)
-		r = put_text(buf, "result", outcome->value);
-	if (r == 0)
-		r = put_text(buf, "output", outcome->out);
-	if (r == 0 && !outcome->is_ok)
+	if (r == 0 && is_ok && ending->value.size > 0 && ending->value.at[0] != 'n')
+		r = buf_format(buf, "\"result\":%.*s,", (int)ending->value.size, ending->value.at);
+	if (r == 0 && ending->out.size > 0)
+		r = buf_format(buf, "\"output\":\"%.*s\",", (int)ending->out.size,
+			       ending->out.text);
+	if (r == 0 && !is_ok)
 		r = buf_text(buf, "\"error\":");
-	if (r == 0 && !outcome->is_ok)
-		r = elitea_put_error(&work->run, outcome, buf);
-	if (r == 0 && !outcome->is_ok)
+	if (r == 0 && !is_ok)
+		r = elitea_put_error(&work->run, ending, buf);
+	if (r == 0 && !is_ok)
 		r = buf_text(buf, ",\"status\":\"" FAILED "\",");
 	if (r == 0 && work->session[0] != '\0' && !work->is_ours)
 		r = buf_format(buf, "\"session_id\":\"%s\",", work->session);
 	if (r == 0)
 		r = buf_text(buf, "\"execution_info\":");
 	if (r == 0)
-		r = put_info(work, outcome, buf);
+		r = put_info(work, ending, buf);
 	return r == 0 ? buf_text(buf, "}") : r;
 }
 
 /* What langchain-sandbox's tool says: stdout, or what went wrong. */
-static int put_plain(const struct work *work, const struct outcome *outcome, struct buf *buf)
+static int put_plain(const struct work *work, const struct ending *ending, struct buf *buf)
 {
-	struct buf error;
+	bool is_ok = ending_is(ending, "ok");
+	struct buf text;
 	int r = buf_text(buf, "\"content\":[{\"type\":\"text\",\"text\":\"");
 
-	buf_init(&error, ANSWER_MAX);
-	if (r == 0 && !outcome->is_ok)
+	buf_init(&text, ANSWER_MAX);
+	if (r == 0 && !is_ok)
 		r = buf_text(buf, "Error during execution: ");
-	if (r == 0 && !outcome->is_ok)
-		r = elitea_put_error(&work->run, outcome, &error);
-	if (r == 0 && outcome->is_ok)
-		r = outcome->out.data != NULL
-			    ? buf_append(&error, outcome->out.data, outcome->out.size)
-			    : buf_text(&error, "\"\"");
+	if (r == 0)
+		r = is_ok ? escaped_put(&text, &ending->out, 1, SIZE_MAX)
+			  : elitea_put_error(&work->run, ending, &text);
 	/* Two strings become one: the quote that opens the second one goes. */
 	if (r == 0)
-		r = buf_append(buf, error.data + 1, error.size - 1);
-	buf_done(&error);
-	return r == 0 ? buf_format(buf, "}],\"isError\":%s", outcome->is_ok ? "false" : "true") : r;
+		r = buf_append(buf, text.data + 1, text.size - 1);
+	buf_done(&text);
+	return r == 0 ? buf_format(buf, "}],\"isError\":%s", is_ok ? "false" : "true") : r;
 }
 
 static void end(struct mcp_call *call)
@@ -160,7 +148,7 @@ static void refuse(struct mcp_call *call, const char *why)
 
 static void answer_dict(struct mcp_call *call, const char *json, size_t size, const struct err *err)
 {
-	struct outcome outcome;
+	struct ending ending;
 	struct buf dict;
 
 	if (err != NULL) {
@@ -168,12 +156,13 @@ static void answer_dict(struct mcp_call *call, const char *json, size_t size, co
 		return;
 	}
 	buf_init(&dict, ANSWER_MAX);
-	outcome_read(json, size, &outcome);
-	if (put_dict(mcp_call_state(call), &outcome, &dict) < 0) {
+	(void)ending_read(json, size, &ending);
+	if (put_dict(mcp_call_state(call), &ending, &dict) < 0) {
 		refuse(call, "the answer is too large");
 	} else {
 		end(call);
-		mcp_answer_json(call, !outcome.is_ok, NULL, (const char *)dict.data, dict.size);
+		mcp_answer_json(call, !ending_is(&ending, "ok"), NULL, (const char *)dict.data,
+				dict.size);
 	}
 	buf_done(&dict);
 }
@@ -181,7 +170,7 @@ static void answer_dict(struct mcp_call *call, const char *json, size_t size, co
 static void answer_plain(struct mcp_call *call, const char *json, size_t size,
 			 const struct err *err)
 {
-	struct outcome outcome;
+	struct ending ending;
 	char text[sizeof(err->text) + 32];
 	struct buf members;
 
@@ -192,8 +181,8 @@ static void answer_plain(struct mcp_call *call, const char *json, size_t size,
 		mcp_answer_text(call, true, text);
 		return;
 	}
-	outcome_read(json, size, &outcome);
-	if (put_plain(mcp_call_state(call), &outcome, &members) < 0) {
+	(void)ending_read(json, size, &ending);
+	if (put_plain(mcp_call_state(call), &ending, &members) < 0) {
 		end(call);
 		mcp_answer_text(call, true, "Error during execution: the answer is too large");
 		buf_done(&members);

@@ -1,55 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Ending - what a dialect says about a run, taken out of its Result
+ * Ending - what a door says about a run that is over
  *
- * Owns:    the members of a Result that a dialect needs, and texts made of several of them: joined
- *          and cut at a number of characters, never decoded on the way.
- * May not: know a dialect.
+ * Owns:    the members that doors need of a Result, of a command's answer, or of the event with a
+ *          run's verdict: what has one name in them is one thing.
+ * May not: know a door, or decode: what a sandbox wrote is passed on as the JSON text that it is.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buf.h"
 #include "dialect/escaped.h"
 
-/* A JSON value as text. */
-struct span {
-	const char *at; /* borrowed */
-	size_t size;    /* 0: there is none */
-};
-
-/* Borrowed from the Result, as long as that is there. */
+/* Borrowed from what was read, as long as that is there; empty, 0 or false where it says nothing.
+ */
 struct ending {
 	char kind[16]; /* of the verdict: "ok", "exception", ... */
-	int exit_code;
+	int exit_code, signal;
+	struct span code;               /* the exit code as it stands: a number or null */
+	struct escaped message, remedy; /* of the verdict */
 	struct escaped out, err, traceback;
-	struct escaped message; /* of the verdict */
-	struct span value;      /* result's application/json */
 	bool is_out_cut, is_err_cut, is_value_cut;
+	struct span value;    /* result's application/json, null as well */
+	struct escaped saved; /* the saved state, in base64 */
+	struct span lost;     /* a list: what was not saved */
+	struct span packages; /* a list of names */
+	struct span files;    /* a list */
+	double wall_ms, cpu_ms, memory;
 };
 
-/* False: it is no Result. */
+/* False: it has no verdict. The rest is read all the same. */
 bool ending_read(const char *json, size_t size, struct ending *ret_ending);
 
 bool ending_is(const struct ending *ending, const char *kind);
-
-/* A member of an object, of any type. */
-struct span span_member(struct span object, const char *name);
-
-/* ... that is a string; else empty. */
-struct escaped span_text(struct span object, const char *name);
-
-/* A text of ours that needs no escape. */
-struct escaped text_of(const char *text);
-
-/* At most so many characters of it, none cut in two; a pair of surrogates is one. `*chars` is what
- * is left of them afterwards. */
-struct escaped text_cut(struct escaped text, size_t *chars);
-
-/* Appends the texts as one JSON string of at most `chars` characters. */
-int texts_put(struct buf *buf, const struct escaped *texts, size_t count, size_t chars);
-
-/* Appends what the text says, decoded. -EMSGSIZE, -ENOMEM. */
-int text_decode(struct buf *buf, struct escaped text);

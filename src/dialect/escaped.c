@@ -6,6 +6,19 @@
 
 #include "base/json.h"
 
+struct span span_member(struct span object, const char *name)
+{
+	struct span found = {"", 0};
+
+	(void)json_find(object.at, object.size, name, &found.at, &found.size);
+	return found;
+}
+
+struct escaped escaped_plain(const char *text)
+{
+	return (struct escaped){.text = text, .size = strlen(text)};
+}
+
 struct escaped escaped_of(const char *value, size_t size)
 {
 	if (size < 2 || value[0] != '"')
@@ -146,4 +159,79 @@ struct escaped escaped_line(struct escaped text)
 bool escaped_is(struct escaped text, const char *plain)
 {
 	return text.size == strlen(plain) && memcmp(text.text, plain, text.size) == 0;
+}
+
+/* ---- whole characters ---- */
+
+/* One character, both halves of a pair. Returns its bytes in the text. */
+static size_t step_whole(struct escaped text, uint32_t *ret_code)
+{
+	size_t utf8;
+	size_t size = escaped_step(text, ret_code, &utf8);
+	struct escaped rest = {text.text + size, text.size - size};
+	uint32_t low = 0;
+	size_t more;
+
+	if (*ret_code < 0xd800 || *ret_code > 0xdbff)
+		return size;
+	more = escaped_step(rest, &low, &utf8);
+	if (more == 0 || low < 0xdc00 || low > 0xdfff)
+		return size;
+	*ret_code = 0x10000 + ((*ret_code - 0xd800) << 10) + (low - 0xdc00);
+	return size + more;
+}
+
+struct escaped escaped_cut_whole(struct escaped text, size_t *count)
+{
+	size_t at = 0;
+	uint32_t code;
+
+	while (at<text.size && * count> 0) {
+		at += step_whole((struct escaped){text.text + at, text.size - at}, &code);
+		(*count)--;
+	}
+	return (struct escaped){.text = text.text, .size = at};
+}
+
+int escaped_put(struct buf *buf, const struct escaped *texts, size_t text_count, size_t count)
+{
+	int r = buf_text(buf, "\"");
+
+	for (size_t i = 0; r == 0 && i < text_count; i++) {
+		struct escaped part = texts[i];
+
+		if (count != SIZE_MAX)
+			part = escaped_cut_whole(part, &count);
+
+		r = buf_append(buf, part.text, part.size);
+	}
+	return r < 0 ? r : buf_text(buf, "\"");
+}
+
+static int put_code(struct buf *buf, uint32_t code)
+{
+	uint8_t bytes[4];
+	size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
+	for (size_t i = n - 1; i > 0; i--) {
+		bytes[i] = (uint8_t)(0x80 | (code & 0x3f));
+		code >>= 6;
+	}
+	bytes[0] = (uint8_t)(n == 1 ? code : (0xf00U >> n) | code);
+	return buf_append(buf, bytes, n);
+}
+
+int escaped_decode(struct buf *buf, struct escaped text)
+{
+	int r = 0;
+
+	while (r == 0 && text.size > 0) {
+		uint32_t code;
+		size_t n = step_whole(text, &code);
+
+		r = put_code(buf, code);
+		text.text += n;
+		text.size -= n;
+	}
+	return r;
 }

@@ -2,8 +2,8 @@
 /*
  * Escaped - what stands between the quotes of a JSON string, used without decoding it
  *
- * Owns:    its characters, lines, white space and size. Our own events and results are ASCII, so a
- *          door can cut and join their texts as they are.
+ * Owns:    finding it, its characters, lines, white space and size. Our own events and results are
+ *          ASCII, so a door can cut and join their texts as they are.
  * May not: see anything but valid JSON text.
  */
 #pragma once
@@ -12,10 +12,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+
 struct escaped {
 	const char *text; /* borrowed, not terminated */
 	size_t size;
 };
+
+/* A JSON value as text. */
+struct span {
+	const char *at; /* borrowed */
+	size_t size;    /* 0: there is none */
+};
+
+/* A member of an object, of any type. */
+struct span span_member(struct span object, const char *name);
 
 /* The inside of a JSON string; empty when `value` is no string. */
 struct escaped escaped_of(const char *value, size_t size);
@@ -32,8 +43,20 @@ uint64_t escaped_utf8(struct escaped text); /* bytes it stands for */
 /* Without white space at both ends, as Python's strip() and JavaScript's trim() see it. */
 struct escaped escaped_trim(struct escaped text);
 
+/* A text of ours that needs no escape. */
+struct escaped escaped_plain(const char *text);
+
 /* The first `count` characters (UTF-16 units, and no half of a pair). */
 struct escaped escaped_cut(struct escaped text, size_t count);
+
+/* The same with whole characters: a pair is one. `*count` is what is left of them afterwards. */
+struct escaped escaped_cut_whole(struct escaped text, size_t *count);
+
+/* Appends the texts as one JSON string of at most `count` whole characters. */
+int escaped_put(struct buf *buf, const struct escaped *texts, size_t text_count, size_t count);
+
+/* Appends what the text says, decoded. -EMSGSIZE, -ENOMEM. */
+int escaped_decode(struct buf *buf, struct escaped text);
 
 /* Up to and with the next line end; empty when there is none. */
 struct escaped escaped_line(struct escaped text);

@@ -338,7 +338,7 @@ static bool check_post(struct door_call *call, struct mcp *mcp)
 		return false;
 	}
 	if (mcp->request_count >= MCP_REQUESTS_MAX ||
-	    mcp->held + door_body_size(call) > MCP_HELD_MAX) {
+	    !mcp_has_room(mcp, &call->caller, door_body_size(call))) {
 		refuse_as(call, 503, "", MCP_INTERNAL, TOO_MANY);
 		return false;
 	}

@@ -352,7 +352,8 @@ void mcp_resources_read(struct mcp_request *request);
 struct mcp_task {
 	struct mcp *mcp; /* borrowed */
 	char id[ID_SIZE];
-	char *token; /* owned: whose it is */
+	char *token;    /* owned: whose it is */
+	bool is_greedy; /* its token had more than its share when room was last made */
 	enum mcp_task_status {
 		MCP_TASK_WORKING,
 		MCP_TASK_INPUT,
@@ -426,6 +427,9 @@ struct mcp {
 	size_t view_count;
 	uint8_t key[32]; /* signs what clients carry for us */
 };
+
+/* Is there memory for so much more of a message? Of several tokens each may have half of it. */
+bool mcp_has_room(const struct mcp *mcp, const struct op_caller *caller, uint64_t more);
 
 /* Something has begun that needs the tick. */
 void mcp_watch(struct mcp *mcp);

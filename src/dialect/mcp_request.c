@@ -7,6 +7,7 @@
 #include "base/c.h"
 #include "base/json.h"
 #include "dialect/mcp_inside.h"
+#include "session/engine.h"
 
 #define ERROR_MAX (64U << 10)
 #define SERVER_INFO                                                                                \
@@ -268,4 +269,26 @@ void mcp_log(struct mcp_request *request, int level, const char *text)
 	if (buf_text(&json, "}}") == 0)
 		mcp_stream_send(request->stream, (const char *)json.data, json.size, false);
 	buf_done(&json);
+}
+
+/* Bytes of the messages of this token that are under way. */
+static size_t held_by(const struct mcp *mcp, const char *token)
+{
+	const struct mcp_request *request = NULL;
+	const struct mcp_call *under_way = NULL;
+	size_t held = 0;
+
+	LIST_FOREACH(request, &mcp->requests, entry)
+		held += strcmp(request->caller.name, token) == 0 ? request->held : 0;
+	LIST_FOREACH(under_way, &mcp->calls, entry)
+		held += strcmp(under_way->caller.name, token) == 0 ? under_way->held : 0;
+	return held;
+}
+
+bool mcp_has_room(const struct mcp *mcp, const struct op_caller *caller, uint64_t more)
+{
+	if (mcp->held + more > MCP_HELD_MAX)
+		return false;
+	return mcp->settings.engine->config->token_count < 2 ||
+	       held_by(mcp, caller->name) + more <= MCP_HELD_MAX / 2;
 }

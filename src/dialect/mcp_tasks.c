@@ -55,23 +55,24 @@ static bool is_greedy(const struct mcp *mcp, const char *token)
 	return count > MCP_TASKS_MAX / TASKS_SHARE || kept > KEPT_MAX / TASKS_SHARE;
 }
 
-/* The oldest that is over: of a token with more than its share, else of anybody. */
-static struct mcp_task *first_to_go(const struct mcp *mcp)
+/* Those that are over go, the oldest first, while there are more than this many or too much is
+ * kept. */
+static void drop(struct mcp *mcp, size_t count_max, size_t *kept, bool is_greedy_only)
 {
-	struct mcp_task *task = NULL, *oldest = NULL;
+	struct mcp_task *task = TAILQ_FIRST(&mcp->tasks);
 
-	TAILQ_FOREACH(task, &mcp->tasks, entry) {
-		if (!is_over(task))
-			continue;
-		if (is_greedy(mcp, task->token))
-			return task;
-		if (oldest == NULL)
-			oldest = task;
+	while (task != NULL && (mcp->task_count > count_max || *kept > KEPT_MAX)) {
+		struct mcp_task *next = TAILQ_NEXT(task, entry);
+
+		if (is_over(task) && (task->is_greedy || !is_greedy_only)) {
+			*kept -= task->result.size;
+			mcp_task_free(task);
+		}
+		task = next;
 	}
-	return oldest;
 }
 
-/* Some go while there are more than this many, or too much is kept. False: that was not enough. */
+/* Of tokens with more than their share first, then of anybody. False: that was not enough. */
 static bool make_room(struct mcp *mcp, size_t count_max)
 {
 	struct mcp_task *task = NULL;
@@ -79,12 +80,11 @@ static bool make_room(struct mcp *mcp, size_t count_max)
 
 	TAILQ_FOREACH(task, &mcp->tasks, entry)
 		kept += task->result.size;
-	while (mcp->task_count > count_max || kept > KEPT_MAX) {
-		task = first_to_go(mcp);
-		if (task == NULL)
-			break;
-		kept -= task->result.size;
-		mcp_task_free(task);
+	if (mcp->task_count > count_max || kept > KEPT_MAX) {
+		TAILQ_FOREACH(task, &mcp->tasks, entry)
+			task->is_greedy = is_greedy(mcp, task->token);
+		drop(mcp, count_max, &kept, true);
+		drop(mcp, count_max, &kept, false);
 	}
 	return mcp->task_count <= count_max;
 }

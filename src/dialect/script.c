@@ -2,17 +2,15 @@
 #include "dialect/script.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/c.h"
 #include "base/json.h"
-#include "dialect/escaped.h"
+#include "dialect/ending.h"
 
 /* The policy has limited the bytes of a stream; escaped, each takes up to six. */
 #define STREAM_MAX (1ULL << 30)
 #define TEXT_MAX (16U << 20)
-#define NUMBER_SIZE 32
 
 void script_init(struct script *script)
 {
@@ -40,59 +38,23 @@ static void add(struct script *script, struct buf *stream, struct escaped text, 
 		*is_cut = true;
 }
 
-/* A number of an object; 0 when it is null, absent or no number. */
-static double number_of(const char *object, size_t size, const char *name)
-{
-	char text[NUMBER_SIZE];
-	const char *value = NULL;
-	size_t value_size = 0;
-
-	if (!json_find(object, size, name, &value, &value_size) || value_size >= sizeof(text))
-		return 0;
-	(void)snprintf(text, sizeof(text), "%.*s", (int)value_size, value);
-	return strtod(text, NULL);
-}
-
-static bool is_true(const char *object, size_t size, const char *name)
-{
-	const char *value = NULL;
-	size_t value_size = 0;
-
-	return json_find(object, size, name, &value, &value_size) && value[0] == 't';
-}
-
-static void take_verdict(struct script *script, const char *verdict, size_t size)
-{
-	struct escaped kind = escaped_member(verdict, size, "kind");
-	struct escaped message = escaped_member(verdict, size, "message");
-	struct escaped remedy = escaped_member(verdict, size, "remedy");
-
-	(void)snprintf(script->kind, sizeof(script->kind), "%.*s", (int)kind.size, kind.text);
-	script->exit_code = (int64_t)number_of(verdict, size, "exit_code");
-	script->signal = (int64_t)number_of(verdict, size, "signal");
-	(void)buf_append(&script->message, message.text, message.size);
-	if (remedy.size > 0 && buf_text(&script->message, "; ") == 0)
-		(void)buf_append(&script->message, remedy.text, remedy.size);
-}
-
 static void take_end(struct script *script, const char *line, size_t size)
 {
-	const char *part = NULL;
-	size_t n = 0;
+	struct ending ending;
 
-	if (json_find(line, size, "verdict", &part, &n))
-		take_verdict(script, part, n);
-	if (json_find(line, size, "usage", &part, &n)) {
-		script->wall_ms = (uint64_t)number_of(part, n, "wall_ms");
-		script->cpu_ms = (uint64_t)number_of(part, n, "cpu_ms");
-		script->memory = (uint64_t)number_of(part, n, "peak_memory");
-	}
-	if (json_find(line, size, "truncated", &part, &n)) {
-		script->is_out_cut |= is_true(part, n, "stdout");
-		script->is_err_cut |= is_true(part, n, "stderr");
-	}
-	if (json_find(line, size, "files", &part, &n))
-		(void)buf_append(&script->files, part, n);
+	(void)ending_read(line, size, &ending);
+	(void)snprintf(script->kind, sizeof(script->kind), "%s", ending.kind);
+	script->exit_code = ending.exit_code;
+	script->signal = ending.signal;
+	(void)buf_append(&script->message, ending.message.text, ending.message.size);
+	if (ending.remedy.size > 0 && buf_text(&script->message, "; ") == 0)
+		(void)buf_append(&script->message, ending.remedy.text, ending.remedy.size);
+	script->wall_ms = (uint64_t)ending.wall_ms;
+	script->cpu_ms = (uint64_t)ending.cpu_ms;
+	script->memory = (uint64_t)ending.memory;
+	script->is_out_cut |= ending.is_out_cut;
+	script->is_err_cut |= ending.is_err_cut;
+	(void)buf_append(&script->files, ending.files.at, ending.files.size);
 }
 
 void script_take(struct script *script, const char *line, size_t size)

@@ -136,7 +136,7 @@ static void run_done(void *user, const struct ask_result *result)
 	buf_init(&body, ANSWER_MAX);
 	if (ending_is(&ending, "backend") || ending_is(&ending, "denied") ||
 	    ending_is(&ending, "cancelled")) {
-		(void)text_decode(&body, ending.message);
+		(void)escaped_decode(&body, ending.message);
 		fail_run(call, 500, buf_string(&body));
 		buf_done(&body);
 		return;

@@ -16,10 +16,10 @@ int synapse_put_stderr(struct buf *buf, const struct ending *ending, size_t char
 	bool is_own = ending_is(ending, "ok") || ending_is(ending, "exit") ||
 		      ending_is(ending, "exception");
 	const struct escaped parts[] = {ending->err, ending->traceback, ending->message,
-					text_of("\\n")};
+					escaped_plain("\\n")};
 
 	/* The code's own end needs no word of ours. */
-	return texts_put(buf, parts, is_own ? 2 : ARRAY_LEN(parts), chars);
+	return escaped_put(buf, parts, is_own ? 2 : ARRAY_LEN(parts), chars);
 }
 
 int synapse_put_test(struct buf *body, uint64_t seconds, const struct ending *ending)
@@ -33,7 +33,7 @@ int synapse_put_test(struct buf *body, uint64_t seconds, const struct ending *en
 				  (unsigned long long)seconds);
 	r = buf_format(body, "{\"exit_code\":%d,\"stdout\":", ending->exit_code);
 	if (r == 0)
-		r = texts_put(body, &ending->out, 1, STDOUT_CHARS);
+		r = escaped_put(body, &ending->out, 1, STDOUT_CHARS);
 	if (r == 0)
 		r = buf_text(body, ",\"stderr\":");
 	if (r == 0)
@@ -45,7 +45,7 @@ int synapse_put_test(struct buf *body, uint64_t seconds, const struct ending *en
 static int put_printed(struct buf *body, const struct ending *ending)
 {
 	size_t before = body->size;
-	int r = text_decode(body, escaped_trim(ending->out));
+	int r = escaped_decode(body, escaped_trim(ending->out));
 
 	if (r == 0 && json_is_valid(body->data + before, body->size - before))
 		return 1;
@@ -67,7 +67,7 @@ int synapse_put_custom(struct buf *body, uint64_t seconds, const struct ending *
 			return r < 0 ? r : 0;
 		r = buf_text(body, "{\"output\":");
 		if (r == 0)
-			r = texts_put(body, &ending->out, 1, SIZE_MAX);
+			r = escaped_put(body, &ending->out, 1, SIZE_MAX);
 		return r < 0 ? r : buf_text(body, "}");
 	}
 	if (ending->exit_code == 0)
@@ -81,7 +81,7 @@ int synapse_put_custom(struct buf *body, uint64_t seconds, const struct ending *
 	if (r == 0)
 		r = buf_text(body, ",\"stdout\":");
 	if (r == 0)
-		r = texts_put(body, &ending->out, 1, STDOUT_CHARS);
+		r = escaped_put(body, &ending->out, 1, STDOUT_CHARS);
 	return r < 0 ? r : buf_text(body, "}");
 }
 
@@ -120,16 +120,16 @@ static int put_failure(struct buf *body, uint64_t seconds, const struct ending *
 		(void)snprintf(lead, sizeof(lead), "Transform failed (exit -1): ");
 		(void)snprintf(late, sizeof(late), "Execution timed out after %llus",
 			       (unsigned long long)seconds);
-		parts[1] = text_of(late);
+		parts[1] = escaped_plain(late);
 	} else if (ending->exit_code == 0) {
-		parts[1] = text_of(lost_of(ending));
+		parts[1] = escaped_plain(lost_of(ending));
 	} else if (ending->err.size + ending->traceback.size == 0) {
 		parts[3] = ending->message;
 	}
-	parts[0] = text_of(lead);
+	parts[0] = escaped_plain(lead);
 	r = buf_text(body, "{\"detail\":");
 	if (r == 0)
-		r = texts_put(body, parts, ARRAY_LEN(parts), strlen(lead) + TRANSFORM_CHARS);
+		r = escaped_put(body, parts, ARRAY_LEN(parts), strlen(lead) + TRANSFORM_CHARS);
 	return r < 0 ? r : buf_text(body, "}");
 }
 
@@ -151,5 +151,5 @@ int synapse_put_transform(struct buf *body, uint64_t seconds, const struct endin
 		return r < 0 ? r : 0;
 	if (escaped_trim(ending->out).size == 0)
 		return buf_text(body, "null");
-	return texts_put(body, &ending->out, 1, SIZE_MAX);
+	return escaped_put(body, &ending->out, 1, SIZE_MAX);
 }

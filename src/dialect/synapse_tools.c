@@ -76,7 +76,7 @@ static int put_result(struct buf *body, const struct mcp_call *call, const struc
 	told.err = (struct escaped){.text = buf_string(&err), .size = err.size};
 	r = buf_format(body, "{\"exit_code\":%d,\"stdout\":", ending->exit_code);
 	if (r == 0)
-		r = texts_put(body, &ending->out, 1, OUTPUT_CHARS);
+		r = escaped_put(body, &ending->out, 1, OUTPUT_CHARS);
 	if (r == 0)
 		r = buf_text(body, ",\"stderr\":");
 	if (r == 0)

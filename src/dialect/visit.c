@@ -74,7 +74,7 @@ void visit_release(struct visit *visit)
 		return;
 	if (visit->is_begun && visit->call.ended != NULL)
 		visit->call.ended(&visit->call);
-	router_leave(doors->settings.router, visit->held, &finished);
+	router_leave(doors->settings.router, &visit->held, &finished);
 	doors->kept -= visit->kept;
 	free_parts(visit);
 	free(visit);
@@ -262,7 +262,7 @@ static size_t on_body(void *user, struct http_request *request, const void *data
 		held = visit->parts.size;
 		if (visit->scan != NULL)
 			held += visit->scan->parts.size + visit->scan->small.size;
-		r = router_hold(router, &visit->held, held, &err);
+		r = router_hold(router, &visit->held, visit->call.caller.token, held, &err);
 	}
 	if (r < 0)
 		visit_refuse(visit, router_status(&err), &err);

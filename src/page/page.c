@@ -362,7 +362,7 @@ static void on_gone(void *user, struct http_request *request, bool is_sent)
 
 	(void)is_sent;
 	free(visit);
-	router_leave(page->router, 0, &finished);
+	router_leave(page->router, &(struct router_held){0}, &finished);
 }
 
 const struct http_calls page_calls = {

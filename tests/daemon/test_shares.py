@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import select
 import socket
 
 from case import BARE, DaemonCase, wait_for
@@ -51,3 +52,31 @@ class ShareTest(DaemonCase):
             connection.close()
         for stranger in strangers:
             stranger.close()
+
+
+class BodyShareTest(DaemonCase):
+    """All bodies under way take four times the largest at most, those of one token half of that."""
+
+    BODY = 1 << 20
+    CONFIG = BARE + "limits: {body: 1MiB}\n" + TOKENS
+
+    def begin(self, client, path="/v1/run", **headers):
+        """A request that has sent all but the last byte of the largest body."""
+        sock = socket.create_connection((self.daemon.host, self.daemon.port))
+        self.addCleanup(sock.close)
+        lines = {"Host": "localhost", "Content-Length": self.BODY, **client.headers_for(headers)}
+        head = f"POST {path} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        sock.sendall(head.encode() + b"\r\n" + b'{"code":"'.ljust(self.BODY - 1, b"#"))
+        return sock
+
+    def test_bodies_that_are_sent_slowly(self):
+        alice, bob = self.daemon.as_token(ALICE), self.daemon.as_token(BOB)
+        held = [self.begin(alice) for _ in range(2)]
+        refused = []
+        while not refused:  # those before may not have been read yet
+            one = self.begin(alice)
+            held.append(one)
+            refused = select.select(held, [], [], 0.2)[0]
+        self.assertIn(b"HTTP/1.1 429 ", refused[0].recv(100))
+        body = json.dumps({"code": "print(1)".ljust(self.BODY - 100)})
+        self.assertEqual(bob.ask("POST", "/v1/run", body)["stdout"], "1\n")

@@ -2,13 +2,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "api/access.h"
-#include "base/c.h"
-#include "unit.h"
-
-/* SHA-256 of "alice-secret" and "bob-secret". */
-#define ALICE "0c848abb03307b06cf70cd4e29c157dc81af5e94ab3eb1d0c59a120269572376"
-#define BOB "9f03ef1533a68d2f506f81ef463c1183a82a6bd40e45613f36e6fe1889cf1b99"
+#include "access_unit.h"
 
 static const char with_tokens[] = "tokens:\n"
 				  "  - {name: alice, sha256: " ALICE "}\n"
@@ -16,46 +10,14 @@ static const char with_tokens[] = "tokens:\n"
 				  "hosts: [My.Host, \"proxy.example:8443\", 192.0.2.7, "
 				  "\"[2001:db8::7]\"]\n";
 
-struct desk {
-	struct config *config;
-	struct access *access;
-};
-
-static int make_from(void **state, const char *text)
-{
-	struct desk *desk = xnew(struct desk);
-	struct err err = {0};
-
-	assert_ok(config_parse(text, strlen(text), "test.yaml", &desk->config, &err), err);
-	desk->access = access_new(desk->config);
-	*state = desk;
-	return 0;
-}
-
 static int make_open(void **state)
 {
-	return make_from(state, "hosts: [my.host]\n");
+	return desk_make(state, "hosts: [my.host]\n");
 }
 
 static int make_with_tokens(void **state)
 {
-	return make_from(state, with_tokens);
-}
-
-static int end(void **state)
-{
-	struct desk *desk = *state;
-
-	access_free(desk->access);
-	config_free(desk->config);
-	free(desk);
-	return 0;
-}
-
-/* From loopback, to a host that is fine. */
-static struct access_request good(void)
-{
-	return (struct access_request){.host = "localhost:7878", .peer = "127.0.0.1"};
+	return desk_make(state, with_tokens);
 }
 
 static int check(const struct desk *desk, const struct access_request *request,
@@ -418,7 +380,7 @@ static void beyond_this_machine_a_token_is_a_must(void **state)
 	assert_contains(err.text, "viv token new NAME");
 	assert_contains(err.text, "0.0.0.0:7878");
 	assert_ok(access_may_listen(desk->config, "127.0.0.1:7878", true, &err), err);
-	assert_int_equal(end(state), 0);
+	assert_int_equal(desk_end(state), 0);
 	assert_int_equal(make_with_tokens(state), 0);
 	desk = *state;
 	assert_ok(access_may_listen(desk->config, "0.0.0.0:7878", false, &err), err);
@@ -429,28 +391,30 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(without_tokens_this_machine_may_call, make_open,
-						end),
-		cmocka_unit_test_setup_teardown(a_host_is_loopback_or_listed, make_open, end),
-		cmocka_unit_test_setup_teardown(a_host_of_any_length_is_read, make_open, end),
+						desk_end),
+		cmocka_unit_test_setup_teardown(a_host_is_loopback_or_listed, make_open, desk_end),
+		cmocka_unit_test_setup_teardown(a_host_of_any_length_is_read, make_open, desk_end),
 		cmocka_unit_test_setup_teardown(a_listed_port_is_the_only_one, make_with_tokens,
-						end),
-		cmocka_unit_test_setup_teardown(an_origin_is_held_to_the_same_list, make_open, end),
-		cmocka_unit_test_setup_teardown(what_was_bound_may_be_named, make_open, end),
+						desk_end),
+		cmocka_unit_test_setup_teardown(an_origin_is_held_to_the_same_list, make_open,
+						desk_end),
+		cmocka_unit_test_setup_teardown(what_was_bound_may_be_named, make_open, desk_end),
 		cmocka_unit_test_setup_teardown(bound_to_all_takes_numbers_but_no_names, make_open,
-						end),
+						desk_end),
 		cmocka_unit_test_setup_teardown(a_token_is_known_by_its_secret, make_with_tokens,
-						end),
-		cmocka_unit_test_setup_teardown(anything_else_is_no_token, make_with_tokens, end),
+						desk_end),
+		cmocka_unit_test_setup_teardown(anything_else_is_no_token, make_with_tokens,
+						desk_end),
 		cmocka_unit_test_setup_teardown(a_wrong_host_is_told_before_a_wrong_token,
-						make_with_tokens, end),
+						make_with_tokens, desk_end),
 		cmocka_unit_test_setup_teardown(a_dialect_may_spell_the_token_its_own_way,
-						make_with_tokens, end),
+						make_with_tokens, desk_end),
 		cmocka_unit_test_setup_teardown(a_unix_peer_needs_a_token_but_for_us_and_root,
-						make_with_tokens, end),
+						make_with_tokens, desk_end),
 		cmocka_unit_test_setup_teardown(over_a_unix_socket_only_the_origin_counts,
-						make_open, end),
+						make_open, desk_end),
 		cmocka_unit_test_setup_teardown(beyond_this_machine_a_token_is_a_must, make_open,
-						end),
+						desk_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

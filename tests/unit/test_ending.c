@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Texts of a Result, joined, trimmed and cut while they are still JSON. */
 #include "base/c.h"
 #include "dialect/ending.h"
 #include "unit.h"
@@ -45,50 +44,39 @@ static void knows_what_is_no_result(void **state)
 	assert_false(ending_read("{\"verdict\":{\"kind\":\"12345678901234567\"}}", 41, &ending));
 }
 
-static void cuts_between_characters(void **state)
+static void reads_the_event_of_a_verdict(void **state)
 {
-	size_t chars = 3;
+	static const char json[] =
+		"{\"seq\":9,\"type\":\"verdict\",\"verdict\":{\"kind\":\"killed\",\"exit_code\":"
+		"null,"
+		"\"signal\":9,\"message\":\"m\",\"remedy\":\"r\"},\"usage\":{\"wall_ms\":1.5,"
+		"\"cpu_ms\":2,\"peak_memory\":4096},\"files\":[{}],\"saved_state\":{\"base64\":"
+		"\"QQ==\","
+		"\"lost\":[\"x\"],\"packages\":null}}";
+	struct ending ending;
 
 	(void)state;
-	assert_text(text_cut(text_of("a\\n\\ud83d\\ude00b"), &chars), "a\\n\\ud83d\\ude00");
-	assert_int_equal(chars, 0);
-	chars = 9;
-	assert_text(text_cut(text_of("\\ud83d\\u0041"), &chars), "\\ud83d\\u0041");
-	assert_int_equal(chars, 7);
-}
-
-static void joins_up_to_a_limit(void **state)
-{
-	const struct escaped parts[] = {text_of("ab"), text_of(""), text_of("\\ncd")};
-	struct buf buf;
-
-	(void)state;
-	buf_init(&buf, 64);
-	assert_int_equal(texts_put(&buf, parts, ARRAY_LEN(parts), 4), 0);
-	assert_string_equal(buf_string(&buf), "\"ab\\nc\"");
-	buf_done(&buf);
-}
-
-static void decodes(void **state)
-{
-	struct buf buf;
-
-	(void)state;
-	buf_init(&buf, 64);
-	assert_int_equal(text_decode(&buf, text_of("a\\\"\\\\\\/\\n\\u00e4\\u20ac\\ud83d\\ude00")),
-			 0);
-	assert_string_equal(buf_string(&buf), "a\"\\/\n\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
-	buf_done(&buf);
+	assert_true(ending_read(json, strlen(json), &ending));
+	assert_int_equal(ending.signal, 9);
+	assert_int_equal(ending.exit_code, 0);
+	assert_memory_equal(ending.code.at, "null", ending.code.size);
+	assert_text(ending.remedy, "r");
+	assert_true(ending.wall_ms > 1.4 && ending.wall_ms < 1.6);
+	assert_int_equal((int)ending.memory, 4096);
+	assert_memory_equal(ending.files.at, "[{}]", ending.files.size);
+	assert_text(ending.saved, "QQ==");
+	assert_memory_equal(ending.lost.at, "[\"x\"]", ending.lost.size);
+	assert_int_equal(ending.packages.size, 0);
+	assert_int_equal(ending.out.size + ending.value.size, 0);
+	assert_false(ending.is_out_cut || ending.is_err_cut);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_a_result),
+		cmocka_unit_test(reads_the_event_of_a_verdict),
 		cmocka_unit_test(knows_what_is_no_result),
-		cmocka_unit_test(cuts_between_characters),
-		cmocka_unit_test(joins_up_to_a_limit),
-		cmocka_unit_test(decodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
