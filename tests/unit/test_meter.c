@@ -44,7 +44,7 @@ static void counts_from_the_mark_on(void **state)
 	open_one(&meters, &meter);
 	meter_mark(&meter, 0, false, &mark);
 	put(meter.fds[LAUNCH_METER_CPU], "usage_usec 1500\nuser_usec 1\n");
-	assert_true(meter_read(&meter, 0, &mark, &facts));
+	assert_true(meter_read(&meter, &mark, &facts));
 	assert_int_equal(facts.cpu_us, 500);
 	assert_int_equal(facts.memory, 4096);
 	assert_int_equal(facts.peak, 9999);
@@ -63,9 +63,9 @@ static void cannot_say_where_something_was_killed(void **state)
 	open_one(&meters, &meter);
 	meter_mark(&meter, 0, false, &mark);
 	put(meter.fds[LAUNCH_METER_KILLS], "under_oom 0\noom_kill 3\n");
-	assert_false(meter_read(&meter, 0, &mark, &facts));
+	assert_false(meter_read(&meter, &mark, &facts));
 	put(meter.fds[LAUNCH_METER_KILLS], "");
-	assert_false(meter_read(&meter, 0, &mark, &facts));
+	assert_false(meter_read(&meter, &mark, &facts));
 	meter_done(&meter);
 }
 
@@ -80,11 +80,11 @@ static void cannot_say_without_a_mark_or_when_closed(void **state)
 	meters_init(&meters);
 	meter_mark(&meter, 0, true, &mark);
 	open_one(&meters, &meter);
-	assert_false(meter_read(&meter, 0, &mark, &facts));
+	assert_false(meter_read(&meter, &mark, &facts));
 	meter_mark(&meter, 0, true, &mark);
 	meter_done(&meter);
 	meter_done(&meter);
-	assert_false(meter_read(&meter, 0, &mark, &facts));
+	assert_false(meter_read(&meter, &mark, &facts));
 	assert_int_equal(meters.count, 0);
 }
 
