@@ -76,7 +76,12 @@ void head_mark(struct head *head)
 
 	/* For the next run, where it was closed. */
 	(void)sandbox_meter(head->sandbox, &err);
-	meter_mark(&head->sandbox->meter, head->pid, !runs_beside(head), &head->mark);
+	meter_mark(&head->sandbox->meter, head->pid, &head->mark);
+}
+
+void head_count(struct head *head)
+{
+	meter_count(&head->sandbox->meter, !runs_beside(head), &head->mark);
 }
 
 bool head_measure(struct head *head, struct launch_exit *ret_facts)

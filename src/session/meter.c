@@ -75,24 +75,29 @@ uint64_t meter_own_us(const struct meter_mark *mark)
 	return now > mark->own_us ? now - mark->own_us : 0;
 }
 
-void meter_mark(struct meter *meter, pid_t pid, bool is_alone, struct meter_mark *ret_mark)
+void meter_mark(struct meter *meter, pid_t pid, struct meter_mark *ret_mark)
 {
 	struct meter_mark mark = {.is_set = true};
 
 	if (pid > 0 && clock_getcpuclockid(pid, &mark.clock) != 0)
 		mark.clock = 0;
 	mark.own_us = own_us(mark.clock);
-	if (meter->meters != NULL) {
-		TAILQ_REMOVE(&meter->meters->open, meter, entry);
-		TAILQ_INSERT_TAIL(&meter->meters->open, meter, entry);
-		/* An older kernel cannot count it anew: then it is that of the sandbox's life. */
-		if (is_alone)
-			(void)!pwrite(meter->fds[LAUNCH_METER_PEAK], "0", 1, 0);
-		mark.has_counts =
-			read_number(meter, LAUNCH_METER_CPU, "usage_usec ", &mark.cpu_us) &&
-			read_number(meter, LAUNCH_METER_KILLS, "oom_kill ", &mark.kills);
-	}
+	mark.has_kills = meter->meters != NULL &&
+			 read_number(meter, LAUNCH_METER_KILLS, "oom_kill ", &mark.kills);
 	*ret_mark = mark;
+}
+
+void meter_count(struct meter *meter, bool is_alone, struct meter_mark *mark)
+{
+	if (meter->meters == NULL)
+		return;
+	TAILQ_REMOVE(&meter->meters->open, meter, entry);
+	TAILQ_INSERT_TAIL(&meter->meters->open, meter, entry);
+	/* An older kernel cannot count it anew: then it is that of the sandbox's life. */
+	if (is_alone)
+		(void)!pwrite(meter->fds[LAUNCH_METER_PEAK], "0", 1, 0);
+	mark->has_counts = mark->has_kills &&
+			   read_number(meter, LAUNCH_METER_CPU, "usage_usec ", &mark->cpu_us);
 }
 
 bool meter_read(const struct meter *meter, const struct meter_mark *mark, struct launch_exit *facts)
