@@ -94,10 +94,12 @@ class Bench:
                     close[name] += others[1:]
         if kernel:
             kernel.close()
+        for session in (plain, safe):  # what follows takes longer than a connection may be idle
+            self.client.raw("DELETE", f"/v1/sessions/{session}")
         self.tell_cells(*({name: statistics.median(values) for name, values in times.items() if values}
                           for times in (close, apart)))
-        for session in (plain, safe):
-            self.client.raw("DELETE", f"/v1/sessions/{session}")
+        self.client.close()
+        self.client = Client(self.daemon.port)
 
     def tell_cells(self, close, apart):
         """`close`: one right after the other; `apart`: the first one after 20 ms of silence, in which a

@@ -30,6 +30,7 @@ bool json_find(const void *bytes, size_t size, const char *name, const char **re
 /* A member of an object, as text. Starts zeroed. */
 struct json_member {
 	const char *name; /* with its quotes */
+	size_t name_size;
 	const char *value;
 	size_t size; /* of the value */
 	const char *next;

@@ -436,16 +436,18 @@ static PyObject *py_is_empty(PyObject *self, PyObject *args)
 	const char *path = NULL;
 	struct statfs fs;
 	struct stat folder;
+	bool is_empty;
 
 	(void)self;
 	if (!PyArg_ParseTuple(args, "s", &path))
 		return NULL;
-	if (stat(path, &folder) < 0 || !S_ISDIR(folder.st_mode) || folder.st_size != EMPTY_SIZE)
-		Py_RETURN_FALSE;
-	if (folder.st_dev != known && (statfs(path, &fs) < 0 || fs.f_type != TMPFS_MAGIC))
-		Py_RETURN_FALSE;
-	known = folder.st_dev;
-	Py_RETURN_TRUE;
+	is_empty =
+		stat(path, &folder) == 0 && S_ISDIR(folder.st_mode) && folder.st_size == EMPTY_SIZE;
+	if (is_empty && folder.st_dev != known) {
+		is_empty = statfs(path, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+		known = is_empty ? folder.st_dev : known;
+	}
+	return PyBool_FromLong(is_empty);
 }
 
 /* A request that waits already is worth more than being ready for it. */

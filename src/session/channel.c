@@ -240,8 +240,9 @@ static void await_rest(struct channel *channel)
 	watch(channel);
 }
 
-/* Reads once. Returns the bytes taken; 0: no more for now, or the channel is no more. */
-static size_t read_some(struct channel *channel, struct buf *bytes)
+/* Reads once. Returns the bytes taken; 0: no more for now, or the channel is no more. `ret_is_all`:
+ * it has seen less than it had room for. */
+static size_t read_some(struct channel *channel, struct buf *bytes, bool *ret_is_all)
 {
 	size_t room = channel->whole.size > 0 ? PEEK_MAX : PEEK_FIRST;
 	struct err why = {0};
@@ -256,6 +257,7 @@ static size_t read_some(struct channel *channel, struct buf *bytes)
 		return 0;
 	if (used > 0 && consume(channel, bytes, (size_t)used) == 0) {
 		channel->wait_ms = 0;
+		*ret_is_all = used == n && n < (ssize_t)room;
 		return (size_t)used;
 	}
 	/* Once the other side is gone, one more look has seen all it has said. */
@@ -271,24 +273,33 @@ static size_t read_some(struct channel *channel, struct buf *bytes)
 	return 0;
 }
 
-void channel_read(struct channel *channel)
+/* Those that are there; `to_end`: until the socket says that there are no more. Else whatever a
+ * look may have stopped at is told of by the loop. */
+static void read_frames(struct channel *channel, bool to_end)
 {
 	struct buf bytes;
 	size_t total = 0;
 	size_t taken = 1;
+	bool is_all = false;
 
 	/* Called from one of the calls that a read makes: that read goes on by itself. */
 	if (channel->is_reading)
 		return;
 	channel->is_reading = true;
 	buf_init(&bytes, PEEK_MAX);
-	while (taken > 0 && channel->fd >= 0 && !channel->is_ended && !channel->is_paused &&
-	       total < READ_PER_TURN) {
-		taken = read_some(channel, &bytes);
+	while (taken > 0 && !is_all && channel->fd >= 0 && !channel->is_ended &&
+	       !channel->is_paused && total < READ_PER_TURN) {
+		taken = read_some(channel, &bytes, &is_all);
+		is_all = is_all && !to_end;
 		total += taken;
 	}
 	buf_done(&bytes);
 	channel->is_reading = false;
+}
+
+void channel_read(struct channel *channel)
+{
+	read_frames(channel, true);
 }
 
 void channel_pause(struct channel *channel)
@@ -345,7 +356,7 @@ static void socket_ready(uv_poll_t *poll, int status, int events)
 			watch(channel);
 	}
 	if ((events & UV_READABLE) || status < 0)
-		channel_read(channel);
+		read_frames(channel, status < 0);
 }
 
 int channel_open(struct channel *channel, uv_loop_t *loop, int *take_fd,

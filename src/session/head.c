@@ -76,7 +76,12 @@ void head_mark(struct head *head)
 
 	/* For the next run, where it was closed. */
 	(void)sandbox_meter(head->sandbox, &err);
-	meter_mark(&head->sandbox->meter, head->pid, !runs_beside(head), &head->mark);
+	meter_mark(&head->sandbox->meter, head->pid, &head->mark);
+}
+
+void head_count(struct head *head)
+{
+	meter_count(&head->sandbox->meter, !runs_beside(head), &head->mark);
 }
 
 bool head_measure(struct head *head, struct launch_exit *ret_facts)
@@ -84,7 +89,7 @@ bool head_measure(struct head *head, struct launch_exit *ret_facts)
 	struct launch_exit facts = {.sandbox = head->sandbox->id, .head = head->number, .code = -1};
 
 	if (head->state != HEAD_READY || head->is_dropped ||
-	    !meter_read(&head->sandbox->meter, head->pid, &head->mark, &facts))
+	    !meter_read(&head->sandbox->meter, &head->mark, &facts))
 		return false;
 	head->mark.is_set = false;
 	head->is_armed = true;
@@ -387,7 +392,7 @@ static void forget_fork(struct head *head)
 static void tell_ended(struct head *head, const struct launch_event *event)
 {
 	struct launch_event full = *event;
-	uint64_t own_us = meter_own_us(head->pid, &head->mark);
+	uint64_t own_us = meter_own_us(&head->mark);
 
 	if (own_us > full.exit.cpu_us)
 		full.exit.cpu_us = own_us;

@@ -98,8 +98,10 @@ void head_forked(struct head *head, const struct frame *frame);
 /* Nobody reads its channel but us: frames that no run asked for end up here. */
 void head_listen(struct head *head);
 
-/* A run is about to begin: its facts are counted from here. */
+/* A run is about to begin: its facts are counted from here; and, when its code is on its way, the
+ * rest of what they are counted from. */
 void head_mark(struct head *head);
+void head_count(struct head *head);
 
 /* BEGIN, END, SIGNAL, SAVE, RESTORE to launch about this head. */
 int head_begin(struct head *head, uint32_t timeout_ms, struct err *err);

@@ -59,44 +59,50 @@ static bool read_number(const struct meter *meter, enum launch_meter which, cons
 }
 
 /* Its own clock has what the cgroup's sum has not seen yet: the slice that runs now. */
-static uint64_t own_us(pid_t pid)
+static uint64_t own_us(clockid_t clock)
 {
 	struct timespec used;
-	clockid_t clock;
 
-	if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+	if (clock == 0 || clock_gettime(clock, &used) < 0)
 		return 0;
 	return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
 }
 
-uint64_t meter_own_us(pid_t pid, const struct meter_mark *mark)
+uint64_t meter_own_us(const struct meter_mark *mark)
 {
-	uint64_t now = own_us(pid);
+	uint64_t now = mark->is_set ? own_us(mark->clock) : 0;
 
-	return mark->is_set && now > mark->own_us ? now - mark->own_us : 0;
+	return now > mark->own_us ? now - mark->own_us : 0;
 }
 
-void meter_mark(struct meter *meter, pid_t pid, bool is_alone, struct meter_mark *ret_mark)
+void meter_mark(struct meter *meter, pid_t pid, struct meter_mark *ret_mark)
 {
-	struct meter_mark mark = {.is_set = true, .own_us = own_us(pid)};
+	struct meter_mark mark = {.is_set = true};
 
-	if (meter->meters != NULL) {
-		TAILQ_REMOVE(&meter->meters->open, meter, entry);
-		TAILQ_INSERT_TAIL(&meter->meters->open, meter, entry);
-		/* An older kernel cannot count it anew: then it is that of the sandbox's life. */
-		if (is_alone)
-			(void)!pwrite(meter->fds[LAUNCH_METER_PEAK], "0", 1, 0);
-		mark.has_counts =
-			read_number(meter, LAUNCH_METER_CPU, "usage_usec ", &mark.cpu_us) &&
-			read_number(meter, LAUNCH_METER_KILLS, "oom_kill ", &mark.kills);
-	}
+	if (pid > 0 && clock_getcpuclockid(pid, &mark.clock) != 0)
+		mark.clock = 0;
+	mark.own_us = own_us(mark.clock);
+	mark.has_kills = meter->meters != NULL &&
+			 read_number(meter, LAUNCH_METER_KILLS, "oom_kill ", &mark.kills);
 	*ret_mark = mark;
 }
 
-bool meter_read(const struct meter *meter, pid_t pid, const struct meter_mark *mark,
-		struct launch_exit *facts)
+void meter_count(struct meter *meter, bool is_alone, struct meter_mark *mark)
 {
-	uint64_t own = meter_own_us(pid, mark);
+	if (meter->meters == NULL)
+		return;
+	TAILQ_REMOVE(&meter->meters->open, meter, entry);
+	TAILQ_INSERT_TAIL(&meter->meters->open, meter, entry);
+	/* An older kernel cannot count it anew: then it is that of the sandbox's life. */
+	if (is_alone)
+		(void)!pwrite(meter->fds[LAUNCH_METER_PEAK], "0", 1, 0);
+	mark->has_counts = mark->has_kills &&
+			   read_number(meter, LAUNCH_METER_CPU, "usage_usec ", &mark->cpu_us);
+}
+
+bool meter_read(const struct meter *meter, const struct meter_mark *mark, struct launch_exit *facts)
+{
+	uint64_t own = meter_own_us(mark);
 	uint64_t cpu = 0, kills = 0;
 
 	if (meter->meters == NULL || !mark->has_counts ||

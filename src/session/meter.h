@@ -40,9 +40,10 @@ struct meters {
 struct meter_mark {
 	uint64_t cpu_us; /* of the sandbox */
 	uint64_t own_us; /* of the interpreter */
+	clockid_t clock; /* its own; 0: none */
 	uint64_t kills;
-	bool has_counts; /* the meter was open by then */
-	bool is_set;     /* a run is on */
+	bool has_kills, has_counts; /* the meter was open by then */
+	bool is_set;                /* a run is on */
 };
 
 void meters_init(struct meters *meters);
@@ -52,12 +53,17 @@ void meter_take(struct meters *meters, struct meter *meter, int *take_fds, size_
 void meter_done(struct meter *meter);
 
 /* CPU time of the interpreter alone since the mark. */
-uint64_t meter_own_us(pid_t pid, const struct meter_mark *mark);
+uint64_t meter_own_us(const struct meter_mark *mark);
 
-/* A run of the interpreter `pid` begins. `is_alone`: the peak is counted anew. */
-void meter_mark(struct meter *meter, pid_t pid, bool is_alone, struct meter_mark *ret_mark);
+/* A run of the interpreter `pid` is about to begin. */
+void meter_mark(struct meter *meter, pid_t pid, struct meter_mark *ret_mark);
+
+/* It has begun, just now: the rest of the mark, for which the code need not wait. What it has used
+ * by then is in its own clock, and its memory is still in use. `is_alone`: the peak is counted
+ * anew. */
+void meter_count(struct meter *meter, bool is_alone, struct meter_mark *mark);
 
 /* Fills cpu_us, peak and memory of a run that has ended well. False: the meter cannot say, or the
  * kernel killed something meanwhile. */
-bool meter_read(const struct meter *meter, pid_t pid, const struct meter_mark *mark,
+bool meter_read(const struct meter *meter, const struct meter_mark *mark,
 		struct launch_exit *facts);

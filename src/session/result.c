@@ -66,12 +66,12 @@ static int put_member(struct buf *buf, enum result_member member, bool is_first,
 	const struct result_row *row = &rows[member];
 	size_t before = buf->size;
 	size_t start;
-	int r = buf_text(buf, is_first ? "" : ",");
+	int r = buf_text(buf, is_first ? "\"" : ",\"");
 
 	if (r == 0)
-		r = json_put_text(buf, row->name);
+		r = buf_text(buf, row->name);
 	if (r == 0)
-		r = buf_text(buf, ":");
+		r = buf_text(buf, "\":");
 	if (r < 0)
 		return r;
 	start = buf->size;

@@ -89,6 +89,7 @@ static int send_to_head(struct run *run, struct err *err)
 	drop_fd(&fds[1]);
 	if (r == 0)
 		r = head_begin(run->head, run->timeout_ms, err);
+	head_count(run->head);
 	return r;
 }
 

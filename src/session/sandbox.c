@@ -13,8 +13,7 @@
 #include "base/c.h"
 #include "session/head.h"
 
-#define PIPE_SIZE                                                                                  \
-	(1U << 20) /* what an ordinary user may have; a burst of output then never waits */
+#define PIPE_SIZE (1U << 20) /* what an ordinary user may have; a burst then never waits */
 
 static void free_when_done(struct sandbox *sandbox)
 {
@@ -24,9 +23,8 @@ static void free_when_done(struct sandbox *sandbox)
 	free(sandbox);
 }
 
-static void handle_closed(uv_handle_t *handle, struct sandbox *sandbox)
+static void handle_closed(struct sandbox *sandbox)
 {
-	(void)handle;
 	sandbox->handles--;
 	free_when_done(sandbox);
 }
@@ -36,26 +34,36 @@ static void handle_closed(uv_handle_t *handle, struct sandbox *sandbox)
 
 static void channel_closed(uv_handle_t *handle)
 {
-	handle_closed(handle, SANDBOX_OF(handle, channel.poll));
+	handle_closed(SANDBOX_OF(handle, channel.poll));
 }
 
 static void out_closed(uv_handle_t *handle)
 {
-	handle_closed(handle, SANDBOX_OF(handle, out.poll));
+	handle_closed(SANDBOX_OF(handle, out.poll));
 }
 
 static void err_closed(uv_handle_t *handle)
 {
-	handle_closed(handle, SANDBOX_OF(handle, err.poll));
+	handle_closed(SANDBOX_OF(handle, err.poll));
+}
+
+static void closer_closed(uv_handle_t *handle)
+{
+	handle_closed(SANDBOX_OF(handle, closer));
 }
 
 static void close_handles(struct sandbox *sandbox)
 {
+	uv_close((uv_handle_t *)&sandbox->closer, closer_closed);
 	channel_close(&sandbox->channel, channel_closed);
 	stream_close(&sandbox->out, out_closed);
 	stream_close(&sandbox->err, err_closed);
-	meter_done(&sandbox->meter);
 	drop_fd(&sandbox->in);
+}
+
+static void close_due(uv_timer_t *timer)
+{
+	close_handles(SANDBOX_OF(timer, closer));
 }
 
 static void fail(struct sandbox *sandbox, const struct err *why)
@@ -202,7 +210,8 @@ static int make_spools(int fds[SANDBOX_KEPT_COUNT], struct err *err)
 	return 0;
 }
 
-static struct sandbox *make(struct launcher *launcher, const struct backend *backend, uint32_t id,
+static struct sandbox *make(uv_loop_t *loop, struct launcher *launcher,
+			    const struct backend *backend, uint32_t id,
 			    const struct sandbox_calls *calls, void *user)
 {
 	struct sandbox *sandbox = xnew(struct sandbox);
@@ -216,6 +225,8 @@ static struct sandbox *make(struct launcher *launcher, const struct backend *bac
 	sandbox->asked_ns = now_ns();
 	sandbox->in = sandbox->channel.fd = sandbox->out.fd = sandbox->err.fd = -1;
 	sandbox->out.spool = sandbox->err.spool = -1;
+	(void)uv_timer_init(loop, &sandbox->closer);
+	sandbox->handles = 1;
 	return sandbox;
 }
 
@@ -231,7 +242,7 @@ int sandbox_new(uv_loop_t *loop, struct launcher *launcher, const struct backend
 		struct backend_start *start, bool is_spooled, const struct sandbox_calls *calls,
 		void *user, struct sandbox **ret_sandbox, struct err *err)
 {
-	struct sandbox *sandbox = make(launcher, backend, start->sandbox, calls, user);
+	struct sandbox *sandbox = make(loop, launcher, backend, start->sandbox, calls, user);
 	int ends[BACKEND_FD_COUNT] = {-1, -1, -1, -1};
 	int ours[SANDBOX_KEPT_COUNT] = {-1, -1, -1, -1, -1, -1};
 	int r;
@@ -268,7 +279,7 @@ int sandbox_adopt(uv_loop_t *loop, struct launcher *launcher, const struct backe
 		  uint32_t id, int take_fds[SANDBOX_KEPT_COUNT], const struct sandbox_calls *calls,
 		  void *user, struct sandbox **ret_sandbox, struct err *err)
 {
-	struct sandbox *sandbox = make(launcher, backend, id, calls, user);
+	struct sandbox *sandbox = make(loop, launcher, backend, id, calls, user);
 	int r = open_handles(sandbox, loop, take_fds, err);
 
 	for (size_t i = 0; i < SANDBOX_KEPT_COUNT; i++)
@@ -379,7 +390,14 @@ void sandbox_end(struct sandbox *sandbox)
 	sandbox_kill(sandbox);
 	sandbox->state = SANDBOX_OVER;
 	sandbox->exited = NULL;
-	close_handles(sandbox);
+	meter_done(&sandbox->meter);
+	channel_listen(&sandbox->channel, &early_calls, sandbox); /* that is: nobody */
+	channel_pause(&sandbox->channel);
+	stream_listen(&sandbox->out, NULL, NULL);
+	stream_listen(&sandbox->err, NULL, NULL);
+	/* A dozen system calls, while somebody waits for the answer that this turn of the loop
+	 * sends. */
+	(void)uv_timer_start(&sandbox->closer, close_due, 0, 0);
 	if (was_taken)
 		sandbox->calls->ended(sandbox->user, sandbox);
 }

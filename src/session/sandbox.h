@@ -96,11 +96,12 @@ struct sandbox {
 	bool is_resting;   /* nobody runs anything in it */
 	bool is_frozen;
 
-	bool is_killed; /* LAUNCH_KILL was sent */
-	bool is_exited; /* LAUNCH_EXIT came, or will not come any more */
-	bool is_gone;   /* LAUNCH_GONE came */
-	bool is_ending; /* nothing in it is alive: its heads are being told */
-	int handles;    /* open libuv handles */
+	bool is_killed;    /* LAUNCH_KILL was sent */
+	bool is_exited;    /* LAUNCH_EXIT came, or will not come any more */
+	bool is_gone;      /* LAUNCH_GONE came */
+	bool is_ending;    /* nothing in it is alive: its heads are being told */
+	int handles;       /* open libuv handles */
+	uv_timer_t closer; /* closes them, and what they are for, after sandbox_end */
 	char startup[SANDBOX_STARTUP_MAX];
 	size_t startup_size;
 	TAILQ_ENTRY(sandbox) entry; /* the pool's */

@@ -32,6 +32,12 @@ static void open_one(struct meters *meters, struct meter *meter)
 	assert_int_equal(fds[0], -1);
 }
 
+static void mark_one(struct meter *meter, bool is_alone, struct meter_mark *mark)
+{
+	meter_mark(meter, 0, mark);
+	meter_count(meter, is_alone, mark);
+}
+
 static void counts_from_the_mark_on(void **state)
 {
 	struct meters meters = {0};
@@ -42,9 +48,9 @@ static void counts_from_the_mark_on(void **state)
 	(void)state;
 	meters_init(&meters);
 	open_one(&meters, &meter);
-	meter_mark(&meter, 0, false, &mark);
+	mark_one(&meter, false, &mark);
 	put(meter.fds[LAUNCH_METER_CPU], "usage_usec 1500\nuser_usec 1\n");
-	assert_true(meter_read(&meter, 0, &mark, &facts));
+	assert_true(meter_read(&meter, &mark, &facts));
 	assert_int_equal(facts.cpu_us, 500);
 	assert_int_equal(facts.memory, 4096);
 	assert_int_equal(facts.peak, 9999);
@@ -61,11 +67,29 @@ static void cannot_say_where_something_was_killed(void **state)
 	(void)state;
 	meters_init(&meters);
 	open_one(&meters, &meter);
-	meter_mark(&meter, 0, false, &mark);
+	mark_one(&meter, false, &mark);
 	put(meter.fds[LAUNCH_METER_KILLS], "under_oom 0\noom_kill 3\n");
-	assert_false(meter_read(&meter, 0, &mark, &facts));
+	assert_false(meter_read(&meter, &mark, &facts));
 	put(meter.fds[LAUNCH_METER_KILLS], "");
-	assert_false(meter_read(&meter, 0, &mark, &facts));
+	assert_false(meter_read(&meter, &mark, &facts));
+	meter_done(&meter);
+}
+
+static void what_is_killed_in_the_first_moment_counts(void **state)
+{
+	struct meters meters = {0};
+	struct meter meter = {0};
+	struct meter_mark mark;
+	struct launch_exit facts = {0};
+
+	(void)state;
+	meters_init(&meters);
+	open_one(&meters, &meter);
+	meter_mark(&meter, 0, &mark);
+	assert_false(meter_read(&meter, &mark, &facts)); /* it has not begun */
+	put(meter.fds[LAUNCH_METER_KILLS], "under_oom 0\noom_kill 3\n");
+	meter_count(&meter, false, &mark);
+	assert_false(meter_read(&meter, &mark, &facts));
 	meter_done(&meter);
 }
 
@@ -78,13 +102,13 @@ static void cannot_say_without_a_mark_or_when_closed(void **state)
 
 	(void)state;
 	meters_init(&meters);
-	meter_mark(&meter, 0, true, &mark);
+	mark_one(&meter, true, &mark);
 	open_one(&meters, &meter);
-	assert_false(meter_read(&meter, 0, &mark, &facts));
-	meter_mark(&meter, 0, true, &mark);
+	assert_false(meter_read(&meter, &mark, &facts));
+	mark_one(&meter, true, &mark);
 	meter_done(&meter);
 	meter_done(&meter);
-	assert_false(meter_read(&meter, 0, &mark, &facts));
+	assert_false(meter_read(&meter, &mark, &facts));
 	assert_int_equal(meters.count, 0);
 }
 
@@ -98,7 +122,7 @@ static void the_one_used_longest_ago_is_closed(void **state)
 	meters_init(&meters);
 	for (size_t i = 0; i < METERS_MAX; i++)
 		open_one(&meters, &all[i]);
-	meter_mark(&all[0], 0, false, &mark); /* the first is the last used now */
+	mark_one(&all[0], false, &mark); /* the first is the last used now */
 	open_one(&meters, &all[METERS_MAX]);
 	assert_int_equal(meters.count, METERS_MAX);
 	assert_non_null(all[0].meters);
@@ -126,6 +150,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_from_the_mark_on),
 		cmocka_unit_test(cannot_say_where_something_was_killed),
+		cmocka_unit_test(what_is_killed_in_the_first_moment_counts),
 		cmocka_unit_test(cannot_say_without_a_mark_or_when_closed),
 		cmocka_unit_test(the_one_used_longest_ago_is_closed),
 		cmocka_unit_test(too_few_descriptors_leave_it_closed),
