@@ -38,7 +38,7 @@ export function Spark({ name, points, unit }: SparkProps) {
     <figure class="spark">
       <figcaption>
         <span class="spark-name">{name}</span>
-        <span class="spark-value">{latest === null ? "none yet" : unit(latest)}</span>
+        <span class="spark-value">{latest === null ? "–" : unit(latest)}</span>
       </figcaption>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true" focusable="false">
         <path d={pathOf(points)} />

@@ -12,6 +12,7 @@ const LIVELY_MAX = 2000; // points that may be animated
 const LARGE_MIN = 2000;
 const SLIDER_MIN = 30;
 const SLICES_MAX = 60;
+const TWO_LINES_MAX = 12; // slices
 const SHARED_MAX = 15; // series in one tooltip
 const NAME_MAX = 36;
 
@@ -122,12 +123,16 @@ export const selectedOf = (off: ReadonlySet<string>): Record<string, boolean> =>
 function pieOption(chart: ChartModel, theme: Theme): Part {
   const rings = chart.series.slice(0, 3);
   const width = 54 / rings.length;
+  const gap = chart.series[0]!.points.length <= TWO_LINES_MAX ? "\n" : " "; // short lines fit beside it on a narrow screen
   return {
     series: rings.map((series, i) => ({
       type: "pie", name: drawnText(series.name), data: slicesOf(chart, series), center: ["50%", "50%"],
-      radius: rings.length === 1 ? ["0%", "68%"] : [`${14 + i * width}%`, `${12 + (i + 1) * width}%`],
-      label: { show: i === rings.length - 1, color: theme.text, formatter: ({ name, percent }: { name: string; percent: number }) => `${short(name)} ${Math.round(percent * 10) / 10}%` },
-      labelLine: { lineStyle: { color: theme.soft } },
+      radius: rings.length === 1 ? ["0%", "62%"] : [`${14 + i * width}%`, `${12 + (i + 1) * width}%`],
+      label: {
+        show: i === rings.length - 1, color: theme.text, lineHeight: 15, bleedMargin: 0,
+        formatter: ({ name, percent }: { name: string; percent: number }) => `${short(name)}${gap}${Math.round(percent * 10) / 10}%`,
+      },
+      labelLine: { length: 7, length2: 5, lineStyle: { color: theme.soft } },
       itemStyle: { borderColor: theme.surface, borderWidth: 1 },
     })),
   };

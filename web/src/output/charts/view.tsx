@@ -84,6 +84,7 @@ function ChartBody({ chart }: { chart: ChartModel }) {
   const savePicture = () => {
     if (!handle.current) return;
     const colours = theme.peek();
+    handle.current.setOption(optionOf(chart, colours, true, off)); // as it stands, whatever still moved
     const shown = names.map((name, i) => ({ name, colour: colours.palette[i % colours.palette.length]! })).filter(({ name }) => !off.has(name));
     pictureOf(handle.current, { title: chart.title, names: shown }, colours).toBlob((blob) => {
       if (blob) saveAs(blob, `${fileNameOf(chart)}.png`);
