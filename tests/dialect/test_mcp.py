@@ -175,9 +175,13 @@ class Queue(McpCase):
         self.assertNotIn(b"result", connection.getresponse().read())
         first.close()
         self.await_verdict("cancelled")
-        # Its turn has come and gone: the next one is the only other that there ever was.
+        # Its turn has come and gone: the next one ran, and it never began.
         self.assertEqual(self.mcp.tool("run_python", {"code": "1"})["structuredContent"]["stdout"], "")
-        self.assertEqual(len(self.daemon.ask("GET", "/v1/runs")["runs"]), 2)
+        rows = self.daemon.ask("GET", "/v1/runs")["runs"]
+        given_up = next(row for row in rows if "ran" in row["line"])
+        self.assertEqual((len(rows), given_up["verdict"]), (3, "cancelled"))
+        with self.daemon.events(given_up["id"]) as events:
+            self.assertEqual([event["type"] for event in events], ["verdict"])
 
     def open_call(self, session, arguments, number):
         connection = http.client.HTTPConnection(self.daemon.host, self.daemon.port, timeout=60)
