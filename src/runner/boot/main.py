@@ -12,16 +12,18 @@ from _frozen_importlib_external import MAGIC_NUMBER
 folder = __file__.rpartition("/")[0]
 try:
     with open(f"{folder}/{MAGIC_NUMBER.hex()}.bundle", "rb") as file:
-        parts = loads(file.read())
+        data = memoryview(file.read())
 except FileNotFoundError:  # made for another Python, or not at all: from the sources
     sys.path[:0] = folder, folder + "/vivarium.zip"
     from vivarium import start
 
     del sys.path[:2]
 else:
+    parts = loads(data)
+    begin, end = parts["vivarium.bundle"]
     names = {}
-    exec(loads(parts["vivarium.bundle"]), names)
-    names["install"](folder, parts)
+    exec(loads(data[begin:end]), names)
+    names["install"](folder, data, parts)
     from vivarium import start
 
 start.main(sys.argv[1:])
