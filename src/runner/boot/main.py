@@ -4,11 +4,13 @@
 Python compiles this file at each start; so it is short, and all else comes compiled.
 """
 
+import gc
 import sys
 from marshal import loads
 
 from _frozen_importlib_external import MAGIC_NUMBER
 
+gc.disable()  # a start leaves no garbage to look for; start.py ends this
 folder = __file__.rpartition("/")[0]
 try:
     with open(f"{folder}/{MAGIC_NUMBER.hex()}.bundle", "rb") as file:
