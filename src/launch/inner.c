@@ -344,11 +344,8 @@ static void inner_init(struct inner *inner, int control)
 	sigset_t signals;
 
 	inner->control = control;
-	if (recv(control, &inner->input, sizeof(inner->input), 0) != (ssize_t)sizeof(inner->input))
-		_exit(0);
 	LIST_INIT(&inner->boxes);
 	TAILQ_INIT(&inner->busy);
-	inner->filter = seccomp_program(inner->input.is_measured, &inner->filter_count);
 	inner->sample = -1;
 	inner->own_netns = -1;
 	roots_init(inner);
@@ -361,6 +358,11 @@ static void inner_init(struct inner *inner, int control)
 	/* Our own pid namespace's proc, for measure.c. Where it is refused (a masked /proc) no root
 	 * can be made either, and that says why. */
 	(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+
+	/* What comes first needs none of it: the outer half is busy with cgroups meanwhile. */
+	if (recv(control, &inner->input, sizeof(inner->input), 0) != (ssize_t)sizeof(inner->input))
+		_exit(0);
+	inner->filter = seccomp_program(inner->input.is_measured, &inner->filter_count);
 
 	/* One user namespace per id: a sandbox is in its own already and can make none below it. It
 	 * stands behind seccomp, which refuses the calls. (Written for each sandbox instead, the
