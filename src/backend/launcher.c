@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <linux/close_range.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "backend/launcher_start.h"
 #include "base/c.h"
@@ -56,16 +56,17 @@ struct launcher {
 	void *user; /* borrowed until closed */
 	int socket; /* owned */
 	uv_poll_t poll;
-	uv_process_t process;
+	uv_poll_t ended; /* readable when viv-launch is over */
+	pid_t pid;       /* our child, not waited for yet; 0: none */
+	int pidfd;       /* owned: of that child, or -1 */
 	uv_timer_t stop_timer;
 	STAILQ_HEAD(, queued) queue;
 	size_t queue_count;
 	struct launch_hello hello;
 	bool has_hello;
-	bool has_process; /* the handle is open: viv-launch lives */
-	bool is_lost;     /* `lost` has been called */
-	bool is_closed;   /* launcher_close has been called */
-	int handles;      /* open libuv handles; the last one frees */
+	bool is_lost;   /* `lost` has been called */
+	bool is_closed; /* launcher_close has been called */
+	int handles;    /* open libuv handles; the last one frees */
 };
 
 static void queued_free(struct queued *queued)
@@ -190,17 +191,22 @@ static void socket_ready(uv_poll_t *poll, int status, int events)
 		read_events(launcher);
 }
 
-static void process_exited(uv_process_t *process, int64_t code, int signal_number)
+static void process_ended(uv_poll_t *ended, int events_status, int events)
 {
-	struct launcher *launcher = process->data;
+	struct launcher *launcher = ended->data;
 	struct err why = {0};
+	int status = 0;
 
+	(void)events_status;
+	(void)events;
 	/* What it said last may still be in the socket. */
 	if (!launcher->is_closed && !launcher->is_lost)
 		read_events(launcher);
 
-	launcher->has_process = false;
-	uv_close((uv_handle_t *)process, handle_closed);
+	(void)waitpid(launcher->pid, &status, 0);
+	launcher->pid = 0;
+	uv_close((uv_handle_t *)ended, handle_closed);
+	drop_fd(&launcher->pidfd);
 	if (launcher->is_closed) {
 		(void)uv_timer_stop(&launcher->stop_timer);
 		if (!uv_is_closing((uv_handle_t *)&launcher->stop_timer))
@@ -208,8 +214,8 @@ static void process_exited(uv_process_t *process, int64_t code, int signal_numbe
 		return;
 	}
 	(void)err_set(&why, ERR_INTERNAL, ECHILD, "viv-launch ended with %s %d",
-		      signal_number != 0 ? "signal" : "status",
-		      signal_number != 0 ? signal_number : (int)code);
+		      WIFSIGNALED(status) ? "signal" : "status",
+		      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	lose(launcher, &why);
 }
 
@@ -217,50 +223,27 @@ static void stop_late(uv_timer_t *timer)
 {
 	struct launcher *launcher = timer->data;
 
-	if (launcher->has_process)
-		(void)uv_process_kill(&launcher->process, SIGKILL);
+	if (launcher->pid > 0)
+		(void)kill(launcher->pid, SIGKILL);
 }
 
 static int start_process(struct launcher *launcher, uv_loop_t *loop, int socket, struct err *err)
 {
-	char path[1024];
-	char name[] = "viv-launch";
-	char *args[] = {name, NULL};
-	char env_text[1024];
-	char *env[4];
-	uv_stdio_container_t stdio[LAUNCH_FD + 1] = {
-		{.flags = UV_IGNORE},
-		{.flags = UV_IGNORE},
-		{.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
-		{.flags = UV_INHERIT_FD, .data.fd = socket},
-	};
-	uv_process_options_t options = {
-		.exit_cb = process_exited,
-		.args = args,
-		.env = env,
-		/* Its own session: a terminal's Ctrl-C is for viv, which then ends the run. */
-		.flags = UV_PROCESS_DETACHED,
-		.stdio_count = LAUNCH_FD + 1,
-		.stdio = stdio,
-	};
-	int r = launcher_find("viv-launch", path, sizeof(path), err);
+	int r = launcher_child(socket, &launcher->pid, &launcher->pidfd, err);
 
 	if (r < 0)
 		return r;
-	options.file = path;
-	launcher_environment(env, ARRAY_LEN(env), env_text, sizeof(env_text));
-
-	/* Whatever our own caller left open must not reach the privileged program. */
-	(void)close_range(LAUNCH_FD, ~0U, CLOSE_RANGE_CLOEXEC);
-
-	r = uv_spawn(loop, &launcher->process, &options);
-	launcher->process.data = launcher;
-	launcher->handles++; /* uv_spawn opens the handle even where it fails */
+	r = uv_poll_init(loop, &launcher->ended, launcher->pidfd);
 	if (r < 0) {
-		uv_close((uv_handle_t *)&launcher->process, handle_closed);
-		return err_set(err, ERR_INTERNAL, -r, "start %s: %s", path, uv_strerror(r));
+		(void)kill(launcher->pid, SIGKILL);
+		(void)waitpid(launcher->pid, NULL, 0);
+		launcher->pid = 0;
+		drop_fd(&launcher->pidfd);
+		return err_set(err, ERR_INTERNAL, -r, "watch viv-launch: %s", uv_strerror(r));
 	}
-	launcher->has_process = true;
+	launcher->ended.data = launcher;
+	launcher->handles++;
+	(void)uv_poll_start(&launcher->ended, UV_READABLE, process_ended);
 	return 0;
 }
 
@@ -272,6 +255,7 @@ static struct launcher *launcher_new(uv_loop_t *loop, const struct launcher_call
 	launcher->calls = *calls;
 	launcher->user = user;
 	launcher->socket = steal_fd(take_socket);
+	launcher->pidfd = -1;
 	STAILQ_INIT(&launcher->queue);
 
 	(void)uv_timer_init(loop, &launcher->stop_timer);
@@ -366,7 +350,7 @@ void launcher_close(struct launcher *launcher)
 	drop_fd(&launcher->socket);
 
 	/* The loop stays until viv-launch has ended what it held: nothing is left behind. */
-	if (launcher->has_process)
+	if (launcher->pid > 0)
 		(void)uv_timer_start(&launcher->stop_timer, stop_late, LAUNCH_STOP_MS, 0);
 	else
 		uv_close((uv_handle_t *)&launcher->stop_timer, handle_closed);
@@ -379,7 +363,7 @@ const struct launch_hello *launcher_hello(const struct launcher *launcher)
 
 pid_t launcher_pid(const struct launcher *launcher)
 {
-	return launcher->has_process ? uv_process_get_pid(&launcher->process) : 0;
+	return launcher->pid;
 }
 
 static int enqueue(struct launcher *launcher, const struct launch_request *request, const int *fds,

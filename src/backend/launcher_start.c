@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 #include <sys/fsuid.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -71,6 +74,80 @@ void launcher_environment(char **env, size_t room, char *text, size_t size)
 		used += (size_t)n + 1;
 	}
 	env[count] = NULL;
+}
+
+/* A child that ended unseen would leave its number to another process. */
+static void keep_children(void)
+{
+	struct sigaction action;
+
+	if (sigaction(SIGCHLD, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+		(void)signal(SIGCHLD, SIG_DFL);
+}
+
+/* No fork: it would copy our page tables, and both of us would pay for each page written then. */
+static int spawn_child(const char *program, int socket, pid_t *ret_pid)
+{
+	char name[] = "viv-launch";
+	char *const args[] = {name, NULL};
+	char env_text[1024];
+	char *env[4];
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attributes;
+	sigset_t signals;
+	int r;
+
+	launcher_environment(env, ARRAY_LEN(env), env_text, sizeof(env_text));
+	if (posix_spawnattr_init(&attributes) != 0)
+		return ENOMEM;
+	/* Its own session: a terminal's Ctrl-C is for viv, which then ends the run. */
+	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF |
+							    POSIX_SPAWN_SETSIGMASK);
+	(void)sigemptyset(&signals);
+	(void)posix_spawnattr_setsigmask(&attributes, &signals);
+	(void)sigfillset(&signals);
+	(void)posix_spawnattr_setsigdefault(&attributes, &signals);
+	(void)posix_spawn_file_actions_init(&files);
+	/* A copy onto itself takes close-on-exec away (glibc 2.29). */
+	r = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	if (r == 0)
+		r = posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_RDWR, 0);
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDERR_FILENO);
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(&files, socket, LAUNCH_FD);
+	if (r == 0)
+		r = posix_spawn(ret_pid, program, &files, &attributes, args, env);
+	(void)posix_spawn_file_actions_destroy(&files);
+	(void)posix_spawnattr_destroy(&attributes);
+	return r;
+}
+
+int launcher_child(int socket, pid_t *ret_pid, int *ret_pidfd, struct err *err)
+{
+	char program[1024];
+	pid_t pid = 0;
+	int pidfd;
+	int r = launcher_find("viv-launch", program, sizeof(program), err);
+
+	if (r < 0)
+		return r;
+	/* Whatever our own caller left open must not reach the privileged program. */
+	(void)close_range(LAUNCH_FD, ~0U, CLOSE_RANGE_CLOEXEC);
+	keep_children();
+	r = spawn_child(program, socket, &pid);
+	if (r > 0)
+		return err_set(err, ERR_INTERNAL, r, "start %s: %s", program, strerror(r));
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0) {
+		r = err_sys(err, "watch %s", program);
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+		return r;
+	}
+	*ret_pid = pid;
+	*ret_pidfd = pidfd;
+	return 0;
 }
 
 static int make_address(const char *path, struct sockaddr_un *address, struct err *err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Launcher start - where viv-launch is, and how one that stays is started
+ * Launcher start - where viv-launch is, and how it is started
  *
  * Owns:    the search for the program, its few variables, the socket it listens on.
  * May not: speak on that socket: launcher.c does.
@@ -22,6 +22,10 @@ int launcher_find(const char *name, char *ret_path, size_t size, struct err *err
 /* The few variables that viv-launch may need to find the user's service manager, in `env` (NULL
  * behind the last), their texts in `text`. */
 void launcher_environment(char **env, size_t room, char *text, size_t size);
+
+/* Starts one that ends with us, as our child, on that socket (still the caller's). The descriptor
+ * of the process is the caller's. */
+int launcher_child(int socket, pid_t *ret_pid, int *ret_pidfd, struct err *err);
 
 /* The socket that one that stays listens on; a dead one at that path is replaced. */
 int launcher_listen(const struct launcher_stay *stay, int *ret_socket, struct err *err);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,7 +160,7 @@ static uint64_t asked_ms(const char *timeout, uint64_t most)
 
 	if (!(seconds > 0) || *end != '\0' || seconds * 1000 >= (double)most)
 		return most;
-	return seconds < 0.01 ? 10 : (uint64_t)llround(seconds * 1000);
+	return seconds < 0.01 ? 10 : (uint64_t)(seconds * 1000 + 0.5);
 }
 
 void elitea_prepare(const struct elitea_limits *limits, const struct config *config,

@@ -38,9 +38,10 @@ struct box {
 	LIST_ENTRY(box) next;
 	uint32_t id;
 	enum box_phase phase;
-	bool is_dying;  /* init was killed */
-	bool is_armed;  /* user code runs: measure it */
-	bool is_shared; /* it has other heads: it does not end with the first one */
+	bool is_dying;   /* init was killed */
+	bool waits_root; /* its shell does: the root is being built */
+	bool is_armed;   /* user code runs: measure it */
+	bool is_shared;  /* it has other heads: it does not end with the first one */
 	struct box_pid init;
 	struct box_pid head;
 	int init_pidfd;      /* owned; until the interpreter is inside */

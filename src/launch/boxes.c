@@ -14,6 +14,7 @@
 #include "base/c.h"
 #include "base/io.h"
 #include "launch/files.h"
+#include "launch/roots.h"
 #include "launch/shell.h"
 #include "launch/zygote.h"
 #include "proto/zygote_msg.h"
@@ -50,7 +51,7 @@ static void kill_init(struct box *box)
 		(void)kill(box->init.pid, SIGKILL);
 }
 
-static void fail(struct box *box, const struct err *err)
+void boxes_fail(struct box *box, const struct err *err)
 {
 	if (box->err.kind == ERR_NONE)
 		box->err = *err;
@@ -127,20 +128,15 @@ static int start_shell(struct inner *inner, struct box *box, struct err *err)
 	const bool has_range = inner->input.map.count > 1;
 	struct shell_input shell = {
 		.plan = box->spawn.plan,
-		.mntns = inner->roots[box->spawn.root],
 		.cgroup = box->cgroup,
 		.id = has_range ? take_id(inner) : 0,
 		.has_range = has_range,
-		.is_bare = inner->is_bare[box->spawn.root],
 	};
 	pid_t pid;
+	int r = roots_take(inner, box, &shell, err);
 
-	if (shell.mntns < 0 && inner->root_errs[box->spawn.root].kind != ERR_NONE) {
-		*err = inner->root_errs[box->spawn.root];
-		return err->num > 0 ? -err->num : -EIO;
-	}
-	if (shell.mntns < 0)
-		return err_set(err, ERR_NOT_FOUND, ENOENT, "no root %u", box->spawn.root);
+	if (r < 0)
+		return r;
 	if (inner->own_netns >= 0) {
 		box->netns = inner_netns_take(inner, err);
 		if (box->netns < 0)
@@ -171,7 +167,7 @@ void boxes_spawn(struct inner *inner, const struct launch_spawn *spawn, int *tak
 	}
 	box = box_new(inner, spawn, take_fds, fd_count);
 	if (start_shell(inner, box, &err) < 0) {
-		fail(box, &err);
+		boxes_fail(box, &err);
 		boxes_finish(inner, box);
 		return;
 	}
@@ -190,7 +186,7 @@ void boxes_attach(struct inner *inner, uint32_t id, const int *tasks, size_t cou
 	}
 	/* Without its groups it must not run. */
 	(void)err_set(&err, ERR_BUSY, EMFILE, "viv-launch cannot take more descriptors");
-	fail(box, &err);
+	boxes_fail(box, &err);
 }
 
 /* The interpreter is born and waits; its number is good until we reap it. Where it needs the ways
@@ -265,7 +261,7 @@ static void shell_stands(struct inner *inner, struct box *box)
 	drop_status(inner, box);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		(void)err_sys(&err, "socketpair");
-		fail(box, &err);
+		boxes_fail(box, &err);
 		return;
 	}
 	box->status = pair[0];
@@ -277,7 +273,7 @@ static void shell_stands(struct inner *inner, struct box *box)
 	if (r == 0)
 		r = inner_watch_box(inner, box, &err);
 	if (r < 0)
-		fail(box, &err);
+		boxes_fail(box, &err);
 }
 
 void boxes_status(struct inner *inner, uint32_t id)
@@ -294,7 +290,7 @@ void boxes_status(struct inner *inner, uint32_t id)
 	if (n == (ssize_t)sizeof(err) && err.kind != ERR_NONE) {
 		err.text[sizeof(err.text) - 1] = '\0';
 		drop_status(inner, box);
-		fail(box, &err);
+		boxes_fail(box, &err);
 		return;
 	}
 	if (box->phase == BOX_SHELL && n == (ssize_t)sizeof(err)) {
@@ -311,7 +307,7 @@ void boxes_status(struct inner *inner, uint32_t id)
 		inner_tell_err(inner, LAUNCH_SPAWNED, box->id, &err);
 	} else if (box->phase == BOX_SHELL) {
 		(void)err_set(&err, ERR_INTERNAL, ECHILD, "the shell died");
-		fail(box, &err);
+		boxes_fail(box, &err);
 	}
 }
 
@@ -359,7 +355,7 @@ void boxes_forked(struct inner *inner, uint32_t id, pid_t pid, const struct err 
 		return;
 	}
 	fork_came(inner, box);
-	fail(box, err);
+	boxes_fail(box, err);
 	boxes_finish(inner, box);
 }
 
@@ -374,7 +370,7 @@ void boxes_zygote_down(struct inner *inner, uint32_t zygote)
 
 		if (box->phase == BOX_FORKING && box->spawn.zygote == (int32_t)zygote) {
 			fork_came(inner, box);
-			fail(box, &err);
+			boxes_fail(box, &err);
 			boxes_finish(inner, box);
 		}
 		box = next;
@@ -468,7 +464,7 @@ void boxes_reaped(struct inner *inner, pid_t pid, int status, const struct rusag
 		forget(&box->init);
 		if (!box->is_dying) {
 			(void)err_set(&err, ERR_INTERNAL, ECHILD, "the shell's init died");
-			fail(box, &err);
+			boxes_fail(box, &err);
 		}
 	}
 	boxes_finish(inner, box);

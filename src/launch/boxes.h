@@ -22,6 +22,14 @@ struct box_death {
 	struct rusage usage;
 };
 
+/* A template root. */
+struct inner_root {
+	int mntns;      /* owned: its mount namespace, or -1 */
+	int builder;    /* owned: from who builds it, or -1 */
+	bool is_bare;   /* without Python */
+	struct err err; /* why there is none */
+};
+
 struct inner {
 	struct inner_input input;
 	int control;                      /* to the outer half */
@@ -30,11 +38,9 @@ struct inner {
 	int epoll;
 	int signals;
 	int own_pidns;
-	int own_netns;                  /* -1: still in the host's; shells make their own then */
-	int roots[LAUNCH_ROOTS_MAX];    /* mount namespaces, or -1 */
-	bool is_bare[LAUNCH_ROOTS_MAX]; /* of each: without Python */
-	struct err root_errs[LAUNCH_ROOTS_MAX]; /* why there is none */
-	int zygotes[LAUNCH_ZYGOTES_MAX];        /* sockets, or -1 */
+	int own_netns; /* -1: still in the host's; shells make their own then */
+	struct inner_root roots[LAUNCH_ROOTS_MAX];
+	int zygotes[LAUNCH_ZYGOTES_MAX]; /* sockets, or -1 */
 	int netns[NETNS_POOL];
 	size_t netns_free;
 	size_t netns_keep; /* how many may be kept */
@@ -51,7 +57,8 @@ struct inner {
 	uint32_t forking; /* boxes in BOX_FORKING */
 };
 
-/* Of inner.c, for this file and measure.c. */
+/* Of inner.c, for the other files of this half. */
+int inner_watch_root(const struct inner *inner, int builder, uint32_t id, struct err *err);
 int inner_watch_sample(const struct inner *inner, int fd);
 int inner_watch_files(const struct inner *inner, int pidfd, uint32_t id, struct err *err);
 int inner_watch_box(const struct inner *inner, const struct box *box, struct err *err);
@@ -83,6 +90,10 @@ void boxes_end_run(struct inner *inner, const struct launch_head_ref *ref);
 
 /* From now on it ends when it is told to, not with its first head. */
 void boxes_share(struct inner *inner, uint32_t id);
+
+/* It never stands, or not any more, and this is why; the first reason counts. */
+void boxes_fail(struct box *box, const struct err *err);
+
 /* Frees the box once nothing of it is alive and nobody works for it. */
 void boxes_finish(struct inner *inner, struct box *box);
 

@@ -95,10 +95,14 @@ static bool mount_point(const char *controller, char *ret_path, size_t size)
 /* False: something lives in it. */
 static bool remove_group(int dir, const char *name)
 {
-	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	const struct dirent *entry = NULL;
 	DIR *stream = NULL;
+	int fd;
 
+	/* Most have none below them. */
+	if (unlinkat(dir, name, AT_REMOVEDIR) == 0)
+		return true;
+	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return true;
 	stream = fdopendir(fd);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,19 +78,79 @@ static bool helper_maps(const char *helper, pid_t pid, uint32_t start)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* Our name, from lines as they stand in /etc/passwd. (fgetpwent(3) reads no pipe: it seeks.) */
+static bool read_name(FILE *stream, char *ret_name, size_t size)
+{
+	AUTO_FREE char *line = NULL;
+	size_t room = 0;
+	bool found = false;
+
+	while (!found && getline(&line, &room, stream) > 0) {
+		char *at = line;
+		const char *name = strsep(&at, ":");
+		const char *password = strsep(&at, ":");
+		const char *number = strsep(&at, ":");
+
+		found = password != NULL && number != NULL &&
+			strtoul(number, NULL, 10) == getuid() &&
+			(size_t)snprintf(ret_name, size, "%s", name) < size;
+	}
+	return found;
+}
+
+/* Who is not in /etc/passwd may be known to a server. The libraries that ask it cannot be loaded
+ * into a program that is linked statically, so getent does it (man 5 nsswitch.conf). */
+static bool ask_name(char *ret_name, size_t size)
+{
+	bool found = false;
+	FILE *stream = NULL;
+	char number[16];
+	int pair[2];
+	pid_t child;
+
+	(void)snprintf(number, sizeof(number), "%u", getuid());
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return false;
+	child = fork();
+	if (child == 0) {
+		if (dup2(pair[1], STDOUT_FILENO) == STDOUT_FILENO)
+			(void)execl("/usr/bin/getent", "getent", "passwd", number, (char *)NULL);
+		_exit(127);
+	}
+	(void)close(pair[1]);
+	stream = child > 0 ? fdopen(pair[0], "r") : NULL;
+	if (stream == NULL) {
+		(void)close(pair[0]);
+	} else {
+		found = read_name(stream, ret_name, size);
+		(void)fclose(stream);
+	}
+	if (child > 0)
+		(void)waitpid(child, NULL, 0);
+	return found;
+}
+
+static void find_name(char *ret_name, size_t size)
+{
+	FILE *stream = fopen("/etc/passwd", "re");
+	bool found = stream != NULL && read_name(stream, ret_name, size);
+
+	if (stream != NULL)
+		(void)fclose(stream);
+	if (!found && !ask_name(ret_name, size))
+		ret_name[0] = '\0';
+}
+
 static bool map_subordinate(pid_t pid, struct idmap *map)
 {
-	const struct passwd *user = NULL;
-	const char *name = NULL;
+	char name[256];
 	uint32_t uid;
 	uint32_t gid;
 
-	/* First, for it is cheap: a look for a user's name may ask servers (man 5 nsswitch.conf).
-	 */
+	/* First, for it is cheap: a look for a user's name may ask servers. */
 	if (access("/usr/bin/newuidmap", X_OK) < 0 || access("/usr/bin/newgidmap", X_OK) < 0)
 		return false;
-	user = getpwuid(getuid());
-	name = user != NULL ? user->pw_name : "";
+	find_name(name, sizeof(name));
 	uid = subordinate_start("/etc/subuid", name, getuid());
 	gid = subordinate_start("/etc/subgid", name, getuid());
 	if (uid == 0 || gid == 0)

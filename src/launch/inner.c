@@ -24,7 +24,7 @@
 #include "launch/boxes.h"
 #include "launch/files.h"
 #include "launch/measure.h"
-#include "launch/root.h"
+#include "launch/roots.h"
 #include "launch/zygote.h"
 #include "proto/zygote_msg.h"
 
@@ -38,6 +38,7 @@ enum source {
 	SOURCE_BOX,
 	SOURCE_SAMPLE,
 	SOURCE_FILES,
+	SOURCE_ROOT,
 };
 
 static int watch(const struct inner *inner, int fd, uint32_t kind, uint32_t index, struct err *err)
@@ -53,6 +54,11 @@ static int watch(const struct inner *inner, int fd, uint32_t kind, uint32_t inde
 int inner_watch_box(const struct inner *inner, const struct box *box, struct err *err)
 {
 	return watch(inner, box->status, SOURCE_BOX, box->id, err);
+}
+
+int inner_watch_root(const struct inner *inner, int builder, uint32_t id, struct err *err)
+{
+	return watch(inner, builder, SOURCE_ROOT, id, err);
 }
 
 int inner_watch_files(const struct inner *inner, int pidfd, uint32_t id, struct err *err)
@@ -117,27 +123,6 @@ void inner_netns_give(struct inner *inner, int *take_fd)
 	inner->netns_count--;
 }
 
-static void on_root(struct inner *inner, const struct launch_root *root, const int *fds)
-{
-	struct err *err = &inner->root_errs[root->root];
-	int answer = -1;
-	int mntns = -1;
-	int r;
-
-	*err = (struct err){0};
-	/* fds[0] is the runner's directory, then one per bind; the outer half counted them. */
-	r = root_start(root, fds[0], fds + 1, &answer, err);
-	if (r == 0)
-		r = root_finish(root, answer, &mntns, err);
-	drop_fd(&answer);
-	if (r == 0) {
-		drop_fd(&inner->roots[root->root]);
-		inner->roots[root->root] = mntns;
-		inner->is_bare[root->root] = root->is_bare != 0;
-	}
-	inner_tell_err(inner, LAUNCH_ROOT_MADE, root->root, err);
-}
-
 /* A zygote imports other people's packages: never in the host's network, and never in one that a
  * sandbox gets. Where no zygote is wanted, making ours would only be in the way of a cold start. */
 static int leave_network(struct inner *inner, struct err *err)
@@ -157,12 +142,14 @@ static void on_zygote(struct inner *inner, const struct launch_zygote *request)
 	struct err err = {0};
 	int socket = -1;
 
-	if (inner->roots[request->root] < 0)
+	roots_settle(inner, request->root);
+	if (inner->roots[request->root].mntns < 0)
 		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "no root %u", request->root);
 	else if (inner->zygotes[request->zygote] >= 0)
 		(void)err_set(&err, ERR_CONFLICT, EEXIST, "zygote %u is up", request->zygote);
 	else if (leave_network(inner, &err) == 0)
-		(void)zygote_start(request, inner->roots[request->root], inner, &socket, &err);
+		(void)zygote_start(request, inner->roots[request->root].mntns, inner, &socket,
+				   &err);
 	if (err.kind == ERR_NONE)
 		(void)watch(inner, socket, SOURCE_ZYGOTE, request->zygote, &err);
 	if (err.kind != ERR_NONE) {
@@ -232,7 +219,7 @@ static void on_count(struct inner *inner)
 	for (size_t i = 0; i < LAUNCH_ZYGOTES_MAX; i++)
 		event.counted.zygotes += inner->zygotes[i] >= 0;
 	for (size_t i = 0; i < LAUNCH_ROOTS_MAX; i++)
-		event.counted.roots += inner->roots[i] >= 0;
+		event.counted.roots += inner->roots[i].mntns >= 0;
 	if (getrusage(RUSAGE_SELF, &usage) == 0)
 		event.counted.rss_inner = (uint64_t)usage.ru_maxrss * KIB;
 	inner_tell(inner, &event, -1);
@@ -245,8 +232,7 @@ static void on_forget(struct inner *inner)
 
 	for (uint32_t i = 0; i < LAUNCH_ZYGOTES_MAX; i++)
 		zygote_down(inner, i, &none);
-	for (size_t i = 0; i < LAUNCH_ROOTS_MAX; i++)
-		drop_fd(&inner->roots[i]);
+	roots_forget(inner);
 	inner_tell_err(inner, INNER_FORGOTTEN, 0, &none);
 }
 
@@ -263,7 +249,7 @@ static void on_control(struct inner *inner)
 
 	switch (request.type) {
 	case LAUNCH_ROOT:
-		on_root(inner, &request.root, fds);
+		roots_make(inner, &request.root, fds);
 		break;
 	case LAUNCH_ZYGOTE:
 		on_zygote(inner, &request.zygote);
@@ -345,6 +331,9 @@ static void dispatch(struct inner *inner, const struct epoll_event *event)
 	case SOURCE_FILES:
 		files_over(inner, index);
 		break;
+	case SOURCE_ROOT:
+		roots_settle(inner, index);
+		break;
 	}
 }
 
@@ -355,14 +344,11 @@ static void inner_init(struct inner *inner, int control)
 	sigset_t signals;
 
 	inner->control = control;
-	if (recv(control, &inner->input, sizeof(inner->input), 0) != (ssize_t)sizeof(inner->input))
-		_exit(0);
 	LIST_INIT(&inner->boxes);
 	TAILQ_INIT(&inner->busy);
-	inner->filter = seccomp_program(inner->input.is_measured, &inner->filter_count);
 	inner->sample = -1;
 	inner->own_netns = -1;
-	memset(inner->roots, 0xff, sizeof(inner->roots));
+	roots_init(inner);
 	memset(inner->zygotes, 0xff, sizeof(inner->zygotes));
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -372,6 +358,11 @@ static void inner_init(struct inner *inner, int control)
 	/* Our own pid namespace's proc, for measure.c. Where it is refused (a masked /proc) no root
 	 * can be made either, and that says why. */
 	(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+
+	/* What comes first needs none of it: the outer half is busy with cgroups meanwhile. */
+	if (recv(control, &inner->input, sizeof(inner->input), 0) != (ssize_t)sizeof(inner->input))
+		_exit(0);
+	inner->filter = seccomp_program(inner->input.is_measured, &inner->filter_count);
 
 	/* One user namespace per id: a sandbox is in its own already and can make none below it. It
 	 * stands behind seccomp, which refuses the calls. (Written for each sandbox instead, the

@@ -415,7 +415,7 @@ int root_start(const struct launch_root *root, int runner, const int *binds, int
 	return 0;
 }
 
-int root_finish(const struct launch_root *root, int answer, int *ret_mntns, struct err *err)
+int root_finish(uint32_t id, int answer, int *ret_mntns, struct err *err)
 {
 	int fds[IO_FDS_MAX];
 	size_t fd_count = 0;
@@ -428,7 +428,7 @@ int root_finish(const struct launch_root *root, int answer, int *ret_mntns, stru
 		for (size_t i = 0; i < fd_count; i++)
 			(void)close(fds[i]);
 		*err = built;
-		return err_wrap(err, "root %u", root->root);
+		return err_wrap(err, "root %u", id);
 	}
 	*ret_mntns = fds[0];
 	return 0;

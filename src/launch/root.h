@@ -19,4 +19,4 @@ int root_start(const struct launch_root *root, int runner, const int *binds, int
 	       struct err *err);
 
 /* Waits until it is built and returns its mount namespace. */
-int root_finish(const struct launch_root *root, int answer, int *ret_mntns, struct err *err);
+int root_finish(uint32_t id, int answer, int *ret_mntns, struct err *err);

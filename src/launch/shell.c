@@ -71,12 +71,30 @@ static int swap_proc(int *ret_full, struct err *err)
 	return 0;
 }
 
-static int make_mounts(const struct shell_input *input, int *ret_proc, struct err *err)
+/* The template root: it was there, or is waited for; what comes is from the inner half. */
+static int await_root(const struct shell_input *input, int status, int *ret_mntns, struct err *err)
+{
+	int fds[IO_FDS_MAX];
+	size_t fd_count = 0;
+	struct err built;
+
+	if (input->mntns >= 0) {
+		*ret_mntns = input->mntns;
+		return 0;
+	}
+	if (io_recv_fds(status, &built, sizeof(built), fds, &fd_count) != (ssize_t)sizeof(built) ||
+	    fd_count != 1)
+		return err_set(err, ERR_INTERNAL, EIO, "no root came");
+	*ret_mntns = fds[0]; /* closed with all others, before anybody else is in here */
+	return 0;
+}
+
+static int make_mounts(const struct shell_input *input, int mntns, int *ret_proc, struct err *err)
 {
 	const unsigned long flags = input->is_bare ? MS_NOEXEC : 0;
 	int r;
 
-	if (setns(input->mntns, CLONE_NEWNS) < 0)
+	if (setns(mntns, CLONE_NEWNS) < 0)
 		return err_sys(err, "enter the template root");
 	if (unshare(CLONE_NEWNS) < 0)
 		return err_sys(err, "copy the template root");
@@ -142,12 +160,16 @@ static int give_up_all(struct err *err)
 	return 0;
 }
 
-static int build(const struct shell_input *input, struct err *err)
+static int build(const struct shell_input *input, int status, struct err *err)
 {
 	AUTO_CLOSE int proc = -1;
+	int mntns = -1;
 	int r;
 
-	r = make_mounts(input, &proc, err);
+	r = await_root(input, status, &mntns, err);
+	if (r < 0)
+		return r;
+	r = make_mounts(input, mntns, &proc, err);
 	if (r < 0)
 		return r;
 	if (input->netns >= 0 && setns(input->netns, CLONE_NEWNET) < 0)
@@ -171,7 +193,7 @@ static _Noreturn void init_main(const struct shell_input *input, int status)
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 
-	if (build(input, &err) < 0) {
+	if (build(input, status, &err) < 0) {
 		(void)send(status, &err, sizeof(err), MSG_NOSIGNAL);
 		_exit(1);
 	}

@@ -18,7 +18,7 @@
 
 struct shell_input {
 	struct plan plan;
-	int mntns;   /* borrowed: of the template root */
+	int mntns;   /* borrowed: of the template root; -1: it comes over the status socket */
 	int netns;   /* borrowed: an empty one from the pool; -1: make one */
 	int cgroup;  /* borrowed: v2 directory to be born into, or -1 */
 	uint32_t id; /* of the inner user namespace: the sandbox's own, or 0 when all share one */

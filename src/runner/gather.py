@@ -52,15 +52,20 @@ def replace(target, data):
 
 def write_bundle(package, modules, into):
     """All modules' bytecode in one file, named after the bytecode; boot/bundle.py reads it."""
-    parts = {}
+    code_of = {}
     for file in modules:
         name = "vivarium" if file == "__init__.py" else "vivarium." + file[:-len(".py")]
         with open(os.path.join(package, file), "rb") as stream:
             code = compile(stream.read(), f"{SEEN_AS}/vivarium/{file}", "exec", optimize=0,
                            dont_inherit=True)
-        parts[name] = marshal.dumps(code)
+        code_of[name] = marshal.dumps(code)
+    left = sum(map(len, code_of.values())) + 1  # a last byte, so that no end is 0, the beginning
+    parts = {}
+    for name, code in code_of.items():
+        parts[name] = -left, len(code) - left
+        left -= len(code)
     name = importlib.util.MAGIC_NUMBER.hex() + ".bundle"
-    replace(os.path.join(into, name), marshal.dumps(parts))
+    replace(os.path.join(into, name), b"".join([marshal.dumps(parts), *code_of.values(), b"\n"]))
     return name
 
 

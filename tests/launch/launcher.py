@@ -191,11 +191,14 @@ class Client:
         assert event.type == kind, (event.type, event.id, event.error)
         return event
 
-    def root(self, number=0, binds=(), is_bare=0):
+    def ask_root(self, number=0, binds=(), is_bare=0):
         body = struct.pack("<II", number, len(binds))
         for source, target in list(binds) + [("", "")] * (6 - len(binds)):
             body += text(source, 512) + text(target, 512)
         self.request(ROOT, body + struct.pack("<II", is_bare, 0))
+
+    def root(self, number=0, binds=(), is_bare=0):
+        self.ask_root(number, binds, is_bare)
         return self.expect(ROOT_MADE)
 
     def zygote(self, number=0, root=0, preload="json", python=PYTHON):

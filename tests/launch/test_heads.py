@@ -14,6 +14,19 @@ from launcher import (BEGIN, CAUSE_ASKED, CAUSE_DEADLINE, CAUSE_MEMORY, CAUSE_SE
 from test_launch import groups_of
 
 # A process whose parents are gone, in a session of its own. It prints its number and stays.
+# Prints who lives. A process that ended is in /proc until its init has reaped it.
+LIVING = """
+import os
+found = []
+for name in filter(str.isdigit, os.listdir('/proc')):
+    try:
+        with open(f'/proc/{name}/stat') as file:
+            if file.read().rpartition(')')[2].split()[0] not in 'ZX':
+                found.append(int(name))
+    except OSError:
+        pass
+print(sorted(found))
+"""
 ORPHAN = """
 import os, sys, time
 if os.fork() == 0:
@@ -125,7 +138,7 @@ class HeadsTest(unittest.TestCase):
         second.drop()
         self.exit(1)
         third = self.fork(first, 2)
-        third.cell("import os; print(sorted(int(n) for n in os.listdir('/proc') if n.isdigit()))")
+        third.cell(LIVING)
         self.assertNotIn(orphan, eval(first.output()))
 
     def test_what_a_checkpoint_left_behind_stays(self):
@@ -150,7 +163,7 @@ class HeadsTest(unittest.TestCase):
         return first, int(first.output()), self.fork(second, 2)
 
     def pids(self, first, head):
-        head.cell("import os; print(sorted(int(n) for n in os.listdir('/proc') if n.isdigit()))")
+        head.cell(LIVING)
         return eval(first.output())
 
     def test_what_later_runs_left_ends_when_it_is_gone_back(self):

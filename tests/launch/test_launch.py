@@ -11,8 +11,8 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from launcher import (BEGIN, CAUSE_ASKED, CAUSE_DEADLINE, CAUSE_MEMORY, CAUSE_SELF, EXIT, GONE,
-                      LIMITS_CGROUP, LIMITS_MEASURED, LIMITS_V2, MIB, SPAWN, SPAWNED, WALL_CGROUP,
-                      WALLS_ALL, ZYGOTE_DOWN, ZYGOTE_UP, Launcher, plan)
+                      LIMITS_CGROUP, LIMITS_MEASURED, LIMITS_V2, MIB, PYTHON, ROOT_MADE, SPAWN, SPAWNED,
+                      WALL_CGROUP, WALLS_ALL, ZYGOTE, ZYGOTE_DOWN, ZYGOTE_UP, Launcher, plan, text)
 
 
 def groups_of(launcher):
@@ -409,6 +409,60 @@ class HostileClientTest(unittest.TestCase):
         self.launcher.spawn(1).close()
         event = self.launcher.expect(GONE)
         self.assertIn("sandbox 1 is there", event.error)
+
+
+class TogetherTest(unittest.TestCase):
+    """A sandbox that is asked for together with its root: its shell waits for it."""
+
+    def setUp(self):
+        self.launcher = Launcher()
+        self.addCleanup(self.launcher.close)
+
+    def ask(self, number=0, binds=()):
+        self.launcher.ask_root(number, binds)
+        sandbox = self.launcher.spawn(number, root=number)
+        self.addCleanup(sandbox.close)
+        return sandbox
+
+    def test_both_stand_and_another_one_after_them(self):
+        sandbox = self.ask()
+        self.assertEqual(self.launcher.expect(ROOT_MADE).error, "")
+        self.launcher.expect(SPAWNED)
+        self.assertEqual(sandbox.hello()[1] | WALL_CGROUP, WALLS_ALL)
+        sandbox.run("import os; print(sorted(os.listdir('/proc/self/fd')), os.listdir('/'))")
+        self.assertEqual(sandbox.done()["kind"], "ok")
+        together = sandbox.output()
+
+        later = self.launcher.spawn(1)
+        self.addCleanup(later.close)
+        self.launcher.expect(SPAWNED)
+        later.hello()
+        later.run("import os; print(sorted(os.listdir('/proc/self/fd')), os.listdir('/'))")
+        self.assertEqual(later.done()["kind"], "ok")
+        self.assertEqual(later.output(), together)
+
+    def test_a_root_that_cannot_be_built_ends_both_and_says_why(self):
+        self.ask(binds=[("/etc", "/usr/no/such/place")])
+        why = self.launcher.expect(ROOT_MADE).error
+        self.assertIn("root 0", why)
+        self.assertEqual(self.launcher.expect(GONE).error, why)
+        self.assertEqual(self.launcher.count()["sandboxes"], 0)
+
+    def test_killed_while_it_waits_it_leaves_nothing(self):
+        for number in range(20):
+            self.ask(number)
+            self.launcher.kill(number)
+            seen = [self.launcher.event().type]
+            while GONE not in seen or ROOT_MADE not in seen:
+                seen.append(self.launcher.event().type)
+        counts = self.launcher.count()
+        self.assertEqual((counts["sandboxes"], counts["roots"]), (0, 20))
+
+    def test_a_zygote_waits_for_its_root(self):
+        self.launcher.ask_root()
+        self.launcher.request(ZYGOTE, struct.pack("<II", 0, 0) + text(PYTHON, 512) + text("json", 1024))
+        self.assertEqual(self.launcher.expect(ROOT_MADE).error, "")
+        self.launcher.expect(ZYGOTE_UP, 60)
 
 
 if __name__ == "__main__":

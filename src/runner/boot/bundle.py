@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package out of one file, so that a start looks for nothing on disk.
 
-A bundle, which gather.py makes, is a marshalled dict: for each module its code, marshalled once
-more, so that only what is used is unpacked.
+A bundle, which gather.py makes, begins with a marshalled dict: for each module where in the file its
+code is, counted from the end. Only what is used is unpacked, and nothing is copied before.
 """
 
 import sys
@@ -17,8 +17,9 @@ EXTENSION = "_vivarium"
 class Bundle:
     """Finder and loader of the runner's own modules."""
 
-    def __init__(self, folder, parts):
+    def __init__(self, folder, data, parts):
         self.folder = folder
+        self.data = data
         self.parts = parts
 
     def find_spec(self, name, path=None, target=None):
@@ -34,9 +35,10 @@ class Bundle:
         """None: as any module is made."""
 
     def exec_module(self, module):
-        exec(loads(self.parts[module.__name__]), module.__dict__)
+        begin, end = self.parts[module.__name__]
+        exec(loads(self.data[begin:end]), module.__dict__)
 
 
-def install(folder, parts):
+def install(folder, data, parts):
     """From here on `import vivarium` and `import _vivarium` find what is in `folder`."""
-    sys.meta_path.insert(0, Bundle(folder, parts))
+    sys.meta_path.insert(0, Bundle(folder, data, parts))

@@ -4,24 +4,28 @@
 Python compiles this file at each start; so it is short, and all else comes compiled.
 """
 
+import gc
 import sys
 from marshal import loads
 
 from _frozen_importlib_external import MAGIC_NUMBER
 
+gc.disable()  # a start leaves no garbage to look for; start.py ends this
 folder = __file__.rpartition("/")[0]
 try:
     with open(f"{folder}/{MAGIC_NUMBER.hex()}.bundle", "rb") as file:
-        parts = loads(file.read())
+        data = memoryview(file.read())
 except FileNotFoundError:  # made for another Python, or not at all: from the sources
     sys.path[:0] = folder, folder + "/vivarium.zip"
     from vivarium import start
 
     del sys.path[:2]
 else:
+    parts = loads(data)
+    begin, end = parts["vivarium.bundle"]
     names = {}
-    exec(loads(parts["vivarium.bundle"]), names)
-    names["install"](folder, parts)
+    exec(loads(data[begin:end]), names)
+    names["install"](folder, data, parts)
     from vivarium import start
 
 start.main(sys.argv[1:])
