@@ -19,8 +19,8 @@
 #include "launch/inner.h"
 #include "launch/walk.h"
 
-#define UNDO_PASSES                                                                                \
-	4 /* over what forks while it is ended; it is in the sandbox's pids, and its own harm */
+/* Over what forks while it is ended; it is in the sandbox's pids, and its own harm. */
+#define UNDO_PASSES 4
 
 static void tell_head(struct outer *outer, uint32_t type, uint32_t sandbox, uint32_t head,
 		      const struct err *err)
