@@ -229,7 +229,9 @@ class Hostile(unittest.TestCase):
         places = ("[[evil]]", "{'k': evil}", "{evil: 1}", "{1, evil}", "pd.DataFrame({'a': [evil]})",
                   "pd.DataFrame({'a': [1]}, index=[evil])", "pd.DataFrame({evil: [1]})", "pd.Series([evil])",
                   "pd.Series([1], name=evil)", "np.array([evil])", "[0] * 50 + [[[[evil]]]]",
-                  "pd.Series([1], index=[evil])")
+                  "pd.Series([1], index=[evil])", "pd.Series([1], index=pd.Index([1], name=evil))",
+                  "pd.DataFrame({'a': pd.Categorical([evil])})", "[pd.DataFrame({'a': [1] * 9 + [evil]})]",
+                  "np.array([(evil,)], dtype=[('f', 'O')])[0]")
         with Session() as head:
             head.run(HOSTILE + "import pandas as pd, numpy as np\nkept = 1")
             for place in (*places, "Twisted()"):
@@ -246,6 +248,27 @@ class Hostile(unittest.TestCase):
             shown = self.shown(head)
             self.assertEqual((shown["x"], shown["evil"], shown["y"]),
                              ("1", "<it takes too long to be shown>", "[2]"))
+
+    def test_what_is_merely_large_costs_its_line(self):
+        """No code of the user's is in any of these; each takes longer than a look may."""
+        values = ("1 << (1 << 27)", "[b'\\0' * (60 << 20)] * 40", "np.array([3])", "pd.Series([1.5])")
+        with Session() as head:
+            head.run("import sys, numpy as np, pandas as pd\nsys.set_int_max_str_digits(0)\nx = 1\n"
+                     "def forever(*_):\n    while True: pass\n"
+                     "np.set_printoptions(formatter={'all': forever})\n"
+                     "pd.set_option('display.float_format', forever)")
+            for value in values:
+                with self.subTest(value):
+                    head.run(f"p = {value}")
+                    shown = self.shown(head)
+                    self.assertEqual(shown["x"], "1")
+                    self.assertTrue(shown["p"].startswith("<it"), shown["p"])
+
+    def test_a_list_of_lists_of_lists_is_not_walked_to_its_end(self):
+        with Session() as head:
+            head.run("x = 1\np = [[[0] * 1000] * 1000] * 1000")
+            shown = self.shown(head)
+            self.assertEqual((shown["x"], shown["p"][:6]), ("1", "[[[0, "))
 
     def test_many_that_never_end_leave_the_others_unseen(self):
         with Session() as head:

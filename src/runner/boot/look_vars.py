@@ -17,9 +17,9 @@ COLUMNS_MAX = 100
 VARS_MAX = 1000
 ROWS_MAX = 10000
 
-PLAIN = (int, float, bool, complex, str, bytes, bytearray, range, type(None), type, FunctionType,
-         BuiltinFunctionType)
+PLAIN = (float, bool, complex, str, range, type(None), type, FunctionType, BuiltinFunctionType)
 PLAIN_ITEMS = 1000  # looked at in one value; what has more is no plain one
+PLAIN_SIZE = 4096  # bytes of one number, or of what is shown as a whole
 
 _modules = sys.modules
 
@@ -111,29 +111,60 @@ def _unseen(name, value, why):
     return {"name": clean(name), "type": clean(kind)[:REPR_MAX], "repr": f"<{why}>", "size": None}
 
 
-def _is_plain(value, depth=3):
-    """Whether no code of the user's is in its repr. By `is` alone: what `in` asks is a metaclass's."""
+def _is_plain(value):
+    """Whether its repr is soon there, and no code of the user's in it."""
+    kind = type(value)
+    is_table = kind is _library("pandas", "DataFrame") or kind is _library("pandas", "Series")
+    level = _table_parts(value, _modules["pandas"], _modules["numpy"]) if is_table else [value]
+    seen = 0
+    for _depth in range(4):
+        seen += len(level)
+        inside = []
+        for item in level:
+            parts = _parts(item)
+            if parts is None or seen + len(inside) + len(parts) > PLAIN_ITEMS:
+                return False
+            inside += parts
+        level = inside
+    return not level
+
+
+def _parts(value):
+    """The values that its repr asks for theirs. None: that may be slow, or runs code of the user's. By `is`
+    alone: what `in` asks is a metaclass's."""
     kind = type(value)
     if any(kind is one for one in PLAIN):
-        return True
-    if any(kind is one for one in (list, tuple, set, frozenset, dict)):
-        items = value if kind is not dict else [*value, *value.values()]
-        return depth > 0 and len(items) <= PLAIN_ITEMS and all(_is_plain(item, depth - 1) for item in items)
-    if kind is _library("numpy", "ndarray"):
-        return not value.dtype.hasobject
-    if kind is _library("pandas", "DataFrame"):
-        head = value.head(5)
-        texts = head.select_dtypes("object").to_numpy().ravel().tolist()
-        return _is_plain([_objects(head.index), _objects(head.columns), texts])
-    if kind is _library("pandas", "Series"):
-        head = value.head(5)
-        return _is_plain([_objects(head.index), _objects(head), head.name])
-    return any(kind is one for one in getattr(_modules.get("numpy"), "sctypeDict", {}).values())
+        return ()
+    if kind is int:
+        return () if value.bit_length() <= 8 * PLAIN_SIZE else None
+    if kind is bytes or kind is bytearray:
+        return () if len(value) <= PLAIN_SIZE else None
+    if any(kind is one for one in (list, tuple, set, frozenset)):
+        return value
+    if kind is dict:
+        return [*value, *value.values()]
+    numpy = _modules.get("numpy")
+    if kind is _library("numpy", "ndarray") or any(kind is one
+                                                   for one in getattr(numpy, "sctypeDict", {}).values()):
+        is_plain = not value.dtype.hasobject and value.dtype.itemsize <= PLAIN_SIZE
+        return () if is_plain and numpy.get_printoptions()["formatter"] is None else None
+    return None
 
 
-def _objects(values):
-    """What an index or a column holds that is no number and no time."""
-    return [] if values.dtype.kind in "biufcmM" else list(values)
+def _table_parts(value, pandas, numpy):
+    """What is shown of a frame or a series, where numpy holds all of it; else the value itself, for other
+    arrays and indexes may be the user's."""
+    axes = value.axes
+    held = [*value._mgr.arrays, *(index._data for index in axes if type(index) is pandas.Index)]
+    if (not all(type(index) is pandas.Index or type(index) is pandas.RangeIndex for index in axes)
+            or not all(type(array) is numpy.ndarray for array in held)
+            or pandas.get_option("display.float_format") is not None):
+        return [value]
+    head = value.head(5)
+    items = [index.name for index in axes] + ([head.name] if len(axes) == 1 else [])
+    for array in (*head._mgr.arrays, *(index.to_numpy() for index in head.axes)):
+        items += array.ravel().tolist() if array.dtype.hasobject else []
+    return items
 
 
 def _describe_all(named):
