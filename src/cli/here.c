@@ -15,8 +15,12 @@ int here_init(struct here *here, enum show_mode mode, struct err *err)
 	int r;
 
 	here->signals = -1;
-	(void)uv_loop_init(&here->loop);
-	r = run_remote_signals(&here->signals, err);
+	r = uv_loop_init(&here->loop);
+	here->has_loop = r == 0;
+	if (r < 0)
+		(void)err_set(err, ERR_INTERNAL, -r, "event loop: %s", uv_strerror(r));
+	else
+		r = run_remote_signals(&here->signals, err);
 	show_init(&here->show, mode, here->signals);
 	return r;
 }
@@ -75,8 +79,10 @@ void here_close(struct here *here)
 	if (here->signals_poll.data != NULL)
 		uv_close((uv_handle_t *)&here->signals_poll, NULL);
 	/* Until viv-launch has ended all it held: then nothing of the run is left. */
-	(void)uv_run(&here->loop, UV_RUN_DEFAULT);
-	(void)uv_loop_close(&here->loop);
+	if (here->has_loop) {
+		(void)uv_run(&here->loop, UV_RUN_DEFAULT);
+		(void)uv_loop_close(&here->loop);
+	}
 	config_free(STEAL(here->config));
 	show_done(&here->show);
 	drop_fd(&here->signals);

@@ -18,6 +18,7 @@
 
 struct here {
 	uv_loop_t loop;
+	bool has_loop;
 	uv_poll_t signals_poll;
 	int signals; /* owned: a signalfd */
 	struct config *config;

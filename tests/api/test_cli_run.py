@@ -2,6 +2,7 @@
 """viv run as a person uses it: where code comes from, what is printed, how it ends."""
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -33,6 +34,17 @@ class Sources(VivCase):
     def test_empty_code_is_fine(self):
         done = self.run_viv("")
         self.assertEqual((done.code, done.out), (0, b""))
+
+
+class FewDescriptors(VivCase):
+    def test_without_enough_of_them_nothing_runs_and_viv_says_why(self):
+        for count in (6, 7, 8, 9, 10, 12):
+            with self.subTest(count):
+                process = self.popen("run", "--no-daemon", "-c", "print('it ran')",
+                                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (count, count)))
+                out, err = process.communicate(timeout=60)
+                self.assertEqual((process.returncode, out), (125, b""), err)
+                self.assertIn(b"too many open files", err.lower())
 
 
 class Output(VivCase):
