@@ -65,6 +65,40 @@ class RawTest(DaemonCase):
         sock.sendall(b"0\r\n\r\n")
         self.assertEqual(json.loads(self.answer(sock.makefile("rb"))[2])["result"]["application/json"], 42)
 
+    def test_what_is_refused_is_answered_on_its_own_connection(self):
+        """Others that are in the middle of a head, of a body, or at work, go on."""
+        good = b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        run = self.daemon.start_run("input()", stdin="live", runtime="bare")
+        with self.daemon.events(run) as events:
+            events.until("started")
+            self.refuse_beside(good)
+            self.daemon.ask("POST", f"/v1/runs/{run}/stdin", {"text": "on\n"})
+            events.until("verdict")
+        self.assertEqual(self.daemon.result(run)["result"]["application/json"], "on")
+
+    def refuse_beside(self, good):
+        heads = [(self.dial(), cut) for cut in range(1, len(good), 4)]
+        for sock, cut in heads:
+            sock.sendall(good[:cut])
+        body = self.dial()
+        body.sendall(self.post(b'{"code":"6 * 7"}')[:-5])
+        for bad in (b"GET / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n"):
+            for before in (0, 2):
+                sock = self.dial()
+                sock.sendall(good * before + bad + good)
+                file = sock.makefile("rb")
+                self.assertEqual([self.answer(file)[0] for _ in range(before + 1)], [200] * before + [400])
+                self.assertEqual(file.read(), b"")
+            gone = self.dial()
+            gone.sendall(bad)
+            gone.close()
+        for sock, cut in heads:
+            sock.sendall(good[cut:])
+            self.assertEqual(self.answer(sock.makefile("rb"))[0], 200)
+        body.sendall(b'* 7"}')
+        told = json.loads(self.answer(body.makefile("rb"))[2])
+        self.assertEqual(told["result"]["application/json"], 42)
+
     def test_many_requests_on_one_connection(self):
         connection = self.daemon.connection()
         for i in range(50):
