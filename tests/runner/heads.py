@@ -6,6 +6,7 @@ import atexit
 import json
 import os
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -142,7 +143,7 @@ class Session:
         self.process = subprocess.Popen(
             ["/bin/bash", "-c", shell, "bash", harness.PYTHON, "-I", main, "cold", "4095", "7"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=environment, pass_fds=[theirs.fileno()])
+            env=environment, pass_fds=[theirs.fileno()], start_new_session=True)
         theirs.close()
         self.heads = [Head(self, ours, self.process.stdout, self.process.stderr)]
         self.heads[0].counter = 1  # whoever puts the walls up says HELLO
@@ -156,4 +157,8 @@ class Session:
         self.process.stdout.close()
         self.process.stderr.close()
         self.process.wait(harness.DEADLINE_S)
+        try:  # what hangs below a head dies with its sandbox, and here is none
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
         shutil.rmtree(self.root, ignore_errors=True)
