@@ -216,6 +216,9 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 		if (session == NULL)
 			return err_set(err, ERR_NOT_FOUND, ENOENT, "there is no session %s",
 				       flight->session);
+		r = session_check_open(session, err);
+		if (r < 0)
+			return r; /* a lost one stays lost, whether launch is back or not */
 	}
 	if (engine->pool == NULL)
 		return err_set(err, ERR_BUSY, EAGAIN, "viv-launch is being started again");

@@ -138,6 +138,9 @@ int session_put_checkpoints(const struct session *session, struct buf *buf);
 /* Its run that is on, or NULL. */
 struct run *session_run_now(const struct session *session);
 
+/* Can it be asked for anything? Not when it is lost, or too much waits in it already. */
+int session_check_open(const struct session *session, struct err *err);
+
 /* Queues a run behind those that wait. `request` is complete but for what only the session knows.
  */
 int session_run(struct session *session, const struct run_request *request,

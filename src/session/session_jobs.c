@@ -28,7 +28,7 @@ static void job_free(struct job *job)
 	free(job);
 }
 
-static int check_open(const struct session *session, struct err *err)
+int session_check_open(const struct session *session, struct err *err)
 {
 	const struct job *job = NULL;
 	uint32_t waiting = 0;
@@ -365,7 +365,7 @@ int session_run(struct session *session, const struct run_request *request,
 {
 	struct run_request full = *request;
 	struct job *job = NULL;
-	int r = check_open(session, err);
+	int r = session_check_open(session, err);
 
 	if (r < 0)
 		return r;
@@ -418,7 +418,7 @@ int session_checkpoint(struct session *session, const char *name,
 		       void (*done)(void *user, const char *checkpoint, const struct err *why),
 		       void *user, struct err *err)
 {
-	int r = check_open(session, err);
+	int r = session_check_open(session, err);
 	struct job *job = NULL;
 
 	if (r < 0)
@@ -434,7 +434,7 @@ int session_rollback(struct session *session, const char *checkpoint,
 		     void (*done)(void *user, const char *checkpoint, const struct err *why),
 		     void *user, struct err *err)
 {
-	int r = check_open(session, err);
+	int r = session_check_open(session, err);
 	struct job *job = NULL;
 
 	if (r < 0)
@@ -452,7 +452,7 @@ int session_fork(struct session *session, const char *checkpoint,
 		 void (*done)(void *user, struct session *branch, const struct err *why),
 		 void *user, struct err *err)
 {
-	int r = check_open(session, err);
+	int r = session_check_open(session, err);
 	struct job *job = NULL;
 
 	if (r < 0)

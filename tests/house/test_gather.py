@@ -47,9 +47,11 @@ class Gather(unittest.TestCase):
     def test_bundle_and_zip_hold_every_module(self):
         self.gather("--into", self.path("out"))
         with open(self.path("out", BUNDLE), "rb") as file:
-            parts = marshal.loads(file.read())
+            data = file.read()
+        parts = marshal.loads(data)
         self.assertEqual(list(parts), ["vivarium.cell"])
-        code = marshal.loads(parts["vivarium.cell"])
+        begin, end = parts["vivarium.cell"]
+        code = marshal.loads(data[begin:end])
         self.assertEqual(code.co_filename, "/viv/vivarium/cell.py")
         with zipfile.ZipFile(self.path("out", "vivarium.zip")) as archive, \
                 open(self.path("boot", "cell.py"), "rb") as file:
