@@ -201,6 +201,46 @@ static bool is_probe(const struct flight *flight, const struct op_call *call)
 	return flight->kind == NULL && ((const struct op_run_args *)call->args)->is_probe;
 }
 
+/* The session it runs in, NULL for one alone. A lost one stays lost, whether launch is back or not.
+ */
+static int find_place(struct flight *flight, struct session **ret_session, struct err *err)
+{
+	struct engine *engine = flight->engine;
+	int r = 0;
+
+	if (flight->session[0] != '\0') {
+		*ret_session = sessions_find(engine->sessions, flight->session);
+		if (*ret_session == NULL)
+			return err_set(err, ERR_NOT_FOUND, ENOENT, "there is no session %s",
+				       flight->session);
+		r = session_check_open(*ret_session, err);
+	}
+	if (r == 0 && engine->pool == NULL)
+		return err_set(err, ERR_BUSY, EAGAIN, "viv-launch is being started again");
+	return r;
+}
+
+/* Its log is open. Whatever becomes of it stands there from now on. */
+static int start(struct flight *flight, struct session *session, const struct run_request *request,
+		 struct err *err)
+{
+	struct engine *engine = flight->engine;
+	int r;
+
+	if (session != NULL)
+		r = session_run(session, request, &flight_calls, flight, &flight->run, err);
+	else
+		r = run_start(engine->pool, request, &flight_calls, flight, &flight->run, err);
+	if (r < 0) {
+		run_bury(engine->pool, flight->log, RUN_LEFT_NONE, err);
+		flight->is_held = false;
+	}
+	log_set_held(flight->log, flight->is_held);
+	if (r < 0 || request->is_held || (session != NULL && !run_has_begun(flight->run)))
+		announce_run(engine, flight->log);
+	return r;
+}
+
 /* Starts the run itself. The call is still there: nothing has been answered. */
 static int lift(struct flight *flight, struct op_call *call, struct err *err)
 {
@@ -211,17 +251,9 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 	int r;
 
 	flight->made_ns = flight->admitted_ns = now_ns();
-	if (flight->session[0] != '\0') {
-		session = sessions_find(engine->sessions, flight->session);
-		if (session == NULL)
-			return err_set(err, ERR_NOT_FOUND, ENOENT, "there is no session %s",
-				       flight->session);
-		r = session_check_open(session, err);
-		if (r < 0)
-			return r; /* a lost one stays lost, whether launch is back or not */
-	}
-	if (engine->pool == NULL)
-		return err_set(err, ERR_BUSY, EAGAIN, "viv-launch is being started again");
+	r = find_place(flight, &session, err);
+	if (r < 0)
+		return r;
 	if (flight->kind != NULL)
 		r = flight->kind->request(flight, call, &request, err);
 	else
@@ -245,18 +277,7 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 	request.log = flight->log;
 	if (backend != NULL && backend->jobs == NULL)
 		warm_use(engine, &request.kind);
-	if (session != NULL)
-		r = session_run(session, &request, &flight_calls, flight, &flight->run, err);
-	else
-		r = run_start(engine->pool, &request, &flight_calls, flight, &flight->run, err);
-	if (r < 0)
-		run_bury(engine->pool, flight->log, RUN_LEFT_NONE, err);
-	if (r < 0)
-		flight->is_held = false;
-	log_set_held(flight->log, flight->is_held);
-	if (r < 0 || request.is_held || (session != NULL && !run_has_begun(flight->run)))
-		announce_run(engine, flight->log);
-	return r;
+	return start(flight, session, &request, err);
 }
 
 static void client_left(struct op_call *call)
