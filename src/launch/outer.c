@@ -223,6 +223,10 @@ static bool on_client(struct outer *outer)
 	size_t fd_count = 0;
 	ssize_t n = io_recv_fds(outer->client.fd, &request, sizeof(request), fds, &fd_count);
 
+	/* A client that closed before it had read everything: the kernel says so first, once, and
+	 * what the client asked for is still there, a QUIT perhaps. */
+	if (n == -ECONNRESET)
+		return true;
 	if (n == -EAGAIN || n == -EMSGSIZE || n == -EBADF)
 		return true;
 	if (n <= 0)
