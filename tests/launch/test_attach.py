@@ -4,6 +4,7 @@
 import os
 import select
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -284,6 +285,20 @@ class AttachTest(unittest.TestCase):
             first.frame()
         self.assertEqual(self.staying.process.wait(timeout=20), 0)
         self.assertEqual(groups(pattern), set())
+
+    def test_quit_is_heard_of_a_client_that_closed_with_events_unread(self):
+        """The kernel tells the reset before the request that is still queued."""
+        client = self.begin()
+        first = self.start(client, 0, "kept")
+        second = first.fork(1)
+        self.addCleanup(second.close)
+        second.run("import os; os._exit(3)")
+        self.assertTrue(select.select([client.socket], [], [], 20)[0])
+        self.staying.process.send_signal(signal.SIGSTOP)
+        client.request(QUIT)
+        client.socket.close()
+        self.staying.process.send_signal(signal.SIGCONT)
+        self.assertEqual(self.staying.process.wait(timeout=20), 0)
 
     def test_a_killed_launch_leaves_no_process(self):
         client = self.begin()
