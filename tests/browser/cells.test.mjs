@@ -104,6 +104,24 @@ export default subject("cells", {}, (test) => {
     assert.doesNotMatch(await cell.output.innerText(), /^11$/m);
   });
 
+  test("a cell runs again though what it showed is still being kept", async (person) => {
+    let answer;
+    const late = new Promise((done) => { answer = done; });
+    await person.page.route("**/v1/conversations/*/outputs/*", async (route) => {
+      if (route.request().method() === "PUT") await late;
+      await route.continue();
+    });
+    const cell = await person.converse();
+    await cell.run("n = 11\nn");
+    await says(cell.output, "11");
+    await cell.run("n += 10\nn");
+    await says(cell.output, "21");
+    answer();
+    await person.refresh();
+    await says(cell.output, "21");
+    await person.page.unrouteAll({ behavior: "wait" });
+  });
+
   test("cells are moved, inserted and deleted, a deletion can be undone, and all of it is kept", async (person) => {
     const first = await person.converse();
     await first.write("'one'");

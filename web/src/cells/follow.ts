@@ -70,24 +70,29 @@ export function follow(conversation: Conversation, cell: Cell): Promise<void> {
   return done;
 }
 
+/** A run says what its cell is at as long as the cell shows it and no other was asked for. */
+function setPhase(cell: Cell, output: Output, phase: Cell["phase"]["value"]): void {
+  if (cell.output.peek() === output && !liveOf(cell).isAsked) cell.phase.value = phase;
+}
+
 async function followToEnd(conversation: Conversation, cell: Cell, output: Output, signal: AbortSignal): Promise<void> {
   const live = liveOf(cell);
   const guess = guessInput(cell, output);
-  if (output.seq === 0) cell.phase.value = "waiting";
+  if (output.seq === 0) setPhase(cell, output, "waiting");
   live.notice.value = "";
   void watchStart(cell, output, signal);
   try {
     await readToEnd(conversation, output, signal, (event) => {
-      if (event.type === "started") cell.phase.value = "running";
+      if (event.type === "started") setPhase(cell, output, "running");
       guess.hear(event);
     });
     if (signal.aborted) return;
-    cell.phase.value = "over";
-    await keep(conversation, cell, output);
+    setPhase(cell, output, "over");
+    void keep(conversation, cell, output); // the run is over: the next one must not wait for this
   } catch (cause) {
     if (isAbort(cause) || signal.aborted) return;
     if (isGone(cause)) return await takeKept(conversation, cell, output);
-    cell.phase.value = "idle";
+    setPhase(cell, output, "idle");
     resumed.delete(output);
     failed("read the output of a run", cause);
   } finally {
@@ -151,7 +156,7 @@ async function watchStart(cell: Cell, output: Output, signal: AbortSignal): Prom
   while (output.seq === 0 && !signal.aborted) {
     try {
       const { state } = await calls.getRun(output.run!);
-      if (output.seq === 0 && (state === "held" || state === "waiting")) cell.phase.value = state;
+      if (output.seq === 0 && (state === "held" || state === "waiting")) setPhase(cell, output, state);
     } catch {
       // The reader of the log meets the same failure, and says so.
     }
@@ -181,12 +186,21 @@ function guessInput(cell: Cell, output: Output): { hear: (event: RunEvent) => vo
 // ---- what is kept ----
 const resumed = new WeakSet<Output>(); // that have been read, or are being read
 
-async function keep(conversation: Conversation, cell: Cell, output: Output): Promise<void> {
-  try {
-    await calls.putOutput(conversation.id, cell.id, saveOutput(output));
-  } catch (cause) {
-    failed("keep the output of a cell", cause);
-  }
+const keeping = new WeakMap<Cell, Promise<void>>(); // the last one: an older output must not arrive after a newer one
+
+function keep(conversation: Conversation, cell: Cell, output: Output): Promise<void> {
+  const put = async () => {
+    if (cell.output.peek() !== output) return; // another run took its place
+    try {
+      await calls.putOutput(conversation.id, cell.id, saveOutput(output));
+    } catch (cause) {
+      failed("keep the output of a cell", cause);
+    }
+  };
+  const before = keeping.get(cell);
+  const mine = before ? before.then(put) : put();
+  keeping.set(cell, mine);
+  return mine;
 }
 
 /** What was kept of a run, or null. */
@@ -215,11 +229,11 @@ function replace(cell: Cell, output: Output, saved: Output): void {
 }
 
 async function takeKept(conversation: Conversation, cell: Cell, output: Output): Promise<void> {
-  cell.phase.value = "idle";
+  setPhase(cell, output, "idle");
   try {
     const saved = await savedOf(conversation, cell, output);
     if (saved) return replace(cell, output, saved);
-    liveOf(cell).notice.value = NOT_KEPT;
+    if (cell.output.peek() === output) liveOf(cell).notice.value = NOT_KEPT;
   } catch (cause) {
     failed("read the output of a cell", cause);
   }

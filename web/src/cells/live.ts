@@ -5,6 +5,7 @@ import { signal, type Signal } from "@preact/signals";
 import type { Cell } from "../state/conversation";
 
 export interface Live {
+  isAsked: boolean; // its next run was asked for and is not here yet: its last one has no say any more
   readonly asksInput: Signal<boolean>; // stays on until the run is over
   readonly isStopping: Signal<boolean>;
   readonly notice: Signal<string>; // "" or a sentence: why there is no output, or why it did not run
@@ -15,7 +16,7 @@ const lives = new WeakMap<Cell, Live>();
 export function liveOf(cell: Cell): Live {
   let live = lives.get(cell);
   if (!live) {
-    live = { asksInput: signal(false), isStopping: signal(false), notice: signal("") };
+    live = { isAsked: false, asksInput: signal(false), isStopping: signal(false), notice: signal("") };
     lives.set(cell, live);
   }
   return live;

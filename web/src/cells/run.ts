@@ -18,8 +18,17 @@ export { follow, resumeAll } from "./follow";
 interface Turn {
   cell: Cell;
   run: string | null; // once it is on its way
+  code: string | null; // what runs, from when it is asked for; until then the cell may still be edited
   isStopped: boolean;
   ended: (isGood: boolean) => void;
+  over: Promise<boolean>; // true: it ran to its end without a failure
+}
+
+function newTurn(cell: Cell, run: string | null = null): Turn {
+  let ended: Turn["ended"] = () => {};
+  const over = new Promise<boolean>((resolve) => { ended = resolve; });
+  // A run from before the page was loaded anew is taken for one of the text that is there.
+  return { cell, run, code: run && cell.source.peek(), isStopped: false, ended, over };
 }
 
 /** What is to be run, the first being at it. It outlives the conversation's object: one that is opened anew goes on with it. */
@@ -46,7 +55,7 @@ function pickUp(conversation: Conversation): void {
   const cells = new Map(conversation.cells.peek().map((cell) => [cell.id, cell]));
   const turns = recall(conversation.id).flatMap(({ cell: id, run }): Turn[] => {
     const cell = cells.get(id);
-    return cell?.kind.peek() === "code" ? [{ cell, run, isStopped: false, ended: () => {} }] : [];
+    return cell?.kind.peek() === "code" ? [newTurn(cell, run)] : [];
   });
   const left = turns.filter(({ run }) => !run);
   remember(conversation.id, []);
@@ -60,9 +69,9 @@ function goOnWith(conversation: Conversation, turns: readonly Turn[]): void {
   const queue = queueOf(conversation);
   const isIdle = queue.turns.length === 0;
   for (const turn of turns) {
-    if (queue.turns.some(({ cell }) => cell.id === turn.cell.id)) continue;
+    if (queue.turns.some(({ cell, run }) => cell.id === turn.cell.id && run === turn.run)) continue;
     queue.turns.push(turn);
-    turn.cell.phase.value = "waiting";
+    awaitTurn(turn.cell);
   }
   note(queue);
   if (isIdle) void work(queue);
@@ -90,14 +99,23 @@ export function runCell(conversation: Conversation, cell: Cell): Promise<boolean
     return Promise.resolve(false);
   }
   const queue = queueOf(conversation);
-  if (queue.turns.some((turn) => turn.cell.id === cell.id)) return Promise.resolve(false);
-  return new Promise((ended) => {
-    queue.turns.push({ cell, run: null, isStopped: false, ended });
-    note(queue);
-    cell.phase.value = "waiting";
-    liveOf(cell).notice.value = "";
-    if (queue.turns.length === 1) void work(queue);
-  });
+  const asked = queue.turns.findLast((turn) => turn.cell.id === cell.id);
+  // One that waits takes the text as it is when its turn comes. One that runs is enough unless the text was edited since.
+  if (asked && (asked.code === null || asked.code === cell.source.peek())) return asked.over;
+  const turn = newTurn(cell);
+  queue.turns.push(turn);
+  note(queue);
+  if (!asked) awaitTurn(cell);
+  if (queue.turns.length === 1) void work(queue);
+  return turn.over;
+}
+
+/** From now on the cell is about its next run, whatever its last one still tells. */
+function awaitTurn(cell: Cell): void {
+  const live = liveOf(cell);
+  live.isAsked = true;
+  live.notice.value = "";
+  cell.phase.value = "waiting";
 }
 
 /** Runs all code cells from the top; stops at the first that fails. */
@@ -113,36 +131,46 @@ async function work(queue: Queue): Promise<void> {
     try {
       isGood = await take(queue, turn);
     } catch (cause) {
-      turn.cell.phase.value = turn.cell.output.peek()?.isOver ? "over" : "idle";
+      settle(turn.cell);
       failed("run the cell", cause);
     }
     queue.turns.shift();
     turn.ended(isGood);
     if (!isGood) dropRest(queue, turn);
+    if (queue.turns.some(({ cell }) => cell === turn.cell)) awaitTurn(turn.cell);
     note(queue);
   }
 }
 
 function dropRest({ conversation, turns }: Queue, after: Turn): void {
-  const dropped = turns.splice(0);
+  // The same cell once more, edited since, is no follower of what failed: most likely it mends it.
+  const again = after.isStopped ? -1 : turns.findIndex(({ cell }) => cell.id === after.cell.id);
+  const dropped = turns.splice(0, again < 0 ? turns.length : again);
   for (const turn of dropped) leave(turn);
   if (dropped.length === 0 || after.isStopped) return;
   const number = conversation.cells.peek().findIndex((cell) => cell.id === after.cell.id) + 1;
   toast(`Stopped at cell ${number}: ${dropped.length === 1 ? "one cell" : `${dropped.length} cells`} behind it did not run`);
 }
 
+/** No run is to come: the cell is about its last one again. */
+function settle(cell: Cell): void {
+  const output = cell.output.peek();
+  liveOf(cell).isAsked = false;
+  cell.phase.value = output?.isOver ? "over" : "idle";
+}
+
 function leave(turn: Turn): void {
-  turn.cell.phase.value = turn.cell.output.peek()?.isOver ? "over" : "idle";
+  settle(turn.cell);
   turn.ended(false);
 }
 
 async function take(queue: Queue, turn: Turn): Promise<boolean> {
   const { conversation } = queue;
   const { cell } = turn;
-  const code = cell.source.peek();
+  const code = (turn.code ??= cell.source.peek());
   if (code.trim() === "") {
     cell.output.value = null;
-    cell.phase.value = "idle";
+    settle(cell);
     conversation.touch();
     return true;
   }
@@ -152,6 +180,9 @@ async function take(queue: Queue, turn: Turn): Promise<boolean> {
     cell.output.value = new Output(turn.run);
     void conversation.save(); // at once: a refresh must find the run
   }
+  const output = cell.output.peek()!;
+  liveOf(cell).isAsked = false;
+  if (output.seq > 0) cell.phase.value = output.isOver ? "over" : "running"; // it was being read before its turn came
   if (turn.isStopped) await stop(conversation, cell);
   await follow(conversation, cell);
   return cell.output.peek()?.ending?.verdict.kind === "ok";

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "../../src/api/client";
 import * as calls from "../../src/api/calls";
 import type { VerdictKind } from "../../src/api/types";
-import { interruptRun, runAll, runCell, stopCell, takeOver } from "../../src/cells/run";
+import { follow, interruptRun, runAll, runCell, stopCell, takeOver } from "../../src/cells/run";
 import { show } from "../../src/cells/follow";
 import { Cell } from "../../src/state/conversation";
 import { ensureSession } from "../../src/state/session";
@@ -129,6 +129,83 @@ describe("running cells", () => {
     expect(await runCell(open(cell), cell)).toBe(true);
     expect(mocked.startRun).not.toHaveBeenCalled();
     expect(cell.output.peek()).toBe(null);
+  });
+});
+
+describe("a cell that is run again", () => {
+  it("runs once more as soon as its run is over, though what it showed is still being kept", async () => {
+    const cell = code("a", "n = 11");
+    const conversation = open(cell);
+    const { codes } = daemon();
+    const puts: (() => void)[] = [];
+    mocked.putOutput.mockImplementation(() => new Promise((resolve) => puts.push(() => resolve(new Response()))));
+    void runCell(conversation, cell);
+    await vi.waitFor(() => expect(cell.phase.value).toBe("over"));
+    cell.source.value = "n = 21";
+    expect(await runCell(conversation, cell)).toBe(true); // the first PUT is not answered yet
+    expect(codes()).toEqual(["n = 11", "n = 21"]);
+    expect(cell.record().run).toBe("run_1");
+    expect(puts).toHaveLength(1);
+    puts.shift()!();
+    await vi.waitFor(() => expect(puts).toHaveLength(1)); // the newer output is kept last
+    const [, , kept] = mocked.putOutput.mock.lastCall!;
+    expect(JSON.parse(kept)).toMatchObject({ run: "run_1" });
+    puts.shift()!();
+  });
+
+  it("takes an edit into account that was made while it ran", async () => {
+    const cell = code("a", "slow");
+    const conversation = open(cell);
+    const { codes, release } = daemon({}, true);
+    const first = runCell(conversation, cell);
+    await vi.waitFor(() => expect(cell.phase.value).toBe("running"));
+    expect(runCell(conversation, cell)).toBe(first); // the same text: one run is enough
+    cell.source.value = "mended";
+    const second = runCell(conversation, cell);
+    expect(cell.phase.value).toBe("running");
+    await release("slow");
+    await release("mended");
+    expect(await Promise.all([first, second])).toEqual([true, true]);
+    expect(codes()).toEqual(["slow", "mended"]);
+  });
+
+  it("runs once more though the text before the edit failed", async () => {
+    const cells = [code("a", "wrong"), code("b")];
+    const conversation = open(...cells);
+    const { codes, release } = daemon({ wrong: "exception" }, true);
+    const all = runAll(conversation);
+    await vi.waitFor(() => expect(cells[0]!.phase.value).toBe("running"));
+    cells[0]!.source.value = "right";
+    const mended = runCell(conversation, cells[0]!);
+    await release("wrong");
+    expect(await all).toBe(false);
+    await release("right");
+    expect(await mended).toBe(true);
+    expect(codes()).toEqual(["wrong", "right"]);
+  });
+
+  it("is not said to be over by its last run, which somebody else follows and ends late", async () => {
+    const cell = new Cell({ id: "a", kind: "code", source: "new", run: "run_old" });
+    const conversation = open(cell);
+    let endOld = () => {};
+    let answer = (_: { id: string }) => {};
+    mocked.runEvents.mockImplementation(async function* (id: string) {
+      yield started(1, id);
+      if (id === "run_old") await new Promise<void>((resolve) => { endOld = resolve; });
+      yield verdict(2);
+    });
+    const old = follow(conversation, cell);
+    await vi.waitFor(() => expect(cell.phase.value).toBe("running"));
+    mocked.startRun.mockImplementation(() => new Promise((resolve) => { answer = resolve; }));
+    const run = runCell(conversation, cell);
+    await vi.waitFor(() => expect(mocked.startRun).toHaveBeenCalled());
+    endOld();
+    await old;
+    expect(cell.phase.value).toBe("waiting");
+    answer({ id: "run_new" });
+    expect(await run).toBe(true);
+    expect(cell.phase.value).toBe("over");
+    expect(cell.record().run).toBe("run_new");
   });
 });
 
