@@ -24,7 +24,8 @@ struct agentrail_job {
 	struct ask *running; /* borrowed; NULL: between two asks */
 	struct op_create_args create;
 	struct op_run_args run;
-	struct buf request; /* the _args of the code */
+	struct buf request; /* the _args of the tool */
+	struct buf call;    /* what a tool that takes no code is asked, as it is told */
 	char session[ID_SIZE];
 	char name[SESSION_NAME_MAX + 1];
 	char script[96];
@@ -147,16 +148,58 @@ static int put_request(struct agentrail_job *job, const char *folder, uint64_t t
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(texts); i++)
 		r = put_text(buf, texts[i][0], texts[i][1]);
 	if (r == 0)
-		r = put_bytes(buf, "code", &args->code);
-	if (r == 0)
-		r = put_bytes(buf, "command", &args->command);
-	if (r == 0)
 		r = put_bytes(buf, "content", &args->content);
 	if (r == 0)
 		r = put_bytes(buf, "old_string", &args->old_string);
 	if (r == 0)
 		r = put_bytes(buf, "new_string", &args->new_string);
 	return r < 0 ? r : buf_text(buf, "}");
+}
+
+/* Read(file_path="/workspace/a.txt"): a tool that takes no code, and the texts it was given. */
+static int put_call(struct agentrail_job *job)
+{
+	const struct agentrail_tool *tool = job->ask.tool;
+	const char *comma = "";
+	int r = buf_format(&job->call, "%s(", tool->name);
+
+	for (size_t i = 0; r == 0 && i < tool->param_count; i++) {
+		const struct op_param *param = &tool->params[i];
+		const void *field = (const char *)job->ask.args + param->offset;
+		const char *text = param->type == OP_TEXT ? *(const char *const *)field : NULL;
+		const struct run_bytes *bytes = param->type == OP_BYTES ? field : NULL;
+
+		if ((text == NULL && bytes == NULL) || strcmp(param->name, "session_id") == 0)
+			continue;
+		r = buf_format(&job->call, "%s%s=", comma, param->name);
+		if (r == 0 && text != NULL)
+			r = json_put_text(&job->call, text);
+		else if (r == 0)
+			r = json_put_string(&job->call, bytes->data, (size_t)bytes->size);
+		comma = ", ";
+	}
+	return r < 0 ? r : buf_text(&job->call, ")");
+}
+
+/* What is told of the run is what was sent; our own program does the work. */
+static int set_code(struct agentrail_job *job)
+{
+	const struct agentrail_args *args = job->ask.args;
+	int r = 0;
+
+	if (args->code.data != NULL) {
+		job->run.code = args->code;
+	} else if (args->command.data != NULL) {
+		job->run.command = args->command;
+	} else {
+		r = put_call(job);
+		job->run.code = (struct run_bytes){.data = job->call.data, .size = job->call.size};
+	}
+	job->run.tool = (struct run_bytes){
+		.data = agentrail_tools_py,
+		.size = agentrail_tools_py_size,
+	};
+	return r;
 }
 
 /* What was asked for, within what the policy allows. */
@@ -177,6 +220,7 @@ static uint64_t choose_timeout(const struct agentrail_ask *ask)
 static void job_free(struct agentrail_job *job)
 {
 	buf_done(&job->request);
+	buf_done(&job->call);
 	free(job);
 }
 
@@ -376,12 +420,15 @@ int agentrail_new(const struct agentrail_ask *ask, struct agentrail_job **ret_jo
 
 	job->ask = *ask;
 	buf_init(&job->request, AGENTRAIL_ANSWER_MAX);
+	buf_init(&job->call, AGENTRAIL_ANSWER_MAX);
 	name_script(job->script, sizeof(job->script));
 	r = check_paths(ask->args, folder, sizeof(folder), err);
 	if (r == 0)
 		r = take_session(job, err);
 	if (r == 0) {
 		r = put_request(job, folder, timeout_ms);
+		if (r == 0)
+			r = set_code(job);
 		if (r < 0)
 			r = err_set(err, ERR_TOO_LARGE, -r, "the arguments are too large");
 	}
@@ -389,10 +436,6 @@ int agentrail_new(const struct agentrail_ask *ask, struct agentrail_job **ret_jo
 		job_free(job);
 		return r;
 	}
-	job->run.code = (struct run_bytes){
-		.data = agentrail_tools_py,
-		.size = agentrail_tools_py_size,
-	};
 	job->run.args = (struct run_bytes){.data = job->request.data, .size = job->request.size};
 	job->run.limits.timeout_ms = timeout_ms + SLACK_MS;
 	*ret_job = job;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agentrail's tools, inside the session's sandbox: the daemon sends this as the code of a run.
+"""Agentrail's tools, inside the session's sandbox: the daemon sends this as the tool of a run.
 
-`_args` says which tool, with what. A script or a command is a process of its own; what it prints
+`_args` says which tool, with what; a script or a command is the run's own code, `_code`, and becomes a process of its own: what it prints
 goes to the run's own descriptors. The value of the last line is what the daemon makes the answer of.
 """
 
@@ -81,8 +81,8 @@ def python(ask):
     os.makedirs(ARTIFACTS, exist_ok=True)
     script = ask["script"]
     before = artifacts()
-    with open(script, "w", encoding="utf-8", errors="surrogatepass") as file:
-        file.write(ask["code"])
+    with open(script, "wb") as file:
+        file.write(_code)  # noqa: F821
     begun = os.stat(script).st_mtime_ns  # by the clock that stamps the artifacts, too
     timed_out = False
     process = None
@@ -118,7 +118,7 @@ def bash(ask):
     paths = [f"/tmp/.agentrail/{ask['id']}.{name}" for name in ("out", "err")]
     shell = "/bin/bash" if os.path.exists("/bin/bash") else "/bin/sh"
     with open(paths[0], "wb") as out, open(paths[1], "wb") as err:
-        process = start([shell, "-c", ask["command"]], ask["folder"], stdout=out, stderr=err)
+        process = start([shell, "-c", _code], ask["folder"], stdout=out, stderr=err)
     try:
         if ask["timeout"] > 0:
             process.wait(ask["timeout"] / 1000)

@@ -12,11 +12,11 @@
 
 #define ANSWER_MAX (64U << 20)
 
-/* As many lines as Synapse itself puts there, so that a traceback has its numbers. */
-#define LEAD_TEST "import json; __file__ = '/sandbox/script.py'\n\n\n"
-#define LEAD_TRANSFORM "import json; state = _args; result = None\n\n\n"
+/* Run beside the code: what is told of a run, and the lines of a traceback, are the code's own. */
+#define LEAD_TEST "import json; __file__ = '/sandbox/script.py'"
+#define LEAD_TRANSFORM "import json; state = _args; result = None"
+#define TAIL_TRANSFORM "[result]" /* in a list every value has a form as JSON */
 #define BYTES(text_) ((struct run_bytes){.data = (text_), .size = sizeof(text_) - 1})
-#define TAIL_TRANSFORM "\n\n\n[result]\n" /* in a list every value has a form as JSON */
 
 /* ---- what HTTP and the tools share ---- */
 
@@ -207,37 +207,19 @@ static bool read_object(struct door_call *call, const char *name, struct run_byt
 	return true;
 }
 
-/* The code with what goes before and behind it. */
-static void wrap_code(struct door_call *call, struct job *job, const struct run_bytes *code)
-{
-	const struct run_bytes parts[] = {
-		job->kind == KIND_TRANSFORM ? BYTES(LEAD_TRANSFORM) : BYTES(LEAD_TEST),
-		*code,
-		job->kind == KIND_TRANSFORM ? BYTES(TAIL_TRANSFORM) : BYTES(""),
-	};
-	char *text = door_memory(call, parts[0].size + parts[1].size + parts[2].size);
-	size_t at = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		memcpy(text + at, parts[i].data, parts[i].size);
-		at += parts[i].size;
-	}
-	job->args.code = (struct run_bytes){.data = text, .size = at};
-}
-
 static void start_run(struct door_call *call, enum kind kind)
 {
 	static const struct ask_calls calls = {.done = run_done};
 	struct job *job = door_memory(call, sizeof(*job));
 	int64_t seconds = SYNAPSE_TIMEOUT_S;
 	const char *object = kind == KIND_TRANSFORM ? "state" : "args";
-	struct run_bytes code = {0};
+	struct run_bytes *code = &job->args.code;
 
 	if (door_is_wrong(call, "code")) {
 		synapse_invalid(call, "string_type", "code", "Input should be a valid string");
 		return;
 	}
-	if (!door_large(call, "code", true, &code)) {
+	if (!door_large(call, "code", true, code)) {
 		synapse_invalid(call, "missing", "code", "Field required");
 		return;
 	}
@@ -250,7 +232,7 @@ static void start_run(struct door_call *call, enum kind kind)
 		synapse_invalid(call, "int_parsing", "timeout", "Input should be a valid integer");
 		return;
 	}
-	if (synapse_is_blank(code.data, code.size)) {
+	if (synapse_is_blank(code->data, code->size)) {
 		synapse_detail(call, 400, "No code provided");
 		return;
 	}
@@ -260,7 +242,9 @@ static void start_run(struct door_call *call, enum kind kind)
 				SYNAPSE_HTTP_TIMEOUT_MAX_S);
 	job->args.policy = SYNAPSE_POLICY;
 	job->args.limits.timeout_ms = job->seconds * 1000;
-	wrap_code(call, job, &code);
+	job->args.lead = kind == KIND_TRANSFORM ? BYTES(LEAD_TRANSFORM) : BYTES(LEAD_TEST);
+	if (kind == KIND_TRANSFORM)
+		job->args.tail = BYTES(TAIL_TRANSFORM);
 	call->user = job;
 	call->left = client_left;
 	job->ask = door_ask(call, &op_run, &job->args, &calls);

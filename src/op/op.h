@@ -264,6 +264,11 @@ struct op_run_args {
 	/* The doors' own: sys.argv; code is then no cell but the script argv[0]. */
 	const char *const *argv;
 
+	/* The doors' own Python beside the code, which is told and shown as it was sent. Constants:
+	 * the import guard does not read them. */
+	struct run_bytes lead, tail; /* run before it, and behind it: the value is the tail's */
+	struct run_bytes tool;       /* run in its place; finds it as the bytes `_code` */
+
 	/* The command line's own. */
 	enum run_data_format data_format;
 	const char *data_query;

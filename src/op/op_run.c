@@ -248,6 +248,9 @@ static void set_inputs(const struct op_run_args *args, struct run_request *reque
 {
 	request->is_command = is_command(args);
 	request->code = request->is_command ? args->command : args->code;
+	request->lead = args->lead;
+	request->tail = args->tail;
+	request->tool = args->tool;
 	request->args = args->args;
 	request->files_json = args->files_json;
 	request->data = args->data;

@@ -171,10 +171,36 @@ static void put_files(struct maker *maker, const struct run_request *request)
 	put(maker, "]");
 }
 
+/* Elsewhere there is one text: what a door puts around the code stands on lines of its own. */
+static void put_code(struct maker *maker, const struct run_request *request)
+{
+	const struct run_bytes *parts[] = {&request->lead, &request->code, &request->tail};
+	struct buf text;
+	int r = 0;
+
+	if (request->lead.size == 0 && request->tail.size == 0) {
+		put_string(maker, request->code.data, request->code.size);
+		return;
+	}
+	buf_init(&text, SMALL_MAX);
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (r == 0 && parts[i]->size > 0)
+			r = buf_append(&text, parts[i]->data, parts[i]->size);
+		if (r == 0 && parts[i]->size > 0)
+			r = buf_text(&text, "\n");
+	}
+	if (r == 0)
+		put_string(maker, text.data, text.size);
+	else if (maker->r == 0)
+		maker->r = err_set(maker->err, ERR_TOO_LARGE, EMSGSIZE,
+				   "code: it takes more than %lu MiB", SMALL_MAX >> 20);
+	buf_done(&text);
+}
+
 static void put_core(struct maker *maker, const struct run_request *request)
 {
 	put_name(maker, request->is_command ? "command" : "code");
-	put_string(maker, request->code.data, request->code.size);
+	put_code(maker, request);
 	if (request->data_format == RUN_DATA_JSON) {
 		put_name(maker, "data");
 		put_json(maker, "data", &request->data, request->log != NULL);
@@ -243,6 +269,8 @@ int order_check(const struct run_request *request, struct err *err)
 		why = "the policy's folder for /data is on this host";
 	else if (request->kind.plan.limits == LIMITS_CGROUP)
 		why = "the policy wants limits by cgroup, which can be seen on this host alone";
+	else if (request->tool.size > 0)
+		why = "a tool of this host does it";
 	else if (request->argv != NULL)
 		why = "it is a script with arguments";
 	else if (request->is_elitea || request->saved.size > 0 || request->saved_max > 0)

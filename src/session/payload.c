@@ -17,8 +17,8 @@
 
 #define META_MAX (8U << 20) /* ten thousand files with long names */
 #define PAYLOAD_MAX (4ULL * GIB)
-#define PART_MAX                                                                                   \
-	7 /* code, args, data, stdin, a saved state, files as JSON; the files behind them */
+/* code, lead, tail, tool, args, data, stdin, a saved state, files as JSON; the files behind them */
+#define PART_MAX 9
 #define PATH_SIZE_MAX 4096U
 #define FILE_MAX (256ULL * MIB)
 #define FILES_MAX 1000U
@@ -196,8 +196,16 @@ static void put_inputs(struct maker *maker, const struct run_request *request)
 		put_text(maker, request->look);
 		put_part(maker, "bytes", &request->code);
 	} else {
-		put_part(maker, request->is_command ? "command" : "code", &request->code);
+		bool is_command = request->is_command && request->tool.size == 0;
+
+		put_part(maker, is_command ? "command" : "code", &request->code);
 	}
+	if (request->lead.size > 0)
+		put_part(maker, "lead", &request->lead);
+	if (request->tail.size > 0)
+		put_part(maker, "tail", &request->tail);
+	if (request->tool.size > 0)
+		put_part(maker, "tool", &request->tool);
 	if (request->args.size > 0)
 		put_part(maker, "args", &request->args);
 	if (request->data_format != RUN_DATA_NONE) {

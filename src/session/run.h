@@ -59,7 +59,9 @@ enum run_stdin {
 /* What happens. Pointers are borrowed until run_start returns, but where said otherwise. */
 struct run_request {
 	struct run_bytes code;
-	bool is_command; /* the code is for the shell */
+	bool is_command;             /* the code is for the shell */
+	struct run_bytes lead, tail; /* Python of a door's own, run before and behind the code */
+	struct run_bytes tool; /* ... run in its place, with the code as `_code`; size 0: none */
 
 	struct pool_kind kind;
 	const struct runtime *guard_runtime; /* not NULL: check the code first, in a bare sandbox */

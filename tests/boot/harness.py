@@ -139,13 +139,13 @@ class Runner:
         self.nonce += 1
         self.channel.sendall(HEADER.pack(len(body), kind, 0, self.nonce, 0, 0) + body)
 
-    def run(self, code=None, *, command=None, args=None, data=None, stdin=None, on_event=None,
+    def run(self, code=None, *, command=None, args=None, data=None, stdin=None, pieces=(), on_event=None,
             on_start=None, insist=False, **meta):
         """A whole run. `insist`: interrupts it, from the first event on, until it is over."""
         if stdin == "live":
             meta["stdin"], stdin = "live", None
         self.send(RUN, {"code": code, "command": command, "args": args, "data": data,
-                        "stdin": stdin}, meta)
+                        "stdin": stdin, **dict(pieces)}, meta)
         if on_start:
             on_start(self)
         return self._collect(on_event, insist)

@@ -189,5 +189,33 @@ class WithoutPandas(unittest.TestCase):
                              [{"columns": ["a", "b"], "rows": [["1", "x\ny"]]}, None])
 
 
+class Beside(unittest.TestCase):
+    """Python of a door beside the code."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.runner = Runner()
+        cls.addClassCleanup(cls.runner.close)
+
+    def test_the_lead_runs_first_and_does_not_move_the_lines(self):
+        outcome = self.runner.run("from __future__ import annotations\nled + 1\n1/0", pieces={"lead": "led = 41"})
+        self.assertEqual((outcome.error["type"], outcome.error["line"]), ("ZeroDivisionError", 3))
+        self.assertNotIn("led = 41", outcome.error["traceback"])
+
+    def test_the_value_is_the_tails(self):
+        outcome = self.runner.run("a = 6\n'not this'", pieces={"lead": "b = 7", "tail": "[a * b]"})
+        self.assertEqual(outcome.result["application/json"], [42])
+
+    def test_a_tail_is_not_run_after_a_failure(self):
+        outcome = self.runner.run("1/0", pieces={"tail": "print('ran')"})
+        self.assertEqual((outcome.done["kind"], outcome.text), ("exception", ""))
+
+    def test_a_tool_runs_in_place_of_the_code_in_a_namespace_of_its_own(self):
+        outcome = self.runner.run("not python", args="[1]", pieces={"tool": "mine = 1\n[_code.decode(), _args]"})
+        self.assertEqual(outcome.result["application/json"], ["not python", [1]])
+        outcome = self.runner.run("'mine' in globals() or '_code' in globals()")
+        self.assertIs(outcome.result["application/json"], False)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -70,7 +70,7 @@ class Synapse(unittest.TestCase):
         self.assertEqual((answer["exit_code"], answer["stdout"]), (1, "before\n"))
         self.assertTrue(answer["stderr"].startswith("Traceback (most recent call last):\n"))
         self.assertTrue(answer["stderr"].endswith("ZeroDivisionError: division by zero\n"))
-        self.assertIn("line 5", answer["stderr"])  # three lines stand before the code, as there
+        self.assertIn("line 2", answer["stderr"])
 
     def test_an_exit_code_is_its_own(self):
         self.assertEqual(self.run_code("import sys\nsys.exit(7)"), {"exit_code": 7, "stdout": "", "stderr": ""})

@@ -47,10 +47,10 @@ class Notebook:
             self.names.setdefault("__name__", "__main__")
         return self.filename()
 
-    def run(self, code):
+    def run(self, code, beside=""):
         """Runs one cell. Returns the value of its trailing expression, or None; raises whatever the
-        code raises."""
-        body, last = self._compile(code)
+        code raises. `beside`: not the cell but what a door runs beside it, under this name."""
+        body, last = self._compile(code, beside or self.filename())
         if body is not None and body.co_flags & COROUTINE \
                 or last is not None and last.co_flags & COROUTINE:
             return self._await(self._steps(body, last))
@@ -69,8 +69,7 @@ class Notebook:
         """Names the cell in tracebacks: each its own, so that old functions keep their lines."""
         return self.script or f"<cell {self.number}>"
 
-    def _compile(self, code):
-        filename = self.filename()
+    def _compile(self, code, filename):
         source = decode(code, filename)
         self.remember(filename, source)
         parts = _without_tree(source, filename)

@@ -15,6 +15,7 @@ from .cell import Notebook
 from .streams import Streams
 
 RECURSION_MIN = 1000
+CELL = ("code", "lead", "tail")  # pieces of a request: the cell, what a door runs before and behind it
 READ_BACK = ("_table", "_atlas_table", "_chart", "_atlas_chart")  # outputs by their name
 
 _modules = sys.modules
@@ -152,18 +153,30 @@ class Interpreter:
 
             text = bytes(request.piece(meta["command"]))
             work = lambda: command.run(text)
+        elif "tool" in meta:
+            from . import tool
+
+            pieces = [bytes(request.piece(meta[name])) for name in ("tool", "code")]
+            filename = tool.NAME
+            work = lambda: self._value(tool.run(*pieces, self.notebook.given["_args"]), run)
         else:
-            text = bytes(request.piece(meta["code"]))
+            text, lead, tail = (bytes(request.piece(meta.get(name, (0, 0)))) for name in CELL)
             filename = self.notebook.enter(run.is_atlas)
-            work = lambda: self._cell(text, run)
+            work = lambda: self._cell(text, run, lead, tail)
         request.release()
         done = _guarded(work, filename)
         if run.is_once and filename and done.kind != "interrupted" and wire.is_ours():
             done = _guarded(ending.wait_for_threads, filename) or done
         return done
 
-    def _cell(self, code, run):
+    def _cell(self, code, run, lead, tail):
+        if lead:
+            self.notebook.run(lead, "<before>")
         value = self.notebook.run(code)
+        return self._value(self.notebook.run(tail, "<after>") if tail else value, run)
+
+    @staticmethod
+    def _value(value, run):
         if value is not None and wire.is_ours():
             from .rich import send_result
 
