@@ -9,25 +9,26 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include "api/authority.h"
 #include "base/c.h"
 
-#define HOST_MAX 253   /* RFC 1035: a name */
 #define SECRET_MAX 512 /* ours are 43 */
 #define SUM_SIZE crypto_hash_sha256_BYTES
 
-/* host or host:port, as in Host and behind "https://" in Origin. */
-struct authority {
-	char name[HOST_MAX + 1]; /* lower case, without the dot at its end; "" for an address */
-	int family;              /* AF_INET, AF_INET6; 0: a name */
-	uint8_t address[16];
-	uint32_t port; /* 0: none given */
+/* A scheme, a host and a port: what a browser takes for one and the same page. */
+struct origin {
+	struct authority authority; /* its port is always given */
+	bool is_https;
 };
 
 struct access {
 	const struct config *config; /* borrowed */
 	uint8_t (*sums)[SUM_SIZE];   /* owned: one per token */
-	struct authority *allowed;   /* owned: what was bound, then `hosts` of the config */
+	struct authority *allowed;   /* owned: `hosts` of the config, then what was bound */
 	size_t allowed_count;
+	size_t host_count;      /* of `allowed`: those of the config */
+	struct origin *origins; /* owned: `origins` of the config */
+	size_t origin_count;
 	bool is_bound_to_all;
 	bool allows_any_host; /* "*": of a door's boot rules, where every call needs a token */
 	uid_t uid;            /* the daemon's own */
@@ -37,114 +38,14 @@ struct access {
 
 /* ---- hosts ---- */
 
-static bool parse_port(const char *text, uint32_t *ret_port)
-{
-	size_t size = strspn(text, "0123456789");
-	unsigned long port;
-
-	if (size == 0 || size > 5 || text[size] != '\0')
-		return false;
-	port = strtoul(text, NULL, 10);
-	*ret_port = (uint32_t)port;
-	return port > 0 && port <= 65535;
-}
-
-static bool parse_v6(const char *text, size_t size, struct authority *to)
-{
-	char address[INET6_ADDRSTRLEN] = "";
-	struct in6_addr parsed;
-
-	if (size >= sizeof(address))
-		return false;
-	memcpy(address, text, size);
-	if (inet_pton(AF_INET6, address, &parsed) != 1)
-		return false;
-
-	/* ::ffff:127.0.0.1 is 127.0.0.1. */
-	to->family = IN6_IS_ADDR_V4MAPPED(&parsed) ? AF_INET : AF_INET6;
-	if (to->family == AF_INET)
-		memcpy(to->address, parsed.s6_addr + 12, 4);
-	else
-		memcpy(to->address, parsed.s6_addr, sizeof(to->address));
-	return true;
-}
-
-/* A name or a v4 address. Only the form with four decimal numbers is an address: browsers write
- * the others (0x7f.1, 2130706433) so before they send them. */
-static bool parse_name(const char *text, size_t size, struct authority *to)
-{
-	for (size_t i = 0; i < size && i < HOST_MAX; i++) {
-		unsigned char c = (unsigned char)text[i];
-
-		if (!(c < 0x80 && isalnum(c)) && c != '-' && c != '.' && c != '_')
-			return false;
-		to->name[i] = (char)tolower(c);
-	}
-	if (size > 1 && to->name[size - 1] == '.')
-		to->name[--size] = '\0';
-	if (size == 0 || to->name[0] == '.')
-		return false;
-	if (inet_pton(AF_INET, to->name, to->address) == 1) {
-		to->family = AF_INET;
-		memset(to->name, 0, sizeof(to->name));
-	}
-	return true;
-}
-
-static bool parse_authority(const char *text, struct authority *ret_authority)
-{
-	struct authority authority = {0};
-	size_t size = text[0] == '[' ? strcspn(text, "]") : strcspn(text, ":");
-	const char *rest = text + size;
-
-	if (size > HOST_MAX)
-		return false;
-	if (text[0] == '[') {
-		if (*rest != ']' || !parse_v6(text + 1, size - 1, &authority))
-			return false;
-		rest++;
-	} else if (!parse_name(text, size, &authority)) {
-		return false;
-	}
-	if (*rest != '\0' && (*rest != ':' || !parse_port(rest + 1, &authority.port)))
-		return false;
-
-	*ret_authority = authority;
-	return true;
-}
-
-static bool is_same_host(const struct authority *a, const struct authority *b)
-{
-	return a->family == b->family && strcmp(a->name, b->name) == 0 &&
-	       memcmp(a->address, b->address, sizeof(a->address)) == 0;
-}
-
-static bool is_loopback(const struct authority *authority)
-{
-	static const uint8_t v6_loopback[16] = {[15] = 1};
-
-	if (authority->family == AF_INET)
-		return authority->address[0] == 127;
-	if (authority->family == AF_INET6)
-		return memcmp(authority->address, v6_loopback, sizeof(v6_loopback)) == 0;
-	return strcmp(authority->name, "localhost") == 0;
-}
-
-static bool is_any_address(const struct authority *authority)
-{
-	static const uint8_t zeros[16] = {0};
-
-	return authority->family != 0 && memcmp(authority->address, zeros, sizeof(zeros)) == 0;
-}
-
 static bool is_allowed(const struct access *access, const struct authority *authority)
 {
-	if (is_loopback(authority))
+	if (authority_is_loopback(authority))
 		return true;
 	for (size_t i = 0; i < access->allowed_count; i++) {
 		const struct authority *allowed = &access->allowed[i];
 
-		if (is_same_host(allowed, authority) &&
+		if (authority_is_same_host(allowed, authority) &&
 		    (allowed->port == 0 || allowed->port == authority->port))
 			return true;
 	}
@@ -163,15 +64,14 @@ static void allow(struct access *access, const struct authority *authority)
 }
 
 /* Says what stands where it may not, when it can be read; any other bytes are not repeated. */
-static int refuse_host(const char *header, const char *text, bool is_readable, struct err *err)
+static int refuse_host(const char *header, const char *text, bool is_readable, const char *remedy,
+		       struct err *err)
 {
 	if (!is_readable)
 		return err_set(err, ERR_FORBIDDEN, EPERM, "%s is not one that can be read here",
 			       header);
-	return err_set(err, ERR_FORBIDDEN, EPERM,
-		       "%s: %.200s is not allowed; if it names this server, add it to `hosts` in "
-		       "the config",
-		       header, text);
+	return err_set(err, ERR_FORBIDDEN, EPERM, "%s: %.200s is not allowed; %s in the config",
+		       header, text, remedy);
 }
 
 static int check_host(const struct access *access, const char *text,
@@ -181,33 +81,66 @@ static int check_host(const struct access *access, const char *text,
 
 	if (text == NULL)
 		return err_set(err, ERR_FORBIDDEN, EPERM, "a request must have a Host");
-	if (!parse_authority(text, &authority))
-		return refuse_host("Host", text, false, err);
+	if (!authority_parse(text, &authority))
+		return refuse_host("Host", text, false, NULL, err);
 	if (!access->allows_any_host && !is_allowed(access, &authority) &&
 	    !(access->is_bound_to_all && authority.family != 0))
-		return refuse_host("Host", text, true, err);
+		return refuse_host("Host", text, true, "if it names this server, add it to `hosts`",
+				   err);
 	*ret_authority = authority;
 	return 0;
 }
 
-/* `host` is what Host said, NULL over a unix socket: a page that came from this very server. */
+/* Does the config name it? A name in `hosts` is this server's own, on the port that it is listed
+ * with or the usual one; on loopback every port is somebody else. */
+static bool is_listed(const struct access *access, const struct origin *origin)
+{
+	const struct authority *asked = &origin->authority;
+
+	for (size_t i = 0; i < access->origin_count; i++) {
+		const struct origin *listed = &access->origins[i];
+
+		if (listed->is_https == origin->is_https && listed->authority.port == asked->port &&
+		    authority_is_same_host(&listed->authority, asked))
+			return true;
+	}
+	for (size_t i = 0; i < access->host_count; i++) {
+		const struct authority *host = &access->allowed[i];
+		uint32_t usual = origin->is_https ? 443 : 80;
+
+		if (authority_is_same_host(host, asked) && !authority_is_loopback(host) &&
+		    asked->port == (host->port != 0 ? host->port : usual))
+			return true;
+	}
+	return false;
+}
+
+/* `host` is what Host said and may say, NULL: nothing of the kind. A page that came from this very
+ * server has both alike; a proxy with TLS in front of us leaves out the port that https implies. */
 static int check_origin(const struct access *access, const char *text, const struct authority *host,
 			struct err *err)
 {
-	struct authority authority;
-	const char *rest = NULL;
+	struct origin origin;
 
-	if (strncmp(text, "http://", 7) == 0)
-		rest = text + 7;
-	else if (strncmp(text, "https://", 8) == 0)
-		rest = text + 8;
-	/* "null" is every sandboxed frame and local file of anybody. */
-	if (rest == NULL || !parse_authority(rest, &authority))
-		return refuse_host("Origin", text, false, err);
-	if (!is_allowed(access, &authority) &&
-	    (host == NULL || host->family == 0 || !is_same_host(host, &authority)))
-		return refuse_host("Origin", text, true, err);
-	return 0;
+	if (!authority_parse_origin(text, &origin.authority, &origin.is_https))
+		return refuse_host("Origin", text, false, NULL, err);
+	if (host != NULL && authority_is_same_host(host, &origin.authority) &&
+	    origin.authority.port == (host->port != 0   ? host->port
+				      : origin.is_https ? 443
+							: 80))
+		return 0;
+	if (is_listed(access, &origin))
+		return 0;
+	return refuse_host("Origin", text, true,
+			   "if this page may use the daemon, add it to `origins`", err);
+}
+
+/* A page of another origin may load things without an Origin, as a picture or a script: browsers
+ * say so. "none" is a person's own doing: an address that was typed, a bookmark. */
+static bool is_from_stranger(const struct access_request *request)
+{
+	return request->origin == NULL && request->site != NULL &&
+	       strcmp(request->site, "same-origin") != 0 && strcmp(request->site, "none") != 0;
 }
 
 int access_check_hosts(const struct access *access, const struct access_request *request,
@@ -215,13 +148,21 @@ int access_check_hosts(const struct access *access, const struct access_request 
 {
 	struct authority host = {0};
 	bool is_unix = request->peer == NULL;
+	bool has_host = request->host != NULL && authority_parse(request->host, &host) &&
+			is_allowed(access, &host);
 	int r = 0;
 
-	/* No page can open a unix socket, and what clients write as its host is all sorts. */
-	if (!is_unix)
+	/* No page can open a unix socket, and what clients write as its host is all sorts. A proxy
+	 * in front of it passes on what a page said. */
+	if (!is_unix) {
 		r = check_host(access, request->host, &host, err);
+		has_host = r == 0;
+	}
 	if (r == 0 && request->origin != NULL)
-		r = check_origin(access, request->origin, is_unix ? NULL : &host, err);
+		r = check_origin(access, request->origin, has_host ? &host : NULL, err);
+	if (r == 0 && is_from_stranger(request))
+		r = err_set(err, ERR_FORBIDDEN, EPERM,
+			    "Sec-Fetch-Site: a page of another origin may load nothing here");
 	return r;
 }
 
@@ -263,10 +204,10 @@ static bool is_local_peer(const struct access_request *request)
 	if (request->peer == NULL)
 		return true;
 	size = strlen(request->peer);
-	if (strchr(request->peer, ':') != NULL ? !parse_v6(request->peer, size, &peer)
-					       : !parse_authority(request->peer, &peer))
+	if (strchr(request->peer, ':') != NULL ? !authority_parse_v6(request->peer, size, &peer)
+					       : !authority_parse(request->peer, &peer))
 		return false;
-	return peer.family != 0 && is_loopback(&peer);
+	return peer.family != 0 && authority_is_loopback(&peer);
 }
 
 static int refuse_token(const char *why, struct err *err)
@@ -393,8 +334,17 @@ struct access *access_new(const struct config *config)
 
 		if (strcmp(config->hosts.items[i], "*") == 0)
 			access->allows_any_host = true;
-		else if (parse_authority(config->hosts.items[i], &authority))
+		else if (authority_parse(config->hosts.items[i], &authority))
 			allow(access, &authority);
+	}
+	access->host_count = access->allowed_count;
+	access->origins = xcalloc(config->origins.count + 1, sizeof(*access->origins));
+	for (size_t i = 0; i < config->origins.count; i++) {
+		struct origin *origin = &access->origins[access->origin_count];
+
+		if (authority_parse_origin(config->origins.items[i], &origin->authority,
+					   &origin->is_https))
+			access->origin_count++;
 	}
 	return access;
 }
@@ -405,6 +355,7 @@ void access_free(struct access *access)
 		return;
 	free(access->sums);
 	free(access->allowed);
+	free(access->origins);
 	free(access);
 }
 
@@ -424,9 +375,9 @@ void access_add_bound(struct access *access, const char *address)
 		access->is_bound_to_all = true;
 		return;
 	}
-	if (!parse_authority(address, &authority))
+	if (!authority_parse(address, &authority))
 		return;
-	if (is_any_address(&authority))
+	if (authority_is_any(&authority))
 		access->is_bound_to_all = true;
 	authority.port = 0;
 	allow(access, &authority);

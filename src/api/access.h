@@ -9,7 +9,9 @@
  *
  * Why Host and Origin: a browser on this machine runs pages of strangers. Such a page can send
  * requests to loopback, and with a name of its own that resolves to 127.0.0.1 it could read the
- * answers, too. Host shows that name, Origin shows whose page it is.
+ * answers, too. Host shows that name, Origin shows whose page it is. A page may call where its
+ * origin is that of Host, port included, or stands in the config: whatever else listens on a port
+ * of this machine serves pages, too.
  */
 #pragma once
 
@@ -42,6 +44,7 @@ struct access_request {
 	const char *secret; /* a dialect's own header for a token; only without Authorization */
 	const char *host;
 	const char *origin;
+	const char *site;    /* Sec-Fetch-Site; NULL also for what any page may load */
 	const char *approve; /* the key of whoever decides on held runs; NULL: none */
 	const char *client;  /* what it calls itself: a claim; NULL: nothing */
 	const char *peer;    /* the client's address, numeric; NULL: a unix socket */

@@ -32,6 +32,7 @@ static void set_headers(struct exchange *exchange, struct headers *headers)
 
 	add(headers, "Cache-Control", "no-store");
 	add(headers, "X-Content-Type-Options", "nosniff");
+	add(headers, "Cross-Origin-Resource-Policy", "same-origin");
 	if (exchange->origin != NULL) {
 		add(headers, "Access-Control-Allow-Origin", exchange->origin);
 		add(headers, "Access-Control-Expose-Headers",

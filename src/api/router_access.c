@@ -22,6 +22,7 @@ int exchange_enter(struct exchange *exchange, bool needs_token, struct err *err)
 		.authorization = http_header(request, "Authorization"),
 		.host = http_header(request, "Host"),
 		.origin = http_header(request, "Origin"),
+		.site = http_header(request, "Sec-Fetch-Site"),
 		.approve = http_header(request, "Vivarium-Approve"),
 		.client = http_header(request, "Vivarium-Client"),
 		.peer = is_unix ? NULL : exchange->peer,

@@ -134,6 +134,7 @@ static int check_access(struct visit *visit, bool needs_token, struct err *err)
 		.authorization = http_header(request, "Authorization"),
 		.host = http_header(request, "Host"),
 		.origin = http_header(request, "Origin"),
+		.site = http_header(request, "Sec-Fetch-Site"),
 		.client = http_header(request, "Vivarium-Client"),
 		.peer = is_unix ? NULL : visit->peer,
 	};

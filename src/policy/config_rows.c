@@ -43,7 +43,10 @@ const struct setting config_rows[] = {
 	NUMBER("reattach_ms", reattach_ms, SETTING_COUNT, 0, 86400000, 60000,
 	       "how long sessions outlive a daemon that died, for the next one to take them over"),
 	TEXT("hosts", hosts, SETTING_LIST, 256, "",
-	     "Host and Origin names allowed beside loopback"),
+	     "names of this server in Host, beside loopback"),
+	TEXT("origins", origins, SETTING_LIST, 256, "",
+	     "pages of other origins that may call, each http://HOST[:PORT] or "
+	     "https://HOST[:PORT]"),
 	NUMBER("limits.concurrent_runs", concurrent_runs, SETTING_COUNT, 1, 4096, 64,
 	       "runs at once"),
 	NUMBER("limits.queue", queue, SETTING_COUNT, 0, 65536, 256, "runs that may wait"),
@@ -223,6 +226,14 @@ static bool is_host(const char *text)
 	return size > 0 && (text[size] == '\0' || (text[size] == ':' && is_port(text + size + 1)));
 }
 
+/* As a browser writes it. */
+static bool is_origin(const char *text)
+{
+	size_t size = strncmp(text, "https://", 8) == 0 ? 8 : 7;
+
+	return (size == 8 || strncmp(text, "http://", 7) == 0) && is_host(text + size);
+}
+
 /* "/" or "/a/b", of what needs no escape in a path. */
 static bool is_prefix(const char *text)
 {
@@ -281,6 +292,14 @@ static int check_top(const struct config *config, const char **ret_key, struct e
 				       "hosts: %.80s is no host; allowed: NAME, ADDRESS or "
 				       "[ADDRESS], with :PORT or without",
 				       config->hosts.items[i]);
+	}
+	*ret_key = "origins";
+	for (size_t i = 0; i < config->origins.count; i++) {
+		if (!is_origin(config->origins.items[i]))
+			return err_set(err, ERR_BAD_REQUEST, EINVAL,
+				       "origins: %.80s is no origin; allowed: http://HOST or "
+				       "https://HOST, with :PORT or without, and nothing behind it",
+				       config->origins.items[i]);
 	}
 	if (check_prefixes(config, ret_key, err) < 0)
 		return -err->num;

@@ -145,7 +145,7 @@ class TokenTest(DaemonCase):
 
 
 class HostTest(DaemonCase):
-    CONFIG = BARE + "hosts: [viv.example]\n"
+    CONFIG = BARE + "hosts: [viv.example]\norigins: [\"http://localhost:3000\"]\n"
 
     def test_host_must_be_ours(self):
         for host, status in (("localhost", 200), ("127.0.0.1", 200), ("[::1]:80", 200), ("viv.example", 200),
@@ -157,13 +157,32 @@ class HostTest(DaemonCase):
             else:
                 self.assertIn(answer.status, (400, 403), (host, answer))
 
-    def test_origin_must_be_ours(self):
-        for origin, status in (("http://localhost:3000", 200), ("https://viv.example", 200), ("null", 403),
+    def test_origin_must_be_that_of_the_host(self):
+        own = f"http://127.0.0.1:{self.daemon.port}"
+        for origin, status in ((own, 200), ("https://viv.example", 200), ("http://localhost:3000", 200), ("null", 403),
+                               ("http://127.0.0.1", 403), ("http://127.0.0.1:1", 403), ("http://localhost:3001", 403),
+                               (own.replace("127.0.0.1", "localhost"), 403), (own.replace("http", "ws"), 403),
                                ("http://evil.example", 403), ("file://", 403), ("http://localhost.evil.example", 403)):
-            answer = self.daemon.request("POST", "/v1/run", {"code": "1"}, headers={"Origin": origin})
-            self.assertEqual(answer.status, status, (origin, answer))
-            allowed = answer.headers["Access-Control-Allow-Origin"]
-            self.assertEqual(allowed, origin if status == 200 else None)
+            for type_ in ("application/json", "text/plain"):
+                answer = self.daemon.request("POST", "/v1/run", {"code": "1"},
+                                             headers={"Origin": origin, "Content-Type": type_})
+                self.assertEqual(answer.status, status, (origin, answer))
+                allowed = answer.headers["Access-Control-Allow-Origin"]
+                self.assertEqual(allowed, origin if status == 200 else None)
+
+    def test_preflights_tell_strangers_nothing(self):
+        for path in ("/v1/run", "/v1/sessions", "/mcp", "/health", "/"):
+            for origin in ("http://127.0.0.1:1", "null", "http://evil.example"):
+                answer = self.daemon.request("OPTIONS", path, headers={
+                    "Origin": origin, "Access-Control-Request-Method": "POST", "Access-Control-Request-Private-Network": "true"})
+                self.assertEqual(answer.status, 403, (path, origin))
+                self.assertEqual([name for name in answer.headers if name.lower().startswith("access-control")], [])
+
+    def test_a_page_of_strangers_loads_nothing(self):
+        for site, status in (("same-origin", 200), ("none", 200), ("same-site", 403), ("cross-site", 403)):
+            for path in ("/v1/sessions", "/v1/status", "/openapi.json"):
+                answer = self.daemon.request("GET", path, headers={"Sec-Fetch-Site": site})
+                self.assertEqual((answer.status, answer.headers["Cross-Origin-Resource-Policy"]), (status, "same-origin"))
 
 
 class BindTest(Case):

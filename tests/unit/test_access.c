@@ -12,7 +12,8 @@ static const char with_tokens[] = "tokens:\n"
 
 static int make_open(void **state)
 {
-	return desk_make(state, "hosts: [my.host]\n");
+	return desk_make(state, "hosts: [my.host, localhost]\n"
+				"origins: [\"http://localhost:3000\", \"https://App.example\"]\n");
 }
 
 static int make_with_tokens(void **state)
@@ -186,12 +187,53 @@ static void a_listed_port_is_the_only_one(void **state)
 	assert_ok(access_check_hosts(desk->access, &request, &err), err);
 }
 
-static void an_origin_is_held_to_the_same_list(void **state)
+static void an_origin_is_that_of_the_host(void **state)
 {
-	static const char *const fine[] = {"http://localhost", "https://localhost:3000",
-					   "http://127.0.0.1:7878", "http://[::1]:7878",
-					   "https://my.host"};
-	static const char *const bad[] = {"null",
+	static const struct {
+		const char *host, *origin;
+		int status;
+	} rows[] = {
+		{"localhost", "http://localhost", 0},
+		{"localhost:80", "http://localhost", 0},
+		{"localhost", "https://localhost:443", 0},
+		{"localhost:7878", "http://localhost:7878", 0},
+		{"LOCALHOST:7878", "http://localhost.:7878", 0},
+		{"127.0.0.1:7878", "http://127.0.0.1:7878", 0},
+		{"[::1]:7878", "http://[::1]:7878", 0},
+		{"my.host", "https://my.host", 0},
+		{"my.host:99", "http://my.host:99", 0},
+		/* Whatever else listens on this machine. */
+		{"localhost:7878", "http://localhost:3001", 403},
+		{"localhost:7878", "http://localhost", 403},
+		{"localhost:7878", "https://localhost", 403},
+		{"localhost", "http://localhost:7878", 403},
+		{"127.0.0.1:7878", "http://127.0.0.1:7879", 403},
+		{"127.0.0.1:7878", "http://127.0.0.2:7878", 403},
+		{"127.0.0.1:7878", "http://localhost:7878", 403},
+		{"localhost:7878", "http://[::1]:7878", 403},
+		{"evil.example", "http://evil.example", 403},
+		{"evil.example", "http://localhost", 403},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (check_origin(*state, rows[i].host, rows[i].origin) != rows[i].status)
+			fail_msg("%s, %s", rows[i].host, rows[i].origin);
+	}
+}
+
+static void or_one_that_is_listed(void **state)
+{
+	static const char *const fine[] = {"https://my.host",        "http://my.host",
+					   "http://my.host:80",      "http://localhost:3000",
+					   "http://LOCALHOST:3000",  "https://app.example",
+					   "https://app.example:443"};
+	static const char *const bad[] = {"https://my.host:8443",
+					  "http://localhost:3001",
+					  "https://localhost:3000",
+					  "http://127.0.0.1:3000",
+					  "http://app.example",
+					  "https://app.example:80",
+					  "null",
 					  "",
 					  "http://",
 					  "https://evil.example",
@@ -199,25 +241,48 @@ static void an_origin_is_held_to_the_same_list(void **state)
 					  "file://",
 					  "http:localhost",
 					  "HTTP//localhost",
-					  "http://localhost/",
-					  "http://localhost http://localhost",
-					  "http://evil.example@localhost",
+					  "http://localhost:3000/",
+					  "http://localhost:3000 http://localhost:3000",
+					  "http://evil.example@localhost:3000",
 					  "chrome-extension://localhost",
-					  "ws://localhost",
+					  "ws://localhost:7878",
 					  "http://192.0.2.9",
 					  "https://localhost.evil.example",
-					  "http://localhost#",
+					  "http://localhost:3000#",
 					  "http://0.0.0.0"};
 
 	for (size_t i = 0; i < ARRAY_LEN(fine); i++) {
-		if (check_origin(*state, "localhost", fine[i]) != 0)
+		if (check_origin(*state, "localhost:7878", fine[i]) != 0)
 			fail_msg("refused: %s", fine[i]);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		if (check_origin(*state, "localhost", bad[i]) != 403)
+		if (check_origin(*state, "localhost:7878", bad[i]) != 403)
 			fail_msg("taken: %s", bad[i]);
 	}
-	assert_int_equal(check_origin(*state, "evil.example", "http://localhost"), 403);
+}
+
+static void what_strangers_load_is_refused_without_an_origin_too(void **state)
+{
+	static const struct {
+		const char *site;
+		int r;
+	} rows[] = {{NULL, 0},
+		    {"same-origin", 0},
+		    {"none", 0},
+		    {"same-site", -EPERM},
+		    {"cross-site", -EPERM},
+		    {"", -EPERM}};
+	const struct desk *desk = *state;
+	struct access_request request = good();
+	struct err err = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		request.site = rows[i].site;
+		assert_int_equal(access_check_hosts(desk->access, &request, &err), rows[i].r);
+	}
+	request.origin = "http://localhost:3000";
+	request.site = "same-site";
+	assert_ok(access_check_hosts(desk->access, &request, &err), err);
 }
 
 static void what_was_bound_may_be_named(void **state)
@@ -368,7 +433,16 @@ static void over_a_unix_socket_only_the_origin_counts(void **state)
 	request.origin = "null";
 	assert_int_equal(check(*state, &request, &caller), 403);
 	request.origin = "http://localhost";
+	assert_int_equal(check(*state, &request, &caller), 403);
+	request.origin = "https://my.host";
 	assert_int_equal(check(*state, &request, &caller), 0);
+	/* A proxy passes on the Host of a page: its own counts, a stranger's name does not. */
+	request.host = "localhost:8080";
+	request.origin = "http://localhost:8080";
+	assert_int_equal(check(*state, &request, &caller), 0);
+	request.host = "evil.example:8080";
+	request.origin = "http://evil.example:8080";
+	assert_int_equal(check(*state, &request, &caller), 403);
 }
 
 static void beyond_this_machine_a_token_is_a_must(void **state)
@@ -396,8 +470,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_host_of_any_length_is_read, make_open, desk_end),
 		cmocka_unit_test_setup_teardown(a_listed_port_is_the_only_one, make_with_tokens,
 						desk_end),
-		cmocka_unit_test_setup_teardown(an_origin_is_held_to_the_same_list, make_open,
-						desk_end),
+		cmocka_unit_test_setup_teardown(an_origin_is_that_of_the_host, make_open, desk_end),
+		cmocka_unit_test_setup_teardown(or_one_that_is_listed, make_open, desk_end),
+		cmocka_unit_test_setup_teardown(
+			what_strangers_load_is_refused_without_an_origin_too, make_open, desk_end),
 		cmocka_unit_test_setup_teardown(what_was_bound_may_be_named, make_open, desk_end),
 		cmocka_unit_test_setup_teardown(bound_to_all_takes_numbers_but_no_names, make_open,
 						desk_end),

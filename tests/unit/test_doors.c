@@ -140,7 +140,10 @@ static void pages_of_allowed_origins_may_ask(void **state)
 	struct house house;
 
 	(void)state;
-	open_house(&house, "dialects: {piston: {enabled: true}, dify: {enabled: true}}\n", NULL);
+	open_house(&house,
+		   "origins: [\"http://localhost:3000\"]\ndialects: {piston: {enabled: true}, "
+		   "dify: {enabled: true}}\n",
+		   NULL);
 	(void)prepare(&house.world, "OPTIONS", "/piston/show");
 	add_header(&house.world, "Origin", "http://localhost:3000");
 	add_header(&house.world, "Access-Control-Request-Headers", "x-token");

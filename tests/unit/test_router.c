@@ -181,7 +181,7 @@ static void pages_of_strangers_are_refused(void **state)
 	struct world world;
 
 	(void)state;
-	world_init(&world, "hosts: [my.host]\n", 0);
+	world_init(&world, "origins: [\"http://my.host:3000\"]\n", 0);
 	(void)prepare(&world, "GET", "/open");
 	world.request.headers[1] = "evil.example";
 	(void)send_prepared(&world, NULL);
@@ -212,7 +212,7 @@ static void a_preflight_needs_no_token(void **state)
 	(void)state;
 	world_init(&world, tokens, 0);
 	(void)prepare(&world, "OPTIONS", "/v1/things/x");
-	add_header(&world, "Origin", "http://localhost:3000");
+	add_header(&world, "Origin", "http://localhost:7878");
 	add_header(&world, "Access-Control-Request-Method", "DELETE");
 	(void)send_prepared(&world, NULL);
 	assert_int_equal(world.request.status, 204);
