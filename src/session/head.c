@@ -9,7 +9,8 @@
 
 #include "base/c.h"
 
-#define NOISE_MAX 1000U /* frames between runs that mean nothing */
+#define NOISE_MAX 1000U /* frames between runs that mean nothing, */
+#define NOISE_BYTES_MAX (1U << 20)
 
 static void free_when_done(struct head *head)
 {
@@ -186,6 +187,23 @@ void head_forked(struct head *head, const struct frame *frame)
 		head->calls->forked(head->user, head);
 }
 
+/* What it says between runs belongs to nobody: where there is no end of it, whoever says it waits
+ * until something is asked. */
+static void count_noise(struct head *head, const struct frame *frame)
+{
+	head->noise++;
+	head->noise_bytes += frame->header.size;
+	if (head->noise > NOISE_MAX || head->noise_bytes > NOISE_BYTES_MAX)
+		channel_pause(head->channel);
+}
+
+/* Its last piece is counted as the frame that it ends. */
+static void idle_piece(void *user, const struct frame *piece)
+{
+	if (piece->header.flags & FRAME_FLAG_MORE)
+		count_noise(user, piece);
+}
+
 static void idle_frame(void *user, const struct frame *frame)
 {
 	struct head *head = user;
@@ -194,10 +212,8 @@ static void idle_frame(void *user, const struct frame *frame)
 		take_hello(head, frame);
 	else if (frame->header.type == FRAME_FORKED && (head->forking != NULL || head->owed > 0))
 		head_forked(head, frame);
-	/* Whatever else it says belongs to no run, and nobody wants it: where there is no end of it
-	 * whoever says it waits until something is asked. */
-	else if (++head->noise > NOISE_MAX)
-		channel_pause(head->channel);
+	else
+		count_noise(head, frame);
 }
 
 static void idle_end(void *user, const struct err *why)
@@ -218,12 +234,13 @@ static void idle_end(void *user, const struct err *why)
 }
 
 static const struct channel_calls idle_calls = {
-	.frame = idle_frame, .ended = idle_end, .drops_pieces = true};
+	.frame = idle_frame, .ended = idle_end, .piece = idle_piece, .drops_pieces = true};
 
 /* Something is asked of it: it may speak. */
 static void hear(struct head *head)
 {
 	head->noise = 0;
+	head->noise_bytes = 0;
 	channel_resume(head->channel);
 }
 

@@ -70,7 +70,8 @@ struct head {
 	struct head_pipes pipes;
 	bool has_pipes;                 /* not the sandbox's: launch keeps them with the head */
 	struct meter_mark mark;         /* of the run that is on */
-	uint32_t noise;                 /* frames that nobody wanted since something was asked */
+	uint32_t noise;                 /* frames that nobody wanted since something was asked, */
+	uint64_t noise_bytes;           /* ... and their size */
 	struct head *forking;           /* borrowed: the child that this one is forking now */
 	uint32_t owed;                  /* answers to forks that nobody waits for any more */
 	const struct head_calls *calls; /* borrowed: static rows */

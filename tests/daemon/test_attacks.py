@@ -96,11 +96,16 @@ class IdleTest(DaemonCase):
                 _, frames = self.attack(flood % kind)
                 self.assertLess(frames, 100000)
 
+    def test_pieces_between_runs_wait_in_their_socket(self):
+        _, pieces = self.attack("near = socket.socket(fileno=3)\nn = 2\nwhile True:\n    count(n)\n"
+                                "    near.sendall(frame(3, 8, n, b'a' * 65536))\n    n += 1")
+        self.assertLess(pieces * 65536, 8 * MIB)
+
     def test_half_a_payload_is_not_kept_for_anybody(self):
         before = resident(self.daemon.serve_pid)
         for _ in range(3):
             self.attack("near = socket.socket(fileno=3)\nfor n in range(2, 252):\n"
-                        "    near.sendall(frame(3, 8, n, b'a' * 65536))\ncount(1)\ntime.sleep(60)")
+                        "    count(n)\n    near.sendall(frame(3, 8, n, b'a' * 65536))\ntime.sleep(60)")
         self.assertLess(resident(self.daemon.serve_pid) - before, 24 * MIB)
 
 
