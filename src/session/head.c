@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/c.h"
+#include "session/lent.h"
 
 #define NOISE_MAX 1000U /* frames between runs that mean nothing, */
 #define NOISE_BYTES_MAX (1U << 20)
@@ -487,6 +488,7 @@ void head_free(struct head *head)
 	if (head->sandbox->heads[head->number] == head)
 		head->sandbox->heads[head->number] = NULL;
 	forget_fork(head);
+	lent_channel(head->sandbox, head->own.fd);
 	if (head->has_handle)
 		channel_close(&head->own, channel_closed);
 	free_when_done(head);

@@ -337,7 +337,8 @@ static int fill_memfd(const struct maker *maker, int *ret_fd, struct err *err)
 		r = copy_bytes(fd, &maker->files[i].bytes, err);
 	if (r < 0)
 		return r;
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+	/* Shrinking stays allowed, so that payload_done can take the memory back. */
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 		return err_sys(err, "seal");
 	*ret_fd = steal_fd(&fd);
 	return 0;
@@ -435,10 +436,27 @@ int payload_check(const struct run_request *request, uint64_t nonce, struct payl
 	return finish(&maker, FRAME_CHECK, 0, nonce, ret_payload, err);
 }
 
+int payload_lend(const struct payload *payload, int *ret_fd, struct err *err)
+{
+	int fd = -1;
+
+	if (payload->memfd >= 0) {
+		fd = fcntl(payload->memfd, F_DUPFD_CLOEXEC, 0);
+		if (fd < 0)
+			return err_sys(err, "copy the descriptor of the payload");
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
 void payload_done(struct payload *payload)
 {
 	if (payload == NULL)
 		return;
 	buf_done(&payload->frame);
+	/* Its pages are charged to us. Cut to nothing, they are freed, whoever in the sandbox still
+	 * has a descriptor or a map of them (man 2 ftruncate: such a map ends in SIGBUS). */
+	if (payload->memfd >= 0)
+		(void)!ftruncate(payload->memfd, 0);
 	drop_fd(&payload->memfd);
 }

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "session/head.h"
+#include "session/lent.h"
 #include "session/run_state.h"
 
 #define END_MS 10000U /* how long launch may take to tell the facts */
@@ -31,6 +32,7 @@ static void free_when_done(struct run *run)
 	buf_done(&run->checkpoint);
 	buf_done(&run->returned);
 	drop_fd(&run->stdin_write);
+	drop_fd(&run->stdin_read);
 	events_done(&run->events);
 	payload_done(&run->payload);
 	order_done(&run->order);
@@ -132,7 +134,8 @@ void run_finish(struct run *run)
 	if (run->host != NULL)
 		run->host->over(run->host_user, run);
 	feed_close(&run->feed);
-	drop_fd(&run->stdin_write);
+	lent_stdin_back(run->head != NULL ? run->head->sandbox : NULL, &run->stdin_write,
+			&run->stdin_read);
 	uv_close((uv_handle_t *)&run->timer, handle_closed);
 	payload_done(&run->payload);
 	run->payload.memfd = -1;
@@ -339,7 +342,7 @@ struct run *run_blank(struct pool *pool, const char *id, const struct run_calls 
 	run->user = user;
 	run->payload.memfd = -1;
 	run->held_check.memfd = -1;
-	run->stdin_write = -1;
+	run->stdin_write = run->stdin_read = -1;
 	run->order.members = -1;
 	run->backend = "";
 	run->asked_ns = now_ns();

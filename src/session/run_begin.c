@@ -8,6 +8,7 @@
 #include "base/c.h"
 #include "base/json.h"
 #include "session/head.h"
+#include "session/lent.h"
 #include "session/run_state.h"
 
 #define LATE_MS 2000U /* how long after launch's deadline our own timer ends a run */
@@ -74,11 +75,11 @@ static int make_stdin(struct run *run, int *ret_read, struct err *err)
 
 static int send_to_head(struct run *run, struct err *err)
 {
-	int fds[2] = {steal_fd(&run->payload.memfd), -1};
+	int fds[2] = {-1, -1};
+	int r = payload_lend(&run->payload, &fds[0], err);
 	size_t count = fds[0] >= 0 ? 1 : 0;
-	int r = 0;
 
-	if (run->is_pipe_stdin)
+	if (r == 0 && run->is_pipe_stdin)
 		r = make_stdin(run, &fds[count++], err);
 	if (r == 0 && run->is_pipe_stdin)
 		r = sandbox_keep_stdin(run->head->sandbox, run->stdin_write, err);
@@ -95,12 +96,15 @@ static int send_to_head(struct run *run, struct err *err)
 
 static int send_code(struct run *run, struct err *err)
 {
+	int lent = -1;
 	int r;
 
 	if (run->host != NULL)
 		return send_to_head(run, err);
 	/* The code first: the sandbox is awake while we still tell launch. */
-	r = channel_send(run->channel, &run->payload.frame, &run->payload.memfd, err);
+	r = payload_lend(&run->payload, &lent, err);
+	if (r == 0)
+		r = channel_send(run->channel, &run->payload.frame, &lent, err);
 	if (r == 0)
 		r = sandbox_begin(run->sandbox, run->timeout_ms, err);
 	if (run->is_pipe_stdin)
@@ -179,7 +183,7 @@ int run_stdin_write(struct run *run, const void *bytes, size_t size, bool is_end
 		return err_set(err, ERR_CONFLICT, EPIPE, "the code reads no more");
 	if (!is_end)
 		return 0;
-	drop_fd(&run->stdin_write);
+	lent_stdin_end(&run->stdin_write, &run->stdin_read);
 	/* Launch has a copy: the end is there when that is gone, too. */
 	return sandbox_keep_stdin(run->host == NULL ? run->sandbox : run->head->sandbox, -1, err);
 }

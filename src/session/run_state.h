@@ -72,6 +72,7 @@ struct run {
 	enum run_left left;
 	struct buf checkpoint;    /* members of the result; "" for none */
 	int stdin_write;          /* owned: the writing end of a live stdin; -1: none */
+	int stdin_read;           /* owned: once that has ended, to empty the pipe by; else -1 */
 	size_t echoed;            /* of what was written there: bytes that were told, too */
 	bool is_ending;           /* the host was asked to end it, and has not answered */
 	struct frame_hello hello; /* of the sandbox */

@@ -93,6 +93,7 @@ struct sandbox {
 	struct head *heads[LAUNCH_HEADS_MAX];
 	uint32_t head_bits;
 	uint32_t sessions; /* that share it: a session and its branches */
+	uint64_t lent;     /* bytes of our memory that it keeps (lent.h) */
 	bool is_resting;   /* nobody runs anything in it */
 	bool is_frozen;
 
