@@ -98,7 +98,11 @@ const struct schema schemas[] = {
 	{"Completion", "matches!:text[] start!:int end!:int as_of:text", NULL},
 	{"Var", "name!:text type!:text repr:text size:int? shape:int[] columns:any[]", NULL},
 	{"Vars", "vars!:@Var[] as_of:text next:int", NULL},
-	{"Table", "columns:any[] rows:any[][] total:int? cut:bool as_of:text", NULL},
+	{"Table",
+	 "columns:any[] column_levels:text[][] column_names:any[] rows:any[][] total:int? "
+	 "dtypes:text[] decimals:any[] missing:object index:@TableIndex cut:bool as_of:text",
+	 NULL},
+	{"TableIndex", "names!:any[] dtypes!:text[] rows!:any[][] missing:object", NULL},
 	{"File", "path!:text size!:int mtime_ms:int mime:text? sha256:text? base64:text?", NULL},
 	{"Files", "files!:@File[] next:text", NULL},
 	{"FileContent", "path!:text size!:int mime!:text text:text base64:text", NULL},

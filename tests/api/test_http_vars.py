@@ -165,8 +165,10 @@ class Vars(unittest.TestCase):
     def test_tables_in_pages(self):
         self.run_code("import pandas as pd\nframe = pd.DataFrame({'n': range(250), 's': 'x'})\n"
                       "rows = [{'a': 1}, {'b': float('nan')}]\nnumber = 5")
-        self.assertEqual(self.get("vars/frame?offset=248&limit=5"),
-                         {"columns": ["n", "s"], "rows": [[248, "x"], [249, "x"]], "total": 250})
+        self.assertEqual(self.get("vars/frame?offset=248&limit=5"), {
+            "columns": ["n", "s"], "rows": [[248, "x"], [249, "x"]], "total": 250,
+            "dtypes": ["int64", "object"], "decimals": [None, None],
+            "index": {"names": [None], "dtypes": ["int64"], "rows": [[248], [249]]}})
         self.assertEqual(len(self.get("vars/frame")["rows"]), 100)
         self.assertEqual(self.get("vars/rows"),
                          {"columns": ["a", "b"], "rows": [[1, None], [None, None]], "total": 2})

@@ -36,7 +36,8 @@ class Values(unittest.TestCase):
                          [["a", "b", "c"], [1], [1, 2], [0, 1, 2]])
         self.assertEqual(self.json("[b'x', 1j, Ellipsis]"), ["b'x'", "1j", "Ellipsis"])
         self.assertEqual(self.json("[2**63, -2**63, 2**63 - 1]"),
-                         [str(2**63), -2**63, 2**63 - 1])
+                         [str(2**63), str(-2**63), str(2**63 - 1)])
+        self.assertEqual(self.json("[2**53 - 1, 1 - 2**53, 2**53]"), [2**53 - 1, 1 - 2**53, str(2**53)])
         self.assertIsInstance(self.json("[10 ** 5000]")[0], str)
         self.assertEqual(self.json("'\\ud800'"), "\\ud800")
         self.assertEqual(self.json("'\\x00\\u00e9\\U0001f600'"), "\0\u00e9\U0001f600")
@@ -59,7 +60,8 @@ class Values(unittest.TestCase):
             "[pd.Timestamp('2020-01-01'), pd.NaT, pd.NA, pd.Series([1, None]), "
             "pd.Period('2020-01'), pd.Index(['a']), {'f': pd.DataFrame({'a': [1]})}]"),
             ["2020-01-01T00:00:00", None, None, [1.0, None], "2020-01", ["a"],
-             {"f": {"columns": ["a"], "rows": [[1]]}}])
+             {"f": {"columns": ["a"], "total": 1, "dtypes": ["int64"], "decimals": [None],
+                    "rows": [[1]], "index": {"names": [None], "dtypes": ["int64"], "rows": [[0]]}}}])
         self.assertEqual(self.json("np.float64(2)"), 2.0)
         self.assertEqual(self.json("np.array([1, 2])"), [1, 2])
         self.assertEqual(self.json("pd.Timestamp('2020-01-01')"), "2020-01-01T00:00:00")
@@ -70,14 +72,18 @@ class Values(unittest.TestCase):
         self.assertIn("<table", result["text/html"])
         self.assertIn("2020-01-01", result["text/plain"])
         self.assertEqual(result["application/json"],
-                         {"columns": ["a", "d"], "total": 2,
-                          "rows": [[1.0, "2020-01-01T00:00:00"], [None, None]]})
+                         {"columns": ["a", "d"], "total": 2, "dtypes": ["float64", "datetime64[ns]"],
+                          "decimals": [1, None], "missing": {"0": "NaN", "1": "NaT"},
+                          "rows": [[1.0, "2020-01-01T00:00:00"], [None, None]],
+                          "index": {"names": [None], "dtypes": ["int64"], "rows": [[0], [1]]}})
 
     def test_a_long_frame_tells_its_total(self):
         table = self.json("import pandas as pd\npd.DataFrame({'n': range(5000)})")
         self.assertEqual((table["total"], len(table["rows"])), (5000, 1000))
         self.assertEqual(self.json("pd.Series([5], index=['k'], name='s')"),
-                         {"columns": ["index", "s"], "rows": [["k", 5]], "total": 1})
+                         {"columns": ["s"], "rows": [[5]], "total": 1, "dtypes": ["int64"],
+                          "decimals": [None],
+                          "index": {"names": [None], "dtypes": ["object"], "rows": [["k"]]}})
 
     def test_odd_frames_are_told(self):
         code = ("import pandas as pd\nf = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples("
@@ -206,7 +212,21 @@ class Tables(unittest.TestCase):
         self.assertEqual(self.table(
             "import pandas as pd, numpy as np\n_atlas_table = pd.DataFrame({'t': "
             "[pd.Timestamp('2020-01-01')], 'n': [np.int64(3)], 's': [{1}]})"),
-            {"columns": ["t", "n", "s"], "rows": [["2020-01-01T00:00:00", 3, [1]]]})
+            {"columns": ["t", "n", "s"], "rows": [["2020-01-01T00:00:00", 3, "{1}"]], "total": 1,
+             "dtypes": ["datetime64[ns]", "int64", "object"], "decimals": [None] * 3,
+             "index": {"names": [None], "dtypes": ["int64"], "rows": [[0]]}})
+
+    def test_atlas_gets_columns_and_rows_with_the_index_among_them(self):
+        made = "import pandas as pd\nf = pd.DataFrame({'n': [1, 2]})\n"
+        for code, columns, rows in (("f", ["n"], [[1], [2]]),
+                                    ("f.set_axis(['p', 'q'])", ["index", "n"], [["p", 1], ["q", 2]]),
+                                    ("f.rename_axis('k')[1:]", ["k", "n"], [[1, 2]]),
+                                    ("f.n.rename(None)", ["value"], [[1], [2]])):
+            self.assertEqual(self.table(f"{made}_atlas_table = {code}", atlas=True),
+                             {"columns": columns, "rows": rows}, code)
+        table = self.table(f"{made}_atlas_table = pd.concat([f] * 5000)", atlas=True, result_max=9000)
+        self.assertEqual((table["columns"], table["total"]), (["index", "n"], 10000))
+        self.assertEqual(table["rows"][:2], [[0, 1], [1, 2]])
 
     def test_a_large_table_is_cut_and_flagged(self):
         outcome = self.runner.run("_table = {'columns': ['n'], 'rows': [[n] for n in "

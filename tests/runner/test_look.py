@@ -88,9 +88,7 @@ class Vars(unittest.TestCase):
         return self.head.look(kind="table", name=name, **more)[0]
 
     def test_tables(self):
-        cases = {"frame": (["a", "b"], [[1, "x"], [2, None], [3, "z"]]),
-                 "series": (["index", "s"], [["p", 1.5], ["q", None]]),
-                 "array": ([0, 1, 2], [[0, 1, 2], [3, 4, 5]]),
+        cases = {"array": ([0, 1, 2], [[0, 1, 2], [3, 4, 5]]),
                  "dicts": (["k", "m"], [[1, None], [2, "2020-01-01T00:00:00"]]),
                  "lists": ([0, 1], [[1, 2], [3]]),
                  "columns": (["u", "v"], [[1, 3], [2, 4]]),
@@ -99,9 +97,19 @@ class Vars(unittest.TestCase):
             answer = self.table(name)
             self.assertEqual(answer, {"columns": columns, "rows": rows, "total": len(rows)}, name)
 
+    def test_frames_and_series_are_tables_with_their_index(self):
+        self.assertEqual(self.table("frame"), {
+            "columns": ["a", "b"], "rows": [[1, "x"], [2, None], [3, "z"]], "total": 3,
+            "dtypes": ["int64", "object"], "decimals": [None, None], "missing": {"1": "None"},
+            "index": {"names": [None], "dtypes": ["int64"], "rows": [[0], [1], [2]]}})
+        self.assertEqual(self.table("series"), {
+            "columns": ["s"], "rows": [[1.5], [None]], "total": 2, "dtypes": ["float64"],
+            "decimals": [1], "missing": {"0": "NaN"},
+            "index": {"names": [None], "dtypes": ["object"], "rows": [["p"], ["q"]]}})
+
     def test_pages_of_a_table(self):
-        self.assertEqual(self.table("frame", offset=1, limit=1),
-                         {"columns": ["a", "b"], "rows": [[2, None]], "total": 3})
+        page = self.table("frame", offset=1, limit=1)
+        self.assertEqual((page["rows"], page["index"]["rows"], page["total"]), ([[2, None]], [[1]], 3))
         self.assertEqual(self.table("frame", offset=9)["rows"], [])
         self.assertEqual(self.table("big", offset=999_999)["rows"], [[999_999]])
 

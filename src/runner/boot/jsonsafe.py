@@ -12,7 +12,8 @@ from .wire import clean
 
 DEPTH_MAX = 100
 REPR_MAX = 4096
-INT_MAX = 1 << 63  # beyond it JSON readers disagree: such a number is its digits, as text
+INT_MAX = 1 << 63  # from here on JSON readers disagree: such a number is its digits, as text
+EXACT_MAX = 1 << 53  # from here on those that make doubles of numbers change it
 
 _repr = repr
 _isinstance = isinstance
@@ -26,10 +27,11 @@ class TooLarge(Exception):
 class Bounded:
     """One conversion: how much room is left, and which containers we are in."""
 
-    __slots__ = ("room", "path")
+    __slots__ = ("room", "path", "int_max")
 
-    def __init__(self, room):
+    def __init__(self, room, int_max=INT_MAX):
         self.room = room
+        self.int_max = int_max
         self.path = set()
 
     def take(self, size):
@@ -63,7 +65,7 @@ class Bounded:
             value = float.__pos__(value)
             return value if value - value == 0.0 else None
         value = int.__pos__(value)
-        if -INT_MAX <= value < INT_MAX:
+        if -self.int_max < value < self.int_max:
             return value
         return self.fallback(value)
 
@@ -166,9 +168,10 @@ class Bounded:
         if _isinstance(value, (pandas.Period, pandas.Interval)):
             return True, self.text(str(value))
         if _isinstance(value, pandas.DataFrame):
+            from .frames import plain_frame, table
+
             self.take(2 * value.size)
-            return True, self.convert({"columns": list(value.columns),
-                                       "rows": value.astype(object).values.tolist()})
+            return True, self.convert(table(plain_frame(value), slice(None)))
         return False, None
 
     def fallback(self, value):
@@ -181,10 +184,10 @@ def _in_order(values):
     return sorted(items) if all(type(item) is str for item in items) else items
 
 
-def safe_repr(value, limit):
-    """repr(value), cut at `limit` characters; says so when it cannot be made."""
+def safe_repr(value, limit, make=_repr):
+    """repr(value), or another text of it, cut at `limit` characters; says so when it cannot be made."""
     try:
-        text = str.__str__(_repr(value))
+        text = str.__str__(make(value))
         return text if len(text) <= limit else text[:limit]
     except KeyboardInterrupt:
         raise
@@ -193,6 +196,7 @@ def safe_repr(value, limit):
                f"{type.__dict__['__name__'].__get__(type(error))}>"
 
 
-def json_safe(value, room):
-    """`value` as strict JSON's types, at about `room` bytes; TooLarge when it needs more."""
-    return Bounded(room).convert(value)
+def json_safe(value, room, int_max=INT_MAX):
+    """`value` as strict JSON's types, at about `room` bytes; TooLarge when it needs more. Integers
+    from `int_max` on are text."""
+    return Bounded(room, int_max).convert(value)

@@ -7,9 +7,10 @@ Owns:    which names are the user's, and how a value shows in a line.
 import sys
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
-from .jsonsafe import TooLarge, json_safe
+from .frames import body, head, plain_frame
 from .look import ROOM, LookError
 from .look_each import describe_each
+from .tables import fit
 from .wire import clean
 
 REPR_MAX = 200
@@ -187,37 +188,29 @@ def variables(interpreter, look):
 
 
 def table(interpreter, look):
-    """A page of a variable that is a table: {"columns","rows","total"}. "cut" when not all of the
-    rows that were asked for fit."""
+    """A page of a variable that is a table. "cut" when not all of the rows that were asked for fit."""
     name = look.get("name")
     names = dict(user_names(interpreter))
     if type(name) is not str or name not in names:
         raise LookError(f"there is no variable {name!r}", "not_found")
-    offset = max(0, int(look.get("offset", 0)))
-    limit = min(max(0, int(look.get("limit", 100))), ROWS_MAX)
-    columns, rows, total = _page(names[name], offset, offset + limit)
-    answer = {"columns": columns, "rows": rows, "total": total}
-    while True:
-        try:
-            return json_safe(answer, ROOM)
-        except TooLarge:
-            if not rows:
-                raise
-            rows = rows[:len(rows) // 2]
-            answer.update(rows=rows, cut=True)
+    first = max(0, int(look.get("offset", 0)))
+    count = min(max(0, int(look.get("limit", 100))), ROWS_MAX)
+    frame = plain_frame(names[name])
+    if frame is not None:
+        about, rows = head(frame), lambda n: body(frame, slice(first, first + n))
+        count = min(count, max(0, len(frame) - first))
+    else:
+        columns, found, total = _page(names[name], first, first + count)
+        about, rows = {"columns": columns, "total": total}, lambda n: {"rows": found[:n]}
+        count = len(found)
+    answer, _text, fitting = fit(about, rows, count, ROOM)
+    if fitting < count:
+        answer["cut"] = True
+    return answer
 
 
 def _page(value, first, last):
     """(columns, rows from `first` to `last`, count of all rows)."""
-    if isinstance(value, _library("pandas", "Series")):
-        title = value.name if value.name is not None else "value"
-        total, value = len(value), value.iloc[first:last].to_frame(title)
-        value.insert(0, value.index.name or "index", value.index, allow_duplicates=True)
-        return list(value.columns), value.astype(object).values.tolist(), total
-    if isinstance(value, _library("pandas", "DataFrame")):
-        columns = [" ".join(map(str, column)) if isinstance(column, tuple) else column
-                   for column in value.columns]
-        return columns, value.iloc[first:last].astype(object).values.tolist(), len(value)
     if isinstance(value, _library("numpy", "ndarray")):
         return _array_page(value, first, last)
     if isinstance(value, dict):

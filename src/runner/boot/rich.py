@@ -9,7 +9,7 @@ import sys
 from binascii import b2a_base64
 
 from . import current, wire
-from .jsonsafe import TooLarge, json_safe, safe_repr
+from .jsonsafe import EXACT_MAX, TooLarge, json_safe, safe_repr
 from .jsontext import dumps, quote
 
 # Method of a value -> the MIME type it makes; the names are Jupyter's.
@@ -43,18 +43,21 @@ def _attempt(function, *args, **kwargs):
 
 
 def _entry(mime, content, room):
-    """JSON text for one form of a value; TooLarge when it surely does not fit."""
+    """JSON text for one form of a value; TooLarge when it surely does not fit, or is TooLarge."""
+    if content is TooLarge:
+        raise TooLarge
     if isinstance(content, (bytes, bytearray)):
         content = b2a_base64(content, newline=False).decode("ascii")
     if isinstance(content, str) and not mime.endswith("json"):
         if len(content) > room:
             raise TooLarge
         return quote(wire.clean(content))
-    return dumps(json_safe(content, room))
+    return dumps(json_safe(content, room, EXACT_MAX))
 
 
-def _forms(value):
-    """Pairs of MIME type and content, without text/plain; later ones win."""
+def _forms(value, left):
+    """Pairs of MIME type and content, without text/plain; later ones win. `left()` is the room that
+    there still is."""
     bundle = _call(value, "_repr_mimebundle_", include=None, exclude=None)
     if isinstance(bundle, tuple) and bundle:
         bundle = bundle[0]
@@ -68,19 +71,22 @@ def _forms(value):
             content = content[0]
         if content is not None:
             yield mime, content
-    structure = _attempt(_structure, value)
+    structure = _attempt(_structure, value, left())
     if structure is not None:
         yield "application/json", structure
 
 
-def _structure(value):
+def _structure(value, room):
     """What application/json holds, for values that have a natural form there; else None."""
     if isinstance(value, _PLAIN) and not hasattr(type(value), "_repr_json_"):
         return value
     if any(name in sys.modules for name in ("numpy", "pandas", "datetime", "decimal")):
         from .tables import structure
 
-        return structure(value, current.now.result_max)
+        try:
+            return structure(value, room)
+        except TooLarge:
+            return TooLarge
     return None
 
 
@@ -90,7 +96,7 @@ def bundle(value, run):
     plain, is_cut = wire.cut_quote(safe_repr(value, room + 1), room - 32 if room > 64 else room)
     parts = {"text/plain": plain}
     room -= len(plain)
-    for mime, content in _forms(value):
+    for mime, content in _forms(value, lambda: room):
         if mime == "text/plain" and not isinstance(content, str):
             continue
         try:

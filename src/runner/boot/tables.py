@@ -7,9 +7,10 @@ Owns:    what counts as a table. pandas is imported only when a request brings d
 import sys
 from io import BufferedReader, BytesIO, RawIOBase, StringIO
 
+from .frames import body, head, levels_of, name_text, plain_frame
 from .hooks import load
 from .inputs import InputError
-from .jsonsafe import TooLarge, json_safe
+from .jsonsafe import EXACT_MAX, TooLarge, json_safe
 from .jsontext import dumps, loads
 
 ROWS_SHOWN = 1000  # of a frame that is a result or a display; "total" tells the rest
@@ -138,26 +139,35 @@ _READERS = {"json": _from_json, "csv": _from_csv, "tsv": _from_csv, "sqlite": _f
             "parquet": _from_parquet}
 
 
-def _frame_table(frame, rows_max):
-    columns = [" ".join(map(str, name)) if isinstance(name, tuple) else name
-               for name in frame.columns]
-    rows = frame.head(rows_max).astype(object).values.tolist()
-    return {"columns": columns, "rows": rows}
+def fit(head, body, rows, room):
+    """(table as JSON's types, its text, how many rows it has): as many of `rows` as fit. `body(n)` is
+    the first n of them."""
+    while True:
+        try:
+            table = json_safe({**head, **body(rows)}, room, EXACT_MAX)
+            text = dumps(table)
+            if len(text) <= room:
+                return table, text, rows
+        except TooLarge:
+            pass
+        if rows == 0:
+            raise TooLarge
+        rows //= 2
+
+
+def _fit_frame(frame, rows, room):
+    """As `fit`. No row is made that surely does not fit."""
+    width = frame.shape[1] + frame.index.nlevels
+    return fit(head(frame), lambda count: body(frame, slice(count)),
+               min(rows, len(frame), room // (2 * width) + 1), room)
 
 
 def structure(value, room):
-    """The natural JSON form of library values, None for all others: a frame is columns and rows
-    (the first of them, with the total), arrays are lists, scalars and moments are themselves."""
-    pandas = sys.modules.get("pandas")
-    if pandas and hasattr(pandas, "DataFrame"):
-        if isinstance(value, pandas.Series):
-            value = value.to_frame(value.name if value.name is not None else "value")
-            value.insert(0, value.index.name or "index", value.index, allow_duplicates=True)
-        if isinstance(value, pandas.DataFrame):
-            fitting = room // (16 * max(1, len(value.columns)))
-            table = _frame_table(value, min(ROWS_SHOWN, fitting))
-            table["total"] = len(value)
-            return table
+    """The natural JSON form of library values, None for all others: a frame is a table (the first of
+    its rows, with the total), arrays are lists, scalars and moments are themselves."""
+    frame = plain_frame(value)
+    if frame is not None:
+        return _fit_frame(frame, ROWS_SHOWN, room)[0]
     numpy = sys.modules.get("numpy")
     if numpy and isinstance(value, (numpy.ndarray, numpy.generic)):
         # Where even the shortest text cannot fit, not even a list is made.
@@ -170,11 +180,8 @@ def structure(value, room):
 
 
 def _as_table(value):
-    """What user code put in `_table`, as {columns, rows}. A frame, a list of dicts and a dict of
-    lists are understood; a dict with one of the two keys passes as it is."""
-    pandas = sys.modules.get("pandas")
-    if pandas and hasattr(pandas, "DataFrame") and isinstance(value, pandas.DataFrame):
-        return _frame_table(value, len(value))
+    """What user code put in `_table`, as {columns, rows}. A list of dicts and a dict of lists are
+    understood; a dict with one of the two keys passes as it is."""
     if isinstance(value, dict):
         if value and not {"columns", "rows"} & set(value) \
                 and all(isinstance(column, (list, tuple)) for column in value.values()):
@@ -189,24 +196,47 @@ def _as_table(value):
     return {"columns": ["value"], "rows": [[value]]}
 
 
-def table_text(value, room):
-    """(JSON text {columns, rows}, whether rows were left out to make it fit)."""
-    table = _as_table(value)
+def _without_index(frame):
+    """A frame with its index as columns, unless that only counts the rows."""
+    pandas = sys.modules["pandas"]
+    if type(frame.index) is pandas.RangeIndex and frame.index.equals(pandas.RangeIndex(len(frame))):
+        return frame
+    names = [f"level_{i}" if frame.index.nlevels > 1 else "index" for i in range(frame.index.nlevels)]
+    levels = [(name if own is None else own, level)
+              for own, name, (level, _dtype) in zip(frame.index.names, names, levels_of(frame.index))]
+    frame = frame.reset_index(drop=True)
+    for i, (name, level) in enumerate(levels):
+        frame.insert(i, name, level, allow_duplicates=True)
+    return frame
+
+
+def table_text(value, room, is_atlas=False):
+    """(JSON text of a table, whether rows were left out to make it fit). Atlas knows columns and rows
+    alone, so there an index is columns."""
+    frame = plain_frame(value)
     try:
-        text = dumps(json_safe(table, room))
-        if len(text) <= room:
-            return text, False
+        if frame is not None and is_atlas:
+            frame = _without_index(frame)
+            names = {"columns": [name_text(name) for name in frame.columns]}
+            text, rows = fit(names, lambda count: {"rows": body(frame, slice(count))["rows"]},
+                             len(frame), room)[1:]
+            if rows < len(frame):
+                text = f'{text[:-1]},"total":{len(frame)}}}'
+            return text, rows < len(frame)
+        if frame is not None:
+            text, rows = _fit_frame(frame, len(frame), room)[1:]
+            return text, rows < len(frame)
+        return _fit_other(_as_table(value), room)
     except TooLarge:
-        pass
+        return '{"columns":[],"rows":[]}', True
+
+
+def _fit_other(table, room):
     rows = table.get("rows")
-    rows = list(rows) if isinstance(rows, (list, tuple)) else []
-    total = len(rows)
-    while rows:
-        rows = rows[:len(rows) // 2]
-        try:
-            text = dumps(json_safe({**table, "rows": rows, "total": total}, room))
-            if len(text) <= room:
-                return text, True
-        except TooLarge:
-            pass
-    return '{"columns":[],"rows":[]}', True
+    rows = rows if isinstance(rows, (list, tuple)) else []
+
+    def cut(count):
+        return table if count == len(rows) else {"rows": rows[:count], "total": len(rows)}
+
+    text, count = fit(table, cut, len(rows), room)[1:]
+    return text, count < len(rows)
