@@ -42,7 +42,8 @@ const struct schema schemas[] = {
 	 "checkpoint:@CheckpointMade?",
 	 NULL},
 	{"EliteaResult",
-	 "result:any output:text error:text status:text execution_info!:text session_id:text",
+	 "result:any output:text error:text status:text charts:any[] execution_info!:text "
+	 "session_id:text",
 	 NULL},
 	{"SavedState", "base64!:text? names!:text[] lost!:@Lost[]", NULL},
 	{"CheckpointMade", "id:text skipped:text last:text? files:text", NULL},

@@ -15,6 +15,7 @@
 
 #define ATLAS_OUTPUT_MAX (1U << 20) /* bytes of each stream; of all that a stream route sends */
 #define ATLAS_CHARTS_MAX 256
+#define ATLAS_CUT "\\n[output truncated: exceeded 1 MB limit]" /* its own words, escaped */
 
 /* One of the ten executions that a token may have at a time, on all its routes. */
 struct atlas_place {
@@ -59,6 +60,7 @@ struct atlas_python {
 	char kind[16];
 	char number[16]; /* the exit code, as text */
 	bool is_cut;     /* more was written than is kept */
+	bool is_reduced; /* pictures, charts or a table are not all there: they are too large */
 };
 
 /* {"error": "..."} of a field, an exhausted limit and the like. */

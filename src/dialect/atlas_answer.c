@@ -138,14 +138,30 @@ static int put_member(struct buf *buf, const char *name, char before, struct esc
 	return r;
 }
 
+/* What was printed, and behind it what is missing: nothing is left out without a word. */
+static int put_output(const struct atlas_python *python, struct buf *buf)
+{
+	struct escaped out = escaped_trim(inside(&python->out));
+	const char *notice = python->is_cut ? ATLAS_CUT : "";
+	int r = 0;
+
+	if (out.size == 0 && !python->is_cut && !python->is_reduced)
+		return 0;
+	r = put_member(buf, "output", '"', out, '\0');
+	if (r == 0)
+		r = buf_text(buf, notice);
+	if (r == 0 && python->is_reduced)
+		r = buf_text(buf, "\\n[charts left out: they are too large]");
+	return r == 0 ? buf_text(buf, "\"") : r;
+}
+
 int atlas_put_result(struct atlas_python *python, struct buf *buf)
 {
 	bool is_good = is_kind(python, "ok");
-	struct escaped out = escaped_trim(inside(&python->out));
 	int r = buf_format(buf, "{\"success\":%s", is_good ? "true" : "false");
 
-	if (r == 0 && out.size > 0)
-		r = put_member(buf, "output", '"', out, '"');
+	if (r == 0)
+		r = put_output(python, buf);
 	if (r == 0 && !is_good)
 		r = buf_text(buf, ",\"error\":\"");
 	if (r == 0 && !is_good)

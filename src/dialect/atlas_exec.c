@@ -47,6 +47,9 @@ static bool is_killed(const struct ending *ending)
 
 static int put_answer(struct buf *buf, const struct ending *ending)
 {
+	/* stdout is passed on as it is, to the byte: what is missing of it is said beside it. */
+	bool is_cut = ending->is_out_cut || ending->is_err_cut;
+	const struct escaped err[] = {ending->err, escaped_plain(is_cut ? ATLAS_CUT : "")};
 	int r = buf_text(buf, "{\"stdout\":");
 
 	if (r == 0)
@@ -54,7 +57,7 @@ static int put_answer(struct buf *buf, const struct ending *ending)
 	if (r == 0)
 		r = buf_text(buf, ",\"stderr\":");
 	if (r == 0)
-		r = escaped_put(buf, &ending->err, 1, SIZE_MAX);
+		r = escaped_put(buf, err, ARRAY_LEN(err), SIZE_MAX);
 	if (r == 0 && is_killed(ending))
 		return buf_format(buf, ",\"exitCode\":%d}", KILLED);
 	return r == 0 ? buf_format(buf, ",\"exitCode\":%.*s}", (int)ending->code.size,

@@ -14,7 +14,6 @@
 #define TIMEOUT_MS 10000U
 #define COMMAND_MAX 4000U /* characters, as JavaScript counts them */
 #define INSIDE "/semantic"
-#define CUT "\\n[output truncated: exceeded 1 MB limit]"
 #define UNAVAILABLE "Error: Explore tool is unavailable \\u2014 "
 
 /* One command. */
@@ -89,7 +88,7 @@ static int put_failure(struct buf *buf, const struct ending *ending, struct span
 	if (r == 0 && !ending_is(ending, "exit"))
 		r = buf_append(buf, ending->message.text, ending->message.size);
 	if (r == 0 && ending->is_err_cut)
-		r = buf_text(buf, CUT);
+		r = buf_text(buf, ATLAS_CUT);
 	return r;
 }
 
@@ -104,7 +103,7 @@ static int put_output(struct buf *buf, const char *answer, size_t size)
 	    (ending_is(&ending, "ok") || (ending_is(&ending, "output") && ending.is_out_cut))) {
 		r = put_escaped(buf, ending.out, "(no output)");
 		if (r == 0 && ending.is_out_cut)
-			r = buf_text(buf, CUT);
+			r = buf_text(buf, ATLAS_CUT);
 	} else if (r == 0) {
 		r = put_failure(buf, &ending,
 				span_member((struct span){answer, size}, "exit_code"));

@@ -139,8 +139,10 @@ static void keep_picture(struct atlas_python *python, struct escaped path, struc
 		total += strlen(python->charts[k].base64);
 	while (i < python->chart_count && !escaped_is(path, python->charts[i].path))
 		i++;
-	if (i == ATLAS_CHARTS_MAX || total > CHARTS_ROOM)
+	if (i == ATLAS_CHARTS_MAX || total > CHARTS_ROOM) {
+		python->is_reduced = true;
 		return;
+	}
 	chart = &python->charts[i];
 	if (i == python->chart_count) {
 		python->chart_count++;
@@ -175,12 +177,14 @@ static bool take_picture(struct atlas_python *python, const char *chart, size_t 
 	return true;
 }
 
-static void add_item(struct buf *list, const char *value, size_t size)
+static bool add_item(struct buf *list, const char *value, size_t size)
 {
 	size_t before = list->size;
 
-	if ((before > 0 && buf_text(list, ",") < 0) || buf_append(list, value, size) < 0)
-		list->size = before;
+	if ((before == 0 || buf_text(list, ",") == 0) && buf_append(list, value, size) == 0)
+		return true;
+	list->size = before;
+	return false;
 }
 
 /* Each is wrapped as an event already where it will be one: a list's commas are not found again. */
@@ -190,7 +194,7 @@ static void keep_part(struct atlas_python *python, struct buf *to, const char *t
 	size_t before = to->size;
 
 	if (!python->is_stream) {
-		add_item(to, value, size);
+		python->is_reduced |= !add_item(to, value, size);
 		return;
 	}
 	if (buf_format(to, "{\"type\":\"%s\",\"data\":", type) < 0 ||

@@ -54,7 +54,11 @@ void elitea_prepare(const struct elitea_limits *limits, const struct config *con
 /* A JSON string: what is to be said of a run that failed. */
 int elitea_put_error(const struct elitea_run *run, const struct ending *ending, struct buf *buf);
 
-/* {"success","stdout","stderr","result","session_bytes","session_metadata"} of a run that was. */
+/* A JSON string: what was printed, and that it was cut where it was. */
+int elitea_put_output(const struct ending *ending, struct buf *buf);
+
+/* {"success","stdout","stderr","result","session_bytes","session_metadata"} of a run that was, and
+ * "charts" where it drew any. */
 int elitea_put_answer(const struct elitea_run *run, const struct ending *ending, struct buf *buf);
 
 /* The same of one that was not: why is for stderr. */

@@ -6,6 +6,7 @@
 #include "base/c.h"
 #include "base/json.h"
 #include "dialect/elitea.h"
+#include "dialect/script.h"
 
 #define PACKAGES_MAX 256
 #define PACKAGES_TEXT_MAX (64U << 10) /* of a list that comes from a sandbox */
@@ -169,6 +170,16 @@ static int put_failure(const struct ending *ending, struct buf *buf)
 	return escaped_put(buf, parts, ARRAY_LEN(parts), SIZE_MAX);
 }
 
+int elitea_put_output(const struct ending *ending, struct buf *buf)
+{
+	const struct escaped parts[] = {
+		ending->out,
+		escaped_plain(ending->is_out_cut ? "\\n[" SCRIPT_CUT "]" : ""),
+	};
+
+	return escaped_put(buf, parts, ARRAY_LEN(parts), SIZE_MAX);
+}
+
 int elitea_put_error(const struct elitea_run *run, const struct ending *ending, struct buf *buf)
 {
 	if (ending_is(ending, "timeout"))
@@ -182,7 +193,9 @@ int elitea_put_answer(const struct elitea_run *run, const struct ending *ending,
 	int r = buf_format(buf, "{\"success\":%s", is_ok ? "true" : "false");
 
 	if (r == 0)
-		r = put_text(buf, "stdout", ending->out);
+		r = buf_text(buf, ",\"stdout\":");
+	if (r == 0)
+		r = ending->out.size > 0 ? elitea_put_output(ending, buf) : buf_text(buf, "null");
 	if (r == 0 && is_ok)
 		r = put_text(buf, "stderr", ending->err);
 	else if (r == 0)
@@ -191,6 +204,8 @@ int elitea_put_answer(const struct elitea_run *run, const struct ending *ending,
 		r = elitea_put_error(run, ending, buf);
 	if (r == 0)
 		r = put_value(buf, "result", is_ok ? ending->value : (struct span){0});
+	if (r == 0 && ending->charts.size > strlen("[]"))
+		r = put_value(buf, "charts", ending->charts);
 	if (r == 0)
 		r = put_session(run, ending, buf);
 	return r == 0 ? buf_text(buf, "}") : r;

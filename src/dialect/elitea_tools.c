@@ -75,7 +75,12 @@ static int put_info(const struct work *work, const struct ending *ending, struct
 	return r;
 }
 
-/* {result, output, error, status, execution_info}, each where there is something to say. */
+static bool has_charts(const struct ending *ending)
+{
+	return ending->charts.size > strlen("[]");
+}
+
+/* {result, output, error, status, charts, execution_info}, each where there is something to say. */
 static int put_dict(const struct work *work, const struct ending *ending, struct buf *buf)
 {
 	bool is_ok = ending_is(ending, "ok");
@@ -84,8 +89,17 @@ static int put_dict(const struct work *work, const struct ending *ending, struct
 	if (r == 0 && is_ok && ending->value.size > 0 && ending->value.at[0] != 'n')
 		r = buf_format(buf, "\"result\":%.*s,", (int)ending->value.size, ending->value.at);
 	if (r == 0 && ending->out.size > 0)
-		r = buf_format(buf, "\"output\":\"%.*s\",", (int)ending->out.size,
-			       ending->out.text);
+		r = buf_text(buf, "\"output\":");
+	if (r == 0 && ending->out.size > 0)
+		r = elitea_put_output(ending, buf);
+	if (r == 0 && ending->out.size > 0)
+		r = buf_text(buf, ",");
+	if (r == 0 && has_charts(ending))
+		r = buf_text(buf, "\"charts\":");
+	if (r == 0 && has_charts(ending))
+		r = mcp_put_charts(buf, ending->charts.at, ending->charts.size);
+	if (r == 0 && has_charts(ending))
+		r = buf_text(buf, ",");
 	if (r == 0 && !is_ok)
 		r = buf_text(buf, "\"error\":");
 	if (r == 0 && !is_ok)
@@ -112,13 +126,17 @@ static int put_plain(const struct work *work, const struct ending *ending, struc
 	if (r == 0 && !is_ok)
 		r = buf_text(buf, "Error during execution: ");
 	if (r == 0)
-		r = is_ok ? escaped_put(&text, &ending->out, 1, SIZE_MAX)
+		r = is_ok ? elitea_put_output(ending, &text)
 			  : elitea_put_error(&work->run, ending, &text);
 	/* Two strings become one: the quote that opens the second one goes. */
 	if (r == 0)
 		r = buf_append(buf, text.data + 1, text.size - 1);
 	buf_done(&text);
-	return r == 0 ? buf_format(buf, "}],\"isError\":%s", is_ok ? "false" : "true") : r;
+	if (r == 0)
+		r = buf_text(buf, "}");
+	if (r == 0)
+		r = mcp_put_images(buf, ending->charts.at, ending->charts.size);
+	return r == 0 ? buf_format(buf, "],\"isError\":%s", is_ok ? "false" : "true") : r;
 }
 
 static void end(struct mcp_call *call)
@@ -146,9 +164,28 @@ static void refuse(struct mcp_call *call, const char *why)
 	buf_done(&dict);
 }
 
+/* The dict as a text, the pictures behind it, and the dict. */
+static int put_members(const struct buf *dict, const struct ending *ending, struct buf *buf)
+{
+	int r = buf_text(buf, "\"content\":[{\"type\":\"text\",\"text\":");
+
+	if (r == 0)
+		r = json_put_string(buf, dict->data, dict->size);
+	if (r == 0)
+		r = buf_text(buf, "}");
+	if (r == 0)
+		r = mcp_put_images(buf, ending->charts.at, ending->charts.size);
+	if (r == 0)
+		r = buf_text(buf, "],\"structuredContent\":");
+	if (r == 0)
+		r = buf_append(buf, dict->data, dict->size);
+	return r == 0 && !ending_is(ending, "ok") ? buf_text(buf, ",\"isError\":true") : r;
+}
+
 static void answer_dict(struct mcp_call *call, const char *json, size_t size, const struct err *err)
 {
 	struct ending ending;
+	struct buf members;
 	struct buf dict;
 
 	if (err != NULL) {
@@ -156,13 +193,15 @@ static void answer_dict(struct mcp_call *call, const char *json, size_t size, co
 		return;
 	}
 	buf_init(&dict, ANSWER_MAX);
+	buf_init(&members, ANSWER_MAX);
 	(void)ending_read(json, size, &ending);
-	if (put_dict(mcp_call_state(call), &ending, &dict) < 0) {
+	if (put_dict(mcp_call_state(call), &ending, &dict) < 0 ||
+	    put_members(&dict, &ending, &members) < 0) {
+		buf_done(&members);
 		refuse(call, "the answer is too large");
 	} else {
 		end(call);
-		mcp_answer_json(call, !ending_is(&ending, "ok"), NULL, (const char *)dict.data,
-				dict.size);
+		mcp_answer_members(call, &members);
 	}
 	buf_done(&dict);
 }

@@ -63,6 +63,7 @@ bool ending_read(const char *json, size_t size, struct ending *ret_ending)
 		.lost = list_of(saved, "lost"),
 		.packages = list_of(saved, "packages"),
 		.files = list_of(whole, "files"),
+		.charts = list_of(whole, "charts"),
 		.wall_ms = number_of(usage, "wall_ms"),
 		.cpu_ms = number_of(usage, "cpu_ms"),
 		.memory = number_of(usage, "peak_memory"),

@@ -27,6 +27,7 @@ struct ending {
 	struct span lost;     /* a list: what was not saved */
 	struct span packages; /* a list of names */
 	struct span files;    /* a list */
+	struct span charts;   /* likewise */
 	double wall_ms, cpu_ms, memory;
 };
 

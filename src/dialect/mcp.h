@@ -121,6 +121,11 @@ void mcp_answer_text(struct mcp_call *call, bool is_error, const char *text);
  * bytes of its images, then these as images, and its files as links. */
 void mcp_answer_run(struct mcp_call *call, const char *result, size_t size);
 
+/* Of the list of a Result's charts: its pictures as items of a tool's content, each behind a comma;
+ * the list itself, without their bytes. */
+int mcp_put_images(struct buf *buf, const char *charts, size_t size);
+int mcp_put_charts(struct buf *buf, const char *charts, size_t size);
+
 /* The members of a CallToolResult as they stand: "\"content\":[...]". Consumes it. */
 void mcp_answer_members(struct mcp_call *call, struct buf *take_members);
 

@@ -185,15 +185,11 @@ static void put_shown(struct out *out, const char *result, size_t size)
 	put(out, is_shown ? "\"}" : "(it printed nothing)\"}");
 }
 
-static void put_images(struct out *out, const char *result, size_t size)
+static void put_images(struct out *out, const char *charts, size_t size)
 {
-	const char *charts = NULL;
-	size_t charts_size = 0;
 	struct mcp_item item = {0};
 
-	if (!json_find(result, size, "charts", &charts, &charts_size))
-		return;
-	while (mcp_next_item(charts, charts_size, &item)) {
+	while (size > 0 && mcp_next_item(charts, size, &item)) {
 		const char *data = NULL, *mime = NULL;
 		size_t data_size = 0, mime_size = 0;
 
@@ -207,6 +203,24 @@ static void put_images(struct out *out, const char *result, size_t size)
 		put_raw(out, mime, mime_size);
 		put(out, "}");
 	}
+}
+
+int mcp_put_images(struct buf *buf, const char *charts, size_t size)
+{
+	struct out out = {.buf = *buf};
+
+	put_images(&out, charts, size);
+	*buf = out.buf;
+	return out.r;
+}
+
+int mcp_put_charts(struct buf *buf, const char *charts, size_t size)
+{
+	struct out out = {.buf = *buf};
+
+	put_list_without_bytes(&out, charts, size);
+	*buf = out.buf;
+	return out.r;
 }
 
 /* What a URI may have as it is (RFC 3986: unreserved and the slash); all else is escaped. */
@@ -277,6 +291,8 @@ static void put_links(struct out *out, const char *result, size_t size)
 void mcp_answer_run(struct mcp_call *call, const char *result, size_t size)
 {
 	struct out structured = {0}, out = {0};
+	const char *charts = NULL;
+	size_t charts_size = 0;
 
 	buf_init(&structured.buf, MCP_ANSWER_MAX);
 	buf_init(&out.buf, MCP_ANSWER_MAX);
@@ -287,7 +303,8 @@ void mcp_answer_run(struct mcp_call *call, const char *result, size_t size)
 	put(&out, ",{\"type\":\"text\",\"annotations\":{\"priority\":0.1},\"text\":");
 	put_string(&out, (const char *)structured.buf.data, structured.buf.size);
 	put(&out, "}");
-	put_images(&out, result, size);
+	if (json_find(result, size, "charts", &charts, &charts_size))
+		put_images(&out, charts, charts_size);
 	put_links(&out, result, size);
 	put(&out, "],\"structuredContent\":");
 	put_raw(&out, (const char *)structured.buf.data, structured.buf.size);

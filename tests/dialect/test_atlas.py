@@ -19,6 +19,8 @@ for n, width in ((10, 3), (2, 2), (0, 1)):
     plt.savefig(chart_path(n))
 """
 
+CUT = "\n[output truncated: exceeded 1 MB limit]"
+
 
 def width_of(chart):
     assert set(chart) == {"base64", "mimeType"} and chart["mimeType"] == "image/png", chart
@@ -118,8 +120,9 @@ class Exec(AtlasCase):
         self.assertEqual(len(result["stdout"]), MIB)
         result = self.run_command("head -c 1048577 /dev/zero | tr '\\0' a; exit 3")
         self.assertEqual((len(result["stdout"]), result["exitCode"]), (MIB, 3))
+        self.assertEqual(result["stderr"], CUT)
         result = self.run_command("head -c 2000000 /dev/zero | tr '\\0' b >&2")
-        self.assertEqual(len(result["stderr"]), MIB)
+        self.assertEqual(result["stderr"], "b" * MIB + CUT)
 
     def test_bytes_that_are_no_text_do_not_break_the_answer(self):
         self.assertEqual(self.run_command("printf 'a\\xff\\x00b'")["stdout"], "a\ufffd\x00b")
@@ -254,9 +257,10 @@ _atlas_chart = [{'type': 'line', 'data': [{'m': pd.Timestamp('2026-01-02'), 'v':
         self.assertIn(result["error"], ("Python execution killed (likely exceeded time or memory limit)",
                                         "MemoryError: "))
 
-    def test_output_is_cut_at_a_mebibyte(self):
-        self.assertEqual(len(self.python("print('a' * 1048575)")["output"]), MIB - 1)
-        self.assertEqual(len(self.python("print('a' * 3000000)")["output"]), MIB)
+    def test_output_is_cut_at_a_mebibyte_and_says_so(self):
+        self.assertEqual(self.python("print('a' * 1048575)"), {"success": True, "output": "a" * (MIB - 1)})
+        self.assertEqual(self.python("print('a' * 3000000)"), {"success": True, "output": "a" * MIB + CUT})
+        self.assertEqual(self.python("print('a' * 3000000)\n1/0")["output"], "a" * MIB + CUT)
         result = self.python("while True: print('a' * 100000)", timeout=60000)
         self.assertEqual(result["error"], "Python output exceeded 1 MB limit")
 

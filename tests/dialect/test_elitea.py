@@ -11,6 +11,7 @@ import struct
 import sys
 import threading
 import unittest
+import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "api"))
 from daemon import Daemon, wait_for  # noqa: E402
@@ -27,6 +28,7 @@ def state(*records, version=1, python=None):
     for kind, name, body in records:
         data += kind + struct.pack("<I", len(name)) + name
         data += struct.pack("<I", len(body)) + body + bytes(4)
+    data += b"e" + struct.pack("<II", 0, 12) + struct.pack("<QI", len(data), zlib.crc32(data)) + bytes(4)
     return base64.b64encode(data).decode()
 
 
@@ -60,7 +62,7 @@ class Tool:
                             "session_metadata": self.metadata, "timeout_seconds": timeout})
         assert answer.status == 200, answer
         body = answer.json
-        assert set(body) == KEYS, body
+        assert set(body) - {"charts"} == KEYS, body
         self.bytes, self.metadata = body["session_bytes"], body["session_metadata"]
         return body
 
@@ -235,13 +237,28 @@ class Elitea(unittest.TestCase):
             self.assertIn(why, body["stderr"])
             self.assertEqual(body["session_bytes"], text)
 
-    def test_a_session_that_was_cut_short_gives_what_came_whole(self):
+    def test_a_session_that_is_not_whole_is_refused_and_comes_back(self):
         good = Tool(self.daemon)
         good("x = [1]\ny = 'é' * 50\ndef f(): return 1")
         data = base64.b64decode(good.bytes)
-        for end in range(len(data) - 1, data.rindex(b"\n{") + 40, -37):
-            body = self.hostile(base64.b64encode(data[:end]).decode(), "1 + 1")
-            self.assertEqual((body["success"], body["result"]), (True, 2), end)
+        changed = data.replace(b"def f", b"def g")
+        self.assertNotEqual(changed, data)
+        for part in (data[:-1], data[:-4], data[:-30], data[:len(data) // 2], data + b"\0", changed):
+            text = base64.b64encode(part).decode()
+            body = self.hostile(text, "print('ran')")
+            self.assertEqual((body["success"], body["stdout"], body["result"]), (False, None, None))
+            self.assertIn("session_bytes: it is not as it was saved: bytes are missing or changed", body["stderr"])
+            self.assertEqual(body["session_bytes"], text)
+        self.assertEqual(self.hostile(good.bytes, "y[0]")["result"], "é")
+
+    def test_what_was_drawn_comes_along(self):
+        body = self.tool("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")
+        (chart,) = body["charts"]
+        self.assertTrue(base64.b64decode(chart["base64"]).startswith(b"\x89PNG"))
+
+    def test_output_that_was_cut_says_so(self):
+        out = self.tool("print('a' * 3_000_000)")["stdout"]
+        self.assertTrue(out.startswith("a" * MIB) and out.endswith("and was cut]"), out[-100:])
 
     def test_bombs_harm_their_own_sandbox_only(self):
         ended = {"while True: pass": "timed out", "import os; os._exit(9)": "",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ELITEA's tools over MCP, in both eras."""
 
+import base64
 import hashlib
 import json
 import os
@@ -116,6 +117,19 @@ class Tools(unittest.TestCase):
         self.assertEqual(told["error"], "Execution timed out after 2 seconds")
         told = dict_of(self.client.tool("pyodide_sandbox", code="import nosuchthing"))
         self.assertTrue(told["error"].startswith("Failed to install required Python packages: nosuchthing."))
+
+    def test_what_was_drawn_is_shown(self):
+        code = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\nprint('drawn')"
+        for name in ("pyodide_sandbox", "stateful_pyodide_sandbox", "python_code_sandbox"):
+            result = self.client.tool(name, code=code)
+            text, *pictures = result["content"]
+            self.assertIn("drawn", text["text"])
+            self.assertEqual([(one["type"], one["mimeType"]) for one in pictures], [("image", "image/png")], name)
+            self.assertTrue(base64.b64decode(pictures[0]["data"]).startswith(b"\x89PNG"))
+            if name != "python_code_sandbox":
+                self.assertEqual(result["structuredContent"], json.loads(text["text"]))
+                (chart,) = result["structuredContent"]["charts"]
+                self.assertEqual((chart["kind"], "base64" in chart), ("image", False))
 
     def test_nothing_stays_without_state(self):
         self.client.tool("pyodide_sandbox", code="x = 1")

@@ -6,6 +6,7 @@ import pickle
 import struct
 import sys
 import unittest
+import zlib
 
 from heads import Session
 
@@ -24,6 +25,14 @@ def saved(outcome):
     return event["saved_state"]
 
 
+SEAL = 25  # bytes at the end of a saved state
+
+
+def sealed(data):
+    """With its size and its sum behind it."""
+    return data + b"e" + struct.pack("<IIQI", 0, 12, len(data), zlib.crc32(data)) + bytes(4)
+
+
 def stream(*records, version=1, python=None, lost="[]"):
     """A state as anybody could make it: records are (kind, name, bytes)."""
     python = python or ".".join(map(str, sys.version_info[:3]))
@@ -32,7 +41,7 @@ def stream(*records, version=1, python=None, lost="[]"):
     for kind, name, body in records:
         data += kind + struct.pack("<I", len(name)) + name
         data += (struct.pack("<I", len(body)) + body if body else b"") + bytes(4)
-    return data
+    return sealed(data)
 
 
 class Bomb:
@@ -125,13 +134,14 @@ class Saved(unittest.TestCase):
             self.assertIn(why, outcome.done["message"])
             self.assertEqual(outcome.stdout, b"")
 
-    def test_a_state_that_was_cut_short_gives_what_came_whole(self):
+    def test_a_state_that_was_cut_short_is_refused(self):
         data = base64.b64decode(saved(self.run_one("x = [1]\ndef f(): return 2\nclass A: pass\na = A()"))
                                 ["base64"])
         start = data.index(b"\n", data.index(b"\n") + 1) + 1
         for end in range(start, len(data), 9):
-            outcome = self.run_one("1", data[:end])
-            self.assertEqual(value(outcome), 1)
+            outcome = self.run_one("print('ran')", data[:end])
+            self.assertIn("saved_state: it is not as it was saved", outcome.done["message"])
+            self.assertEqual((outcome.done["kind"], outcome.stdout), ("exception", b""))
 
     def test_a_bomb_goes_off_inside_and_is_named(self):
         for code, wanted in (("raise SystemExit(3)", "SystemExit"), ("1/0", "ZeroDivisionError"),
@@ -155,7 +165,7 @@ class Saved(unittest.TestCase):
         data = base64.b64decode(saved(first)["base64"])
         mark = b"K" + bytes([sys.version_info[0]]) + b"K" + bytes([sys.version_info[1]])
         self.assertIn(mark, data)
-        outcome = self.run_one("x", data.replace(mark, b"K\x02K\x07"))
+        outcome = self.run_one("x", sealed(data[:-SEAL].replace(mark, b"K\x02K\x07")))
         self.assertEqual(value(outcome), 2)
         self.assertIn("compiled by Python 2.7", saved(outcome)["lost"][0]["why"])
 

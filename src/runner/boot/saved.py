@@ -14,6 +14,7 @@ from .hooks import load
 from .inputs import InputError
 from .jsontext import dumps
 from .look import LookError
+from .sealed import SIZE, seal
 from .state import Stream, write
 from .state_plan import Plan
 from .state_read import bring_in
@@ -33,7 +34,7 @@ class _Kept(Stream):
         self.room = room
 
     def raw(self, data):
-        if self.size + len(data) > self.room:
+        if self.size + len(data) + SIZE > self.room:
             raise _Full(f"no room: all that is saved may take {self.room} bytes")
         self.held.append(bytes(data))
         self.size += len(data)
@@ -65,7 +66,8 @@ def _save(interpreter, room):
         names = write(plan, stream)
     except _Full as error:
         return [], [{"name": "*", "why": str(error)}], None
-    return names, plan.lost, b2a_base64(b"".join(stream.held), newline=False).decode("ascii")
+    data = b"".join(stream.held)
+    return names, plan.lost, b2a_base64(data + seal(data), newline=False).decode("ascii")
 
 
 def tell(interpreter, room, told):

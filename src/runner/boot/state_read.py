@@ -177,8 +177,10 @@ def bring_in(interpreter, data, is_saved=False):
     data = memoryview(data)
     python, lost, at = _head(data)
     if is_saved:
+        from .sealed import unseal
+
         _refuse_other(python)
-        lost = []
+        lost, data = [], unseal(data)
     intake = _Intake(interpreter, lost)
     while at < len(data):
         kind = bytes(data[at:at + 1])
