@@ -185,12 +185,15 @@ static void on_zygote_answer(struct inner *inner, uint32_t id)
 		drop_fd(&fds[i]);
 	if (n != (ssize_t)sizeof(answer)) {
 		(void)err_set(&err, ERR_INTERNAL, ECHILD,
-			      "the zygote ended (a preload that does not import? see its message)");
+			      "the interpreter ended while it imported its packages");
 		zygote_down(inner, id, &err);
 		return;
 	}
+	answer.err.text[sizeof(answer.err.text) - 1] = '\0';
 	if (answer.type == ZYGOTE_READY)
-		inner_tell_err(inner, LAUNCH_ZYGOTE_UP, id, &err);
+		inner_tell_err(inner, LAUNCH_ZYGOTE_UP, id, &answer.err);
+	else if (answer.type == ZYGOTE_FAILED)
+		zygote_down(inner, id, &answer.err);
 	else if (answer.type == ZYGOTE_FORKED)
 		boxes_forked(inner, answer.sandbox, answer.pid, &answer.err);
 }

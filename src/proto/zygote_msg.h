@@ -19,8 +19,9 @@
 enum zygote_type {
 	ZYGOTE_WALLS = 1, /* launch -> zygote, first: what the walls of its children are made of */
 	ZYGOTE_FORK,      /* launch -> zygote: a child for this shell */
-	ZYGOTE_READY,     /* zygote -> launch: imports done */
-	ZYGOTE_FORKED,    /* zygote -> launch: the child's pid, or why there is none */
+	ZYGOTE_READY,  /* zygote -> launch: imports done; `err` names modules that are not here */
+	ZYGOTE_FAILED, /* zygote -> launch: a module is here and cannot be imported; it ends */
+	ZYGOTE_FORKED, /* zygote -> launch: the child's pid, or why there is none */
 };
 
 enum zygote_fd {

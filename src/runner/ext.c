@@ -49,17 +49,30 @@ static PyObject *raise_err(const struct err *err)
 static PyObject *py_zygote(PyObject *self, PyObject *args)
 {
 	struct err err = {0};
+	const char *lacks = NULL;
 	int socket;
 	int r;
 
 	(void)self;
-	if (!PyArg_ParseTuple(args, "i", &socket))
+	if (!PyArg_ParseTuple(args, "is", &socket, &lacks))
 		return NULL;
-	r = zygote_serve(socket, &walls_report, &err);
+	r = zygote_serve(socket, lacks, &walls_report, &err);
 	if (r < 0)
 		return raise_err(&err);
 	if (r > 0)
 		_exit(0);
+	Py_RETURN_NONE;
+}
+
+static PyObject *py_zygote_fail(PyObject *self, PyObject *args)
+{
+	const char *why = NULL;
+	int socket;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "is", &socket, &why))
+		return NULL;
+	zygote_fail(socket, why);
 	Py_RETURN_NONE;
 }
 
@@ -462,6 +475,7 @@ static PyObject *py_is_asked(PyObject *self, PyObject *args)
 
 static PyMethodDef methods[] = {
 	{"zygote", py_zygote, METH_VARARGS, "Serve forks; returns in a child inside its sandbox."},
+	{"zygote_fail", py_zygote_fail, METH_VARARGS, "Tell launch why there is no zygote."},
 	{"next", py_next, METH_NOARGS, "The next request, or None at the end."},
 	{"send", py_send, METH_VARARGS, "Send a frame; with flag 1 wait until it was taken."},
 	{"fork", py_fork, METH_VARARGS, "Fork a head: 0 in it, with its own channel and streams."},

@@ -184,11 +184,22 @@ static void tidy_heap(void)
 	(void)malloc_trim(0);
 }
 
-int zygote_serve(int socket, struct walls_report *ret_report, struct err *err)
+void zygote_fail(int socket, const char *why)
+{
+	struct zygote_answer failed = {.type = ZYGOTE_FAILED};
+
+	(void)err_set(&failed.err, ERR_UNSUPPORTED, ELIBACC, "%s", why);
+	(void)io_send_fds(socket, &failed, sizeof(failed), NULL, 0);
+}
+
+int zygote_serve(int socket, const char *lacks, struct walls_report *ret_report, struct err *err)
 {
 	static struct zygote zygote;
 	struct zygote_answer ready = {.type = ZYGOTE_READY};
 	int r;
+
+	if (lacks[0] != '\0')
+		(void)err_set(&ready.err, ERR_UNSUPPORTED, ENOPKG, "%s", lacks);
 
 	zygote.socket = socket;
 	r = read_walls(&zygote, err);

@@ -13,4 +13,7 @@
 /* Serves fork requests on `socket`. Returns 0 in a forked child that stands in its sandbox (only
  * descriptors 0 to 3 are left), 1 at the end of file, or a negative errno in the zygote itself.
  * The caller holds the GIL and is the only thread. In the child *ret_report tells its walls. */
-int zygote_serve(int socket, struct walls_report *ret_report, struct err *err);
+int zygote_serve(int socket, const char *lacks, struct walls_report *ret_report, struct err *err);
+
+/* Tells launch why there will be no zygote. The caller ends the process. */
+void zygote_fail(int socket, const char *why);

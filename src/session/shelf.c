@@ -170,20 +170,25 @@ static void sandbox_is_ready(void *user, struct sandbox *sandbox)
 		pool_work(pool);
 }
 
-static void shelf_set_back(struct shelf *shelf, const struct err *why)
+/* Returns whether the failure is news: the log tells each once, not at every try. */
+static bool shelf_set_back(struct shelf *shelf, const struct err *why)
 {
+	bool is_news = shelf->failures == 0 || strcmp(shelf->why.text, why->text) != 0;
+
 	uint32_t doublings =
 		shelf->failures < BACKOFF_DOUBLINGS ? shelf->failures : BACKOFF_DOUBLINGS;
 
 	shelf->failures++;
 	shelf->why = *why;
 	shelf->retry_ns = now_ns() + (BACKOFF_FIRST_NS << doublings);
+	return is_news;
 }
 
 void shelf_sandbox_failed(void *user, struct sandbox *sandbox, const struct err *why)
 {
 	struct pool *pool = user;
 	struct shelf *shelf = sandbox->shelf;
+	bool is_news;
 
 	if (sandbox->state == SANDBOX_READY) {
 		TAILQ_REMOVE(&shelf->ready, sandbox, entry);
@@ -194,7 +199,7 @@ void shelf_sandbox_failed(void *user, struct sandbox *sandbox, const struct err 
 		zygotes_landed(pool->zygotes, sandbox->zygote);
 	}
 	sandbox_end(sandbox);
-	shelf_set_back(shelf, why);
+	is_news = shelf_set_back(shelf, why);
 
 	if (!TAILQ_EMPTY(&shelf->tickets)) {
 		struct pool_ticket *ticket = TAILQ_FIRST(&shelf->tickets);
@@ -202,7 +207,7 @@ void shelf_sandbox_failed(void *user, struct sandbox *sandbox, const struct err 
 		ticket->attempts++;
 		if (ticket->attempts >= (shelf->kind.is_cold ? 1 : ATTEMPTS_MAX) || pool->is_lost)
 			ticket_answer(ticket, NULL, why);
-	} else if (!pool->is_closed && !pool->is_lost) {
+	} else if (is_news && !pool->is_closed && !pool->is_lost) {
 		log_event(LOG_LEVEL_WARNING, "pool.spawn", "runtime=%s failures=%u why=%s",
 			  shelf->kind.runtime->name, shelf->failures, why->text);
 	}
@@ -355,10 +360,11 @@ static void shelf_work(struct pool *pool, struct shelf *shelf, bool *ret_more)
 		if (r == 0)
 			r = spawn(pool, shelf, &place, &err);
 		if (r < 0) {
-			shelf_set_back(shelf, &err);
+			bool is_news = shelf_set_back(shelf, &err);
+
 			if (!TAILQ_EMPTY(&shelf->tickets))
 				shelf_fail_tickets(shelf, &err);
-			else
+			else if (is_news)
 				log_event(LOG_LEVEL_WARNING, "pool.refill",
 					  "runtime=%s failures=%u why=%s",
 					  shelf->kind.runtime->name, shelf->failures, err.text);

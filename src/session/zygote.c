@@ -61,7 +61,8 @@ struct lineage {
 	int32_t next;    /* one that starts, or -1 */
 	uint32_t failures;
 	uint64_t retry_ns;
-	struct err why; /* the last failure */
+	struct err why;   /* the last failure */
+	struct err lacks; /* modules of the runtime that are not installed */
 	LIST_ENTRY(lineage) entry;
 };
 
@@ -206,6 +207,9 @@ static void set_back(struct lineage *lineage, const struct err *why)
 	uint32_t doublings =
 		lineage->failures < BACKOFF_DOUBLINGS ? lineage->failures : BACKOFF_DOUBLINGS;
 
+	/* A broken package stays broken until somebody repairs it. */
+	if (why->kind == ERR_UNSUPPORTED)
+		doublings = BACKOFF_DOUBLINGS;
 	lineage->failures++;
 	lineage->retry_ns = now_ns() + (BACKOFF_FIRST_NS << doublings);
 	lineage->why = *why;
@@ -404,13 +408,32 @@ uint64_t lineage_retry_ns(const struct lineage *lineage)
 	return lineage->failures > 0 ? lineage->retry_ns : 0;
 }
 
-static void zygote_up(struct zygotes *zygotes, uint32_t id)
+/* A runtime without some of its packages serves code that needs none of them. It is told once for
+ * each runtime, however many zygotes it has, until the list changes. */
+static void note_lacks(const struct zygotes *zygotes, struct lineage *lineage,
+		       const struct err *lacks)
+{
+	const struct lineage *other = NULL;
+	bool is_told = lacks->kind == ERR_NONE;
+
+	LIST_FOREACH(other, &zygotes->lineages, entry)
+		is_told = is_told || (other->runtime == lineage->runtime &&
+				      strcmp(other->lacks.text, lacks->text) == 0);
+	lineage->lacks = *lacks;
+	if (!is_told)
+		log_event(LOG_LEVEL_WARNING, "runtime.lacks", "runtime=%s modules=%s remedy=%s",
+			  lineage->runtime->name, lacks->text,
+			  "viv doctor names the packages to install");
+}
+
+static void zygote_up(struct zygotes *zygotes, uint32_t id, const struct err *lacks)
 {
 	struct zygote *zygote = &zygotes->zygotes[id];
 	struct lineage *lineage = zygote->lineage;
 
 	if (zygote->state != ZYGOTE_STARTING)
 		return;
+	note_lacks(zygotes, lineage, lacks);
 	zygote->state = ZYGOTE_UP;
 	zygote->since_ns = now_ns();
 	if (lineage->current >= 0) {
@@ -462,7 +485,7 @@ bool zygotes_event(struct zygotes *zygotes, const struct launch_event *event)
 		root->state = why.kind == ERR_NONE ? ROOT_MADE : ROOT_FAILED;
 		root->why = why;
 	} else if (event->type == LAUNCH_ZYGOTE_UP && event->id < LAUNCH_ZYGOTES_MAX) {
-		zygote_up(zygotes, event->id);
+		zygote_up(zygotes, event->id, &why);
 	} else if (event->type == LAUNCH_ZYGOTE_DOWN && event->id < LAUNCH_ZYGOTES_MAX) {
 		if (why.kind == ERR_NONE)
 			(void)err_set(&why, ERR_INTERNAL, ECHILD, "its zygote ended");

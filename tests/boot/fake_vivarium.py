@@ -91,10 +91,18 @@ def flush():
     """The C half flushes the streams of the C library."""
 
 
-def zygote(fd):
+def zygote_fail(fd, why):
+    """The C half tells launch."""
+    del fd
+    print(why, file=sys.stderr, flush=True)
+
+
+def zygote(fd, lacks):
     """Forks one child per channel; they return, this process waits for them and ends."""
     global _channel
     del fd
+    if lacks:
+        print(f"lacks {lacks}", file=sys.stderr, flush=True)
     _channel.detach()
     for number in _fds:
         if os.fork() == 0:

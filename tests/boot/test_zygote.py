@@ -69,10 +69,17 @@ class Forks(unittest.TestCase):
                              .result["application/json"], False)
 
     def test_a_preload_that_fails_says_why_and_ends_with_3(self):
-        with Zygote(["json", "nowhere_at_all"], count=1) as zygote:
+        with Zygote(["json", "asyncio.windows_events"], count=1) as zygote:
             self.assertEqual(zygote.process.wait(), 3)
-            self.assertIn(b"preload nowhere_at_all: ModuleNotFoundError",
-                          zygote.process.stderr.read())
+            self.assertIn(b"import asyncio.windows_events: ImportError: win32 only", zygote.process.stderr.read())
+
+    def test_a_preload_that_is_not_installed_is_left_out_and_told(self):
+        with Zygote(["json", "nowhere_at_all.part", "json.nowhere", "colorsys"], count=1) as zygote:
+            fork = zygote.forks[0]
+            outcome = fork.run("import sys\n'colorsys' in sys.modules")
+            self.assertEqual(outcome.result["application/json"], True)
+            self.assertIn(b"lacks nowhere_at_all.part, json.nowhere\n", outcome.stderr)  # they share it here
+            self.assertEqual(fork.run("import nowhere_at_all").error["type"], "ModuleNotFoundError")
 
 
 class Cold(unittest.TestCase):

@@ -135,30 +135,43 @@ class FewDescriptorsTest(Case):
 
 class BadRuntimeTest(Case):
     def test_a_zygote_that_crashes_is_told_and_others_go_on(self):
-        daemon = self.serve(BARE + "  broken: {python: /usr/bin/python3, preload: [no_such_module_at_all], pool: 2}\n")
+        daemon = self.serve(BARE + "  broken: {python: /usr/bin/python3, preload: [asyncio.windows_events], pool: 2}\n")
         begin = time.monotonic()
         result = daemon.run("print(1)", runtime="broken", kind="backend")
-        self.assertIn("broken", result["verdict"]["message"])
+        self.assertIn("broken: import asyncio.windows_events: ImportError: win32 only", result["verdict"]["message"])
         pools = daemon.ask("GET", "/v1/status")["pools"]
         why = [pool["why"] for pool in pools if pool["runtime"] == "broken"]
         self.assertTrue(why and why[0], pools)
         self.assertEqual(daemon.run("print(2)", runtime="bare")["stdout"], "2\n")
         self.assertEqual(daemon.request("GET", "/health").status, 200)
         tries = self.zygotes_seen(daemon, 2.0)
-        self.assertLess(len(tries), 8, "no backoff")
+        self.assertLess(len(tries), 2, "a broken package was tried again at once")
         self.assertLess(time.monotonic() - begin, 60)
+        self.assertLessEqual(daemon.log().count("event=pool.refill runtime=broken"), 1, "told more than once")
+        daemon.stop()
+
+    def test_a_runtime_that_lacks_a_package_serves_the_rest_and_says_so_once(self):
+        daemon = self.serve(BARE + "  odd: {python: /usr/bin/python3, preload: [colorsys, no_such_package], pool: 2}\n")
+        for _ in range(5):  # more than its pool holds
+            result = daemon.run("import sys\n'colorsys' in sys.modules", runtime="odd")
+            self.assertEqual(result["result"]["text/plain"], "True")
+        self.assertEqual(daemon.run("import no_such_package", runtime="odd", kind="exception")["error"]["type"],
+                         "ModuleNotFoundError")
+        told = [line for line in daemon.log().splitlines() if "no_such_package" in line]
+        self.assertEqual(len(told), 1, told)
+        self.assertIn("event=runtime.lacks runtime=odd modules=no_such_package", told[0])
         daemon.stop()
 
     @staticmethod
     def zygotes_seen(daemon, seconds):
-        """Every process that was seen importing the broken module in this time: its restarts."""
+        """Every process that was seen importing the broken module in this time."""
         seen = set()
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             for pid in daemon.processes():
                 try:
                     with open(f"/proc/{pid}/cmdline", "rb") as file:
-                        if b"no_such_module_at_all" in file.read():
+                        if b"asyncio.windows_events" in file.read():
                             seen.add(pid)
                 except OSError:
                     pass

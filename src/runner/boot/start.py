@@ -19,9 +19,10 @@ def main(arguments):
     if arguments[:1] == ["zygote"]:
         from . import zygote
 
-        zygote.preload(arguments[2:])
+        fd = int(arguments[1])
+        lacks = zygote.preload(fd, arguments[2:])
         zygote.settle(serve.interpreter)
-        zygote.fork_here(int(arguments[1]))
+        zygote.fork_here(fd, lacks)
         zygote.wake(serve.interpreter)
     elif arguments[:1] == ["cold"] and len(arguments) in (1, 3):
         import _vivarium

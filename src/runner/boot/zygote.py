@@ -65,13 +65,24 @@ def _use_pyplot(pyplot):
 _USES = {"pandas": _use_pandas, "matplotlib.pyplot": _use_pyplot}
 
 
-def preload(names):
-    """Imports the runtime's modules; ends the process with the reason when one cannot be."""
+def _is_absent(name, error):
+    """Whether the error says that `name` itself is not installed, rather than something it needs."""
+    return isinstance(error, ModuleNotFoundError) and error.name is not None \
+        and (name + ".").startswith(error.name + ".")
+
+
+def preload(fd, names):
+    """Imports the runtime's modules and returns those that are not installed: code that needs none of
+    them runs as well. Ends the process, and tells launch why, when one is broken."""
+    lacks = []
     for name in names:
         try:
             import_module(name)
         except BaseException as error:
-            print(f"preload {name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            if _is_absent(name, error):
+                lacks.append(name)
+                continue
+            _vivarium.zygote_fail(fd, wire.clean(f"import {name}: {type(error).__name__}: {error}")[:400])
             raise SystemExit(PRELOAD_FAILED) from None
     for name in _OURS:
         import_module(name)
@@ -80,6 +91,7 @@ def preload(names):
     for name, use in _USES.items():
         if name in sys.modules:
             use(sys.modules[name])
+    return lacks
 
 
 def settle(interpreter):
@@ -98,9 +110,10 @@ def _play(interpreter):
     wire.rehearse(interpreter.rehearse, '"live"')
 
 
-def fork_here(fd):
-    """Serves fork requests on `fd`; returns only in a fork that stands in its sandbox."""
-    _vivarium.zygote(fd)
+def fork_here(fd, lacks):
+    """Serves fork requests on `fd`; returns only in a fork that stands in its sandbox. Launch is told
+    which modules are lacking."""
+    _vivarium.zygote(fd, ", ".join(lacks)[:400])
 
 
 def wake(interpreter):
