@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -16,11 +15,11 @@
 
 #include "backend/launcher_start.h"
 #include "base/c.h"
+#include "base/tree.h"
 #include "cli/cmd.h"
 #include "cli/mcp_bridge.h"
 
 #define START_MS 60000 /* for a private daemon to listen */
-#define TREE_FDS 16
 #define FOLDER_MAX 60
 
 struct options {
@@ -47,6 +46,7 @@ struct own_daemon {
 	pid_t pid;
 	int lifeline; /* owned: its stdin */
 	int ready;    /* owned: its stdout */
+	int dir;      /* owned: the folder, opened before anybody else knew of it */
 	char folder[256];
 };
 
@@ -64,18 +64,10 @@ static int make_folder(struct own_daemon *own, struct err *err)
 		own->folder[0] = '\0';
 		return err_sys(err, "make a folder in %s", above);
 	}
+	own->dir = open(own->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	/* Root's daemon becomes another user, who must get to the folders that are given to it. */
-	if (geteuid() == 0 && chmod(own->folder, 0711) < 0)
+	if (own->dir < 0 || (geteuid() == 0 && fchmod(own->dir, 0711) < 0))
 		return err_sys(err, "open %s", own->folder);
-	return 0;
-}
-
-static int remove_one(const char *path, const struct stat *info, int type, struct FTW *place)
-{
-	(void)info;
-	(void)type;
-	(void)place;
-	(void)remove(path);
 	return 0;
 }
 
@@ -147,8 +139,14 @@ static void end_own(struct own_daemon *own)
 	if (own->pid > 0)
 		(void)waitpid(own->pid, NULL, 0);
 	drop_fd(&own->ready);
+	/* Only the daemon's own two folders are in there, and they are that user's. */
+	if (own->dir >= 0) {
+		(void)tree_remove(own->dir, "run");
+		(void)tree_remove(own->dir, "state");
+	}
+	drop_fd(&own->dir);
 	if (own->folder[0] != '\0')
-		(void)nftw(own->folder, remove_one, TREE_FDS, FTW_DEPTH | FTW_PHYS);
+		(void)rmdir(own->folder);
 }
 
 /* ---- the way ---- */
@@ -196,7 +194,7 @@ static int find_way(const struct options *options, const struct config *config,
 static int run(const struct cmd *cmd, const void *raw_options, const struct operands *operands)
 {
 	const struct options *options = raw_options;
-	struct own_daemon own = {.lifeline = -1, .ready = -1};
+	struct own_daemon own = {.lifeline = -1, .ready = -1, .dir = -1};
 	struct client_way way = {0};
 	struct config *config = NULL;
 	struct err err = {0};

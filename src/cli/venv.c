@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 
 #include "base/c.h"
 #include "base/id.h"
+#include "base/tree.h"
 
 /* The user's data folder: XDG's, else ~/.local/share; /var/lib for root. */
 static int data_dir(char ret_path[RUNTIME_PATH_MAX], struct err *err)
@@ -137,18 +137,10 @@ int venv_make(const char *name, const char *requirements, char ret_path[RUNTIME_
 	return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *where)
-{
-	(void)status;
-	(void)type;
-	(void)where;
-	(void)remove(path);
-	return 0;
-}
-
 void venv_remove(const char *path)
 {
 	char parent[RUNTIME_PATH_MAX];
+	AUTO_CLOSE int dir = -1;
 	struct err err = {0};
 	size_t length;
 
@@ -158,7 +150,9 @@ void venv_remove(const char *path)
 	if (strncmp(path, parent, length) != 0 || path[length] != '/' || path[length + 1] == '\0' ||
 	    strchr(path + length + 1, '/') != NULL || path[length + 1] == '.')
 		return;
-	(void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir >= 0)
+		(void)tree_remove(dir, path + length + 1);
 }
 
 int venv_absolute(const char *path, char ret_path[RUNTIME_PATH_MAX], struct err *err)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/c.h"
+#include "base/tree.h"
 #include "dialect/vault.h"
 
 struct found {
@@ -202,31 +203,7 @@ int vault_each(const struct vault *vault, const char *path, const struct vault_w
 
 /* ---- removing ---- */
 
-static void clear_folder(int dir, const char *name, unsigned depth)
-{
-	int fd = vault_open_beneath(dir, name, O_RDONLY | O_DIRECTORY);
-	DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
-	const struct dirent *entry;
-
-	if (stream == NULL) {
-		if (fd >= 0)
-			(void)close(fd);
-		return;
-	}
-	while ((entry = readdir(stream)) != NULL) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		if (unlinkat(fd, entry->d_name, 0) == 0 || (errno != EISDIR && errno != EPERM))
-			continue;
-		if (depth < 2 * VAULT_DEPTH_MAX)
-			clear_folder(fd, entry->d_name, depth + 1);
-	}
-	(void)closedir(stream);
-	(void)unlinkat(dir, name, AT_REMOVEDIR);
-}
-
 void vault_clear(int dir, const char *name)
 {
-	if (unlinkat(dir, name, 0) < 0)
-		clear_folder(dir, name, 0);
+	(void)tree_remove(dir, name);
 }
