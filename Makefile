@@ -15,8 +15,9 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 NINJA := ninja -C $(BUILD)
 
+# On a terminal ninja shows each step as it goes; elsewhere one line says that it is at work.
 all: $(BUILD)/build.ninja
-	@$(NINJA) --quiet
+	@if [ -t 1 ]; then $(NINJA); else echo "building in $(BUILD); the first time takes a minute or two"; $(NINJA) --quiet; fi
 
 $(BUILD)/build.ninja:
 	meson setup $(BUILD) --prefix $(PREFIX)

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <limits.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+#include <sys/stat.h>
 
 #include "backend/launcher_start.h"
 #include "base/c.h"
@@ -10,6 +14,7 @@
 struct options {
 	struct flag_list listen;
 	const char *config;
+	const char *dir;
 	const char *dialect;
 	bool keep;
 	bool is_conformance;
@@ -21,6 +26,9 @@ static const struct flag flags[] = {
 	FLAG_ROW(struct options, listen, "listen", 0, FLAG_LIST, "ADDRESS:PORT|unix:PATH",
 		 "where to listen, instead of what the config says (default: 127.0.0.1:7878)"),
 	FLAG_ROW(struct options, config, "config", 0, FLAG_TEXT, "FILE", "vivarium.yaml to use"),
+	FLAG_ROW(struct options, dir, "dir", 0, FLAG_TEXT, "FOLDER",
+		 "keep this daemon's sockets in FOLDER/run and its state in FOLDER/state, instead "
+		 "of runtime_dir and state_dir: for a second daemon beside the first"),
 	FLAG_ROW(struct options, dialect, "dialect", 0, FLAG_TEXT, "NAME",
 		 "stand in for this system (atlas, elitea, synapse, agentrail, piston, dify, "
 		 "librechat): its routes at the root, its environment, its errors"),
@@ -34,7 +42,18 @@ static const struct flag flags[] = {
 		 "say nothing on stderr but log lines"),
 };
 
-#define ARGS_MAX (2 * FLAG_LIST_MAX + 11)
+#define ARGS_MAX (2 * FLAG_LIST_MAX + 13)
+
+/* The folder of --dir as an absolute path, made when it is not there. Root's daemon becomes another
+ * user, who must get through it to the folders that are given to it. */
+static int make_dir(const char *name, char ret_path[PATH_MAX], struct err *err)
+{
+	if (mkdir(name, geteuid() == 0 ? 0711 : 0700) < 0 && errno != EEXIST)
+		return err_sys(err, "--dir: make %s", name);
+	if (realpath(name, ret_path) == NULL)
+		return err_sys(err, "--dir: %s", name);
+	return 0;
+}
 
 /* Becomes viv-serve: beside viv, or where an installation has it. */
 static int run(const struct cmd *cmd, const void *raw_options, const struct operands *operands)
@@ -42,6 +61,7 @@ static int run(const struct cmd *cmd, const void *raw_options, const struct oper
 	const struct options *options = raw_options;
 	const char *args[ARGS_MAX] = {"viv-serve"};
 	char path[1024];
+	char dir[PATH_MAX];
 	struct err err = {0};
 	size_t count = 1;
 
@@ -57,6 +77,12 @@ static int run(const struct cmd *cmd, const void *raw_options, const struct oper
 	if (options->config != NULL) {
 		args[count++] = "--config";
 		args[count++] = options->config;
+	}
+	if (options->dir != NULL) {
+		if (make_dir(options->dir, dir, &err) < 0)
+			return cmd_fail(cmd, &err);
+		args[count++] = "--dir";
+		args[count++] = dir;
 	}
 	if (options->dialect != NULL) {
 		args[count++] = "--dialect";
@@ -96,6 +122,7 @@ const struct cmd cmd_serve = {
 	.examples = "  viv serve\n"
 		    "  SIDECAR_AUTH_TOKEN=secret viv serve --dialect atlas\n"
 		    "  viv serve --listen 127.0.0.1:9000 --config vivarium.yaml\n"
+		    "  viv serve --listen 127.0.0.1:9000 --dir ~/second-daemon\n"
 		    "  curl -s localhost:7878/v1/run -d '{\"code\":\"1+1\"}'",
 	CMD_FLAGS(flags),
 	.options_size = sizeof(struct options),

@@ -22,6 +22,7 @@ struct arguments {
 	size_t listen_count;
 	const char *config;
 	struct daemon_options options;
+	const char *dir;         /* NULL: those of the config */
 	const char *private_dir; /* NULL: none */
 	bool is_conformance;
 	bool is_verbose;
@@ -30,9 +31,8 @@ struct arguments {
 /* How long viv-launch waits for a successor when this daemon crashes: none will come. */
 #define PRIVATE_REATTACH_MS 1000
 
-/* A daemon for one process alone: all its files in a folder of that process, its only door a unix
- * socket in there. */
-static void make_private(struct config *config, const char *dir)
+/* All files of this daemon in one folder. */
+static void use_dir(struct config *config, const char *dir)
 {
 	char **const places[] = {&config->runtime_dir, &config->state_dir, &config->audit_file};
 	static const char *const names[] = {"run", "state", "state/audit.jsonl"};
@@ -42,6 +42,13 @@ static void make_private(struct config *config, const char *dir)
 		if (asprintf(places[i], "%s/%s", dir, names[i]) < 0)
 			abort();
 	}
+}
+
+/* A daemon for one process alone: all its files in a folder of that process, its only door a unix
+ * socket in there. */
+static void make_private(struct config *config, const char *dir)
+{
+	use_dir(config, dir);
 	config->mcp_enabled = true;
 	config->reattach_ms = PRIVATE_REATTACH_MS;
 }
@@ -61,6 +68,8 @@ static int read_arguments(int argc, char **argv, struct arguments *ret_arguments
 			ret_arguments->is_verbose = true;
 		else if (strcmp(argv[i], "--private") == 0 && has_value)
 			ret_arguments->private_dir = argv[++i];
+		else if (strcmp(argv[i], "--dir") == 0 && has_value)
+			ret_arguments->dir = argv[++i];
 		else if (strcmp(argv[i], "--config") == 0 && has_value)
 			ret_arguments->config = argv[++i];
 		else if (strcmp(argv[i], "--dialect") == 0 && has_value)
@@ -98,6 +107,8 @@ int main(int argc, char **argv)
 	}
 	if (r == 0 && arguments.is_conformance)
 		config->mcp_conformance = true;
+	if (r == 0 && arguments.dir != NULL)
+		use_dir(config, arguments.dir);
 	if (r == 0 && arguments.private_dir != NULL)
 		make_private(config, arguments.private_dir);
 	if (r == 0)

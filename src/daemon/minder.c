@@ -19,15 +19,17 @@
 #include "backend/launcher_start.h"
 #include "base/c.h"
 #include "daemon/daemon.h"
+#include "policy/paths.h"
 
 #define USER_NAME "vivarium"
 
 /* The directories that root makes for the user it becomes. By descriptor: where others can write
  * above it, what is given away must be what was looked at, and no link to anything else. */
-static int give_dir(const char *path, const struct passwd *user, struct err *err)
+static int give_dir(const char *path, const char *key, const struct passwd *user, struct err *err)
 {
 	AUTO_CLOSE int dir = -1;
 	struct stat status;
+	char closed[PATHS_MAX];
 
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return err_sys(err, "make %s", path);
@@ -40,6 +42,11 @@ static int give_dir(const char *path, const struct passwd *user, struct err *err
 			       (unsigned int)status.st_uid);
 	if (fchown(dir, user->pw_uid, user->pw_gid) < 0)
 		return err_sys(err, "give %s to " USER_NAME, path);
+	if (!path_can_enter(path, user->pw_uid, closed, sizeof(closed)))
+		return err_set(err, ERR_FORBIDDEN, EACCES,
+			       "the user " USER_NAME ", which root's daemon becomes, cannot enter "
+			       "%s; chmod o+x %s, or set another %s in the config",
+			       closed, closed, key);
 	return 0;
 }
 
@@ -211,10 +218,10 @@ static int run_as(const struct config *config, const struct daemon_options *opti
 		.stay = stay, .is_keeping = options->keep, .lock = -1, .signals = -1, .wish = -1};
 	pid_t self = getpid();
 	int wish[2] = {-1, -1};
-	int r = give_dir(config->runtime_dir, user, err);
+	int r = give_dir(config->runtime_dir, "runtime_dir", user, err);
 
 	if (r == 0)
-		r = give_dir(config->state_dir, user, err);
+		r = give_dir(config->state_dir, "state_dir", user, err);
 	if (r == 0)
 		r = lock_dir(config->runtime_dir, &minder.lock, err);
 	if (r == 0)

@@ -20,6 +20,37 @@ static const char *from_environment(const char *name)
 	return path != NULL && path[0] == '/' ? path : NULL;
 }
 
+bool path_can_enter(const char *path, uid_t uid, char *ret_closed, size_t size)
+{
+	size_t length = strlen(path);
+
+	for (size_t i = 1; i <= length; i++) {
+		struct stat info;
+
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		(void)snprintf(ret_closed, size, "%.*s", (int)i, path);
+		if (stat(ret_closed, &info) < 0)
+			return errno == ENOENT;
+		if ((info.st_mode & (info.st_uid == uid ? S_IXUSR : S_IXOTH)) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* Root's daemon becomes another user, who cannot use a folder that is root's alone: that of a root
+ * login (/run/user/0) is. */
+static const char *daemon_dir(const char *name)
+{
+	const char *path = from_environment(name);
+	char closed[PATHS_MAX];
+
+	if (path != NULL && geteuid() == 0 &&
+	    !path_can_enter(path, (uid_t)-1, closed, sizeof(closed)))
+		return NULL;
+	return path;
+}
+
 static bool join(char *ret_path, size_t size, const char *directory, const char *rest)
 {
 	int n = snprintf(ret_path, size, "%s%s", directory, rest);
@@ -46,7 +77,7 @@ bool path_own_config(char *ret_path, size_t size)
 
 void path_state(char *ret_path, size_t size)
 {
-	const char *state = from_environment("XDG_STATE_HOME");
+	const char *state = daemon_dir("XDG_STATE_HOME");
 	const char *home = from_environment("HOME");
 
 	if (state != NULL && join(ret_path, size, state, "/vivarium"))
@@ -58,7 +89,7 @@ void path_state(char *ret_path, size_t size)
 
 void path_runtime(char *ret_path, size_t size)
 {
-	const char *runtime = from_environment("XDG_RUNTIME_DIR");
+	const char *runtime = daemon_dir("XDG_RUNTIME_DIR");
 
 	if (runtime != NULL && join(ret_path, size, runtime, "/vivarium"))
 		return;

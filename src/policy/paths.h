@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <sys/types.h>
+
 #include "base/err.h"
 
 #define PATHS_MAX 512
@@ -27,8 +29,12 @@ bool path_own_config(char *ret_path, size_t size);
 void path_state(char *ret_path, size_t size);
 
 /* The default of runtime_dir: $XDG_RUNTIME_DIR/vivarium, for root /run/vivarium, else
- * /tmp/vivarium-UID. */
+ * /tmp/vivarium-UID. Root's XDG directories count only where others may enter them. */
 void path_runtime(char *ret_path, size_t size);
+
+/* Whether a process of `uid`, and of no group, can get into the directory `path`; what is not there
+ * yet is no hindrance. When not, ret_closed is the first directory that keeps it out. */
+bool path_can_enter(const char *path, uid_t uid, char *ret_closed, size_t size);
 
 /* Makes the directory (0700; the one above it is there), or checks that one that is there is ours
  * or root's and that nobody else can put anything into it. -EPERM when not: in /tmp anybody may

@@ -52,6 +52,7 @@ class VivCase(unittest.TestCase):
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="viv-api-")
+        os.chmod(self.folder, 0o711)  # root's viv uses no XDG folder that is closed to others
         self.addCleanup(shutil.rmtree, self.folder, True)
         self.home = os.path.join(self.folder, "home")
         os.mkdir(self.home)

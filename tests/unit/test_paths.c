@@ -29,9 +29,9 @@ static void the_runtime_directory_follows_the_environment(void **state)
 	char path[PATHS_MAX], expected[PATHS_MAX];
 
 	(void)state;
-	assert_int_equal(setenv("XDG_RUNTIME_DIR", "/run/user/7", 1), 0);
+	assert_int_equal(setenv("XDG_RUNTIME_DIR", "/tmp/7", 1), 0);
 	path_runtime(path, sizeof(path));
-	assert_string_equal(path, "/run/user/7/vivarium");
+	assert_string_equal(path, "/tmp/7/vivarium");
 
 	/* A relative one is to be ignored, as none. */
 	(void)snprintf(expected, sizeof(expected), "/tmp/vivarium-%u", (unsigned)geteuid());
@@ -43,6 +43,30 @@ static void the_runtime_directory_follows_the_environment(void **state)
 	assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
 	path_runtime(path, sizeof(path));
 	assert_string_equal(path, expected);
+}
+
+static void root_has_no_runtime_directory_that_is_closed_to_its_daemon(void **state)
+{
+	const char *directory = *state;
+	char path[PATHS_MAX], expected[PATHS_MAX], closed[PATHS_MAX];
+
+	assert_int_equal(chmod(directory, 0700), 0);
+	assert_false(path_can_enter(directory, (uid_t)-1, closed, sizeof(closed)));
+	assert_string_equal(closed, directory);
+	assert_true(path_can_enter(directory, geteuid(), closed, sizeof(closed)));
+
+	assert_int_equal(setenv("XDG_RUNTIME_DIR", directory, 1), 0);
+	(void)snprintf(expected, sizeof(expected), "%s/vivarium", directory);
+	if (geteuid() == 0)
+		(void)snprintf(expected, sizeof(expected), "/run/vivarium");
+	path_runtime(path, sizeof(path));
+	assert_string_equal(path, expected);
+
+	assert_int_equal(chmod(directory, 0711), 0);
+	(void)snprintf(expected, sizeof(expected), "%s/vivarium", directory);
+	path_runtime(path, sizeof(path));
+	assert_string_equal(path, expected);
+	assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
 }
 
 static void a_private_directory_is_made_for_its_owner(void **state)
@@ -103,6 +127,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_runtime_directory_follows_the_environment),
+		cmocka_unit_test_setup_teardown(
+			root_has_no_runtime_directory_that_is_closed_to_its_daemon, make, end),
 		cmocka_unit_test_setup_teardown(a_private_directory_is_made_for_its_owner, make,
 						end),
 		cmocka_unit_test_setup_teardown(a_directory_that_others_can_fill_is_refused, make,
