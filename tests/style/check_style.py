@@ -9,7 +9,7 @@ import os
 import re
 import sys
 
-FILE_LINES = 500
+FILE_LINES = 900
 BOOT_LINES = 300  # what is compiled and loaded in every sandbox
 FUNCTION_LINES = 60
 CODE = (".c", ".h", ".py")
