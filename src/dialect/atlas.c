@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/choose.h"
 #include "base/c.h"
 #include "session/engine.h"
 
@@ -219,6 +220,9 @@ static int open_atlas(struct engine *engine, void **ret_state, struct err *err)
 	atlas->is_dir_meant = atlas->semantic_dir[0] != '\0';
 	if (!atlas->is_dir_meant)
 		atlas->semantic_dir = DIR_DEFAULT;
+	atlas->folder = atlas->semantic_dir;
+	if (!atlas->is_dir_meant && backend_explore(config) == BACKEND_EXPLORE_AWAY)
+		atlas->folder = NULL;
 	for (size_t i = 0; i < ARRAY_LEN(places) && atlas->bash == NULL; i++) {
 		if (access(places[i], X_OK) == 0)
 			atlas->bash = places[i];

@@ -27,6 +27,7 @@ struct atlas_place {
 struct atlas {
 	LIST_HEAD(, atlas_place) places; /* that are taken */
 	const char *semantic_dir;        /* borrowed: from the config */
+	const char *folder;              /* the same; NULL: only a sidecar has one */
 	bool is_dir_meant;               /* somebody named it */
 	const char *bash;                /* a constant; NULL: there is none */
 };

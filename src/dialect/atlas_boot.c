@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/choose.h"
 #include "base/c.h"
 #include "base/log.h"
 #include "dialect/atlas.h"
@@ -63,7 +64,9 @@ int atlas_boot(struct config *config, struct err *err)
 	 * something asks for the token: a page that was lured here has none. */
 	if (r == 0 && token != NULL)
 		text_list_add(&config->hosts, "*");
-	if (r == 0 && (dir != NULL || config->atlas_semantic_dir[0] == '\0'))
-		text_set(&config->atlas_semantic_dir, dir != NULL ? dir : DIR_DEFAULT);
+	if (dir == NULL && backend_explore(config) == BACKEND_EXPLORE)
+		dir = DIR_DEFAULT;
+	if (r == 0 && (set_in("SEMANTIC_DIR") != NULL || config->atlas_semantic_dir[0] == '\0'))
+		text_set(&config->atlas_semantic_dir, dir != NULL ? dir : "");
 	return r;
 }

@@ -174,7 +174,7 @@ void atlas_run_command(struct door_call *call)
 		return;
 	}
 	exec->args.cwd = cwd_of(call, json_string_value(cwd), atlas->semantic_dir);
-	exec->args.folder = atlas->semantic_dir;
+	exec->args.folder = atlas->folder;
 	exec->args.timeout_ms =
 		atlas_timeout(call, TIMEOUT_DEFAULT_MS, TIMEOUT_MIN_MS, TIMEOUT_MAX_MS);
 	exec->ask = door_ask(call, &op_explore, &exec->args, &calls);

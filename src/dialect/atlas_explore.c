@@ -239,7 +239,7 @@ void atlas_explore(struct door_call *call)
 	if (explore->args.command == NULL)
 		return;
 	explore->args.cwd = INSIDE;
-	explore->args.folder = atlas->semantic_dir;
+	explore->args.folder = atlas->folder;
 	explore->args.timeout_ms = TIMEOUT_MS;
 	explore->ask = door_ask(call, &op_explore, &explore->args, &calls);
 }

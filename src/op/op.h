@@ -283,7 +283,7 @@ struct op_run_args {
 	bool is_probe; /* a constant of ours looks at the host: no person is asked. No row sets it
 			*/
 
-	/* Atlas's own: its names and nothing else, its guard to the letter. */
+	/* Atlas's own: its names and nothing else. */
 	bool is_atlas;
 };
 

@@ -241,6 +241,7 @@ static int set_guard(const struct config *config, const struct policy *policy,
 		return err_wrap(err, "the import guard");
 	request->guard_block = &policy->guard_block;
 	request->guard_allow = &policy->guard_allow;
+	request->is_guard_strict = policy->guard_strict;
 	return 0;
 }
 
@@ -272,7 +273,6 @@ static void set_inputs(const struct op_run_args *args, struct run_request *reque
 	request->is_elitea = args->is_elitea;
 	request->keep_events = args->keep_events;
 	request->is_atlas = args->is_atlas;
-	request->is_guard_strict = args->is_atlas;
 	request->argv = args->argv;
 }
 

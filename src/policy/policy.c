@@ -49,6 +49,8 @@ const struct setting policy_rows[] = {
 		 "top-level modules to block, too"),
 	ROW_TEXT("guard.allow", guard_allow, SETTING_LIST, LISTED_MAX, "",
 		 "top-level modules not to block"),
+	ROW("guard.strict", guard_strict, SETTING_BOOL, 0, 1, 0,
+	    "as Atlas's own guard, false alarms included: re.compile() counts as compile()"),
 	ROW_TEXT("network", network, SETTING_TEXT, 256, "none", "none: a sandbox reaches nothing"),
 	ROW("approve", approve, SETTING_BOOL, 0, 1, 0,
 	    "a person must allow each run: it is held until then"),

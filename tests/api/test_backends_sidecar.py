@@ -343,6 +343,20 @@ class Environment(unittest.TestCase):
                 self.assertEqual(daemon.run("1")["stdout"], "there")
                 self.assertEqual(daemon.value("1+1", daemon.session()), 2)
 
+    def test_atlas_explores_what_the_sidecar_has_where_no_folder_is_named(self):
+        for flags, config in (([], "dialects: {atlas: {enabled: true, prefix: /}}\n"), (["--dialect", "atlas"], "")):
+            with self.subTest(flags=flags), Sidecar() as sidecar:
+                sidecar.on("/exec", says(200, {"stdout": "catalog.yml\n", "stderr": "", "exitCode": 0}))
+                env = {"ATLAS_SANDBOX_URL": sidecar.url, "ATLAS_SANDBOX": "sidecar", "SIDECAR_AUTH_TOKEN": "tok",
+                       "PORT": "0"}
+                with Daemon(config, flags=flags, env=env) as daemon:
+                    token = {"Authorization": "Bearer tok"} if flags else {}
+                    answer = daemon.ask("POST", "/exec", {"command": "ls", "cwd": "/semantic/sub"}, headers=token)
+                    self.assertEqual(answer, {"stdout": "catalog.yml\n", "stderr": "", "exitCode": 0})
+                    self.assertEqual(json.loads(sidecar.seen[-1][3])["cwd"], "sub")
+                    answer = daemon.ask("POST", "/api/v1/explore", {"command": "ls"}, headers=token)
+                    self.assertEqual(answer, {"output": "catalog.yml\n"})
+
     def test_what_keeps_its_variables_stays_on_this_host(self):
         with Sidecar() as sidecar:
             with Daemon("dialects: {elitea: {enabled: true}}\n", env={"ATLAS_SANDBOX_URL": sidecar.url}) as daemon:

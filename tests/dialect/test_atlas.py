@@ -311,6 +311,23 @@ class Guard(AtlasCase):
             self.assertEqual(self.python(f"{call}('x')"),
                              {"success": False, "error": f'Blocked builtin: "{call}()" is not allowed'})
 
+    def test_only_builtins_are_refused_and_what_is_called_like_one_is_not(self):
+        data = {"columns": ["a"], "rows": [[1], [2]]}
+        code = ("import io, re\nfrom PIL import Image\npicture = io.BytesIO()\nImage.new('L', (3, 2)).save(picture, 'png')\n"
+                "print(re.compile('x+').pattern, int(df.eval('a * 2').sum()), Image.open(picture).size)")
+        self.assertEqual(self.python(code, data=data), {"success": True, "output": "x+ 6 (3, 2)"})
+        for code, name in (("open('x')", "open"), ("import builtins\nbuiltins.eval('1')", "eval"),
+                           ("__builtins__.open('x')", "open")):
+            self.assertEqual(self.python(code)["error"], f'Blocked builtin: "{name}()" is not allowed')
+
+
+class StrictGuard(AtlasCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon("dialects: {atlas: {enabled: true, prefix: /}}\n"
+                            "policies: {analysis: {base: analysis, guard: {strict: true}}}\n")
+        cls.addClassCleanup(cls.daemon.sweep)
+
     def test_its_rule_is_theirs_to_the_letter(self):
         for code, error in (
                 ("from os import path", 'Blocked import: "os" is not allowed'),

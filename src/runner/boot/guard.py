@@ -44,9 +44,13 @@ def _called(node, is_strict):
         return None
     if isinstance(node.func, ast.Name):
         return node.func.id
-    if is_strict and isinstance(node.func, ast.Attribute):
+    if isinstance(node.func, ast.Attribute) and (is_strict or _is_builtins(node.func.value)):
         return node.func.attr
     return None
+
+
+def _is_builtins(node):
+    return isinstance(node, ast.Name) and node.id in ("builtins", "__builtins__")
 
 
 def _own_names(tree):
