@@ -4,7 +4,7 @@
 #
 #   make            build/viv, build/viv-launch, build/runner/
 #   make run        the same, then `viv serve` with an example session, until Ctrl-C
-#   make test       everything that must hold, as root and as an ordinary user when started as root
+#   make test       everything that must hold, as root and as an ordinary user when started as root; SUITE=api: one suite
 #   make check      format, lint, sanitizers, second compiler
 #   make bench      beside bubblewrap and plain python3; table, JSON and chart in bench/results/
 #   make install    DESTDIR and PREFIX as usual
@@ -32,7 +32,7 @@ run: setup-run
 
 test: setup-test
 	@$(MAKE) --no-print-directory all
-	@tests/run --build $(BUILD)
+	@tests/run --build $(BUILD) $(addprefix --only ,$(SUITE))
 
 check: setup-check
 	@$(MAKE) --no-print-directory all
