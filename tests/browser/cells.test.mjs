@@ -104,6 +104,47 @@ export default subject("cells", {}, (test) => {
     assert.doesNotMatch(await cell.output.innerText(), /^11$/m);
   });
 
+  test("what a cell made of variables that changed since may be stale", async (person) => {
+    const first = await person.converse();
+    await first.run("n = 1");
+    const second = await person.another();
+    await second.run("n * 10");
+    await says(second.output, "10");
+    await first.run("n = 2");
+    await says(second.output, "May be stale");
+    await person.refresh();
+    await says(second.output, "May be stale");
+    await second.run();
+    await says(second.output, "20");
+    await gone(second.output.getByText("May be stale"));
+  });
+
+  test("a traceback has the page's numbers", async (person) => {
+    const first = await person.converse();
+    await first.run("def half(n):\n    return n / 0");
+    await first.run(); // the session has counted two runs, the page one cell
+    const second = await person.another();
+    await second.run("half(1)");
+    await says(second.output, /cell 1, line 2 in half/);
+    await second.output.getByRole("button", { name: "Show traceback" }).click();
+    await says(second.output, /"<cell 2>", line 1[\s\S]*"<cell 1>", line 2/);
+  });
+
+  test("the time of a run goes on through a refresh", async (person) => {
+    const cell = await person.converse();
+    await cell.start(ENDLESS);
+    await says(cell.output, "begun");
+    const time = cell.box.locator(".phase-time");
+    const seconds = async () => parseFloat(await time.innerText());
+    await eventually(async () => (await time.count()) && (await seconds()) >= 3, "three seconds");
+    const before = await seconds();
+    await person.refresh();
+    await sees(time);
+    assert.ok((await seconds()) >= before, "the time began anew");
+    await cell.stop.click();
+    await cell.over();
+  });
+
   test("a cell runs again though what it showed is still being kept", async (person) => {
     let answer;
     const late = new Promise((done) => { answer = done; });

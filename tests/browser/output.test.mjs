@@ -247,6 +247,8 @@ export default subject("output", {}, (test) => {
   test("a verdict is told in words, with what to do and what was used", async (person) => {
     const cell = await person.converse();
     await cell.run("print('fine')");
+    await says(cell.output, /Done in/);
+    await cell.output.getByRole("button", { name: "Details" }).click();
     for (const name of [/time/i, /cpu/i, /memory/i]) await sees(cell.output.getByRole("meter", { name }));
     await cell.run("hog = [bytearray(2**20) for _ in range(4000)]", 40_000);
     await says(cell.output, /out of memory/i);

@@ -90,6 +90,8 @@ export default subject("state", {}, (test) => {
     await panel.getByRole("button", { name: /^go back to x = 'first/i }).click();
     await person.confirm("Go back");
     await sees(person.toast(/^back at/i));
+    await says(person.cell(2).output, /Undone[\s\S]*went back to before this run/);
+    assert.doesNotMatch(await cell.output.innerText(), /Undone/);
     await person.picture("timeline");
     const next = await person.another();
     await next.run("x");

@@ -36,7 +36,7 @@ async function add(conversation: Conversation, row: RunRow): Promise<void> {
   const cell = new Cell({ id: `r${row.id}`, kind: "code", source, run: row.id, who: row.who });
   if (row.state !== "over") cell.phase.value = row.state;
   conversation.insert(cell);
-  void follow(conversation, cell);
+  void follow(conversation, cell, row.state !== "over");
 }
 
 /** A page's own runs come with their cells: through this tab, or through what another tab saves. One that only says it

@@ -82,7 +82,7 @@ export const makeConversation = (ask: { name?: string; session?: string; sandbox
 export const getConversation = (id: string, signal?: AbortSignal) => callJson<T.ConversationRecord>(conversationPath(id), { signal });
 export const putConversation = (
   id: string,
-  put: { version: number; name?: string; session?: string | null; sandbox?: boolean; document?: { cells: T.CellRecord[] } },
+  put: { version: number; name?: string; session?: string | null; sandbox?: boolean; document?: T.Document },
 ) => callJson<T.ConversationRow>(conversationPath(id), { method: "PUT", json: put });
 export const removeConversation = (id: string) => call(conversationPath(id), { method: "DELETE" });
 /** null: nothing was kept. */

@@ -191,6 +191,22 @@ export interface CellRecord {
   source: string;
   run: string | null;
   who?: Who; // of a run that no page started
+  mark?: CellMark | null; // what became of its result since
+  timeout_ms?: number | null; // how long its runs may take; absent: as the conversation says
+}
+
+export type CellMark = "stale" | "undone";
+
+/** What the runs of a conversation may use; what is absent is as the settings and the policy say. */
+export interface Use {
+  policy?: string;
+  runtime?: string;
+  timeout_ms?: number;
+}
+
+export interface Document {
+  cells: CellRecord[];
+  use?: Use;
 }
 
 export interface ConversationRow {
@@ -205,7 +221,7 @@ export interface ConversationRow {
 }
 
 export interface ConversationRecord extends ConversationRow {
-  document: { cells: CellRecord[] };
+  document: Document;
 }
 
 export type FeedEvent =

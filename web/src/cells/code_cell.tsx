@@ -2,7 +2,7 @@
 import type { KeyBinding } from "@codemirror/view";
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { OutputView } from "../output";
+import { type FindCell, OutputView } from "../output";
 import type { Cell, Conversation } from "../state/conversation";
 import { IconButton } from "../ui";
 import { IconPlay, IconStop } from "../ui/icons";
@@ -69,6 +69,17 @@ function useReveal(cell: Cell, output: RefObject<HTMLDivElement | null>): void {
   }, [phase]);
 }
 
+/** Finds the one other cell that has this text at this line: where several have it, nobody knows which one is meant. */
+function finder(conversation: Conversation, cell: Cell): FindCell {
+  return (line, text) => {
+    const places = conversation.cells.peek().flatMap((other, i) => {
+      const isIt = other !== cell && other.kind.peek() === "code" && other.source.peek().split("\n")[line - 1]?.trim() === text;
+      return isIt && text !== "" ? [i + 1] : [];
+    });
+    return places.length === 1 ? places[0]! : null;
+  };
+}
+
 function RunButton({ conversation, cell, number }: RunButtonProps) {
   if (isOn(cell)) {
     return (
@@ -88,7 +99,8 @@ export function CodeCell({ conversation, cell, number, isNear }: CodeCellProps) 
   const keys = useMemo(() => keysOf(conversation, cell), [conversation, cell]);
   const { asksInput } = liveOf(cell);
   const output = cell.output.value;
-  const isStale = cell.phase.value === "waiting" && output?.isOver;
+  const isOld = cell.phase.value === "waiting" && output?.isOver;
+  const find = useMemo(() => finder(conversation, cell), [conversation, cell]);
   const place = useRef<HTMLDivElement>(null);
   useSaid(cell, number);
   useReveal(cell, place);
@@ -103,8 +115,9 @@ export function CodeCell({ conversation, cell, number, isNear }: CodeCellProps) 
           hint={number === 1 ? `Python. ${RUN_ON.shown} runs it` : "Python"} keys={keys} isNear={isNear} />
         <Phase cell={cell} />
         {output && isNear && (
-          <div ref={place} class={isStale ? "cell-output cell-stale" : "cell-output"}>
-            <OutputView output={output} session={conversation.session.value} label={`Output of cell ${number}`} />
+          <div ref={place} class={isOld ? "cell-output cell-stale" : "cell-output"}>
+            <OutputView output={output} session={conversation.session.value} label={`Output of cell ${number}`} cell={number} find={find}
+              mark={cell.mark.value} />
           </div>
         )}
         {asksInput.value && output?.run && <StdinLine key={output.run} run={output.run} number={number} />}

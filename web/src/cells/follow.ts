@@ -8,6 +8,7 @@ import { loadOutput, saveOutput } from "../output/saved";
 import type { Cell, Conversation } from "../state/conversation";
 import { failed } from "../state/toasts";
 import { liveOf } from "./live";
+import { markStale } from "./marks";
 import { isAbort, isGone, isPassing, patiently, Pauses, rest } from "./pause";
 
 const LOOK_MS = 1000; // between two looks at a run whose events do not stream here
@@ -53,8 +54,8 @@ interface Follow {
 }
 const follows = new WeakMap<Cell, Follow>();
 
-/** Reads a run on until it is over. Asked twice, it is the same reading. */
-export function follow(conversation: Conversation, cell: Cell): Promise<void> {
+/** Reads a run on until it is over. Asked twice, it is the same reading. `isNews`: it was not over before. */
+export function follow(conversation: Conversation, cell: Cell, isNews = true): Promise<void> {
   const output = cell.output.peek();
   if (!output?.run || output.isOver || !IS_RUN.test(output.run)) return Promise.resolve();
   const before = follows.get(cell);
@@ -62,7 +63,7 @@ export function follow(conversation: Conversation, cell: Cell): Promise<void> {
   before?.controller.abort();
 
   const controller = new AbortController();
-  const done = followToEnd(conversation, cell, output, controller.signal).finally(() => {
+  const done = followToEnd(conversation, cell, output, controller.signal, isNews).finally(() => {
     controller.abort();
     if (follows.get(cell)?.output === output) follows.delete(cell);
   });
@@ -75,7 +76,7 @@ function setPhase(cell: Cell, output: Output, phase: Cell["phase"]["value"]): vo
   if (cell.output.peek() === output && !liveOf(cell).isAsked) cell.phase.value = phase;
 }
 
-async function followToEnd(conversation: Conversation, cell: Cell, output: Output, signal: AbortSignal): Promise<void> {
+async function followToEnd(conversation: Conversation, cell: Cell, output: Output, signal: AbortSignal, isNews: boolean): Promise<void> {
   const live = liveOf(cell);
   const guess = guessInput(cell, output);
   if (output.seq === 0) setPhase(cell, output, "waiting");
@@ -88,6 +89,7 @@ async function followToEnd(conversation: Conversation, cell: Cell, output: Outpu
     });
     if (signal.aborted) return;
     setPhase(cell, output, "over");
+    if (isNews && cell.output.peek() === output) markStale(conversation, cell);
     void keep(conversation, cell, output); // the run is over: the next one must not wait for this
   } catch (cause) {
     if (isAbort(cause) || signal.aborted) return;
@@ -282,7 +284,7 @@ async function resume(conversation: Conversation, cell: Cell, hasLog: boolean): 
     const isEnough = saved && (!hasLog || isWhole(saved));
     if (saved) saved.isSaved = !hasLog;
     if (isEnough) replace(cell, output, saved);
-    else if (IS_RUN.test(output.run)) await follow(conversation, cell);
+    else if (IS_RUN.test(output.run)) await follow(conversation, cell, false);
     else liveOf(cell).notice.value = NOT_KEPT;
   } catch (cause) {
     resumed.delete(output); // with a token, say, it can be read the next time

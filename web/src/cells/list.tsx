@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cells of a conversation, from the top, and places between them where new ones go.
-import { effect } from "@preact/signals";
+import { effect, useComputed } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Cell, Conversation } from "../state/conversation";
-import { connection } from "../state/feed";
+import { connection, sessions } from "../state/feed";
 import { Button } from "../ui";
 import { IconCode, IconInfo, IconNote } from "../ui/icons";
 import { CellBar } from "./cell_bar";
@@ -12,6 +12,7 @@ import { gap, onDragEnd, onDragOver, onDrop } from "./drag";
 import { insertCell, said } from "./edit";
 import { focusCell } from "./focus";
 import { resumeAll, show } from "./follow";
+import { markUndone } from "./marks";
 import { takeOver } from "./run";
 import { useNear } from "./near";
 import { NoteCell } from "./note_cell";
@@ -87,6 +88,12 @@ function useResumed(conversation: Conversation): void {
   }, [conversation]);
 }
 
+/** Going back, here or elsewhere, undoes what cells did. */
+function useUndone(conversation: Conversation): void {
+  const head = useComputed(() => sessions.value.get(conversation.session.value ?? "")?.head).value;
+  useEffect(() => void markUndone(conversation), [conversation, head]);
+}
+
 /** One empty cell, and nothing typed elsewhere: the cursor waits in it. */
 function useReady(conversation: Conversation): void {
   useEffect(() => {
@@ -100,6 +107,7 @@ export function CellList({ conversation }: { conversation: Conversation }) {
   const cells = conversation.cells.value;
   useResumed(conversation);
   useReady(conversation);
+  useUndone(conversation);
   return (
     <div class="cells">
       {!conversation.sandbox.value && (

@@ -4,6 +4,8 @@ import { useEffect, useState } from "preact/hooks";
 import type { Who } from "../api/types";
 import type { Output } from "../output/model";
 import type { Cell } from "../state/conversation";
+import { runs } from "../state/feed";
+import { aheadMs } from "../state/self";
 import { Spinner } from "../ui";
 import { IconAgent, IconClock, IconHand } from "../ui/icons";
 import { liveOf } from "./live";
@@ -18,6 +20,12 @@ export function elapsedText(ms: number): string {
   return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${Math.floor(seconds) % 60} s`;
 }
 
+/** When the run began, by this browser's clock: from the daemon's row of it, which a page that was loaded anew has as well. */
+export function begunAt(output: Output): number | null {
+  const row = runs.value.find(({ id }) => id === output.run);
+  return row?.state === "running" ? row.begun_ms - aheadMs.value : null;
+}
+
 /** Counts up by itself; not read out, or a screen reader would count along. */
 function Elapsed({ output }: { output: Output | null }) {
   const [now, setNow] = useState(Date.now());
@@ -26,7 +34,8 @@ function Elapsed({ output }: { output: Output | null }) {
     return () => clearInterval(timer);
   }, []);
   void output?.version.value;
-  return output?.begunMs ? <span class="phase-time" aria-hidden="true">{elapsedText(now - output.begunMs)}</span> : null;
+  const begun = output && begunAt(output);
+  return begun ? <span class="phase-time" aria-hidden="true">{elapsedText(now - begun)}</span> : null;
 }
 
 export function Phase({ cell }: { cell: Cell }) {

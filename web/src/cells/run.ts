@@ -178,6 +178,7 @@ async function take(queue: Queue, turn: Turn): Promise<boolean> {
   note(queue);
   if (cell.output.peek()?.run !== turn.run) {
     cell.output.value = new Output(turn.run);
+    cell.mark.value = null;
     void conversation.save(); // at once: a refresh must find the run
   }
   const output = cell.output.peek()!;

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a run ended: in words where it went wrong, always with what it used of what it may.
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { CellMark } from "../api/types";
+import { IconCheck } from "../ui/icons";
 import { formatBytes, formatMs } from "./format";
 import { limitsOf, type Limits } from "./limits";
 import type { Ending } from "./read";
 import { tellState, tellVerdict } from "./verdict";
 
+const NEAR = 0.7; // of a limit: from there on it is worth a look
+
 function Meter({ label, value, limit, text, limitText }: { label: string; value: number; limit: number | undefined; text: string; limitText: string }) {
   const share = limit ? Math.min(1, value / limit) : 0;
-  const tone = share >= 0.9 ? "is-bad" : share >= 0.7 ? "is-warn" : "";
+  const tone = share >= 0.9 ? "is-bad" : share >= NEAR ? "is-warn" : "";
   return (
     <div class="meter" title={limit ? `${label}: ${text} of ${limitText}` : `${label}: ${text}`}>
       <span class="meter-label">{label}</span>
@@ -74,7 +79,26 @@ const CUT: readonly (readonly [keyof Ending["truncated"], string])[] = [
   ["events", "Not all events were kept: there were too many."],
 ];
 
-export function EndingView({ ending, run, session, limits: given }: { ending: Ending; run: string | null; session: string | null; limits: Limits | undefined }) {
+const MARKS: Readonly<Record<CellMark, readonly [title: string, sentence: string]>> = {
+  undone: ["Undone", "The session went back to before this run: what it set is gone. Run the cell again to have it."],
+  stale: ["May be stale", "A cell above, whose variables this one uses, has run since. Run this one again to be sure."],
+};
+
+/** Whether a run that went well has used so much that it should be seen. */
+function isTight({ usage }: Ending, { timeout_ms = Infinity, memory = Infinity }: Limits): boolean {
+  return usage.wall_ms >= NEAR * timeout_ms || usage.peak_memory >= NEAR * memory;
+}
+
+interface Props {
+  ending: Ending;
+  run: string | null;
+  session: string | null;
+  limits: Limits | undefined;
+  mark: CellMark | null;
+  deeds: ComponentChildren;
+}
+
+export function EndingView({ ending, run, session, limits: given, mark, deeds }: Props) {
   const [isOpen, setOpen] = useState(false);
   const limits = useLimits(session, given, ending);
   const told = tellVerdict(ending.verdict);
@@ -82,19 +106,25 @@ export function EndingView({ ending, run, session, limits: given }: { ending: En
   const cuts = CUT.filter(([name]) => ending.truncated[name]);
   const isOk = ending.verdict.kind === "ok";
   const isPlain = isOk || (ending.verdict.kind === "exception" && !told.remedy && !state); // the traceback says it all
+  const isQuiet = isOk && !mark && !isTight(ending, limits);
   return (
-    <div class={`ending is-${told.tone}${isPlain ? " is-plain" : ""}`}>
+    <div class={`ending is-${told.tone}${isPlain ? " is-plain" : ""}${isQuiet ? " is-quiet" : ""}`}>
       <div class="ending-line">
-        <span class="ending-badge">{told.title}</span>
+        {isQuiet
+          ? <span class="ending-quiet"><IconCheck size={13} /> {told.title} in {formatMs(ending.usage.wall_ms)}</span>
+          : mark !== "undone" && <span class="ending-badge">{told.title}</span>}
+        {mark && <span class="ending-badge is-back">{MARKS[mark][0]}</span>}
         {ending.state === "rolled_back" && <span class="ending-badge is-back">Rolled back</span>}
         {ending.state === "lost" && <span class="ending-badge is-back">Session lost</span>}
-        <Resources ending={ending} limits={limits} />
+        {(!isQuiet || isOpen) && <Resources ending={ending} limits={limits} />}
         <button type="button" class="out-tool ending-more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>Details</button>
       </div>
       {isOpen && <Details ending={ending} run={run} />}
       {!isOk && told.sentence && ending.verdict.kind !== "exception" && <p>{told.sentence}</p>}
+      {mark && <p class="out-soft">{MARKS[mark][1]}</p>}
       {told.message && <p class="out-soft">{told.message}</p>}
       {told.remedy && <p class="ending-remedy"><span>What to do:</span> {told.remedy}</p>}
+      {deeds}
       {state && <p class="ending-state">{state}</p>}
       {cuts.map(([name, text]) => <p key={name} class="out-soft">{text}</p>)}
       {ending.missing.length > 0 && <p class="out-soft">Not there, though asked for: {ending.missing.slice(0, 20).join(", ")}</p>}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other parts of the page use.
 export { OutputView } from "./view";
+export type { FindCell } from "./traceback";
 export { TextView } from "./text";
 export { TableView } from "./tables/view";
 export { readTable, type TableSource } from "./tables/table";

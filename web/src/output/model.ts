@@ -31,7 +31,6 @@ export class Output {
   items: Item[] = [];
   files: FileEntry[] = [];
   ending: Ending | null = null;
-  begunMs: number | null = null; // by the page's clock
   isSaved = false; // it is what was kept, not the run's own log
   private readonly screen = new Screen();
   private letters = 0;
@@ -65,7 +64,6 @@ export class Output {
     switch (event.type) {
       case "started":
         this.run = event.run;
-        this.begunMs ??= Date.now() - event.t_ms;
         break;
       case "stdout":
       case "stderr":

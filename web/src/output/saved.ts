@@ -70,14 +70,14 @@ function packItem(item: Item, output: Output, room: { text: number; all: number 
 
 /** JSON of at most SAVED_MAX bytes. */
 export function saveOutput(output: Output): string {
-  const { run, seq, ending, begunMs } = output;
-  const head = JSON.stringify({ run, seq, ending, begunMs });
+  const { run, seq, ending } = output;
+  const head = JSON.stringify({ run, seq, ending });
   let files = output.files.slice(0, 1000);
   if (bytesOf(JSON.stringify(files)) > 256 << 10) files = files.slice(0, 50);
   const used = bytesOf(head) + bytesOf(JSON.stringify(files)) + OVERHEAD + output.items.length * 128;
   const room = { text: TEXT_MAX, all: SAVED_MAX - used };
   const items = output.items.map((item) => packItem(item, output, room));
-  return JSON.stringify({ format: FORMAT, run, seq, begunMs, ending, files, items });
+  return JSON.stringify({ format: FORMAT, run, seq, ending, files, items });
 }
 
 function loadItem(output: Output, saved: unknown): void {
@@ -119,7 +119,6 @@ export function loadOutput(saved: unknown): Output {
     return output;
   }
   output.seq = countOf(own(saved, "seq")) ?? 0;
-  output.begunMs = countOf(own(saved, "begunMs"));
   for (const item of ownList(saved, "items")) loadItem(output, item);
   output.files = readFiles(own(saved, "files"));
   if (isRecord(own(saved, "ending"))) output.ending = readEnding(own(saved, "ending"));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a cell shows: its items in the order they came, the files, and how it ended.
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import type { CellMark } from "../api/types";
 import { BundleView, TableItem } from "./bundle";
 import { ChartItem } from "./charts/item";
 import { EndingView } from "./ending";
@@ -10,7 +12,7 @@ import type { Limits } from "./limits";
 import type { Item, Output } from "./model";
 import { Boundary, Notice, Tool } from "./parts";
 import { TextView } from "./text";
-import { TracebackView } from "./traceback";
+import { type FindCell, TracebackView } from "./traceback";
 
 const ITEMS_SHOWN = 60;
 
@@ -25,7 +27,17 @@ const NAMES: Readonly<Record<Item["kind"], string>> = {
   text: "text", display: "value", result: "result", chart: "chart", table: "table", error: "error", notice: "notice",
 };
 
-function Content({ item, output, session, version, isLive }: { item: Item; output: Output; session: string | null; version: number; isLive: boolean }) {
+interface ItemProps {
+  item: Item;
+  output: Output;
+  session: string | null;
+  version: number;
+  isLive: boolean;
+  cell: number | undefined;
+  find: FindCell;
+}
+
+function Content({ item, output, session, version, isLive, cell, find }: ItemProps) {
   switch (item.kind) {
     case "text":
       return <TextView lines={output.lines} from={item.first} count={item.count} version={version} isLive={isLive} />;
@@ -37,21 +49,21 @@ function Content({ item, output, session, version, isLive }: { item: Item; outpu
     case "table":
       return <TableItem value={item.table} session={null} />;
     case "error":
-      return <TracebackView error={item.error} />;
+      return <TracebackView error={item.error} cell={cell} find={find} />;
     case "notice":
       return <Notice tone="info">{item.text}</Notice>;
   }
 }
 
 /** Drawn anew only when it can have changed: text that still comes is the one item that does. */
-function ItemView({ item, output, session, version, isLive }: { item: Item; output: Output; session: string | null; version: number; isLive: boolean }) {
+function ItemView({ item, output, session, version, isLive, cell, find }: ItemProps) {
   const change = item.kind === "text" && isLive ? version : 0;
   const count = item.kind === "text" ? item.count : 0;
   return useMemo(() => (
     <div class={`out-item is-${item.kind}`}>
-      <Boundary what={NAMES[item.kind]}><Content item={item} output={output} session={session} version={change} isLive={isLive} /></Boundary>
+      <Boundary what={NAMES[item.kind]}><Content item={item} output={output} session={session} version={change} isLive={isLive} cell={cell} find={find} /></Boundary>
     </div>
-  ), [item, output, session, isLive, change, count]);
+  ), [item, output, session, isLive, change, count, cell]);
 }
 
 interface Props {
@@ -59,9 +71,15 @@ interface Props {
   session: string | null;
   limits?: Limits;
   label?: string; // "Output of cell 3"
+  cell?: number; // its number on the page
+  find?: FindCell;
+  mark?: CellMark | null;
+  deeds?: ComponentChildren; // what can be done about how it ended
 }
 
-export function OutputView({ output, session, limits, label = "Output" }: Props) {
+const findNothing: FindCell = () => null;
+
+export function OutputView({ output, session, limits, label = "Output", cell, find = findNothing, mark = null, deeds }: Props) {
   const version = output.version.value;
   const [most, setMost] = useState(ITEMS_SHOWN);
   const { items, ending, files } = output;
@@ -71,7 +89,7 @@ export function OutputView({ output, session, limits, label = "Output" }: Props)
   return (
     <div class="output" role="region" aria-label={label}>
       {items.slice(0, most).map((item, i) => !(hasChart && isFigureName(item)) && (
-        <ItemView key={i} item={item} output={output} session={session} version={version} isLive={!ending && i === last} />
+        <ItemView key={i} item={item} output={output} session={session} version={version} isLive={!ending && i === last} cell={cell} find={find} />
       ))}
       {items.length > most && (
         <div class="out-tools">
@@ -80,7 +98,7 @@ export function OutputView({ output, session, limits, label = "Output" }: Props)
       )}
       {output.leftOut && <Notice>This page left out {output.leftOut}.</Notice>}
       <FilesView files={files} session={session} />
-      {ending && <EndingView ending={ending} run={output.run} session={session} limits={limits} />}
+      {ending && <EndingView ending={ending} run={output.run} session={session} limits={limits} mark={mark} deeds={deeds} />}
       {output.isSaved && ending && <p class="out-soft">Shown as it was kept; the run's own log is gone.</p>}
     </div>
   );

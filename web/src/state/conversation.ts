@@ -4,7 +4,8 @@
 import { batch, signal, type Signal } from "@preact/signals";
 import { ApiError } from "../api/client";
 import * as calls from "../api/calls";
-import type { CellKind, CellRecord, ConversationRecord, ConversationRow, RunPhase, Who } from "../api/types";
+import type { CellKind, CellMark, CellRecord, ConversationRecord, ConversationRow, RunPhase, Use, Who } from "../api/types";
+import { countOf, own, ownText } from "../output/checks";
 import { Output } from "../output/model";
 import { dropDraft, keepDraft, loadDraft } from "./drafts";
 import { isCellRecord, isSame, merge, type Snapshot } from "./merge";
@@ -13,6 +14,15 @@ import { failed, toast } from "./toasts";
 const REST_MS = 400;
 const TRIES_MAX = 6;
 
+const markOf = ({ mark }: CellRecord): CellMark | null => (mark === "stale" || mark === "undone" ? mark : null);
+
+/** Documents come from whoever has the token: what is no setting is left out. */
+function useOf(record: ConversationRecord): Use {
+  const use: unknown = record.document?.use;
+  const [policy, runtime, timeout_ms] = [ownText(use, "policy", 100), ownText(use, "runtime", 100), countOf(own(use, "timeout_ms"))];
+  return { ...(policy && { policy }), ...(runtime && { runtime }), ...(timeout_ms && { timeout_ms }) };
+}
+
 export class Cell {
   readonly id: string;
   readonly kind: Signal<CellKind>;
@@ -20,6 +30,8 @@ export class Cell {
   readonly output: Signal<Output | null>;
   readonly phase: Signal<RunPhase | "idle">;
   readonly who: Signal<Who | null>; // of a run that no page started
+  readonly mark: Signal<CellMark | null>; // what became of its result since it ran
+  readonly timeoutMs: Signal<number | null>; // of its runs; null: as the conversation says
 
   constructor(record: CellRecord) {
     this.id = record.id;
@@ -28,12 +40,18 @@ export class Cell {
     this.output = signal(record.run ? new Output(record.run) : null);
     this.phase = signal("idle");
     this.who = signal(record.who ?? null);
+    this.mark = signal(markOf(record));
+    this.timeoutMs = signal(countOf(record.timeout_ms));
   }
 
   record(): CellRecord {
     const who = this.who.peek();
     const run = this.output.peek()?.run ?? null;
-    return { id: this.id, kind: this.kind.peek(), source: this.source.peek(), run, ...(who && { who }) };
+    const [mark, timeout_ms] = [this.mark.peek(), this.timeoutMs.peek()];
+    return {
+      id: this.id, kind: this.kind.peek(), source: this.source.peek(), run,
+      ...(who && { who }), ...(mark && { mark }), ...(timeout_ms && { timeout_ms }),
+    };
   }
 
   /** Takes what somebody else made of it. */
@@ -41,6 +59,8 @@ export class Cell {
     this.kind.value = record.kind;
     this.source.value = record.source;
     this.who.value = record.who ?? this.who.peek();
+    this.mark.value = markOf(record);
+    this.timeoutMs.value = countOf(record.timeout_ms);
     const run = this.output.peek()?.run ?? null;
     if (record.run !== run) this.output.value = record.run ? new Output(record.run) : null;
   }
@@ -61,10 +81,13 @@ export function cellsOf(record: ConversationRecord): CellRecord[] {
   return [...new Map(cells.filter(isCellRecord).map((cell) => [cell.id, cell])).values()];
 }
 
+export const documentOf = (cells: readonly CellRecord[], use: Use = {}) =>
+  ({ cells: [...cells], ...(Object.keys(use).length > 0 && { use }) });
+
 const isGone = (cause: unknown) => cause instanceof ApiError && cause.status === 404;
 
 const snapshotOf = (record: ConversationRecord): Snapshot => ({
-  name: record.name, session: record.session, sandbox: record.sandbox, cells: cellsOf(record),
+  name: record.name, session: record.session, sandbox: record.sandbox, use: useOf(record), cells: cellsOf(record),
 });
 
 export class Conversation {
@@ -72,6 +95,7 @@ export class Conversation {
   readonly name: Signal<string>;
   readonly session: Signal<string | null>;
   readonly sandbox: Signal<boolean>;
+  readonly use: Signal<Use>;
   readonly cells: Signal<Cell[]>;
   readonly saving = signal<"saved" | "waiting" | "saving" | "failed" | "gone">("saved");
   version: number;
@@ -89,13 +113,14 @@ export class Conversation {
     this.name = signal(record.name);
     this.session = signal(record.session);
     this.sandbox = signal(record.sandbox);
+    this.use = signal(useOf(record));
     this.cells = signal(this.base.cells.map((cell) => new Cell(cell)));
     this.takeDraft();
   }
 
   snapshot(): Snapshot {
     return {
-      name: this.name.peek(), session: this.session.peek(), sandbox: this.sandbox.peek(),
+      name: this.name.peek(), session: this.session.peek(), sandbox: this.sandbox.peek(), use: this.use.peek(),
       cells: this.cells.peek().map((cell) => cell.record()),
     };
   }
@@ -174,8 +199,8 @@ export class Conversation {
       if (isSame(ours, this.base)) break;
       this.saving.value = "saving";
       try {
-        const { cells, ...rest } = ours;
-        const row = await calls.putConversation(this.id, { version: this.version, ...rest, document: { cells: [...cells] } });
+        const { cells, use, ...rest } = ours;
+        const row = await calls.putConversation(this.id, { version: this.version, ...rest, document: documentOf(cells, use) });
         this.version = row.version;
         this.base = ours;
         this.onSaved(row);
@@ -237,6 +262,7 @@ export class Conversation {
       this.name.value = next.name;
       this.session.value = next.session;
       this.sandbox.value = next.sandbox;
+      this.use.value = next.use ?? {};
       const cells = next.cells.map((record) => {
         const cell = here.get(record.id);
         cell?.accept(record);

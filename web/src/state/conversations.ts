@@ -3,8 +3,8 @@
 import { effect, signal } from "@preact/signals";
 import * as calls from "../api/calls";
 import { ApiError } from "../api/client";
-import type { CellRecord, ConversationRow, RunRow } from "../api/types";
-import { Conversation } from "./conversation";
+import type { CellRecord, ConversationRow, RunRow, Use } from "../api/types";
+import { Conversation, documentOf } from "./conversation";
 import { connection, onConversation, onReload, sessions } from "./feed";
 import { go, route } from "./route";
 import { sessionName } from "./session";
@@ -82,16 +82,18 @@ export interface NewConversation {
   cells?: readonly CellRecord[];
   sandbox?: boolean;
   session?: string;
+  use?: Use;
 }
 
 /** Makes one and opens it. */
 export async function createConversation(ask: NewConversation = {}): Promise<Conversation> {
-  const { cells = [], name = "Untitled", sandbox = settings.peek().sandboxByDefault, session } = ask;
+  const { cells = [], use, name = "Untitled", sandbox = settings.peek().sandboxByDefault, session } = ask;
   const mine = ++opening;
   const record = await calls.makeConversation({ name: sessionName(name.trim()) || "Untitled", sandbox, session });
   if (cells.length) {
-    const row = await calls.putConversation(record.id, { version: record.version, document: { cells: [...cells] } });
-    Object.assign(record, row, { document: { cells: [...cells] } });
+    const document = documentOf(cells, use);
+    const row = await calls.putConversation(record.id, { version: record.version, document });
+    Object.assign(record, row, { document });
   }
   const { document: _, ...row } = record;
   putRow({ ...row, cells: cells.length });
@@ -150,8 +152,8 @@ function forget(id: string): void {
 /** Somebody else deleted what is open here: what is on the screen can still be had. */
 function goneElsewhere(conversation: Conversation): void {
   if (conversation.saving.peek() === "gone" || isDeleting.has(conversation.id)) return;
-  const { name, sandbox, cells } = conversation.snapshot();
-  const bringBack = () => void createConversation({ name, sandbox, cells }).catch((cause) => failed(`bring back "${name}"`, cause));
+  const { name, sandbox, use, cells } = conversation.snapshot();
+  const bringBack = () => void createConversation({ name, sandbox, use, cells }).catch((cause) => failed(`bring back "${name}"`, cause));
   forget(conversation.id);
   toast(`"${name}" was deleted elsewhere`, "info", "", { label: "Bring it back", run: bringBack });
 }

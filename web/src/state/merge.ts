@@ -3,13 +3,14 @@
 //
 // Should:   take each side's change where only one side changed a thing; keep both where both did.
 // Must not: lose a text that somebody typed, on either side.
-import type { CellRecord } from "../api/types";
+import type { CellRecord, Use } from "../api/types";
 
 /** What of a conversation is saved. */
 export interface Snapshot {
   name: string;
   session: string | null;
   sandbox: boolean;
+  use?: Use;
   cells: readonly CellRecord[];
 }
 
@@ -62,12 +63,19 @@ function mergeCell(base: CellRecord | undefined, ours: CellRecord, theirs: CellR
   const before = base ?? { ...theirs, source: "", run: null };
   const source = mergeText(before.source, ours.source, theirs.source);
   const isRewritten = source === null && theirs.source.trim() !== "";
+  const { mark: _mark, timeout_ms: _timeout, ...rest } = theirs;
+  const run = pick(before.run, ours.run, theirs.run);
+  const marked = run === ours.run && run === theirs.run ? pick(before.mark ?? null, ours.mark ?? null, theirs.mark ?? null)
+    : run === ours.run ? ours.mark : theirs.mark; // a mark is that of a run
+  const timeout = pick(before.timeout_ms ?? null, ours.timeout_ms ?? null, theirs.timeout_ms ?? null);
   return {
     cell: {
-      ...theirs,
+      ...rest,
       kind: pick(before.kind, ours.kind, theirs.kind),
       source: source ?? ours.source,
-      run: pick(before.run, ours.run, theirs.run),
+      run,
+      ...(marked && { mark: marked }),
+      ...(timeout && { timeout_ms: timeout }),
       ...((ours.who ?? theirs.who) && { who: ours.who ?? theirs.who }),
     },
     other: isRewritten ? theirs.source : null,
@@ -126,16 +134,20 @@ export function merge(base: Snapshot, ours: Snapshot, theirs: Snapshot, newId: (
     name: pick(base.name, ours.name, theirs.name),
     session: pick(base.session, ours.session, theirs.session),
     sandbox: pick(base.sandbox, ours.sandbox, theirs.sandbox),
+    use: isSameUse(base.use, ours.use) ? theirs.use : ours.use,
     ...mergeCells(base.cells, ours.cells, theirs.cells, newId),
   };
 }
 
+const isSameUse = (a: Use = {}, b: Use = {}) => a.policy === b.policy && a.runtime === b.runtime && a.timeout_ms === b.timeout_ms;
+
 export function isSame(a: Snapshot, b: Snapshot): boolean {
   return (
-    a.name === b.name && a.session === b.session && a.sandbox === b.sandbox && a.cells.length === b.cells.length &&
+    a.name === b.name && a.session === b.session && a.sandbox === b.sandbox && isSameUse(a.use, b.use) && a.cells.length === b.cells.length &&
     a.cells.every((cell, i) => {
       const other = b.cells[i]!;
-      return cell.id === other.id && cell.kind === other.kind && cell.source === other.source && cell.run === other.run;
+      return cell.id === other.id && cell.kind === other.kind && cell.source === other.source && cell.run === other.run &&
+        (cell.mark ?? null) === (other.mark ?? null) && (cell.timeout_ms ?? null) === (other.timeout_ms ?? null);
     })
   );
 }

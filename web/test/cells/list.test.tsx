@@ -5,8 +5,12 @@ import * as calls from "../../src/api/calls";
 import { CellList } from "../../src/cells";
 import { gapAt } from "../../src/cells/drag";
 import { deleteCell } from "../../src/cells/edit";
-import { elapsedText } from "../../src/cells/phase";
+import { begunAt, elapsedText } from "../../src/cells/phase";
+import type { RunRow } from "../../src/api/types";
+import { Output } from "../../src/output/model";
 import { Cell } from "../../src/state/conversation";
+import { runs } from "../../src/state/feed";
+import { aheadMs } from "../../src/state/self";
 import { toasts } from "../../src/state/toasts";
 import { conversationOf } from "./parts";
 
@@ -122,4 +126,15 @@ it("says how long something takes, as people do", () => {
 it("finds the gap for a cell that is dragged", () => {
   const boxes = [{ top: 0, height: 100 }, { top: 100, height: 50 }];
   expect([-5, 49, 51, 124, 126, 999].map((y) => gapAt(y, boxes))).toEqual([0, 0, 1, 1, 2, 2]);
+});
+
+it("takes the time of a run from when the daemon says it began, by the daemon's clock", () => {
+  const output = new Output("run_1");
+  expect(begunAt(output)).toBe(null);
+  runs.value = [{ id: "run_1", state: "running", begun_ms: 5000 } as RunRow];
+  aheadMs.value = 2000;
+  expect(begunAt(output)).toBe(3000);
+  runs.value = [{ id: "run_1", state: "waiting", begun_ms: 5000 } as RunRow];
+  expect(begunAt(output)).toBe(null);
+  [runs.value, aheadMs.value] = [[], 0];
 });

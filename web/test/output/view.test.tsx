@@ -12,7 +12,7 @@ import { Boundary, fileName } from "../../src/output/parts";
 import { orderOf, readTable } from "../../src/output/tables/table";
 import { TableView } from "../../src/output/tables/view";
 import { TextView } from "../../src/output/text";
-import { placeOf, TracebackView } from "../../src/output/traceback";
+import { placeOf, renumber, TracebackView } from "../../src/output/traceback";
 import { OutputView } from "../../src/output/view";
 
 afterEach(cleanup);
@@ -234,13 +234,13 @@ describe("tracebacks", () => {
   const traceback = 'Traceback (most recent call last):\n  File "<cell 3>", line 9, in <module>\n    outer()\n  File "<cell 3>", line 7, in outer\n    df["x"]\n    ~~^^^^^\n  File "/usr/lib/pandas/frame.py", line 1, in get\n    raise KeyError\nKeyError: \'x\'\n';
 
   it("lead to the last line of the cell's own", () => {
-    expect(placeOf(traceback)).toEqual({ line: 7, within: "outer", source: ['df["x"]', "~~^^^^^"] });
+    expect(placeOf(traceback)).toEqual({ cell: 3, line: 7, within: "outer", source: ['df["x"]', "~~^^^^^"] });
     expect(placeOf("nothing of the kind")).toBeNull();
     expect(placeOf('  File "<cell 1>", line 2\n    def f(:\n          ^\nSyntaxError: invalid syntax')).toMatchObject({ line: 2, within: "" });
   });
 
   it("are folded until they are asked for", () => {
-    const { container } = render(<TracebackView error={{ type: "KeyError", message: XSS, traceback, line: 7 }} />);
+    const { container } = render(<TracebackView error={{ type: "KeyError", message: XSS, traceback, line: 7 }} cell={undefined} find={() => null} />);
     expect(container.textContent).not.toContain("frame.py");
     fireEvent.click(screen.getByRole("button", { name: "Show traceback" }));
     expect(container.textContent).toContain("frame.py");
@@ -266,4 +266,52 @@ describe("small things", () => {
     expect(fileName("..")).toBe("_");
     expect(fileName('x<y>:"|?*')).toBe("x_y______");
   });
+});
+
+describe("a traceback", () => {
+  const text = [
+    "Traceback (most recent call last):",
+    '  File "<cell 7>", line 2, in <module>',
+    "    area(3)",
+    '  File "<cell 5>", line 1, in area',
+    "    return width * missing",
+    '  File "<cell 2>", line 9, in gone',
+    "    raise",
+    "NameError: missing",
+  ].join("\n");
+  const find = (line: number, code: string) => (line === 1 && code === "return width * missing" ? 1 : null);
+
+  it("names cells as the page does", () => {
+    const told = renumber(text, 3, find);
+    expect(told).toContain('File "<cell 3>", line 2, in <module>');
+    expect(told).toContain('File "<cell 1>", line 1, in area');
+    expect(told).toContain('File "<an earlier cell>", line 9, in gone');
+    expect(renumber("ValueError: no frames", 3, find)).toBe("ValueError: no frames");
+    expect(renumber(text, undefined, find)).toBe(text);
+  });
+
+  it("says in which cell the line is, where it is another one", () => {
+    const { container } = render(<TracebackView error={{ type: "NameError", message: "missing", traceback: text.replace(/  File "<cell 2>.*\n.*\n/, ""), line: 2 }} cell={3} find={find} />);
+    expect(container.textContent).toContain("cell 1, line 1 in area");
+  });
+});
+
+it("is quiet about a run that went well, and shows what it used when asked", () => {
+  const output = new Output();
+  const ended = (wall_ms: number) => event(1, {
+    type: "verdict", state: "preserved", walls: [], truncated: {}, files: [],
+    verdict: { kind: "ok", exit_code: 0, signal: null, message: "", remedy: "", limit: null, peak: null, by: "runner" },
+    usage: { queue_ms: 0, wall_ms, cpu_ms: 4, peak_memory: 1 << 20, output_bytes: 6 },
+  });
+  output.apply(ended(300));
+  const limits = { timeout_ms: 30_000, memory: 512 << 20 };
+  const { unmount } = render(<OutputView output={output} session={null} limits={limits} />);
+  expect(screen.queryByRole("meter")).toBeNull();
+  fireEvent.click(screen.getByRole("button", { name: "Details" }));
+  expect(screen.getByRole("meter", { name: "Time" })).toBeTruthy();
+  unmount();
+  const tight = new Output();
+  tight.apply(ended(29_000));
+  render(<OutputView output={tight} session={null} limits={limits} />);
+  expect(screen.getByRole("meter", { name: "Time" })).toBeTruthy();
 });

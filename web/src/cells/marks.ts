@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What became of a cell's result after its run: the session went back to before it (undone), or a cell above, whose
+// variables it reads, has run since (stale). Marks are kept with the conversation and end with the cell's next run.
+import * as calls from "../api/calls";
+import type { Checkpoint } from "../api/types";
+import type { Cell, Conversation } from "../state/conversation";
+import { sessions } from "../state/feed";
+import { namesOf, type Names } from "./names";
+
+/** Those behind `at` that read, directly or by way of another, what the one at `at` wrote. */
+export function readersOf(cells: readonly Names[], at: number): number[] {
+  const changed = new Set(cells[at]?.writes);
+  const found: number[] = [];
+  for (let i = at + 1; i < cells.length; i++) {
+    const { reads, writes } = cells[i]!;
+    const isReader = [...reads].some((name) => changed.has(name));
+    if (isReader) found.push(i);
+    for (const name of writes) {
+      if (isReader) changed.add(name);
+      else changed.delete(name); // from here on it is this cell's value
+    }
+  }
+  return found;
+}
+
+/** A run of the cell has just ended: what cells below made of its variables may no longer be true. */
+export function markStale(conversation: Conversation, cell: Cell): void {
+  const ending = cell.output.peek()?.ending;
+  if (!ending || ending.state === "rolled_back" || ending.state === "lost") return; // it changed nothing, or everything is gone
+  const cells = conversation.cells.peek().filter((one) => one.kind.peek() === "code");
+  const names = cells.map((one) => namesOf(one.source.peek()));
+  let isChanged = false;
+  for (const i of readersOf(names, cells.indexOf(cell))) {
+    const reader = cells[i]!;
+    if (!reader.output.peek()?.run || reader.mark.peek() !== null) continue;
+    reader.mark.value = "stale";
+    isChanged = true;
+  }
+  if (isChanged) conversation.touch();
+}
+
+/** Which runs are part of the head's state, and which were left behind by going back. Of others nothing is known: their
+ * checkpoints are gone, or there never was one. */
+export function sidesOf(checkpoints: readonly Checkpoint[], head: string): { live: Set<string>; undone: Set<string> } {
+  const byId = new Map(checkpoints.map((one) => [one.id, one]));
+  const past = new Set<Checkpoint>();
+  let from = Infinity;
+  for (let one = byId.get(head); one && !past.has(one); one = one.parent ? byId.get(one.parent) : undefined) {
+    past.add(one);
+    from = one.created_ms;
+  }
+  const runsOf = (list: Iterable<Checkpoint>) => new Set([...list].flatMap(({ run }) => run ?? []));
+  const live = runsOf(past);
+  const beside = checkpoints.filter((one) => !past.has(one) && one.created_ms > from);
+  return { live, undone: new Set([...runsOf(beside)].filter((run) => !live.has(run))) };
+}
+
+/** The session's head moved: what it left behind is marked, what it has again is not. */
+export async function markUndone(conversation: Conversation): Promise<void> {
+  const session = conversation.session.peek();
+  const head = sessions.peek().get(session ?? "")?.head;
+  if (!session || !head) return;
+  const checkpoints = await calls.listCheckpoints(session).catch(() => []); // the session may just have ended
+  if (sessions.peek().get(session)?.head !== head) return; // it has moved on: that is told as well
+  const { live, undone } = sidesOf(checkpoints, head);
+  let isChanged = false;
+  for (const { mark, output } of conversation.cells.peek()) {
+    const run = output.peek()?.run ?? "";
+    const next = undone.has(run) ? "undone" : mark.peek() === "undone" && live.has(run) ? null : mark.peek();
+    if (next === mark.peek()) continue;
+    mark.value = next;
+    isChanged = true;
+  }
+  if (isChanged) conversation.touch();
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import * as calls from "../../src/api/calls";
+import type { Checkpoint, RunState, Session } from "../../src/api/types";
+import { markStale, markUndone, sidesOf } from "../../src/cells/marks";
+import { Cell } from "../../src/state/conversation";
+import { sessions } from "../../src/state/feed";
+import { conversationOf, verdict } from "./parts";
+
+vi.mock("../../src/api/calls");
+
+function ran(id: string, source: string, state: RunState = "preserved"): Cell {
+  const cell = new Cell({ id, kind: "code", source, run: `run_${id}` });
+  cell.output.peek()!.apply({ ...verdict(1), state } as never);
+  return cell;
+}
+
+const marks = (cells: Cell[]) => cells.map((cell) => cell.mark.value ?? "-").join(" ");
+
+describe("cells that may be stale", () => {
+  it("are those below that read what was written, also by way of others", () => {
+    const cells = [ran("a", "df = load()"), ran("b", "df.head()"), ran("c", "total = df.n.sum()"), ran("d", "other = 1"), ran("e", "print(total)")];
+    const conversation = conversationOf(cells, "ses_1");
+    conversation.touch = vi.fn();
+    markStale(conversation, cells[0]!);
+    expect(marks(cells)).toBe("- stale stale - stale");
+    expect(conversation.touch).toHaveBeenCalled();
+  });
+
+  it("are none above, none that set the name themselves, and none that never ran", () => {
+    const cells = [ran("a", "print(df)"), ran("b", "df = load()"), ran("c", "df = []\ndf"), ran("d", "df"), new Cell({ id: "e", kind: "code", source: "df", run: null })];
+    markStale(conversationOf(cells, "ses_1"), cells[1]!);
+    expect(marks(cells)).toBe("- - - - -");
+  });
+
+  it("are none when the run changed nothing", () => {
+    const cells = [ran("a", "df = load()", "rolled_back"), ran("b", "df")];
+    markStale(conversationOf(cells, "ses_1"), cells[0]!);
+    expect(marks(cells)).toBe("- -");
+  });
+});
+
+const point = (id: string, parent: string | null, created_ms: number): Checkpoint =>
+  ({ id, parent, run: `run_${id}`, name: null, created_ms, memory: 0 });
+
+describe("cells that were undone", () => {
+  // a - b - c, then back to a, and d
+  const tree = [point("a", null, 1), point("b", "a", 2), point("c", "b", 3), point("d", "a", 4)];
+
+  it("are those whose state is not on the way to the head", () => {
+    expect(sidesOf(tree, "d")).toEqual({ live: new Set(["run_d", "run_a"]), undone: new Set(["run_b", "run_c"]) });
+    expect(sidesOf(tree.slice(0, 3), "a").undone).toEqual(new Set(["run_b", "run_c"]));
+    // The way back ends at a state that is no longer kept: older ones may be part of it.
+    expect(sidesOf([point("kept", null, 1), point("z", "gone", 5)], "z").undone).toEqual(new Set());
+  });
+
+  it("are marked when the head moves, and no more when it comes back", async () => {
+    const cells = [ran("a", "1"), ran("b", "2"), ran("c", "3")];
+    const conversation = conversationOf(cells, "ses_1");
+    vi.mocked(calls.listCheckpoints).mockResolvedValue(tree.slice(0, 3));
+    const goTo = (head: string) => {
+      sessions.value = new Map([["ses_1", { id: "ses_1", head } as Session]]);
+      return markUndone(conversation);
+    };
+    await goTo("a");
+    expect(marks(cells)).toBe("- undone undone");
+    await goTo("c");
+    expect(marks(cells)).toBe("- - -");
+  });
+
+  it("stay so in what is saved, until they run again", () => {
+    const cell = ran("a", "1");
+    cell.mark.value = "undone";
+    const again = new Cell(JSON.parse(JSON.stringify(cell.record())));
+    expect(again.mark.value).toBe("undone");
+    again.accept({ ...cell.record(), run: "run_2", mark: undefined });
+    expect(again.mark.value).toBe(null);
+    expect(new Cell({ ...cell.record(), mark: "odd" as never }).mark.value).toBe(null);
+  });
+});
+
+beforeEach(() => vi.resetAllMocks());
