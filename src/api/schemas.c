@@ -101,7 +101,8 @@ const struct schema schemas[] = {
 	{"Vars", "vars!:@Var[] as_of:text next:int", NULL},
 	{"Table",
 	 "columns:any[] column_levels:text[][] column_names:any[] rows:any[][] total:int? "
-	 "dtypes:text[] decimals:any[] missing:object index:@TableIndex cut:bool as_of:text",
+	 "dtypes:text[] decimals:any[] missing:object index:@TableIndex matched:int numbers:int[] "
+	 "cut:bool as_of:text",
 	 NULL},
 	{"TableIndex", "names!:any[] dtypes!:text[] rows!:any[][] missing:object", NULL},
 	{"File", "path!:text size!:int mtime_ms:int mime:text? sha256:text? base64:text?", NULL},

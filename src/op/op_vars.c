@@ -9,7 +9,7 @@
 #define ROWS_DEFAULT 100U
 
 struct vars_args {
-	const char *id, *name, *from, *to, *code;
+	const char *id, *name, *from, *to, *code, *sort, *filter, *search;
 	uint64_t offset, limit, cursor;
 };
 
@@ -22,6 +22,21 @@ static const struct op_param list_params[] = {
 		  .help = "most variables in one answer (default: 1000)")},
 };
 
+#define TABLE_FILTER                                                                               \
+	{                                                                                          \
+		OP_PARAM(struct vars_args, filter, .name = "filter", .type = OP_TEXT,              \
+			 .in = OP_IN_QUERY,                                                        \
+			 .help = "rows for which all of a JSON list "                              \
+				 "[{\"column\",\"op\",\"value\"}] hold; op "                       \
+				 "is eq, ne, lt, le, gt, ge, contains, missing or present")        \
+	}
+#define TABLE_SEARCH                                                                               \
+	{                                                                                          \
+		OP_PARAM(struct vars_args, search, .name = "search", .type = OP_TEXT,              \
+			 .in = OP_IN_QUERY,                                                        \
+			 .help = "rows in which a cell contains this, whatever its case")          \
+	}
+
 static const struct op_param table_params[] = {
 	OP_SESSION_ID(struct vars_args),
 	{OP_PARAM(struct vars_args, name, .name = "name", .type = OP_TEXT, .in = OP_IN_PATH,
@@ -30,6 +45,11 @@ static const struct op_param table_params[] = {
 		  .help = "number of the first row (default: 0)")},
 	{OP_PARAM(struct vars_args, limit, .name = "limit", .type = OP_COUNT, .in = OP_IN_QUERY,
 		  .min = 1, .max = ROWS_MAX, .help = "most rows in one answer (default: 100)")},
+	{OP_PARAM(
+		struct vars_args, sort, .name = "sort", .type = OP_TEXT, .in = OP_IN_QUERY,
+		.help = "columns by position, i0 for the first level of the index: 3:desc,i0:asc")},
+	TABLE_FILTER,
+	TABLE_SEARCH,
 };
 
 static const struct op_param complete_params[] = {
@@ -64,6 +84,14 @@ static void call_list(struct op_call *call)
 	op_look(call, session, &question, &ask, op_look_pass);
 }
 
+static void ask_table(struct object *question, const char *kind, const struct vars_args *args)
+{
+	op_look_init(question, kind);
+	object_text(question, "name", args->name);
+	object_text(question, "filter", args->filter);
+	object_text(question, "search", args->search);
+}
+
 static void call_table(struct op_call *call)
 {
 	const struct vars_args *args = call->args;
@@ -73,8 +101,8 @@ static void call_table(struct op_call *call)
 
 	if (session == NULL)
 		return;
-	op_look_init(&question, "table");
-	object_text(&question, "name", args->name);
+	ask_table(&question, "table", args);
+	object_text(&question, "sort", args->sort);
 	object_number(&question, "offset", args->offset);
 	object_number(&question, "limit", args->limit > 0 ? args->limit : ROWS_DEFAULT);
 	object_close(&question, '}');

@@ -92,6 +92,11 @@ static void run_done(void *user, struct run *run)
 
 	if (facts.verdict.kind == VERDICT_OK && facts.truncated_files)
 		(void)err_set(&why, ERR_TOO_LARGE, EFBIG, "it is larger than the session may be");
+	else if (facts.verdict.kind == VERDICT_TIMEOUT)
+		(void)err_set(&why, ERR_CONFLICT, ETIMEDOUT,
+			      "the answer took longer than %u s; ask for less of it, or have a run "
+			      "make it",
+			      LOOK_MS / 1000);
 	else if (facts.verdict.kind != VERDICT_OK)
 		(void)err_set(&why, ERR_CONFLICT, EIO, "the look ended as %s: %s",
 			      verdict_name(facts.verdict.kind), facts.verdict.message);

@@ -167,12 +167,32 @@ class Vars(unittest.TestCase):
                       "rows = [{'a': 1}, {'b': float('nan')}]\nnumber = 5")
         self.assertEqual(self.get("vars/frame?offset=248&limit=5"), {
             "columns": ["n", "s"], "rows": [[248, "x"], [249, "x"]], "total": 250,
-            "dtypes": ["int64", "object"], "decimals": [None, None],
+            "dtypes": ["int64", "object"], "decimals": [None, None], "matched": 250, "numbers": [248, 249],
             "index": {"names": [None], "dtypes": ["int64"], "rows": [[248], [249]]}})
         self.assertEqual(len(self.get("vars/frame")["rows"]), 100)
         self.assertEqual(self.get("vars/rows"),
-                         {"columns": ["a", "b"], "rows": [[1, None], [None, None]], "total": 2})
+                         {"columns": ["a", "b"], "rows": [[1, None], [None, None]], "total": 2,
+                          "matched": 2, "numbers": [0, 1]})
         self.assertIn("not a table", self.refused("vars/number", 409, "conflict"))
+
+    def test_the_whole_of_a_table_is_sorted_filtered_and_searched(self):
+        self.run_code("import pandas as pd\n"
+                      "frame = pd.DataFrame({'n': range(100_000), 's': ['even', 'Odd'] * 50_000})")
+        page = self.get("vars/frame?sort=0:desc&limit=2")
+        self.assertEqual((page["rows"], page["index"]["rows"], page["matched"], page["numbers"]),
+                         ([[99999, "Odd"], [99998, "even"]], [[99999], [99998]], 100_000, [99999, 99998]))
+        filtered = quote('[{"column":"0","op":"ge","value":99990}]', "")
+        page = self.get(f"vars/frame?sort=1,0:desc&limit=1&offset=1&search=oDD&filter={filtered}")
+        self.assertEqual((page["rows"], page["matched"], page["total"]), ([[99997, "Odd"]], 5, 100_000))
+        for query, field in (("sort=2", "sort"), ("sort=0:up", "sort"), ("filter=x", "filter"),
+                             (f"filter={filtered.replace('99990', '%22x%22')}", "filter")):
+            answer = self.daemon.request("GET", f"/v1/sessions/{self.id}/vars/frame?{query}")
+            self.assertEqual((answer.status, answer.error.get("field")), (400, field), query)
+
+    def test_a_table_that_takes_too_long_is_told(self):
+        self.run_code("import pandas as pd\nclass Slow:\n    def __str__(self):\n        while True: pass\n"
+                      "frame = pd.DataFrame({'a': [1, Slow()]})")
+        self.assertIn("took longer than 10 s", self.refused("vars/frame?sort=0", 409, "conflict"))
 
     def test_names_that_are_none(self):
         self.run_code("x = [1]")

@@ -95,21 +95,24 @@ class Vars(unittest.TestCase):
                  "plain": (["key", "value"], [["one", 1], [2, "two"]])}
         for name, (columns, rows) in cases.items():
             answer = self.table(name)
-            self.assertEqual(answer, {"columns": columns, "rows": rows, "total": len(rows)}, name)
+            self.assertEqual(answer, {"columns": columns, "rows": rows, "total": len(rows),
+                                      "matched": len(rows), "numbers": [*range(len(rows))]}, name)
 
     def test_frames_and_series_are_tables_with_their_index(self):
         self.assertEqual(self.table("frame"), {
             "columns": ["a", "b"], "rows": [[1, "x"], [2, None], [3, "z"]], "total": 3,
             "dtypes": ["int64", "object"], "decimals": [None, None], "missing": {"1": "None"},
+            "matched": 3, "numbers": [0, 1, 2],
             "index": {"names": [None], "dtypes": ["int64"], "rows": [[0], [1], [2]]}})
         self.assertEqual(self.table("series"), {
             "columns": ["s"], "rows": [[1.5], [None]], "total": 2, "dtypes": ["float64"],
-            "decimals": [1], "missing": {"0": "NaN"},
+            "decimals": [1], "missing": {"0": "NaN"}, "matched": 2, "numbers": [0, 1],
             "index": {"names": [None], "dtypes": ["object"], "rows": [["p"], ["q"]]}})
 
     def test_pages_of_a_table(self):
         page = self.table("frame", offset=1, limit=1)
         self.assertEqual((page["rows"], page["index"]["rows"], page["total"]), ([[2, None]], [[1]], 3))
+        self.assertEqual((page["matched"], page["numbers"]), (3, [1]))
         self.assertEqual(self.table("frame", offset=9)["rows"], [])
         self.assertEqual(self.table("big", offset=999_999)["rows"], [[999_999]])
 

@@ -70,10 +70,22 @@ def cell(value):
         return safe_repr(value, CELL_MAX)
 
 
+def is_missing(value):
+    """Whether a value of any kind is none."""
+    kind = type(value)
+    if kind is str or kind is int:
+        return False
+    pandas = _modules.get("pandas")
+    if value is None or value is getattr(pandas, "NA", None) or value is getattr(pandas, "NaT", None):
+        return True
+    if kind is float or kind is complex or is_a(value, "numpy", "generic"):
+        return bool(value != value)
+    return is_a(value, "decimal", "Decimal") and value.is_nan()
+
+
 def _other(value):
     kind = type(value)
-    pandas, numpy = _modules.get("pandas"), _modules.get("numpy")
-    if value is getattr(pandas, "NA", None) or value is getattr(pandas, "NaT", None):
+    if is_missing(value):
         return None
     if issubclass(kind, str):
         return str.__str__(value)
@@ -81,20 +93,19 @@ def _other(value):
         return _integer(int.__pos__(value))
     if issubclass(kind, float):
         return _float(float.__pos__(value))
-    if numpy is not None and issubclass(kind, getattr(numpy, "generic", ())):
-        return _scalar(value, numpy)
+    if is_a(value, "numpy", "generic"):
+        return _scalar(value)
     moments = _modules.get("datetime")
     if moments and issubclass(kind, (moments.date, moments.time)):
         return value.isoformat()
     if is_a(value, "decimal", "Decimal"):
-        return None if value.is_nan() else str(value)
+        return str(value)
     return safe_repr(value, CELL_MAX, str)
 
 
-def _scalar(value, numpy):
+def _scalar(value):
     if value.dtype.kind in "Mm":
-        text = str(value)
-        return None if text == "NaT" else text
+        return str(value)
     if value.dtype.kind == "f":
         return _short_float(value)
     item = value.item()

@@ -31,7 +31,7 @@ def _vars(look, _request, interpreter):
 
 
 def _table(look, _request, interpreter):
-    from .look_vars import table
+    from .look_table import table
 
     return table(interpreter, look)
 

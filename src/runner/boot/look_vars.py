@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variables of a session: a list of them, and pages of those that are tables.
+"""Variables of a session: a list of them.
 
 Owns:    which names are the user's, and how a value shows in a line.
 """
@@ -7,16 +7,12 @@ Owns:    which names are the user's, and how a value shows in a line.
 import sys
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
-from .frames import body, head, plain_frame
-from .look import ROOM, LookError
 from .look_each import describe_each
-from .tables import fit
 from .wire import clean
 
 REPR_MAX = 200
 COLUMNS_MAX = 100
 VARS_MAX = 1000
-ROWS_MAX = 10000
 
 PLAIN = (float, bool, complex, str, range, type(None), type, FunctionType, BuiltinFunctionType)
 PLAIN_ITEMS = 1000  # looked at in one value; what has more is no plain one
@@ -33,7 +29,7 @@ def user_names(interpreter):
             and not (name in notebook.given and value is notebook.given[name])]
 
 
-def _library(name, kind):
+def library(name, kind):
     """The class `kind` of a library, if that is loaded; else a tuple: nothing is an instance."""
     return getattr(_modules.get(name), kind, ())
 
@@ -48,7 +44,7 @@ def type_name(value):
 
 def _show(value):
     """A repr that does not take long for what is merely large."""
-    if isinstance(value, (_library("pandas", "DataFrame"), _library("pandas", "Series"))):
+    if isinstance(value, (library("pandas", "DataFrame"), library("pandas", "Series"))):
         return repr(value.head(5))
     if type(value) in (str, bytes, bytearray):
         return repr(value[:REPR_MAX + 1])
@@ -64,11 +60,11 @@ def _show(value):
 
 
 def _size(value):
-    if isinstance(value, _library("pandas", "DataFrame")):
+    if isinstance(value, library("pandas", "DataFrame")):
         return int(value.memory_usage(index=True).sum())
-    if isinstance(value, _library("pandas", "Series")):
+    if isinstance(value, library("pandas", "Series")):
         return int(value.memory_usage(index=True))
-    if isinstance(value, _library("numpy", "ndarray")):
+    if isinstance(value, library("numpy", "ndarray")):
         return int(value.nbytes)
     return sys.getsizeof(value)
 
@@ -81,7 +77,7 @@ def _shape(value):
 
 
 def _columns(value):
-    if isinstance(value, _library("pandas", "DataFrame")):
+    if isinstance(value, library("pandas", "DataFrame")):
         return [clean(str(column))[:REPR_MAX] for column in value.columns[:COLUMNS_MAX]]
     raise AttributeError("columns")
 
@@ -115,7 +111,7 @@ def _unseen(name, value, why):
 def _is_plain(value):
     """Whether its repr is soon there, and no code of the user's in it."""
     kind = type(value)
-    is_table = kind is _library("pandas", "DataFrame") or kind is _library("pandas", "Series")
+    is_table = kind is library("pandas", "DataFrame") or kind is library("pandas", "Series")
     level = _table_parts(value, _modules["pandas"], _modules["numpy"]) if is_table else [value]
     seen = 0
     for _depth in range(4):
@@ -145,7 +141,7 @@ def _parts(value):
     if kind is dict:
         return [*value, *value.values()]
     numpy = _modules.get("numpy")
-    if kind is _library("numpy", "ndarray") or any(kind is one
+    if kind is library("numpy", "ndarray") or any(kind is one
                                                    for one in getattr(numpy, "sctypeDict", {}).values()):
         is_plain = not value.dtype.hasobject and value.dtype.itemsize <= PLAIN_SIZE
         return () if is_plain and numpy.get_printoptions()["formatter"] is None else None
@@ -185,71 +181,3 @@ def variables(interpreter, look):
     if len(names) > offset + limit:
         answer["next"] = offset + limit
     return answer
-
-
-def table(interpreter, look):
-    """A page of a variable that is a table. "cut" when not all of the rows that were asked for fit."""
-    name = look.get("name")
-    names = dict(user_names(interpreter))
-    if type(name) is not str or name not in names:
-        raise LookError(f"there is no variable {name!r}", "not_found")
-    first = max(0, int(look.get("offset", 0)))
-    count = min(max(0, int(look.get("limit", 100))), ROWS_MAX)
-    frame = plain_frame(names[name])
-    if frame is not None:
-        about, rows = head(frame), lambda n: body(frame, slice(first, first + n))
-        count = min(count, max(0, len(frame) - first))
-    else:
-        columns, found, total = _page(names[name], first, first + count)
-        about, rows = {"columns": columns, "total": total}, lambda n: {"rows": found[:n]}
-        count = len(found)
-    answer, _text, fitting = fit(about, rows, count, ROOM)
-    if fitting < count:
-        answer["cut"] = True
-    return answer
-
-
-def _page(value, first, last):
-    """(columns, rows from `first` to `last`, count of all rows)."""
-    if isinstance(value, _library("numpy", "ndarray")):
-        return _array_page(value, first, last)
-    if isinstance(value, dict):
-        return _dict_page(value, first, last)
-    if isinstance(value, (list, tuple)):
-        return _list_page(value, first, last)
-    raise LookError(f"not a table: {type_name(value)}", "conflict")
-
-
-def _array_page(value, first, last):
-    if value.ndim == 1 and value.dtype.names:
-        return list(value.dtype.names), [list(row) for row in value[first:last].tolist()], len(value)
-    if value.ndim == 1:
-        return ["value"], [[item] for item in value[first:last].tolist()], len(value)
-    if value.ndim == 2:
-        return list(range(value.shape[1])), value[first:last].tolist(), len(value)
-    raise LookError(f"not a table: an array of {value.ndim} dimensions", "conflict")
-
-
-def _dict_page(value, first, last):
-    columns = list(value.values())
-    if value and all(isinstance(column, (list, tuple)) for column in columns):
-        total = max(map(len, columns))
-        rows = [[column[i] if i < len(column) else None for column in columns]
-                for i in range(first, min(last, total))]
-        return list(value), rows, total
-    return ["key", "value"], [list(item) for item in list(value.items())[first:last]], len(value)
-
-
-def _list_page(value, first, last):
-    page = value[first:last]
-    if value and all(isinstance(row, dict) for row in value[:100]):
-        columns = list(dict.fromkeys(key for row in value[:1000] + page if isinstance(row, dict)
-                                     for key in row))
-        return columns, [[row.get(key) if isinstance(row, dict) else row for key in columns]
-                         for row in page], len(value)
-    if value and all(isinstance(row, (list, tuple)) for row in value[:100]):
-        width = max(len(row) if isinstance(row, (list, tuple)) else 1
-                    for row in [*value[:1000], *page])
-        return list(range(width)), [list(row) if isinstance(row, (list, tuple)) else [row]
-                                    for row in page], len(value)
-    return ["value"], [[item] for item in page], len(value)

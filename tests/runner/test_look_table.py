@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of a session, sorted, filtered and searched as a whole, whatever is in them."""
+
+import json
+import unittest
+
+from heads import Session
+
+SCENE = """
+import decimal, numpy as np, pandas as pd
+from pandas import DataFrame, Series
+n = 50_000
+rng = np.random.default_rng(1)
+large = DataFrame({'i': rng.permutation(n), 'f': rng.normal(size=n), 's': rng.choice(['x', 'y', 'Zebra'], n),
+                   't': pd.date_range('2020', periods=n, freq='h', tz='Europe/Berlin')})
+class Evil:
+    def __lt__(self, other): raise SystemExit
+    def __eq__(self, other): raise SystemExit
+    def __hash__(self): raise SystemExit
+    def __repr__(self): return 'evil'
+mixed = DataFrame({'m': [3, 'b', None, 1.5, 'a', True, [1], decimal.Decimal('2.5'), float('nan'), Evil()]},
+                  index=list('jihgfedcba'))
+types = DataFrame({'int': pd.array([2, None, 2**62 + 1, 2**62], 'Int64'), 'u': np.array([2**64 - 1, 0, 5, 5], 'u8'),
+                   'cat': pd.Categorical(['b', 'c', None, 'a'], categories=['c', 'b', 'a'], ordered=True),
+                   'loose': pd.Categorical(['b', 'c', None, 'a'], categories=['c', 'b', 'a']),
+                   'when': pd.to_datetime(['2020-01-02', None, '2019-05-05 10:11:12.5', '2021-01-01']),
+                   'span': pd.to_timedelta(['2 days', '1h', None, '5ns']),
+                   'text': pd.array(['b', None, 'A', ''], 'string'), 'bool': [True, False, True, False],
+                   'f4': np.array([.1, .2, np.nan, -np.inf], 'f4'),
+                   'period': pd.period_range('2020-03', periods=4, freq='M')})
+deep = DataFrame({'v': range(4)}, index=pd.MultiIndex.from_tuples([('b', 2), ('a', None), ('b', 1), ('a', 3)]))
+twice = DataFrame([[1, 9], [2, 8]], columns=['d', 'd'])
+items = [3, 'x', 1, None]
+records = [{'a': 2, 'b': 'p'}, {'a': 1}]
+array = np.array([[3, 1], [2**60, 2], [2**60 + 1, 0]])
+class Liar(DataFrame):
+    iloc = columns = index = property(lambda self: 1 / 0)
+    def sort_values(self, *a, **k): raise SystemExit
+liar = Liar({'a': [2, 1]})
+"""
+
+
+class Tables(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.session = Session()
+        cls.head = cls.session.__enter__()
+        outcome = cls.head.run(SCENE)
+        assert outcome.done["kind"] == "ok", outcome.error
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.session.__exit__()
+
+    def ask(self, name, **look):
+        if "filter" in look and type(look["filter"]) is not str:
+            look["filter"] = json.dumps(look["filter"])
+        return self.head.look(kind="table", name=name, **look)[0]
+
+    def numbers(self, name, **look):
+        answer = self.ask(name, **look)
+        self.assertNotIn("error", answer)
+        self.assertEqual(len(answer["numbers"]), len(answer["rows"]))
+        return answer["numbers"]
+
+    def where(self, name, column, op, value=None):
+        return self.numbers(name, filter=[{"column": column, "op": op, "value": value}])
+
+    def python(self, code):
+        return self.head.run(code).result["application/json"]
+
+    # ---- order ----
+
+    def test_the_whole_frame_is_sorted(self):
+        page = self.ask("large", sort="0:desc", limit=3)
+        self.assertEqual([row[0] for row in page["rows"]], [49999, 49998, 49997])
+        self.assertEqual(page["matched"], 50000)
+        for sort, code in (("1", "large.f.sort_values()"), ("1:desc", "large.f.sort_values(ascending=False)"),
+                           ("2,0:desc", "large.sort_values(['s', 'i'], ascending=[True, False])"),
+                           ("3:desc", "large.t.sort_values(ascending=False)")):
+            self.assertEqual(self.numbers("large", sort=sort, limit=500, offset=1000),
+                             self.python(f"{code}.index[1000:1500].tolist()"), sort)
+
+    def test_sorting_is_stable(self):
+        self.assertEqual(self.numbers("large", sort="2:desc", limit=500),
+                         self.python("large.s.sort_values(ascending=False, kind='stable').index[:500].tolist()"))
+
+    def test_numbers_then_text_and_what_is_missing_last(self):
+        self.assertEqual(self.numbers("mixed", sort="0"), [5, 3, 7, 0, 6, 4, 1, 9, 2, 8])
+        self.assertEqual(self.numbers("mixed", sort="0:desc"), [9, 1, 4, 6, 0, 7, 3, 5, 2, 8])
+
+    def test_every_type_is_sorted(self):
+        for column, up, down in (
+                ("0", [0, 3, 2, 1], [2, 3, 0, 1]), ("1", [1, 2, 3, 0], [0, 2, 3, 1]),
+                ("2", [1, 0, 3, 2], [3, 0, 1, 2]), ("3", [3, 0, 1, 2], [1, 0, 3, 2]),
+                ("4", [2, 0, 3, 1], [3, 0, 2, 1]), ("5", [3, 1, 0, 2], [0, 1, 3, 2]),
+                ("6", [3, 2, 0, 1], [0, 2, 3, 1]), ("7", [1, 3, 0, 2], [0, 2, 1, 3]),
+                ("8", [3, 0, 1, 2], [1, 0, 3, 2]), ("9", [0, 1, 2, 3], [3, 2, 1, 0])):
+            self.assertEqual(self.numbers("types", sort=column), up, column)
+            self.assertEqual(self.numbers("types", sort=f"{column}:desc"), down, column)
+
+    def test_levels_of_the_index_are_sorted(self):
+        self.assertEqual(self.numbers("deep", sort="i0,i1:desc"), [3, 1, 0, 2])
+        self.assertEqual(self.numbers("mixed", sort="i0:asc"), [*range(9, -1, -1)])
+        self.assertEqual(self.numbers("twice", sort="1"), [1, 0])
+
+    # ---- which ----
+
+    def test_filters(self):
+        self.assertEqual(self.ask("large", filter=[{"column": "0", "op": "lt", "value": 100}])["matched"], 100)
+        self.assertEqual(self.where("types", "0", "eq", str(2**62)), [3])
+        self.assertEqual(self.where("types", "0", "gt", 2.5), [2, 3])
+        self.assertEqual(self.where("types", "0", "le", 10**30), [0, 2, 3])
+        self.assertEqual(self.where("types", "0", "ne", 2), [1, 2, 3])
+        self.assertEqual(self.where("types", "0", "eq", 2.5), [])
+        self.assertEqual(self.where("types", "1", "gt", -1), [0, 1, 2, 3])
+        self.assertEqual(self.where("types", "1", "ge", str(2**64 - 1)), [0])
+        self.assertEqual(self.where("types", "2", "eq", "a"), [3])
+        self.assertEqual(self.where("types", "4", "ge", "2020-01-02"), [0, 3])
+        self.assertEqual(self.where("types", "4", "lt", "2020-01-02T00:00:00Z"), [2])
+        self.assertEqual(self.where("types", "5", "gt", "1 min"), [0, 1])
+        self.assertEqual(self.where("types", "6", "lt", "a"), [2, 3])
+        self.assertEqual(self.where("types", "7", "eq", True), [0, 2])
+        self.assertEqual(self.where("types", "7", "eq", "false"), [1, 3])
+        self.assertEqual(self.where("types", "8", "eq", 0.1), [0])
+        self.assertEqual(self.where("types", "8", "lt", 0), [3])
+        self.assertEqual(self.where("types", "9", "contains", "2020-04"), [1])
+        self.assertEqual(self.where("mixed", "0", "gt", 2), [0, 7])
+        self.assertEqual(self.where("mixed", "0", "eq", "b"), [1])
+        self.assertEqual(self.where("mixed", "0", "eq", "2.5"), [7])
+        self.assertEqual(self.where("mixed", "i0", "ge", "i"), [0, 1])
+        self.assertEqual(self.where("deep", "i1", "ge", 2), [0, 3])
+
+    def test_what_is_missing(self):
+        for column, gaps in (("0", [1]), ("2", [2]), ("4", [1]), ("5", [2]), ("6", [1]), ("8", [2]), ("9", [])):
+            self.assertEqual(self.where("types", column, "missing"), gaps, column)
+            self.assertEqual(self.where("types", column, "present"), [i for i in range(4) if i not in gaps])
+        self.assertEqual(self.where("mixed", "0", "missing"), [2, 8])
+        self.assertEqual(self.where("deep", "i1", "missing"), [1])
+
+    def test_all_of_the_filters_must_hold(self):
+        page = self.ask("large", sort="0", limit=2, offset=1, search="zeb", filter=[
+            {"column": "0", "op": "ge", "value": 100}, {"column": "1", "op": "gt", "value": 0}])
+        found = self.python("large[(large.i >= 100) & (large.f > 0) & (large.s == 'Zebra')]"
+                            ".sort_values('i').i.tolist()")
+        self.assertEqual(page["matched"], len(found))
+        self.assertEqual([row[0] for row in page["rows"]], found[1:3])
+
+    def test_search(self):
+        self.assertEqual(self.ask("large", search="ZEB")["matched"],
+                         self.python("int((large.s == 'Zebra').sum())"))
+        self.assertEqual(self.ask("large", search="2020-03-29T03")["matched"], 1)
+        self.assertEqual(self.numbers("mixed", search="EVIL"), [9])
+        self.assertEqual(self.numbers("mixed", search="j"), [0])
+        self.assertEqual(self.numbers("types", search="4,611,686,018,427,387,905"), [2])
+        self.assertEqual(self.numbers("types", search="10:11:12.5"), [2])
+        self.assertEqual(self.numbers("types", search="-inf"), [3])
+        self.assertEqual(self.numbers("types", search="nothing"), [])
+
+    def test_other_tables_are_asked_in_the_same_way(self):
+        self.assertEqual(self.ask("items", sort="0"), {
+            "columns": ["value"], "rows": [[1], [3], ["x"], [None]], "total": 4, "matched": 4,
+            "numbers": [2, 0, 1, 3]})
+        self.assertEqual(self.ask("records", sort="0")["rows"], [[1, None], [2, "p"]])
+        self.assertEqual(self.ask("array", sort="0:desc", limit=2)["rows"],
+                         [[str(2**60 + 1), 0], [str(2**60), 2]])
+        self.assertEqual(self.numbers("array", search=str(2**60 + 1)), [2])
+
+    def test_a_subclass_is_not_asked(self):
+        self.assertEqual(self.numbers("liar", sort="0"), [1, 0])
+
+    def test_what_cannot_be_asked_names_its_field(self):
+        term = {"column": "0", "op": "eq", "value": 1}
+        for field, value in (("sort", "x"), ("sort", "1"), ("sort", "i1"), ("sort", "-1"), ("sort", "0:up"),
+                             ("sort", "0,,0"), ("sort", "0," * 500 + "0"), ("filter", "x"), ("filter", "[" * 100000),
+                             ("filter", {}), ("filter", [1]), ("filter", [{"column": "0"}]),
+                             ("filter", [term | {"op": ["eq"]}]), ("filter", [term | {"column": 0}]),
+                             ("filter", [term | {"column": "9" * 99}]), ("filter", [term | {"value": None}]),
+                             ("filter", [term | {"value": [1]}]), ("filter", [term] * 101),
+                             ("filter", '[{"column":"0","op":"eq","value":NaN}]')):
+            answer = self.ask("mixed", **{field: value})
+            self.assertEqual(answer["kind"], "bad_request", value)
+            self.assertTrue(answer["error"].startswith(f"{field}: "), answer)
+        for column, value in (("0", "abc"), ("4", "no moment"), ("5", "no span")):
+            answer = self.ask("types", filter=[{"column": column, "op": "lt", "value": value}])
+            self.assertEqual(answer["kind"], "bad_request", column)
+
+
+if __name__ == "__main__":
+    unittest.main()
