@@ -214,7 +214,12 @@ static int save(struct conversation *next, const struct conversation_change *cha
 	if (change->has_sandbox != NULL)
 		next->has_sandbox = *change->has_sandbox;
 	next->version++;
+	/* No two changes have the same time, and none is older than the one before it: a list that
+	 * is sorted by it after a restart has the order that it had. */
 	next->changed_ms = wall_ms();
+	if (next->changed_ms <= next->table->changed_ms)
+		next->changed_ms = next->table->changed_ms + 1;
+	next->table->changed_ms = next->changed_ms;
 	if (change->document != NULL) {
 		next->document = next->version;
 		next->size = change->size;

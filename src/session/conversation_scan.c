@@ -140,6 +140,8 @@ int conversations_scan(struct conversations *conversations, struct err *err)
 	(void)closedir(list);
 	if (scan.count > 0)
 		qsort(scan.items, scan.count, sizeof(*scan.items), is_newer);
+	if (scan.count > 0)
+		conversations->changed_ms = scan.items[0].conversation->changed_ms;
 	for (size_t i = 0; i < scan.count; i++) {
 		conversation_add(scan.items[i].conversation, scan.items[i].token);
 		free(scan.items[i].token);

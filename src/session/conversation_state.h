@@ -56,7 +56,8 @@ struct conversations {
 	int dir; /* owned */
 	LIST_HEAD(, conversation_owner) owners;
 	LIST_HEAD(, conversation) buckets[CONVERSATION_BUCKETS];
-	bool has_gone; /* something waits to be swept */
+	bool has_gone;       /* something waits to be swept */
+	uint64_t changed_ms; /* of the latest change */
 };
 
 /* ---- conversation.c ---- */
