@@ -383,11 +383,14 @@ static void created(void *user, const struct ask_result *result)
 static void find_session(struct agentrail_job *job)
 {
 	static const struct ask_calls calls = {.done = created};
+	const struct config *config = job->ask.engine->config;
 
 	job->create = (struct op_create_args){
 		.policy = AGENTRAIL_POLICY,
 		.name = job->name[0] != '\0' ? job->name : NULL,
-		.idle_ms = job->ask.engine->config->agentrail_idle_ms,
+		.idle_ms = config->agentrail_idle_ms < config->session_idle_ms
+				   ? config->agentrail_idle_ms
+				   : config->session_idle_ms,
 		.reuse = OP_YES,
 	};
 	job->running = start_ask(job, &op_session_create, &job->create, &calls);

@@ -66,9 +66,9 @@ void op_session_answer(struct op_call *call, unsigned status, const struct sessi
 	       .help = "way to build the sandbox (default: auto)"),                                \
 	CREATE(where, name, .type = OP_TEXT, .help = "a name for people"),                         \
 	CREATE(where, idle_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,                     \
-	       .help = "it ends when nothing ran in it for this long"),                            \
+	       .help = "it ends when nothing ran in it for this long; at most sessions.idle_ms"),  \
 	CREATE(where, ttl_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,                      \
-	       .help = "it ends this long after it was made"),                                     \
+	       .help = "it ends this long after it was made; at most sessions.ttl_ms"),            \
 	CREATE(where, transactional, .type = OP_BOOL,                                              \
 	       .help = "a run that fails leaves the variables as they were (default: true)")
 // clang-format on
@@ -93,6 +93,15 @@ static int choose_runtime(const struct config *config, const struct policy *poli
 	return config_choose_runtime(config, policy, asked, "", 0, false, ret_runtime, err);
 }
 
+/* What the config gives is the most that a client may have. */
+static int check_life(const char *name, uint64_t asked, uint64_t most, struct err *err)
+{
+	if (asked <= most)
+		return 0;
+	return err_set(err, ERR_BAD_REQUEST, ERANGE, "%s: at most %llu here (sessions.%s)", name,
+		       (unsigned long long)most, name);
+}
+
 static int make_ask(const struct op_call *call, const struct op_create_args *args,
 		    struct session_ask *ask, struct err *err)
 {
@@ -106,7 +115,11 @@ static int make_ask(const struct op_call *call, const struct op_create_args *arg
 	if (args->name != NULL && strlen(args->name) > SESSION_NAME_MAX)
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "name: at most %d bytes",
 			       SESSION_NAME_MAX);
-	r = op_check_backend(ask->policy, args->backend, err);
+	r = check_life("idle_ms", args->idle_ms, config->session_idle_ms, err);
+	if (r == 0)
+		r = check_life("ttl_ms", args->ttl_ms, config->session_ttl_ms, err);
+	if (r == 0)
+		r = op_check_backend(ask->policy, args->backend, err);
 	if (r == 0)
 		r = policy_narrow(ask->policy, NULL, &grant, err);
 	if (r == 0)

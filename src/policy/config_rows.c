@@ -58,7 +58,7 @@ const struct setting config_rows[] = {
 	       "HTTP connections at once"),
 	NUMBER("sessions.idle_ms", session_idle_ms, SETTING_COUNT, 1000, 2592000000, 1800000,
 	       "end a session after this much rest"),
-	NUMBER("sessions.ttl_ms", session_ttl_ms, SETTING_COUNT, 1000, 31536000000, 86400000,
+	NUMBER("sessions.ttl_ms", session_ttl_ms, SETTING_COUNT, 1000, 2592000000, 86400000,
 	       "end a session after this much time"),
 	NUMBER("sessions.freeze_ms", session_freeze_ms, SETTING_COUNT, 0, 2592000000, 60000,
 	       "freeze a session after this much rest; 0: never"),
