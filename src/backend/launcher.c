@@ -41,6 +41,7 @@ static const size_t request_sizes[] = {
 	[LAUNCH_QUIT] = 0,
 	[LAUNCH_METER] = sizeof(uint32_t),
 	[LAUNCH_DISARM] = sizeof(struct launch_head_ref),
+	[LAUNCH_SWEEP] = sizeof(struct launch_head_ref),
 };
 
 /* A request that did not fit into the socket. */

@@ -5,6 +5,7 @@
 
 #include "base/c.h"
 #include "launch/facts.h"
+#include "launch/walk.h"
 
 #define FREEZE_NS_MAX 2000000000ULL
 #define LOOK_MS 2
@@ -23,6 +24,15 @@ static void tell(struct outer *outer, const struct slot *slot, const struct err 
 
 	event.head.sandbox = event.id;
 	event.head.head = slot->is_frozen;
+	facts_tell(outer, &event, NULL, 0);
+}
+
+static void tell_swept(struct outer *outer, const struct slot *slot, size_t left)
+{
+	struct launch_event event = {.type = LAUNCH_SWEPT, .id = slot_id(outer, slot)};
+
+	event.head.sandbox = event.id;
+	event.head.left = left;
 	facts_tell(outer, &event, NULL, 0);
 }
 
@@ -54,6 +64,14 @@ static int set(struct outer *outer, struct slot *slot, bool is_on, struct err *e
 	return r;
 }
 
+static void wait_for_it(struct outer *outer, struct slot *slot, bool is_swept)
+{
+	slot->frozen_by_ns = now_ns() + FREEZE_NS_MAX;
+	slot->is_waiting = true;
+	slot->is_swept = is_swept;
+	TAILQ_INSERT_TAIL(&outer->waiting, slot, waiting);
+}
+
 void freeze_request(struct outer *outer, const struct launch_head_ref *ref)
 {
 	struct slot *slot = facts_slot(outer, ref->sandbox);
@@ -70,9 +88,39 @@ void freeze_request(struct outer *outer, const struct launch_head_ref *ref)
 		tell(outer, slot, &err);
 		return;
 	}
-	slot->frozen_by_ns = now_ns() + FREEZE_NS_MAX;
-	slot->is_waiting = true;
-	TAILQ_INSERT_TAIL(&outer->waiting, slot, waiting);
+	wait_for_it(outer, slot, false);
+}
+
+/* What was killed is seen until it is dead. */
+static void sweep_on(struct outer *outer, struct slot *slot, bool is_late)
+{
+	size_t left = walk_left(outer, slot, true);
+
+	if (left > 0 && !is_late)
+		return;
+	freeze_done(outer, slot);
+	tell_swept(outer, slot, left);
+	if (left > 0)
+		facts_end(outer, slot, LAUNCH_CAUSE_ASKED);
+}
+
+void freeze_sweep(struct outer *outer, const struct launch_head_ref *ref)
+{
+	struct slot *slot = facts_slot(outer, ref->sandbox);
+	struct err err = {0};
+
+	if (slot == NULL || slot->is_told) {
+		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "no sandbox %u", ref->sandbox);
+		facts_tell_err(outer, LAUNCH_SWEPT, ref->sandbox, &err);
+		return;
+	}
+	freeze_done(outer, slot);
+	if (ref->head == 0) {
+		tell_swept(outer, slot, walk_left(outer, slot, false));
+		return;
+	}
+	wait_for_it(outer, slot, true);
+	sweep_on(outer, slot, false);
 }
 
 void freeze_tick(struct outer *outer)
@@ -84,6 +132,11 @@ void freeze_tick(struct outer *outer)
 		bool is_late = now_ns() >= slot->frozen_by_ns;
 		struct err err = {0};
 
+		if (slot->is_swept) {
+			sweep_on(outer, slot, is_late);
+			slot = next;
+			continue;
+		}
 		/* No longer frozen: BEGIN came in between, and who asked then is answered. */
 		if (!slot->is_frozen || is_late) {
 			(void)set(outer, slot, false, &err);

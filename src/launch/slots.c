@@ -46,6 +46,7 @@ static const struct {
 	[LAUNCH_QUIT] = {offsetof(struct launch_request, id), 0, 0},
 	[LAUNCH_METER] = {BODY(id, uint32_t), 0, 0},
 	[LAUNCH_DISARM] = {BODY(ref, struct launch_head_ref), 0, 0},
+	[LAUNCH_SWEEP] = {BODY(ref, struct launch_head_ref), 0, 0},
 };
 
 void slots_init(struct outer *outer)
@@ -335,6 +336,9 @@ static void on_head_request(struct outer *outer, struct launch_request *request,
 		break;
 	case LAUNCH_FREEZE:
 		freeze_request(outer, &request->ref);
+		break;
+	case LAUNCH_SWEEP:
+		freeze_sweep(outer, &request->ref);
 		break;
 	case LAUNCH_SAVE:
 	case LAUNCH_RESTORE:

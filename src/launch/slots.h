@@ -60,7 +60,8 @@ struct slot {
 	bool is_frozen;  /* by LAUNCH_FREEZE */
 	bool is_held;    /* stopped for a moment, so that nothing forks while a head is ended */
 	bool is_filing;  /* LAUNCH_SAVED or LAUNCH_RESTORED is due */
-	bool is_waiting; /* LAUNCH_FROZEN is due; in the list of those */
+	bool is_waiting; /* LAUNCH_FROZEN or _SWEPT is due; in the list of those */
+	bool is_swept;   /* ... that is LAUNCH_SWEPT: what is no head is being ended */
 	uint32_t cause;  /* enum launch_cause */
 	struct cgroup group;
 	struct err *err; /* owned: why it never stood, when the outer half knows */

@@ -291,6 +291,16 @@ static bool is_since(const struct outer *outer, const struct processes *all,
 	       is_younger(process, head->parked_born, head->parked_number);
 }
 
+/* Is it no head, but of something that a head has started? */
+static bool is_left(const struct outer *outer, const struct processes *all,
+		    const struct process *process, const struct head *head)
+{
+	const struct head *owner = NULL;
+
+	return is_orphan(outer, all, process, head->slot, &owner) ||
+	       (owner != NULL && owner->pid != process->pid);
+}
+
 /* Numbers are given again; the time of birth says that it is still the one we saw. */
 static bool kill_one(const struct process *process)
 {
@@ -303,9 +313,9 @@ static bool kill_one(const struct process *process)
 	return true;
 }
 
-static size_t kill_all(const struct outer *outer, const struct head *head,
-		       bool (*is_meant)(const struct outer *outer, const struct processes *all,
-					const struct process *process, const struct head *head))
+static size_t each_meant(const struct outer *outer, const struct head *head, bool kills,
+			 bool (*is_meant)(const struct outer *outer, const struct processes *all,
+					  const struct process *process, const struct head *head))
 {
 	struct processes all = {0};
 	size_t killed = 0;
@@ -322,7 +332,8 @@ static size_t kill_all(const struct outer *outer, const struct head *head,
 	for (size_t i = 0; i < all.count; i++) {
 		const struct process *process = &all.list[i];
 
-		if (process->is_live && is_meant(outer, &all, process, head) && kill_one(process))
+		if (process->is_live && is_meant(outer, &all, process, head) &&
+		    (!kills || kill_one(process)))
 			killed++;
 	}
 	free(all.list);
@@ -331,10 +342,15 @@ static size_t kill_all(const struct outer *outer, const struct head *head,
 
 size_t walk_kill(const struct outer *outer, const struct head *head)
 {
-	return kill_all(outer, head, is_own);
+	return each_meant(outer, head, true, is_own);
 }
 
 size_t walk_kill_since(const struct outer *outer, const struct head *head)
 {
-	return kill_all(outer, head, is_since);
+	return each_meant(outer, head, true, is_since);
+}
+
+size_t walk_left(const struct outer *outer, const struct slot *slot, bool kills)
+{
+	return each_meant(outer, &slot->first, kills, is_left);
 }

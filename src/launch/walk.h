@@ -31,3 +31,6 @@ size_t walk_kill(const struct outer *outer, const struct head *head);
 
 /* The same for what was started after this head was parked, and has lost its parents since. */
 size_t walk_kill_since(const struct outer *outer, const struct head *head);
+
+/* How many processes live in a sandbox that are no heads; `kills`: they are killed, too. */
+size_t walk_left(const struct outer *outer, const struct slot *slot, bool kills);

@@ -37,6 +37,8 @@ const struct setting policy_rows[] = {
 	    "how long a run may take when it does not say"),
 	ROW("timeout_max", timeout_max_ms, SETTING_MS, 10, 86400000, 120000,
 	    "the longest a run may ask for"),
+	ROW("background", background_ms, SETTING_MS, 0, 86400000, 60000,
+	    "how long processes that runs have left go on while nothing runs in their session"),
 	ROW_TEXT("runtime", runtime, SETTING_TEXT, POLICY_NAME_MAX, "auto",
 		 "runtime of every run; auto takes the smallest that covers the imports"),
 	ROW_TEXT("backend", backend, SETTING_TEXT, POLICY_NAME_MAX, "auto",
@@ -79,7 +81,8 @@ static const struct {
 	{"default", {{NULL}}},
 	{"analysis", {{"guard.enabled", "true"}}},
 	{"ephemeral", {{"timeout_max", "60s"}}},
-	{"workspace", {{"memory", "1GiB"}, {"timeout", "60s"}, {"timeout_max", "60s"}}},
+	{"workspace",
+	 {{"memory", "1GiB"}, {"timeout", "60s"}, {"timeout_max", "60s"}, {"background", "600s"}}},
 	{"conversation", {{"timeout", "60s"}, {"timeout_max", "60s"}}},
 };
 

@@ -32,6 +32,7 @@ struct policy {
 	uint64_t output;         /* bytes, each of stdout and stderr */
 	uint64_t timeout_ms;     /* when a request says nothing */
 	uint64_t timeout_max_ms; /* the most a request may ask for */
+	uint64_t background_ms;  /* of rest, then what runs have left is ended or frozen */
 	char *runtime;           /* "auto" or a name */
 	char *backend;           /* "auto" or a name: broken means refused */
 	char *data;              /* host directory, read-only at /data; "" for none */

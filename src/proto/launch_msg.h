@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "policy/plan.h"
 
-#define LAUNCH_VERSION 3
+#define LAUNCH_VERSION 4
 #define LAUNCH_PATH_MAX 512
 #define LAUNCH_BINDS_MAX 6
 #define LAUNCH_PRELOAD_MAX 1024
@@ -47,6 +47,7 @@ enum launch_type {
 	LAUNCH_QUIT,     /* end everything, then yourself */
 	LAUNCH_METER,    /* what its cgroup counts; answered by LAUNCH_METERED */
 	LAUNCH_DISARM,   /* a head's run is over and its facts are known: no answer */
+	LAUNCH_SWEEP,    /* count, or end, what is no head; answered by LAUNCH_SWEPT */
 
 	/* launch -> viv */
 	LAUNCH_HELLO = 64,  /* first message: what this host gives */
@@ -67,6 +68,7 @@ enum launch_type {
 	LAUNCH_KEPT_HEAD, /* behind its KEPT, for each head: its pid; fds as they came */
 	LAUNCH_ATTACHED,  /* behind the last KEPT: EXITs that nobody heard follow */
 	LAUNCH_METERED,   /* fds as in enum launch_meter; none: nobody counts here */
+	LAUNCH_SWEPT,     /* how many processes there are beside the heads */
 };
 
 enum launch_limits {
@@ -186,13 +188,14 @@ struct launch_exit {
 	uint64_t memory;    /* bytes the sandbox has now; 0 when not known */
 };
 
-/* HEAD_UP, SIGNALLED, SAVED, RESTORED, FROZEN, KEPT_HEAD. */
+/* HEAD_UP, SIGNALLED, SAVED, RESTORED, FROZEN, SWEPT, KEPT_HEAD. */
 struct launch_head_event {
 	uint32_t sandbox;
 	uint32_t head;
 	int32_t pid;       /* KEPT_HEAD */
 	uint32_t is_armed; /* KEPT_HEAD: its run has a deadline, that is, no END came yet */
 	uint64_t bytes;    /* SAVED: what was copied for this head */
+	uint64_t left;     /* SWEPT: processes that are no heads */
 };
 
 struct launch_counted {

@@ -72,6 +72,7 @@ struct head {
 	struct meter_mark mark;         /* of the run that is on */
 	uint32_t noise;                 /* frames that nobody wanted since something was asked, */
 	uint64_t noise_bytes;           /* ... and their size */
+	uint64_t rest_us;               /* cpu time it had when it was last looked at, at rest */
 	struct head *forking;           /* borrowed: the child that this one is forking now */
 	uint32_t owed;                  /* answers to forks that nobody waits for any more */
 	const struct head_calls *calls; /* borrowed: static rows */

@@ -68,6 +68,13 @@ static uint64_t own_us(clockid_t clock)
 	return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
 }
 
+uint64_t meter_process_us(pid_t pid)
+{
+	clockid_t clock = 0;
+
+	return pid > 0 && clock_getcpuclockid(pid, &clock) == 0 ? own_us(clock) : 0;
+}
+
 uint64_t meter_own_us(const struct meter_mark *mark)
 {
 	uint64_t now = mark->is_set ? own_us(mark->clock) : 0;

@@ -52,6 +52,9 @@ void meters_init(struct meters *meters);
 void meter_take(struct meters *meters, struct meter *meter, int *take_fds, size_t fd_count);
 void meter_done(struct meter *meter);
 
+/* CPU time that a process has taken; 0: it is gone. */
+uint64_t meter_process_us(pid_t pid);
+
 /* CPU time of the interpreter alone since the mark. */
 uint64_t meter_own_us(const struct meter_mark *mark);
 

@@ -295,20 +295,6 @@ int sandbox_adopt(uv_loop_t *loop, struct launcher *launcher, const struct backe
 	return 0;
 }
 
-int sandbox_keep(struct sandbox *sandbox, const char *name, struct err *err)
-{
-	struct launch_request request = {.type = LAUNCH_KEEP, .keep = {.sandbox = sandbox->id}};
-	const int fds[SANDBOX_KEPT_COUNT] = {
-		sandbox->channel.fd, sandbox->out.fd,    sandbox->err.fd,
-		sandbox->out.spool,  sandbox->err.spool, sandbox->in,
-	};
-
-	(void)snprintf(request.keep.name, sizeof(request.keep.name), "%s", name);
-	memcpy(sandbox->kept_name, request.keep.name, sizeof(sandbox->kept_name));
-	return launcher_send(sandbox->launcher, &request, fds,
-			     sandbox->in >= 0 ? SANDBOX_KEPT_COUNT : SANDBOX_KEPT_IN, err);
-}
-
 int sandbox_meter(struct sandbox *sandbox, struct err *err)
 {
 	const struct launch_request request = {.type = LAUNCH_METER, .id = sandbox->id};
@@ -317,19 +303,6 @@ int sandbox_meter(struct sandbox *sandbox, struct err *err)
 		return 0;
 	sandbox->meter.is_asked = true;
 	return launcher_send(sandbox->launcher, &request, NULL, 0, err);
-}
-
-int sandbox_keep_stdin(struct sandbox *sandbox, int fd, struct err *err)
-{
-	char name[LAUNCH_NAME_MAX];
-
-	drop_fd(&sandbox->in);
-	if (sandbox->kept_name[0] == '\0')
-		return 0;
-	if (fd >= 0)
-		sandbox->in = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	memcpy(name, sandbox->kept_name, sizeof(name));
-	return sandbox_keep(sandbox, name, err);
 }
 
 void sandbox_drop_head(struct sandbox *sandbox, uint32_t number)
@@ -470,6 +443,10 @@ void sandbox_event(struct sandbox *sandbox, const struct launch_event *event)
 {
 	struct err why = event->err;
 
+	if (event->type == LAUNCH_SWEPT) {
+		sandbox_swept(sandbox, event);
+		return;
+	}
 	if (event->type != LAUNCH_GONE && event->type != LAUNCH_SPAWNED &&
 	    event->type != LAUNCH_FROZEN && tell_head(sandbox, event))
 		return;

@@ -88,6 +88,11 @@ struct sandbox {
 	/* FROZEN, for a session that asked; NULL: nobody did. */
 	void (*frozen)(void *taker, const struct err *why);
 
+	/* SWEPT, for who asked; NULL: nobody did. Until it comes nothing begins and nothing forks
+	 * in there: a process that is no head yet would be ended, too. */
+	void (*swept)(void *user, struct sandbox *sandbox, uint64_t left);
+	void *sweeper; /* borrowed: what outlives the sandbox */
+
 	/* A session's: its interpreters by number, NULL where there is none (head.h), and the
 	 * numbers that launch has not given back. */
 	struct head *heads[LAUNCH_HEADS_MAX];
@@ -127,6 +132,13 @@ int sandbox_meter(struct sandbox *sandbox, struct err *err);
 
 /* ... with this stdin (-1: none any more) beside the rest; not where it is not kept at all. */
 int sandbox_keep_stdin(struct sandbox *sandbox, int fd, struct err *err);
+
+/* Asks how many processes are left in it beside its heads; `kills`: they are ended. `swept` tells,
+ * unless the sandbox ends before. */
+int sandbox_sweep(struct sandbox *sandbox, bool kills,
+		  void (*swept)(void *user, struct sandbox *sandbox, uint64_t left), void *user,
+		  struct err *err);
+void sandbox_swept(struct sandbox *sandbox, const struct launch_event *event);
 
 /* Ends a head that launch has and we have not. */
 void sandbox_drop_head(struct sandbox *sandbox, uint32_t number);

@@ -184,13 +184,17 @@ void session_work(struct session *session)
 	/* Until launch has told of its sandbox all that there is of it is a record. */
 	if (session->is_ended || session->is_restored)
 		return;
+	/* What is no head is being ended: a fork would be, too. It kicks us when it is done. */
+	if (session->sandbox != NULL && session->sandbox->swept != NULL)
+		return;
 	if (session->state == SESSION_FROZEN && is_wanted) {
 		session_thaw(session);
 		return;
 	}
 	session_roll_on(session); /* before another look has the checkpoint fork again */
 	looks_work(session);
-	if (session->state != SESSION_IDLE || is_fork_due(session))
+	/* A head that was dropped is followed by its end, which goes back to a checkpoint. */
+	if (session->state != SESSION_IDLE || session->head->is_dropped || is_fork_due(session))
 		return;
 	if (!session->needs_checkpoint && session_next_job(session) != NULL) {
 		begin_job(session);

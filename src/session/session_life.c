@@ -10,8 +10,9 @@
 
 #define FREEZE_TRIES 100U
 #define FREEZE_AGAIN_MS 20U
-#define WARN_MS 60000U /* before its end a session says so */
-#define WARN_SHARE 4U  /* but not before it has had three quarters of a short life */
+#define WARN_MS 60000U   /* before its end a session says so */
+#define PUT_OFF_MS 1000U /* until what could not be done at rest is tried again */
+#define WARN_SHARE 4U    /* but not before it has had three quarters of a short life */
 
 static uint64_t age_ms(uint64_t since_ns)
 {
@@ -50,12 +51,6 @@ static void warn(struct session *session, uint64_t left, const char *which)
 	session_tell(session, "warning", members);
 }
 
-/* A process that was left running is work, though no run is on. */
-static bool has_child(const struct session *session)
-{
-	return strncmp(session->blocker, "child process", strlen("child process")) == 0;
-}
-
 static bool may_freeze(const struct session *session)
 {
 	const struct launch_hello *hello =
@@ -65,7 +60,7 @@ static bool may_freeze(const struct session *session)
 	       hello->can_freeze != 0 && session->table->settings.freeze_ms > 0 &&
 	       session->sandbox->sessions == 1 && session->coming == NULL && session->run == NULL &&
 	       LIST_EMPTY(&session->looks) && session_next_job(session) == NULL &&
-	       !session->needs_checkpoint && !has_child(session);
+	       !session->needs_checkpoint && session->sandbox->swept == NULL;
 }
 
 static void frozen(void *user, const struct err *why)
@@ -148,21 +143,57 @@ void session_frozen(struct session *session, const struct err *why)
 	session_kick(session);
 }
 
-/* When the clock matters next: freezing, the warning, the end. */
-static void arm(struct session *session)
+/* A session at rest: what runs have left goes on for a while, then all of it is frozen, or, where
+ * that cannot be, what is no interpreter is ended. Launch says what there is: a runner could say
+ * what it likes. */
+static void rest_on(struct session *session)
+{
+	uint64_t idle = age_ms(session->used_ns);
+	bool is_over = idle >= session->policy->background_ms;
+	bool may = may_freeze(session) && idle >= session->table->settings.freeze_ms;
+
+	if (session->state != SESSION_IDLE || session->sandbox == NULL)
+		return;
+	if (may && (is_over || session->left == LEFT_NONE || session->left == LEFT_ENDED))
+		freeze(session);
+	else if (may && session->left == LEFT_UNKNOWN)
+		session_sweep(session, false);
+	else if (session->left == LEFT_ENDED)
+		session_watch_left(session);
+	else if (is_over)
+		session_sweep(session, true);
+}
+
+/* In how many milliseconds that is due. */
+static uint64_t rest_due_ms(const struct session *session)
+{
+	uint64_t idle = age_ms(session->used_ns);
+	uint64_t freeze_ms = session->table->settings.freeze_ms;
+	uint64_t background_ms = session->policy->background_ms;
+	uint64_t due =
+		session->left == LEFT_ENDED ? idle + session_look_ms(session) : background_ms;
+
+	if (session->state != SESSION_IDLE || session->sandbox == NULL ||
+	    session->sandbox->swept != NULL)
+		return UINT64_MAX;
+	if (may_freeze(session) && session->left != LEFT_SOME && freeze_ms < due)
+		due = freeze_ms;
+	/* It was due, and could not be done: another session of the sandbox is at work. */
+	if (due <= idle && session->is_put_off)
+		return PUT_OFF_MS;
+	return due > idle ? due - idle : 0;
+}
+
+/* When the clock matters next: rest, the warning, the end. */
+void session_arm(struct session *session)
 {
 	const char *which = NULL;
 	uint64_t next = left_ms(session, &which);
-	uint64_t idle = age_ms(session->used_ns);
-	uint32_t freeze_ms = session->table->settings.freeze_ms;
+	uint64_t rest = rest_due_ms(session);
 
 	if (!session->is_warned)
 		next -= next > warn_ms(session, which) ? warn_ms(session, which) : next;
-	if (may_freeze(session)) {
-		uint64_t left = idle < freeze_ms ? freeze_ms - idle : 0;
-
-		next = left < next ? left : next;
-	}
+	next = rest < next ? rest : next;
 	(void)uv_timer_start(&session->timer, session_timer_due, next + 1, 0);
 }
 
@@ -179,9 +210,8 @@ void session_timer_due(uv_timer_t *timer)
 	}
 	if (left <= warn_ms(session, which) && !session->is_warned)
 		warn(session, left, which);
-	if (may_freeze(session) && age_ms(session->used_ns) >= session->table->settings.freeze_ms)
-		freeze(session);
-	arm(session);
+	rest_on(session);
+	session_arm(session);
 }
 
 void session_wake(struct session *session)
@@ -192,10 +222,11 @@ void session_wake(struct session *session)
 	session->used_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 	session->used_ns = now_ns();
 	session->is_warned = false;
+	session->left = LEFT_UNKNOWN;
 	if (session->sandbox != NULL && session->table->pool != NULL)
 		pool_rest(session->table->pool, session->sandbox, false);
 	if (!session->is_ended)
-		arm(session); /* its whole life goes on while it works */
+		session_arm(session); /* its whole life goes on while it works */
 }
 
 void session_rest(struct session *session)
@@ -206,5 +237,5 @@ void session_rest(struct session *session)
 	if (session->sandbox != NULL && session->table->pool != NULL &&
 	    session->sandbox->sessions == 1)
 		pool_rest(session->table->pool, session->sandbox, true);
-	arm(session);
+	session_arm(session);
 }

@@ -4,8 +4,8 @@
  *
  * Owns:    nothing of its own. session.c makes and ends sessions, session_jobs.c takes their runs
  * in order, session_heads.c forks and rolls back, session_branch.c makes branches, session_life.c
- * watches the clock and freezes, session_record.c writes and reads what a successor needs,
- * session_put.c tells clients, look.c asks throw-away forks.
+ * watches the clock and freezes, session_left.c ends what runs have left, session_record.c writes
+ * and reads what a successor needs, session_put.c tells clients, look.c asks throw-away forks.
  */
 #pragma once
 
@@ -19,6 +19,14 @@
 #define SESSION_FORK_MS                                                                            \
 	20000U /* a fork of 64 GiB takes seconds; one that takes longer is stuck                   \
 		*/
+
+/* Processes in its sandbox that are no heads: what its runs have left. */
+enum session_left {
+	LEFT_UNKNOWN, /* it was used since launch was asked */
+	LEFT_NONE,
+	LEFT_SOME,
+	LEFT_ENDED, /* they were; interpreters that go on are looked at from time to time */
+};
 
 /* Whose files a checkpoint has. */
 enum checkpoint_files {
@@ -120,6 +128,8 @@ struct session {
 	uint32_t idle_ms, ttl_ms;
 	uint64_t runs, memory;
 	bool is_warned;
+	enum session_left left;
+	bool is_put_off; /* what is due at rest could not be done */
 	uint32_t freeze_tries;
 	struct log *log;            /* borrowed: its own events; NULL: none */
 	struct journal_place place; /* of its last record */
@@ -202,6 +212,15 @@ void session_wake(struct session *session);
 void session_thaw(struct session *session);
 void session_frozen(struct session *session, const struct err *why);
 void session_timer_due(uv_timer_t *timer);
+void session_arm(struct session *session);
+
+/* session_left.c: asks launch what is left beside its heads, and has it ended where `kills`. Later,
+ * where another session of the sandbox is at work. */
+void session_sweep(struct session *session, bool kills);
+
+/* session_left.c: once that was done: ends interpreters that go on computing. How often. */
+void session_watch_left(struct session *session);
+uint64_t session_look_ms(const struct session *session);
 
 /* session_record.c */
 void session_record(struct session *session);

@@ -11,9 +11,9 @@ import struct
 import subprocess
 
 (ROOT, ZYGOTE, RETIRE, SPAWN, BEGIN, KILL, COUNT, END, HEAD, DROP, SIGNAL, FREEZE, SAVE, RESTORE, KEEP,
- QUIT, METER, DISARM) = range(1, 19)
+ QUIT, METER, DISARM, SWEEP) = range(1, 20)
 (HELLO, ROOT_MADE, ZYGOTE_UP, ZYGOTE_DOWN, SPAWNED, EXIT, GONE, COUNTED, ENDED, HEAD_UP, SIGNALLED, FROZEN,
- SAVED, RESTORED, KEPT, KEPT_HEAD, ATTACHED, METERED) = range(64, 82)
+ SAVED, RESTORED, KEPT, KEPT_HEAD, ATTACHED, METERED, SWEPT) = range(64, 83)
 ERR_FORBIDDEN, ERR_NOT_FOUND, ERR_CONFLICT, ERR_TOO_LARGE, ERR_BUSY, ERR_UNSUPPORTED = range(3, 9)
 CAUSE_SELF, CAUSE_DEADLINE, CAUSE_MEMORY, CAUSE_ASKED = range(4)
 LIMITS_V2, LIMITS_V1, LIMITS_MEASURED = range(3)
@@ -52,9 +52,9 @@ class Event:
         if self.type in (EXIT, ENDED):
             (_, self.head, self.cause, self.code, self.signal, self.oom_kills, self.peak, self.cpu_us,
              self.memory) = struct.unpack_from("<IIIii4xQQQQ", self.rest)
-        elif self.type in (HEAD_UP, SIGNALLED, FROZEN, SAVED, RESTORED, KEPT_HEAD):
-            (_, self.head, self.pid, self.is_armed,
-             self.bytes) = struct.unpack_from("<IIiIQ", self.rest)
+        elif self.type in (HEAD_UP, SIGNALLED, FROZEN, SAVED, RESTORED, SWEPT, KEPT_HEAD):
+            (_, self.head, self.pid, self.is_armed, self.bytes,
+             self.left) = struct.unpack_from("<IIiIQQ", self.rest)
         elif self.type == KEPT:
             self.name = self.rest[4:68].split(b"\0")[0].decode()
 
@@ -227,9 +227,9 @@ class Client:
         return self.expect(HEAD_UP)
 
     def ask(self, kind, sandbox, head=0):
-        """A request about one head, or (FREEZE) with one number; its answer."""
+        """A request about one head, or (FREEZE, SWEEP) with one number; its answer."""
         self.request(kind, struct.pack("<II", sandbox, head))
-        answers = {SIGNAL: SIGNALLED, FREEZE: FROZEN, SAVE: SAVED, RESTORE: RESTORED}
+        answers = {SIGNAL: SIGNALLED, FREEZE: FROZEN, SAVE: SAVED, RESTORE: RESTORED, SWEEP: SWEPT}
         return self.expect(answers[kind])
 
     def keep(self, sandbox, name, fds):

@@ -10,7 +10,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from launcher import (BEGIN, CAUSE_ASKED, CAUSE_DEADLINE, CAUSE_MEMORY, CAUSE_SELF, DISARM, DROP, END,
                       ERR_CONFLICT, ERR_FORBIDDEN, ERR_NOT_FOUND, ERR_UNSUPPORTED, EXIT, FREEZE, GONE,
-                      LIMITS_MEASURED, METER, METERED, MIB, SIGNAL, SPAWNED, Launcher, plan)
+                      LIMITS_MEASURED, METER, METERED, MIB, SIGNAL, SPAWNED, SWEEP, Launcher, plan)
 from test_launch import groups_of
 
 # A process whose parents are gone, in a session of its own. It prints its number and stays.
@@ -453,6 +453,19 @@ class HeadsTest(unittest.TestCase):
         first.output()
         self.assertEqual(self.launcher.ask(FREEZE, 0, 1).kind, ERR_CONFLICT)
         self.assertEqual(self.launcher.ask(FREEZE, 5, 1).kind, ERR_NOT_FOUND)
+
+    def test_a_sweep_leaves_the_heads_alone(self):
+        first = self.start()
+        self.assertEqual(first.cell(ORPHAN), "ok")
+        first.output()
+        second = self.fork(first, 1)
+        self.assertEqual(second.cell("x = 8\nimport subprocess\nchild = subprocess.Popen(['sleep', '1000'])"), "ok")
+        self.assertEqual(self.launcher.ask(SWEEP, 0, 0).left, 2)
+        self.assertEqual(self.launcher.ask(SWEEP, 0, 1).left, 0)
+        self.assertEqual(self.launcher.ask(SWEEP, 0, 0).left, 0)
+        self.assertEqual(second.cell("print(x, child.wait())"), "ok")
+        self.assertEqual(first.output(), "8 -9\n")
+        self.assertEqual(self.launcher.ask(SWEEP, 5, 1).kind, ERR_NOT_FOUND)
 
     def test_the_end_of_the_launcher_takes_every_head_along(self):
         first = self.start()
