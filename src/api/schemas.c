@@ -104,6 +104,14 @@ const struct schema schemas[] = {
 	 "dtypes:text[] decimals:any[] missing:object index:@TableIndex matched:int numbers:int[] "
 	 "cut:bool as_of:text",
 	 NULL},
+	{"TableSummary", "total!:int width!:int columns!:@ColumnSummary[] cut:bool as_of:text",
+	 NULL},
+	{"ColumnSummary",
+	 "name!:text dtype!:text count!:int missing!:int distinct!:int? min:any max:any mean:any "
+	 "histogram:@Histogram top:@Frequent[]",
+	 NULL},
+	{"Histogram", "edges!:any[] counts!:int[]", NULL},
+	{"Frequent", "value!:any count!:int", NULL},
 	{"TableIndex", "names!:any[] dtypes!:text[] rows!:any[][] missing:object", NULL},
 	{"File", "path!:text size!:int mtime_ms:int mime:text? sha256:text? base64:text?", NULL},
 	{"Files", "files!:@File[] next:text", NULL},

@@ -30,6 +30,7 @@ const struct op *const op_table[] = {
 	&op_diff,
 	&op_vars_list,
 	&op_vars_table,
+	&op_vars_summary,
 	&op_complete,
 	&op_files_list,
 	&op_files_read,

@@ -7,9 +7,10 @@
 #define VARS_MAX 1000U
 #define ROWS_MAX 10000U
 #define ROWS_DEFAULT 100U
+#define SUMMARY_MAX 1000U
 
 struct vars_args {
-	const char *id, *name, *from, *to, *code, *sort, *filter, *search;
+	const char *id, *name, *from, *to, *code, *sort, *filter, *search, *format;
 	uint64_t offset, limit, cursor;
 };
 
@@ -48,6 +49,23 @@ static const struct op_param table_params[] = {
 	{OP_PARAM(
 		struct vars_args, sort, .name = "sort", .type = OP_TEXT, .in = OP_IN_QUERY,
 		.help = "columns by position, i0 for the first level of the index: 3:desc,i0:asc")},
+	TABLE_FILTER,
+	TABLE_SEARCH,
+	{OP_PARAM(struct vars_args, format, .name = "format", .type = OP_TEXT, .in = OP_IN_QUERY,
+		  .choices = "json|csv",
+		  .help = "csv: all rows that are asked for, as text; offset and limit do not "
+			  "count")},
+};
+
+static const struct op_param summary_params[] = {
+	OP_SESSION_ID(struct vars_args),
+	{OP_PARAM(struct vars_args, name, .name = "name", .type = OP_TEXT, .in = OP_IN_PATH,
+		  .is_required = true, .help = "name of the variable")},
+	{OP_PARAM(struct vars_args, offset, .name = "offset", .type = OP_COUNT, .in = OP_IN_QUERY,
+		  .help = "number of the first column (default: 0)")},
+	{OP_PARAM(struct vars_args, limit, .name = "limit", .type = OP_COUNT, .in = OP_IN_QUERY,
+		  .min = 1, .max = SUMMARY_MAX,
+		  .help = "most columns in one answer (default: 1000)")},
 	TABLE_FILTER,
 	TABLE_SEARCH,
 };
@@ -97,14 +115,36 @@ static void call_table(struct op_call *call)
 	const struct vars_args *args = call->args;
 	struct session *session = op_session_find(call, args->id);
 	const struct look_ask ask = {0};
+	bool is_csv = args->format != NULL && strcmp(args->format, "csv") == 0;
 	struct object question;
 
 	if (session == NULL)
 		return;
-	ask_table(&question, "table", args);
+	ask_table(&question, is_csv ? "csv" : "table", args);
 	object_text(&question, "sort", args->sort);
+	if (!is_csv) {
+		object_number(&question, "offset", args->offset);
+		object_number(&question, "limit", args->limit > 0 ? args->limit : ROWS_DEFAULT);
+	}
+	object_close(&question, '}');
+	if (is_csv)
+		op_look_bytes(call, session, &question, "text/csv; charset=utf-8");
+	else
+		op_look(call, session, &question, &ask, op_look_pass);
+}
+
+static void call_summary(struct op_call *call)
+{
+	const struct vars_args *args = call->args;
+	struct session *session = op_session_find(call, args->id);
+	const struct look_ask ask = {0};
+	struct object question;
+
+	if (session == NULL)
+		return;
+	ask_table(&question, "summary", args);
 	object_number(&question, "offset", args->offset);
-	object_number(&question, "limit", args->limit > 0 ? args->limit : ROWS_DEFAULT);
+	object_number(&question, "limit", args->limit > 0 ? args->limit : SUMMARY_MAX);
 	object_close(&question, '}');
 	op_look(call, session, &question, &ask, op_look_pass);
 }
@@ -180,6 +220,18 @@ const struct op op_vars_table = {
 	.args_size = sizeof(struct vars_args),
 	.answer = "Table",
 	.call = call_table,
+};
+
+const struct op op_vars_summary = {
+	.name = "vars.summary",
+	.method = "GET",
+	.path = "/v1/sessions/{id}/vars/{name}/summary",
+	.help = "What is in each column of a table: counts, range, histogram, most frequent values",
+	.params = summary_params,
+	.param_count = ARRAY_LEN(summary_params),
+	.args_size = sizeof(struct vars_args),
+	.answer = "TableSummary",
+	.call = call_summary,
 };
 
 const struct op op_complete = {

@@ -189,6 +189,25 @@ class Vars(unittest.TestCase):
             answer = self.daemon.request("GET", f"/v1/sessions/{self.id}/vars/frame?{query}")
             self.assertEqual((answer.status, answer.error.get("field")), (400, field), query)
 
+    def test_a_table_is_summed_up_and_saved_as_csv(self):
+        self.run_code("import pandas as pd\nframe = pd.DataFrame({'n': [2**60 + 1, 5], 'f': [1234567.89, None]}, "
+                      "index=pd.Index(['a', 'b'], name='k'))\n"
+                      "large = pd.DataFrame({'n': range(300_000), 's': 'some text'})")
+        answer = self.get("vars/frame/summary?limit=1")
+        self.assertEqual((answer["total"], answer["width"], len(answer["columns"])), (2, 2, 1))
+        self.assertEqual(answer["columns"][0]["max"], str(2**60 + 1))
+        answer = self.daemon.request("GET", f"/v1/sessions/{self.id}/vars/frame?format=csv&sort=0")
+        self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, "text/csv; charset=utf-8"))
+        self.assertEqual(answer.body, b"k,n,f\nb,5,\na,1152921504606846977,1234567.89\n")
+        answer = self.daemon.request("GET", f"/v1/sessions/{self.id}/vars/large?format=csv")
+        self.assertEqual(answer.body.count(b"\n"), 300_001)
+        self.assertTrue(answer.body.endswith(b"\n299999,299999,some text\n"))
+        for path, status in (("vars/nope/summary", 404), ("vars/nope?format=csv", 404),
+                             ("vars/frame?format=xml", 400), ("vars/frame?format=csv&sort=9", 400),
+                             ("vars/frame/summary?filter=x", 400), ("vars/frame/summary?limit=1001", 400)):
+            answer = self.daemon.request("GET", f"/v1/sessions/{self.id}/{path}")
+            self.assertEqual(answer.status, status, path)
+
     def test_a_table_that_takes_too_long_is_told(self):
         self.run_code("import pandas as pd\nclass Slow:\n    def __str__(self):\n        while True: pass\n"
                       "frame = pd.DataFrame({'a': [1, Slow()]})")

@@ -166,6 +166,86 @@ class Tables(unittest.TestCase):
                          [[str(2**60 + 1), 0], [str(2**60), 2]])
         self.assertEqual(self.numbers("array", search=str(2**60 + 1)), [2])
 
+    # ---- summed up ----
+
+    def summary(self, name, **look):
+        answer = self.head.look(kind="summary", name=name, **look)[0]
+        self.assertNotIn("error", answer)
+        return answer
+
+    def test_columns_are_summed_up(self):
+        answer = self.summary("large")
+        self.assertEqual((answer["total"], answer["width"]), (50000, 4))
+        i, f, s, t = answer["columns"]
+        self.assertEqual((i["name"], i["dtype"], i["count"], i["missing"], i["distinct"]),
+                         ("i", "int64", 50000, 0, 50000))
+        self.assertEqual((i["min"], i["max"], i["mean"]), (0, 49999, 24999.5))
+        self.assertEqual((len(i["histogram"]["edges"]), i["histogram"]["counts"]), (21, [2500] * 20))
+        self.assertEqual([f["min"], f["max"], f["mean"], f["histogram"]["counts"], f["histogram"]["edges"]],
+                         self.python("h = np.histogram(large.f, 20)\n[large.f.min(), large.f.max(), "
+                                     "large.f.to_numpy().mean(), h[0].tolist(), h[1].tolist()]"))
+        self.assertEqual((s["distinct"], [[top["value"], top["count"]] for top in s["top"]]),
+                         (3, self.python("[[k, v] for k, v in large.s.value_counts().items()]")))
+        self.assertEqual((t["min"], t["distinct"]), ("2020-01-01T00:00:00+01:00", 50000))
+        self.assertEqual((t["histogram"]["edges"][0], sum(t["histogram"]["counts"])), (t["min"], 50000))
+        self.assertEqual(t["histogram"]["edges"][-1], t["max"])
+        self.assertEqual(self.summary("large", filter='[{"column":"0","op":"lt","value":3}]')["columns"][0]
+                         ["histogram"], {"edges": [0, 1, 2, 3], "counts": [1, 1, 1]})
+
+    def test_every_type_is_summed_up(self):
+        found = {column["name"]: column for column in self.summary("types")["columns"]}
+        self.assertEqual((found["int"]["min"], found["int"]["max"], found["int"]["missing"]), (2, str(2**62 + 1), 1))
+        self.assertEqual((found["u"]["max"], found["u"]["distinct"]), (str(2**64 - 1), 3))
+        self.assertEqual(found["cat"]["top"], [{"value": value, "count": 1} for value in "cba"])
+        self.assertEqual((found["when"]["min"], found["when"]["count"]), ("2019-05-05T10:11:12.500000", 3))
+        self.assertEqual((found["span"]["min"], found["span"]["max"]),
+                         ("0 days 00:00:00.000000005", "2 days 00:00:00"))
+        self.assertEqual((found["bool"]["distinct"], found["bool"]["top"]),
+                         (2, [{"value": True, "count": 2}, {"value": False, "count": 2}]))
+        self.assertEqual((found["f4"]["min"], found["f4"]["max"], sum(found["f4"]["histogram"]["counts"])),
+                         ("-inf", 0.2, 2))
+        self.assertEqual((found["text"]["count"], found["text"]["distinct"]), (3, 3))
+        self.assertEqual(found["period"]["top"][0], {"value": "2020-03", "count": 1})
+        (mixed,) = self.summary("mixed")["columns"]
+        self.assertEqual((mixed["count"], mixed["missing"], mixed["distinct"]), (8, 2, 8))
+        self.assertIn({"value": "evil", "count": 1}, mixed["top"])
+        (items,) = self.summary("items")["columns"]
+        self.assertEqual((items["count"], items["missing"]), (3, 1))
+        self.assertEqual([column["max"] for column in self.summary("array")["columns"]], [str(2**60 + 1), 2])
+        self.assertEqual([column["name"] for column in self.summary("twice", offset=1)["columns"]], ["d"])
+
+    def test_odd_ranges(self):
+        self.head.run("odd = DataFrame({'far': [-1.7e308, 1.7e308], 'one': [5.0, 5.0], 'none': [np.nan, np.nan], "
+                      "'inf': [np.inf, np.inf], 'near': [1.0, np.nextafter(1, 2)], 'big': [-2**63, 2**63 - 1]})\n"
+                      "void = DataFrame({'a': []})")
+        found = {column["name"]: column for column in self.summary("odd")["columns"]}
+        self.assertEqual((found["one"]["histogram"]["counts"], found["one"]["distinct"]), ([2], 1))
+        self.assertEqual((found["none"]["count"], found["none"]["distinct"]), (0, 0))
+        self.assertEqual((found["inf"]["max"], found["inf"]["mean"]), ("inf", "inf"))
+        self.assertEqual((found["big"]["min"], found["big"]["max"]), (str(-2**63), str(2**63 - 1)))
+        self.assertEqual(self.summary("void")["columns"][0]["count"], 0)
+
+    # ---- CSV ----
+
+    def csv(self, name, **look):
+        answer, outcome = self.head.look(kind="csv", name=name, **look)
+        self.assertNotIn("error", answer)
+        self.assertEqual(outcome.complete, {"table.csv"})
+        return outcome.files["table.csv"].decode()
+
+    def test_csv_is_exact_and_has_the_index(self):
+        self.assertEqual(self.csv("deep", sort="0:desc"), ",,v\na,3,3\nb,1,2\na,,1\nb,2,0\n")
+        self.assertEqual(self.csv("array"), "0,1\n3,1\n1152921504606846976,2\n1152921504606846977,0\n")
+        self.head.run("exact = DataFrame({'f': [1234567.89, 0.1 + 0.2], 'i': [2**60 + 1, -5], "
+                      "'t': ['a,\"b\"\\nc', None]}, index=pd.Index(['x', 'y'], name='k'))")
+        self.assertEqual(self.csv("exact"), 'k,f,i,t\nx,1234567.89,1152921504606846977,"a,""b""\nc"\n'
+                                            'y,0.30000000000000004,-5,\n')
+        self.assertEqual(self.csv("exact", filter='[{"column":"1","op":"lt","value":0}]'),
+                         "k,f,i,t\ny,0.30000000000000004,-5,\n")
+        text = self.csv("large")
+        self.assertEqual(text.count("\n"), 50001)
+        self.assertTrue(text.split("\n")[50000].startswith("49999,"))
+
     def test_a_subclass_is_not_asked(self):
         self.assertEqual(self.numbers("liar", sort="0"), [1, 0])
 

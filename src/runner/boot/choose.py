@@ -47,13 +47,18 @@ class Chooser:
 
     # ---- which ----
 
-    def rows(self, look):
-        """The positions of the rows that are asked for, in their order."""
+    def rows(self, look, wanted):
+        """(positions of the rows that are asked for, in their order, at least the first `wanted` of them;
+        how many there are)."""
         mask = self._filtered(look.get("filter")) & self._found(look.get("search"))
         positions = self.numpy.flatnonzero(mask)
-        for name, is_down in reversed(_read_sort(look.get("sort"))):
-            positions = self.column(name, "sort").order(positions, is_down)
-        return positions
+        matched = len(positions)
+        keys = [(self.column(name, "sort"), is_down) for name, is_down in _read_sort(look.get("sort"))]
+        if keys and wanted < matched // 4:
+            positions = keys[0][0].least(positions, keys[0][1], wanted)
+        for column, is_down in reversed(keys):
+            positions = column.order(positions, is_down)
+        return positions, matched
 
     def _all(self, value):
         return self.numpy.full(len(self.frame), value)

@@ -235,6 +235,11 @@ def _names(index):
     return [None if name is None else name_text(name) for name in index.names]
 
 
+def index_names(frame):
+    """The names of the levels of its index; None for those without."""
+    return _names(frame.index)
+
+
 def head(frame):
     """What the table says of the columns."""
     columns = frame.columns

@@ -36,6 +36,18 @@ def _table(look, _request, interpreter):
     return table(interpreter, look)
 
 
+def _csv(look, _request, interpreter):
+    from .look_table import csv
+
+    return csv(interpreter, look)
+
+
+def _summary(look, _request, interpreter):
+    from .look_table import summary
+
+    return summary(interpreter, look)
+
+
 def _print(_look, _request, interpreter):
     from .fingerprint import prints
 
@@ -90,8 +102,8 @@ def _import(_look, request, interpreter):
     return bring_in(interpreter, request.payload)
 
 
-_QUESTIONS = {"vars": _vars, "table": _table, "print": _print, "diff": _diff,
-              "complete": _complete, "files": _files, "read": _read, "write": _write,
+_QUESTIONS = {"vars": _vars, "table": _table, "csv": _csv, "summary": _summary,
+              "print": _print, "diff": _diff, "complete": _complete, "files": _files, "read": _read, "write": _write,
               "remove": _remove, "export": _export, "import": _import}
 _CHANGES = {"write", "remove", "import"}
 

@@ -26,53 +26,83 @@ def _is_asked(look):
     return any(look.get(word) for word in ("sort", "filter", "search"))
 
 
-def _rows(frame, look):
-    """The positions of the rows that are asked for; None: all of them, as they are."""
+def _rows(frame, look, wanted=maxsize):
+    """(positions of the rows that are asked for, or at least of the first `wanted`; how many there are).
+    All of them, as they are, are a range."""
     if not _is_asked(look):
-        return None
+        return range(len(frame)), len(frame)
     from .choose import Chooser
 
-    return Chooser(frame, modules["numpy"]).rows(look)
+    return Chooser(frame, modules["numpy"]).rows(look, wanted)
+
+
+class _Table:
+    """Any table: what it says of itself, and its rows by their positions."""
+
+    def __init__(self, value, look, last):
+        self.frame = plain_frame(value)
+        if self.frame is not None:
+            self.first = 0
+            self.positions, self.matched = _rows(self.frame, look, last)
+            return
+        # All of it is made only where all of it is asked for.
+        is_asked = _is_asked(look)
+        self.first = 0 if is_asked else min(last, max(0, int(look.get("offset", 0))))
+        self.columns, self.found, self.total = _page(value, self.first, maxsize if is_asked else last)
+        self.positions = range(self.total)
+        self.matched = self.total
+        if is_asked:
+            self.positions, self.matched = _rows(_as_frame(value, self.columns, self.found), look, last)
+
+    def about(self):
+        return head(self.frame) if self.frame is not None else {"columns": self.columns, "total": self.total}
+
+    def chosen(self, first, last):
+        """The positions from `first` to `last` of those that are asked for."""
+        positions = self.positions[first:last]
+        return positions if type(positions) is range else positions.tolist()
+
+    def make(self, rows):
+        if self.frame is None:
+            return {"rows": [[_exact(item) for item in self.found[row - self.first]] for row in rows]}
+        return body(self.frame, slice(rows.start, rows.stop) if type(rows) is range else rows)
 
 
 def table(interpreter, look):
     """A page of a variable that is a table. "cut" when not all of the rows that were asked for fit."""
-    value = _named(interpreter, look)
     first = max(0, int(look.get("offset", 0)))
     count = min(max(0, int(look.get("limit", 100))), ROWS_MAX)
-    frame = plain_frame(value)
-    if frame is not None:
-        about, total = head(frame), len(frame)
-        make = lambda rows: body(frame, rows)
-        positions = _rows(frame, look)
-    else:
-        about, total, make, positions = _other(value, look, first, first + count)
-    matched = total if positions is None else len(positions)
-    chosen = range(first, min(first + count, total)) if positions is None \
-        else positions[first:first + count].tolist()
-
-    def part(count):
-        rows = chosen[:count]
-        return {**make(slice(rows.start, rows.stop) if positions is None else rows),
-                "numbers": list(rows)}
-
-    answer, _text, fitting = fit({**about, "matched": matched}, part, len(chosen), ROOM)
+    asked = _Table(_named(interpreter, look), look, first + count)
+    chosen = asked.chosen(first, first + count)
+    about = {**asked.about(), "matched": asked.matched}
+    answer, _text, fitting = fit(about, lambda n: {**asked.make(chosen[:n]), "numbers": list(chosen[:n])},
+                                 len(chosen), ROOM)
     if fitting < len(chosen):
         answer["cut"] = True
     return answer
 
 
-def _other(value, look, first, last):
-    """What is no frame: (what its table says, count of all rows, rows from positions, the positions that
-    are asked for)."""
-    if not _is_asked(look):
-        columns, found, total = _page(value, first, last)
-        return {"columns": columns, "total": total}, total, lambda rows: {
-            "rows": [[_exact(item) for item in row] for row in found[:max(0, rows.stop - rows.start)]]}, None
-    columns, found, total = _page(value, 0, maxsize)
-    positions = _rows(_as_frame(value, columns, found), look)
-    return {"columns": columns, "total": total}, total, lambda rows: {
-        "rows": [[_exact(item) for item in found[row]] for row in rows]}, positions
+def csv(interpreter, look):
+    """All rows that are asked for, as a file."""
+    from .table_csv import send
+
+    asked = _Table(_named(interpreter, look), look, maxsize)
+    return send(asked.about()["columns"], asked.frame, asked.make, asked.chosen(0, maxsize))
+
+
+def summary(interpreter, look):
+    """Each column summed up, over the rows that are asked for."""
+    from .summary import summarise
+
+    value = _named(interpreter, look)
+    frame = plain_frame(value)
+    names = None
+    if frame is None:
+        names, found, _total = _page(value, 0, maxsize)
+        frame = _as_frame(value, names, found)
+    rows, _matched = _rows(frame, look)
+    return summarise(frame if type(rows) is range else frame.iloc[rows], list(frame.columns) if names is None else names,
+                     max(0, int(look.get("offset", 0))), max(1, int(look.get("limit", 1000))))
 
 
 def _exact(value):
@@ -90,8 +120,11 @@ def _as_frame(value, columns, rows):
                         "unsupported") from None
     if is_a(value, "numpy", "ndarray") and not value.dtype.names and value.dtype.kind in "biufmM":
         return pandas.DataFrame(value)
-    held = {i: pandas.Series([row[i] if i < len(row) else None for row in rows], dtype=object)
-            for i in range(len(columns))}
+    held = {}
+    for i in range(len(columns)):
+        series = pandas.Series([row[i] if i < len(row) else None for row in rows], dtype=object)
+        is_one_kind = pandas.api.types.infer_dtype(series, skipna=False) in ("integer", "floating", "boolean")
+        held[i] = series.infer_objects() if is_one_kind else series
     return pandas.DataFrame(held, index=pandas.RangeIndex(len(rows)))
 
 
