@@ -23,8 +23,8 @@ const struct schema schemas[] = {
 	{"InputFile", "path!:text text:text base64:text", NULL},
 	{"Verdict",
 	 "kind!:ok|exception|exit|timeout|memory|killed|output|disk|guard|denied|interrupted|"
-	 "cancelled|backend exit_code!:int? signal:int? message:text remedy:text limit:any "
-	 "peak:int? "
+	 "cancelled|backend exit_code!:int? signal:int? message:text remedy:text "
+	 "remedy_key:text? remedy_detail:text limit:any peak:int? "
 	 "by:supervisor|runner|remote",
 	 NULL},
 	{"Usage", "queue_ms:num wall_ms:num cpu_ms:num peak_memory:int? output_bytes:int", NULL},

@@ -164,6 +164,7 @@ static void take_verdict(struct run_lines *lines, const char *line, size_t size)
 	struct verdict *verdict = &lines->facts.verdict;
 	struct run_facts *facts = &lines->facts;
 	const char *value = NULL;
+	const char *key = NULL;
 	size_t value_size = 0;
 
 	verdict->kind = kind_of(json_string_value(json_object_get(object, "kind")));
@@ -171,6 +172,9 @@ static void take_verdict(struct run_lines *lines, const char *line, size_t size)
 	verdict->signal = (int)json_integer_value(json_object_get(object, "signal"));
 	copy_text(verdict->message, sizeof(verdict->message), object, "message");
 	copy_text(verdict->remedy, sizeof(verdict->remedy), object, "remedy");
+	copy_text(verdict->remedy_detail, sizeof(verdict->remedy_detail), object, "remedy_detail");
+	key = json_string_value(json_object_get(object, "remedy_key"));
+	verdict->remedy_key = key != NULL ? remedy_key(key, strlen(key)) : NULL;
 	facts->truncated_stdout = json_is_true(json_object_get(truncated, "stdout"));
 	facts->truncated_stderr = json_is_true(json_object_get(truncated, "stderr"));
 	facts->truncated_files = json_is_true(json_object_get(truncated, "files"));

@@ -315,6 +315,7 @@ static void list_cuts(struct show *show, const struct run_facts *facts)
 
 static void tell_verdict(struct show *show, const struct verdict *verdict)
 {
+	char remedy[VERDICT_TEXT_MAX];
 	struct buf line;
 
 	/* The traceback, or the code's own exit, has said it. */
@@ -324,9 +325,10 @@ static void tell_verdict(struct show *show, const struct verdict *verdict)
 		safe_put(&line, verdict->message, strlen(verdict->message));
 		note(show, &line);
 	}
-	if (verdict->remedy[0] != '\0') {
+	verdict_remedy(verdict, REMEDY_CLI, remedy, sizeof(remedy));
+	if (remedy[0] != '\0') {
 		line = new_line(show, "remedy: ");
-		safe_put(&line, verdict->remedy, strlen(verdict->remedy));
+		safe_put(&line, remedy, strlen(remedy));
 		note(show, &line);
 	}
 }

@@ -5,6 +5,7 @@
 #include "base/c.h"
 #include "base/json.h"
 #include "dialect/mcp_inside.h"
+#include "session/verdict.h"
 
 #define LINKS_MAX 200
 #define WORKSPACE "/workspace/"
@@ -129,6 +130,23 @@ static bool find_text(const char *json, size_t size, const char *first, const ch
 	return true;
 }
 
+/* The remedy in the words of MCP, as JSON wants it. */
+static void show_remedy(struct out *out, const char *result, size_t size)
+{
+	struct verdict verdict = verdict_elsewhere(result, size, false);
+	char text[VERDICT_TEXT_MAX];
+	struct buf quoted;
+
+	buf_init(&quoted, 8UL * sizeof(text));
+	verdict_remedy(&verdict, REMEDY_MCP, text, sizeof(text));
+	if (text[0] != '\0' && json_put_text(&quoted, text) == 0) {
+		put(out, "remedy: ");
+		put_raw(out, (const char *)quoted.data + 1, quoted.size - 2);
+		put(out, "\\n");
+	}
+	buf_done(&quoted);
+}
+
 static bool has_failed(const char *result, size_t size)
 {
 	const char *kind = NULL;
@@ -162,7 +180,6 @@ static void put_shown(struct out *out, const char *result, size_t size)
 	static const char *const failure[][3] = {
 		{"verdict", "kind", "verdict: "},
 		{"verdict", "message", ""},
-		{"verdict", "remedy", "remedy: "},
 		{"state", NULL, "state of the session: "},
 	};
 	const char *text = NULL;
@@ -179,6 +196,8 @@ static void put_shown(struct out *out, const char *result, size_t size)
 			       find_text(result, size, "state", NULL, &text, &n) && n == 4 &&
 			       memcmp(text, "none", 4) == 0;
 
+		if (failure[i][1] == NULL)
+			show_remedy(out, result, size);
 		if (!is_dull && find_text(result, size, failure[i][0], failure[i][1], &text, &n))
 			is_shown = show(out, failure[i][2], text, n);
 	}

@@ -331,8 +331,7 @@ void run_job_finish(struct run *run)
 	if (run->claim.kind != VERDICT_NONE && !verdict_is_fact(&run->facts))
 		run->verdict = run->claim;
 	else if (run->verdict.kind == VERDICT_BACKEND && run->elsewhere->jobs->is_claimed)
-		(void)snprintf(run->verdict.remedy, sizeof(run->verdict.remedy),
-			       "look at the machine that backends.remote.url names");
+		verdict_set_remedy(&run->verdict, "remote", "");
 	if (job != NULL)
 		run->elsewhere->jobs->cancel(job);
 }

@@ -69,6 +69,22 @@ static void say(char *text, const char *format, ...)
 	va_end(args);
 }
 
+void verdict_set_remedy(struct verdict *verdict, const char *key, const char *detail)
+{
+	verdict->remedy_key = remedy_key(key, strlen(key));
+	(void)snprintf(verdict->remedy_detail, sizeof(verdict->remedy_detail), "%s", detail);
+	remedy_say(verdict->remedy_key, verdict->remedy_detail, REMEDY_HTTP, verdict->remedy,
+		   sizeof(verdict->remedy));
+}
+
+void verdict_remedy(const struct verdict *verdict, enum remedy_place place, char *text, size_t room)
+{
+	if (verdict->remedy_key != NULL)
+		remedy_say(verdict->remedy_key, verdict->remedy_detail, place, text, room);
+	else
+		(void)snprintf(text, room, "%s", verdict->remedy);
+}
+
 static void set_kind(struct verdict *verdict, enum verdict_kind kind)
 {
 	verdict->kind = kind;
@@ -86,16 +102,9 @@ static void set_timeout(struct verdict *verdict, const struct verdict_facts *fac
 	verdict->limit = "timeout_ms";
 	verdict->limit_value = facts->timeout_ms;
 	say(verdict->message, "stopped after %s: the run took longer than its timeout", time);
-	if (facts->timeout_max_ms > facts->timeout_ms)
-		say(verdict->remedy,
-		    "raise timeout_ms (--timeout; the policy allows up to %s) or do less in one "
-		    "run",
-		    most);
-	else
-		say(verdict->remedy,
-		    "do less in one run: the policy allows no more than %s; its timeout_max "
-		    "decides",
-		    most);
+	verdict_set_remedy(verdict,
+			   facts->timeout_max_ms > facts->timeout_ms ? "timeout" : "timeout_max",
+			   most);
 }
 
 static void set_memory(struct verdict *verdict, const struct verdict_facts *facts)
@@ -111,9 +120,7 @@ static void set_memory(struct verdict *verdict, const struct verdict_facts *fact
 	if (verdict->peak > 0)
 		(void)snprintf(peak, sizeof(peak), "%.1f MiB", (double)verdict->peak / (double)MIB);
 	say(verdict->message, "out of memory: the limit is %s, the peak was %s", most, peak);
-	say(verdict->remedy, "load less at a time (chunks, fewer columns, smaller types), raise "
-			     "limits.memory (viv run --memory) up to the policy's, or use a "
-			     "policy with more");
+	verdict_set_remedy(verdict, "memory", "");
 }
 
 static void set_output(struct verdict *verdict, const struct verdict_facts *facts)
@@ -126,7 +133,7 @@ static void set_output(struct verdict *verdict, const struct verdict_facts *fact
 	verdict->limit_value = facts->output_max;
 	say(verdict->message, "ended: it wrote more than %u times the output limit of %s",
 	    OUTPUT_FACTOR, most);
-	say(verdict->remedy, "print less, or write to a file below /workspace");
+	verdict_set_remedy(verdict, "output", "");
 }
 
 static void set_killed(struct verdict *verdict, int number, const char *why)
@@ -142,10 +149,9 @@ static void set_killed(struct verdict *verdict, int number, const char *why)
 		say(verdict->message, "SIG%s: the interpreter was ended by a signal",
 		    name != NULL ? name : "?");
 	if (number == SIGSEGV || number == SIGBUS || number == SIGABRT || number == SIGILL)
-		say(verdict->remedy, "a C library crashed: try smaller input, another version of "
-				     "it, or another way");
+		verdict_set_remedy(verdict, "crash", "");
 	else if (number == SIGSYS)
-		say(verdict->remedy, "the code asked for a system call that no sandbox has");
+		verdict_set_remedy(verdict, "syscall", "");
 }
 
 /* The interpreter ended without a word: its exit status is all there is. */
@@ -166,7 +172,17 @@ static void set_backend(struct verdict *verdict, const struct err *why)
 	set_kind(verdict, VERDICT_BACKEND);
 	say(verdict->message, "%s",
 	    why->kind != ERR_NONE ? why->text : "the sandbox ended and nobody knows why");
-	say(verdict->remedy, "`viv doctor` shows what this host lacks");
+	verdict_set_remedy(verdict, "backend", "");
+}
+
+/* "key" or "key:detail", from a sandbox: the words are our own, whatever it says. */
+static void take_remedy(struct verdict *verdict, const char *claim)
+{
+	size_t size = strcspn(claim, ":");
+	const char *key = remedy_key(claim, size);
+
+	if (key != NULL)
+		verdict_set_remedy(verdict, key, claim[size] == ':' ? claim + size + 1 : "");
 }
 
 static void set_testimony(struct verdict *verdict, const struct verdict_testimony *testimony)
@@ -177,29 +193,16 @@ static void set_testimony(struct verdict *verdict, const struct verdict_testimon
 	if (verdict->exit_code < 0)
 		verdict->exit_code = testimony->exit_code;
 	(void)snprintf(verdict->message, sizeof(verdict->message), "%s", testimony->message);
-	(void)snprintf(verdict->remedy, sizeof(verdict->remedy), "%s", testimony->remedy);
-
+	take_remedy(verdict, testimony->remedy);
 	if (testimony->kind == VERDICT_DISK) {
 		verdict->limit = "disk";
-		if (verdict->remedy[0] == '\0')
-			say(verdict->remedy,
-			    "write less, delete what is no longer needed, or raise "
-			    "the disk limit as far as the policy allows");
+		if (verdict->remedy_key == NULL)
+			verdict_set_remedy(verdict, "disk", "");
 	}
 	if (testimony->kind != VERDICT_EXCEPTION)
 		return;
 	if (verdict->message[0] == '\0' && testimony->error_type[0] != '\0')
 		say(verdict->message, "%s: %s", testimony->error_type, testimony->error_message);
-	if (verdict->remedy[0] != '\0')
-		return;
-	if (strcmp(testimony->error_type, "ModuleNotFoundError") == 0)
-		say(verdict->remedy,
-		    "choose a runtime that has the package (--runtime; `viv runtime "
-		    "list` shows them) or make one: `viv runtime add NAME "
-		    "--requirements FILE`");
-	else if (strcmp(testimony->error_type, "MemoryError") == 0)
-		say(verdict->remedy, "load less at a time, or raise --memory as far as the policy "
-				     "allows");
 }
 
 struct verdict verdict_of(const struct verdict_facts *facts,
@@ -213,8 +216,7 @@ struct verdict verdict_of(const struct verdict_facts *facts,
 		say(verdict.message, "%s",
 		    facts->denial[0] != '\0' ? facts->denial : facts->why.text);
 		if (facts->denial[0] != '\0')
-			say(verdict.remedy, "a person decides what runs under this policy: ask, or "
-					    "send other code");
+			verdict_set_remedy(&verdict, "denied", "");
 	} else if (facts->is_interrupted) {
 		set_kind(&verdict, VERDICT_INTERRUPTED);
 		say(verdict.message, "interrupted");
@@ -262,6 +264,14 @@ int verdict_put(const struct verdict *verdict, struct buf *buf)
 		r = buf_text(buf, ",\"remedy\":");
 	if (r == 0)
 		r = json_put_text(buf, verdict->remedy);
+	if (r == 0 && verdict->remedy_key != NULL)
+		r = buf_format(buf, ",\"remedy_key\":\"%s\"", verdict->remedy_key);
+	else if (r == 0)
+		r = buf_text(buf, ",\"remedy_key\":null");
+	if (r == 0 && verdict->remedy_detail[0] != '\0')
+		r = buf_text(buf, ",\"remedy_detail\":");
+	if (r == 0 && verdict->remedy_detail[0] != '\0')
+		r = json_put_text(buf, verdict->remedy_detail);
 	if (r == 0 && verdict->limit != NULL)
 		r = buf_format(buf, ",\"limit\":\"%s\"", verdict->limit);
 	else if (r == 0)

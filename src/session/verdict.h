@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "proto/launch_msg.h"
+#include "session/remedy.h"
 
 enum verdict_kind {
 	VERDICT_NONE, /* not over yet */
@@ -62,8 +63,8 @@ struct verdict_testimony {
 	enum verdict_kind kind; /* one of ok, exception, exit, interrupted, disk, guard */
 	int exit_code;
 	char message[VERDICT_TEXT_MAX];
-	char remedy[VERDICT_TEXT_MAX];
-	char error_type[128]; /* of the error event, when there was one */
+	char remedy[VERDICT_TEXT_MAX]; /* "key" or "key:detail" (remedy.h) */
+	char error_type[128];          /* of the error event, when there was one */
 	char error_message[256];
 };
 
@@ -72,7 +73,9 @@ struct verdict {
 	int exit_code;
 	int signal; /* 0: none */
 	char message[VERDICT_TEXT_MAX];
-	char remedy[VERDICT_TEXT_MAX];
+	char remedy[VERDICT_TEXT_MAX];          /* as it is said over HTTP */
+	const char *remedy_key;                 /* static: of remedy.h's table; NULL: none */
+	char remedy_detail[REMEDY_DETAIL_SIZE]; /* for its words at other places */
 	const char *limit; /* static: "memory", "timeout_ms", "output", "disk"; NULL: none */
 	uint64_t limit_value;
 	uint64_t peak; /* 0: not known */
@@ -82,6 +85,13 @@ struct verdict {
 
 struct verdict verdict_of(const struct verdict_facts *facts,
 			  const struct verdict_testimony *testimony);
+
+/* What to do about it; a key that the table does not have is nothing. */
+void verdict_set_remedy(struct verdict *verdict, const char *key, const char *detail);
+
+/* The same in the words of another place. */
+void verdict_remedy(const struct verdict *verdict, enum remedy_place place, char *text,
+		    size_t room);
 
 /* Do these say by themselves how a run ended: cancelled, late, too loud, refused? */
 bool verdict_is_fact(const struct verdict_facts *facts);

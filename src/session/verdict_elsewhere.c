@@ -71,6 +71,10 @@ struct verdict verdict_elsewhere(const char *event, size_t size, bool is_remote)
 	verdict.signal = (int)number(object, object_size, "signal", 0, 64, 0);
 	(void)find(object, object_size, "message", verdict.message, sizeof(verdict.message));
 	(void)find(object, object_size, "remedy", verdict.remedy, sizeof(verdict.remedy));
+	(void)find(object, object_size, "remedy_key", text, sizeof(text));
+	verdict.remedy_key = remedy_key(text, strlen(text));
+	(void)find(object, object_size, "remedy_detail", verdict.remedy_detail,
+		   sizeof(verdict.remedy_detail));
 	(void)find(object, object_size, "limit", text, sizeof(text));
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
 		if (strcmp(limits[i], text) == 0)

@@ -71,8 +71,11 @@ class Data(VivCase):
                 self.assertEqual(done.out, b"")
                 self.assertTrue(done.err)
 
-    def test_without_data_both_names_are_none(self):
-        self.assertEqual(self.result("[data, df]")["result"]["application/json"], [None, None])
+    def test_without_data_neither_name_is_there(self):
+        for name in ("data", "df"):
+            result = self.result(name, kind="exception")
+            self.assertEqual((result["error"]["type"], result["verdict"]["remedy_key"], result["verdict"]["remedy_detail"]),
+                             ("NameError", "no_data", name))
 
     def test_a_hundred_megabytes_of_rows(self):
         path = self.path("big.csv")

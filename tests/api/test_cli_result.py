@@ -72,7 +72,7 @@ class Errors(VivCase):
     def test_a_missing_module_names_the_remedy(self):
         result = self.result("import no_such_module_anywhere", kind="exception")
         self.assertEqual(result["error"]["type"], "ModuleNotFoundError")
-        self.assertIn("viv runtime add", result["verdict"]["remedy"])
+        self.assertIn("no_such_module_anywhere is not in this runtime", result["verdict"]["remedy"])
 
     def test_exceptions_of_every_kind(self):
         cases = {"MemoryError": "raise MemoryError('x')", "RecursionError": "def f(): f()\nf()",
@@ -119,8 +119,16 @@ class Verdicts(VivCase):
         result = self.result("print('x')\nwhile True: pass", "--timeout", "700ms", kind="timeout")
         verdict = result["verdict"]
         self.assertEqual((verdict["limit"], verdict["by"]), ("timeout_ms", "supervisor"))
-        self.assertIn("--timeout", verdict["remedy"])
+        self.assertIn("raise timeout_ms", verdict["remedy"])
+        self.assertEqual((verdict["remedy_key"], verdict["remedy_detail"]), ("timeout", "120s"))
         self.assertEqual(result["stdout"], "x\n")
+
+    def test_on_the_command_line_a_remedy_names_flags(self):
+        for code, words in (("while True: pass", "remedy: raise --timeout (the policy allows up to 120s)"),
+                            ("import no_such_module_anywhere", "--runtime takes another"),
+                            ("input()", "remedy: give it your own with --stdin"),
+                            ("df", "remedy: df is there when --data names a file")):
+            self.assertIn(words, self.viv("run", "--timeout", "2s", "-c", code).err.decode())
 
     def test_memory_names_limit_and_peak(self):
         code = ("import time\na = []\n"

@@ -17,7 +17,7 @@ WAIT_SECONDS = 120
 RESULT_KEYS = {"id", "session", "verdict", "state", "stdout", "stderr", "truncated", "result",
                "error", "displays", "charts", "table", "files", "usage", "backend", "runtime",
                "walls"}
-VERDICT_KEYS = {"kind", "exit_code", "signal", "message", "remedy", "limit", "peak", "by"}
+VERDICT_KEYS = {"kind", "exit_code", "signal", "message", "remedy", "remedy_key", "limit", "peak", "by"}
 USAGE_KEYS = {"queue_ms", "wall_ms", "cpu_ms", "peak_memory", "output_bytes"}
 WALLS = {"user", "mount", "pid", "net", "ipc", "uts", "cgroup", "fds", "rlimit", "caps", "landlock",
          "seccomp"}

@@ -92,7 +92,7 @@ class Errors(unittest.TestCase):
 
     def test_a_full_disk_that_ends_the_run_is_told(self):
         outcome = self.fails("import errno\nraise OSError(errno.ENOSPC, 'full')", "disk")
-        self.assertIn("limits.disk", outcome.done["remedy"])
+        self.assertEqual(outcome.done["remedy"], "disk")
         self.assertEqual(self.runner.run(
             "try:\n    raise OSError(28, 'full')\nexcept OSError: pass").done["kind"], "ok")
 
@@ -153,12 +153,23 @@ class Errors(unittest.TestCase):
         self.assertNotIn("vivarium", trace)
 
     def test_a_missing_module_names_the_remedy(self):
-        self.assertIn("viv runtime add", self.fails("import nowhere_at_all").done["remedy"])
+        self.assertEqual(self.fails("import nowhere_at_all.deep").done["remedy"], "module:nowhere_at_all")
+
+    def test_data_that_was_not_given_is_no_name_and_says_so(self):
+        with Runner() as runner:
+            first, later = runner.run("df.groupby('a')"), runner.run("len(data)")
+            self.assertEqual((first.error["type"], first.done["remedy"]), ("NameError", "fresh:df"))
+            self.assertEqual((later.error["type"], later.done["remedy"]), ("NameError", "no_data:data"))
+            self.assertEqual(runner.run("other").done["remedy"], "")
+            outcome = runner.run("[data, df]", atlas=True)
+            self.assertEqual(outcome.result["application/json"], [None, None])
+        with Runner() as runner:
+            self.assertEqual(runner.run("df", once=True).done["remedy"], "no_data:df")
 
     def test_missing_stdin_names_the_remedy(self):
         outcome = self.fails("name = input('name? ')")
         self.assertEqual((outcome.error["type"], outcome.text), ("EOFError", "name? "))
-        self.assertIn("--stdin", outcome.done["remedy"])
+        self.assertEqual(outcome.done["remedy"], "stdin")
 
     def test_a_shadowed_standard_module_does_not_break_the_telling(self):
         with Runner() as runner:

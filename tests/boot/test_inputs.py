@@ -80,10 +80,10 @@ class Inputs(unittest.TestCase):
         self.refused("args", args="{nonsense")
         self.refused("args", args="[" * 100000)
 
-    def test_without_args_and_data_the_names_are_there(self):
+    def test_without_args_the_name_is_there(self):
         with Runner() as runner:
-            outcome = runner.run("[_args, data, df]")
-            self.assertEqual(outcome.result["application/json"], [{}, None, None])
+            outcome = runner.run("_args")
+            self.assertEqual(outcome.result["application/json"], {})
 
     def test_a_session_keeps_its_own_df(self):
         self.value("df = 5")

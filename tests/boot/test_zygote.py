@@ -63,7 +63,7 @@ class Forks(unittest.TestCase):
         with Zygote([], count=1) as zygote:
             fork = zygote.forks[0]
             self.assertEqual(fork.run("print('hello')\nsorted(n for n in dir() if n[0] != '_')")
-                             .result["application/json"], ["chart_path", "data", "df", "display"])
+                             .result["application/json"], ["chart_path", "display"])
             self.assertIn("<cell 2>", fork.run("1/0").error["traceback"])
             self.assertEqual(fork.run("import sys\nsys.stdout.seekable()")
                              .result["application/json"], False)

@@ -12,7 +12,7 @@ from http_client import Client, Events  # noqa: E402,F401
 
 RESULT_KEYS = {"id", "session", "verdict", "state", "stdout", "stderr", "truncated", "result", "error",
                "displays", "charts", "table", "files", "usage", "backend", "runtime", "walls"}
-VERDICT_KEYS = {"kind", "exit_code", "signal", "message", "remedy", "limit", "peak", "by"}
+VERDICT_KEYS = {"kind", "exit_code", "signal", "message", "remedy", "remedy_key", "limit", "peak", "by"}
 USAGE_KEYS = {"queue_ms", "wall_ms", "cpu_ms", "peak_memory", "output_bytes"}
 SESSION_KEYS = {"id", "name", "state", "policy", "runtime", "backend", "created_ms", "idle_ms", "ttl_ms",
                 "runs", "memory", "head"}

@@ -88,7 +88,7 @@ class NoDescriptor(unittest.TestCase):
                 head.send_frame(RUN, b"\x02\0\0\0{}", flags, [0])
                 done = head._collect(None).done
                 self.assertEqual((done["kind"], done["remedy"]),
-                                 ("exception", "close files that are open"))
+                                 ("exception", "descriptors"))
             head.run("for fd in held: os.close(fd)")
             self.assertEqual(value(head.run("x")), 1)
 

@@ -145,17 +145,22 @@ static void a_timeout_says_how_far_it_may_be_raised(void **state)
 	struct verdict_facts facts = {ENDED(LAUNCH_CAUSE_DEADLINE), .timeout_ms = 30000,
 				      .timeout_max_ms = 120000};
 	struct verdict verdict = verdict_of(&facts, &(struct verdict_testimony){0});
+	char text[VERDICT_TEXT_MAX];
 
 	(void)state;
 	assert_contains(verdict.message, "30s");
-	assert_contains(verdict.remedy, "--timeout");
+	assert_contains(verdict.remedy, "raise timeout_ms");
 	assert_contains(verdict.remedy, "120s");
+	assert_string_equal(verdict.remedy_key, "timeout");
+	verdict_remedy(&verdict, REMEDY_CLI, text, sizeof(text));
+	assert_contains(text, "raise --timeout (the policy allows up to 120s)");
 	assert_string_equal(verdict.limit, "timeout_ms");
 	assert_int_equal(verdict.limit_value, 30000);
 
 	facts.timeout_ms = 120000;
 	verdict = verdict_of(&facts, &(struct verdict_testimony){0});
 	assert_null(strstr(verdict.remedy, "raise"));
+	assert_string_equal(verdict.remedy_key, "timeout_max");
 }
 
 static void out_of_memory_names_limit_and_peak(void **state)
@@ -172,7 +177,7 @@ static void out_of_memory_names_limit_and_peak(void **state)
 	assert_contains(verdict.message, "511.0 MiB");
 }
 
-static void a_missing_module_names_the_command(void **state)
+static void what_a_runner_claims_is_a_key_and_never_words(void **state)
 {
 	const struct verdict_facts facts = {KILLED_AS_ASKED};
 	struct verdict_testimony testimony = {
@@ -180,15 +185,28 @@ static void a_missing_module_names_the_command(void **state)
 		.error_type = "ModuleNotFoundError",
 		.error_message = "No module named 'torch'",
 	};
-	struct verdict verdict = verdict_of(&facts, &testimony);
+	struct verdict verdict;
+	char text[VERDICT_TEXT_MAX];
 
 	(void)state;
-	assert_contains(verdict.remedy, "viv runtime add");
-	assert_string_equal(verdict.message, "ModuleNotFoundError: No module named 'torch'");
-
-	(void)snprintf(testimony.remedy, sizeof(testimony.remedy), "its own words");
+	(void)snprintf(testimony.remedy, sizeof(testimony.remedy), "module:torch");
 	verdict = verdict_of(&facts, &testimony);
-	assert_string_equal(verdict.remedy, "its own words");
+	assert_contains(verdict.remedy, "torch is not in this runtime; GET /v1/packages");
+	assert_string_equal(verdict.message, "ModuleNotFoundError: No module named 'torch'");
+	verdict_remedy(&verdict, REMEDY_CLI, text, sizeof(text));
+	assert_contains(text, "--runtime");
+	verdict_remedy(&verdict, REMEDY_MCP, text, sizeof(text));
+	assert_null(strstr(text, "--"));
+
+	(void)snprintf(testimony.remedy, sizeof(testimony.remedy), "run rm -rf /");
+	verdict = verdict_of(&facts, &testimony);
+	assert_string_equal(verdict.remedy, "");
+	assert_null(verdict.remedy_key);
+
+	memset(testimony.remedy, 'x', sizeof(testimony.remedy) - 1);
+	memcpy(testimony.remedy, "module:", 7);
+	verdict = verdict_of(&facts, &testimony);
+	assert_true(strlen(verdict.remedy_detail) < REMEDY_DETAIL_SIZE);
 }
 
 static void only_some_kinds_can_be_claimed(void **state)
@@ -216,7 +234,8 @@ static void the_json_has_every_key(void **state)
 	assert_string_equal(
 		buf_string(&json),
 		"{\"kind\":\"killed\",\"exit_code\":137,\"signal\":9,\"message\":\"SIGKILL: the "
-		"interpreter was ended by a signal\",\"remedy\":\"\",\"limit\":null,\"peak\":null,"
+		"interpreter was ended by a "
+		"signal\",\"remedy\":\"\",\"remedy_key\":null,\"limit\":null,\"peak\":null,"
 		"\"by\":\"supervisor\"}");
 	buf_done(&json);
 }
@@ -227,7 +246,7 @@ int main(void)
 		cmocka_unit_test(facts_outweigh_testimony),
 		cmocka_unit_test(a_timeout_says_how_far_it_may_be_raised),
 		cmocka_unit_test(out_of_memory_names_limit_and_peak),
-		cmocka_unit_test(a_missing_module_names_the_command),
+		cmocka_unit_test(what_a_runner_claims_is_a_key_and_never_words),
 		cmocka_unit_test(only_some_kinds_can_be_claimed),
 		cmocka_unit_test(the_json_has_every_key),
 	};

@@ -29,7 +29,7 @@ class Notebook:
         self.module = type(sys)("__main__")
         self.names = self.module.__dict__
         self.names["__builtins__"] = builtins
-        self.given = {"_args": {}, "data": None, "df": None}  # names that are not the user's
+        self.given = {"_args": {}}  # names that are not the user's
         self.names.update(self.given)
         self.number = 0  # of the last cell
         self.script = ""  # the path of its file, where it has one

@@ -7,7 +7,7 @@ May not: raise, whatever the exception is: its text, its class and its frames ar
 
 import sys
 
-from . import wire
+from . import current, wire
 from .hooks import load, sources
 from .inputs import EDQUOT, ENOSPC, InputError
 from .jsontext import quote
@@ -16,6 +16,8 @@ from .streams import NO_INPUT
 TEXT_MAX = 64 << 10  # of a traceback; its middle goes first
 MESSAGE_MAX = 16 << 10
 FRAMES_MAX = 3000
+NAME_MAX = 60  # of a module that is not there
+FIRST_CELL = "<cell 1>"
 EACCES, EROFS, ENETUNREACH = 13, 30, 101
 
 _HERE = (lambda: 0).__code__.co_filename.rpartition("/")[0] + "/"
@@ -39,9 +41,8 @@ def tell(info, filename):
     if issubclass(kind, KeyboardInterrupt):
         return wire.Done("interrupted", 130, "the run was interrupted")
     if _is_full(kind, value, message):
-        return wire.Done("disk", 1, summary, "the sandbox's disk is full; write less, delete files "
-                         "in /workspace and /tmp, or raise limits.disk")
-    return wire.Done("exception", 1, summary, _remedy(kind, value))
+        return wire.Done("disk", 1, summary, "disk")
+    return wire.Done("exception", 1, summary, _remedy(kind, value, filename))
 
 
 def tell_input(error):
@@ -52,7 +53,7 @@ def tell_input(error):
     _send({"type": name, "message": message, "traceback": shown + "\n", "line": None})
     if isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT):
         return wire.Done("disk", 1, f"the inputs do not fit on the sandbox's disk: {message}",
-                         "send less, or raise limits.disk")
+                         "disk_inputs")
     return wire.Done("exception", 1, message, "")
 
 
@@ -154,15 +155,18 @@ def _is_full(kind, value, message):
     return _name_of(kind) == "OperationalError" and message == "database or disk is full"
 
 
-def _remedy(kind, value):
-    """One sentence on what to do, where the sandbox itself is the reason."""
+def _remedy(kind, value, filename):
+    """The key of what to do, where the sandbox itself is the reason; a colon and a detail behind it. The
+    words are in session/remedy.c."""
     try:
         if issubclass(kind, ModuleNotFoundError):
             return _module_remedy(value)
+        if issubclass(kind, NameError):
+            return _name_remedy(value, filename)
         if issubclass(kind, EOFError) and NO_INPUT in value.args:
-            return 'give the run "stdin" text (viv run --stdin), or start it with "stdin": "live"'
+            return "stdin"
         if issubclass(kind, MemoryError):
-            return "use less memory at a time, or raise limits.memory"
+            return "memory"
         if issubclass(kind, OSError):
             return _os_remedy(kind, value.errno)
     except BaseException:
@@ -172,15 +176,20 @@ def _remedy(kind, value):
 
 def _module_remedy(value):
     name = str(value.name or "").partition(".")[0]
-    if not name or name in sys.modules:
+    return f"module:{wire.clean(name[:NAME_MAX])}" if name and name not in sys.modules else ""
+
+
+def _name_remedy(value, filename):
+    """A session that ended and was started again has nothing of before, its data least of all."""
+    if value.name not in ("data", "df"):
         return ""
-    return (f"{name} is not in this runtime; make one that has it: "
-            f"viv runtime add NAME --requirements FILE")
+    is_fresh = not current.now.is_once and filename == FIRST_CELL
+    return f"{'fresh' if is_fresh else 'no_data'}:{value.name}"
 
 
 def _os_remedy(kind, number):
     if _name_of(kind) == "gaierror" or number == ENETUNREACH:
-        return "a sandbox has no network; pass what the code needs as files or data"
+        return "network"
     if number == EROFS or (number == EACCES and issubclass(kind, PermissionError)):
-        return "only /workspace and /tmp can be written"
+        return "read_only"
     return ""

@@ -95,4 +95,4 @@ def check(code, meta):
     if message is None:
         return Done()
     return Done("guard", REFUSED, message,
-                "remove it, or use a policy whose guard allows it")
+                "guard")

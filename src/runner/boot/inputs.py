@@ -183,3 +183,14 @@ def _give_bytes(streams, data):
 def read_args(request):
     """The value of `_args`, or InputError."""
     return _json(request, "args", "args")
+
+
+def give_data(request, names):
+    """`data` and `df`, where data came. Without any they are not bound: None would only fail later, and
+    say less. Under Atlas they are None, as there."""
+    if "data" in request.meta:
+        from .tables import read_data
+
+        names["data"], names["df"] = read_data(request)
+    elif "atlas" in request.meta:
+        names["data"] = names["df"] = None

@@ -129,10 +129,7 @@ class Interpreter:
         inputs.give_stdin(request, self.streams)
         if "args" in meta:
             names["_args"] = self.notebook.given["_args"] = inputs.read_args(request)
-        if "data" in meta:
-            from .tables import read_data
-
-            names["data"], names["df"] = read_data(request)
+        inputs.give_data(request, names)
         self.notebook.script = self.notebook.be_script(meta["argv"]) if "argv" in meta else ""
         env = inputs.set_env(meta["env"]) if "env" in meta else {}
         if "elitea" in meta:

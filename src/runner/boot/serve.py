@@ -83,7 +83,7 @@ def _next():
         # A descriptor was sent along, and the kernel had none free to hand it over with.
         wire.open_run()
         wire.close_run(wire.Done("exception", 1, "the inputs of the run did not arrive: this "
-                                 "session has no free descriptor", "close files that are open"))
+                                 "session has no free descriptor", "descriptors"))
 
 
 def serve():

@@ -38,6 +38,8 @@ export interface Verdict {
   signal: number | null;
   message: string;
   remedy: string;
+  remedy_key?: string | null;
+  remedy_detail?: string;
   limit: string | null;
   limit_value?: number;
   peak: number | null;

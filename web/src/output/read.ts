@@ -50,6 +50,8 @@ function readVerdict(value: unknown): Verdict {
     signal: numberOrNull(own(value, "signal")),
     message: ownText(value, "message", 20_000),
     remedy: ownText(value, "remedy", 4000),
+    remedy_key: ownText(value, "remedy_key", 60) || null,
+    remedy_detail: ownText(value, "remedy_detail", 200),
     limit: ownText(value, "limit", 60) || null,
     ...(limitValue === null ? {} : { limit_value: limitValue }),
     peak: countOf(own(value, "peak")),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a run ended, in plain words: one row per kind of verdict. The daemon's own message and remedy come with it.
+// How a run ended, in plain words: one row per kind of verdict. The daemon's own message comes with it.
 import type { RunState, Verdict } from "../api/types";
 import { formatBytes, formatMs } from "./format";
+import { tellRemedy } from "./remedy";
 
 export type Tone = "good" | "warn" | "bad" | "info";
 
@@ -77,7 +78,7 @@ export function tellVerdict(verdict: Verdict): Told {
     tone: row.tone,
     sentence: row.says(verdict),
     message: isSaid ? "" : verdict.message,
-    remedy: verdict.remedy,
+    remedy: tellRemedy(verdict),
   };
 }
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/remedy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/c.h"
+
+/* A percent sign stands for the detail. NULL: as over HTTP. */
+static const struct row {
+	const char *key;
+	const char *words[REMEDY_PLACES];
+} rows[] = {
+	{"timeout",
+	 {"raise timeout_ms (the policy allows up to %) or do less in one run",
+	  "raise --timeout (the policy allows up to %) or do less in one run"}},
+	{"timeout_max",
+	 {"do less in one run: the policy allows no more than %; its timeout_max decides, and GET "
+	  "/v1/policies lists others",
+	  "do less in one run: the policy allows no more than %; `viv policy list` shows others, "
+	  "--policy takes one",
+	  "do less in one run: the policy allows no more than %"}},
+	{"memory",
+	 {"load less at a time (chunks, fewer columns, smaller types), raise limits.memory up to "
+	  "the policy's, or use a policy with more (GET /v1/policies lists them)",
+	  "load less at a time (chunks, fewer columns, smaller types), raise --memory up to the "
+	  "policy's, or use a policy with more (`viv policy list` shows them)",
+	  "load less at a time (chunks, fewer columns, smaller types), or raise limits.memory up "
+	  "to the policy's"}},
+	{"output", {"print less, or write to a file below /workspace"}},
+	{"disk",
+	 {"write less, delete files in /workspace and /tmp, or raise limits.disk up to the "
+	  "policy's",
+	  "write less, delete files in /workspace and /tmp, or use a policy with more disk"}},
+	{"disk_inputs",
+	 {"send less, or raise limits.disk up to the policy's",
+	  "give it less, or use a policy with more disk"}},
+	{"crash",
+	 {"a C library crashed: try smaller input, another version of it, or another way"}},
+	{"syscall", {"the code asked for a system call that no sandbox has"}},
+	{"backend",
+	 {"`viv doctor` on the host shows what it lacks",
+	  "`viv doctor` shows what this host lacks"}},
+	{"remote", {"look at the machine that backends.remote.url names"}},
+	{"denied", {"a person decides what runs under this policy: ask, or send other code"}},
+	{"guard", {"remove it, or use a policy whose guard allows it"}},
+	{"module",
+	 {"% is not in this runtime; GET /v1/packages lists what is, and on the host `viv runtime "
+	  "add NAME --requirements FILE` makes a runtime that has it",
+	  "% is not in this runtime; --runtime takes another (`viv runtime list`), and `viv "
+	  "runtime add NAME --requirements FILE` makes one that has it",
+	  "% is not in this runtime, and nothing can be installed from here: do without it, or "
+	  "ask whoever runs this server for a runtime that has it"}},
+	{"stdin",
+	 {"give the run \"stdin\": a text, or \"live\" to send it later",
+	  "give it your own with --stdin", "give the argument stdin"}},
+	{"no_data",
+	 {"% is there when \"data\" comes with the run, and none did",
+	  "% is there when --data names a file, and none was named",
+	  "% is there when the argument data is given, and it was not"}},
+	{"fresh",
+	 {"% is not there: no \"data\" came, and this is the first run since the session was "
+	  "started; what an earlier one had is gone, so send it again",
+	  "% is not there: no data came, and this is the first run since the session was started; "
+	  "what an earlier one had is gone, so give it again"}},
+	{"descriptors", {"close files that are open"}},
+	{"network", {"a sandbox has no network; pass what the code needs as files or data"}},
+	{"read_only", {"only /workspace and /tmp can be written"}},
+};
+
+static const struct row *find(const char *key, size_t size)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (strlen(rows[i].key) == size && memcmp(rows[i].key, key, size) == 0)
+			return &rows[i];
+	}
+	return NULL;
+}
+
+const char *remedy_key(const char *key, size_t size)
+{
+	const struct row *row = find(key, size);
+
+	return row != NULL ? row->key : NULL;
+}
+
+void remedy_say(const char *key, const char *detail, enum remedy_place place, char *text,
+		size_t room)
+{
+	const struct row *row = key != NULL ? find(key, strlen(key)) : NULL;
+	const char *words = row != NULL ? row->words[place] : "";
+	size_t at = 0;
+
+	if (words == NULL)
+		words = row->words[REMEDY_HTTP];
+	text[0] = '\0';
+	for (; *words != '\0' && at + 1 < room; words++) {
+		int n = *words == '%' ? snprintf(text + at, room - at, "%s", detail)
+				      : snprintf(text + at, room - at, "%c", *words);
+
+		at += (size_t)n;
+	}
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, test } from "vitest";
+import type { Verdict } from "../../src/api/types";
+import { tellVerdict } from "../../src/output/verdict";
+
+const verdict = (part: Partial<Verdict>): Verdict => ({
+  kind: "timeout", exit_code: 124, signal: null, message: "", remedy: "raise timeout_ms", limit: null, peak: null, by: "supervisor", ...part,
+});
+
+test("a remedy is in the page's own words", () => {
+  const told = tellVerdict(verdict({ remedy_key: "timeout", remedy_detail: "2m" }));
+  expect(told.remedy).toBe("Give the cell more time (up to 2m here), or do less in one cell.");
+});
+
+test("no remedy on the page names a flag, a field or a route", () => {
+  const keys = ["timeout", "timeout_max", "memory", "output", "disk", "disk_inputs", "crash", "syscall", "backend", "remote", "denied", "guard",
+    "module", "stdin", "no_data", "fresh", "descriptors", "network", "read_only"];
+  for (const key of keys) {
+    const { remedy } = tellVerdict(verdict({ remedy_key: key, remedy_detail: "x", remedy: "viv run --flag" }));
+    expect(remedy, key).not.toMatch(/--|viv |_ms|limits\.|GET |\/v1\//);
+    expect(remedy, key).not.toBe("");
+  }
+});
+
+test("a key that is not known here shows the daemon's words", () => {
+  expect(tellVerdict(verdict({ remedy_key: "constructor" })).remedy).toBe("raise timeout_ms");
+  expect(tellVerdict(verdict({})).remedy).toBe("raise timeout_ms");
+});
