@@ -127,6 +127,46 @@ export default subject("access", {}, (test) => {
     assert.deepEqual(await violations(person), []);
   });
 
+  test("on a phone nothing covers the buttons between cells", { context: { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true } }, async (person) => {
+    await person.open();
+    await person.openMenu();
+    await person.converse();
+    await person.another();
+    const insert = person.button("Add note below").first();
+    await insert.scrollIntoViewIfNeeded();
+    await insert.click({ trial: true }); // fails where something else would take it
+    const [tools, note] = await Promise.all([person.role("toolbar", "Tools of cell 2").boundingBox(), insert.boundingBox()]);
+    assert.ok(note.x + note.width <= tools.x || note.y + note.height <= tools.y, "the tools cover Note");
+  });
+
+  test("a dialog's buttons stay in sight, however long what it shows and low the window", { context: { viewport: { width: 1280, height: 420 } } }, async (person) => {
+    const cell = await person.converse();
+    await cell.run("import pandas as pd\nframe = pd.DataFrame({'n': range(500)})");
+    const panel = await person.tab("Variables");
+    await panel.getByRole("button", { name: /frame/ }).first().click();
+    const dialog = person.page.getByRole("dialog");
+    await sees(dialog.getByRole("table").or(dialog.getByRole("grid")).first());
+    await person.settle();
+    for (const name of ["Close", "Done"]) {
+      const box = await dialog.getByRole("button", { name, exact: true }).boundingBox();
+      assert.ok(box.y >= 0 && box.y + box.height <= 420, `${name} is cut off`);
+    }
+    await person.closeDialog();
+  });
+
+  test("every page begins at its top", { context: { viewport: { width: 1000, height: 300 } } }, async (person) => {
+    for (let i = 0; i < 12; i++) await person.agent.call("POST", "/v1/run", { code: `print(${i})` });
+    await person.open("#/status");
+    const top = () => person.page.locator(".scroll").evaluate((element) => element.scrollTop);
+    await eventually(async () => {
+      await person.page.locator(".scroll").evaluate((element) => element.scrollTo(0, 200));
+      return (await top()) === 200;
+    }, "a page that is scrolled down");
+    await person.role("link", /approvals/i).click();
+    await sees(person.role("heading", "Approvals"));
+    assert.equal(await top(), 0);
+  });
+
   test("who wants little motion sees none", { context: { reducedMotion: "reduce" } }, async (person) => {
     const cell = await person.converse();
     await cell.start("import time\ntime.sleep(600)");

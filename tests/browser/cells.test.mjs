@@ -36,6 +36,31 @@ export default subject("cells", {}, (test) => {
     await says(next.output, "80");
   });
 
+  test("completions that come late do not open over what a person went on to", async (person) => {
+    const cell = await person.converse();
+    await cell.run("moss = 1");
+    const late = [];
+    await person.page.route("**/v1/sessions/*/complete", (route) => late.push(route));
+    const list = person.page.locator(".cm-tooltip-autocomplete");
+    const listed = () => list.count();
+    // The same question twice: once the cell is run, once the focus goes elsewhere.
+    await cell.write("");
+    await person.page.keyboard.type("mos");
+    await eventually(() => late.length > 0, "the question");
+    await cell.start();
+    await cell.over();
+    await person.button("Add note").last().click();
+    const asked = late.length;
+    await cell.editor.click();
+    await person.page.keyboard.type("s");
+    await eventually(() => late.length > asked, "the other question");
+    await person.role("searchbox", /search/i).or(person.role("textbox", /search/i)).first().click();
+    await Promise.all(late.map((route) => route.continue().catch(() => {})));
+    await person.page.unrouteAll({ behavior: "wait" });
+    await person.settle();
+    assert.equal(await listed(), 0);
+  });
+
   test("an error is underlined at its line, until the cell is edited", async (person) => {
     const cell = await person.converse();
     await cell.run("a = 1\nb = a / 0\nc = 3");

@@ -39,9 +39,9 @@ function Page() {
     case "session":
       return <Opening key={at.id} id={at.id} kind={at.page} />;
     case "approvals":
-      return <><PageHead /><div class="scroll"><Approvals /></div></>;
+      return <><PageHead /><div key={at.page} class="scroll"><Approvals /></div></>;
     case "status":
-      return <><PageHead /><div class="scroll"><StatusPage /></div></>;
+      return <><PageHead /><div key={at.page} class="scroll"><StatusPage /></div></>;
     case "settings":
       return <SettingsPage />;
     case "welcome":

@@ -113,7 +113,7 @@ export class Person {
   }
 
   get sandboxSwitch() {
-    return this.role("switch", "Python sandbox", { exact: true });
+    return this.role("switch", "Run code", { exact: true });
   }
 
   /** A new conversation with one empty cell, from wherever the page is. */

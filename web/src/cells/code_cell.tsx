@@ -90,7 +90,7 @@ function RunButton({ conversation, cell, number }: RunButtonProps) {
   const isOff = !conversation.sandbox.value;
   return (
     <IconButton icon={IconPlay} tone="plain" class="cell-run" disabled={isOff} keys={isOff ? undefined : RUN_ON.shown}
-      label={isOff ? `Cell ${number} cannot run: the Python sandbox is off` : `Run cell ${number}`}
+      label={isOff ? `Cell ${number} cannot run: running code is off` : `Run cell ${number}`}
       onClick={() => void runCell(conversation, cell)} />
   );
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The editor of a cell: CodeMirror, with what a cell needs and nothing else. It knows nothing of runs; keys that mean
 // something to the cell are handed to it.
-import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, closeCompletion, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { pythonLanguage } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit, LanguageSupport } from "@codemirror/language";
@@ -38,6 +38,20 @@ function typeOver(event: InputEvent, view: EditorView): boolean {
   return true;
 }
 
+/** A key that does something ends the completion, also one that is still asked for. */
+function closing(binding: KeyBinding): KeyBinding {
+  const { run } = binding;
+  if (!run) return binding;
+  return {
+    ...binding,
+    run: (view) => {
+      const isDone = run(view);
+      if (isDone) closeCompletion(view);
+      return isDone;
+    },
+  };
+}
+
 const forCode = (ask: EditorAsk): Extension => [
   new LanguageSupport(pythonLanguage),
   lineNumbers(),
@@ -56,7 +70,7 @@ export function makeEditor(parent: HTMLElement, ask: EditorAsk): EditorView {
     doc: ask.text,
     extensions: [
       nonce ? EditorView.cspNonce.of(nonce) : [],
-      Prec.highest(keymap.of([...ask.keys])),
+      Prec.highest(keymap.of(ask.keys.map(closing))),
       ask.kind === "code" ? forCode(ask) : [],
       history(),
       EditorView.domEventHandlers({ beforeinput: (event, view) => typeOver(event as InputEvent, view) }),
@@ -72,7 +86,12 @@ export function makeEditor(parent: HTMLElement, ask: EditorAsk): EditorView {
         spellcheck: ask.kind === "note" ? "true" : "false",
       }),
       EditorView.updateListener.of((update) => {
-        if (update.focusChanged) ask.focused(update.view.hasFocus);
+        if (update.focusChanged) {
+          // Not in the update itself. Completions that are on their way are called off as well: they would open over
+          // whatever the person went on to.
+          if (!update.view.hasFocus) queueMicrotask(() => closeCompletion(update.view));
+          ask.focused(update.view.hasFocus);
+        }
         if (!update.docChanged) return;
         if (!update.transactions.some((one) => one.annotation(fromOutside))) ask.changed(update.state.doc.toString());
         update.view.dispatch(setDiagnostics(update.state, []));

@@ -111,7 +111,7 @@ export function CellList({ conversation }: { conversation: Conversation }) {
   return (
     <div class="cells">
       {!conversation.sandbox.value && (
-        <p class="cells-off"><IconInfo size={16} /> The Python sandbox is off: cells are kept as notes and cannot run.</p>
+        <p class="cells-off"><IconInfo size={16} /> Running code is off here: cells are kept as they are.</p>
       )}
       <ol class="cell-list" aria-label="Cells" onDragOver={onDragOver} onDrop={(event) => onDrop(event, conversation)} onDragEnd={onDragEnd}>
         {cells.map((cell, i) => (

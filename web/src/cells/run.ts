@@ -7,6 +7,7 @@ import { Output } from "../output/model";
 import type { Cell, Conversation } from "../state/conversation";
 import { sessions } from "../state/feed";
 import { ensureSession } from "../state/session";
+import { nameIt } from "../state/title";
 import { failed, toast } from "../state/toasts";
 import { follow } from "./follow";
 import { isOn, liveOf } from "./live";
@@ -95,7 +96,7 @@ export function takeOver(conversation: Conversation): void {
 export function runCell(conversation: Conversation, cell: Cell): Promise<boolean> {
   if (cell.kind.peek() !== "code") return Promise.resolve(true);
   if (!conversation.sandbox.peek()) {
-    toast("The Python sandbox is off for this conversation", "info", "Turn it on in the header to run cells");
+    toast("Running code is off in this conversation", "info", "Turn on \"Run code\" in the header");
     return Promise.resolve(false);
   }
   const queue = queueOf(conversation);
@@ -174,6 +175,7 @@ async function take(queue: Queue, turn: Turn): Promise<boolean> {
     conversation.touch();
     return true;
   }
+  nameIt(conversation); // before there is a session, which is called the same
   turn.run ??= await start(conversation, code);
   note(queue);
   if (cell.output.peek()?.run !== turn.run) {

@@ -140,7 +140,7 @@ function Defaults() {
   return (
     <>
       <Section title="New conversations">
-        <Switch label="Python sandbox in new conversations" checked={sandboxByDefault} onChange={(isSet) => change({ sandboxByDefault: isSet })} />
+        <Switch label="Run code in new conversations" checked={sandboxByDefault} onChange={(isSet) => change({ sandboxByDefault: isSet })} />
         <div class="pair">
           <Choice label="Policy" hint="How much memory, time and disk a session may use." value={policy}
             names={policies?.map(({ name }) => name) ?? null} onChange={(name) => change({ policy: name })} />

@@ -2,8 +2,9 @@
 // The first look: what this is, in one line, and things to do with one click each.
 import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { runCell } from "../cells/run";
+import { runAll } from "../cells/run";
 import { DropZone } from "../panels/drop";
+import { chartFirst, showEnd } from "../panels/insert";
 import { uploadFiles } from "../panels/upload";
 import { isMaking, startConversation } from "../shell/deeds";
 import { PageHead } from "../shell/head";
@@ -31,15 +32,13 @@ async function once(what: string, deed: () => Promise<void>): Promise<void> {
   }
 }
 
-/** The code is longer than a screen: what it printed is what the click was for. */
-function showOutput(cell: string): void {
-  document.getElementById(`cell-${cell}`)?.scrollIntoView({ block: "end", behavior: "smooth" });
-}
-
 const startExample = (example: Example) => once(`start "${example.name}"`, async () => {
   const conversation = await createConversation({ name: example.name, cells: await cellsOf(example), sandbox: true });
-  const first = conversation.cells.peek().find((cell) => cell.kind.peek() === "code");
-  if (first) void runCell(conversation, first).then(() => showOutput(first.id));
+  void runAll(conversation).then(() => {
+    const last = conversation.cells.peek().at(-1);
+    // Code that is longer than a screen: what it showed is what the click was for.
+    if (last && !example.first) showEnd(last);
+  });
 });
 
 async function startWith(files: readonly File[]): Promise<void> {
@@ -49,7 +48,7 @@ async function startWith(files: readonly File[]): Promise<void> {
   await once("upload", async () => {
     const [first] = files;
     const conversation = await createConversation({ name: first!.name, sandbox: true });
-    void uploadFiles(conversation, files);
+    void uploadFiles(conversation, files).then(() => chartFirst(conversation));
   });
 }
 
@@ -60,7 +59,7 @@ function Drop() {
       <span class="drop-icon"><IconChart size={24} /></span>
       <div class="drop-words">
         <h2>Drop a CSV here</h2>
-        <p>See it as a table and an interactive chart, two clicks from now. Any other file works too, and a notebook (.ipynb) is imported.</p>
+        <p>It becomes a table and an interactive chart at once. Any other file works too, and a notebook (.ipynb) is imported.</p>
       </div>
       <div class="drop-deeds">
         <Button tone="primary" icon={IconUpload} busy={busy.value === "upload"} onClick={() => input.current?.click()}>Choose a file</Button>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { runCell } from "../cells/run";
 import { newCell, type Cell, type Conversation } from "../state/conversation";
+import { closeUpload, uploads } from "./upload";
 
 const SETTLE_MS = 1500; // charts and pictures take their height when they come
 
 /** Keeps the end of what the cell shows in sight until it has its height, unless the reader goes elsewhere. */
-function showEnd(cell: Cell): void {
+export function showEnd(cell: Cell): void {
   const element = document.getElementById(`cell-${cell.id}`);
   if (!element) return;
   const show = () => element.scrollIntoView({ block: "end", behavior: "smooth" });
@@ -33,4 +34,14 @@ export async function insertAndRun(conversation: Conversation, code: string): Pr
   }
   await runCell(conversation, cell);
   showEnd(cell);
+}
+
+/** Files that started a conversation have arrived: the first that has a chart is charted, without being asked again. */
+export async function chartFirst(conversation: Conversation): Promise<void> {
+  for (const upload of uploads.peek()) {
+    const state = upload.state.peek();
+    if (upload.conversation !== conversation || state.at !== "done" || state.starter === null) continue;
+    closeUpload(upload);
+    return insertAndRun(conversation, state.starter);
+  }
 }

@@ -7,6 +7,7 @@ import { ApiError } from "../api/client";
 import { uploadFile } from "../api/upload";
 import type { Conversation } from "../state/conversation";
 import { ensureSession } from "../state/session";
+import { nameIt } from "../state/title";
 import { toast } from "../state/toasts";
 import { decodeText } from "./csv";
 import { bytes, visible } from "./format";
@@ -155,7 +156,7 @@ export function uploadFiles(conversation: Conversation, files: Iterable<File>): 
   const all = [...files];
   if (all.length === 0) return Promise.resolve();
   if (!conversation.sandbox.peek()) {
-    toast("Python is off in this conversation, so there is nowhere to put a file", "info", "turn the sandbox on first");
+    toast("Running code is off in this conversation, so there is nowhere to put a file", "info", "Turn on \"Run code\" in the header");
     return Promise.resolve();
   }
   if (all.length > UPLOADS_MAX) {
@@ -163,6 +164,7 @@ export function uploadFiles(conversation: Conversation, files: Iterable<File>): 
   }
   const batch = all.slice(0, UPLOADS_MAX).map((file) => new Upload(conversation, file, pathOf(file)));
   uploads.value = [...uploads.value, ...batch];
+  nameIt(conversation, batch[0]!.path.split("/").at(-1)!);
   const before = queues.get(conversation) ?? Promise.resolve();
   const mine = before
     .then(() => sendAll(conversation, batch))

@@ -84,7 +84,7 @@ export function ConversationHead({ conversation }: { conversation: Conversation 
       <Title conversation={conversation} />
       <div class="head-tools">
         <SessionState conversation={conversation} />
-        <Switch label="Python sandbox" checked={conversation.sandbox.value} onChange={(isOn) => switchSandbox(conversation, isOn)} />
+        <Switch label="Run code" checked={conversation.sandbox.value} onChange={(isOn) => switchSandbox(conversation, isOn)} />
         {isBusy
           ? <Button tone="danger" icon={IconStop} title={`Interrupt (${mod}+.)`} onClick={() => void interruptRun(conversation)}>Interrupt</Button>
           : <Button icon={IconPlayAll} title={`Run all (${mod}+Shift+Enter)`} disabled={!mayRun}

@@ -53,7 +53,7 @@ export async function askDelete(id: string, name: string): Promise<void> {
 export function switchSandbox(conversation: Conversation, isOn: boolean): void {
   conversation.sandbox.value = isOn;
   conversation.touch();
-  toast("Internal tools configuration updated", "good");
+  toast("Internal tools configuration updated", "good", isOn ? "Code runs in this conversation, behind the walls of its sandbox" : "Cells of this conversation are kept, and do not run");
 }
 
 /** Ends the session: the next run begins with a new one, without variables and files. */

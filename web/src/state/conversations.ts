@@ -9,6 +9,7 @@ import { connection, onConversation, onReload, sessions } from "./feed";
 import { go, route } from "./route";
 import { sessionName } from "./session";
 import { settings } from "./settings";
+import { UNTITLED } from "./title";
 import { failed, toast } from "./toasts";
 
 const REST_MS = 250;
@@ -87,9 +88,9 @@ export interface NewConversation {
 
 /** Makes one and opens it. */
 export async function createConversation(ask: NewConversation = {}): Promise<Conversation> {
-  const { cells = [], use, name = "Untitled", sandbox = settings.peek().sandboxByDefault, session } = ask;
+  const { cells = [], use, name = UNTITLED, sandbox = settings.peek().sandboxByDefault, session } = ask;
   const mine = ++opening;
-  const record = await calls.makeConversation({ name: sessionName(name.trim()) || "Untitled", sandbox, session });
+  const record = await calls.makeConversation({ name: sessionName(name.trim()) || UNTITLED, sandbox, session });
   if (cells.length) {
     const document = documentOf(cells, use);
     const row = await calls.putConversation(record.id, { version: record.version, document });

@@ -100,11 +100,11 @@ describe("the list of cells", () => {
     expect(conversation.cells.value.map(({ id }) => id)).toEqual(["a", "b", "c"]);
   });
 
-  it("cannot run while the sandbox is off, and says so", () => {
+  it("cannot run while running code is off, and says so", () => {
     const conversation = conversationOf([code("a", "1")]);
     conversation.sandbox.value = false;
     render(<CellList conversation={conversation} />);
-    expect(screen.getByText(/kept as notes and cannot run/)).toBeTruthy();
+    expect(screen.getByText(/Running code is off/)).toBeTruthy();
     expect((screen.getByRole("button", { name: /cannot run/ }) as HTMLButtonElement).disabled).toBe(true);
   });
 

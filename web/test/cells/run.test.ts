@@ -99,7 +99,7 @@ describe("running cells", () => {
     daemon();
     expect(await runCell(conversation, cell)).toBe(false);
     expect(mocked.startRun).not.toHaveBeenCalled();
-    expect(toasts.value[0]?.text).toMatch(/sandbox is off/);
+    expect(toasts.value[0]?.text).toMatch(/Running code is off/);
   });
 
   it("keeps what a cell showed when its new run could not start", async () => {

@@ -87,11 +87,11 @@ describe("uploads", () => {
     expect(stateOf(0)).toMatchObject({ at: "failed", message: expect.stringContaining("folder") as string });
   });
 
-  it("do not start where Python is off", async () => {
+  it("do not start where running code is off", async () => {
     const conversation = conversationOf([]);
     conversation.sandbox.value = false;
     await uploadFiles(conversation, [fileOf("a.csv")]);
     expect(uploads.value).toHaveLength(0);
-    expect(toasts.value[0]?.text).toContain("Python is off");
+    expect(toasts.value[0]?.text).toContain("Running code is off");
   });
 });

@@ -7,10 +7,10 @@ vi.mock("../../src/api/calls", async () => (await import("./fake")).calls);
 vi.mock("../../src/cells/run", () => ({ runCell: vi.fn(async () => true), runAll: vi.fn(async () => true), interruptRun: vi.fn(async () => {}) }));
 vi.mock("../../src/cells/ipynb", () => ({ toNotebook: () => "{}", fromNotebook: vi.fn() }));
 vi.mock("../../src/cells/import", () => ({ keepOutputs: vi.fn() }));
-vi.mock("../../src/panels/upload", () => ({ uploadFiles: vi.fn(async () => {}) }));
+vi.mock("../../src/panels/upload", () => ({ uploadFiles: vi.fn(async () => {}), uploads: { peek: () => [] }, closeUpload: vi.fn() }));
 vi.mock("../../src/agents/held", async () => ({ heldCount: (await import("@preact/signals")).signal(0) }));
 
-const { runAll, runCell, interruptRun } = await import("../../src/cells/run");
+const { runAll, interruptRun } = await import("../../src/cells/run");
 const { uploadFiles } = await import("../../src/panels/upload");
 const { heldCount } = await import("../../src/agents/held");
 const state = await import("../../src/state/conversations");
@@ -138,7 +138,7 @@ describe("head of a conversation", () => {
 
   it("switches the sandbox, says so and keeps it", async () => {
     const conversation = await open();
-    fireEvent.click(screen.getByRole("switch", { name: "Python sandbox" }));
+    fireEvent.click(screen.getByRole("switch", { name: "Run code" }));
     expect(toasts.value.at(-1)?.text).toBe("Internal tools configuration updated");
     await conversation.save();
     expect(daemon.conversations.get("cnv_a")?.sandbox).toBe(false);
@@ -244,20 +244,19 @@ describe("settings", () => {
     fireEvent.change(policy, { target: { value: "large" } });
     expect(settings.value.policy).toBe("large");
     await screen.findByRole("option", { name: "elsewhere (not on this daemon)" });
-    fireEvent.click(screen.getByRole("switch", { name: "Python sandbox in new conversations" }));
+    fireEvent.click(screen.getByRole("switch", { name: "Run code in new conversations" }));
     expect((await state.createConversation({})).sandbox.value).toBe(false);
   });
 });
 
 describe("welcome", () => {
-  it("an example makes a conversation of three cells and runs the first code", async () => {
+  it("an example makes a conversation of three cells and runs all of it", async () => {
     render(<Welcome />);
     expect(screen.getAllByRole("button", { name: /^Example:/ })).toHaveLength(4);
     fireEvent.click(screen.getByRole("button", { name: /^Example: Quadratic/ }));
-    await waitFor(() => expect(runCell).toHaveBeenCalledTimes(1));
+    await waitFor(() => expect(runAll).toHaveBeenCalledWith(state.current.value));
     const cells = state.current.value!.cells.value;
     expect(cells.map(({ kind }) => kind.value)).toEqual(["note", "code", "code"]);
-    expect(vi.mocked(runCell).mock.calls[0]![1]).toBe(cells[1]);
     expect(cells[1]!.source.value).toMatch(/^"""Solves/);
   });
 
@@ -275,7 +274,7 @@ describe("welcome", () => {
     render(<Welcome />);
     fireEvent.click(screen.getByRole("button", { name: /^Example: Binary/ }));
     await waitFor(() => expect(toasts.value.at(-1)?.text).toContain('Could not start "Binary search"'));
-    expect(runCell).not.toHaveBeenCalled();
+    expect(runAll).not.toHaveBeenCalled();
   });
 });
 

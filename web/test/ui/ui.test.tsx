@@ -27,8 +27,8 @@ describe("buttons", () => {
 
   it("a switch says its state and asks for the other", () => {
     const change = vi.fn();
-    render(<Switch label="Python sandbox" checked onChange={change} />);
-    const control = screen.getByRole("switch", { name: "Python sandbox" });
+    render(<Switch label="Run code" checked onChange={change} />);
+    const control = screen.getByRole("switch", { name: "Run code" });
     expect(control.getAttribute("aria-checked")).toBe("true");
     fireEvent.click(control);
     expect(change).toHaveBeenCalledWith(false);

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest";
+import { nameIt, titleOfCode, titleOfNote } from "../../src/state/title";
+import { Cell } from "../../src/state/conversation";
+import { conversationOf } from "../cells/parts";
+
+describe("the title of a conversation", () => {
+  it.each([
+    ["# Monthly sales\nx = 1", "Monthly sales"],
+    ['"""Statistics of a year."""\nimport numpy', "Statistics of a year."],
+    ["import pandas as pd\n\ndf = pd.read_csv('sales.csv')", "df = pd.read_csv('sales.csv')"],
+    ["import math", "import math"],
+    ["for row in rows:\n    pass", "for row in rows"],
+    ["%timeit 1\nx = 2", "x = 2"],
+    ["\n---\n", ""],
+    ["total = " + "a + ".repeat(40), `total = ${"a + ".repeat(40)}`.slice(0, 47).trimEnd() + "…"],
+  ])("of %j", (source, title) => expect(titleOfCode(source)).toBe(title));
+
+  it("of a note is its first words", () => expect(titleOfNote("\n## *Moss* and `fern`\nmore")).toBe("Moss and fern"));
+
+  it("is that of the first cell or file, and never replaces one that was given", () => {
+    const cell = (source: string) => new Cell({ id: "a", kind: "code", source, run: null });
+    const conversation = conversationOf([cell(""), cell("print('moss')")]);
+    nameIt(conversation);
+    expect(conversation.name.value).toBe("test");
+    conversation.name.value = "Untitled";
+    nameIt(conversation);
+    expect(conversation.name.value).toBe("print('moss')");
+    conversation.name.value = "Untitled";
+    nameIt(conversation, "sales.csv");
+    expect(conversation.name.value).toBe("sales.csv");
+  });
+});
