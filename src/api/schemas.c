@@ -102,7 +102,7 @@ const struct schema schemas[] = {
 	{"Table",
 	 "columns:any[] column_levels:text[][] column_names:any[] rows:any[][] total:int? "
 	 "dtypes:text[] decimals:any[] missing:object index:@TableIndex matched:int numbers:int[] "
-	 "cut:bool as_of:text",
+	 "handle:text live:bool changed:bool cut:bool as_of:text",
 	 NULL},
 	{"TableSummary", "total!:int width!:int columns!:@ColumnSummary[] cut:bool as_of:text",
 	 NULL},

@@ -208,6 +208,17 @@ class Vars(unittest.TestCase):
             answer = self.daemon.request("GET", f"/v1/sessions/{self.id}/{path}")
             self.assertEqual(answer.status, status, path)
 
+    def test_a_table_that_was_shown_is_asked_by_its_handle(self):
+        made = self.run_code("import pandas as pd\npd.DataFrame({'n': range(5000)})")
+        handle = made["result"]["application/json"]["handle"]
+        self.assertEqual(self.get(f"vars/{handle}?sort=0:desc&limit=1")["rows"], [[4999]])
+        self.assertEqual(self.get(f"vars/{handle}/summary")["columns"][0]["max"], 4999)
+        self.assertEqual(self.names(), [])
+        later = self.run_code("pd.DataFrame({'n': [1]})")["result"]["application/json"]["handle"]
+        self.daemon.ask("POST", f"/v1/sessions/{self.id}/rollback", {"checkpoint": made["checkpoint"]["id"]})
+        self.assertEqual(self.get(f"vars/{handle}")["total"], 5000)
+        self.assertIn("run the cell again", self.refused(f"vars/{later}", 404, "not_found"))
+
     def test_a_table_that_takes_too_long_is_told(self):
         self.run_code("import pandas as pd\nclass Slow:\n    def __str__(self):\n        while True: pass\n"
                       "frame = pd.DataFrame({'a': [1, Slow()]})")

@@ -9,17 +9,24 @@ from sys import maxsize, modules
 from .frames import body, cell, head, is_a, plain_frame
 from .look import ROOM, LookError
 from .look_vars import type_name, user_names
+from .shown import find
 from .tables import fit
 
 ROWS_MAX = 10000
 
 
 def _named(interpreter, look):
+    """(the value that a name, or the handle of a table that was shown, stands for; what to say of it)."""
     name = look.get("name")
     names = dict(user_names(interpreter))
-    if type(name) is not str or name not in names:
+    if type(name) is str and name in names:
+        return names[name], {}
+    if type(name) is not str or not name.startswith("~"):
         raise LookError(f"there is no variable {name!r}", "not_found")
-    return names[name]
+    found = find(name)
+    if found is None:
+        raise LookError("the session no longer holds this table; run the cell again", "not_found")
+    return found
 
 
 def _is_asked(look):
@@ -72,9 +79,10 @@ def table(interpreter, look):
     """A page of a variable that is a table. "cut" when not all of the rows that were asked for fit."""
     first = max(0, int(look.get("offset", 0)))
     count = min(max(0, int(look.get("limit", 100))), ROWS_MAX)
-    asked = _Table(_named(interpreter, look), look, first + count)
+    value, more = _named(interpreter, look)
+    asked = _Table(value, look, first + count)
     chosen = asked.chosen(first, first + count)
-    about = {**asked.about(), "matched": asked.matched}
+    about = {**asked.about(), **more, "matched": asked.matched}
     answer, _text, fitting = fit(about, lambda n: {**asked.make(chosen[:n]), "numbers": list(chosen[:n])},
                                  len(chosen), ROOM)
     if fitting < len(chosen):
@@ -86,7 +94,7 @@ def csv(interpreter, look):
     """All rows that are asked for, as a file."""
     from .table_csv import send
 
-    asked = _Table(_named(interpreter, look), look, maxsize)
+    asked = _Table(_named(interpreter, look)[0], look, maxsize)
     return send(asked.about()["columns"], asked.frame, asked.make, asked.chosen(0, maxsize))
 
 
@@ -94,15 +102,17 @@ def summary(interpreter, look):
     """Each column summed up, over the rows that are asked for."""
     from .summary import summarise
 
-    value = _named(interpreter, look)
+    value, more = _named(interpreter, look)
     frame = plain_frame(value)
     names = None
     if frame is None:
         names, found, _total = _page(value, 0, maxsize)
         frame = _as_frame(value, names, found)
     rows, _matched = _rows(frame, look)
-    return summarise(frame if type(rows) is range else frame.iloc[rows], list(frame.columns) if names is None else names,
-                     max(0, int(look.get("offset", 0))), max(1, int(look.get("limit", 1000))))
+    names = list(frame.columns) if names is None else names
+    found = summarise(frame if type(rows) is range else frame.iloc[rows], names,
+                      max(0, int(look.get("offset", 0))), max(1, int(look.get("limit", 1000))))
+    return {**found, **more}
 
 
 def _exact(value):

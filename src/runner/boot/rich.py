@@ -24,6 +24,7 @@ _METHODS = (
     ("_repr_javascript_", "application/javascript"),
     ("_repr_json_", "application/json"),
 )
+HANDLE_MAX = 40  # bytes that a handle takes
 _PLAIN = (str, int, float, bool, list, tuple, dict, set, frozenset)
 
 
@@ -84,10 +85,19 @@ def _structure(value, room):
         from .tables import structure
 
         try:
-            return structure(value, room)
+            found = structure(value, room - HANDLE_MAX)
         except TooLarge:
             return TooLarge
+        return _held(value, found) if type(found) is dict else found
     return None
+
+
+def _held(value, table):
+    """The table of a frame, with the handle by which more of it can be asked for: in a session."""
+    from .shown import hold
+
+    handle = None if current.now.is_once or current.now.is_atlas else _attempt(hold, value)
+    return table if handle is None else {**table, "handle": handle}
 
 
 def bundle(value, run):

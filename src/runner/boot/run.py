@@ -250,7 +250,7 @@ def _tell_variable(name, value, run):
     from .tables import table_text
 
     if name.endswith("table"):
-        text, is_cut = table_text(value, run.result_max, run.is_atlas)
+        text, is_cut = table_text(value, run)
         if is_cut:
             run.cut.add("result")
         wire.event("table", "table", text)

@@ -12,6 +12,7 @@ from .hooks import load
 from .inputs import InputError
 from .jsonsafe import EXACT_MAX, TooLarge, json_safe
 from .jsontext import dumps, loads
+from .shown import hold
 
 ROWS_SHOWN = 1000  # of a frame that is a result or a display; "total" tells the rest
 
@@ -210,23 +211,23 @@ def _without_index(frame):
     return frame
 
 
-def table_text(value, room, is_atlas=False):
-    """(JSON text of a table, whether rows were left out to make it fit). Atlas knows columns and rows
-    alone, so there an index is columns."""
-    frame = plain_frame(value)
+def table_text(value, run):
+    """(JSON text of what user code put in `_table`, whether rows were left out to make it fit). Atlas knows
+    columns and rows alone, so there an index is columns; in a session there is a handle."""
+    frame, room = plain_frame(value), run.result_max
     try:
-        if frame is not None and is_atlas:
+        if frame is None:
+            return _fit_other(_as_table(value), room)
+        if not run.is_atlas:
+            text, rows = _fit_frame(frame, len(frame), room)[1:]
+            more = "" if run.is_once else f',"handle":"{hold(value)}"'
+        else:
             frame = _without_index(frame)
             names = {"columns": [name_text(name) for name in frame.columns]}
             text, rows = fit(names, lambda count: {"rows": body(frame, slice(count))["rows"]},
                              len(frame), room)[1:]
-            if rows < len(frame):
-                text = f'{text[:-1]},"total":{len(frame)}}}'
-            return text, rows < len(frame)
-        if frame is not None:
-            text, rows = _fit_frame(frame, len(frame), room)[1:]
-            return text, rows < len(frame)
-        return _fit_other(_as_table(value), room)
+            more = f',"total":{len(frame)}' if rows < len(frame) else ""
+        return f"{text[:-1]}{more}}}", rows < len(frame)
     except TooLarge:
         return '{"columns":[],"rows":[]}', True
 
