@@ -26,6 +26,7 @@
 #include "base/io.h"
 #include "proto/frame.h"
 #include "runner/head.h"
+#include "runner/sqlite.h"
 #include "runner/zygote.h"
 #include "walls/wall.h"
 
@@ -485,6 +486,7 @@ static PyMethodDef methods[] = {
 	{"compile", py_compile, METH_VARARGS, "Source, file name, whether an expression -> code."},
 	{"is_empty", py_is_empty, METH_VARARGS, "Whether this folder of a tmpfs surely is empty."},
 	{"is_asked", py_is_asked, METH_NOARGS, "Whether a request waits on the channel."},
+	{"forget", sqlite_forget, METH_NOARGS, "Have every SQLite seed its random numbers anew."},
 	{"flush", py_flush, METH_NOARGS, "Flush what C code has buffered on its streams."},
 	{NULL, NULL, 0, NULL},
 };

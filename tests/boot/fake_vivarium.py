@@ -87,6 +87,10 @@ def is_empty(path):
         return False
 
 
+def forget():
+    """The C half has SQLite seed its generator anew."""
+
+
 def flush():
     """The C half flushes the streams of the C library."""
 

@@ -149,9 +149,10 @@ class BranchTest(DaemonCase):
 
     def test_branches_draw_their_own_random_numbers(self):
         session = self.new_session()
-        self.daemon.run("import random, os, uuid", session)
+        self.daemon.run("import random, os, uuid, sqlite3\nbase = sqlite3.connect(':memory:')\n"
+                        "blob = lambda: base.execute('select hex(randomblob(16))').fetchone()[0]\nblob()", session)
         branches = self.fork(session, 4)
-        code = "[random.random(), os.urandom(8).hex(), str(uuid.uuid4())]"
+        code = "[random.random(), os.urandom(8).hex(), str(uuid.uuid4()), blob()]"
         drawn = [tuple(self.daemon.value(code, one)) for one in [session, *branches]]
         for column in zip(*drawn):
             self.assertEqual(len(set(column)), 5)

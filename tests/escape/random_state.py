@@ -19,5 +19,7 @@ print("DRAW: urandom", os.urandom(16).hex())
 print("DRAW: ssl", ssl.RAND_bytes(16).hex())
 print("DRAW: tempfile", os.path.basename(tempfile.mktemp()), next(tempfile._get_candidate_names()))
 import multiprocessing
+import sqlite3
 
 print("DRAW: authkey", bytes(multiprocessing.current_process().authkey).hex())
+print("DRAW: sqlite", sqlite3.connect(":memory:").execute("select hex(randomblob(16)), random()").fetchone())

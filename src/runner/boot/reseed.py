@@ -11,6 +11,8 @@ the preload made (its `spawn()` gives the same children in each fork).
 import sys
 from os import urandom
 
+import _vivarium
+
 _modules = sys.modules
 _renewals = []  # what to call in each fork, found by `find`
 
@@ -90,6 +92,7 @@ def reseed():
         find()  # a branch of a cold interpreter: nobody has looked yet
     for renew in _renewals:
         renew()
+    _vivarium.forget()
     refresh()
     if "multiprocessing.process" in _modules:
         process = _modules["multiprocessing.process"]
