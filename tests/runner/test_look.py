@@ -34,6 +34,29 @@ class Evil:
 """
 
 
+SHADOWS = """
+import os, sys
+sys.modules.pop('reprlib', None)
+for name in 'reprlib', 'json', 'ast', 'tokenize', 'hashlib', 'select', 'keyword', 'traceback', 'base64', 'pickle':
+    with open(name + '.py', 'w') as file:
+        file.write("import os\\nos.open('hit-' + __name__, os.O_CREAT)\\nraise SystemExit")
+x = [1, 2]
+"""
+
+
+class Shadows(unittest.TestCase):
+    def test_files_named_like_modules_are_not_ours_to_import(self):
+        with Session() as head:
+            self.assertEqual(head.run(SHADOWS).done["kind"], "ok")
+            answer, outcome = head.look(kind="vars")
+            self.assertEqual((outcome.done["kind"], answer["vars"][-1]["repr"]), ("ok", "[1, 2]"))
+            for question in ({"kind": "print"}, {"kind": "complete", "code": "x.app", "cursor": 5}):
+                self.assertEqual(head.look(**question)[1].done["kind"], "ok")
+            self.assertEqual(head.run("1/0").done["kind"], "exception")
+            self.assertIn("not valid JSON", head.run("1", args=b"{").done["message"])
+            self.assertEqual([name for name in os.listdir(head.workspace) if name.startswith("hit-")], [])
+
+
 class Vars(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -5,7 +5,7 @@ Owns:    how values compare: numbers before text, missing ones last; text withou
 May not: fail for what a frame holds. A column whose values cannot be compared is compared as text.
 """
 
-import operator
+import _operator as operator  # built in: no file of the user's can be in its place
 
 from .columns import Column, NotComparable
 from .frames import is_a, levels_of

@@ -7,8 +7,8 @@ Owns:    keys: what stands for a value when it is compared. Numbers and moments 
 
 import sys
 from math import ceil, floor
-from operator import eq
-from operator import ne as _UNEQUAL
+from _operator import eq
+from _operator import ne as _UNEQUAL
 
 from .frames import cell, cells, is_a, is_missing
 

@@ -117,6 +117,7 @@ def _traceback(info):
     try:
         trace = _first_of_user(trace)
         traceback = load("traceback")
+        load("ast")  # it imports that itself, for its marks, from wherever it is found then
         told = traceback.TracebackException(kind, value, trace, limit=-FRAMES_MAX)
         _drop_ours(told, set())
         text = "".join(told.format())

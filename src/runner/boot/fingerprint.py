@@ -6,12 +6,14 @@ start is looked at; what cannot be pickled counts by its repr, without addresses
 """
 
 import sys
-from types import CodeType, FunctionType, ModuleType
 
 from .hooks import load
 from .jsontext import loads
 from .look import LookError
 from .look_vars import type_name, user_names
+
+_types = load("types")
+CodeType, FunctionType, ModuleType = _types.CodeType, _types.FunctionType, _types.ModuleType
 
 BYTES_MAX = 256 << 20  # of one value
 REPR_MAX = 1 << 20

@@ -54,6 +54,6 @@ def loads(text):
     except (StopIteration, SystemError):
         pass  # SystemError: `_json` cannot raise its own error while `json` is not loaded
 
-    from json import loads as explain
+    from .hooks import load
 
-    return explain(text)
+    return load("json").loads(text)

@@ -7,7 +7,7 @@ May not: believe the child: it runs user code.
 """
 
 import os
-from signal import SIGKILL
+from _signal import SIGKILL
 from time import monotonic
 
 from .hooks import load

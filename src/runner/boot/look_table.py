@@ -7,6 +7,7 @@ Owns:    what can be shown as rows: frames, series, arrays, lists, dicts; and wh
 from sys import maxsize, modules
 
 from .frames import body, cell, head, is_a, plain_frame
+from .hooks import load
 from .look import ROOM, LookError
 from .look_vars import type_name, user_names
 from .shown import find
@@ -124,7 +125,7 @@ def _as_frame(value, columns, rows):
     """Any other table as a frame, to choose rows of it. In a throw-away fork pandas may be imported for
     that."""
     try:
-        import pandas
+        pandas = load("pandas")
     except ImportError:
         raise LookError("to sort, filter or sum up this needs pandas, which the runtime has not",
                         "unsupported") from None

@@ -5,10 +5,13 @@ Owns:    which names are the user's, and how a value shows in a line.
 """
 
 import sys
-from types import BuiltinFunctionType, FunctionType, ModuleType
 
+from .hooks import load
 from .look_each import describe_each
 from .wire import clean
+
+_types = load("types")
+BuiltinFunctionType, FunctionType, ModuleType = _types.BuiltinFunctionType, _types.FunctionType, _types.ModuleType
 
 REPR_MAX = 200
 COLUMNS_MAX = 100
@@ -49,9 +52,7 @@ def _show(value):
     if type(value) in (str, bytes, bytearray):
         return repr(value[:REPR_MAX + 1])
     if type(value) in (list, tuple, dict, set, frozenset, int):
-        from reprlib import Repr
-
-        short = Repr()
+        short = load("reprlib").Repr()
         short.maxlevel = 4
         short.maxlist = short.maxtuple = short.maxdict = short.maxset = short.maxfrozenset = 40
         short.maxstring = short.maxlong = short.maxother = REPR_MAX

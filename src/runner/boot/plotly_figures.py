@@ -5,7 +5,7 @@ May not: raise into user code, nor import plotly: it waits until that was loaded
 """
 
 import sys
-from weakref import ref
+from _weakref import ref
 
 from . import current, wire
 from .jsonsafe import TooLarge, json_safe

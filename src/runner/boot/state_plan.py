@@ -2,12 +2,14 @@
 """What of a session's variables can be told by bytes, and how."""
 
 import sys
-from types import FunctionType, ModuleType
 
 from . import hooks, wire
 from .hooks import load
 from .look_vars import user_names
 from .state_values import pickler
+
+_types = load("types")
+FunctionType, ModuleType = _types.FunctionType, _types.ModuleType
 
 PROTOCOL = 5  # of pickle
 

@@ -7,9 +7,11 @@ Owns:    their place in a pickle, and the functions in here that such a pickle c
 """
 
 import sys
-from types import CellType, CodeType, FunctionType
 
 from .hooks import load
+
+_types = load("types")
+CellType, CodeType, FunctionType = _types.CellType, _types.CodeType, _types.FunctionType
 
 PYTHON = sys.version_info[:2]  # what a code object is made for
 FILENAME = "<saved>"  # in tracebacks: the cell it came from is not here any more

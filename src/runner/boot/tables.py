@@ -20,10 +20,9 @@ ROWS_SHOWN = 1000  # of a frame that is a result or a display; "total" tells the
 def _pandas():
     """pandas, or None where the runtime has none."""
     try:
-        import pandas
+        return load("pandas")
     except ImportError:
         return None
-    return pandas
 
 
 def read_data(request):
