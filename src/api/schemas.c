@@ -46,7 +46,10 @@ const struct schema schemas[] = {
 	 "session_id:text",
 	 NULL},
 	{"SavedState", "base64!:text? names!:text[] lost!:@Lost[]", NULL},
-	{"CheckpointMade", "id:text skipped:text last:text? files:text", NULL},
+	{"CheckpointMade",
+	 "id:text skipped:text last:text? files:text undone:text[] why:text woken:@Woken note:text",
+	 NULL},
+	{"Woken", "state!:text created_ms!:int variables!:bool missing!:@Lost[]", NULL},
 	{"Event",
 	 "seq!:int t_ms!:num type!:text text:text run:text verdict:@Verdict "
 	 "state:none|preserved|rolled_back|lost usage:@Usage",
@@ -81,10 +84,13 @@ const struct schema schemas[] = {
 	{"Who", "token:text? via:text client:text? peer:text", NULL},
 	{"Runs", "runs!:@RunLine[]", NULL},
 	{"Session",
-	 "id!:text name:text? state!:idle|running|frozen|lost policy:text runtime:text "
+	 "id!:text name:text? state!:starting|idle|running|frozen|asleep|lost policy:text "
+	 "runtime:text "
 	 "backend:text? "
-	 "created_ms:int idle_ms:int ttl_ms:int runs:int memory:int? head:text?",
+	 "created_ms:int idle_ms:int ttl_ms:int runs:int memory:int? head:text? "
+	 "keep:bool kept:@Kept why:text",
 	 NULL},
+	{"Kept", "states!:int bytes!:int dropped!:int pending!:bool why:text", NULL},
 	{"Sessions", "sessions!:@Session[] next:text?", NULL},
 	{"Conversation",
 	 "id!:text name!:text session!:text? sandbox!:bool cells!:int version!:int "
@@ -92,7 +98,9 @@ const struct schema schemas[] = {
 	 NULL},
 	{"Conversations", "conversations!:@Conversation[]", NULL},
 	{"Output", "any", NULL},
-	{"Checkpoint", "id!:text name:text? parent:text? run:text? created_ms:int memory:int?",
+	{"Checkpoint",
+	 "id!:text name:text? parent:text? run:text? kind!:live|portable created_ms:int "
+	 "memory:int? files:text bytes:int missing:@Lost[]",
 	 NULL},
 	{"Checkpoints", "checkpoints!:@Checkpoint[] next:text?", NULL},
 	{"Diff", "added!:text[] removed!:text[] changed!:text[] as_of:text", NULL},

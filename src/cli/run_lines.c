@@ -185,6 +185,9 @@ static void take_verdict(struct run_lines *lines, const char *line, size_t size)
 		(void)buf_append(&lines->missing, value + 1, value_size - 2);
 	if (json_find(line, size, "state", &value, &value_size))
 		testimony_text(value, value_size, lines->state, sizeof(lines->state));
+	if (json_find(line, size, "checkpoint", &value, &value_size) && value[0] == '{' &&
+	    json_find(value, value_size, "note", &value, &value_size))
+		testimony_text(value, value_size, lines->note, sizeof(lines->note));
 	lines->has_verdict = true;
 }
 

@@ -21,6 +21,7 @@ struct run_lines {
 	bool has_verdict;
 	uint64_t seq;             /* of the last one */
 	char state[16];           /* "preserved", "rolled_back", ... */
+	char note[1024];          /* what the session says of its state; "": nothing special */
 	struct buf result, error; /* owned: JSON text */
 	struct buf missing;       /* owned */
 	struct run_facts facts;   /* borrows from the above */

@@ -52,8 +52,8 @@ static int make_body(const struct repl *repl, const char *code, size_t size, int
 static void tell_end(struct show *show, const struct run_lines *lines, int *ret_status)
 {
 	*ret_status = show_end_facts(show, &lines->facts);
-	if (strcmp(lines->state, "rolled_back") == 0)
-		show_note(show, "rolled back: variables are what they were before");
+	if (lines->note[0] != '\0')
+		show_note(show, "%s", lines->note);
 	else if (strcmp(lines->state, "lost") == 0)
 		show_note(show, "lost: the session has no state to go on from");
 }

@@ -16,8 +16,8 @@ static void tell_state(const struct run_lines *lines)
 {
 	if (lines->show->mode != SHOW_PLAIN)
 		return;
-	if (strcmp(lines->state, "rolled_back") == 0)
-		show_note(lines->show, "rolled back: variables are what they were before this run");
+	if (lines->note[0] != '\0')
+		show_note(lines->show, "%s", lines->note);
 	else if (strcmp(lines->state, "lost") == 0)
 		show_note(lines->show, "lost: the session has no state to go on from");
 }

@@ -18,6 +18,7 @@
 #include "op/announce.h"
 #include "op/flight.h"
 #include "op/warm.h"
+#include "session/store.h"
 
 #define TICK_MS 2000U
 #define STOP_MS 10000U   /* what a graceful stop gives runs */
@@ -60,12 +61,6 @@ static void cancel_all(struct daemon *daemon)
 	}
 }
 
-static void close_session(void *user, struct session *session)
-{
-	(void)user;
-	session_close(session);
-}
-
 static void stop_step(uv_timer_t *timer)
 {
 	struct daemon *daemon = timer->data;
@@ -81,6 +76,9 @@ static void stop_step(uv_timer_t *timer)
 	    now_ns() < daemon->stop_ns + STOP_MS * 1000000ULL)
 		return;
 	if (!daemon->is_drained && !is_late)
+		return;
+	if (sessions_are_keeping(daemon->engine.sessions) &&
+	    now_ns() < daemon->stop_ns + STOP_MS * 1000000ULL)
 		return;
 	(void)uv_timer_stop(timer);
 	uv_stop(&daemon->loop);
@@ -112,6 +110,7 @@ static void stop(struct daemon *daemon)
 	}
 	daemon->stop_ns = now_ns() + STOP_MS * 1000000ULL;
 	announcer_stop(daemon->engine.announcer);
+	sessions_stop(daemon->engine.sessions);
 	http_drain(daemon->http, drained, daemon);
 	(void)uv_timer_start(&daemon->stop, stop_step, 0, STOP_STEP_MS);
 }
@@ -153,6 +152,7 @@ static void tick_due(uv_timer_t *timer)
 
 	logs_tick(daemon->engine.logs, wall_ms(), sessions_floor(daemon->engine.sessions));
 	conversations_tick(daemon->engine.conversations);
+	store_tick(daemon->store);
 }
 
 static void segment_begun(void *user, uint32_t segment)
@@ -189,6 +189,8 @@ static int open_journal(struct daemon *daemon, struct err *err)
 		.checkpoints_max = (uint32_t)config->session_checkpoints,
 		.begun = daemon_session_begun,
 		.ended = daemon_session_ended,
+		.slept = daemon_session_slept,
+		.woke = daemon_session_woke,
 		.changed = daemon_session_changed,
 		.user = daemon,
 	};
@@ -205,6 +207,12 @@ static int open_journal(struct daemon *daemon, struct err *err)
 	engine->journal = daemon->journal;
 	logs_attach(engine->logs, daemon->journal);
 	sessions_replayed(engine->sessions);
+	r = store_open(config->state_dir, config->session_states,
+		       config->session_states / (config->token_count > 1 ? 2 : 1), &daemon->store,
+		       err);
+	if (r < 0)
+		return r;
+	sessions_open_store(engine->sessions, daemon->store);
 	journal_on_segment(daemon->journal, segment_begun, daemon);
 	return 0;
 }
@@ -385,7 +393,7 @@ static void close_all(struct daemon *daemon)
 		(void)unlink(daemon->stay.path);
 	}
 	if (engine->sessions != NULL)
-		sessions_each(engine->sessions, close_session, NULL);
+		sessions_leave(engine->sessions);
 	pool_close(engine->pool);
 	engine->pool = NULL;
 	daemon_close_backends(daemon);
@@ -396,6 +404,7 @@ static void close_all(struct daemon *daemon)
 	announcer_close(STEAL(engine->announcer));
 	close_handles(daemon);
 	sessions_free(engine->sessions);
+	store_close(daemon->store);
 	conversations_close(engine->conversations);
 	audit_close(engine->audit);
 	logs_free(engine->logs);

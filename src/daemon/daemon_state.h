@@ -33,6 +33,7 @@ struct daemon {
 	char launch_path[512];
 	uv_loop_t loop;
 	struct engine engine;
+	struct store *store; /* owned */
 	struct journal *journal;
 	struct pressure *pressure;
 	struct access *access;
@@ -84,6 +85,8 @@ void daemon_say_key(const struct daemon *daemon, const char *address);
 /* daemon_sessions.c: a session is there; is there no more; shows another state. */
 void daemon_session_begun(void *user, const struct session *session);
 void daemon_session_ended(void *user, const struct session *session);
+void daemon_session_slept(void *user, const struct session *session);
+int daemon_session_woke(void *user, const struct session *session, struct err *err);
 void daemon_session_changed(void *user, const struct session *session);
 
 /* prober.c */

@@ -176,6 +176,7 @@ static void put_shown(struct out *out, const char *result, size_t size)
 		{"stderr", NULL, ""},
 		{"error", "traceback", ""},
 		{"result", "text/plain", ""},
+		{"checkpoint", "note", "note: "},
 	};
 	static const char *const failure[][3] = {
 		{"verdict", "kind", "verdict: "},

@@ -157,7 +157,7 @@ extern const struct op op_run_cancel, op_run_code, op_run_events, op_run_get, op
 extern const struct op op_session_create, op_session_delete, op_session_events, op_session_get,
 	op_session_interrupt, op_session_list, op_session_run;
 extern const struct op op_checkpoint_drop, op_checkpoint_list, op_checkpoint_make, op_diff, op_fork,
-	op_rollback;
+	op_rollback, op_session_wake, op_session_restart;
 extern const struct op op_complete, op_vars_list, op_vars_summary, op_vars_table;
 extern const struct op op_files_list, op_files_read, op_files_remove, op_files_write;
 extern const struct op op_export, op_import, op_notebook;

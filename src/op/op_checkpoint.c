@@ -120,6 +120,26 @@ static void call_rollback(struct op_call *call)
 		op_fail(call, &err);
 }
 
+static void call_wake(struct op_call *call)
+{
+	const struct checkpoint_args *args = call->args;
+	struct session *session = op_session_find(call, args->id);
+	struct err err = {0};
+
+	if (session != NULL && session_wake_up(session, rolled_back, call, &err) < 0)
+		op_fail(call, &err);
+}
+
+static void call_restart(struct op_call *call)
+{
+	const struct checkpoint_args *args = call->args;
+	struct session *session = op_session_find(call, args->id);
+	struct err err = {0};
+
+	if (session != NULL && session_restart(session, rolled_back, call, &err) < 0)
+		op_fail(call, &err);
+}
+
 static void call_drop(struct op_call *call)
 {
 	const struct checkpoint_args *args = call->args;
@@ -231,7 +251,7 @@ const struct op op_checkpoint_list = {
 	.name = "checkpoint.list",
 	.method = "GET",
 	.path = "/v1/sessions/{id}/checkpoints",
-	.help = "The states that a session can go back to",
+	.help = "The states that a session can go back to: live ones, and portable ones on disk",
 	.params = id_params,
 	.param_count = ARRAY_LEN(id_params),
 	.args_size = sizeof(struct checkpoint_args),
@@ -274,6 +294,30 @@ const struct op op_rollback = {
 	.args_size = sizeof(struct checkpoint_args),
 	.answer = "Session",
 	.call = call_rollback,
+};
+
+const struct op op_session_wake = {
+	.name = "session.wake",
+	.method = "POST",
+	.path = "/v1/sessions/{id}/wake",
+	.help = "Wake a session that sleeps: what its last state on disk has comes back",
+	.params = id_params,
+	.param_count = ARRAY_LEN(id_params),
+	.args_size = sizeof(struct checkpoint_args),
+	.answer = "Session",
+	.call = call_wake,
+};
+
+const struct op op_session_restart = {
+	.name = "session.restart",
+	.method = "POST",
+	.path = "/v1/sessions/{id}/restart",
+	.help = "A new interpreter for a session that is kept: its files stay, its variables go",
+	.params = id_params,
+	.param_count = ARRAY_LEN(id_params),
+	.args_size = sizeof(struct checkpoint_args),
+	.answer = "Session",
+	.call = call_restart,
 };
 
 const struct op op_fork = {

@@ -6,6 +6,7 @@
 
 #include "op/announce.h"
 #include "op/stored.h"
+#include "session/session.h"
 
 #define ROW_MAX 4096U
 #define BODY_MAX (CONVERSATION_DOCUMENT_MAX + (64U << 10)) /* and what stands beside it */
@@ -153,19 +154,49 @@ static void announce(const struct op_call *call, const struct conversation *conv
 			      conversation_version(conversation));
 }
 
+struct others {
+	const char *session;
+	bool is_used;
+};
+
+static void look_at_session(void *user, const struct conversation *conversation)
+{
+	struct others *others = user;
+
+	others->is_used |= strcmp(conversation_session(conversation), others->session) == 0;
+}
+
+/* A session that is kept lives with its conversation: with the last one it goes. */
+static void end_kept(const struct op_call *call, const char *id)
+{
+	struct session *session = sessions_find(call->engine->sessions, id);
+	struct others others = {.session = id};
+
+	if (session == NULL || !session_is_kept(session) ||
+	    strcmp(session_token(session), call->caller.name) != 0)
+		return;
+	conversations_each(call->engine->conversations, call->caller.name, look_at_session,
+			   &others);
+	if (!others.is_used)
+		session_close(session);
+}
+
 static void call_delete(struct op_call *call)
 {
 	const struct conversation_args *args = call->args;
 	struct conversation *conversation = op_conversation_find(call, args->id);
+	char session[ID_SIZE];
 	struct err err = {0};
 	struct buf none;
 
 	if (conversation == NULL)
 		return;
+	(void)snprintf(session, sizeof(session), "%s", conversation_session(conversation));
 	if (conversation_remove(conversation, &err) < 0) {
 		op_fail(call, &err);
 		return;
 	}
+	end_kept(call, session);
 	announce_conversation_gone(call->engine, call->caller.name, args->id);
 	buf_init(&none, 0);
 	op_answer(call, 204, &none);
@@ -296,7 +327,8 @@ const struct op op_conversation_delete = {
 	.name = "conversation.delete",
 	.method = "DELETE",
 	.path = "/v1/conversations/{id}",
-	.help = "Forget a conversation and what its cells showed; its session goes on",
+	.help = "Forget a conversation and what its cells showed; a session that is kept goes with "
+		"it, another goes on",
 	.params = id_params,
 	.param_count = ARRAY_LEN(id_params),
 	.args_size = sizeof(struct conversation_args),

@@ -70,7 +70,10 @@ void op_session_answer(struct op_call *call, unsigned status, const struct sessi
 	CREATE(where, ttl_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,                      \
 	       .help = "it ends this long after it was made; at most sessions.ttl_ms"),            \
 	CREATE(where, transactional, .type = OP_BOOL,                                              \
-	       .help = "a run that fails leaves the variables as they were (default: true)")
+	       .help = "a run that fails leaves the variables as they were (default: true)"),      \
+	CREATE(where, keep, .type = OP_BOOL,                                                       \
+	       .help = "its states are written to disk; it sleeps instead of ending, and can be "  \
+		       "woken, after a reboot, too (default: false)")
 // clang-format on
 
 static const struct op_param create_params[] = {
@@ -134,6 +137,7 @@ static int make_ask(const struct op_call *call, const struct op_create_args *arg
 	ask->idle_ms = (uint32_t)args->idle_ms;
 	ask->ttl_ms = (uint32_t)args->ttl_ms;
 	ask->is_transactional = args->transactional != OP_NO;
+	ask->is_kept = args->keep == OP_YES;
 	return 0;
 }
 

@@ -31,11 +31,11 @@ void op_session_answer(struct op_call *call, unsigned status, const struct sessi
 struct op_create_args {
 	const char *policy, *runtime, *backend, *name;
 	uint64_t idle_ms, ttl_ms;
-	enum op_bool transactional;
+	enum op_bool transactional, keep;
 	enum op_bool reuse; /* only op_session_create has it */
 };
 
-#define OP_CREATE_PARAMS 7
+#define OP_CREATE_PARAMS 8
 
 /* The rows of op_create_args where the body is something else: in the query. */
 extern const struct op_param op_import_params[OP_CREATE_PARAMS];

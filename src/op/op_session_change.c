@@ -8,12 +8,16 @@
 struct change_args {
 	const char *id;
 	const char *name;
+	enum op_bool keep;
 };
 
 static const struct op_param change_params[] = {
 	OP_SESSION_ID(struct change_args),
 	{OP_PARAM(struct change_args, name, .name = "name", .type = OP_TEXT,
 		  .max = SESSION_NAME_MAX, .help = "another name for people")},
+	{OP_PARAM(struct change_args, keep, .name = "keep", .type = OP_BOOL,
+		  .help = "its states are written to disk from now on; false: they are not, and "
+			  "those that are there go")},
 };
 
 static void call_change(struct op_call *call)
@@ -29,10 +33,13 @@ static void call_change(struct op_call *call)
 		op_fail(call, &err);
 		return;
 	}
-	if (args->name != NULL) {
-		session_rename(session, args->name);
-		announce_session(call->engine, session);
+	if (args->keep != OP_UNSET && session_set_kept(session, args->keep == OP_YES, &err) < 0) {
+		op_fail(call, &err);
+		return;
 	}
+	if (args->name != NULL)
+		session_rename(session, args->name);
+	announce_session(call->engine, session);
 	op_session_answer(call, 200, session);
 }
 
@@ -40,7 +47,7 @@ const struct op op_session_change = {
 	.name = "session.change",
 	.method = "PATCH",
 	.path = "/v1/sessions/{id}",
-	.help = "Give a session another name",
+	.help = "Give a session another name, or have its states written to disk",
 	.params = change_params,
 	.param_count = ARRAY_LEN(change_params),
 	.args_size = sizeof(struct change_args),

@@ -26,6 +26,8 @@ const struct op *const op_table[] = {
 	&op_checkpoint_make,
 	&op_checkpoint_drop,
 	&op_rollback,
+	&op_session_wake,
+	&op_session_restart,
 	&op_fork,
 	&op_diff,
 	&op_vars_list,

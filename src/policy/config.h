@@ -73,6 +73,7 @@ struct config {
 	struct text_list origins;
 	uint64_t concurrent_runs, queue, held, sessions, body, connections;
 	uint64_t session_idle_ms, session_ttl_ms, session_freeze_ms, session_checkpoints;
+	uint64_t session_states; /* bytes of disk */
 	uint64_t pressure_memory; /* percent */
 	char *explore_root;
 	struct text_list explore_folders; /* "NAME=PATH" each */

@@ -64,6 +64,9 @@ const struct setting config_rows[] = {
 	       "freeze a session after this much rest; 0: never"),
 	NUMBER("sessions.checkpoints", session_checkpoints, SETTING_COUNT, 1, 24, 8,
 	       "checkpoints kept in a session; the oldest without a name goes first"),
+	NUMBER("sessions.states", session_states, SETTING_BYTES, 0, 16384 * GIB, 4 * GIB,
+	       "disk for states of sessions that are kept; where there are tokens, half of it for "
+	       "each"),
 	NUMBER("pressure.memory", pressure_memory, SETTING_COUNT, 1, 100, 20,
 	       "refuse new work while something waits for memory this much of the time, in "
 	       "percent, and less than a quarter is available; 100: only when nearly none is"),

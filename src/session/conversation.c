@@ -345,6 +345,11 @@ const char *conversation_id(const struct conversation *conversation)
 	return conversation->id;
 }
 
+const char *conversation_session(const struct conversation *conversation)
+{
+	return conversation->session;
+}
+
 uint64_t conversation_version(const struct conversation *conversation)
 {
 	return conversation->version;

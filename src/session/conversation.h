@@ -68,6 +68,7 @@ int conversation_change(struct conversation *conversation, uint64_t version,
 int conversation_remove(struct conversation *conversation, struct err *err);
 
 const char *conversation_id(const struct conversation *conversation);
+const char *conversation_session(const struct conversation *conversation); /* "": none */
 uint64_t conversation_version(const struct conversation *conversation);
 
 /* Appends it as native JSON, without its document and without the last brace. */

@@ -208,6 +208,8 @@ void looks_work(struct session *session)
 	struct look *next = NULL;
 	uint32_t count = 0;
 
+	if (session->reload != NULL)
+		return; /* what would be seen is half of it */
 	LIST_FOREACH(look, &session->looks, entry)
 		count += look->has_source;
 	for (look = LIST_FIRST(&session->looks); look != NULL && count < LOOKS_MAX; look = next) {
@@ -252,6 +254,16 @@ static int check(const struct session *session, const struct look_ask *ask, stru
 	if (session->state == SESSION_LOST || session->state == SESSION_CLOSED)
 		return err_set(err, ERR_CONFLICT, ESTALE, "the session is lost: %s",
 			       session->why.text);
+	if (session->state == SESSION_ASLEEP && !ask->is_in_head)
+		return err_set(err, ERR_CONFLICT, ESTALE,
+			       "the session is asleep; wake it, or run something in it");
+	if (ask->checkpoint != NULL && !session_has_checkpoint(session, ask->checkpoint) &&
+	    session->stored != NULL && stored_find(session->stored, ask->checkpoint) != NULL)
+		return err_set(
+			err, ERR_CONFLICT, ESTALE,
+			"checkpoint: %.60s is on disk, and can be looked at when the session "
+			"has gone back to it",
+			ask->checkpoint);
 	if (ask->checkpoint != NULL && !session_has_checkpoint(session, ask->checkpoint))
 		return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s",
 			       ask->checkpoint);

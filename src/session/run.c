@@ -349,7 +349,7 @@ struct run *run_blank(struct pool *pool, const char *id, const struct run_calls 
 	for (size_t i = 0; i < PART_COUNT; i++)
 		buf_init(&run->parts[i], RUN_KEPT_MAX + MIB);
 	buf_init(&run->extras.missing, 2UL * TESTIMONY_MAX);
-	buf_init(&run->checkpoint, KIB);
+	buf_init(&run->checkpoint, RUN_LEFT_MAX);
 	buf_init(&run->returned, RUN_RETURNED_MAX);
 	events_init(&run->events, EVENTS_KEEP_DEFAULT);
 	(void)uv_timer_init(pool_loop(pool), &run->timer);

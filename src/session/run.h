@@ -225,6 +225,7 @@ void run_note_death(struct run *run, const struct launch_exit *exit);
 void run_abandon(struct run *run, bool is_cancelled, const struct err *why);
 
 /* In `over`: what is left, and the members `"checkpoint":{...}` of the result ("" for none). */
+#define RUN_LEFT_MAX (16U << 10)
 void run_leave(struct run *run, enum run_left left, const char *checkpoint);
 
 /* Has any of its code run? Is it on? */

@@ -87,6 +87,18 @@ void sessions_each(struct sessions *sessions, void (*each)(void *user, struct se
 	}
 }
 
+static void close_one(void *user, struct session *session)
+{
+	(void)user;
+	session_close(session);
+}
+
+void sessions_leave(struct sessions *sessions)
+{
+	sessions->is_leaving = true;
+	sessions_each(sessions, close_one, NULL);
+}
+
 uint32_t sessions_count(const struct sessions *sessions)
 {
 	return sessions->count;
@@ -128,6 +140,8 @@ static void handle_closed(uv_handle_t *handle)
 		return;
 	free(session->name);
 	free(session->token);
+	free(session->woken);
+	buf_done(&session->back);
 	free((char *)(uintptr_t)session->kind.trust);
 	free((char *)(uintptr_t)session->kind.data);
 	free(session);
@@ -146,6 +160,8 @@ void session_copy_ask(struct session *session, const struct session_ask *ask)
 	session->idle_ms = ask->idle_ms > 0 ? ask->idle_ms : set->idle_ms;
 	session->ttl_ms = ask->ttl_ms > 0 ? ask->ttl_ms : set->ttl_ms;
 	session->is_transactional = ask->is_transactional;
+	session->is_kept = ask->is_kept;
+	session->is_counted = true;
 	if (set->begun != NULL)
 		set->begun(set->user, session); /* it has a token now */
 }
@@ -154,7 +170,7 @@ struct session *session_new(struct sessions *sessions, const char *id)
 {
 	struct session *session = xnew(struct session);
 	uv_timer_t *const timers[] = {&session->timer, &session->kick, &session->guard,
-				      &session->late};
+				      &session->late, &session->again};
 
 	if (id != NULL)
 		(void)snprintf(session->id, sizeof(session->id), "%s", id);
@@ -166,6 +182,7 @@ struct session *session_new(struct sessions *sessions, const char *id)
 	session->created_ms = session->used_ms = wall_ms();
 	session->created_ns = session->used_ns = now_ns();
 	session->files_version = session->files_changes = 1;
+	buf_init(&session->back, RUN_LEFT_MAX);
 	TAILQ_INIT(&session->checkpoints);
 	TAILQ_INIT(&session->jobs);
 	LIST_INIT(&session->looks);
@@ -191,6 +208,10 @@ static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err 
 	struct err err = {0};
 
 	session->ticket = NULL;
+	if (sandbox == NULL && session->reload != NULL) {
+		session_reload_failed(session, why);
+		return;
+	}
 	if (sandbox == NULL) {
 		session->why = *why;
 		tell_created(session, &session->why);
@@ -206,6 +227,10 @@ static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err 
 	if (sandbox_keep(sandbox, session->home, &err) < 0 || sandbox_meter(sandbox, &err) < 0)
 		log_event(LOG_LEVEL_WARNING, "session.keep", "session=%s why=%s", session->id,
 			  err.text);
+	if (session->reload != NULL) {
+		session_reload_on(session);
+		return;
+	}
 	if (session->is_transactional) {
 		id_new("cp_", session->next);
 		session->needs_checkpoint = true;
@@ -217,6 +242,12 @@ static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err 
 	session_tell(session, "created", "");
 	session_kick(session);
 	tell_created(session, NULL);
+}
+
+int session_take_sandbox(struct session *session, struct err *err)
+{
+	return pool_take(session->table->pool, &session->kind, sandbox_taken, session,
+			 &session->ticket, err);
 }
 
 int session_create(struct sessions *sessions, const struct session_ask *ask,
@@ -233,8 +264,7 @@ int session_create(struct sessions *sessions, const struct session_ask *ask,
 	session->created = done;
 	session->create_user = user;
 	*ret_session = session;
-	r = pool_take(sessions->pool, &session->kind, sandbox_taken, session, &session->ticket,
-		      err);
+	r = session_take_sandbox(session, err);
 	if (r < 0) {
 		session->created = NULL;
 		session_close(session);
@@ -242,24 +272,15 @@ int session_create(struct sessions *sessions, const struct session_ask *ask,
 	return r;
 }
 
-/* Lets go of sandbox, heads and whoever waits. */
-static void let_go(struct session *session, const struct err *why)
+/* Sandbox and heads go; whoever waits for the session goes on waiting. */
+void session_let_sandbox_go(struct session *session)
 {
 	struct sandbox *sandbox = STEAL(session->sandbox);
-	struct run *run = session->run;
 
 	session_drop_branch(session);
 	if (session->ticket != NULL)
 		pool_untake(session->pool, STEAL(session->ticket));
-	/* Its verdict needs the session as it is. */
-	if (run != NULL && sandbox != NULL) {
-		session->sandbox = sandbox;
-		run_abandon(run, session->state == SESSION_CLOSED, why);
-		session->sandbox = NULL;
-	}
 	head_free(STEAL(session->dead));
-	looks_fail(session, why);
-	session_fail_jobs(session, why);
 	head_free(STEAL(session->coming));
 	head_free(STEAL(session->head));
 	while (!TAILQ_EMPTY(&session->checkpoints))
@@ -272,16 +293,41 @@ static void let_go(struct session *session, const struct err *why)
 	session->needs_checkpoint = false;
 }
 
+/* Lets go of sandbox, heads and whoever waits. */
+void session_let_go(struct session *session, const struct err *why)
+{
+	struct sandbox *sandbox = session->sandbox;
+
+	session_drop_branch(session);
+	/* Its verdict needs the session as it is. */
+	if (session->run != NULL && sandbox != NULL)
+		run_abandon(session->run,
+			    session->state == SESSION_CLOSED || session->state == SESSION_ASLEEP,
+			    why);
+	session->sandbox = NULL;
+	head_free(STEAL(session->dead));
+	looks_fail(session, why);
+	session_drop_reload(session, why);
+	session_fail_jobs(session, why);
+	session->sandbox = sandbox;
+	session_let_sandbox_go(session);
+}
+
 void session_lose(struct session *session, const struct err *why)
 {
-	if (session->state == SESSION_LOST || session->state == SESSION_CLOSED)
+	if (session->state == SESSION_LOST || session->state == SESSION_CLOSED ||
+	    session->state == SESSION_ASLEEP)
 		return;
 	session->state = SESSION_LOST;
 	session->why = *why;
 	log_event(LOG_LEVEL_WARNING, "session.lost", "session=%s why=%s", session->id, why->text);
 	session_tell_dead(session);
-	let_go(session, why);
+	session_let_go(session, why);
 	tell_created(session, why);
+	if (session_can_sleep(session)) {
+		session_lie_down(session, why);
+		return;
+	}
 	session_tell(session, "lost", "");
 	session_record(session);
 	session_rest(session); /* it is still there to be asked, and goes when its time is over */
@@ -290,7 +336,7 @@ void session_lose(struct session *session, const struct err *why)
 void session_close(struct session *session)
 {
 	uv_timer_t *const timers[] = {&session->timer, &session->kick, &session->guard,
-				      &session->late};
+				      &session->late, &session->again};
 	struct err why = {0};
 
 	if (session->is_ended)
@@ -299,7 +345,12 @@ void session_close(struct session *session)
 	(void)err_set(&why, ERR_CONFLICT, ESHUTDOWN, "the session was closed");
 	session->state = SESSION_CLOSED;
 	session->why = why;
-	let_go(session, &why);
+	session_let_go(session, &why);
+	/* Before the journal says that it ended: whoever is killed here leaves no bytes behind. */
+	if (session->stored != NULL &&
+	    (!session->table->is_leaving || stored_last(session->stored) == NULL))
+		stored_remove(session->stored);
+	session->stored = NULL;
 	tell_created(session, &why);
 	session_tell(session, "ended", "");
 	session_record_end(session);
@@ -323,6 +374,36 @@ void session_rename(struct session *session, const char *name)
 	/* One that waits for its sandbox is written down when it has it. */
 	if (!session->is_restored && session->state != SESSION_STARTING)
 		session_record(session);
+}
+
+int session_set_kept(struct session *session, bool is_kept, struct err *err)
+{
+	if (session->state == SESSION_ASLEEP && !is_kept)
+		return err_set(err, ERR_CONFLICT, EBUSY,
+			       "keep: it sleeps, and would be gone; wake it first, or delete it");
+	if (session->is_kept == is_kept)
+		return 0;
+	session->is_kept = is_kept;
+	session->needs_keeping = is_kept && session->runs > 0;
+	if (!is_kept && session->stored != NULL && session->keeping == NULL &&
+	    session->reload == NULL) {
+		stored_remove(session->stored);
+		session->stored = NULL;
+	}
+	if (!session->is_restored && session->state != SESSION_STARTING)
+		session_record(session);
+	session_kick(session);
+	return 0;
+}
+
+bool session_is_kept(const struct session *session)
+{
+	return session->is_kept;
+}
+
+bool session_is_counted(const struct session *session)
+{
+	return session->is_counted;
 }
 
 const char *session_name(const struct session *session)

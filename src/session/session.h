@@ -32,6 +32,7 @@
 
 struct session;
 struct sessions;
+struct store;
 
 enum session_state {
 	SESSION_STARTING, /* waits for its sandbox */
@@ -42,7 +43,8 @@ enum session_state {
 	SESSION_FREEZING,
 	SESSION_FROZEN,
 	SESSION_THAWING,
-	SESSION_LOST, /* nothing is left to go back to; answers, and says so */
+	SESSION_ASLEEP, /* no sandbox: its states are on disk, and one can be woken */
+	SESSION_LOST,   /* nothing is left to go back to; answers, and says so */
 	SESSION_CLOSED,
 };
 
@@ -59,6 +61,10 @@ struct sessions_settings {
 	void (*begun)(void *user, const struct session *session);
 	void (*ended)(void *user, const struct session *session);
 
+	/* It sleeps and counts no more; it is to wake: is there room? May be NULL. */
+	void (*slept)(void *user, const struct session *session);
+	int (*woke)(void *user, const struct session *session, struct err *err);
+
 	/* It shows another state, or another run. May be NULL. */
 	void (*changed)(void *user, const struct session *session);
 	void *user;
@@ -69,6 +75,16 @@ void sessions_free(struct sessions *sessions);
 
 /* The pool to take sandboxes from; NULL while viv-launch is being started again. */
 void sessions_set_pool(struct sessions *sessions, struct pool *pool);
+
+/* Where states are kept; with it the sessions that sleep there. After sessions_replayed. */
+void sessions_open_store(struct sessions *sessions, struct store *store);
+
+/* The end is near: what is not on disk yet is written now. Is there anything left to write? */
+void sessions_stop(struct sessions *sessions);
+bool sessions_are_keeping(struct sessions *sessions);
+
+/* The process ends: every session is closed, and what is kept of it stays. */
+void sessions_leave(struct sessions *sessions);
 
 struct session *sessions_find(struct sessions *sessions, const char *id);
 void sessions_each(struct sessions *sessions, void (*each)(void *user, struct session *session),
@@ -109,6 +125,7 @@ struct session_ask {
 	struct pool_kind kind;
 	uint32_t idle_ms, ttl_ms; /* 0: default */
 	bool is_transactional;
+	bool is_kept; /* its states are written to disk, and it sleeps instead of ending */
 };
 
 /* Makes one. `done` follows from the loop: it is there (NULL), or why not (then it is gone). */
@@ -116,7 +133,7 @@ int session_create(struct sessions *sessions, const struct session_ask *ask,
 		   void (*done)(void *user, struct session *session, const struct err *why),
 		   void *user, struct session **ret_session, struct err *err);
 
-/* Ends it: its run is cancelled, its sandbox goes. */
+/* Ends it: its run is cancelled, its sandbox goes, and what is kept of it. */
 void session_close(struct session *session);
 
 /* Gives it another name for people, at most SESSION_NAME_MAX bytes. */
@@ -130,6 +147,11 @@ const struct pool_kind *session_kind(const struct session *session);
 enum session_state session_state(const struct session *session);
 bool session_is_transactional(const struct session *session);
 uint64_t session_memory(const struct session *session); /* bytes, at the end of its last run */
+
+/* Its states are written to disk from now on; or no longer, and those that are there go. */
+int session_set_kept(struct session *session, bool is_kept, struct err *err);
+bool session_is_kept(const struct session *session);
+bool session_is_counted(const struct session *session); /* false: it sleeps */
 
 /* Appends the session as native JSON; the list of its checkpoints. */
 int session_put(const struct session *session, struct buf *buf);
@@ -161,6 +183,16 @@ int session_checkpoint(struct session *session, const char *name,
 int session_rollback(struct session *session, const char *checkpoint,
 		     void (*done)(void *user, const char *checkpoint, const struct err *why),
 		     void *user, struct err *err);
+
+/* From the state on disk that it was in last; one that is awake is left alone. */
+int session_wake_up(struct session *session,
+		    void (*done)(void *user, const char *checkpoint, const struct err *why),
+		    void *user, struct err *err);
+
+/* A new interpreter with the files as they are, and without variables. */
+int session_restart(struct session *session,
+		    void (*done)(void *user, const char *checkpoint, const struct err *why),
+		    void *user, struct err *err);
 int session_drop_checkpoint(struct session *session, const char *checkpoint, struct err *err);
 
 /* A branch: a session of its own that shares sandbox, limits and /workspace. It goes on from a

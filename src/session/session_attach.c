@@ -237,6 +237,7 @@ static void settle(void *user, struct session *session)
 		return;
 	}
 	hear_checkpoints(session);
+	session->needs_keeping = session->is_kept && strcmp(session->kept, session->current) != 0;
 	if (session->state != SESSION_FROZEN)
 		session->state = SESSION_IDLE;
 	if (session->head == NULL && session->state != SESSION_FROZEN)

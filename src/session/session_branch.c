@@ -93,6 +93,7 @@ static struct session *make_branch(struct session *session)
 		.idle_ms = session->idle_ms,
 		.ttl_ms = session->ttl_ms,
 		.is_transactional = session->is_transactional,
+		.is_kept = session->is_kept,
 	};
 	struct session *branch = session_new(session->table, NULL);
 
@@ -113,6 +114,7 @@ static void branch_ready(void *user, struct head *head)
 	head->calls = &session_head_calls;
 	branch->head = STEAL(branch->coming);
 	branch->state = SESSION_IDLE;
+	session_changed(branch);
 	if (branch->is_transactional) {
 		id_new("cp_", branch->next);
 		branch->needs_checkpoint = true;

@@ -168,6 +168,7 @@ static void checkpoint_made(struct session *session)
 	memcpy(session->current, checkpoint->id, sizeof(session->current));
 	session->head = STEAL(session->coming);
 	session->blocker[0] = '\0';
+	session->since_count = 0;
 	/* Checkpoints are paid for by the session: when its memory gets short, one way back is
 	 * worth more than eight. */
 	session_trim_checkpoints(session, session->memory > session->kind.plan.memory / 2
@@ -208,6 +209,7 @@ void session_roll_back(struct session *session, struct checkpoint *checkpoint)
 	head_free(STEAL(session->coming));
 	memcpy(session->current, checkpoint->id, sizeof(session->current));
 	session->blocker[0] = '\0';
+	session->since_count = 0;
 	if (checkpoint->head->forking != NULL)
 		(void)uv_timer_start(&session->guard, session_fork_late, SESSION_FORK_MS, 0);
 	else if (start_fork(session, checkpoint->head, &err) < 0)
@@ -246,6 +248,7 @@ static void rolled_back(struct session *session)
 	bool is_same;
 
 	session->head = STEAL(session->coming);
+	session_keep_place(session);
 	if (checkpoint == NULL) {
 		settle_without(session);
 		return;
@@ -300,6 +303,18 @@ static void head_failed(void *user, struct head *head, const struct err *why)
 		session_lose(session, &copy);
 }
 
+/* Which state it is, which runs are undone, and why it is no newer one. */
+static void tell_back(struct session *session, const struct checkpoint *to)
+{
+	struct buf members;
+
+	buf_init(&members, RUN_LEFT_MAX);
+	(void)buf_format(&members, ",\"checkpoint\":\"%s\"", to->id);
+	(void)buf_append(&members, session->back.data, session->back.size);
+	session_tell(session, "rolled_back", buf_string(&members));
+	buf_done(&members);
+}
+
 /* The head is gone, and with it what the run did: back to where it came from. */
 static void lost_head(struct session *session, const struct err *why)
 {
@@ -320,7 +335,8 @@ static void lost_head(struct session *session, const struct err *why)
 	if (session->now != NULL && session->now->kind != JOB_RUN)
 		session_finish_job(session, "", &lost);
 	session->files_version = 0;
-	session_tell(session, "rolled_back", "");
+	session_note_back(session, last);
+	tell_back(session, last);
 	session_roll_back(session, last);
 }
 

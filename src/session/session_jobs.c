@@ -4,15 +4,13 @@
 #include <string.h>
 
 #include "base/c.h"
-#include "base/json.h"
 #include "session/session_state.h"
 
 #define JOBS_MAX 256U /* that wait in one session */
-#define BLOCKER_JSON_MAX 400U
 
 /* ---- jobs ---- */
 
-static struct job *job_add(struct session *session, enum job_kind kind, void *user)
+struct job *session_add_job(struct session *session, enum job_kind kind, void *user)
 {
 	struct job *job = xnew(struct job);
 
@@ -36,6 +34,8 @@ int session_check_open(const struct session *session, struct err *err)
 	if (session->state == SESSION_LOST || session->state == SESSION_CLOSED)
 		return err_set(err, ERR_CONFLICT, ESTALE, "the session is lost: %s",
 			       session->why.text);
+	if (session->state == SESSION_ASLEEP && session->table->pool == NULL)
+		return err_set(err, ERR_BUSY, EAGAIN, "viv-launch is being started again");
 	TAILQ_FOREACH(job, &session->jobs, entry)
 		waiting++;
 	if (waiting >= JOBS_MAX)
@@ -83,17 +83,12 @@ bool session_has_checkpoint(const struct session *session, const char *id)
 	       (is_coming && strcmp(session->next, id) == 0);
 }
 
-static int err_no_checkpoint(struct err *err, const char *id)
-{
-	return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s", id);
-}
-
 /* The job that is on is about a checkpoint that went while it waited. */
 static void miss_checkpoint(struct session *session)
 {
 	struct err why = {0};
 
-	(void)err_no_checkpoint(&why, session->now->checkpoint);
+	(void)session_no_checkpoint(&why, session->now->checkpoint);
 	session_finish_job(session, "", &why);
 	session_kick(session);
 }
@@ -127,6 +122,7 @@ static void begin_checkpoint(struct session *session)
 	if (last != NULL && session->blocker[0] == '\0' && !session->files_dirty) {
 		free(last->name);
 		last->name = STEAL(session->now->name);
+		session_name_state(session, last->id, last->name);
 		session_record(session);
 		session_finish_job(session, last->id, NULL);
 		session_kick(session);
@@ -143,10 +139,11 @@ static void begin_job(struct session *session)
 	TAILQ_REMOVE(&session->jobs, job, entry);
 	session->now = job;
 	session_wake(session);
-	if (job->kind != JOB_RUN)
+	if (job->kind != JOB_RUN && session->head != NULL)
 		head_disarm(session->head);
 	switch (job->kind) {
 	case JOB_RUN:
+		session->turns++;
 		session->state = SESSION_RUNNING;
 		session->run = job->run;
 		session_show(session);
@@ -160,6 +157,9 @@ static void begin_job(struct session *session)
 		break;
 	case JOB_FORK:
 		begin_fork(session);
+		break;
+	case JOB_RELOAD:
+		session_begin_reload(session);
 		break;
 	}
 }
@@ -177,6 +177,32 @@ static bool is_fork_due(const struct session *session)
 	return session->head->forking != NULL || (from != NULL && from->head->forking != NULL);
 }
 
+/* Whatever is to be done in one that sleeps: it wakes first. */
+static void rouse(struct session *session)
+{
+	const struct job *next = session_next_job(session);
+	struct job *job = NULL;
+
+	if (next == NULL)
+		return;
+	if (next->kind != JOB_RELOAD) {
+		job = xnew(struct job);
+		job->kind = JOB_RELOAD;
+		job->has_variables = true;
+		TAILQ_INSERT_HEAD(&session->jobs, job, entry);
+	}
+	begin_job(session);
+}
+
+static void begin_next(struct session *session)
+{
+	/* It leaves what it is now: that is written first. */
+	if (session_next_job(session)->kind == JOB_RELOAD && session_keep_is_due(session))
+		session_keep(session);
+	else
+		begin_job(session);
+}
+
 void session_work(struct session *session)
 {
 	bool is_wanted = session_next_job(session) != NULL || !LIST_EMPTY(&session->looks);
@@ -187,6 +213,10 @@ void session_work(struct session *session)
 	/* What is no head is being ended: a fork would be, too. It kicks us when it is done. */
 	if (session->sandbox != NULL && session->sandbox->swept != NULL)
 		return;
+	if (session->state == SESSION_ASLEEP) {
+		rouse(session);
+		return;
+	}
 	if (session->state == SESSION_FROZEN && is_wanted) {
 		session_thaw(session);
 		return;
@@ -194,17 +224,20 @@ void session_work(struct session *session)
 	session_roll_on(session); /* before another look has the checkpoint fork again */
 	looks_work(session);
 	/* A head that was dropped is followed by its end, which goes back to a checkpoint. */
-	if (session->state != SESSION_IDLE || session->head->is_dropped || is_fork_due(session))
+	if (session->state != SESSION_IDLE || !session_may_begin(session) ||
+	    session->head->is_dropped || is_fork_due(session))
 		return;
 	if (!session->needs_checkpoint && session_next_job(session) != NULL) {
-		begin_job(session);
+		begin_next(session);
 		return;
 	}
 	head_disarm(session->head);
-	if (session->needs_checkpoint)
+	if (session->needs_checkpoint) {
 		session_make_checkpoint(session);
-	else
-		session_rest(session);
+		return;
+	}
+	session_keep(session);
+	session_rest(session);
 }
 
 static void kick_due(uv_timer_t *timer)
@@ -245,37 +278,6 @@ static void host_stop(void *user, struct run *run)
 		head_drop(session->head);
 }
 
-static void put_checkpoint_member(struct session *session, bool is_kept, char *text, size_t room)
-{
-	struct buf why;
-
-	/* The runner's words: with what JSON makes of them they must fit, or are not repeated. */
-	buf_init(&why, BLOCKER_JSON_MAX);
-	if (session->blocker[0] != '\0' && json_put_text(&why, session->blocker) < 0) {
-		buf_consume(&why, why.size);
-		(void)buf_text(&why, "\"something that cannot be named\"");
-	}
-	if (is_kept && session->blocker[0] == '\0') {
-		(void)snprintf(text, room, ",\"checkpoint\":{\"id\":\"%s\"}",
-			       session->needs_checkpoint ? session->next : session->current);
-	} else if (is_kept) {
-		(void)snprintf(text, room, ",\"checkpoint\":{\"skipped\":%s,\"last\":%s%s%s}",
-			       buf_string(&why), session->current[0] != '\0' ? "\"" : "null",
-			       session->current, session->current[0] != '\0' ? "\"" : "");
-	} else {
-		const struct checkpoint *last = session_last_checkpoint(session);
-
-		/* Files that could not be brought back are told, not left to be found. */
-		(void)snprintf(text, room, ",\"checkpoint\":{\"id\":\"%s\"%s}",
-			       last != NULL ? last->id : "",
-			       session->files_dirty ||
-					       (last != NULL && last->files == FILES_SKIPPED)
-				       ? ",\"files\":\"skipped\""
-				       : "");
-	}
-	buf_done(&why);
-}
-
 /* A run that never came to be leaves all as it was. */
 static void forget_queued(struct session *session, struct run *run)
 {
@@ -301,6 +303,7 @@ static void take_facts(struct session *session, const struct run *run)
 	if (run_files_dirty(run))
 		session->files_version = ++session->files_changes;
 	session->files_dirty |= run_files_dirty(run);
+	session_changed(session);
 	if (run_is_look(run))
 		return;
 	session->runs++;
@@ -310,8 +313,8 @@ static void take_facts(struct session *session, const struct run *run)
 static void host_over(void *user, struct run *run)
 {
 	struct session *session = user;
-	char member[512] = "";
 	bool lives, goes_back;
+	struct buf left;
 
 	if (run != session->run) {
 		forget_queued(session, run);
@@ -326,26 +329,30 @@ static void host_over(void *user, struct run *run)
 		take_facts(session, run);
 	if (lives && session->is_transactional && run_has_begun(run)) {
 		(void)snprintf(session->blocker, sizeof(session->blocker), "%s", run_blocker(run));
-		session->needs_checkpoint = session->blocker[0] == '\0';
+		session->needs_checkpoint = session->blocker[0] == '\0' && session->reload == NULL;
 		if (session->needs_checkpoint)
 			id_new("cp_", session->next);
+		if (!run_is_look(run))
+			session_note_run(session, run_facts(run).id);
 	}
 	goes_back = session->dead != NULL && session->state != SESSION_LOST;
-	if (session->is_transactional)
-		put_checkpoint_member(session, lives, member, sizeof(member));
+	buf_init(&left, RUN_LEFT_MAX);
+	if (session->is_transactional && (lives || goes_back) && !run_is_look(run))
+		session_put_left(session, lives, &left);
 	if (lives)
-		run_leave(run, RUN_LEFT_PRESERVED, member);
+		run_leave(run, RUN_LEFT_PRESERVED, buf_string(&left));
 	else if (goes_back)
-		run_leave(run, RUN_LEFT_ROLLED_BACK, member);
+		run_leave(run, RUN_LEFT_ROLLED_BACK, buf_string(&left));
 	else
 		run_leave(run, RUN_LEFT_LOST, "");
+	buf_done(&left);
 	if (lives)
 		session->state = SESSION_IDLE;
 	if (session->interrupted != NULL) {
 		(void)uv_timer_stop(&session->guard);
 		STEAL(session->interrupted)(session->interrupt_user, NULL);
 	}
-	if (lives)
+	if (lives && session->reload == NULL)
 		session_record(session);
 	/* The answer goes out first, then comes the fork. */
 	kick_in(session, lives && TAILQ_EMPTY(&session->jobs) ? 1 : 0);
@@ -382,7 +389,7 @@ int session_run(struct session *session, const struct run_request *request,
 		return r;
 	if (full.files_json.size > 0 || full.file_count > 0)
 		session->files_dirty = true;
-	job = job_add(session, JOB_RUN, NULL);
+	job = session_add_job(session, JOB_RUN, NULL);
 	job->run = *ret_run;
 	session_work(session);
 	return 0;
@@ -414,85 +421,4 @@ int session_interrupt(struct session *session, const char *run, uint32_t grace_m
 	session->interrupt_user = user;
 	(void)uv_timer_start(&session->guard, grace_due, grace_ms, 0);
 	return 0;
-}
-
-/* ---- checkpoints ---- */
-
-int session_checkpoint(struct session *session, const char *name,
-		       void (*done)(void *user, const char *checkpoint, const struct err *why),
-		       void *user, struct err *err)
-{
-	int r = session_check_open(session, err);
-	struct job *job = NULL;
-
-	if (r < 0)
-		return r;
-	job = job_add(session, JOB_CHECKPOINT, user);
-	job->name = name != NULL ? strdup(name) : NULL;
-	job->done = done;
-	session_kick(session);
-	return 0;
-}
-
-int session_rollback(struct session *session, const char *checkpoint,
-		     void (*done)(void *user, const char *checkpoint, const struct err *why),
-		     void *user, struct err *err)
-{
-	int r = session_check_open(session, err);
-	struct job *job = NULL;
-
-	if (r < 0)
-		return r;
-	if (!session_has_checkpoint(session, checkpoint))
-		return err_no_checkpoint(err, checkpoint);
-	job = job_add(session, JOB_ROLLBACK, user);
-	(void)snprintf(job->checkpoint, sizeof(job->checkpoint), "%s", checkpoint);
-	job->done = done;
-	session_kick(session);
-	return 0;
-}
-
-int session_fork(struct session *session, const char *checkpoint,
-		 void (*done)(void *user, struct session *branch, const struct err *why),
-		 void *user, struct err *err)
-{
-	int r = session_check_open(session, err);
-	struct job *job = NULL;
-
-	if (r < 0)
-		return r;
-	if (checkpoint != NULL && !session_has_checkpoint(session, checkpoint))
-		return err_no_checkpoint(err, checkpoint);
-	job = job_add(session, JOB_FORK, user);
-	if (checkpoint != NULL)
-		(void)snprintf(job->checkpoint, sizeof(job->checkpoint), "%s", checkpoint);
-	job->forked = done;
-	session_kick(session);
-	return 0;
-}
-
-int session_drop_checkpoint(struct session *session, const char *checkpoint, struct err *err)
-{
-	struct checkpoint *found = session_find_checkpoint(session, checkpoint);
-
-	if (found == NULL)
-		return err_no_checkpoint(err, checkpoint);
-	if (strcmp(session->current, checkpoint) == 0)
-		return err_set(err, ERR_CONFLICT, EBUSY,
-			       "checkpoint: it is the one the session would go back to");
-	session_free_checkpoint(session, found);
-	session_record(session);
-	return 0;
-}
-
-void session_touch_files(struct session *session)
-{
-	session->files_dirty = true;
-	session->files_version = ++session->files_changes;
-	if (session->is_transactional && session->blocker[0] == '\0' &&
-	    session->state == SESSION_IDLE) {
-		id_new("cp_", session->next);
-		session->needs_checkpoint = true;
-		session_kick(session);
-	}
 }

@@ -10,9 +10,10 @@
 
 #define FREEZE_TRIES 100U
 #define FREEZE_AGAIN_MS 20U
-#define WARN_MS 60000U   /* before its end a session says so */
-#define PUT_OFF_MS 1000U /* until what could not be done at rest is tried again */
-#define WARN_SHARE 4U    /* but not before it has had three quarters of a short life */
+#define KEEP_AGAIN_MS 500U /* its time is over, and a state is still on its way to disk */
+#define WARN_MS 60000U     /* before its end a session says so */
+#define PUT_OFF_MS 1000U   /* until what could not be done at rest is tried again */
+#define WARN_SHARE 4U      /* but not before it has had three quarters of a short life */
 
 static uint64_t age_ms(uint64_t since_ns)
 {
@@ -60,7 +61,8 @@ static bool may_freeze(const struct session *session)
 	       hello->can_freeze != 0 && session->table->settings.freeze_ms > 0 &&
 	       session->sandbox->sessions == 1 && session->coming == NULL && session->run == NULL &&
 	       LIST_EMPTY(&session->looks) && session_next_job(session) == NULL &&
-	       !session->needs_checkpoint && session->sandbox->swept == NULL;
+	       !session->needs_checkpoint && !session_keep_is_due(session) &&
+	       session->sandbox->swept == NULL;
 }
 
 static void frozen(void *user, const struct err *why)
@@ -197,15 +199,35 @@ void session_arm(struct session *session)
 	(void)uv_timer_start(&session->timer, session_timer_due, next + 1, 0);
 }
 
+/* One that is kept sleeps, as soon as what it is now is on disk. */
+static void end_of_life(struct session *session, const char *which)
+{
+	struct err why = {0};
+
+	log_event(LOG_LEVEL_INFO, "session.end", "session=%s limit=%s", session->id, which);
+	if (session->state == SESSION_IDLE && session_keep_is_due(session)) {
+		session->keep_at_ns = 0;
+		session_keep(session);
+		(void)uv_timer_start(&session->timer, session_timer_due, KEEP_AGAIN_MS, 0);
+		return;
+	}
+	(void)err_set(&why, ERR_CONFLICT, ETIMEDOUT, "its time was over (%s)", which);
+	if (session_can_sleep(session) && session->reload == NULL)
+		session_sleep(session, &why);
+	else
+		session_close(session);
+}
+
 void session_timer_due(uv_timer_t *timer)
 {
 	struct session *session = timer->data;
 	const char *which = NULL;
 	uint64_t left = left_ms(session, &which);
 
+	if (session->state == SESSION_ASLEEP)
+		return;
 	if (left == 0) {
-		log_event(LOG_LEVEL_INFO, "session.end", "session=%s limit=%s", session->id, which);
-		session_close(session);
+		end_of_life(session, which);
 		return;
 	}
 	if (left <= warn_ms(session, which) && !session->is_warned)
@@ -231,7 +253,7 @@ void session_wake(struct session *session)
 
 void session_rest(struct session *session)
 {
-	if (session->is_ended)
+	if (session->is_ended || session->state == SESSION_ASLEEP)
 		return;
 	session->used_ns = now_ns();
 	if (session->sandbox != NULL && session->table->pool != NULL &&

@@ -11,7 +11,8 @@ static const char *const state_names[] = {
 	[SESSION_RUNNING] = "running",   [SESSION_FORKING] = "idle",
 	[SESSION_ROLLING] = "idle",      [SESSION_FREEZING] = "frozen",
 	[SESSION_FROZEN] = "frozen",     [SESSION_THAWING] = "frozen",
-	[SESSION_LOST] = "lost",         [SESSION_CLOSED] = "lost",
+	[SESSION_ASLEEP] = "asleep",     [SESSION_LOST] = "lost",
+	[SESSION_CLOSED] = "lost",
 };
 
 static int put_text_member(struct buf *buf, const char *before, const char *text)
@@ -26,6 +27,31 @@ static int put_id(struct buf *buf, const char *before, const char *id)
 	return id[0] != '\0' ? put_text_member(buf, before, id) : buf_format(buf, "%snull", before);
 }
 
+/* What is on disk of it; and what is not, though it should be. */
+static int put_keeping(const struct session *session, struct buf *buf)
+{
+	const struct stored *stored = session->stored;
+	int r;
+
+	if (!session->is_kept)
+		return buf_text(buf, ",\"keep\":false");
+	r = buf_format(buf,
+		       ",\"keep\":true,\"kept\":{\"states\":%u,\"bytes\":%llu,\"dropped\":%llu,"
+		       "\"pending\":%s",
+		       stored != NULL ? stored->count : 0,
+		       stored != NULL ? (unsigned long long)stored_bytes(stored) : 0,
+		       stored != NULL ? (unsigned long long)stored->dropped : 0,
+		       session_keep_is_due(session) ? "true" : "false");
+	if (r == 0 && session->keep_why[0] != '\0')
+		r = put_text_member(buf, ",\"why\":", session->keep_why);
+	return r == 0 ? buf_text(buf, "}") : r;
+}
+
+static const char *state_name(const struct session *session)
+{
+	return session->reload != NULL ? "starting" : state_names[session->state];
+}
+
 int session_put(const struct session *session, struct buf *buf)
 {
 	int r = put_text_member(buf, "{\"id\":", session->id);
@@ -33,7 +59,7 @@ int session_put(const struct session *session, struct buf *buf)
 	if (r == 0)
 		r = put_text_member(buf, ",\"name\":", session->name);
 	if (r == 0)
-		r = buf_format(buf, ",\"state\":\"%s\"", state_names[session->state]);
+		r = buf_format(buf, ",\"state\":\"%s\"", state_name(session));
 	if (r == 0)
 		r = put_id(buf, ",\"token\":", session->token);
 	if (r == 0)
@@ -61,7 +87,9 @@ int session_put(const struct session *session, struct buf *buf)
 		r = put_text_member(buf, ",\"checkpoint_blocked_by\":", session->blocker);
 	if (r == 0 && session->sandbox != NULL && session->sandbox->sessions > 1)
 		r = buf_text(buf, ",\"files\":\"shared\"");
-	if (r == 0 && session->state == SESSION_LOST)
+	if (r == 0)
+		r = put_keeping(session, buf);
+	if (r == 0 && (session->state == SESSION_LOST || session->state == SESSION_ASLEEP))
 		r = put_text_member(buf, ",\"why\":", session->why.text);
 	return r == 0 ? buf_text(buf, "}") : r;
 }
@@ -69,7 +97,7 @@ int session_put(const struct session *session, struct buf *buf)
 void session_show(struct session *session)
 {
 	const struct sessions_settings *settings = &session->table->settings;
-	const char *state = state_names[session->state];
+	const char *state = state_name(session);
 	const char *run = session->run != NULL ? run_facts(session->run).id : "";
 
 	if (settings->changed == NULL || session->is_ended || session->is_restored ||
@@ -82,41 +110,115 @@ void session_show(struct session *session)
 	settings->changed(settings->user, session);
 }
 
-static int put_checkpoint(const struct session *session, const struct checkpoint *checkpoint,
-			  struct buf *buf)
+/* What both kinds have. */
+struct shown {
+	const char *id, *name, *parent, *run;
+	uint64_t created_ms, memory;
+	bool has_files, is_live;
+	const struct store_state *state; /* NULL: it is not on disk */
+};
+
+static int put_stored(const struct session *session, const struct store_state *state,
+		      struct buf *buf)
 {
-	int r = put_text_member(buf, "{\"id\":", checkpoint->id);
+	const struct store_files *files = stored_files(session->stored, state->files);
+	const char *more = files != NULL ? files->missing : "[]";
+	const char *first = state->missing;
+	const char *joint = strlen(first) > 2 && strlen(more) > 2 ? "," : "";
+
+	/* Two lists as one: the last bracket of the first and the first of the last are left out.
+	 */
+	return buf_format(buf, ",\"bytes\":%llu,\"missing\":%.*s%s%s",
+			  (unsigned long long)(state->size + (files != NULL ? files->size : 0)),
+			  (int)strlen(first) - 1, first, joint, more + 1);
+}
+
+static int put_shown(const struct session *session, const struct shown *shown, struct buf *buf)
+{
+	int r = put_text_member(buf, "{\"id\":", shown->id);
 
 	if (r == 0)
-		r = put_id(buf, ",\"name\":", checkpoint->name != NULL ? checkpoint->name : "");
+		r = put_id(buf, ",\"name\":", shown->name != NULL ? shown->name : "");
 	if (r == 0)
-		r = put_id(buf, ",\"parent\":", checkpoint->parent);
+		r = put_id(buf, ",\"parent\":", shown->parent);
 	if (r == 0)
-		r = put_id(buf, ",\"run\":", checkpoint->run);
+		r = put_id(buf, ",\"run\":", shown->run);
 	if (r == 0)
-		r = buf_format(buf, ",\"created_ms\":%llu,\"memory\":%llu",
-			       (unsigned long long)checkpoint->created_ms,
-			       (unsigned long long)checkpoint->memory);
-	if (r == 0 && checkpoint->files == FILES_SKIPPED)
+		r = buf_format(buf, ",\"kind\":\"%s\",\"created_ms\":%llu,\"memory\":%llu",
+			       shown->is_live ? "live" : "portable",
+			       (unsigned long long)shown->created_ms,
+			       (unsigned long long)shown->memory);
+	if (r == 0 && !shown->has_files)
 		r = buf_format(buf, ",\"files\":\"%s\"",
 			       session->sandbox != NULL && session->sandbox->sessions > 1
 				       ? "shared"
 				       : "skipped");
+	if (r == 0 && shown->state != NULL)
+		r = put_stored(session, shown->state, buf);
 	return r == 0 ? buf_text(buf, "}") : r;
+}
+
+static struct shown show_live(const struct session *session, const struct checkpoint *checkpoint)
+{
+	return (struct shown){
+		.id = checkpoint->id,
+		.name = checkpoint->name,
+		.parent = checkpoint->parent,
+		.run = checkpoint->run,
+		.created_ms = checkpoint->created_ms,
+		.memory = checkpoint->memory,
+		.has_files = checkpoint->files != FILES_SKIPPED,
+		.is_live = true,
+		.state = session->stored != NULL ? stored_find(session->stored, checkpoint->id)
+						 : NULL,
+	};
+}
+
+static struct shown show_portable(const struct store_state *state)
+{
+	return (struct shown){
+		.id = state->id,
+		.name = state->name,
+		.parent = state->parent,
+		.run = state->run,
+		.created_ms = state->created_ms,
+		.memory = state->memory,
+		.has_files = state->has_files,
+		.state = state,
+	};
+}
+
+/* The next on disk that does not live as well. */
+static const struct store_state *skip_live(const struct session *session,
+					   const struct store_state *state)
+{
+	while (state != NULL && session_find_checkpoint(session, state->id) != NULL)
+		state = TAILQ_NEXT(state, entry);
+	return state;
 }
 
 int session_put_checkpoints(const struct session *session, struct buf *buf)
 {
-	const struct checkpoint *checkpoint = NULL;
-	bool is_first = true;
+	const struct checkpoint *live = TAILQ_FIRST(&session->checkpoints);
+	const struct store_state *state =
+		session->stored != NULL ? skip_live(session, TAILQ_FIRST(&session->stored->states))
+					: NULL;
+	const char *joint = "";
 	int r = buf_text(buf, "{\"checkpoints\":[");
 
-	TAILQ_FOREACH(checkpoint, &session->checkpoints, entry) {
+	while (r == 0 && (live != NULL || state != NULL)) {
+		bool is_live =
+			live != NULL && (state == NULL || live->created_ms < state->created_ms);
+		struct shown shown = is_live ? show_live(session, live) : show_portable(state);
+
+		r = buf_text(buf, joint);
 		if (r == 0)
-			r = buf_text(buf, is_first ? "" : ",");
-		if (r == 0)
-			r = put_checkpoint(session, checkpoint, buf);
-		is_first = false;
+			r = put_shown(session, &shown, buf);
+		if (is_live)
+			live = TAILQ_NEXT(live, entry);
+		else
+			state = skip_live(session, TAILQ_NEXT(state, entry));
+		joint = ",";
 	}
 	return r == 0 ? buf_text(buf, "]}") : r;
 }
@@ -124,6 +226,10 @@ int session_put_checkpoints(const struct session *session, struct buf *buf)
 bool session_put_checkpoint(const struct session *session, const char *id, struct buf *buf)
 {
 	const struct checkpoint *checkpoint = session_find_checkpoint(session, id);
+	struct shown shown;
 
-	return checkpoint != NULL && put_checkpoint(session, checkpoint, buf) == 0;
+	if (checkpoint == NULL)
+		return false;
+	shown = show_live(session, checkpoint);
+	return put_shown(session, &shown, buf) == 0;
 }

@@ -60,6 +60,7 @@ static int put_texts(struct buf *buf, const struct session *session)
 		{"blocker", session->blocker},
 		{"next", session->needs_checkpoint ? session->next : ""},
 		{"why", session->state == SESSION_LOST ? session->why.text : ""},
+		{"kept", session->kept},
 	};
 	int r = 0;
 
@@ -68,14 +69,14 @@ static int put_texts(struct buf *buf, const struct session *session)
 	return r;
 }
 
-static int put_record(struct buf *buf, const struct session *session)
+int session_put_record(struct buf *buf, const struct session *session)
 {
 	const struct checkpoint *checkpoint = NULL;
 	bool is_first = true;
 	int r = buf_format(
 		buf,
 		"{\"sandbox\":%u,\"head\":%d,\"pid\":%d,\"transactional\":%s,\"frozen\":%s,"
-		"\"branch\":%s,"
+		"\"branch\":%s,\"keep\":%s,"
 		"\"idle_ms\":%u,\"ttl_ms\":%u,\"created\":%llu,\"used\":%llu,\"runs\":%llu,"
 		"\"memory\":%llu,\"files\":%d,\"files_dirty\":%s",
 		session->sandbox_id, session->head != NULL ? (int)session->head->number : -1,
@@ -83,15 +84,20 @@ static int put_record(struct buf *buf, const struct session *session)
 		session->is_transactional ? "true" : "false",
 		session->state == SESSION_FROZEN || session->state == SESSION_FREEZING ? "true"
 										       : "false",
-		session->pipes != NULL ? "true" : "false", session->idle_ms, session->ttl_ms,
-		(unsigned long long)session->created_ms, (unsigned long long)session->used_ms,
-		(unsigned long long)session->runs, (unsigned long long)session->memory,
-		session->files, session->files_dirty ? "true" : "false");
+		session->pipes != NULL ? "true" : "false", session->is_kept ? "true" : "false",
+		session->idle_ms, session->ttl_ms, (unsigned long long)session->created_ms,
+		(unsigned long long)session->used_ms, (unsigned long long)session->runs,
+		(unsigned long long)session->memory, session->files,
+		session->files_dirty ? "true" : "false");
 
 	if (r == 0)
 		r = put_texts(buf, session);
 	if (r == 0)
-		r = buf_text(buf, ",\"checkpoints\":[");
+		r = buf_text(buf, ",\"since\":[");
+	for (uint32_t i = 0; r == 0 && i < session->since_count; i++)
+		r = buf_format(buf, "%s\"%s\"", i > 0 ? "," : "", session->since[i]);
+	if (r == 0)
+		r = buf_text(buf, "],\"checkpoints\":[");
 	TAILQ_FOREACH(checkpoint, &session->checkpoints, entry) {
 		if (r == 0 && checkpoint->head != NULL)
 			r = put_checkpoint(buf, checkpoint, is_first);
@@ -119,9 +125,21 @@ static void append(struct session *session, enum journal_type type, const struct
 void session_record(struct session *session)
 {
 	struct buf text;
+	struct err err = {0};
 
+	/* The store makes it again; what changed of it is written there. */
+	if (session->state == SESSION_ASLEEP) {
+		buf_init(&text, RECORD_MAX);
+		if (session_put_record(&text, session) == 0 &&
+		    stored_set_record(session->stored, &text, &err) < 0)
+			log_event(LOG_LEVEL_ERROR, "session.record", "session=%s why=%s",
+				  session->id, err.text);
+		buf_done(&text);
+		session_show(session);
+		return;
+	}
 	buf_init(&text, RECORD_MAX);
-	if (put_record(&text, session) == 0)
+	if (session_put_record(&text, session) == 0)
 		append(session, JOURNAL_SESSION, &text);
 	buf_done(&text);
 	session_show(session);
@@ -136,7 +154,7 @@ static void rewrite(void *user, struct session *session)
 {
 	(void)user;
 	/* One that waits for launch to tell of its sandbox has nothing new to say. */
-	if (!session->is_restored && session->state != SESSION_STARTING)
+	if (!session->is_restored && session->state != SESSION_STARTING && session->reload == NULL)
 		session_record(session);
 }
 
@@ -182,6 +200,19 @@ static void copy_id(char ret_id[ID_SIZE], const char *text)
 	(void)snprintf(ret_id, ID_SIZE, "%s", text);
 }
 
+static void read_since(struct session *session, const json_t *list)
+{
+	const json_t *item = NULL;
+	size_t i = 0;
+
+	json_array_foreach(list, i, item) {
+		const char *run = json_string_value(item);
+
+		if (run != NULL)
+			session_note_run(session, run);
+	}
+}
+
 static void read_checkpoints(struct session *session, const json_t *list)
 {
 	const json_t *item = NULL;
@@ -218,6 +249,7 @@ static int read_ask(const struct config *config, const json_t *record, struct se
 		.idle_ms = (uint32_t)number_of(record, "idle_ms"),
 		.ttl_ms = (uint32_t)number_of(record, "ttl_ms"),
 		.is_transactional = json_is_true(json_object_get(record, "transactional")),
+		.is_kept = json_is_true(json_object_get(record, "keep")),
 	};
 	if (ask->policy == NULL)
 		return -ENOENT;
@@ -233,7 +265,7 @@ static int read_ask(const struct config *config, const json_t *record, struct se
 	return 0;
 }
 
-static void read_session(struct sessions *sessions, const char *id, const json_t *record,
+static bool read_session(struct sessions *sessions, const char *id, const json_t *record,
 			 struct journal_place place)
 {
 	struct session *session = NULL;
@@ -242,7 +274,7 @@ static void read_session(struct sessions *sessions, const char *id, const json_t
 
 	if (read_ask(sessions->settings.config, record, &ask, &err) < 0) {
 		log_event(LOG_LEVEL_WARNING, "session.replay", "session=%s why=%s", id, err.text);
-		return;
+		return false;
 	}
 	session = session_new(sessions, id);
 	session_copy_ask(session, &ask);
@@ -252,6 +284,7 @@ static void read_session(struct sessions *sessions, const char *id, const json_t
 	copy_id(session->home, text_of(record, "home"));
 	copy_id(session->current, text_of(record, "current"));
 	copy_id(session->last_run, text_of(record, "last_run"));
+	copy_id(session->kept, text_of(record, "kept"));
 	(void)snprintf(session->blocker, sizeof(session->blocker), "%s",
 		       text_of(record, "blocker"));
 	copy_id(session->next, text_of(record, "next"));
@@ -273,7 +306,9 @@ static void read_session(struct sessions *sessions, const char *id, const json_t
 		(void)err_set(&session->why, ERR_CONFLICT, ESTALE, "%s", text_of(record, "why"));
 		session->state = SESSION_LOST;
 	}
+	read_since(session, json_object_get(record, "since"));
 	read_checkpoints(session, json_object_get(record, "checkpoints"));
+	return true;
 }
 
 void sessions_replay(struct sessions *sessions, const struct journal_record *record,
@@ -311,7 +346,7 @@ static void make_again(struct sessions *sessions, const struct replayed *replaye
 		return;
 	object = json_loadb(record.data, record.size, 0, NULL);
 	if (json_is_object(object))
-		read_session(sessions, replayed->id, object, replayed->place);
+		(void)read_session(sessions, replayed->id, object, replayed->place);
 	json_decref(object);
 }
 
@@ -326,4 +361,69 @@ void sessions_replayed(struct sessions *sessions)
 			free(replayed);
 		}
 	}
+}
+
+/* ---- what sleeps on disk ---- */
+
+static bool found(void *user, struct stored *stored, const json_t *record)
+{
+	struct sessions *sessions = user;
+	const struct sessions_settings *set = &sessions->settings;
+	struct session *session = sessions_find(sessions, stored->id);
+
+	if (session == NULL) {
+		if (stored_last(stored) == NULL ||
+		    !read_session(sessions, stored->id, record, (struct journal_place){0}))
+			return false;
+		session = sessions_find(sessions, stored->id);
+		while (!TAILQ_EMPTY(&session->checkpoints))
+			session_free_checkpoint(session, TAILQ_FIRST(&session->checkpoints));
+		session->is_restored = session->needs_checkpoint = false;
+		session->state = SESSION_ASLEEP;
+		session->is_kept = true;
+		session->sandbox_id = 0;
+		session->blocker[0] = '\0';
+		copy_id(session->home, session->id);
+		copy_id(session->current, session->kept);
+		session_open_log(session);
+		session->is_counted = false;
+		if (set->slept != NULL)
+			set->slept(set->user, session);
+	}
+	session->stored = stored;
+	return true;
+}
+
+void sessions_open_store(struct sessions *sessions, struct store *store)
+{
+	sessions->store = store;
+	store_scan(store, found, sessions);
+}
+
+static void hurry(void *user, struct session *session)
+{
+	(void)user;
+	if (session_keep_is_due(session))
+		session_kick(session);
+}
+
+void sessions_stop(struct sessions *sessions)
+{
+	sessions->is_stopping = true;
+	sessions_each(sessions, hurry, NULL);
+}
+
+static void look_due(void *user, struct session *session)
+{
+	bool *is_due = user;
+
+	*is_due |= session->sandbox != NULL && session_keep_is_due(session);
+}
+
+bool sessions_are_keeping(struct sessions *sessions)
+{
+	bool is_due = false;
+
+	sessions_each(sessions, look_due, &is_due);
+	return is_due;
 }

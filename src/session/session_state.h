@@ -4,18 +4,22 @@
  *
  * Owns:    nothing of its own. session.c makes and ends sessions, session_jobs.c takes their runs
  * in order, session_heads.c forks and rolls back, session_branch.c makes branches, session_life.c
- * watches the clock and freezes, session_left.c ends what runs have left, session_record.c writes
- * and reads what a successor needs, session_put.c tells clients, look.c asks throw-away forks.
+ * watches the clock and freezes, session_left.c ends what runs have left, session_keep.c writes
+ * states to disk, session_sleep.c makes sessions of them again, session_record.c writes and reads
+ * what a successor needs, session_told.c and session_put.c tell clients, session_states.c is asked
+ * for states, look.c asks throw-away forks.
  */
 #pragma once
 
 #include "session/head.h"
 #include "session/sandbox.h"
 #include "session/session.h"
+#include "session/store.h"
 #include "session/stream.h"
 
 #define SESSION_BUCKETS 512U
 #define SESSION_BLOCKER_MAX 256
+#define SESSION_SINCE_MAX 32U
 #define SESSION_FORK_MS                                                                            \
 	20000U /* a fork of 64 GiB takes seconds; one that takes longer is stuck                   \
 		*/
@@ -43,6 +47,7 @@ struct checkpoint {
 	enum checkpoint_files files;
 	uint64_t files_version; /* session->files_version then */
 	struct head *head;      /* owned: it is parked */
+	bool is_keep_tried;     /* it could not be written to disk */
 	uint32_t head_number;   /* after a restart: the head that is looked for, */
 	pid_t head_pid;         /* ... and its process: numbers are used again */
 	TAILQ_ENTRY(checkpoint) entry;
@@ -53,6 +58,7 @@ enum job_kind {
 	JOB_CHECKPOINT,
 	JOB_ROLLBACK,
 	JOB_FORK,
+	JOB_RELOAD, /* another sandbox, filled from a state on disk */
 };
 
 /* One thing to do, in order. */
@@ -60,7 +66,8 @@ struct job {
 	enum job_kind kind;
 	struct run *run; /* borrowed: whoever asked owns it */
 	char checkpoint[ID_SIZE];
-	char *name; /* owned */
+	bool has_variables; /* of JOB_RELOAD; false: only the files come */
+	char *name;         /* owned */
 	void (*done)(void *user, const char *checkpoint, const struct err *why);
 	void (*forked)(void *user, struct session *branch, const struct err *why);
 	void *user; /* borrowed until one of these */
@@ -105,15 +112,32 @@ struct session {
 	char current[ID_SIZE]; /* the checkpoint that the head comes from; "": none */
 	char next[ID_SIZE];    /* the one that is being made */
 	char last_run[ID_SIZE];
-	char blocker[SESSION_BLOCKER_MAX]; /* why there is no checkpoint of the latest state */
+	char since[SESSION_SINCE_MAX][ID_SIZE]; /* runs that are in no checkpoint yet */
+	uint32_t since_count;
+	struct buf back; /* members that tell of the last way back: runs that it undid, and why, */
+	uint32_t back_count;                /* ... how many these are, */
+	char back_why[SESSION_BLOCKER_MAX]; /* ... and why the state is no newer; "" */
+	char blocker[SESSION_BLOCKER_MAX];  /* why there is no checkpoint of the latest state */
 	bool needs_checkpoint, files_dirty;
 	uint64_t files_version; /* of the files as they are; 0: a head that died may have changed
 				   them */
 	uint64_t files_changes; /* versions given so far: none comes twice */
 	enum checkpoint_files files; /* of the head as it is */
 
-	TAILQ_HEAD(, job) jobs;
+	TAILQ_HEAD(job_list, job) jobs;
 	struct job *now; /* owned: under way */
+	uint64_t turns;  /* runs that have begun, and whatever else the head did itself */
+
+	bool is_kept;          /* its states are written to disk, and it sleeps instead of ending */
+	bool is_counted;       /* as one of its token's: one that sleeps is not */
+	bool needs_keeping;    /* what it is now is not on disk */
+	struct stored *stored; /* borrowed from the store; NULL: nothing is on disk */
+	struct keeping *keeping; /* owned: a state on its way there */
+	struct reload *reload;   /* owned: a new sandbox is being filled */
+	uint64_t keep_at_ns;     /* the next state is not written before */
+	char kept[ID_SIZE];      /* the state on disk that it is in, or was last; "": none */
+	char keep_why[SESSION_BLOCKER_MAX]; /* why the last one could not be written; "" */
+	char *woken; /* owned: what the first run after a wake tells, JSON; NULL: nothing */
 	LIST_HEAD(, look) looks;
 	struct run *run; /* borrowed: the one that is on */
 	void (*interrupted)(void *user, const struct err *why);
@@ -138,6 +162,7 @@ struct session {
 	uv_timer_t kick;  /* look at the queue, in a moment */
 	uv_timer_t guard; /* a fork, or a grace, that takes too long */
 	uv_timer_t late;  /* a fork for a look that takes too long */
+	uv_timer_t again; /* a state is written, or read on */
 	int handles;
 	const char *told_state; /* static: of the last `changed` */
 	char told_run[ID_SIZE];
@@ -155,8 +180,11 @@ struct replayed {
 
 struct sessions {
 	struct sessions_settings settings;
-	struct pool *pool; /* borrowed; NULL: none at the moment */
-	struct logs *logs; /* borrowed */
+	struct pool *pool;   /* borrowed; NULL: none at the moment */
+	struct logs *logs;   /* borrowed */
+	struct store *store; /* borrowed; NULL: nothing is kept on disk */
+	bool is_stopping;    /* what is not on disk yet goes there without a pause */
+	bool is_leaving;     /* the process ends: what is on disk stays */
 	uint32_t count;
 	LIST_HEAD(, session) buckets[SESSION_BUCKETS];
 	LIST_HEAD(, replayed) replayed[SESSION_BUCKETS];
@@ -169,12 +197,16 @@ void session_lose(struct session *session, const struct err *why);
 void session_copy_ask(struct session *session, const struct session_ask *ask);
 void session_tell(struct session *session, const char *type, const char *members);
 void session_open_log(struct session *session);
+void session_let_go(struct session *session, const struct err *why);
+void session_let_sandbox_go(struct session *session);
+int session_take_sandbox(struct session *session, struct err *err);
 
 /* session_put.c: whoever follows it is told, if a client would see a difference. */
 void session_show(struct session *session);
 
 /* session_jobs.c */
 extern const struct run_host session_run_host;
+struct job *session_add_job(struct session *session, enum job_kind kind, void *user);
 void session_work(struct session *session);
 void session_kick(struct session *session); /* session_work, from the loop */
 void session_finish_job(struct session *session, const char *checkpoint, const struct err *why);
@@ -185,6 +217,14 @@ struct job *session_next_job(const struct session *session);
 /* session_jobs.c: is it there, or was it told of already and is being made? */
 bool session_has_checkpoint(const struct session *session, const char *id);
 void session_fail_jobs(struct session *session, const struct err *why);
+
+/* session_told.c: what the result of a run says of its session, a member with its comma */
+void session_put_left(struct session *session, bool lives, struct buf *buf);
+void session_note_run(struct session *session, const char *run); /* it is over, the head lives */
+void session_note_back(struct session *session, const struct checkpoint *to);
+
+/* session_states.c */
+int session_no_checkpoint(struct err *err, const char *id);
 
 /* session_heads.c */
 extern const struct head_calls session_head_calls;
@@ -222,7 +262,25 @@ void session_sweep(struct session *session, bool kills);
 void session_watch_left(struct session *session);
 uint64_t session_look_ms(const struct session *session);
 
+/* session_keep.c: states on their way to disk */
+void session_keep(struct session *session); /* the next one, if one is due */
+bool session_keep_is_due(const struct session *session);
+void session_changed(struct session *session);
+void session_keep_place(struct session *session);
+void session_name_state(struct session *session, const char *id, const char *name);
+
+/* session_sleep.c: without a sandbox, and another one */
+bool session_can_sleep(const struct session *session);
+void session_sleep(struct session *session, const struct err *why);
+void session_lie_down(struct session *session, const struct err *why); /* all is let go of */
+void session_begin_reload(struct session *session); /* session->now says to which state */
+void session_reload_on(struct session *session);    /* its sandbox is there */
+void session_reload_failed(struct session *session, const struct err *why);
+void session_drop_reload(struct session *session, const struct err *why);
+bool session_may_begin(const struct session *session); /* false: it is half full */
+
 /* session_record.c */
+int session_put_record(struct buf *buf, const struct session *session);
 void session_record(struct session *session);
 void session_record_end(struct session *session);
 

@@ -226,6 +226,28 @@ class BlockerTest(DaemonCase):
                 self.assertEqual(result["checkpoint"]["last"], last)
                 self.assertIn(name, self.daemon.state(session)["checkpoint_blocked_by"])
 
+    def test_a_way_back_past_a_skipped_checkpoint_says_which_runs_it_undoes(self):
+        session = self.new_session()
+        first = self.daemon.run("x = 1", session)
+        second = self.daemon.run("import threading\ngate = threading.Event()\nx = 2\n"
+                                 "threading.Thread(target=gate.wait, name='worker-1', daemon=True).start()", session)
+        self.assertIn("worker-1", second["checkpoint"]["skipped"])
+        third = self.daemon.run("x = 3\nwhile True: pass", session, kind="timeout", timeout_ms=500)
+        back = third["checkpoint"]
+        self.assertEqual(third["state"], "rolled_back")
+        self.assertEqual((back["id"], back["undone"]), (first["checkpoint"]["id"], [second["id"], third["id"]]))
+        self.assertIn("worker-1", back["why"])
+        self.assertIn(first["id"], back["note"])
+        self.assertIn("2 runs are undone", back["note"])
+        with self.daemon.events(session, follow=False) as events:
+            told = [event for event in events if event["type"] == "rolled_back"][-1]
+        self.assertEqual((told["checkpoint"], told["undone"], told["why"]), (back["id"], back["undone"], back["why"]))
+        self.assertEqual(self.daemon.value("x", session), 1)
+        plain = self.daemon.run("while True: pass", session, kind="timeout", timeout_ms=300)["checkpoint"]
+        self.assertEqual(len(plain["undone"]), 1)
+        self.assertNotIn("why", plain)
+        self.assertTrue(plain["note"].endswith("before this run"), plain)
+
     def test_the_session_goes_on_and_a_failure_goes_back_to_the_last_one(self):
         session = self.new_session()
         self.daemon.run("x = 1", session)

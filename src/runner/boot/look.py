@@ -90,10 +90,10 @@ def _remove(look, _request, _interpreter):
     return remove_file(look)
 
 
-def _export(_look, _request, interpreter):
+def _export(look, _request, interpreter):
     from .state import export
 
-    return export(interpreter)
+    return export(interpreter, look.get("only"))
 
 
 def _import(_look, request, interpreter):

@@ -133,14 +133,15 @@ def write(plan, stream, send_files=None):
     return outlet.names
 
 
-def export(interpreter):
-    """Sends the stream as the file "state"; {"names":[...],"lost":[{"name","why"}]}."""
+def export(interpreter, only=None):
+    """Sends the stream as the file "state"; {"names":[...],"lost":[{"name","why"}]}. `only` is
+    "variables" or "files": each is a stream of its own then, and both are read one after the other."""
     from .state_files import send_files
 
-    plan = Plan(interpreter)
+    plan = Plan(interpreter, only != "files")
     told = len(plan.lost)
     stream = Stream()
-    names = write(plan, stream, send_files)
+    names = write(plan, stream, None if only == "variables" else send_files)
     for fact in plan.lost[told:]:
         stream.record(b"l", fact["name"], lambda out, why=fact["why"]: out.write(why.encode()))
     stream.send(True)

@@ -84,13 +84,14 @@ def _since(definition):
 class Plan:
     """What becomes of each name."""
 
-    def __init__(self, interpreter):
+    def __init__(self, interpreter, has_values=True):
         self.modules, self.groups, self.defined, self.bound, self.lost = {}, {}, [], {}, []
         self.since = {}  # name of a definition -> its attributes
         self.needs = set()  # top-level modules that must be there to read it
         definitions = {}
         self.pickler = pickler(interpreter.notebook.names, definitions)
-        values = [item for item in user_names(interpreter) if not self._define(*item, definitions)]
+        every = user_names(interpreter) if has_values else ()
+        values = [item for item in every if not self._define(*item, definitions)]
         for place, pairs in ((self._keep, definitions.items()), (self._place, values)):
             for name, value in pairs:
                 try:

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What clients ask of the states of a session: keep one, go back, branch, forget, wake, restart. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "session/session_state.h"
+
+int session_no_checkpoint(struct err *err, const char *id)
+{
+	return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s", id);
+}
+
+int session_checkpoint(struct session *session, const char *name,
+		       void (*done)(void *user, const char *checkpoint, const struct err *why),
+		       void *user, struct err *err)
+{
+	int r = session_check_open(session, err);
+	struct job *job = NULL;
+
+	if (r < 0)
+		return r;
+	job = session_add_job(session, JOB_CHECKPOINT, user);
+	job->name = name != NULL ? strdup(name) : NULL;
+	job->done = done;
+	session_kick(session);
+	return 0;
+}
+
+int session_rollback(struct session *session, const char *checkpoint,
+		     void (*done)(void *user, const char *checkpoint, const struct err *why),
+		     void *user, struct err *err)
+{
+	bool is_live = session_has_checkpoint(session, checkpoint);
+	int r = session_check_open(session, err);
+	struct job *job = NULL;
+
+	if (r < 0)
+		return r;
+	if (!is_live &&
+	    (session->stored == NULL || stored_find(session->stored, checkpoint) == NULL))
+		return session_no_checkpoint(err, checkpoint);
+	job = session_add_job(session, is_live ? JOB_ROLLBACK : JOB_RELOAD, user);
+	job->has_variables = true;
+	(void)snprintf(job->checkpoint, sizeof(job->checkpoint), "%s", checkpoint);
+	job->done = done;
+	session_kick(session);
+	return 0;
+}
+
+int session_fork(struct session *session, const char *checkpoint,
+		 void (*done)(void *user, struct session *branch, const struct err *why),
+		 void *user, struct err *err)
+{
+	int r = session_check_open(session, err);
+	struct job *job = NULL;
+
+	if (r < 0)
+		return r;
+	if (checkpoint != NULL && !session_has_checkpoint(session, checkpoint) &&
+	    session->stored != NULL && stored_find(session->stored, checkpoint) != NULL)
+		return err_set(err, ERR_CONFLICT, EINVAL,
+			       "checkpoint: %.60s is on disk; go back to it, then branch",
+			       checkpoint);
+	if (checkpoint != NULL && !session_has_checkpoint(session, checkpoint))
+		return session_no_checkpoint(err, checkpoint);
+	job = session_add_job(session, JOB_FORK, user);
+	if (checkpoint != NULL)
+		(void)snprintf(job->checkpoint, sizeof(job->checkpoint), "%s", checkpoint);
+	job->forked = done;
+	session_kick(session);
+	return 0;
+}
+
+int session_drop_checkpoint(struct session *session, const char *checkpoint, struct err *err)
+{
+	struct checkpoint *found = session_find_checkpoint(session, checkpoint);
+	struct store_state *state =
+		session->stored != NULL ? stored_find(session->stored, checkpoint) : NULL;
+	int r = 0;
+
+	if (found == NULL && state == NULL)
+		return session_no_checkpoint(err, checkpoint);
+	if (strcmp(session->current, checkpoint) == 0 || strcmp(session->kept, checkpoint) == 0 ||
+	    session->reload != NULL)
+		return err_set(err, ERR_CONFLICT, EBUSY,
+			       "checkpoint: it is the one the session would go back to");
+	if (state != NULL)
+		r = stored_drop(session->stored, state, err);
+	if (r == 0 && found != NULL) {
+		session_free_checkpoint(session, found);
+		session_record(session);
+	}
+	return r;
+}
+
+void session_touch_files(struct session *session)
+{
+	session->files_dirty = true;
+	session->files_version = ++session->files_changes;
+	session_changed(session);
+	if (session->is_transactional && session->blocker[0] == '\0' &&
+	    session->state == SESSION_IDLE) {
+		id_new("cp_", session->next);
+		session->needs_checkpoint = true;
+		session_kick(session);
+	}
+}
+
+int session_wake_up(struct session *session,
+		    void (*done)(void *user, const char *checkpoint, const struct err *why),
+		    void *user, struct err *err)
+{
+	int r = session_check_open(session, err);
+	struct job *job = NULL;
+
+	if (r < 0)
+		return r;
+	if (session->state != SESSION_ASLEEP) {
+		done(user, session->current, NULL);
+		return 0;
+	}
+	job = session_add_job(session, JOB_RELOAD, user);
+	job->has_variables = true;
+	job->done = done;
+	session_kick(session);
+	return 0;
+}
+
+int session_restart(struct session *session,
+		    void (*done)(void *user, const char *checkpoint, const struct err *why),
+		    void *user, struct err *err)
+{
+	int r = session_check_open(session, err);
+	struct job *job = NULL;
+
+	if (r < 0)
+		return r;
+	if (!session->is_kept || session->table->store == NULL)
+		return err_set(err, ERR_CONFLICT, EINVAL,
+			       "its files are not kept on disk, and a restart would lose them; "
+			       "set `keep` first, or make a new session");
+	job = session_add_job(session, JOB_RELOAD, user);
+	job->done = done;
+	session_kick(session);
+	return 0;
+}

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people made stays: sessions that are kept sleep instead of ending, and wake with what could be written."""
+
+import glob
+import os
+import signal
+
+from case import BARE, Case, has_freezer, wait_for
+
+KEPT = BARE + "sessions: {freeze_ms: 0}\n"
+
+
+def kept(daemon, session):
+    """Waits until all that there is of the session is on disk."""
+    def settled():
+        state = daemon.state(session)
+        return state["kept"]["states"] > 0 and not state["kept"]["pending"] and state
+    return wait_for(settled, what="its states on disk")
+
+
+def states(daemon, session):
+    return daemon.ask("GET", f"/v1/sessions/{session}/checkpoints")["checkpoints"]
+
+
+def asleep(daemon, session):
+    return wait_for(lambda: daemon.state(session)["state"] == "asleep", what="its sleep")
+
+
+def on_disk(daemon):
+    return sorted(os.path.basename(path) for path in glob.glob(daemon.path("state", "states", "*", "*")))
+
+
+class KeptCase(Case):
+    def kept_session(self, daemon, code="x = 41\nopen('f', 'w').write('made')", **body):
+        session = daemon.session(runtime="bare", keep=True, **body)
+        daemon.run(code, session)
+        kept(daemon, session)
+        return session
+
+    def expect_whole(self, daemon, session):
+        """Variables and files came back, in the same session."""
+        self.assertEqual(daemon.value("[x, open('f').read()]", session), [41, "made"])
+
+
+class SleepTest(KeptCase):
+    def test_an_idle_end_is_a_sleep_and_the_next_run_wakes_it(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(daemon, idle_ms=1500)
+        asleep(daemon, session)
+        result = daemon.run("print(x, open('f').read())", session)
+        self.assertEqual(result["stdout"], "41 made\n")
+        self.assertEqual(result["checkpoint"]["woken"]["missing"], [])
+        self.assertNotIn("woken", daemon.run("x", session)["checkpoint"])
+        daemon.stop()
+
+    def test_a_total_lifetime_ends_in_a_sleep_too(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(daemon, ttl_ms=2000)
+        asleep(daemon, session)
+        self.expect_whole(daemon, session)
+        daemon.stop()
+
+    def test_waking_is_one_call_and_says_what_could_not_be_kept(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(
+            daemon, "x = 41\nopen('f', 'w').write('made')\nnumbers = (i for i in range(9))", idle_ms=1500)
+        asleep(daemon, session)
+        answer = daemon.request("GET", f"/v1/sessions/{session}/vars")
+        self.assertIn("asleep", self.expect_error(answer, 409, "conflict")["message"])
+        woken = daemon.ask("POST", f"/v1/sessions/{session}/wake")
+        self.assertEqual((woken["id"], woken["state"]), (session, "idle"))
+        result = daemon.run("print(x)", session)
+        self.assertEqual([one["name"] for one in result["checkpoint"]["woken"]["missing"]], ["numbers"])
+        with daemon.events(session, follow=False) as events:
+            told = [event for event in events if event["type"] == "woken"]
+        self.assertEqual([one["name"] for one in told[0]["woken"]["missing"]], ["numbers"])
+        daemon.stop()
+
+    def test_one_that_sleeps_takes_no_place(self):
+        daemon = self.serve(KEPT + "limits: {sessions: 1}\n")
+        session = self.kept_session(daemon, idle_ms=1500)
+        asleep(daemon, session)
+        other = daemon.session(runtime="bare")
+        answer = daemon.request("POST", f"/v1/sessions/{session}/wake")
+        self.assertEqual(answer.status, 503, answer)
+        self.assertEqual(daemon.state(session)["state"], "asleep")
+        daemon.ask("DELETE", f"/v1/sessions/{other}")
+        self.expect_whole(daemon, session)
+        daemon.stop()
+
+    def test_a_session_that_is_not_kept_ends_as_before(self):
+        daemon = self.serve(KEPT)
+        session = daemon.session(runtime="bare", idle_ms=1000)
+        daemon.run("x = 1", session)
+        wait_for(lambda: daemon.request("GET", f"/v1/sessions/{session}").status == 404, what="its end")
+        self.assertEqual(on_disk(daemon), [])
+        daemon.stop()
+
+
+class RestTest(KeptCase):
+    def test_states_survive_the_rest_and_can_be_gone_back_to(self):
+        daemon = self.serve(BARE + "sessions: {freeze_ms: 1500}\n")
+        if not has_freezer(daemon):
+            self.skipTest("no freezer here")
+        session = self.kept_session(daemon, "x = 1\nopen('f', 'w').write('1')")
+        for number in (2, 3):
+            daemon.run(f"x = {number}\nopen('f', 'w').write('{number}')", session)
+            kept(daemon, session)
+        before = [one["id"] for one in states(daemon, session) if one["run"]]
+        with daemon.events(session) as events:
+            events.until("frozen")
+        after = [one for one in states(daemon, session) if one["run"]]
+        self.assertEqual([one["id"] for one in after], before)
+        self.assertEqual([one["kind"] for one in after], ["portable", "portable", "live"])
+        daemon.ask("POST", f"/v1/sessions/{session}/rollback", {"checkpoint": before[0]})
+        self.assertEqual(daemon.value("[x, open('f').read()]", session), [1, "1"])
+        daemon.ask("POST", f"/v1/sessions/{session}/rollback", {"checkpoint": before[2]})
+        self.assertEqual(daemon.value("[x, open('f').read()]", session), [3, "3"])
+        daemon.stop()
+
+
+class RestartTest(KeptCase):
+    def test_a_restart_of_the_session_keeps_its_files(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(daemon)
+        daemon.ask("PUT", f"/v1/sessions/{session}/files/sales.csv", b"a,b\n1,2\n")
+        answer = daemon.ask("POST", f"/v1/sessions/{session}/restart")
+        self.assertEqual(answer["id"], session)
+        self.assertEqual(daemon.value("[open('f').read(), open('sales.csv').read(), 'x' in globals()]", session),
+                         ["made", "a,b\n1,2\n", False])
+        daemon.stop()
+
+    def test_a_restart_without_disk_is_refused(self):
+        daemon = self.serve(KEPT)
+        session = daemon.session(runtime="bare")
+        self.expect_error(daemon.request("POST", f"/v1/sessions/{session}/restart"), 409, "conflict")
+        daemon.stop()
+
+    def test_keeping_can_begin_later_and_end(self):
+        daemon = self.serve(KEPT)
+        session = daemon.session(runtime="bare")
+        daemon.run("x = 41\nopen('f', 'w').write('made')", session)
+        daemon.ask("PATCH", f"/v1/sessions/{session}", {"keep": True})
+        kept(daemon, session)
+        self.assertTrue(on_disk(daemon))
+        daemon.ask("PATCH", f"/v1/sessions/{session}", {"keep": False})
+        wait_for(lambda: not on_disk(daemon), what="an empty disk")
+        daemon.stop()
+
+
+class DeathTest(KeptCase):
+    @staticmethod
+    def kill_living(daemon):
+        """As a power cut does; who was there to be killed."""
+        living = daemon.living()
+        for pid in living:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        return living
+
+    def test_a_kept_session_survives_the_end_of_everything(self):
+        """A graceful stop writes what was not written yet; kill -9 of all leaves what was."""
+        daemon = self.serve(KEPT)
+        session = daemon.session(runtime="bare", keep=True)
+        daemon.run("x = 41\nopen('f', 'w').write('made')", session)
+        self.assertEqual(daemon.terminate(), 0)
+        daemon.start()
+        self.assertEqual(daemon.state(session)["state"], "asleep")
+        self.expect_whole(daemon, session)
+        kept(daemon, session)
+        daemon.kill9_all()
+        wait_for(lambda: not self.kill_living(daemon), what="the end of all")
+        daemon.start()
+        asleep(daemon, session)
+        self.expect_whole(daemon, session)
+        daemon.stop()
+
+    def test_a_death_of_viv_launch_puts_it_to_sleep(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(daemon)
+        os.kill(daemon.launch_pid, signal.SIGKILL)
+        asleep(daemon, session)
+        wait_for(lambda: daemon.request("POST", f"/v1/sessions/{session}/wake").status == 200, what="its waking")
+        self.expect_whole(daemon, session)
+        daemon.find_processes()
+        daemon.stop()
+
+    def test_a_daemon_that_dies_while_one_wakes_leaves_it_asleep(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(
+            daemon, "x = 41\nopen('f', 'w').write('made')\nclass Slow:\n    def __reduce__(self):\n"
+            "        return (eval, (\"(print('reading'), __import__('time').sleep(3))\",))\nslow = Slow()",
+            idle_ms=1500)
+        asleep(daemon, session)
+        run = daemon.start_run("print(x)", session)
+        wait_for(lambda: daemon.state(session)["state"] == "starting", what="its waking")
+        daemon.restart()
+        asleep(daemon, session)
+        self.assertEqual(daemon.result(run)["verdict"]["kind"], "backend")
+        self.expect_whole(daemon, session)
+        daemon.stop()
+
+    def test_what_a_killed_daemon_left_half_written_is_swept(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(daemon)
+        folder = daemon.path("state", "states", session)
+        daemon.kill9()
+        owner = os.stat(folder)
+        for name in ("new", "vars-cp_00000000000000000000000000", "files-99"):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write("half")
+        stray = daemon.path("state", "states", "ses_00000000000000000000000000")
+        os.mkdir(stray)
+        os.chown(stray, owner.st_uid, owner.st_gid)
+        daemon.start()
+        wait_for(lambda: not os.path.exists(stray), what="the end of the stray")
+        self.assertEqual([name for name in on_disk(daemon) if name == "files-99" or name.endswith("000000")], [])
+        self.expect_whole(daemon, session)
+        daemon.stop()
+
+
+class RoomTest(KeptCase):
+    def test_deleting_the_session_or_its_conversation_deletes_what_is_kept(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(daemon)
+        self.assertTrue(on_disk(daemon))
+        daemon.ask("DELETE", f"/v1/sessions/{session}")
+        wait_for(lambda: not on_disk(daemon), what="an empty disk")
+        session = self.kept_session(daemon, idle_ms=1500)
+        made = daemon.ask("POST", "/v1/conversations", {"name": "one", "session": session, "document": {"cells": []}})
+        asleep(daemon, session)
+        daemon.ask("DELETE", f"/v1/conversations/{made['id']}")
+        self.assertEqual(daemon.request("GET", f"/v1/sessions/{session}").status, 404)
+        wait_for(lambda: not on_disk(daemon), what="an empty disk")
+        daemon.stop()
+
+    def test_the_oldest_without_a_name_go_first_and_that_is_told(self):
+        daemon = self.serve(KEPT.replace("{freeze_ms: 0}", "{freeze_ms: 0, states: 2M}"))
+        session = self.kept_session(daemon, "import os\nx = os.urandom(500000)")
+        named = daemon.ask("POST", f"/v1/sessions/{session}/checkpoints", {"name": "mine"})["id"]
+        for _ in range(5):
+            daemon.run("x = os.urandom(500000)", session)
+            kept(daemon, session)
+        state = kept(daemon, session)["kept"]
+        self.assertGreater(state["dropped"], 0)
+        self.assertLessEqual(state["bytes"], 2 << 20)
+        self.assertTrue([one for one in states(daemon, session) if one["id"] == named and "bytes" in one])
+        daemon.run("x = os.urandom(3000000)", session)
+        why = wait_for(lambda: daemon.state(session)["kept"].get("why"), what="why it is not kept")
+        self.assertIn("may take", why)
+        daemon.stop()
+
+    def test_a_state_that_never_ends_or_kills_itself_costs_nothing_but_itself(self):
+        daemon = self.serve(KEPT)
+        session = daemon.session(runtime="bare", keep=True)
+        daemon.run("import os\nclass Bomb:\n    def __reduce__(self):\n        os._exit(3)\nbomb = Bomb()\nx = 41", session)
+        wait_for(lambda: daemon.state(session)["kept"].get("why"), what="why it is not kept")
+        self.assertEqual(daemon.value("x", session), 41)
+        daemon.run("del bomb\nopen('f', 'w').write('made')", session)
+        kept(daemon, session)
+        self.assertNotIn("why", daemon.state(session)["kept"])
+        daemon.stop()
+
+    def test_bytes_that_were_damaged_on_disk_do_no_harm(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(daemon, idle_ms=1500)
+        asleep(daemon, session)
+        for path in glob.glob(daemon.path("state", "states", session, "vars-*")):
+            with open(path, "r+b") as file:
+                file.write(b"something else")
+        result = daemon.run("1", session, kind=None)
+        self.assertEqual(result["verdict"]["kind"], "backend")
+        self.assertEqual(daemon.state(session)["state"], "asleep")
+        daemon.ask("POST", f"/v1/sessions/{session}/restart")
+        self.assertEqual(daemon.value("open('f').read()", session), "made")
+        daemon.stop()
+
+    def test_the_states_are_nobodys_but_the_daemons(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(daemon)
+        folder = daemon.path("state", "states", session)
+        self.assertEqual(os.stat(folder).st_mode & 0o777, 0o700)
+        for name in os.listdir(folder):
+            self.assertEqual(os.stat(os.path.join(folder, name)).st_mode & 0o777, 0o600, name)
+        daemon.stop()
