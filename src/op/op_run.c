@@ -86,7 +86,8 @@
 #define ROW_DATA                                                                                   \
 	{                                                                                          \
 		RUN(data, .name = "data", .type = OP_JSON,                                         \
-		    .help = "table for the names data and df in the code")                         \
+		    .help = "table for the names data and df in the code: {columns, rows}, or a "  \
+			    "list of objects")                                                     \
 	}
 #define ROW_FILES                                                                                  \
 	{                                                                                          \

@@ -94,7 +94,7 @@ class RunTest(DaemonCase):
                 self.assertTrue(there.err.startswith(b"viv run: "), there.err)
 
     def test_inputs_arrive(self):
-        rows = self.write("rows.json", '{"columns": ["a", "b"], "rows": [[1, "x"], [2, "y"]]}')
+        rows = self.write("rows.json", '[{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]')
         blob = self.write("blob.bin", bytes(range(256)) * 1000)
         there, here = self.both(
             "--data", rows, "--file", f"{blob}:in/b.bin", "--args", '{"n": [1, null]}', "--env",

@@ -34,6 +34,13 @@ class Data(VivCase):
         path = self.write("d.json", '{"columns": ["a", "b"], "rows": [[1, "x"], [2, "y"]]}')
         self.assertEqual(self.rows("--data", path), [["a", "b"], [[1, "x"], [2, "y"]], True])
 
+    def test_json_records(self):
+        path = self.write("d.json", ' [{"a": 1, "b": "x"}, {"a": 2, "b": null}]\n')
+        self.assertEqual(self.rows("--data", path), [["a", "b"], [[1, "x"], [2, None]], True])
+        path = self.write("d.json", '[{"a": 1}, 5]')
+        result = self.result("print('never')", "--data", path, kind="exception")
+        self.assertIn("row 1 is not an object", result["error"]["message"])
+
     def test_csv(self):
         path = self.write("d.csv", 'a,b\n1,"x, y"\n2,z\n')
         self.assertEqual(self.rows("--data", path), [["a", "b"], [[1, "x, y"], [2, "z"]], True])

@@ -125,7 +125,29 @@ class Data(unittest.TestCase):
                      '{"columns": ["a", "b"], "rows": [[1, 2], [3]]}')
         self.refused("row 0 is not a list", '{"columns": ["a"], "rows": [5]}')
         self.refused("must be", '{"columns": 5}')
-        self.refused("must be", "[]")
+        self.refused("must be", "5")
+
+    def test_a_list_of_objects_is_a_frame(self):
+        self.assertEqual(self.value("[data is df, list(df.columns), df.b.tolist(), df.a.sum()]",
+                                    '[{"a": 1, "b": "x"}, {"a": 2}]'), [True, ["a", "b"], ["x", None], 3])
+        self.assertEqual(self.value("df.shape", "[]"), [0, 0])
+        self.assertEqual(self.value("df.shape", "[{}, {}]"), [2, 0])
+        self.refused("row 1 is not an object", '[{"a": 1}, [2]]')
+        self.refused("row 0 is not an object", "[5]")
+
+    def test_a_large_list_of_objects_is_read_row_by_row_to_the_same_frame(self):
+        rows = [{"i": n, "f": n / 7, **({"late": f"t\u00e9xt {n}"} if n >= 60000 else {"early": n}), "o": [n % 7]}
+                for n in range(170000)]
+        text = json.dumps(rows, ensure_ascii=False)
+        self.assertGreater(len(text.encode()), 8 << 20)
+        code = ("import pandas\nrows = [{'i': n, 'f': n / 7, **({'late': f't\\u00e9xt {n}'} if n >= 60000 else "
+                "{'early': n}), 'o': [n % 7]} for n in range(170000)]\n"
+                "want = pandas.DataFrame(rows)\npandas.testing.assert_frame_equal(df, want[list(df)])\nsorted(df)")
+        self.assertEqual(self.value(code, text), ["early", "f", "i", "late", "o"])
+        self.refused("row 170000 is not an object", text[:-1] + ", 5]")
+        self.refused("not valid JSON", text[:-1])
+        self.refused("not valid JSON", text + "]")
+        self.assertEqual(self.value("df.shape", "[]" + " " * (9 << 20)), [0, 0])
 
     def test_csv_and_tsv_are_read(self):
         self.assertEqual(self.value("df.to_dict('list')", "a,b\n1,x\n2,y\n", data_format="csv"),
@@ -182,6 +204,9 @@ class WithoutPandas(unittest.TestCase):
             table = {"columns": ["a"], "rows": [[1]]}
             outcome = runner.run("[data, df]", data=json.dumps(table))
             self.assertEqual(outcome.result["application/json"], [table, None])
+            outcome = runner.run("[data, df]", data='[{"a": 1}, {"b": 2}]')
+            self.assertEqual(outcome.result["application/json"],
+                             [{"columns": ["a", "b"], "rows": [[1, None], [None, 2]]}, None])
             outcome = runner.run("[data, df]", data="a,b\n1,\"x\ny\"\n", data_format="csv")
             self.assertEqual(outcome.result["application/json"],
                              [{"columns": ["a", "b"], "rows": [["1", "x\ny"]]}, None])

@@ -249,6 +249,16 @@ class Tables(unittest.TestCase):
             "categoryKey": "m", "valueKeys": ["v"]}}])
         self.assertEqual(len(self.runner.run("_atlas_chart = [{}, {}]").charts), 2)
 
+    def test_what_is_no_chart_is_said_and_not_shown(self):
+        for code, charts, kind in (("'text'", 0, "str"), ("5", 0, "int"), ("({},)", 0, "tuple"),
+                                   ("[{'type': 'bar'}, 'x', {}]", 2, "str"), ("[[{}]]", 0, "list")):
+            outcome = self.runner.run(f"_chart = {code}")
+            self.assertEqual((len(outcome.charts), outcome.done["kind"]), (charts, "ok"), code)
+            self.assertEqual(outcome.stderr.decode(), "vivarium: _chart must be a dict or a list of dicts, "
+                                                      f"and no chart was made of {kind}\n", code)
+        outcome = self.runner.run("_chart = []")
+        self.assertEqual((outcome.charts, outcome.stderr), ([], b""))
+
     def test_a_chart_of_a_hundred_thousand_points_is_told(self):
         outcome = self.runner.run("_chart = {'type': 'scatter', 'categoryKey': 'x', 'valueKeys': ['y'], "
                                   "'data': [{'x': n, 'y': n / 7} for n in range(100000)]}")

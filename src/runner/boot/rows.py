@@ -8,7 +8,7 @@ memory of an ordinary sandbox; in batches only the finished columns stay.
 from codecs import getincrementaldecoder
 
 from .jsontext import scan
-from .tables import check_rows
+from .tables import check_records, check_rows
 
 STREAM_MIN = 8 << 20
 WINDOW = 1 << 20
@@ -69,9 +69,11 @@ class _Text:
 
 
 def read_frame(piece, pandas):
-    """A DataFrame of `{"columns": [...], "rows": [[...], ...]}`; None when the text is not in that
-    order, so that the caller reads it whole."""
+    """A DataFrame of `{"columns": [...], "rows": [[...], ...]}` or `[{...}, ...]`; None when the text is
+    not in that order, so that the caller reads it whole."""
     text = _Text(piece)
+    if text.skip("["):
+        return _read_records(text, pandas)
     if not text.skip("{") or text.peek() != '"' or text.value() != "columns" \
             or not text.skip(":") or text.peek() != "[":
         return None
@@ -97,6 +99,31 @@ def read_frame(piece, pandas):
     if not text.skip("]") or not text.skip("}") or text.peek():
         raise ValueError("not valid JSON after the rows")
     return _join(batches, columns, pandas)
+
+
+def _read_records(text, pandas):
+    """The frame of a list of objects, behind its bracket. A name may come in any of them."""
+    columns = {}  # name -> its batches, each with the numbers of its rows
+    rows, first = [], 0
+    is_open = text.peek() != "]"
+    while is_open:
+        if text.peek() != "{":
+            check_records([None], first + len(rows))
+        rows.append(text.value())
+        is_open = text.skip(",")
+        if len(rows) == BATCH or not is_open:
+            frame = pandas.DataFrame(rows, index=pandas.RangeIndex(first, first + len(rows)))
+            for name in frame:
+                columns.setdefault(name, []).append(frame[name].copy())
+            first += len(rows)
+            rows = []
+    if not text.skip("]") or text.peek():
+        raise ValueError("not valid JSON after the rows")
+    whole = pandas.RangeIndex(first)
+    for name, batches in columns.items():
+        column = pandas.concat(batches).infer_objects()
+        columns[name] = column if len(column) == first else column.reindex(whole)
+    return pandas.DataFrame(columns, index=whole, copy=False)
 
 
 def _keep(frame, batches):

@@ -240,32 +240,9 @@ def _safely(function, *args):
 
 
 def _tell_variable(name, value, run):
-    """Sends a variable that is an output by its name. Under Atlas only its own two are, and a chart
-    is a dict or a list of them."""
-    if run.is_atlas and not name.startswith("_atlas"):
-        return
-    from .charts import SPEC_MAX
-    from .jsonsafe import TooLarge, json_safe
-    from .jsontext import dumps
-    from .tables import table_text
+    from .named import tell
 
-    if name.endswith("table"):
-        text, is_cut = table_text(value, run)
-        if is_cut:
-            run.cut.add("result")
-        wire.event("table", "table", text)
-        return
-    if run.is_atlas and not isinstance(value, (dict, list)):
-        return
-    if run.is_atlas and isinstance(value, list) and not value:
-        value = None  # there, though it holds nothing
-    for spec in value if isinstance(value, (list, tuple)) else [value]:
-        try:
-            body = '{"kind":"spec","spec":' + dumps(json_safe(spec, SPEC_MAX)) + "}"
-            if not wire.event("chart", "chart", body):
-                raise TooLarge
-        except TooLarge:
-            run.cut.add("result")
+    tell(name, value, run)
 
 
 def calm():

@@ -55,6 +55,12 @@ def _from_json(piece, pandas, _meta):
         if frame is not None:
             return frame
     table = loads(str(piece, "utf-8"))
+    if isinstance(table, list):
+        check_records(table, 0)
+        if pandas:
+            return pandas.DataFrame(table)
+        columns = list(dict.fromkeys(key for row in table for key in row))
+        return {"columns": columns, "rows": [[row.get(key) for key in columns] for row in table]}
     columns, rows = check_table(table)
     return pandas.DataFrame(rows, columns=columns) if pandas else table
 
@@ -63,9 +69,17 @@ def check_table(table):
     """(columns, rows) of `{"columns": [...], "rows": [[...]]}`; InputError names what is wrong."""
     if not isinstance(table, dict) or not isinstance(table.get("columns"), list) \
             or not isinstance(table.get("rows"), list):
-        raise InputError('data: must be {"columns": [...], "rows": [[...], ...]}')
+        raise InputError('data: must be {"columns": [...], "rows": [[...], ...]}, or a list of '
+                         'objects: [{"name": value, ...}, ...]')
     check_rows(table["columns"], table["rows"], 0)
     return table["columns"], table["rows"]
+
+
+def check_records(rows, first):
+    """Every row is an object; `first` is the number of the first one."""
+    for i, row in enumerate(rows):
+        if type(row) is not dict:
+            raise InputError(f"data: row {first + i} is not an object")
 
 
 def check_rows(columns, rows, first):
