@@ -134,7 +134,7 @@ const struct schema schemas[] = {
 	{"Explored", "stdout:text stderr:text exit_code:int? truncated:any verdict:@Verdict", NULL},
 	{"Policy",
 	 "name!:text memory:int cpus:num pids:int disk:int output:int timeout_ms:int "
-	 "timeout_max_ms:int guard:object",
+	 "timeout_max_ms:int guard:object max:object runtimes:text[] warning:text?",
 	 NULL},
 	{"Policies", "policies!:@Policy[] next:text?", NULL},
 	{"Runtime", "name!:text python:text preload:text[] pool:int", NULL},

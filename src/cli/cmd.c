@@ -7,10 +7,10 @@
 #include "base/c.h"
 
 const struct cmd *const cmd_table[] = {
-	&cmd_run,    &cmd_session, &cmd_explore,    &cmd_serve,   &cmd_mcp,
-	&cmd_ps,     &cmd_logs,    &cmd_allow,      &cmd_deny,    &cmd_top,
-	&cmd_doctor, &cmd_audit,   &cmd_bench,      &cmd_runtime, &cmd_token,
-	&cmd_compat, &cmd_man,     &cmd_completion, NULL,
+	&cmd_run,    &cmd_session, &cmd_explore, &cmd_serve,      &cmd_mcp,
+	&cmd_ps,     &cmd_logs,    &cmd_allow,   &cmd_deny,       &cmd_top,
+	&cmd_doctor, &cmd_audit,   &cmd_bench,   &cmd_runtime,    &cmd_policy,
+	&cmd_token,  &cmd_compat,  &cmd_man,     &cmd_completion, NULL,
 };
 
 const struct cmd *cmd_find(const char *name)

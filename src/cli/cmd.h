@@ -69,6 +69,7 @@ extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_audit;
 extern const struct cmd cmd_bench;
 extern const struct cmd cmd_runtime;
+extern const struct cmd cmd_policy;
 extern const struct cmd cmd_token;
 extern const struct cmd cmd_compat;
 extern const struct cmd cmd_man;        /* hidden: prints a manual page */

@@ -153,6 +153,20 @@ static bool can_run(const struct backend_host *host, bool is_ok)
 	return backend->jobs != NULL || is_ok;
 }
 
+/* What the host's memory means for the policies. */
+static void report_policies(struct report *report, const struct config *config)
+{
+	for (size_t i = 0; i < config->policy_count; i++) {
+		const struct policy *policy = &config->policies[i];
+		char warning[256];
+
+		if (policy_warning(policy, warning, sizeof(warning)))
+			(void)report_add(report, DOCTOR_LIMITS, policy->name, FACT_NOTE,
+					 "lower memory of this policy in vivarium.yaml",
+					 "the policy %s", warning);
+	}
+}
+
 /* Fills the report; true when the default policy can run. */
 static bool examine(struct report *report, const struct config *config,
 		    const struct policy_grant *grant)
@@ -175,6 +189,7 @@ static bool examine(struct report *report, const struct config *config,
 		is_ok = try_sandbox(report, &trial, &host, &config->runtimes[0], &grant->plan);
 		doctor_runtimes(report, config, is_ok ? &trial : NULL, &grant->plan);
 	}
+	report_policies(report, config);
 	is_ok = can_run(&host, is_ok);
 	doctor_notes(report);
 	remote_free(remote);

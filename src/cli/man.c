@@ -243,7 +243,7 @@ static void print_config(FILE *out)
 	put_settings(out, "POLICIES",
 		     "Below policies.NAME. A policy with a built-in's name (default, analysis, "
 		     "ephemeral,\n"
-		     "workspace, conversation) changes only the keys it names.",
+		     "workspace, conversation, heavy) changes only the keys it names.",
 		     policy_rows, policy_row_count, &policy);
 	put_settings(out, "RUNTIMES",
 		     "Below runtimes.NAME. Built in are bare, base and full; `viv runtime add` "

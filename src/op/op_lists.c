@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
 #include "base/c.h"
 #include "op/object.h"
 #include "op/op.h"
@@ -14,6 +16,31 @@ static bool may_use(const struct op_caller *caller, const struct policy *policy)
 
 	return token == NULL || token->policies.count == 0 ||
 	       text_list_has(&token->policies, policy->name);
+}
+
+/* The most that a request may ask for, and what it may choose: all that is needed to offer both. */
+static void put_choices(struct object *object, const struct config *config,
+			const struct policy *policy)
+{
+	bool is_auto = strcmp(policy->runtime, "auto") == 0;
+	char warning[256];
+
+	object_open(object, "max", '{');
+	object_number(object, "memory", policy->memory);
+	object_real(object, "cpus", (double)policy->cpus_milli / 1000);
+	object_number(object, "pids", policy->pids);
+	object_number(object, "disk", policy->disk);
+	object_number(object, "output", policy->output);
+	object_number(object, "timeout_ms", policy->timeout_max_ms);
+	object_close(object, '}');
+	object_open(object, "runtimes", '[');
+	for (size_t i = 0; i < config->runtime_count; i++) {
+		if (is_auto || strcmp(config->runtimes[i].name, policy->runtime) == 0)
+			object_text(object, NULL, config->runtimes[i].name);
+	}
+	object_close(object, ']');
+	object_text(object, "warning",
+		    policy_warning(policy, warning, sizeof(warning)) ? warning : NULL);
 }
 
 /* Those the caller may use. */
@@ -33,6 +60,7 @@ static void call_policies(struct op_call *call)
 		object_text(&object, "name", policy->name);
 		object_bool(&object, "built_in", policy->is_built_in);
 		object_settings(&object, policy_rows, policy_row_count, policy);
+		put_choices(&object, config, policy);
 		object_close(&object, '}');
 	}
 	object_close(&object, ']');
@@ -43,7 +71,7 @@ const struct op op_policies = {
 	.name = "policies",
 	.method = "GET",
 	.path = "/v1/policies",
-	.help = "The policies the caller may use, with every limit",
+	.help = "The policies the caller may use, with every limit and what a run may choose",
 	.answer = "Policies",
 	.call = call_policies,
 };

@@ -8,6 +8,7 @@
 #include "op/op.h"
 #include "op/op_backends.h"
 #include "op/wall_facts.h"
+#include "policy/host.h"
 #include "session/engine.h"
 #include "session/journal.h"
 
@@ -68,6 +69,7 @@ static void put_limits(struct object *object, const struct config *config,
 	object_number(object, "sessions", config->sessions);
 	object_number(object, "connections", config->connections);
 	object_number(object, "body", config->body);
+	object_number(object, "host_memory", host_memory());
 	if (hello != NULL && hello->limits < ARRAY_LEN(modes)) {
 		object_text(object, "by", modes[hello->limits]);
 		object_text(object, "why", hello->why.kind != ERR_NONE ? hello->why.text : NULL);

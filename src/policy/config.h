@@ -138,6 +138,11 @@ void config_free(struct config *config);
 
 /* By name; NULL and ERR_NOT_FOUND with the names there are. */
 const struct policy *config_policy(const struct config *config, const char *name, struct err *err);
+
+/* Where the value of this row comes from: "the config", "the config, by BASE", "built-in NAME" or
+ * "default". */
+void config_policy_from(const struct config *config, const struct policy *policy, size_t row,
+			char *ret_text, size_t size);
 const struct runtime *config_runtime(const struct config *config, const char *name,
 				     struct err *err);
 

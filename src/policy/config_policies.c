@@ -108,6 +108,10 @@ static int fill_policy(const struct resolve *resolve, size_t entry, struct polic
 		return r;
 	if (base != policy)
 		text_set(&policy->base, base->name);
+	for (size_t i = 0; i < policy_row_count; i++) {
+		if (document_has(document, CONFIG_POLICIES, entry, policy_rows[i].key))
+			policy->file_keys |= 1ULL << i;
+	}
 
 	/* A lower maximum lowers the default that came from the base; a default given here with it
 	 * is the file's mistake. */
@@ -118,6 +122,31 @@ static int fill_policy(const struct resolve *resolve, size_t entry, struct polic
 	if (check_policy(resolve->config, policy, &key, err) < 0)
 		return document_blame(document, CONFIG_POLICIES, entry, key, err);
 	return 0;
+}
+
+void config_policy_from(const struct config *config, const struct policy *policy, size_t row,
+			char *ret_text, size_t size)
+{
+	const struct policy *at = policy;
+	struct err err = {0};
+
+	/* A circle is refused when the file is read; the count is for who forgets that. */
+	for (size_t i = 0; at != NULL && i <= config->policy_count; i++) {
+		if (at->file_keys & (1ULL << row)) {
+			(void)snprintf(ret_text, size, "the config%s%s",
+				       at == policy ? "" : ", by ", at == policy ? "" : at->name);
+			return;
+		}
+		if (at->base[0] == '\0') {
+			bool is_own = (at->own_keys & (1ULL << row)) != 0;
+
+			(void)snprintf(ret_text, size, "%s%s", is_own ? "built-in " : "default",
+				       is_own ? at->name : "");
+			return;
+		}
+		at = config_policy(config, at->base, &err);
+	}
+	(void)snprintf(ret_text, size, "default");
 }
 
 static int refuse_circle(const struct resolve *resolve, size_t entry, struct err *err)

@@ -2,9 +2,12 @@
 #include "policy/policy.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/c.h"
+#include "policy/host.h"
+#include "policy/number.h"
 #include "policy/paths.h"
 
 #define ROW(key_, member_, type_, low_, high_, initial_, help_)                                    \
@@ -19,6 +22,8 @@
 	}
 
 #define LISTED_MAX 256 /* entries of a guard list */
+#define KEYS_MAX 6     /* that a built-in changes */
+#define HEAVY "heavy"
 
 const struct setting policy_rows[] = {
 	ROW_TEXT("base", base, SETTING_TEXT, POLICY_NAME_MAX, "",
@@ -72,11 +77,12 @@ const struct setting policy_rows[] = {
 	ROW("swap", swap, SETTING_BYTES, 0, 0, 0, "swap of the sandbox"),
 };
 const size_t policy_row_count = ARRAY_LEN(policy_rows);
+_Static_assert(ARRAY_LEN(policy_rows) <= 64, "a row has no bit in own_keys");
 
 /* What a built-in changes of the defaults, as text that the rows check. */
 static const struct {
 	const char *name;
-	const char *keys[4][2];
+	const char *keys[KEYS_MAX][2];
 } built_ins[] = {
 	{"default", {{NULL}}},
 	{"analysis", {{"guard.enabled", "true"}}},
@@ -84,6 +90,13 @@ static const struct {
 	{"workspace",
 	 {{"memory", "1GiB"}, {"timeout", "60s"}, {"timeout_max", "60s"}, {"background", "600s"}}},
 	{"conversation", {{"timeout", "60s"}, {"timeout_max", "60s"}}},
+	{HEAVY,
+	 {{"memory", "8GiB"},
+	  {"cpus", "4"},
+	  {"pids", "256"},
+	  {"disk", "2GiB"},
+	  {"timeout", "300s"},
+	  {"timeout_max", "1800s"}}},
 };
 
 void policy_init(struct policy *policy, const char *name)
@@ -102,6 +115,39 @@ void policy_done(struct policy *policy)
 	policy->name = NULL;
 }
 
+static uint64_t round_down(uint64_t bytes)
+{
+	return bytes / (64 * MIB) * (64 * MIB);
+}
+
+/* Work that takes gigabytes gets three quarters of what is there, at most: what it did not leave
+ * would be taken from everybody else. */
+static void suit_host(struct policy *policy)
+{
+	uint64_t most = round_down(host_memory() / 4 * 3);
+
+	if (most < 512 * MIB)
+		most = 512 * MIB;
+	if (policy->memory > most)
+		policy->memory = most;
+	if (policy->disk > policy->memory / 2)
+		policy->disk = policy->memory / 2;
+}
+
+bool policy_warning(const struct policy *policy, char *ret_text, size_t size)
+{
+	uint64_t all = host_memory();
+	char asked[32];
+	char there[32];
+
+	if (policy->memory <= all)
+		return false;
+	number_format(NUMBER_BYTES, policy->memory, asked, sizeof(asked));
+	number_format(NUMBER_BYTES, all / MIB * MIB, there, sizeof(there));
+	(void)snprintf(ret_text, size, "promises %s of memory, and this host has %s", asked, there);
+	return true;
+}
+
 struct policy *policy_built_ins(size_t *ret_count)
 {
 	struct policy *policies = xcalloc(ARRAY_LEN(built_ins), sizeof(*policies));
@@ -109,7 +155,7 @@ struct policy *policy_built_ins(size_t *ret_count)
 	for (size_t i = 0; i < ARRAY_LEN(built_ins); i++) {
 		policy_init(&policies[i], built_ins[i].name);
 		policies[i].is_built_in = true;
-		for (size_t k = 0; k < 4 && built_ins[i].keys[k][0] != NULL; k++) {
+		for (size_t k = 0; k < KEYS_MAX && built_ins[i].keys[k][0] != NULL; k++) {
 			const struct setting *row = setting_find(policy_rows, policy_row_count,
 								 built_ins[i].keys[k][0]);
 			struct err err = {0};
@@ -118,7 +164,10 @@ struct policy *policy_built_ins(size_t *ret_count)
 			/* A mistake of ours in the table above; the unit test loads every row. */
 			if (r < 0)
 				abort();
+			policies[i].own_keys |= 1ULL << (row - policy_rows);
 		}
+		if (strcmp(policies[i].name, HEAVY) == 0)
+			suit_host(&policies[i]);
 	}
 	*ret_count = ARRAY_LEN(built_ins);
 	return policies;

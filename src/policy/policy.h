@@ -19,8 +19,10 @@
 #define POLICY_NAME_MAX 32
 
 struct policy {
-	char *name;       /* owned */
-	bool is_built_in; /* made by us, whether or not the config changed keys of it */
+	char *name;         /* owned */
+	bool is_built_in;   /* made by us, whether or not the config changed keys of it */
+	uint64_t own_keys;  /* rows, as bits, that a built-in sets by itself */
+	uint64_t file_keys; /* ... and those that its entry in the file gives */
 
 	/* From here on: one row each. Texts are owned and never NULL. */
 	char *base;          /* the policy it inherits from; "" for built-ins */
@@ -90,6 +92,9 @@ int policy_ask_set(struct policy_ask *ask, const char *field, const char *text, 
  * above the policy: "limits.memory: 1GiB is above the policy's 512MiB". */
 int policy_narrow(const struct policy *policy, const struct policy_ask *ask,
 		  struct policy_grant *ret_grant, struct err *err);
+
+/* Does it promise more than there is? Then `ret_text` says so. */
+bool policy_warning(const struct policy *policy, char *ret_text, size_t size);
 
 /* Does the policy hold together (names, guard lists, timeout under its maximum)? On failure
  * *ret_key is the key of the row at fault. */

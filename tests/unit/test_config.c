@@ -93,7 +93,7 @@ static void nothing_is_the_defaults(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(nothing); i++) {
 		struct config *config = parse(nothing[i]);
 
-		assert_int_equal(config->policy_count, 5);
+		assert_int_equal(config->policy_count, 6);
 		assert_int_equal(config->runtime_count, 3);
 		assert_int_equal(config->token_count, 0);
 		assert_int_equal(config->listen.count, 1);
@@ -198,7 +198,7 @@ static void a_built_in_changes_only_the_keys_it_names(void **state)
 	assert_true(policy(config, "analysis")->is_built_in);
 	assert_int_equal(policy(config, "default")->pids, 32);
 	assert_int_equal(policy(config, "default")->memory, 512 * MIB);
-	assert_int_equal(config->policy_count, 5);
+	assert_int_equal(config->policy_count, 6);
 	config_free(config);
 }
 

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Host - how much memory there is to give
+ *
+ * Owns:    one number: what the machine has, or the container that this program is in.
+ */
+#pragma once
+
+#include <stdint.h>
+
+/* Bytes; UINT64_MAX when the kernel does not say. */
+uint64_t host_memory(void);
