@@ -95,4 +95,14 @@ export default subject("serving", {}, (test) => {
     assert.deepEqual(got, { origin: "null", fetch: "refused", parent: "refused", storage: "refused" });
     person.watch.errors.length = person.watch.refused.length = 0;
   });
+
+  test("the page brings its own letters", async (person) => {
+    const cell = await person.converse();
+    await cell.write("x = 1");
+    const loaded = () => person.page.evaluate(async () => {
+      await document.fonts.ready;
+      return [...document.fonts].filter(({ status }) => status === "loaded").map(({ family }) => family.replaceAll('"', "")).sort();
+    });
+    await eventually(async () => (await loaded()).join() === "Inter,JetBrains Mono", "both typefaces");
+  });
 });

@@ -18,13 +18,14 @@ export const examples: readonly Example[] = [
     name: "Sales statistics",
     what: "A year as a chart, then in numbers",
     note: "# Sales statistics\nA year of monthly sales. Change a number and press Shift+Enter.",
-    first: `months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-sales = [12500, 13800, 15200, 14100, 16800, 18200, 17500, 19100, 20300, 18900, 22400, 25600]
+    first: `months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
+sales = [12500, 13800, 15200, 14100, 16800, 18200,
+         17500, 19100, 20300, 18900, 22400, 25600]
 
-_chart = {
-    "type": "bar", "title": "A year of sales", "categoryKey": "month", "valueKeys": ["sales"],
-    "data": [{"month": month, "sales": value} for month, value in zip(months, sales)],
-}`,
+_chart = {"type": "bar", "title": "A year of sales",
+          "categoryKey": "month", "valueKeys": ["sales"],
+          "data": [{"month": month, "sales": value}
+                   for month, value in zip(months.split(), sales)]}`,
     code: () => import("./examples/sales_statistics.py?raw"),
   },
   {
