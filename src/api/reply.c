@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -139,6 +140,8 @@ static const char *remedy_of(const struct exchange *exchange, const struct err *
 		       "one";
 	if (err->kind == ERR_BUSY && err->num == ENOSPC)
 		return "delete what is no longer needed, then try again";
+	if (err->kind == ERR_BUSY && err->num == ENOBUFS)
+		return "read the answers that wait, or close their connections, then try again";
 	if (err->kind == ERR_BUSY)
 		return "try again after the seconds in the header Retry-After";
 	if (err->kind == ERR_BAD_REQUEST && exchange->is_decoding)

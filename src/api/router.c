@@ -140,7 +140,14 @@ static void door_wake(struct op_call *call)
 		http_ready(exchange->request);
 }
 
-static const struct op_door door = {door_answer, door_fail, door_stream, door_wake};
+static bool door_hold(struct op_call *call, uint64_t size)
+{
+	struct exchange *exchange = call->door_user;
+
+	return exchange->request == NULL || http_hold(exchange->request, size);
+}
+
+static const struct op_door door = {door_answer, door_fail, door_stream, door_wake, door_hold};
 
 /* ---- the head ---- */
 

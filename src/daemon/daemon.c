@@ -268,6 +268,9 @@ static int open_door(struct daemon *daemon, struct err *err)
 		/* With one token alone there is nobody to take them from. */
 		.owner_max = (uint32_t)daemon->config->connections /
 			     (daemon->config->token_count > 1 ? 2 : 1),
+		.held_max = daemon->config->answers,
+		.owner_held_max =
+			daemon->config->answers / (daemon->config->token_count > 1 ? 2 : 1),
 	};
 	struct router_settings full = settings;
 	struct doors_settings doors = {.engine = &daemon->engine, .body_max = settings.body_max};

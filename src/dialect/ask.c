@@ -10,7 +10,8 @@
 
 #define MAX_DEFAULT (256 * MIB)
 #define PIECE (64 * KIB)
-#define HELD_MAX (1024 * MIB) /* of all answers that are being read */
+#define HELD_MAX (256 * MIB) /* of all answers that are being read */
+#define PIECES_MAX 16        /* in one turn of the loop */
 
 struct ask {
 	struct op_call call; /* first: the op's handle on us */
@@ -150,6 +151,13 @@ static bool has_events(const struct ask *ask)
 	return ask->is_stream && ask->settings.calls->event != NULL;
 }
 
+static void turn(uv_timer_t *timer);
+
+static void turn_soon(struct ask *ask)
+{
+	(void)uv_timer_start(&ask->timer, turn, 0, 0);
+}
+
 static void turn(uv_timer_t *timer)
 {
 	struct ask *ask = timer->data;
@@ -157,18 +165,17 @@ static void turn(uv_timer_t *timer)
 
 	if (has_events(ask))
 		tell_events(ask);
-	while (has_more && ask->is_stream && !ask->is_held && !ask->is_over) {
+	for (int i = 0; has_more && ask->is_stream && !ask->is_held && !ask->is_over; i++) {
+		if (i == PIECES_MAX) {
+			turn_soon(ask);
+			return;
+		}
 		has_more = read_piece(ask);
 		if (has_events(ask))
 			tell_events(ask);
 	}
 	if (ask->is_over && (!ask->is_held || ask->is_forgotten))
 		end(ask);
-}
-
-static void turn_soon(struct ask *ask)
-{
-	(void)uv_timer_start(&ask->timer, turn, 0, 0);
 }
 
 /* ---- the op's side ---- */
@@ -224,7 +231,7 @@ static void take_wake(struct op_call *call)
 		turn_soon(ask);
 }
 
-static const struct op_door inner_door = {take_answer, take_failure, take_stream, take_wake};
+static const struct op_door inner_door = {take_answer, take_failure, take_stream, take_wake, NULL};
 
 /* ---- the asker's side ---- */
 

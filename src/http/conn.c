@@ -14,6 +14,7 @@
 #include "http/traffic.h"
 
 #define HANG_UP_S 1U
+#define UNSENT_MAX (256 * 1024) /* bytes in the kernel that were not sent yet */
 #define REFUSAL_MAX (4 * KIB)
 #define TAIL_MAX (256 * MIB) /* an answer: its size is the caller's business */
 
@@ -354,6 +355,7 @@ void conn_open(struct http *http, int *take_fd, const struct sockaddr *from, soc
 	AUTO_CLOSE int fd = steal_fd(take_fd);
 	bool is_unix = from->sa_family != AF_INET && from->sa_family != AF_INET6;
 	struct in6_addr peer = {0};
+	const int unsent = UNSENT_MAX;
 	struct conn *conn;
 	int on = 1;
 
@@ -362,8 +364,11 @@ void conn_open(struct http *http, int *take_fd, const struct sockaddr *from, soc
 		refuse(http, &fd);
 		return;
 	}
-	if (!is_unix)
+	/* What the client does not take stays with us, not in buffers of the kernel's. */
+	if (!is_unix) {
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
+	}
 	conn = conn_new(http, fd, &peer, is_unix);
 	if (conn == NULL)
 		return;

@@ -309,6 +309,7 @@ void on_completed(void *user, struct MHD_Connection *mhd, void **context,
 	is_sent = (request->is_queued && why == MHD_REQUEST_TERMINATED_COMPLETED_OK) ||
 		  request->is_tail_sent;
 	source_close(request);
+	(void)http_hold(request, 0);
 	if (request->answer != NULL)
 		MHD_destroy_response(request->answer);
 	if (request->is_told)
@@ -365,10 +366,17 @@ void http_reply(struct http_request *request, unsigned status, const char *const
 		const char *type, struct buf *take_body)
 {
 	struct buf body = *take_body;
+	struct held_headers refused;
 
 	buf_init(take_body, take_body->max);
 	if (!request->is_answered && !request->conn->is_cut && !request->conn->http->is_closing) {
 		request->is_answered = true;
+		if (!http_hold(request, body.size)) {
+			(void)http_hold(request, 0);
+			status = held_refuse(headers, &refused, &body);
+			headers = refused.items;
+			type = ANSWER_TYPE;
+		}
 		if (is_in_time(request)) {
 			set_answer(request, whole_response(request, &body), status, headers, type);
 			go_on(request);

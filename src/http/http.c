@@ -26,6 +26,7 @@ static void fill_defaults(struct http_settings *settings)
 		.body_stall_ms = 30000,
 		.send_stall_ms = 120000,
 		.header_max = 16 * KIB,
+		.held_max = 256 * MIB,
 	};
 
 #define FILL(member)                                                                               \
@@ -39,7 +40,10 @@ static void fill_defaults(struct http_settings *settings)
 	FILL(body_stall_ms);
 	FILL(send_stall_ms);
 	FILL(header_max);
+	FILL(held_max);
 #undef FILL
+	if (settings->owner_held_max == 0)
+		settings->owner_held_max = settings->held_max;
 	if (settings->owner_max == 0)
 		settings->owner_max = settings->connections_max;
 }

@@ -55,6 +55,8 @@ struct http_settings {
 	uint32_t body_stall_ms;   /* no byte of a body for this long; default 30 s */
 	uint32_t send_stall_ms;   /* a client that takes no byte for this long; default 120 s */
 	size_t header_max;        /* bytes of request line and headers; default 16 KiB */
+	uint64_t held_max;        /* bytes of answers that were not read yet; default 256 MiB */
+	uint64_t owner_held_max;  /* of those of one owner; default held_max */
 };
 
 /*
@@ -123,9 +125,14 @@ bool http_peer_uid(const struct http_request *request, uid_t *ret_uid); /* of a 
 void http_resume(struct http_request *request);
 
 /* The answer, whole. `headers`: name, value, name, value ..., NULL; may be NULL. Consumes `body`.
- */
+ * It becomes a 503 where too much waits for clients already (held_max). */
 void http_reply(struct http_request *request, unsigned status, const char *const *headers,
 		const char *type, struct buf *take_body);
+
+/* What is held in memory for this answer until it was read, in bytes; http_reply counts its body
+ * itself, a source says what it has. False: it is counted, and more than there may be in all, or of
+ * its owner. What is small is not counted: connections_max bounds it. */
+bool http_hold(struct http_request *request, uint64_t size);
 
 /* An answer in pieces. `read` gives at most `room` bytes: > 0 a count, 0 nothing now (http_ready
  * follows), -1 the end, -2 broken off (the connection is cut so that nobody takes it for whole).

@@ -79,12 +79,23 @@ void request_free(struct http_request *request)
 bool http_own(struct http_request *request, const void *owner)
 {
 	struct conn *own = request->conn;
-	const struct conn *conn;
+	struct conn *conn = NULL;
+	struct conn *left = NULL;
 	uint32_t same = 0;
 
 	if (owner != NULL && own->owner != owner) {
-		TAILQ_FOREACH(conn, &own->http->conns, entry)
-			same += conn->owner == owner && !conn->is_cut && !conn->is_left;
+		TAILQ_FOREACH(conn, &own->http->conns, entry) {
+			if (conn->owner != owner || conn->is_cut)
+				continue;
+			same++;
+			if (left == NULL && conn->is_left)
+				left = conn;
+		}
+	}
+	/* A client that closed its end may still read, so it counts; it goes first. */
+	if (left != NULL && same >= own->http->settings.owner_max) {
+		conn_cut(left);
+		same--;
 	}
 	request->is_one_too_many = same >= own->http->settings.owner_max;
 	if (!request->is_one_too_many)

@@ -40,6 +40,7 @@ struct http {
 	struct conn *opening;  /* borrowed: while libmicrohttpd takes it */
 	uint32_t conn_count;   /* of `conns` */
 	uint32_t linger_count; /* of `lingers` */
+	uint64_t held;         /* bytes of all answers */
 
 	uint64_t progress; /* counts its calls to us: standing still means that it waits */
 	unsigned stuck;
@@ -107,6 +108,7 @@ struct http_request {
 	struct http_source source; /* `read` is NULL: none, or closed */
 	uint64_t left;             /* of a source whose size was told */
 	uint64_t discarded;
+	uint64_t held; /* bytes of the answer, as counted */
 
 	bool is_told;     /* the caller knows this request: it gets `gone` */
 	bool is_answered; /* once only */
@@ -123,6 +125,13 @@ struct http_request {
 	bool is_one_too_many; /* its owner has too many connections */
 	bool is_tail_sent;    /* answered by ourselves, and the kernel has taken it */
 };
+
+/* held.c: an answer that there is no room for becomes one that says so, with its headers. */
+struct held_headers {
+	const char *items[32];
+};
+unsigned held_refuse(const char *const *headers, struct held_headers *ret_headers,
+		     struct buf *take_body);
 
 /* Runs libmicrohttpd before the loop sleeps again. */
 void http_wake(struct http *http);

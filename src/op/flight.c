@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "obs/metrics.h"
 #include "op/announce.h"
+#include "op/op_text.h"
 #include "op/run_row.h"
 #include "op/warm.h"
 #include "session/testimony.h"
@@ -114,19 +115,22 @@ static void write_down(const struct flight *flight, const struct run_facts *fact
 
 static void answer_result(struct op_call *call, const struct flight *flight)
 {
-	const struct flight_kind *kind = flight->kind;
 	struct err err = {0};
 	struct buf result;
 	struct buf own;
 	int r;
 
+	if (flight->kind == NULL) {
+		op_text_result(call, flight->log);
+		return;
+	}
 	buf_init(&result, RESULT_MAX);
 	buf_init(&own, RESULT_MAX);
 	r = log_result(flight->log, &result, &err);
-	if (r == 0 && kind != NULL)
-		r = kind->answer((const char *)result.data, result.size, &own, &err);
 	if (r == 0)
-		op_answer(call, 200, kind != NULL ? &own : &result);
+		r = flight->kind->answer((const char *)result.data, result.size, &own, &err);
+	if (r == 0)
+		op_answer(call, 200, &own);
 	else
 		op_fail(call, &err);
 	buf_done(&result);

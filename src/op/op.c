@@ -24,6 +24,11 @@ void op_wake(struct op_call *call)
 	call->door->wake(call);
 }
 
+bool op_hold(struct op_call *call, uint64_t size)
+{
+	return call->door->hold == NULL || call->door->hold(call, size);
+}
+
 void op_client_set(struct op_caller *caller, const char *text)
 {
 	size_t size = text != NULL ? strnlen(text, OP_CLIENT_MAX + 1) : 0;

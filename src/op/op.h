@@ -100,6 +100,7 @@ struct op_door {
 	void (*stream)(struct op_call *call, unsigned status, const char *type, int64_t size,
 		       const struct op_source *source);
 	void (*wake)(struct op_call *call);
+	bool (*hold)(struct op_call *call, uint64_t size); /* may be NULL: it counts elsewhere */
 };
 
 /* One call of an op. The door's memory; valid until it was answered and, for a stream, closed. */
@@ -171,6 +172,13 @@ void op_fail(struct op_call *call, const struct err *err);
 void op_stream(struct op_call *call, unsigned status, const char *type, int64_t size,
 	       const struct op_source *source);
 void op_wake(struct op_call *call);
+
+/* What a stream holds in memory for a client that has not read it, so much now. False: the caller
+ * or all together hold as much as they may; before the first byte this is OP_HELD_WHY. An answer by
+ * op_answer is counted by the door. */
+bool op_hold(struct op_call *call, uint64_t size);
+
+#define OP_HELD_WHY "answers that were not read yet fill the memory"
 
 /* ---- explore: a shell command over a read-only folder, in a sandbox without Python ---- */
 

@@ -53,6 +53,10 @@ static int64_t read_bytes(void *user, void *data, size_t room)
 	if (download->taken == download->pending.size) {
 		download->pending.size = 0;
 		download->taken = 0;
+		/* One large piece must not stay for as long as the client takes for all. */
+		if (download->pending.capacity > 2 * PENDING_HIGH)
+			buf_done(&download->pending);
+		(void)op_hold(download->call, download->pending.capacity);
 	}
 	if (download->is_held && waiting - n < PENDING_LOW && download->look != NULL) {
 		download->is_held = false;
@@ -166,7 +170,9 @@ static bool take_bytes(void *user, const void *bytes, size_t size, bool is_last)
 		buf_consume(&download->pending, download->taken);
 		download->taken = 0;
 	}
-	if (buf_append(&download->pending, bytes, size) < 0) {
+	if (buf_append(&download->pending, bytes, size) < 0 ||
+	    !op_hold(download->call, download->pending.capacity)) {
+		(void)err_set(&download->err, ERR_BUSY, ENOBUFS, OP_HELD_WHY);
 		download->is_broken = true;
 		return false;
 	}

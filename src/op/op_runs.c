@@ -6,8 +6,8 @@
 #include "base/c.h"
 #include "op/flight.h"
 #include "op/op.h"
+#include "op/op_text.h"
 
-#define RESULT_MAX (256UL << 20)
 #define STDIN_MAX (1U << 20) /* of one piece */
 
 struct run_args {
@@ -50,17 +50,9 @@ static void call_get(struct op_call *call)
 {
 	const struct run_args *args = call->args;
 	struct log *log = flight_find_log(call, args->id);
-	struct err err = {0};
-	struct buf result;
 
-	if (log == NULL)
-		return;
-	buf_init(&result, RESULT_MAX);
-	if (log_result(log, &result, &err) == 0)
-		op_answer(call, 200, &result);
-	else
-		op_fail(call, &err);
-	buf_done(&result);
+	if (log != NULL)
+		op_text_result(call, log);
 }
 
 static void call_events(struct op_call *call)

@@ -9,9 +9,9 @@
 #include "base/json.h"
 #include "obs/audit.h"
 #include "op/op_look.h"
+#include "op/op_text.h"
 #include "session/log.h"
 
-#define NOTEBOOK_MAX (256UL << 20)
 #define EXPORT_TYPE "application/vnd.vivarium.session"
 #define NOTEBOOK_TYPE "application/x-ipynb+json"
 
@@ -39,57 +39,20 @@ static void call_export(struct op_call *call)
 
 /* ---- notebook ---- */
 
-struct notebook {
-	struct buf text;
-	size_t sent;
-};
-
-static int64_t read_notebook(void *user, void *data, size_t room)
-{
-	struct notebook *notebook = user;
-	size_t n = notebook->text.size - notebook->sent;
-
-	if (n == 0)
-		return -1;
-	if (n > room)
-		n = room;
-	memcpy(data, notebook->text.data + notebook->sent, n);
-	notebook->sent += n;
-	return (int64_t)n;
-}
-
-static void close_notebook(void *user)
-{
-	struct notebook *notebook = user;
-
-	buf_done(&notebook->text);
-	free(notebook);
-}
-
 static void call_notebook(struct op_call *call)
 {
 	const struct export_args *args = call->args;
 	const struct session *session = op_session_find(call, args->id);
-	struct notebook *notebook = NULL;
 	const char *name = NULL;
-	struct err err = {0};
 
 	if (session == NULL)
 		return;
-	notebook = xnew(struct notebook);
-	buf_init(&notebook->text, NOTEBOOK_MAX);
 	name = session_name(session);
-	if (logs_notebook(call->engine->logs, session_id(session), name[0] != '\0' ? name : NULL,
-			  &notebook->text, &err) < 0) {
-		close_notebook(notebook);
-		op_fail(call, &err);
-		return;
-	}
 	(void)snprintf(call->filename, sizeof(call->filename), "%s.ipynb", session_id(session));
 	call->is_foreign = true;
-	op_stream(call, 200, NOTEBOOK_TYPE, (int64_t)notebook->text.size,
-		  &(const struct op_source){
-			  .read = read_notebook, .close = close_notebook, .user = notebook});
+	op_text(call, NOTEBOOK_TYPE,
+		logs_notebook_open(call->engine->logs, session_id(session),
+				   name[0] != '\0' ? name : NULL));
 }
 
 /* ---- import ---- */

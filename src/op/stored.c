@@ -60,6 +60,7 @@ void stored_answer(struct op_call *call, struct buf *take_head, int *take_fd, ui
 		   const char *tail)
 {
 	struct sending *sending = xnew(struct sending);
+	struct err err = {0};
 
 	sending->head = *take_head;
 	buf_init(take_head, 0);
@@ -67,6 +68,12 @@ void stored_answer(struct op_call *call, struct buf *take_head, int *take_fd, ui
 	sending->size = size;
 	sending->tail = tail;
 	call->is_foreign = true;
+	if (!op_hold(call, sending->head.capacity)) {
+		close_stored(sending);
+		(void)err_set(&err, ERR_BUSY, ENOBUFS, OP_HELD_WHY);
+		op_fail(call, &err);
+		return;
+	}
 	op_stream(call, 0, "application/json", (int64_t)(sending->head.size + size + strlen(tail)),
 		  &(const struct op_source){
 			  .read = read_stored, .close = close_stored, .user = sending});

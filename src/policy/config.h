@@ -71,7 +71,7 @@ struct config {
 	uint64_t reattach_ms;
 	struct text_list hosts;
 	struct text_list origins;
-	uint64_t concurrent_runs, queue, held, sessions, body, connections;
+	uint64_t concurrent_runs, queue, held, sessions, body, answers, connections;
 	uint64_t session_idle_ms, session_ttl_ms, session_freeze_ms, session_checkpoints;
 	uint64_t session_states; /* bytes of disk */
 	uint64_t pressure_memory; /* percent */

@@ -54,6 +54,9 @@ const struct setting config_rows[] = {
 	       "runs that may wait for a person to allow them"),
 	NUMBER("limits.sessions", sessions, SETTING_COUNT, 0, 65536, 2000, "sessions at once"),
 	NUMBER("limits.body", body, SETTING_BYTES, KIB, 16 * GIB, 256 * MIB, "bytes of a request"),
+	NUMBER("limits.answers", answers, SETTING_BYTES, 64 * MIB, 64 * GIB, 256 * MIB,
+	       "bytes of answers that clients have not read yet; of several tokens, each may have "
+	       "half of it"),
 	NUMBER("limits.connections", connections, SETTING_COUNT, 8, 65536, 1024,
 	       "HTTP connections at once"),
 	NUMBER("sessions.idle_ms", session_idle_ms, SETTING_COUNT, 1000, 2592000000, 1800000,

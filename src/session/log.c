@@ -52,6 +52,7 @@ struct log *log_insert(struct logs *logs, const char *id)
 
 	(void)snprintf(log->id, sizeof(log->id), "%s", id);
 	log->logs = logs;
+	log->serial = ++logs->serial;
 	LIST_INIT(&log->readers);
 	LIST_INIT(&log->telling);
 	TAILQ_INSERT_TAIL(&logs->all, log, entry);

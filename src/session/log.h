@@ -98,10 +98,11 @@ void log_reader_close(struct log_reader *reader);
  * is over, or was forgotten), -ENOENT when the journal has dropped what comes next. */
 int log_reader_next(struct log_reader *reader, const char **ret_text, size_t *ret_size);
 
-/* The result (contracts: native, 2.2) put together from the lines; "verdict" is null while the run
- * goes on. */
+/* The result (contracts: native, 2.2) put together from the lines, as they are now; "verdict" is
+ * null while the run goes on. Its text is read by log_text.h, or taken whole. */
+struct log_text;
+int log_result_open(struct log *log, struct log_text **ret_text, struct err *err);
 int log_result(struct log *log, struct buf *buf, struct err *err);
 
-/* The runs of `session` as a notebook (nbformat 4.5), oldest first. */
-int logs_notebook(struct logs *logs, const char *session, const char *name, struct buf *buf,
-		  struct err *err);
+/* The runs of `session` as a notebook (nbformat 4.5), oldest first; `name` may be NULL. */
+struct log_text *logs_notebook_open(struct logs *logs, const char *session, const char *name);

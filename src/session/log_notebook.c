@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/c.h"
 #include "base/json.h"
 #include "session/log_state.h"
+#include "session/log_text.h"
+
+#define LOG_WORK 256U /* of the budget: to look whether a log is of the session */
 
 /* What a notebook shows. Texts are strings there; only JSON may be anything. */
 static const struct mime_row {
@@ -25,349 +30,451 @@ static const struct mime_row {
 	{"application/vnd.vegalite.v5+json", true},
 };
 
-/* One cell while its lines are read. */
-struct cell {
-	struct buf *buf;
-	unsigned number;    /* execution_count */
-	size_t outputs;     /* so far */
+/* What becomes of a line: which of its members is looked at, and which of that one's. */
+enum shown {
+	SHOWN_STREAM,
+	SHOWN_DISPLAY,
+	SHOWN_RESULT,
+	SHOWN_CHART,
+	SHOWN_TABLE,
+	SHOWN_ERROR,
+	SHOWN_VERDICT,
+};
+
+#define PARTS_MAX 3
+
+static const struct line_row {
+	const char *type;
+	const char *member;
+	const char *parts[PARTS_MAX]; /* of the member; all NULL: it is not taken apart */
+} line_rows[] = {
+	[SHOWN_STREAM] = {"stdout", "text", {NULL}},
+	[SHOWN_DISPLAY] = {"display", "data", {NULL}},
+	[SHOWN_RESULT] = {"result", "result", {NULL}},
+	[SHOWN_CHART] = {"chart", "chart", {"base64", "figure", "spec"}},
+	[SHOWN_TABLE] = {"table", "table", {NULL}},
+	[SHOWN_ERROR] = {"error", "error", {"type", "message", "traceback"}},
+	[SHOWN_VERDICT] = {"verdict", "verdict", {"kind", "message"}},
+};
+
+enum phase {
+	PHASE_START,
+	PHASE_CELL,    /* looks for the next run */
+	PHASE_OUTPUTS, /* its source is out */
+	PHASE_LINE,    /* looks for the next line that is shown */
+	PHASE_VALUE,   /* looks for the member of it that is */
+	PHASE_PARTS,   /* ... and for those of that one */
+	PHASE_BUNDLE,  /* the forms of a display are out, one after the other */
+	PHASE_END,
+	PHASE_OVER,
+};
+
+struct notebook_text {
+	struct log_text text; /* first: what others know */
+	char session[JOURNAL_ID_SIZE];
+	char *name; /* owned; NULL: none */
+	enum phase phase;
+
+	uint64_t serial;    /* of the log that was looked at last */
+	unsigned number;    /* of the cell: execution_count */
+	size_t outputs;     /* of the cell, so far */
 	const char *stream; /* "stdout", "stderr": its text is open; NULL: none is */
 	bool has_error;
+
+	enum shown shown;
+	struct log_text_span value; /* of the member that is shown */
+	struct members inner;       /* its own members */
+	struct log_text_span parts[PARTS_MAX];
+	bool is_text[PARTS_MAX];
+	uint32_t mimes;     /* forms of the bundle that were seen */
+	unsigned mimes_out; /* ... and shown */
 };
-
-/* A value in somebody's line. */
-struct text {
-	const char *at;
-	size_t size;
-};
-
-static bool find(struct text object, const char *name, struct text *ret_value)
-{
-	return json_find(object.at, object.size, name, &ret_value->at, &ret_value->size);
-}
-
-static bool is_text(struct text value)
-{
-	return value.size >= 2 && value.at[0] == '"';
-}
-
-static bool says(struct text value, const char *word)
-{
-	return is_text(value) && value.size == strlen(word) + 2 &&
-	       memcmp(value.at + 1, word, value.size - 2) == 0;
-}
-
-static int put(struct buf *buf, struct text value)
-{
-	return buf_append(buf, value.at, value.size);
-}
 
 /* ---- outputs ---- */
 
-static int close_stream(struct cell *cell)
+static int close_stream(struct notebook_text *book)
 {
-	if (cell->stream == NULL)
+	if (book->stream == NULL)
 		return 0;
-	cell->stream = NULL;
-	return buf_text(cell->buf, "\"}");
+	book->stream = NULL;
+	return buf_text(&book->text.out, "\"}");
 }
 
-static int begin_output(struct cell *cell, const char *type)
+static int begin_output(struct notebook_text *book, const char *type)
 {
-	int r = close_stream(cell);
+	int r = close_stream(book);
 
 	if (r == 0)
-		r = buf_format(cell->buf, "%s{\"output_type\":\"%s\"", cell->outputs > 0 ? "," : "",
-			       type);
-	cell->outputs++;
+		r = buf_format(&book->text.out, "%s{\"output_type\":\"%s\"",
+			       book->outputs > 0 ? "," : "", type);
+	book->outputs++;
 	return r;
 }
 
 /* Texts of one stream that follow each other are one output, as in any notebook. */
-static int put_stream(struct cell *cell, const char *name, struct text text)
+static int put_stream(struct notebook_text *book, const char *name, bool is_text)
 {
+	struct log_text_span inner;
 	int r = 0;
 
-	if (!is_text(text))
+	if (!is_text)
 		return 0;
-	if (cell->stream == NULL || strcmp(cell->stream, name) != 0) {
-		r = begin_output(cell, "stream");
+	if (book->stream == NULL || strcmp(book->stream, name) != 0) {
+		r = begin_output(book, "stream");
 		if (r == 0)
-			r = buf_format(cell->buf, ",\"name\":\"%s\",\"text\":\"", name);
-		cell->stream = name;
+			r = buf_format(&book->text.out, ",\"name\":\"%s\",\"text\":\"", name);
+		book->stream = name;
 	}
-	return r < 0 ? r : buf_append(cell->buf, text.at + 1, text.size - 2);
-}
-
-static int put_bundle(struct buf *buf, struct text bundle)
-{
-	const char *before = "";
-	int r = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(mimes) && r == 0; i++) {
-		struct text value;
-
-		if (!find(bundle, mimes[i].name, &value) || !(mimes[i].is_json || is_text(value)))
-			continue;
-		r = buf_format(buf, "%s\"%s\":", before, mimes[i].name);
-		if (r == 0)
-			r = put(buf, value);
-		before = ",";
-	}
+	inner = log_text_inner(book->value, LOG_TEXT_COPY);
+	log_text_put(&book->text, NULL, &inner);
 	return r;
 }
 
-static int put_display(struct cell *cell, struct text bundle)
+static int begin_bundle(struct notebook_text *book)
 {
-	int r = begin_output(cell, "display_data");
+	bool is_result = book->shown == SHOWN_RESULT;
+	struct buf *out = &book->text.out;
+	int r = begin_output(book, is_result ? "execute_result" : "display_data");
 
-	if (r == 0)
-		r = buf_text(cell->buf, ",\"data\":{");
-	if (r == 0)
-		r = put_bundle(cell->buf, bundle);
-	if (r == 0)
-		r = buf_text(cell->buf, "},\"metadata\":{}}");
-	return r;
-}
-
-static int put_result(struct cell *cell, struct text bundle)
-{
-	int r = begin_output(cell, "execute_result");
-
-	if (r == 0)
-		r = buf_format(cell->buf, ",\"execution_count\":%u,\"data\":{", cell->number);
-	if (r == 0)
-		r = put_bundle(cell->buf, bundle);
-	if (r == 0)
-		r = buf_text(cell->buf, "},\"metadata\":{}}");
-	return r;
+	if (r == 0 && is_result)
+		r = buf_format(out, ",\"execution_count\":%u", book->number);
+	book->mimes = book->mimes_out = 0;
+	book->inner = (struct members){0};
+	book->phase = PHASE_BUNDLE;
+	return r < 0 ? r : buf_text(out, ",\"data\":{");
 }
 
 /* A display with one form. */
-static int put_one(struct cell *cell, const char *mime, struct text value)
+static int put_one(struct notebook_text *book, const char *mime, const struct log_text_span *value)
 {
-	int r = begin_output(cell, "display_data");
+	int r = begin_output(book, "display_data");
 
 	if (r == 0)
-		r = buf_format(cell->buf, ",\"data\":{\"%s\":", mime);
-	if (r == 0)
-		r = put(cell->buf, value);
-	if (r == 0)
-		r = buf_text(cell->buf, "},\"metadata\":{}}");
+		r = buf_format(&book->text.out, ",\"data\":{\"%s\":", mime);
+	log_text_put(&book->text, NULL, value);
+	log_text_put(&book->text, "},\"metadata\":{}}", NULL);
 	return r;
 }
 
-static int put_chart(struct cell *cell, struct text chart)
+static int put_chart(struct notebook_text *book)
 {
-	struct text value;
+	static const char *const forms[PARTS_MAX] = {"image/png", "application/vnd.plotly.v1+json",
+						     "application/json"};
 
-	if (find(chart, "base64", &value) && is_text(value))
-		return put_one(cell, "image/png", value);
-	if (find(chart, "figure", &value))
-		return put_one(cell, "application/vnd.plotly.v1+json", value);
-	if (find(chart, "spec", &value))
-		return put_one(cell, "application/json", value);
-	return 0;
-}
-
-/* The string `text` as a list of its lines, without decoding it. */
-static int put_lines(struct buf *buf, struct text text)
-{
-	size_t end = text.size - 1; /* its closing quote */
-	size_t start = 1;
-	size_t at = 1;
-	int r = buf_text(buf, "[\"");
-
-	while (at < end && r == 0) {
-		if (text.at[at] != '\\') {
-			at++;
-			continue;
-		}
-		if (text.at[at + 1] == 'n') {
-			r = buf_append(buf, text.at + start, at - start);
-			if (r == 0 && at + 2 < end)
-				r = buf_text(buf, "\",\"");
-			start = at + 2;
-		}
-		at += 2;
+	for (size_t i = 0; i < PARTS_MAX; i++) {
+		/* A picture is a text. */
+		if (book->parts[i].size > 0 && (i > 0 || book->is_text[i]))
+			return put_one(book, forms[i], &book->parts[i]);
 	}
-	if (r == 0 && start < end)
-		r = buf_append(buf, text.at + start, end - start);
-	return r < 0 ? r : buf_text(buf, "\"]");
-}
-
-static int put_error(struct cell *cell, struct text name, struct text value, struct text trace)
-{
-	int r = begin_output(cell, "error");
-
-	cell->has_error = true;
-	if (r == 0)
-		r = buf_text(cell->buf, ",\"ename\":");
-	if (r == 0)
-		r = put(cell->buf, name);
-	if (r == 0)
-		r = buf_text(cell->buf, ",\"evalue\":");
-	if (r == 0)
-		r = put(cell->buf, value);
-	if (r == 0)
-		r = buf_text(cell->buf, ",\"traceback\":");
-	if (r == 0)
-		r = put_lines(cell->buf, trace);
-	return r < 0 ? r : buf_text(cell->buf, "}");
-}
-
-/* The members of `object` that an error is made of. */
-static int put_error_of(struct cell *cell, struct text object, const char *name, const char *trace)
-{
-	struct text texts[3];
-
-	if (!find(object, name, &texts[0]) || !find(object, "message", &texts[1]) ||
-	    !find(object, trace, &texts[2]) || !is_text(texts[0]) || !is_text(texts[1]) ||
-	    !is_text(texts[2]))
-		return 0;
-	return put_error(cell, texts[0], texts[1], texts[2]);
-}
-
-/* An end that no exception tells of: out of time, of memory ... */
-static int put_verdict(struct cell *cell, struct text verdict)
-{
-	struct text kind;
-
-	if (cell->has_error || !find(verdict, "kind", &kind) || says(kind, "ok"))
-		return 0;
-	return put_error_of(cell, verdict, "kind", "message");
-}
-
-static int put_line(struct cell *cell, struct text line)
-{
-	struct text type, value;
-
-	if (!find(line, "type", &type))
-		return 0;
-	if (says(type, "stdout") && find(line, "text", &value))
-		return put_stream(cell, "stdout", value);
-	if (says(type, "stderr") && find(line, "text", &value))
-		return put_stream(cell, "stderr", value);
-	if (says(type, "display") && find(line, "data", &value))
-		return put_display(cell, value);
-	if (says(type, "result") && find(line, "result", &value))
-		return put_result(cell, value);
-	if (says(type, "chart") && find(line, "chart", &value))
-		return put_chart(cell, value);
-	if (says(type, "table") && find(line, "table", &value))
-		return put_one(cell, "application/json", value);
-	if (says(type, "error") && find(line, "error", &value))
-		return put_error_of(cell, value, "type", "traceback");
-	if (says(type, "verdict") && find(line, "verdict", &value))
-		return put_verdict(cell, value);
 	return 0;
+}
+
+static int put_error(struct notebook_text *book, size_t trace)
+{
+	struct log_text *text = &book->text;
+	struct log_text_span lines;
+	int r;
+
+	if (!book->is_text[0] || !book->is_text[1] || !book->is_text[trace])
+		return 0;
+	r = begin_output(book, "error");
+	book->has_error = true;
+	lines = log_text_inner(book->parts[trace], LOG_TEXT_LINES);
+	log_text_put(text, ",\"ename\":", &book->parts[0]);
+	log_text_put(text, ",\"evalue\":", &book->parts[1]);
+	log_text_put(text, ",\"traceback\":[\"", &lines);
+	log_text_put(text, "\"]}", NULL);
+	return r;
+}
+
+/* Is that text of a line this word? */
+static bool says(const struct notebook_text *book, const struct log_text_span *span,
+		 const char *word)
+{
+	size_t size = 0;
+	const char *bytes = log_text_bytes(&book->text, span->place, &size);
+
+	return bytes != NULL && span->size == strlen(word) + 2 &&
+	       memcmp(bytes + span->at + 1, word, strlen(word)) == 0;
+}
+
+/* All that is needed of the line has been found. */
+static int put_parts(struct notebook_text *book)
+{
+	book->phase = PHASE_LINE;
+	if (book->shown == SHOWN_CHART)
+		return put_chart(book);
+	if (book->shown == SHOWN_ERROR)
+		return put_error(book, 2);
+	/* An end that no exception tells of: out of time, of memory ... */
+	if (book->has_error || says(book, &book->parts[0], "ok"))
+		return 0;
+	return put_error(book, 1);
+}
+
+static int put_value(struct notebook_text *book, bool is_text, bool is_object)
+{
+	book->phase = PHASE_LINE;
+	if (book->shown == SHOWN_STREAM)
+		return put_stream(book, book->text.line.type[3] == 'o' ? "stdout" : "stderr",
+				  is_text);
+	if (book->shown == SHOWN_TABLE)
+		return put_one(book, "application/json", &book->value);
+	if (!is_object && book->shown != SHOWN_DISPLAY && book->shown != SHOWN_RESULT)
+		return 0;
+	if (book->shown == SHOWN_DISPLAY || book->shown == SHOWN_RESULT)
+		return begin_bundle(book);
+	book->inner = (struct members){0};
+	memset(book->parts, 0, sizeof(book->parts));
+	memset(book->is_text, 0, sizeof(book->is_text));
+	book->phase = PHASE_PARTS;
+	return 0;
+}
+
+/* ---- the lines of a cell ---- */
+
+static int end_cell(struct notebook_text *book)
+{
+	int r = close_stream(book);
+
+	book->phase = PHASE_CELL;
+	return r < 0 ? r : buf_text(&book->text.out, "]}");
+}
+
+static int line_step(struct notebook_text *book, size_t *budget)
+{
+	struct log_text *text = &book->text;
+	const char *type = text->line.type;
+
+	/* Events that are no longer kept are missing from their cell, not the cell. */
+	if (log_text_next_line(text, budget) < 0)
+		return end_cell(book);
+	for (size_t i = 0; i < ARRAY_LEN(line_rows); i++) {
+		if (strcmp(type, line_rows[i].type) == 0 ||
+		    (i == SHOWN_STREAM && strcmp(type, "stderr") == 0)) {
+			book->shown = (enum shown)i;
+			book->phase = PHASE_VALUE;
+		}
+	}
+	return 0;
+}
+
+static int value_step(struct notebook_text *book, size_t *budget)
+{
+	struct log_text *text = &book->text;
+	struct members *members = &text->line.members;
+	const char *bytes = NULL;
+	int r = log_text_next_member(text, 0, text->line.size, members, &bytes, budget);
+
+	if (r == -1)
+		book->phase = PHASE_LINE;
+	if (r == -1 || r == 0)
+		return 0;
+	if (r < 0)
+		return r;
+	if (!members_is_named(members, bytes, line_rows[book->shown].member))
+		return 0;
+	book->value = log_text_value(text, members, 0);
+	return put_value(book, members->size >= 2 && bytes[members->value_at] == '"',
+			 bytes[members->value_at] == '{');
+}
+
+/* The next member of what is shown: 1, or 0 when there is none now (*ret_is_last: or ever). */
+static int next_inner(struct notebook_text *book, const char **ret_bytes, bool *ret_is_last,
+		      size_t *budget)
+{
+	int r = log_text_next_member(&book->text, book->value.at, book->value.size, &book->inner,
+				     ret_bytes, budget);
+
+	*ret_is_last = r == -1;
+	return r == -1 ? 0 : r;
+}
+
+static int parts_step(struct notebook_text *book, size_t *budget)
+{
+	const char *const *names = line_rows[book->shown].parts;
+	const char *bytes = NULL;
+	bool is_last = false;
+	int r = next_inner(book, &bytes, &is_last, budget);
+
+	if (is_last)
+		return put_parts(book);
+	if (r <= 0)
+		return r;
+	for (size_t i = 0; i < PARTS_MAX && names[i] != NULL; i++) {
+		if (book->parts[i].size > 0 || !members_is_named(&book->inner, bytes, names[i]))
+			continue;
+		book->parts[i] = log_text_value(&book->text, &book->inner, book->value.at);
+		book->is_text[i] = book->inner.size >= 2 && bytes[book->inner.value_at] == '"';
+	}
+	return 0;
+}
+
+/* One pass over the bundle, each form as it comes; of two with one name the first counts. */
+static int bundle_step(struct notebook_text *book, size_t *budget)
+{
+	struct log_text *text = &book->text;
+	const struct members *inner = &book->inner;
+	const char *bytes = NULL;
+	bool is_last = false;
+	int r = next_inner(book, &bytes, &is_last, budget);
+
+	if (is_last) {
+		book->phase = PHASE_LINE;
+		return buf_text(&text->out, "},\"metadata\":{}}");
+	}
+	for (size_t i = 0; i < ARRAY_LEN(mimes) && r > 0; i++) {
+		struct log_text_span value = log_text_value(text, inner, book->value.at);
+		bool is_text = bytes[inner->value_at] == '"';
+
+		if ((book->mimes & (1U << i)) || !members_is_named(inner, bytes, mimes[i].name))
+			continue;
+		book->mimes |= 1U << i;
+		if (!mimes[i].is_json && !is_text)
+			break;
+		log_text_put(text, NULL, &value);
+		return buf_format(&text->out, "%s\"%s\":", book->mimes_out++ > 0 ? "," : "",
+				  mimes[i].name);
+	}
+	return r < 0 ? r : 0;
 }
 
 /* ---- cells ---- */
 
-static int put_outputs(struct cell *cell, struct log *log)
+/* The first log behind the one that was looked at last. */
+static struct log *next_log(const struct notebook_text *book)
 {
-	struct log_reader reader;
-	struct text line = {0};
-	int r;
+	struct log *log = logs_find(book->text.logs, book->text.id);
 
-	log_reader_open(&reader, log, 0, NULL, NULL);
-	do {
-		r = log_reader_next(&reader, &line.at, &line.size);
-		if (r > 0 && put_line(cell, line) < 0)
-			r = -EMSGSIZE;
-	} while (r > 0);
-	log_reader_close(&reader);
-	/* Events that are no longer kept are missing from their cell, not the cell. */
-	return r == -EMSGSIZE ? r : close_stream(cell);
-}
-
-/* What a shell ran is a cell too, under Jupyter's word for it. */
-static int put_source(struct buf *buf, const struct log *log, bool is_command)
-{
-	struct text code = {0};
-	size_t start;
-	int r = 0;
-
-	if (!log_code(log, &code.at, &code.size))
-		return buf_text(buf, "\"\"");
-	if (is_command)
-		r = buf_text(buf, "\"%%bash\\n");
-	if (r < 0)
-		return r;
-	start = buf->size;
-	r = json_put_string(buf, code.at, code.size);
-	/* One string: the second opening quote goes. */
-	if (r == 0 && is_command) {
-		memmove(buf->data + start, buf->data + start + 1, buf->size - start - 1);
-		buf->size--;
-	}
-	return r;
-}
-
-static int put_cell(struct buf *buf, struct log *log, unsigned number, bool is_command)
-{
-	struct cell cell = {.buf = buf, .number = number};
-	int r = buf_text(buf, number > 1 ? ",{\"id\":" : "{\"id\":");
-
-	if (r == 0)
-		r = json_put_text(buf, log->id);
-	if (r == 0)
-		r = buf_format(buf,
-			       ",\"cell_type\":\"code\",\"execution_count\":%u,\"metadata\":{},"
-			       "\"source\":",
-			       number);
-	if (r == 0)
-		r = put_source(buf, log, is_command);
-	if (r == 0)
-		r = buf_text(buf, ",\"outputs\":[");
-	if (r == 0)
-		r = put_outputs(&cell, log);
-	return r < 0 ? r : buf_text(buf, "]}");
+	/* It may have been forgotten, the oldest first: numbers say what was seen. */
+	log = log != NULL ? TAILQ_NEXT(log, entry) : TAILQ_FIRST(&book->text.logs->all);
+	while (log != NULL && log->serial <= book->serial)
+		log = TAILQ_NEXT(log, entry);
+	return log;
 }
 
 static bool is_of(const struct log *log, const char *session, bool *ret_command)
 {
-	struct text head = {0};
-	struct text value;
+	const char *head = NULL;
+	const char *value = NULL;
+	size_t head_size = 0;
+	size_t size = 0;
 
-	if (!log_head(log, &head.at, &head.size) || !find(head, "session", &value) ||
-	    !says(value, session))
+	if (!log_head(log, &head, &head_size) ||
+	    !json_find(head, head_size, "session", &value, &size) || size != strlen(session) + 2 ||
+	    memcmp(value + 1, session, size - 2) != 0)
 		return false;
-	*ret_command = find(head, "command", &value) && value.size == 4 &&
-		       memcmp(value.at, "true", 4) == 0;
+	*ret_command = json_find(head, head_size, "command", &value, &size) && size == 4 &&
+		       memcmp(value, "true", 4) == 0;
 	return true;
 }
 
-static int put_end(struct buf *buf, const char *name)
+/* What a shell ran is a cell too, under Jupyter's word for it. */
+static int begin_cell(struct notebook_text *book, struct log *log, bool is_command)
 {
-	int r = buf_text(buf, "],\"metadata\":{\"kernelspec\":{\"display_name\":\"Python 3\","
+	struct log_text_span code = {.place = log->run, .how = LOG_TEXT_QUOTE};
+	struct buf *out = &book->text.out;
+	const char *bytes = NULL;
+	const char *head = NULL;
+	int r = buf_text(out, ++book->number > 1 ? ",{\"id\":" : "{\"id\":");
+
+	book->outputs = 0;
+	book->stream = NULL;
+	book->has_error = false;
+	book->phase = PHASE_OUTPUTS;
+	log_text_follow(&book->text, log, 0);
+	if (r == 0)
+		r = json_put_text(out, log->id);
+	if (r == 0)
+		r = buf_format(out,
+			       ",\"cell_type\":\"code\",\"execution_count\":%u,\"metadata\":{},"
+			       "\"source\":\"%s",
+			       book->number, is_command ? "%%bash\\n" : "");
+	if (log_head(log, &head, &code.at) && log_code(log, &bytes, &code.size))
+		log_text_put(&book->text, NULL, &code);
+	return r;
+}
+
+static int cell_step(struct notebook_text *book, size_t *budget)
+{
+	struct log *log = next_log(book);
+	bool is_command = false;
+
+	if (log == NULL) {
+		book->phase = PHASE_END;
+		return 0;
+	}
+	*budget -= *budget < LOG_WORK ? *budget : LOG_WORK;
+	book->serial = log->serial;
+	memcpy(book->text.id, log->id, sizeof(book->text.id));
+	return is_of(log, book->session, &is_command) ? begin_cell(book, log, is_command) : 0;
+}
+
+static int put_end(struct notebook_text *book)
+{
+	struct buf *out = &book->text.out;
+	int r = buf_text(out, "],\"metadata\":{\"kernelspec\":{\"display_name\":\"Python 3\","
 			      "\"language\":\"python\",\"name\":\"python3\"},"
 			      "\"language_info\":{\"name\":\"python\"}");
 
-	if (r == 0 && name != NULL) {
-		r = buf_text(buf, ",\"title\":");
+	book->phase = PHASE_OVER;
+	if (r == 0 && book->name != NULL) {
+		r = buf_text(out, ",\"title\":");
 		if (r == 0)
-			r = json_put_text(buf, name);
+			r = json_put_text(out, book->name);
 	}
-	return r < 0 ? r : buf_text(buf, "},\"nbformat\":4,\"nbformat_minor\":5}");
+	return r < 0 ? r : buf_text(out, "},\"nbformat\":4,\"nbformat_minor\":5}");
 }
 
-int logs_notebook(struct logs *logs, const char *session, const char *name, struct buf *buf,
-		  struct err *err)
+static int step(struct log_text *text, size_t *budget)
 {
-	struct log *log = NULL;
-	unsigned number = 0;
-	int r = buf_text(buf, "{\"cells\":[");
+	struct notebook_text *book = (struct notebook_text *)text;
 
-	TAILQ_FOREACH(log, &logs->all, entry) {
-		bool is_command = false;
-
-		if (r == 0 && is_of(log, session, &is_command))
-			r = put_cell(buf, log, ++number, is_command);
+	switch (book->phase) {
+	case PHASE_START:
+		book->phase = PHASE_CELL;
+		return buf_text(&text->out, "{\"cells\":[");
+	case PHASE_CELL:
+		return cell_step(book, budget);
+	case PHASE_OUTPUTS:
+		book->phase = PHASE_LINE;
+		return buf_text(&text->out, "\",\"outputs\":[");
+	case PHASE_LINE:
+		return line_step(book, budget);
+	case PHASE_VALUE:
+		return value_step(book, budget);
+	case PHASE_PARTS:
+		return parts_step(book, budget);
+	case PHASE_BUNDLE:
+		return bundle_step(book, budget);
+	case PHASE_END:
+		return put_end(book);
+	case PHASE_OVER:
+		break;
 	}
-	if (r == 0)
-		r = put_end(buf, name);
-	if (r < 0)
-		return err_set(err, ERR_TOO_LARGE, -r, "the notebook is larger than its buffer");
-	return 0;
+	return -ENODATA;
+}
+
+static void free_book(struct log_text *text)
+{
+	struct notebook_text *book = (struct notebook_text *)text;
+
+	free(book->name);
+	free(book);
+}
+
+struct log_text *logs_notebook_open(struct logs *logs, const char *session, const char *name)
+{
+	struct notebook_text *book = xnew(struct notebook_text);
+
+	log_text_init(&book->text, logs);
+	book->text.step = step;
+	book->text.free = free_book;
+	(void)snprintf(book->session, sizeof(book->session), "%s", session);
+	if (name != NULL) {
+		book->name = strdup(name);
+		if (book->name == NULL)
+			abort();
+	}
+	return &book->text;
 }

@@ -25,6 +25,7 @@ struct log_index {
 struct log {
 	char id[JOURNAL_ID_SIZE];
 	struct logs *logs; /* borrowed: the table it is in */
+	uint64_t serial;   /* in the order of the table, never used twice */
 	LIST_ENTRY(log) same_hash;
 	TAILQ_ENTRY(log) entry;
 	LIST_HEAD(, log_reader) readers, telling; /* telling: not told yet of what is new */
@@ -52,6 +53,7 @@ struct logs {
 	struct log_bucket *buckets; /* owned */
 	size_t bucket_count;        /* a power of two */
 	size_t count;
+	uint64_t serial;       /* of the last one */
 	TAILQ_HEAD(, log) all; /* oldest first */
 	int64_t clock_ms;      /* wall clock minus time since boot, at the last tick or jump */
 	bool has_clock;

@@ -58,6 +58,11 @@ const char *result_name(enum result_member member)
 	return rows[member].name;
 }
 
+const char *result_empty(enum result_member member)
+{
+	return rows[member].empty;
+}
+
 /* "name":value, behind a comma unless it is the first. */
 static int put_member(struct buf *buf, enum result_member member, bool is_first,
 		      int (*put)(const void *user, enum result_member member, struct buf *buf),

@@ -46,6 +46,9 @@ int result_put(struct buf *buf,
 /* Its name in the result, and in the event that carries it. */
 const char *result_name(enum result_member member);
 
+/* What is written when there is nothing of it; NULL: then it is left out. */
+const char *result_empty(enum result_member member);
+
 /* The numbers of a run that is not over: what the machine will know is 0. */
 int result_put_usage(struct buf *buf, double queue_ms, double wall_ms, double cpu_ms,
 		     unsigned long long peak_memory, unsigned long long output_bytes);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "fuzz.h"
 #include "session/log.h"
+#include "session/log_text.h"
 #include "session/segment.h"
 
 #define INPUT_MAX (256U << 10)
@@ -106,8 +107,8 @@ static void use_log(void *user, struct log *log)
 		seq = reader.after;
 	}
 	log_reader_close(&reader);
-	if (log_result(log, &out, &err) == 0)
-		CLAIM(json_is_valid(out.data, out.size));
+	/* Lines are JSON that was checked when it came; here they are anything. */
+	(void)log_result(log, &out, &err);
 	out.size = 0;
 	(void)log_pieces(log, &out);
 	(void)log_last_note(log, &text, &size);
@@ -128,8 +129,7 @@ static void use_segment(void)
 	logs_attach(stage.logs, stage.journal);
 	logs_each(stage.logs, use_log, &stage);
 	buf_init(&book, 4U << 20);
-	if (logs_notebook(stage.logs, "s", "n", &book, &err) == 0)
-		CLAIM(json_is_valid(book.data, book.size));
+	(void)log_text_whole(logs_notebook_open(stage.logs, "s", "n"), &book, &err);
 	buf_done(&book);
 	logs_tick(stage.logs, UINT64_MAX / 2, UINT32_MAX);
 	logs_free(stage.logs);

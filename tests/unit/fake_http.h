@@ -86,6 +86,13 @@ const char *http_header(const struct http_request *request, const char *name)
 	return NULL;
 }
 
+bool http_hold(struct http_request *request, uint64_t size)
+{
+	(void)request;
+	(void)size;
+	return true;
+}
+
 bool http_own(struct http_request *request, const void *owner)
 {
 	(void)request;

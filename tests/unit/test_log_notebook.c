@@ -3,6 +3,7 @@
 #include <jansson.h>
 
 #include "log_unit.h"
+#include "session/log_text.h"
 
 /* ---- a small checker: what nbformat 4.5 demands of what we write ---- */
 
@@ -94,7 +95,8 @@ static json_t *notebook(struct stage *stage, const char *session)
 	size_t i = 0;
 
 	buf_init(&text, MIB);
-	assert_ok(logs_notebook(stage->logs, session, "my \"book\"", &text, &stage->err),
+	assert_ok(log_text_whole(logs_notebook_open(stage->logs, session, "my \"book\""), &text,
+				 &stage->err),
 		  stage->err);
 	book = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &where);
 	assert_non_null(book);
@@ -261,7 +263,8 @@ static void a_notebook_has_a_largest_size(void **state)
 	add_line(stage, log, "stdout", ",\"text\":\"one\\n\"");
 	for (size_t max = 1; max < 300; max++) {
 		buf_init(&text, max);
-		assert_int_equal(logs_notebook(stage->logs, "ses_1", NULL, &text, &stage->err),
+		assert_int_equal(log_text_whole(logs_notebook_open(stage->logs, "ses_1", NULL),
+						&text, &stage->err),
 				 -EMSGSIZE);
 		buf_done(&text);
 	}
