@@ -103,6 +103,7 @@ static int begin_member(struct scan *scan, struct err *err)
 	scan->member = member;
 	scan->is_in_value = false;
 	scan->start_size = 0;
+	scan->files = (struct scan_files){0};
 	scan->walk.allows_lone = member->kind == SCAN_RAW;
 	return 0;
 }
@@ -118,6 +119,13 @@ static int too_large(const struct scan_member *member, uint64_t max, struct err 
 			       member->name, text);
 	return err_set(err, ERR_TOO_LARGE, EMSGSIZE, "%s: longer than %s; give it as a file",
 		       member->name, text);
+}
+
+static int too_many(const struct scan_member *member, struct err *err)
+{
+	return err_set(err, ERR_TOO_LARGE, E2BIG,
+		       "%s: the fields beside code, data and files have more than %u values",
+		       member->name, WALK_TREE_MAX);
 }
 
 static int put(struct scan *scan, const void *data, size_t size, struct err *err)
@@ -223,6 +231,8 @@ static int take_value_step(struct scan *scan, enum walk_step step, const uint8_t
 	scan->is_in_value = true;
 	if (scan->start_size < sizeof(scan->start))
 		r = note_start(scan, from, (size_t)(to - from), err);
+	if (r == 0 && !scan->is_lenient && scan->member->param->type == OP_FILES)
+		r = scan_files_step(scan, step, from, to, err);
 	if (r == 0 && is_text && step == WALK_RUN)
 		r = put(scan, from, (size_t)(to - from), err);
 	if (r == 0 && is_text && step == WALK_ESCAPE)
@@ -243,10 +253,15 @@ static int take_piece(struct scan *scan, const uint8_t *at, const uint8_t *end, 
 
 	while (r == 0 && at < end) {
 		const uint8_t *from = at;
+		uint64_t before = scan->walk.values;
 		enum walk_step step = walk_next(&scan->walk, &at, end);
 
 		if (step == WALK_BAD)
 			return not_json(scan, err);
+		if (scan->member != NULL && scan->member->kind == SCAN_SMALL)
+			scan->values += scan->walk.values - before;
+		if (scan->values > WALK_TREE_MAX)
+			return too_many(scan->member, err);
 		if (scan->member == NULL)
 			r = take_outer_step(scan, step, from, at, err);
 		else if (scan->is_in_value || step != WALK_BLANK)

@@ -41,6 +41,15 @@ struct scan_member {
 	uint64_t at, size;
 };
 
+/* The elements of a list of files, as far as they have been read. */
+struct scan_files {
+	uint64_t index; /* of the element */
+	char key[16];   /* of its member, decoded so far; longer ones are none of ours */
+	size_t key_size;
+	unsigned given; /* of its members: a bit each */
+	bool is_at_value;
+};
+
 struct scan {
 	const struct op *op; /* borrowed */
 	uint64_t body_max;
@@ -57,6 +66,8 @@ struct scan {
 	size_t key_size;
 	char start[5]; /* the first bytes of the value: is it null? */
 	uint8_t start_size;
+	uint64_t values; /* of the small members */
+	struct scan_files files;
 	struct buf small;
 	struct parts parts;
 };
@@ -71,6 +82,10 @@ int scan_feed(struct scan *scan, const void *data, size_t size, struct err *err)
 
 /* The body is over. An empty one is an object without members. */
 int scan_finish(struct scan *scan, struct err *err);
+
+/* scan_files.c: a step inside of a list of files: [{path, text | base64}], nothing else. */
+int scan_files_step(struct scan *scan, enum walk_step step, const uint8_t *from, const uint8_t *to,
+		    struct err *err);
 
 /* By its name at the top of the body; NULL when it was not given (or null). */
 const struct scan_member *scan_find(const struct scan *scan, const char *name);

@@ -45,6 +45,7 @@ static enum walk_step close_one(struct walk *walk)
 static enum walk_step begin_string(struct walk *walk, bool is_key)
 {
 	walk->is_key = is_key;
+	walk->values += is_key;
 	walk->state = WALK_IN_STRING;
 	return WALK_BEGIN;
 }
@@ -58,6 +59,7 @@ static enum walk_step begin_word(struct walk *walk, const char *rest)
 
 static enum walk_step begin_value(struct walk *walk, uint8_t byte)
 {
+	walk->values++;
 	switch (byte) {
 	case '{':
 		return open_one(walk, false);
@@ -386,6 +388,19 @@ bool walk_is_whole(struct walk *walk)
 		return true;
 	walk->why = "it ends too early";
 	return false;
+}
+
+bool walk_is_tree(const void *bytes, size_t size, uint64_t values_max)
+{
+	struct walk walk = {.allows_lone = true};
+	const uint8_t *at = bytes;
+	const uint8_t *end = at + size;
+
+	while (at < end && walk.values <= values_max) {
+		if (walk_next(&walk, &at, end) == WALK_BAD)
+			break;
+	}
+	return walk.values <= values_max;
 }
 
 bool walk_is_utf8(const void *bytes, size_t size)

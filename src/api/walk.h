@@ -50,7 +50,8 @@ enum walk_state {
 
 struct walk {
 	enum walk_state state;
-	uint64_t at; /* bytes taken so far */
+	uint64_t at;     /* bytes taken so far */
+	uint64_t values; /* begun so far; the name of a member counts as one */
 	size_t depth;
 	uint64_t lists;              /* a bit per depth: a list, not an object */
 	bool is_key;                 /* the string is a key */
@@ -71,6 +72,13 @@ enum walk_step walk_next(struct walk *walk, const uint8_t **at, const uint8_t *e
 
 /* No byte follows: was that one whole value? False also sets walk->why. */
 bool walk_is_whole(struct walk *walk);
+
+/* A tree costs some hundred bytes for each value, however short its text: whoever builds one of
+ * what a client sent counts them first. */
+#define WALK_TREE_MAX 16384U
+
+/* Has it no more than so many values? What is not JSON is left to whoever reads it. */
+bool walk_is_tree(const void *bytes, size_t size, uint64_t values_max);
 
 /* Is this UTF-8 (RFC 3629)? */
 bool walk_is_utf8(const void *bytes, size_t size);

@@ -80,6 +80,11 @@ json_t *door_json(struct door_call *call, struct err *err)
 	}
 	if (door_body(call, true, &bytes, err) < 0 || visit_keep_tree(visit, bytes.size, err) < 0)
 		return NULL;
+	if (!walk_is_tree(bytes.data, (size_t)bytes.size, WALK_TREE_MAX)) {
+		(void)err_set(err, ERR_TOO_LARGE, E2BIG, "the body has more than %u values",
+			      WALK_TREE_MAX);
+		return NULL;
+	}
 	visit->tree = json_loadb(bytes.size > 0 ? bytes.data : "", (size_t)bytes.size,
 				 JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
 	if (visit->tree == NULL)

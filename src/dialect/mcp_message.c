@@ -207,6 +207,13 @@ static int make_tree(const struct finder *find, size_t size, struct mcp_message 
 
 	buf_init(&rest, MCP_SMALL_MAX);
 	r = put_rest(find, size, &rest);
+	if (r == 0 && !walk_is_tree(rest.data, rest.size, WALK_TREE_MAX)) {
+		buf_done(&rest);
+		*ret_code = MCP_INVALID_REQUEST;
+		return err_set(err, ERR_TOO_LARGE, E2BIG,
+			       "the message without a tool's arguments has more than %u values",
+			       WALK_TREE_MAX);
+	}
 	if (r == 0)
 		message->tree = json_loadb((const char *)rest.data, rest.size,
 					   JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);

@@ -52,6 +52,30 @@ class Runs(unittest.TestCase):
         self.assertEqual(self.runs(f"?session={session}")[0]["verdict"], "cancelled")
         self.assertEqual(self.runs("?session=ses_none"), [])
 
+    # ---- files that are sent ----
+
+    def test_a_mistake_in_a_file_is_named(self):
+        good = {"path": "a", "text": "x"}
+        for file, field in (({"path": "a", "txet": "x"}, "files[1].txet"), ({"path": "a"}, "files[1].text"),
+                            ({"path": "a", "text": "x", "base64": "eA=="}, "files[1].base64"), ({"text": "x"}, "files[1].path"),
+                            ({"path": "a", "text": None}, "files[1].text"), ({"path": 5, "text": "x"}, "files[1].path"),
+                            ("a", "files[1]"), ({**good, "mode": 420}, "files[1].mode")):
+            answer = self.daemon.request("POST", "/v1/run", {"code": "1", "files": [good, file]})
+            self.assertEqual((answer.status, answer.error.get("field")), (400, field), answer)
+        self.assertEqual(self.daemon.run("open('a').read()", files=[good])["verdict"]["kind"], "ok")
+
+    def test_other_nested_mistakes_are_named(self):
+        for body, field in (({"limits": {"memroy": "1GiB"}}, "limits.memroy"), ({"limits": {"memory": {}}}, "limits.memory"),
+                            ({"limits": []}, "limits"), ({"env": {"A": 1}}, "env"), ({"env": ["A=1"]}, "env"),
+                            ({"guard": {"enabled": False}}, "guard"),
+                            ({"args_": {}}, "args_")):
+            answer = self.daemon.request("POST", "/v1/run", {"code": "1", **body})
+            self.assertEqual((answer.status, answer.error.get("field")), (400, field), answer)
+
+    def test_many_small_values_are_refused_before_they_are_built(self):
+        answer = self.daemon.request("POST", "/v1/run", {"code": "1", "env": [""] * 340000})
+        self.assertEqual((answer.status, answer.error["kind"], answer.error.get("field")), (413, "too_large", "env"), answer)
+
     # ---- files that come along ----
 
     def test_files_are_listed_without_their_bytes(self):

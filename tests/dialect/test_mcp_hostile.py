@@ -173,10 +173,12 @@ class Hostile(McpCase):
             self.assertEqual(answer.status, status, size)
             answer.close()
         # As a tree each {} takes 150 bytes and more, and stays as long as the session.
-        for capabilities in ({"experimental": [{}] * 300000}, {"x" * 5000: 1}, ["x" * 5000], "x" * 5000):
+        for capabilities, code in (({"experimental": [{}] * 300000}, -32600), ({"experimental": [{}] * 10000}, -32602),
+                                   ({"x" * 5000: 1}, -32602), (["x" * 5000], -32602), ("x" * 5000, -32602)):
             self.refused(json.dumps({"jsonrpc": "2.0", "id": 5, "method": "initialize", "params": {
                 "protocolVersion": "2025-11-25", "capabilities": capabilities,
-                "clientInfo": {"name": "t", "version": "1"}}}, separators=(",", ":")), -32602)
+                "clientInfo": {"name": "t", "version": "1"}}}, separators=(",", ":")), code,
+                         413 if code == -32600 else 400)
 
 
 class Crowd(McpCase):

@@ -175,16 +175,23 @@ class PistonWithToken(SmallCase):
 
 
 class PistonTrees(SmallCase):
-    """A body of a megabyte of {} is a tree of a hundred, for as long as its run lasts."""
+    """A body of {} is a tree of many times its size, for as long as its run lasts."""
 
     DOOR = "elitea: {enabled: true}, piston"
     MORE = f"limits: {{body: {2 * MIB}}}\n"  # trees and answers may take four times that
 
+    def test_many_values_are_refused_before_they_are_built(self):
+        many = [{}] * 60000
+        piston = {"language": "python", "version": "*", "files": [{"content": "1"}], "more": many}
+        self.assertEqual(self.post("/api/v2/execute", piston).status, 413)
+        self.assertEqual(self.post("/elitea/execute", {"code": "1", "session_metadata": {"more": many}}).status, 413)
+
     def test_large_trees_wait_for_each_other(self):
         def piston(code):
-            return {"language": "python", "version": "*", "files": [{"content": code}], "more": [{}] * 60000}
+            return {"language": "python", "version": "*", "files": [{"content": code}], "more": more}
 
-        elitea = {"code": "1", "session_metadata": {"more": [{}] * 60000}}
+        more = [{}] * 10000 + ["x" * 200000]
+        elitea = {"code": "1", "session_metadata": {"more": more}}
         self.assertEqual(self.post("/api/v2/execute", piston("print(1)")).json["run"]["stdout"], "1\n")
         self.assertEqual(self.post("/elitea/execute", elitea).status, 200)
         body = json.dumps(piston("while True: pass")).encode()

@@ -92,6 +92,24 @@ static const struct {
 	{"{text:1}", "at byte 1; a name in quotes"},
 	{"{\"text\" 1}", "a colon is expected"},
 	{"{\"text\":}", "a value is expected"},
+	{"{\"files\":[{\"path\":\"a\",\"text\":\"\"},{\"path\":\"a\",\"txet\":\"\"}]}",
+	 "files[1].txet: there is no such field"},
+	{"{\"files\":[{\"path\":\"a\",\"text\":\"\",\"base64\":\"\"}]}",
+	 "files[0].base64: give this or text"},
+	{"{\"files\":[ { \"path\" : \"a\" } ]}", "files[0].text: is required, or base64"},
+	{"{\"files\":[{\"text\":\"a\"}]}", "files[0].path: is required"},
+	{"{\"files\":[{}]}", "files[0].path: is required"},
+	{"{\"files\":[{\"path\":\"a\",\"p\\u0061th\":\"b\",\"text\":\"\"}]}",
+	 "files[0].path: given twice"},
+	{"{\"files\":[{\"path\":null,\"text\":\"\"}]}", "files[0].path: must be a text"},
+	{"{\"files\":[{\"path\":[\"a\"],\"text\":\"\"}]}", "files[0].path: must be a text"},
+	{"{\"files\":[{\"path\":\"a\",\"text\":{\"path\":\"a\"}}]}",
+	 "files[0].text: must be a text"},
+	{"{\"files\":[{\"path\":\"a\",\"text\":5}]}", "files[0].text: must be a text"},
+	{"{\"files\":[\"a\"]}", "files[0]: must be an object"},
+	{"{\"files\":[[\"a\"]]}", "files[0]: must be an object"},
+	{"{\"files\":[null]}", "files[0]: must be an object"},
+	{"{\"files\":[{\"path\\u0000\":\"a\"}]}", "files[0].path: there is no such field"},
 	{"{\"data\":[1 2]}", "a comma or the end"},
 	{"{\"data\":[1}", "a comma or the end"},
 	{"{\"data\":tru}", "only true, false and null"},
@@ -278,6 +296,48 @@ static void small_members_have_a_limit_together(void **state)
 	scan_done(&scan);
 }
 
+/* However short their texts are: each is some hundred bytes of a tree. */
+static void small_members_have_few_values(void **state)
+{
+	static const char *const values[] = {"\"\"", "0", "[]", "null", "{}"};
+	struct scan scan;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(values); i++) {
+		struct err err = {0};
+		int r = 0;
+
+		scan_init(&scan, &every_op, BODY_MAX);
+		feed_text(&scan, "{\"data\":[1");
+		for (size_t n = 0; n < 2UL * WALK_TREE_MAX && r == 0; n++)
+			r = scan_feed(&scan, ",1", 2, &err); /* never a tree */
+		assert_ok(r, err);
+		feed_text(&scan, "],\"env\":[");
+		for (size_t n = 1; n < WALK_TREE_MAX && r == 0; n++) {
+			r = scan_feed(&scan, values[i], strlen(values[i]), &err);
+			if (r == 0)
+				r = scan_feed(&scan, ",", 1, &err);
+		}
+		assert_ok(r, err);
+		r = scan_feed(&scan, values[i], strlen(values[i]), &err);
+		assert_int_equal(r, -E2BIG);
+		assert_int_equal(err.kind, ERR_TOO_LARGE);
+		assert_contains(err.text, "env: ");
+		scan_done(&scan);
+	}
+}
+
+static void a_tree_is_counted_before_it_is_made(void **state)
+{
+	(void)state;
+	assert_true(walk_is_tree("[1,2,[]]", 8, 4));
+	assert_false(walk_is_tree("[1,2,[]]", 8, 3));
+	assert_true(walk_is_tree("{\"a\":\"b\"}", 9, 3));
+	assert_false(walk_is_tree("{\"a\":\"b\"}", 9, 2));
+	assert_true(walk_is_tree("no JSON", 7, 1));
+	assert_true(walk_is_tree("", 0, 0));
+}
+
 static void the_body_has_a_limit(void **state)
 {
 	static const char body[] = "{\"text\":\"0123456789\"}";
@@ -386,6 +446,8 @@ int main(void)
 		cmocka_unit_test(large_members_go_to_a_memfd),
 		cmocka_unit_test(code_has_a_limit),
 		cmocka_unit_test(small_members_have_a_limit_together),
+		cmocka_unit_test(small_members_have_few_values),
+		cmocka_unit_test(a_tree_is_counted_before_it_is_made),
 		cmocka_unit_test(the_body_has_a_limit),
 		cmocka_unit_test(a_lenient_scan_reads_over_what_it_does_not_know),
 		cmocka_unit_test(a_lenient_scan_keeps_no_text_that_is_none),
