@@ -8,6 +8,8 @@
 #include "base/c.h"
 #include "base/io.h"
 
+#define WAITING_MAX 1024U
+
 struct link_message {
 	STAILQ_ENTRY(link_message) next;
 	size_t size;
@@ -35,6 +37,7 @@ void link_done(struct link *link)
 		struct link_message *message = STAILQ_FIRST(&link->queue);
 
 		STAILQ_REMOVE_HEAD(&link->queue, next);
+		link->waiting--;
 		close_fds(message->fds, message->fd_count);
 		free(message);
 	}
@@ -58,11 +61,17 @@ void link_send(struct link *link, const void *data, size_t size, int *take_fds, 
 	for (size_t i = 0; i < fd_count; i++)
 		message->fds[i] = steal_fd(&take_fds[i]);
 	STAILQ_INSERT_TAIL(&link->queue, message, next);
+	link->waiting++;
 }
 
 bool link_is_waiting(const struct link *link)
 {
 	return !STAILQ_EMPTY(&link->queue);
+}
+
+bool link_is_full(const struct link *link)
+{
+	return link->waiting > WAITING_MAX;
 }
 
 void link_flush(struct link *link)
@@ -74,6 +83,7 @@ void link_flush(struct link *link)
 				message->fd_count) == -EAGAIN)
 			return;
 		STAILQ_REMOVE_HEAD(&link->queue, next);
+		link->waiting--;
 		close_fds(message->fds, message->fd_count);
 		free(message);
 	}

@@ -9,15 +9,17 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <sys/queue.h>
 
 struct link_message;
 
 struct link {
-	int fd;              /* owned, non-blocking */
-	bool is_watched;     /* by its owner's epoll */
-	bool is_watched_out; /* ... for EPOLLOUT, too */
+	int fd;           /* owned, non-blocking */
+	bool is_watched;  /* by its owner's epoll */
+	uint32_t watched; /* ... for these events */
+	size_t waiting;   /* messages in the queue */
 	STAILQ_HEAD(link_queue, link_message) queue;
 };
 
@@ -30,4 +32,7 @@ void link_send(struct link *link, const void *data, size_t size, int *take_fds, 
 
 /* Is something waiting for the socket to take more? Then ask epoll for EPOLLOUT and flush. */
 bool link_is_waiting(const struct link *link);
+
+/* Has its peer left so much unread that nothing should be read that leads to more? */
+bool link_is_full(const struct link *link);
 void link_flush(struct link *link);

@@ -164,20 +164,29 @@ static int start_inner(struct outer *outer, struct err *err)
 }
 
 /* Asks for EPOLLOUT only while something waits to be sent. */
-static void watch(const struct outer *outer, struct link *link, enum watched kind)
+static void watch(const struct outer *outer, struct link *link, enum watched kind, bool reads)
 {
-	bool waits = link_is_waiting(link);
 	struct epoll_event event = {
-		.events = EPOLLIN | (waits ? (uint32_t)EPOLLOUT : 0U),
+		.events = (reads ? (uint32_t)EPOLLIN : 0U) |
+			  (link_is_waiting(link) ? (uint32_t)EPOLLOUT : 0U),
 		.data.u64 = WATCHED(kind, 0, 0),
 	};
 
-	if (link->fd < 0 || (link->is_watched && link->is_watched_out == waits))
+	if (link->fd < 0 || (link->is_watched && link->watched == event.events))
 		return;
 	(void)epoll_ctl(outer->epoll, link->is_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, link->fd,
 			&event);
 	link->is_watched = true;
-	link->is_watched_out = waits;
+	link->watched = event.events;
+}
+
+/* Every request may have an answer: who does not read those is not heard, or they would pile up
+ * here without a bound. */
+static void watch_client(struct outer *outer)
+{
+	bool reads = !link_is_full(&outer->client) && !link_is_full(&outer->inner);
+
+	watch(outer, &outer->client, WATCHED_CLIENT, reads);
 }
 
 static int open_loop(struct outer *outer, struct err *err)
@@ -304,7 +313,7 @@ static void serve(struct outer *outer)
 {
 	bool is_up = true;
 
-	watch(outer, &outer->inner, WATCHED_INNER);
+	watch(outer, &outer->inner, WATCHED_INNER, true);
 	watch_listener(outer);
 	while (is_up && !outer->is_quitting && !attach_is_over(outer)) {
 		struct epoll_event events[16];
@@ -317,8 +326,8 @@ static void serve(struct outer *outer)
 		freeze_tick(outer);
 		attach_tick(outer);
 		if (outer->is_inner_up && outer->is_attached)
-			watch(outer, &outer->client, WATCHED_CLIENT);
-		watch(outer, &outer->inner, WATCHED_INNER);
+			watch_client(outer);
+		watch(outer, &outer->inner, WATCHED_INNER, true);
 	}
 }
 
