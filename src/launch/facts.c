@@ -69,6 +69,26 @@ static uint64_t cpu_us_of(pid_t pid)
 	return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
 }
 
+/* A line "key  123 kB" of a live process, in bytes. `key` begins with a line break, or a process's
+ * name could look like it. */
+static uint64_t status_bytes(pid_t pid, const char *key)
+{
+	struct buf text;
+	struct err err = {0};
+	const char *at = NULL;
+	uint64_t bytes = 0;
+	char path[32];
+
+	buf_init(&text, 16 * KIB);
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (pid > 0 && io_read_file(AT_FDCWD, path, &text, &err) == 0)
+		at = strstr(buf_string(&text), key);
+	if (at != NULL)
+		bytes = strtoull(at + strlen(key), NULL, 10) * KIB;
+	buf_done(&text);
+	return bytes;
+}
+
 /* The sandbox's time where a cgroup counts it, else the head's own. */
 uint64_t facts_cpu(const struct outer *outer, const struct head *head)
 {
@@ -92,9 +112,14 @@ void facts_fill(const struct outer *outer, const struct head *head, struct launc
 	const struct slot *slot = head->slot;
 	uint64_t before = head->is_armed ? head->oom_before : slot->oom_before;
 	uint64_t cpu_us = head->has_run ? facts_cpu(outer, head) : 0;
+	uint64_t own_us = cpu_us_of(head->pid);
 	struct cgroup_facts counted;
 
 	cgroup_read(&outer->groups, &slot->group, &counted);
+	if (outer->hello.limits == LAUNCH_LIMITS_MEASURED)
+		counted.peak =
+			status_bytes(head->pid, "\nVmHWM:"); /* a sample may have missed it */
+	facts->own_us = own_us > facts->cpu_us ? own_us : facts->cpu_us;
 	facts->sandbox = slot_id(outer, slot);
 	facts->head = head->id;
 	facts->oom_kills = counted.oom_kills > before ? counted.oom_kills - before : 0;
@@ -103,7 +128,7 @@ void facts_fill(const struct outer *outer, const struct head *head, struct launc
 	if (cpu_us == 0) /* its own clock ended with it: the inner half has what wait(2) told */
 		cpu_us = facts->cpu_us;
 	facts->cpu_us = cpu_us > head->cpu_before ? cpu_us - head->cpu_before : 0;
-	if (counted.peak > 0)
+	if (counted.peak > 0 && outer->hello.limits != LAUNCH_LIMITS_MEASURED)
 		facts->memory = cgroup_memory(&outer->groups, &slot->group);
 }
 
@@ -137,29 +162,17 @@ void facts_send_inner(struct outer *outer, uint32_t type, uint32_t id)
 		  NULL, 0);
 }
 
-/* A line "key  123 kB" of a live process, in bytes. `key` begins with a line break, or a process's
- * name could look like it. */
-static uint64_t status_bytes(pid_t pid, const char *key)
-{
-	struct buf text;
-	struct err err = {0};
-	const char *at = NULL;
-	uint64_t bytes = 0;
-	char path[32];
-
-	buf_init(&text, 16 * KIB);
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	if (pid > 0 && io_read_file(AT_FDCWD, path, &text, &err) == 0)
-		at = strstr(buf_string(&text), key);
-	if (at != NULL)
-		bytes = strtoull(at + strlen(key), NULL, 10) * KIB;
-	buf_done(&text);
-	return bytes;
-}
-
 uint64_t facts_resident(pid_t pid)
 {
 	return status_bytes(pid, "\nVmRSS:");
+}
+
+/* Is the inner half about to tell more than can be seen here? It has the samples where no cgroup
+ * counts, and what wait(2) told of a process that has ended by itself. */
+static bool is_counted_inside(const struct outer *outer, const struct slot *slot)
+{
+	return slot->first.pid > 0 &&
+	       (outer->hello.limits == LAUNCH_LIMITS_MEASURED || cpu_us_of(slot->first.pid) == 0);
 }
 
 void facts_end(struct outer *outer, struct slot *slot, enum launch_cause cause)
@@ -171,11 +184,10 @@ void facts_end(struct outer *outer, struct slot *slot, enum launch_cause cause)
 	if (slot->is_shared) {
 		heads_end_all(outer, slot, cause);
 	} else if (slot->first.pid > 0 || slot->first.is_armed) {
-		/* User code ran: its end has a cause. The most a process had in memory must do
-		 * where no cgroup counts. */
-		if (outer->hello.limits == LAUNCH_LIMITS_MEASURED)
-			facts.peak = status_bytes(slot->first.pid, "\nVmHWM:");
-		tell_exit(outer, slot, &facts);
+		/* User code ran: its end has a cause. */
+		slot->is_asked = cause == LAUNCH_CAUSE_ASKED && is_counted_inside(outer, slot);
+		if (!slot->is_asked)
+			tell_exit(outer, slot, &facts);
 	}
 	if (outer->groups.v2_limits)
 		cgroup_kill(&outer->groups, &slot->group);
@@ -237,11 +249,14 @@ static void on_born(struct outer *outer, const struct launch_event *event, int p
 
 static void on_gone(struct outer *outer, struct launch_event *event)
 {
+	const struct launch_exit asked = {.cause = LAUNCH_CAUSE_ASKED, .code = -1};
 	struct slot *slot = facts_slot(outer, event->id);
 
 	if (slot == NULL)
 		return;
 	heads_end_all(outer, slot, LAUNCH_CAUSE_SELF);
+	if (slot->is_asked)
+		tell_exit(outer, slot, &asked);
 	facts_disarm(outer, &slot->first);
 	freeze_done(outer, slot);
 	slot->first.is_dead = true;
@@ -290,13 +305,20 @@ static void on_counted(struct outer *outer, struct launch_event *event)
 static void on_first_over(struct outer *outer, const struct launch_event *event)
 {
 	struct slot *slot = facts_slot(outer, event->id);
+	struct launch_exit facts = event->exit;
 
 	if (slot == NULL)
 		return;
-	if (slot->is_shared)
+	if (slot->is_shared) {
 		heads_first_over(outer, slot, &event->exit);
-	else
-		tell_exit(outer, slot, &event->exit);
+		return;
+	}
+	if (slot->is_asked) {
+		facts.cause = LAUNCH_CAUSE_ASKED;
+		facts.code = -1;
+		facts.signal = 0;
+	}
+	tell_exit(outer, slot, &facts);
 }
 
 static void on_filed(struct outer *outer, const struct launch_event *event)

@@ -62,7 +62,7 @@ struct slot {
 	bool is_filing;  /* LAUNCH_SAVED or LAUNCH_RESTORED is due */
 	bool is_waiting; /* LAUNCH_FROZEN or _SWEPT is due; in the list of those */
 	bool is_swept;   /* ... that is LAUNCH_SWEPT: what is no head is being ended */
-	uint32_t cause;  /* enum launch_cause */
+	bool is_asked;   /* it is being ended, as asked; the inner half tells what was counted */
 	struct cgroup group;
 	struct err *err; /* owned: why it never stood, when the outer half knows */
 	ino_t pidns;

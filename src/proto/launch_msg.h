@@ -186,6 +186,7 @@ struct launch_exit {
 	uint64_t peak;      /* bytes; 0 when not known */
 	uint64_t cpu_us;    /* of the interpreter and what it waited for, since BEGIN */
 	uint64_t memory;    /* bytes the sandbox has now; 0 when not known */
+	uint64_t own_us;    /* cpu time of the interpreter since its birth; 0 when not known */
 };
 
 /* HEAD_UP, SIGNALLED, SAVED, RESTORED, FROZEN, SWEPT, KEPT_HEAD. */

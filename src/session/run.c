@@ -212,6 +212,7 @@ void run_stop(struct run *run)
 		return;
 	}
 	(void)uv_timer_start(&run->timer, run_timer_due, END_MS, 0);
+	run->own_us = meter_own_us(&run->mark);
 	if (run->host == NULL)
 		sandbox_kill(run->sandbox);
 	else if (run->testimony.is_given && !run->facts.is_output_exceeded && is_measured(run))
@@ -225,8 +226,7 @@ void run_stop(struct run *run)
 
 void run_ended(struct run *run, const struct launch_exit *facts)
 {
-	run->facts.has_exit = true;
-	run->facts.exit = *facts;
+	run_take_exit(run, facts);
 	run_finish(run);
 }
 
@@ -241,8 +241,7 @@ void run_exited(struct run *run, const struct launch_exit *facts, const struct e
 		(void)err_set(&run->facts.why, ERR_INTERNAL, ECHILD,
 			      "the sandbox ended before the run began");
 	} else if (facts != NULL) {
-		run->facts.has_exit = true;
-		run->facts.exit = *facts;
+		run_take_exit(run, facts);
 	} else if (run->facts.why.kind == ERR_NONE) {
 		run->facts.why = *why;
 	}

@@ -102,6 +102,7 @@ static int send_code(struct run *run, struct err *err)
 	if (run->host != NULL)
 		return send_to_head(run, err);
 	/* The code first: the sandbox is awake while we still tell launch. */
+	meter_mark(&run->sandbox->meter, run->sandbox->channel.sender, &run->mark);
 	r = payload_lend(&run->payload, &lent, err);
 	if (r == 0)
 		r = channel_send(run->channel, &run->payload.frame, &lent, err);

@@ -55,6 +55,21 @@ struct events *run_events(struct run *run)
 	return &run->events;
 }
 
+/* Launch hears of a run's beginning when a short one is over: what the interpreter itself has used
+ * since its code was sent is counted, too. */
+void run_take_exit(struct run *run, const struct launch_exit *facts)
+{
+	struct launch_exit *exit = &run->facts.exit;
+	uint64_t before = run->mark.own_us;
+
+	run->facts.has_exit = true;
+	*exit = *facts;
+	if (run->own_us > exit->cpu_us)
+		exit->cpu_us = run->own_us;
+	if (run->mark.is_set && facts->own_us > before && facts->own_us - before > exit->cpu_us)
+		exit->cpu_us = facts->own_us - before;
+}
+
 struct run_facts run_facts(const struct run *run)
 {
 	uint64_t end = run->state == RUN_OVER ? run->over_ns : now_ns();

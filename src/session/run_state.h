@@ -94,6 +94,8 @@ struct run {
 	bool no_limits;                  /* nobody says by what its memory is limited */
 	enum launch_limits limits;
 	uint64_t asked_ns, begun_ns, over_ns;
+	struct meter_mark mark; /* of an interpreter of its own, when the code was sent, */
+	uint64_t own_us;        /* ... and what it had used when it was done */
 	uint32_t timeout_ms;
 	uint64_t output_max, files_bytes_max;
 	uint32_t files_max;
@@ -135,6 +137,9 @@ void run_drain(struct run *run);
 
 /* run.c, for run_job.c: the verdict is due, from the loop. */
 void run_finish(struct run *run);
+
+/* run_facts.c: what launch has told of its end. */
+void run_take_exit(struct run *run, const struct launch_exit *facts);
 
 /* run.c: one with its timer, and nothing else. */
 struct run *run_blank(struct pool *pool, const char *id, const struct run_calls *calls, void *user);

@@ -49,6 +49,20 @@ class ResultTest(DaemonCase):
         self.assertIn("\U0001f600 \u2028\n", result["stdout"])
         self.assertTrue(result["stdout"].startswith("a\ufffd\x00b"))
 
+    def test_a_short_run_has_used_something(self):
+        session = self.daemon.session(runtime="bare")
+        self.addCleanup(self.daemon.request, "DELETE", f"/v1/sessions/{session}")
+        for where in (session, None):
+            with self.subTest(session=where):
+                usages = [self.daemon.run("1", where)["usage"] for _ in range(30)]
+                self.assertGreater(min(usage["peak_memory"] for usage in usages), 1 << 20)
+                # Of a process that was reaped before anybody looked at it little is known.
+                self.assertGreater(sum(usage["cpu_ms"] > 0 for usage in usages), 26)
+
+    def test_the_peak_is_that_of_children_too(self):
+        code = "import subprocess\nsubprocess.run(['python3', '-c', 'x = bytearray(80 << 20)'])"
+        self.assertGreater(self.daemon.run(code)["usage"]["peak_memory"], 80 << 20)
+
     def test_values_that_json_cannot_hold_become_null_or_text(self):
         value = self.daemon.value("[float('nan'), float('inf'), {1, 1}, 1 + 2j, b'x']")
         self.assertEqual(value, [None, None, [1], "(1+2j)", "b'x'"])
