@@ -22,6 +22,7 @@ struct session_options {
 	bool is_plain; /* not transactional */
 	bool is_recursive;
 	uint64_t offset, limit;
+	const char *sort, *filter, *search, *csv; /* of vars */
 	const char *token_file;
 };
 
@@ -55,8 +56,9 @@ int verb_checkpoints(const struct session_desk *desk, struct err *err);
 int verb_rollback_to(const struct session_desk *desk, struct err *err);
 int verb_fork_off(const struct session_desk *desk, struct err *err);
 int verb_diff(const struct session_desk *desk, struct err *err);
-/* session_looks.c */
+/* session_vars.c */
 int verb_vars(const struct session_desk *desk, struct err *err);
+/* session_looks.c */
 int verb_files(const struct session_desk *desk, struct err *err);
 int verb_put_file(const struct session_desk *desk, struct err *err);
 int verb_get_file(const struct session_desk *desk, struct err *err);

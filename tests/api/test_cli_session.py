@@ -128,6 +128,30 @@ class SessionTest(DaemonCase):
         self.assertEqual(self.viv("session", "rm", name, "no-such").code, 2)
         self.assertEqual(self.text("session", "run", name, "-c", "1"), "1\n")
 
+    def test_a_table_has_its_index_and_exact_values(self):
+        name = self.session()
+        self.text("session", "run", name, "-c",
+                  "import pandas as pd\nf = pd.DataFrame({'f': [1234567.89, None, 1.5], 'e': [1e-9, 1, 0.1], "
+                  "'i': [2**60 + 1, 5, 5], '\\x1b[31m': 'red'}, index=pd.Index(['a', 'b', None], name='k'))\n"
+                  "wide = pd.DataFrame([range(40)])")
+        lines = [line.split() for line in self.text("session", "vars", name, "f").split("\n")]
+        self.assertEqual(lines, [["k", "f", "e", "i", "\\x1b[31m"], ["a", "1234567.89", "1e-09", str(2**60 + 1), "red"],
+                                 ["b", "NaN", "1.0", "5", "red"], ["None", "1.50", "0.1", "5", "red"],
+                                 "3 of 3 rows".split(), []])
+        self.assertIn("; 11 of 40 columns", self.text("session", "vars", name, "wide"))
+        shown = self.text("session", "vars", name, "f", "--search", "A", "--filter",
+                          '[{"column":"2","op":"gt","value":5}]')
+        self.assertIn("1 of 1 rows that match, 3 in all", shown)
+        self.assertEqual(self.text("session", "vars", name, "f", "--csv", "-", "--sort", "2").split("\n")[1],
+                         "b,,1.0,5,red")
+        path = self.path("f.csv")
+        self.assertIn("f.csv: ", self.text("session", "vars", name, "f", "--csv", path))
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.readline(), "k,f,e,i,\x1b[31m\n")
+        self.assertEqual(self.viv("session", "vars", name, "f", "--csv", path).code, 2)
+        self.assertIn(b"sort: ", self.viv("session", "vars", name, "f", "--sort", "9").err)
+        self.assertIn(b"name it", self.viv("session", "vars", name, "--sort", "1").err)
+
     def test_variables_are_listed(self):
         name = self.session()
         self.text("session", "run", name, "-c",
@@ -142,6 +166,8 @@ class SessionTest(DaemonCase):
         rows = self.good("session", "vars", name, "df", "--json", "--offset", "10", "--limit", "2")
         self.assertEqual((rows["rows"], rows["total"]), ([[10, "x"], [11, "x"]], 50))
         self.assertIn("of 50 rows", self.text("session", "vars", name, "df"))
+        self.assertRegex(self.text("session", "vars", name, "df", "--sort", "0:desc", "--limit", "1"),
+                         r"^ +a +b\n49 +49 +x\n1 of 50 rows\n$")
         self.assertEqual(self.viv("session", "vars", name, "nothing").code, 2)
 
     def test_files_go_in_and_out(self):

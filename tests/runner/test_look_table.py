@@ -266,5 +266,18 @@ class Tables(unittest.TestCase):
             self.assertEqual(answer["kind"], "bad_request", column)
 
 
+class WithoutPandas(unittest.TestCase):
+    def test_pages_are_there_and_the_rest_says_what_it_needs(self):
+        with Session() as head:
+            head.run("import sys\nsys.modules['pandas'] = None\nitems = [2**60, 1.5, None]")
+            self.assertEqual(head.look(kind="table", name="items")[0]["rows"], [[str(2**60)], [1.5], [None]])
+            self.assertEqual(head.look(kind="csv", name="items")[1].files["table.csv"],
+                             f"value\n{2**60}\n1.5\n\"\"\n".encode())
+            for look in ({"kind": "table", "sort": "0"}, {"kind": "summary"}, {"kind": "csv", "search": "1"}):
+                answer = head.look(name="items", **look)[0]
+                self.assertEqual(answer["kind"], "unsupported", look)
+                self.assertIn("needs pandas", answer["error"])
+
+
 if __name__ == "__main__":
     unittest.main()
