@@ -3,6 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +14,14 @@
 #include <sys/socket.h>
 
 #include "base/c.h"
+
+/* Debian 12's headers lack it; the number is the kernel's (asm-generic/socket.h). */
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+/* Parents that are looked at. Whoever has more of them is refused. */
+#define ANCESTORS_MAX 1024
 
 int io_write_all(int fd, const void *data, size_t size, struct err *err)
 {
@@ -181,4 +193,80 @@ ssize_t io_recv_fds(int socket, void *data, size_t size, int *fds, size_t *ret_f
 	}
 	*ret_fd_count = count;
 	return msg.msg_flags & MSG_TRUNC ? -EMSGSIZE : n;
+}
+
+/* What /proc says of a process, as far as it matters here. */
+struct kin {
+	bool is_maker;  /* the half of viv-launch that all sandboxes descend from */
+	bool is_nested; /* it is in a pid namespace below ours */
+	pid_t parent;
+};
+
+static int read_kin(pid_t pid, struct kin *ret_kin)
+{
+	struct err err = {0};
+	struct buf text;
+	const char *at = NULL;
+	char path[32];
+	int r;
+
+	buf_init(&text, 16384);
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	r = io_read_file(AT_FDCWD, path, &text, &err);
+	if (r == 0) {
+		const char *status = buf_string(&text);
+
+		ret_kin->is_maker = strncmp(status, "Name:\t" IO_MAKER_NAME "\n",
+					    strlen("Name:\t" IO_MAKER_NAME "\n")) == 0;
+		at = strstr(status, "\nPPid:\t");
+		ret_kin->parent = at != NULL ? (pid_t)strtol(at + 7, NULL, 10) : 0;
+		/* One number for each namespace, from ours on down. */
+		at = strstr(status, "\nNSpid:\t");
+		if (at != NULL)
+			ret_kin->is_nested = strcspn(at + 8, "\t\n") < strcspn(at + 8, "\n");
+		r = at != NULL ? 0 : -ENOENT;
+	}
+	buf_done(&text);
+	return r;
+}
+
+/* Every process of a sandbox has the maker among its ancestors, and none of them can leave. Others
+ * in a namespace of their own (a container) are let through. */
+static bool is_outside(pid_t pid)
+{
+	struct kin kin = {0};
+
+	if (read_kin(pid, &kin) < 0)
+		return false;
+	if (!kin.is_nested)
+		return true;
+	for (int i = 0; i < ANCESTORS_MAX && kin.parent > 0; i++) {
+		if (read_kin(kin.parent, &kin) < 0 || kin.is_maker)
+			return false;
+	}
+	return kin.parent == 0;
+}
+
+int io_check_peer(int socket, struct err *err)
+{
+	struct ucred peer = {0};
+	socklen_t size = sizeof(peer);
+	socklen_t pidfd_size = sizeof(int);
+	AUTO_CLOSE int pidfd = -1;
+	struct pollfd life = {.events = POLLIN};
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return err_sys(err, "who the peer is");
+	/* 0: outside of our pid namespace. All sandboxes are inside. */
+	if (peer.pid == 0)
+		return 0;
+	/* Held by a pidfd its number cannot become another's meanwhile. Before Linux 6.5 there is
+	 * none to be had. */
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &pidfd_size) < 0 &&
+	    errno != ENOPROTOOPT)
+		return err_sys(err, "hold the peer");
+	life.fd = pidfd;
+	if (is_outside(peer.pid) && (pidfd < 0 || poll(&life, 1, 0) == 0))
+		return 0;
+	return err_set(err, ERR_FORBIDDEN, EPERM, "the peer is in a sandbox, or gone");
 }

@@ -16,6 +16,8 @@
 #include "base/err.h"
 
 #define IO_FDS_MAX 8
+/* The name of the process that all sandboxes descend from (launch/inner.c). */
+#define IO_MAKER_NAME "viv-launch-in"
 
 /* Writes all of it, or fails. For files and blocking descriptors. */
 int io_write_all(int fd, const void *data, size_t size, struct err *err);
@@ -35,6 +37,10 @@ int io_sealed_memfd(const void *data, size_t size, int *ret_fd, struct err *err)
 /* Sends one message with up to IO_FDS_MAX descriptors (still the caller's afterwards).
  * Returns the count of bytes sent, or a negative errno (-EAGAIN on a full non-blocking socket). */
 ssize_t io_send_fds(int socket, const void *data, size_t size, const int *fds, size_t fd_count);
+
+/* Is the peer of a connected unix socket in a sandbox of Vivarium? Then, and where that cannot be
+ * found out, -EPERM. */
+int io_check_peer(int socket, struct err *err);
 
 /* Receives one message. Descriptors arrive close-on-exec in `fds` (room for IO_FDS_MAX, unused ones
  * -1). Returns the bytes, 0 at the end, or a negative errno; a cut message is -EMSGSIZE.

@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 
 #include "base/c.h"
+#include "base/io.h"
 #include "http/answer.h"
 #include "http/linger.h"
 #include "http/server.h"
@@ -356,10 +357,14 @@ void conn_open(struct http *http, int *take_fd, const struct sockaddr *from, soc
 	bool is_unix = from->sa_family != AF_INET && from->sa_family != AF_INET6;
 	struct in6_addr peer = {0};
 	const int unsent = UNSENT_MAX;
+	struct err err = {0};
 	struct conn *conn;
 	int on = 1;
 
 	peer_of(from, &peer);
+	/* A sandbox has no business here, whatever way it came. */
+	if (is_unix && io_check_peer(fd, &err) < 0)
+		return;
 	if (!make_room(http)) {
 		refuse(http, &fd);
 		return;

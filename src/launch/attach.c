@@ -245,6 +245,7 @@ void attach_accept(struct outer *outer)
 	AUTO_CLOSE int socket = -1;
 	struct ucred peer = {0};
 	socklen_t size = sizeof(peer);
+	struct err err = {0};
 
 	/* The last one has gone, and what it asked before that comes first: a request a turn, then
 	 * its end. Who calls now waits in the backlog. */
@@ -257,7 +258,7 @@ void attach_accept(struct outer *outer)
 	if (socket < 0)
 		return;
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
-	    (peer.uid != outer->owner && peer.uid != 0)) {
+	    (peer.uid != outer->owner && peer.uid != 0) || io_check_peer(socket, &err) < 0) {
 		refuse(socket, ERR_FORBIDDEN, EPERM, "this viv-launch serves another user");
 		return;
 	}

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "launch/shown.h"
 #include "proto/launch_msg.h"
 
 enum box_phase {
@@ -51,6 +52,7 @@ struct box {
 	int netns;           /* owned; goes back to the pool; -1: the shell made it */
 	uint64_t peak;       /* measured */
 	uint64_t used;       /* measured: the last sample */
+	struct shown shown;  /* owned: the folders of the host in it */
 	struct files *files; /* owned, or NULL: saved copies of its files */
 	struct err err;      /* why it never stood */
 	struct launch_spawn spawn;

@@ -85,6 +85,7 @@ void boxes_finish(struct inner *inner, struct box *box)
 	drop_fd(&box->cgroup);
 	for (size_t i = 0; i < ARRAY_LEN(box->fds); i++)
 		drop_fd(&box->fds[i]);
+	shown_done(&box->shown);
 	free(box);
 	inner_tell(inner, &event, -1);
 }
@@ -207,6 +208,8 @@ static void head_born(struct inner *inner, struct box *box, pid_t pid)
 
 static int start_cold(struct inner *inner, struct box *box, int status, struct err *err)
 {
+	const struct seccomp_kind kind = {.is_measured = inner->input.is_measured != 0,
+					  .shown = box->spawn.plan.shown};
 	struct walls_input walls = {
 		.plan = box->spawn.plan,
 		.shell_pidfd = box->init_pidfd,
@@ -215,12 +218,11 @@ static int start_cold(struct inner *inner, struct box *box, int status, struct e
 		.landlock_abi = inner->input.landlock_abi,
 		.is_measured = inner->input.is_measured,
 		.is_shared = inner->input.map.count == 1,
-		.filter = inner->filter,
-		.filter_count = inner->filter_count,
 	};
-	pid_t pid =
-		zygote_cold(&walls, inner->own_pidns, box->cgroup, status, box->spawn.python, err);
+	pid_t pid;
 
+	walls.filter = seccomp_program(&kind, &walls.filter_count);
+	pid = zygote_cold(&walls, inner->own_pidns, box->cgroup, status, box->spawn.python, err);
 	if (pid < 0)
 		return -EAGAIN;
 	head_born(inner, box, pid);
@@ -276,6 +278,24 @@ static void shell_stands(struct inner *inner, struct box *box)
 		boxes_fail(box, &err);
 }
 
+/* What the shell tells of itself, before anybody else is in it. The plan says from here on what is
+ * shown: less than what the client asked for it never says. */
+static ssize_t hear_shell(struct box *box, struct err *ret_err)
+{
+	struct shell_report report = {0};
+	int fds[IO_FDS_MAX];
+	size_t fd_count = 0;
+	ssize_t n = io_recv_fds(box->status, &report, sizeof(report), fds, &fd_count);
+
+	if (n != (ssize_t)sizeof(report))
+		return n < 0 ? n : 0;
+	if (report.shown > box->spawn.plan.shown)
+		box->spawn.plan.shown = report.shown;
+	shown_take(&box->shown, report.shown, fds, fd_count);
+	*ret_err = report.err;
+	return n;
+}
+
 void boxes_status(struct inner *inner, uint32_t id)
 {
 	struct box *box = find(inner, id);
@@ -284,16 +304,17 @@ void boxes_status(struct inner *inner, uint32_t id)
 
 	if (box == NULL || box->status < 0)
 		return;
-	n = recv(box->status, &err, sizeof(err), MSG_DONTWAIT);
-	if (n < 0 && errno == EAGAIN)
+	n = box->phase == BOX_SHELL ? hear_shell(box, &err)
+				    : recv(box->status, &err, sizeof(err), MSG_DONTWAIT);
+	if (n == -EAGAIN || (n < 0 && errno == EAGAIN))
 		return;
-	if (n == (ssize_t)sizeof(err) && err.kind != ERR_NONE) {
+	if (n > 0 && err.kind != ERR_NONE) {
 		err.text[sizeof(err.text) - 1] = '\0';
 		drop_status(inner, box);
 		boxes_fail(box, &err);
 		return;
 	}
-	if (box->phase == BOX_SHELL && n == (ssize_t)sizeof(err)) {
+	if (box->phase == BOX_SHELL && n > 0) {
 		shell_stands(inner, box);
 		return;
 	}
@@ -468,25 +489,4 @@ void boxes_reaped(struct inner *inner, pid_t pid, int status, const struct rusag
 		}
 	}
 	boxes_finish(inner, box);
-}
-
-bool boxes_any_armed(const struct inner *inner)
-{
-	const struct box *box = NULL;
-
-	LIST_FOREACH(box, &inner->boxes, next) {
-		if (box->is_armed && !box->is_dying)
-			return true;
-	}
-	return false;
-}
-
-uint32_t boxes_count(const struct inner *inner)
-{
-	const struct box *box = NULL;
-	uint32_t count = 0;
-
-	LIST_FOREACH(box, &inner->boxes, next)
-		count++;
-	return count;
 }

@@ -24,17 +24,15 @@ struct box_death {
 
 /* A template root. */
 struct inner_root {
-	int mntns;      /* owned: its mount namespace, or -1 */
-	int builder;    /* owned: from who builds it, or -1 */
-	bool is_bare;   /* without Python */
+	int mntns;   /* owned: its mount namespace, or -1 */
+	int builder; /* owned: from who builds it, or -1 */
+	struct launch_root made_of;
 	struct err err; /* why there is none */
 };
 
 struct inner {
 	struct inner_input input;
-	int control;                      /* to the outer half */
-	const struct sock_filter *filter; /* the seccomp program of every sandbox */
-	uint16_t filter_count;
+	int control; /* to the outer half */
 	int epoll;
 	int signals;
 	int own_pidns;
@@ -99,5 +97,3 @@ void boxes_finish(struct inner *inner, struct box *box);
 
 void boxes_kill(struct inner *inner, uint32_t id);
 void boxes_reaped(struct inner *inner, pid_t pid, int status, const struct rusage *usage);
-bool boxes_any_armed(const struct inner *inner);
-uint32_t boxes_count(const struct inner *inner);

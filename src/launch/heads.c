@@ -18,6 +18,7 @@
 #include "launch/facts.h"
 #include "launch/inner.h"
 #include "launch/walk.h"
+#include "launch/watch.h"
 
 /* Over what forks while it is ended; it is in the sandbox's pids, and its own harm. */
 #define UNDO_PASSES 4
@@ -104,6 +105,7 @@ void heads_begin(struct outer *outer, const struct launch_begin *begin)
 	}
 	head->cpu_before = facts_cpu(outer, head);
 	slot->has_run = true;
+	watch_refresh(outer, slot);
 }
 
 void heads_end_run(struct outer *outer, const struct launch_head_ref *ref)
@@ -117,6 +119,7 @@ void heads_end_run(struct outer *outer, const struct launch_head_ref *ref)
 	event.exit.code = -1;
 	facts_fill(outer, head, &event.exit);
 	facts_disarm(outer, head);
+	watch_refresh(outer, head->slot);
 	if (outer->hello.limits == LAUNCH_LIMITS_MEASURED && !runs_beside(head)) {
 		link_send(&outer->inner, &request,
 			  offsetof(struct launch_request, ref) + sizeof(request.ref), NULL, 0);
@@ -129,8 +132,10 @@ void heads_disarm(struct outer *outer, const struct launch_head_ref *ref)
 {
 	struct head *head = heads_find(outer, ref->sandbox, ref->head);
 
-	if (head != NULL)
-		facts_disarm(outer, head);
+	if (head == NULL)
+		return;
+	facts_disarm(outer, head);
+	watch_refresh(outer, head->slot);
 }
 
 void heads_ended(struct outer *outer, const struct launch_exit *measured)

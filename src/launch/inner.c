@@ -214,9 +214,11 @@ static uint32_t count_fds(void)
 static void on_count(struct inner *inner)
 {
 	struct launch_event event = {.type = LAUNCH_COUNTED};
+	const struct box *box = NULL;
 	struct rusage usage;
 
-	event.counted.sandboxes = boxes_count(inner);
+	LIST_FOREACH(box, &inner->boxes, next)
+		event.counted.sandboxes++;
 	event.counted.netns = inner->netns_count;
 	event.counted.fds_inner = count_fds();
 	for (size_t i = 0; i < LAUNCH_ZYGOTES_MAX; i++)
@@ -278,6 +280,10 @@ static void on_control(struct inner *inner)
 		break;
 	case INNER_UNSAVE:
 		files_unsave(inner, &request.ref);
+		break;
+	case INNER_REFRESH:
+		if (request.id < LAUNCH_SANDBOXES_MAX && inner->by_id[request.id] != NULL)
+			shown_refresh(&inner->by_id[request.id]->shown);
 		break;
 	case INNER_SHARED:
 		boxes_share(inner, request.id);
@@ -355,7 +361,7 @@ static void inner_init(struct inner *inner, int control)
 	memset(inner->zygotes, 0xff, sizeof(inner->zygotes));
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)prctl(PR_SET_NAME, "viv-launch-in");
+	(void)prctl(PR_SET_NAME, IO_MAKER_NAME);
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		_exit(1);
 	/* Our own pid namespace's proc, for measure.c. Where it is refused (a masked /proc) no root
@@ -365,7 +371,6 @@ static void inner_init(struct inner *inner, int control)
 	/* What comes first needs none of it: the outer half is busy with cgroups meanwhile. */
 	if (recv(control, &inner->input, sizeof(inner->input), 0) != (ssize_t)sizeof(inner->input))
 		_exit(0);
-	inner->filter = seccomp_program(inner->input.is_measured, &inner->filter_count);
 
 	/* One user namespace per id: a sandbox is in its own already and can make none below it. It
 	 * stands behind seccomp, which refuses the calls. (Written for each sandbox instead, the
@@ -392,6 +397,17 @@ static void inner_init(struct inner *inner, int control)
 		inner->netns_keep = NETNS_POOL;
 }
 
+static bool any_armed(const struct inner *inner)
+{
+	const struct box *box = NULL;
+
+	LIST_FOREACH(box, &inner->boxes, next) {
+		if (box->is_armed && !box->is_dying)
+			return true;
+	}
+	return false;
+}
+
 _Noreturn void inner_main(int control)
 {
 	struct inner *inner = xnew(struct inner);
@@ -400,7 +416,7 @@ _Noreturn void inner_main(int control)
 	inner_tell_err(inner, INNER_UP, 0, &(struct err){0});
 	for (;;) {
 		struct epoll_event events[32];
-		bool measures = inner->input.is_measured && boxes_any_armed(inner);
+		bool measures = inner->input.is_measured && any_armed(inner);
 		int timeout = files_timeout(inner);
 		int n;
 
@@ -411,7 +427,7 @@ _Noreturn void inner_main(int control)
 		for (int i = 0; i < n; i++)
 			dispatch(inner, &events[i]);
 		/* What ended meanwhile needs no sample: it would only be in the way of its end. */
-		if (measures && boxes_any_armed(inner) && now_ns() >= inner->next_sample_ns) {
+		if (measures && any_armed(inner) && now_ns() >= inner->next_sample_ns) {
 			inner->next_sample_ns = now_ns() + MEASURE_MS * 1000000ULL;
 			measure_start(inner);
 		}

@@ -22,6 +22,7 @@ enum inner_type {
 	INNER_SHARED = 34,    /* outer -> inner: the sandbox no longer ends with its interpreter */
 	INNER_UNSAVE = 35,    /* outer -> inner: the saved files of a head are no longer needed */
 	INNER_FORGET = 36,    /* outer -> inner: viv is gone, and its zygotes and roots with it */
+	INNER_REFRESH = 37,   /* outer -> inner: what changed in shown folders is to be seen */
 	INNER_FORGOTTEN = 93, /* inner -> outer */
 	INNER_ABOVE = 94,     /* inner -> outer: a shared sandbox is above its measured limit */
 	INNER_UP = 95,        /* inner -> outer: the exec is done, requests may come */

@@ -28,6 +28,7 @@
 #include "launch/freeze.h"
 #include "launch/heads.h"
 #include "launch/inner.h"
+#include "launch/watch.h"
 #include "walls/wall.h"
 
 #define INNER_CONTROL_FD 3
@@ -291,7 +292,7 @@ static bool dispatch(struct outer *outer, const struct epoll_event *event)
 static int timeout_of(const struct outer *outer)
 {
 	const int wanted[] = {facts_timeout(outer), heads_timeout(outer), freeze_timeout(outer),
-			      attach_timeout(outer)};
+			      attach_timeout(outer), watch_timeout(outer)};
 	int shortest = -1;
 
 	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
@@ -324,6 +325,7 @@ static void serve(struct outer *outer)
 		facts_tick(outer);
 		heads_tick(outer);
 		freeze_tick(outer);
+		watch_tick(outer);
 		attach_tick(outer);
 		if (outer->is_inner_up && outer->is_attached)
 			watch_client(outer);

@@ -58,7 +58,7 @@ static void replace(struct inner *inner, const struct launch_root *request, int 
 	if (root_finish(request->root, builder, &mntns, &root->err) == 0) {
 		drop_fd(&root->mntns);
 		root->mntns = mntns;
-		root->is_bare = request->is_bare != 0;
+		root->made_of = *request;
 	}
 	inner_tell_err(inner, LAUNCH_ROOT_MADE, request->root, &root->err);
 }
@@ -78,7 +78,7 @@ void roots_make(struct inner *inner, const struct launch_root *request, const in
 		root->err = (struct err){0};
 		replace(inner, request, builder);
 	} else {
-		root->is_bare = request->is_bare != 0;
+		root->made_of = *request;
 		root->builder = steal_fd(&builder);
 	}
 }
@@ -88,7 +88,7 @@ int roots_take(struct inner *inner, struct box *box, struct shell_input *shell, 
 	const struct inner_root *root = &inner->roots[box->spawn.root];
 
 	shell->mntns = root->mntns;
-	shell->is_bare = root->is_bare;
+	shell->root = &root->made_of;
 	box->waits_root = root->builder >= 0;
 	if (root->mntns >= 0 || box->waits_root)
 		return 0;

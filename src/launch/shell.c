@@ -21,6 +21,7 @@
 
 #include "base/c.h"
 #include "base/io.h"
+#include "launch/shown.h"
 
 /* The id that user code sees; walls/enter.c becomes it. */
 #define SANDBOX_ID 1000U
@@ -89,9 +90,10 @@ static int await_root(const struct shell_input *input, int status, int *ret_mntn
 	return 0;
 }
 
-static int make_mounts(const struct shell_input *input, int mntns, int *ret_proc, struct err *err)
+static int make_mounts(const struct shell_input *input, int mntns, struct shown *shown,
+		       int *ret_proc, struct err *err)
 {
-	const unsigned long flags = input->is_bare ? MS_NOEXEC : 0;
+	const unsigned long flags = input->root->is_bare != 0 ? MS_NOEXEC : 0;
 	int r;
 
 	if (setns(mntns, CLONE_NEWNS) < 0)
@@ -99,6 +101,10 @@ static int make_mounts(const struct shell_input *input, int mntns, int *ret_proc
 	if (unshare(CLONE_NEWNS) < 0)
 		return err_sys(err, "copy the template root");
 
+	/* Before the tmpfs: what lies below them is still the template's. */
+	r = shown_cover(input->root, shown, err);
+	if (r < 0)
+		return r;
 	r = mount_tmpfs("/workspace", input, input->plan.disk, flags, err);
 	if (r < 0)
 		return r;
@@ -160,7 +166,7 @@ static int give_up_all(struct err *err)
 	return 0;
 }
 
-static int build(const struct shell_input *input, int status, struct err *err)
+static int build(const struct shell_input *input, int status, struct shown *shown, struct err *err)
 {
 	AUTO_CLOSE int proc = -1;
 	int mntns = -1;
@@ -169,7 +175,7 @@ static int build(const struct shell_input *input, int status, struct err *err)
 	r = await_root(input, status, &mntns, err);
 	if (r < 0)
 		return r;
-	r = make_mounts(input, mntns, &proc, err);
+	r = make_mounts(input, mntns, shown, &proc, err);
 	if (r < 0)
 		return r;
 	if (input->netns >= 0 && setns(input->netns, CLONE_NEWNET) < 0)
@@ -187,19 +193,21 @@ static int build(const struct shell_input *input, int status, struct err *err)
 
 static _Noreturn void init_main(const struct shell_input *input, int status)
 {
-	struct err err = {0};
+	struct shell_report report = {0};
+	struct shown shown = {0};
 	sigset_t all;
 
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 
-	if (build(input, status, &err) < 0) {
-		(void)send(status, &err, sizeof(err), MSG_NOSIGNAL);
+	if (build(input, status, &shown, &report.err) < 0) {
+		(void)send(status, &report, sizeof(report), MSG_NOSIGNAL);
 		_exit(1);
 	}
 	(void)prctl(PR_SET_NAME, "init");
 	(void)chdir("/");
-	(void)send(status, &err, sizeof(err), MSG_NOSIGNAL);
+	report.shown = shown.how;
+	(void)io_send_fds(status, &report, sizeof(report), shown.contexts, shown.count);
 	(void)syscall(SYS_close_range, 0U, ~0U, 0U);
 
 	for (;;) {

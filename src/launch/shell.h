@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "policy/plan.h"
+#include "proto/launch_msg.h"
 
 struct shell_input {
 	struct plan plan;
@@ -22,11 +23,18 @@ struct shell_input {
 	int netns;   /* borrowed: an empty one from the pool; -1: make one */
 	int cgroup;  /* borrowed: v2 directory to be born into, or -1 */
 	uint32_t id; /* of the inner user namespace: the sandbox's own, or 0 when all share one */
-	bool has_range; /* more than one id is mapped */
-	bool is_bare;   /* nothing that is written inside can be executed */
+	bool has_range;                 /* more than one id is mapped */
+	const struct launch_root *root; /* borrowed: what the root was made of */
 };
 
-/* Starts a shell. On the socket *ret_status a struct err comes back, ERR_NONE when the shell
- * stands. Returns the pid. */
+/* What a shell tells when it stands; with it come the contexts of its overlays (shown.h). */
+struct shell_report {
+	struct err err;
+	uint32_t shown; /* enum plan_shown */
+	uint32_t reserved;
+};
+
+/* Starts a shell. On the socket *ret_status a struct shell_report comes back, with ERR_NONE when
+ * the shell stands. Returns the pid. */
 pid_t shell_start(const struct shell_input *input, int *ret_pidfd, int *ret_status,
 		  struct err *err);

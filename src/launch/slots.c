@@ -49,6 +49,8 @@ static const struct {
 	[LAUNCH_SWEEP] = {BODY(ref, struct launch_head_ref), 0, 0},
 };
 
+_Static_assert(LAUNCH_ROOTS_MAX <= 32, "outer->showing has a bit for each root");
+
 void slots_init(struct outer *outer)
 {
 	TAILQ_INIT(&outer->armed);
@@ -179,6 +181,9 @@ static void on_root(struct outer *outer, const struct launch_request *request)
 			count++;
 	}
 	if (r == 0) {
+		/* One that was there serves until the new one is built: what either has counts. */
+		if (root->bind_count > 0)
+			outer->showing |= 1U << root->root;
 		forward(outer, request, fds, count);
 		return;
 	}
@@ -236,6 +241,7 @@ static void on_spawn(struct outer *outer, const struct launch_request *request, 
 	}
 	attach_forget(&outer->slots[spawn->sandbox]);
 	slot.first.slot = &outer->slots[spawn->sandbox];
+	slot.is_showing = (outer->showing & 1U << spawn->root) != 0;
 	outer->slots[spawn->sandbox] = slot;
 	if (outer->slot_count <= spawn->sandbox)
 		outer->slot_count = spawn->sandbox + 1;

@@ -55,6 +55,7 @@ struct slot {
 	bool is_live;    /* from SPAWN to GONE */
 	bool is_told;    /* LAUNCH_EXIT of the first head was sent */
 	bool is_shared;  /* it has, or had, a second head: its end is not the first one's */
+	bool is_showing; /* folders of the host are in its root */
 	bool has_run;    /* BEGIN came before */
 	bool has_saved;  /* SAVE came before */
 	bool is_frozen;  /* by LAUNCH_FREEZE */
@@ -93,6 +94,8 @@ struct outer {
 	struct cgroups groups;
 	struct launch_hello hello;
 	uint64_t next_tick_ns;
+	uint64_t refresh_ns; /* when names in shown folders are looked up anew (watch.c) */
+	uint32_t showing;    /* a bit for each root that has folders of the host in it */
 	TAILQ_HEAD(, head) armed;
 	TAILQ_HEAD(, head) ending;
 	TAILQ_HEAD(, slot) waiting;

@@ -90,15 +90,9 @@ static int send_walls(int socket, const struct inner *inner, struct err *err)
 		.landlock_abi = inner->input.landlock_abi,
 		.is_measured = inner->input.is_measured,
 		.is_shared = inner->input.map.count == 1,
-		.filter_count = inner->filter_count,
 	};
-	ssize_t n;
+	ssize_t n = io_send_fds(socket, &walls, sizeof(walls), NULL, 0);
 
-	if (walls.filter_count > ZYGOTE_FILTER_MAX)
-		return err_set(err, ERR_INTERNAL, E2BIG, "the seccomp program has %u steps",
-			       walls.filter_count);
-	memcpy(walls.filter, inner->filter, walls.filter_count * sizeof(walls.filter[0]));
-	n = io_send_fds(socket, &walls, sizeof(walls), NULL, 0);
 	if (n < 0)
 		return err_set(err, ERR_INTERNAL, (int)-n, "tell the zygote its walls");
 	return 0;
@@ -140,7 +134,8 @@ static _Noreturn void cold_main(struct walls_input *walls, int status, const cha
 {
 	char up[16] = "";
 	char abi[16] = "";
-	const char *const argv[] = {python, "-I", "/viv/main.py", "cold", up, abi, NULL};
+	char shown[16] = "";
+	const char *const argv[] = {python, "-I", "/viv/main.py", "cold", up, abi, shown, NULL};
 	struct walls_report report = {0};
 	struct err err = {0};
 
@@ -149,10 +144,12 @@ static _Noreturn void cold_main(struct walls_input *walls, int status, const cha
 	    access(python, X_OK) < 0) {
 		(void)err_sys(&err, "exec %s", python);
 	} else if (err.kind == ERR_NONE &&
-		   frame_send_hello(WALL_CHANNEL_FD, report.up, report.landlock_abi, &err) == 0) {
+		   frame_send_hello(WALL_CHANNEL_FD, report.up, report.landlock_abi, report.shown,
+				    &err) == 0) {
 		/* The heads that are forked from this interpreter say HELLO in the same words. */
 		(void)snprintf(up, sizeof(up), "%u", report.up);
 		(void)snprintf(abi, sizeof(abi), "%u", report.landlock_abi);
+		(void)snprintf(shown, sizeof(shown), "%u", report.shown);
 		/* The channel survives this one exec; main.py marks it close-on-exec again. */
 		(void)fcntl(WALL_CHANNEL_FD, F_SETFD, 0);
 		exec_python(python, argv);

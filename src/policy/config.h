@@ -155,6 +155,12 @@ int config_choose_policy(const struct config *config, const struct config_token 
  * explore.folders; with NULL the first there is. NULL and ERR_NOT_FOUND with the names. */
 const char *config_explore(const struct config *config, const char *name, struct err *err);
 
+/* May a sandbox see what this runtime brings along, and `data` (or NULL)? -EPERM for a folder that
+ * holds our own files: state_dir with the journal and the key that allows held runs, runtime_dir
+ * and every other socket that we listen on. */
+int config_check_shown(const struct config *config, const struct runtime *runtime, const char *data,
+		       struct err *err);
+
 /* The runtime of a run: `asked` ("auto", NULL or a name) within what the policy pins. -EPERM when
  * the policy pins another one. */
 int config_choose_runtime(const struct config *config, const struct policy *policy,

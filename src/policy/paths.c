@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,4 +173,51 @@ bool path_is_too_wide(const char *path)
 	if (path_is_below(path, "/home") && strchr(path + strlen("/home/"), '/') == NULL)
 		return true;
 	return home != NULL && path_is_below(home, path);
+}
+
+/* The deepest directory on the way to `path` that is there. */
+static int open_deepest(const char *path)
+{
+	char part[PATH_MAX];
+	int fd = -1;
+
+	if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part) || part[0] != '/')
+		return -1;
+	for (;;) {
+		char *slash = strrchr(part, '/');
+
+		fd = open(part, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0 || strcmp(part, "/") == 0)
+			return fd;
+		slash[slash == part ? 1 : 0] = '\0';
+	}
+}
+
+bool path_holds(const char *directory, const char *path)
+{
+	AUTO_CLOSE int fd = open_deepest(path);
+	struct stat wanted, here = {0};
+	bool is_top = false;
+
+	if (path_is_below(path, directory))
+		return true;
+	if (stat(directory, &wanted) < 0)
+		return false; /* nothing is shown of what is not there */
+	while (fd >= 0 && !is_top) {
+		struct stat below = here;
+		int up;
+
+		if (fstat(fd, &here) < 0)
+			return true;
+		if (here.st_dev == wanted.st_dev && here.st_ino == wanted.st_ino)
+			return true;
+		/* The root is its own parent. */
+		is_top = here.st_dev == below.st_dev && here.st_ino == below.st_ino;
+		up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (up < 0)
+			return true;
+		drop_fd(&fd);
+		fd = up;
+	}
+	return fd < 0;
 }

@@ -46,6 +46,11 @@ int path_make_private(const char *path, struct err *err);
 /* Is `path`, an absolute one, inside `directory` or the same? By text; both normal. */
 bool path_is_below(const char *path, const char *directory);
 
+/* Does `path` lie in the directory, however deep? By what is on the disk: links, mounts and other
+ * names for the same directory do not hide it. What is not there yet counts where it would be made.
+ */
+bool path_holds(const char *directory, const char *path);
+
 /* Would binding this directory show the host rather than one thing on it? "/", "/home", a home
  * directory, anything in /etc, /proc, /sys, /dev, /run, /boot; also what is not a normal absolute
  * path. */

@@ -29,7 +29,7 @@ int plan_check(const struct plan *plan, struct err *err)
 		{"pids", plan->pids, 1, 65536},
 		{"cpus_milli", plan->cpus_milli, 10, 1024000},
 		{"files", plan->files, 16, 65536},
-		{"reserved", plan->reserved, 0, 0},
+		{"shown", plan->shown, SHOWN_NOTHING, SHOWN_COUNT - 1},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

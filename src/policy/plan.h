@@ -38,6 +38,14 @@ enum limits_mode {
 	LIMITS_MEASURED, /* rlimits and sampling are good enough where no cgroup can be had */
 };
 
+/* What of the host's files is shown beside /usr: by the config, a client's folder, a venv. */
+enum plan_shown {
+	SHOWN_NOTHING,
+	SHOWN_APART,  /* through an overlay: the inodes in it are the sandbox's own */
+	SHOWN_DIRECT, /* no overlay can be had there: the inodes are the host's */
+	SHOWN_COUNT,
+};
+
 struct plan {
 	uint32_t version;    /* PLAN_VERSION */
 	uint32_t limits;     /* enum limits_mode: the least this plan accepts */
@@ -46,7 +54,7 @@ struct plan {
 	uint32_t pids;       /* processes and threads, init included */
 	uint32_t cpus_milli; /* 1000 = one cpu */
 	uint32_t files;      /* RLIMIT_NOFILE */
-	uint32_t reserved;   /* 0 */
+	uint32_t shown;      /* enum plan_shown; launch raises it to what the root shows */
 };
 
 /* Is every number in its range? -EINVAL and the name of the first that is not. */

@@ -67,7 +67,8 @@ int frame_append(struct buf *buf, uint16_t type, uint16_t flags, uint64_t nonce,
 	return 0;
 }
 
-int frame_send_hello(int channel, uint32_t walls, uint32_t landlock_abi, struct err *err)
+int frame_send_hello(int channel, uint32_t walls, uint32_t landlock_abi, uint32_t shown,
+		     struct err *err)
 {
 	struct {
 		struct frame_header header;
@@ -80,6 +81,7 @@ int frame_send_hello(int channel, uint32_t walls, uint32_t landlock_abi, struct 
 				.walls = walls,
 				.landlock_abi = landlock_abi,
 				.pid = (uint32_t)getpid(),
+				.shown = shown,
 			},
 	};
 

@@ -53,7 +53,9 @@ struct frame_hello {
 	uint32_t version; /* FRAME_VERSION */
 	uint32_t walls;   /* a bit per enum wall_id */
 	uint32_t landlock_abi;
-	uint32_t pid; /* as the sandbox sees it */
+	uint32_t pid;   /* as the sandbox sees it */
+	uint32_t shown; /* enum plan_shown: which seccomp program stands */
+	uint32_t reserved;
 };
 
 /* FORKED: behind it the text of what blocks a checkpoint ("thread worker-1"), when is_blocked. */
@@ -61,7 +63,7 @@ struct frame_forked {
 	uint32_t is_blocked;
 	uint32_t pid; /* of the child, as the sandbox sees it; 0: none */
 };
-#define FRAME_VERSION 2
+#define FRAME_VERSION 3
 
 struct frame {
 	struct frame_header header;
@@ -78,7 +80,8 @@ int frame_append(struct buf *buf, uint16_t type, uint16_t flags, uint64_t nonce,
 
 /* Says on `channel` that the sandbox stands, as the first frame of its sender: for a fresh sandbox
  * the last bytes that are surely ours. */
-int frame_send_hello(int channel, uint32_t walls, uint32_t landlock_abi, struct err *err);
+int frame_send_hello(int channel, uint32_t walls, uint32_t landlock_abi, uint32_t shown,
+		     struct err *err);
 
 /* Splits the payload of a RUN or CHECK: meta and the rest. -EPROTO when it does not add up. */
 int frame_split(const struct frame *frame, const uint8_t **ret_meta, size_t *ret_meta_size,

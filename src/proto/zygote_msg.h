@@ -9,12 +9,8 @@
 
 #include <stdint.h>
 
-#include <linux/filter.h>
-
 #include "base/err.h"
 #include "policy/plan.h"
-
-#define ZYGOTE_FILTER_MAX 1024
 
 enum zygote_type {
 	ZYGOTE_WALLS = 1, /* launch -> zygote, first: what the walls of its children are made of */
@@ -40,9 +36,6 @@ struct zygote_walls {
 	uint32_t landlock_abi;
 	uint32_t is_measured;
 	uint32_t is_shared;
-	uint32_t filter_count;
-	uint32_t reserved;
-	struct sock_filter filter[ZYGOTE_FILTER_MAX];
 };
 
 struct zygote_fork {

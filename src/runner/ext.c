@@ -382,7 +382,8 @@ static PyObject *py_send(PyObject *self, PyObject *args)
 static PyObject *py_channel(PyObject *self, PyObject *args)
 {
 	(void)self;
-	if (!PyArg_ParseTuple(args, "|II", &walls_report.up, &walls_report.landlock_abi))
+	if (!PyArg_ParseTuple(args, "|III", &walls_report.up, &walls_report.landlock_abi,
+			      &walls_report.shown))
 		return NULL;
 	if (fcntl(WALL_CHANNEL_FD, F_SETFD, FD_CLOEXEC) < 0)
 		return PyErr_SetFromErrno(PyExc_OSError);
@@ -415,7 +416,8 @@ static PyObject *py_hello(PyObject *self, PyObject *args)
 
 	(void)self;
 	(void)args;
-	if (frame_send_hello(WALL_CHANNEL_FD, walls_report.up, walls_report.landlock_abi, &err) < 0)
+	if (frame_send_hello(WALL_CHANNEL_FD, walls_report.up, walls_report.landlock_abi,
+			     walls_report.shown, &err) < 0)
 		return raise_err(&err);
 	Py_RETURN_NONE;
 }

@@ -117,14 +117,16 @@ static int child_enter(const struct zygote *zygote, const struct zygote_fork *re
 		.landlock_abi = zygote->walls.landlock_abi,
 		.is_measured = zygote->walls.is_measured,
 		.is_shared = zygote->walls.is_shared,
-		.filter = zygote->walls.filter,
-		.filter_count = (uint16_t)zygote->walls.filter_count,
 	};
+	const struct seccomp_kind kind = {.is_measured = zygote->walls.is_measured != 0,
+					  .shown = request->plan.shown};
 	struct err err = {0};
 
+	input.filter = seccomp_program(&kind, &input.filter_count);
 	if (walls_wait(fds[ZYGOTE_FD_STATUS], &input, &err) == 0 &&
 	    walls_up(&input, report, &err) == 0 &&
-	    frame_send_hello(WALL_CHANNEL_FD, report->up, report->landlock_abi, &err) == 0)
+	    frame_send_hello(WALL_CHANNEL_FD, report->up, report->landlock_abi, report->shown,
+			     &err) == 0)
 		return 0;
 	if (send(fds[ZYGOTE_FD_STATUS], &err, sizeof(err), MSG_NOSIGNAL) < 0)
 		(void)dprintf(2, "vivarium: %s\n", err.text);
@@ -169,8 +171,7 @@ static int read_walls(struct zygote *zygote, struct err *err)
 	ssize_t n =
 		io_recv_fds(zygote->socket, &zygote->walls, sizeof(zygote->walls), fds, &fd_count);
 
-	if (n != (ssize_t)sizeof(zygote->walls) || zygote->walls.type != ZYGOTE_WALLS ||
-	    zygote->walls.filter_count > ZYGOTE_FILTER_MAX)
+	if (n != (ssize_t)sizeof(zygote->walls) || zygote->walls.type != ZYGOTE_WALLS)
 		return err_set(err, ERR_INTERNAL, EPROTO, "launch did not say what the walls are");
 	return 0;
 }

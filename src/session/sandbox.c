@@ -99,11 +99,11 @@ static int check_hello(struct sandbox *sandbox, const struct frame *frame, struc
 		return err_set(err, ERR_INTERNAL, EPROTO, "the runner speaks version %u, viv %u",
 			       hello.version, FRAME_VERSION);
 	/* Closed, or nothing: one wall that does not stand, and nothing runs here. */
-	if (hello.walls != all)
-		return err_set(
-			err, ERR_INTERNAL, EPERM,
-			"a sandbox came up without all its walls (%#x of %#x); see `viv doctor`",
-			hello.walls, all);
+	if (hello.walls != all || hello.shown < sandbox->shown)
+		return err_set(err, ERR_INTERNAL, EPERM,
+			       "a sandbox came up without all its walls (%#x of %#x, filter %u of "
+			       "%u); see `viv doctor`",
+			       hello.walls, all, hello.shown, sandbox->shown);
 	sandbox->hello = hello;
 	return 0;
 }
@@ -247,8 +247,8 @@ int sandbox_new(uv_loop_t *loop, struct launcher *launcher, const struct backend
 	int ours[SANDBOX_KEPT_COUNT] = {-1, -1, -1, -1, -1, -1};
 	int r;
 
-	for (size_t i = 0; i < BACKEND_FD_COUNT; i++)
-		start->fds[i] = -1;
+	memset(start->fds, 0xff, sizeof(start->fds));
+	sandbox->shown = start->plan.shown;
 	sandbox->zygote = start->zygote;
 	r = make_descriptors(ends, start->fds, err);
 	ours[SANDBOX_KEPT_CHANNEL] = ends[BACKEND_CHANNEL];

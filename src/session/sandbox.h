@@ -71,6 +71,7 @@ struct sandbox {
 	void *user;        /* borrowed: the pool */
 	void *shelf;       /* borrowed: the pool's, for its own use */
 	int32_t zygote;    /* that it comes from; -1: none */
+	uint32_t shown;    /* enum plan_shown: what its filter must know at least */
 	uint64_t asked_ns; /* when it was asked for */
 	struct frame_hello hello;
 

@@ -66,6 +66,8 @@ int shelf_get(struct pool *pool, const struct pool_kind *kind, struct shelf **re
 		return 0;
 	}
 	r = plan_check(&kind->plan, err);
+	if (r == 0 && pool->settings.config != NULL)
+		r = config_check_shown(pool->settings.config, kind->runtime, kind->data, err);
 	if (r == 0)
 		r = zygotes_lineage(pool->zygotes, kind->runtime, kind->trust, kind->data, &lineage,
 				    err);
@@ -269,6 +271,7 @@ static int spawn(struct pool *pool, struct shelf *shelf, const struct place *pla
 	struct sandbox *sandbox = NULL;
 	int r = free_id(pool, &start.sandbox, err);
 
+	start.plan.shown = place->shown;
 	if (r == 0)
 		r = sandbox_new(pool->loop, pool->launcher, pool->backend, &start,
 				pool->settings.stay != NULL, &sandbox_calls, pool, &sandbox, err);

@@ -325,9 +325,10 @@ int lineage_place(struct zygotes *zygotes, struct lineage *lineage, bool is_cold
 	}
 
 	*ret_place = (struct place){.root = lineage->root, .zygote = -1, .python = lineage->python};
+	if (root->made_of.bind_count > 0 || root->made_of.is_bare != 0)
+		ret_place->shown = SHOWN_APART;
 	if (is_cold) {
-		/* Launch works in order: the root is there before the sandbox, or its err is the
-		 * sandbox's. So nobody need wait for word of it. */
+		/* Launch works in order, so nobody need wait: an err of it is the sandbox's. */
 		root->is_told = root->state == ROOT_ASKED;
 		return 0;
 	}

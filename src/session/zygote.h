@@ -27,6 +27,7 @@ struct place {
 	uint32_t root;
 	int32_t zygote;     /* -1: cold */
 	const char *python; /* borrowed: as seen inside the root */
+	uint32_t shown;     /* enum plan_shown, at least */
 };
 
 /* `changed` is called when a root or zygote that was waited for is there, or is not to be. */

@@ -128,16 +128,25 @@ static void emit_case(struct front *front, const struct call_case *one, int num)
 		land_here(front, jumps[i]);
 }
 
+/* Is this gone because of what is shown? */
+static bool is_gone(uint32_t gone_from, const struct seccomp_kind *kind)
+{
+	return gone_from != SHOWN_NOTHING && kind->shown >= gone_from;
+}
+
 /* The refusals of one row. The accumulator holds the number before, and after when it is another
  * call's; inside it is lost, so every way through ends in a refusal or hands on. */
-static void emit_row(struct front *front, const struct call_row *row, int number)
+static void emit_row(struct front *front, const struct call_row *row, int number,
+		     const struct seccomp_kind *kind)
 {
 	bool is_only = row->rule == CALL_ONLY;
 	size_t jump = front->count;
 
 	emit(front, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 0);
-	for (size_t i = 0; i < row->case_count; i++)
-		emit_case(front, &row->cases[i], is_only ? HAND_ON : row->refusal);
+	for (size_t i = 0; i < row->case_count; i++) {
+		if (!is_gone(row->cases[i].gone_from, kind))
+			emit_case(front, &row->cases[i], is_only ? HAND_ON : row->refusal);
+	}
 	if (is_only)
 		emit_refusal(front, row->refusal);
 	else
@@ -180,7 +189,7 @@ static int compare_descending(const void *left, const void *right)
 
 /* The rows that need something here: EPERM is what libseccomp refuses with by itself. Returns how
  * many there are; stores no more than there is room for. */
-static size_t collect_rows(struct numbered_row *rows)
+static size_t collect_rows(struct numbered_row *rows, const struct seccomp_kind *kind)
 {
 	size_t n = 0;
 
@@ -190,7 +199,7 @@ static size_t collect_rows(struct numbered_row *rows)
 		bool is_ours = row->rule == CALL_UNLESS ||
 			       (row->rule == CALL_ONLY && row->refusal != EPERM);
 
-		if (number < 0 || !is_ours)
+		if (number < 0 || !is_ours || is_gone(row->gone_from, kind))
 			continue;
 		if (n < FRONT_ROWS_MAX)
 			rows[n] = (struct numbered_row){.number = number, .row = row};
@@ -204,10 +213,10 @@ static size_t collect_rows(struct numbered_row *rows)
  * every number there is, to learn which are always allowed (Linux 5.11), and a chain of all these
  * rows would lengthen every walk.
  */
-static int build_front(struct front *front, struct err *err)
+static int build_front(struct front *front, const struct seccomp_kind *kind, struct err *err)
 {
 	struct numbered_row rows[FRONT_ROWS_MAX];
-	size_t count = collect_rows(rows);
+	size_t count = collect_rows(rows, kind);
 
 	if (count > FRONT_ROWS_MAX)
 		return err_set(err, ERR_INTERNAL, E2BIG, "%zu rows with an errno of their own",
@@ -221,7 +230,7 @@ static int build_front(struct front *front, struct err *err)
 
 		emit(front, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)rows[end - 1].number, 0, 0);
 		for (size_t i = begin; i < end; i++)
-			emit_row(front, rows[i].row, rows[i].number);
+			emit_row(front, rows[i].row, rows[i].number, kind);
 		emit_hand_on(front);
 		land_here(front, jump);
 	}
@@ -244,8 +253,10 @@ static int allow_case(scmp_filter_ctx context, int number, const struct call_cas
 	return seccomp_rule_add_array(context, SCMP_ACT_ALLOW, number, n, tests);
 }
 
-static int add_row(scmp_filter_ctx context, const struct call_row *row, bool is_measured)
+static int add_row(scmp_filter_ctx context, const struct call_row *row,
+		   const struct seccomp_kind *kind)
 {
+	const uint32_t refusal = SCMP_ACT_ERRNO((unsigned)row->refusal);
 	int number = seccomp_syscall_resolve_name(row->name);
 	int r = 0;
 
@@ -255,26 +266,29 @@ static int add_row(scmp_filter_ctx context, const struct call_row *row, bool is_
 	if (number < 0)
 		return 0;
 
+	if (is_gone(row->gone_from, kind))
+		return seccomp_rule_add(context, refusal, number, 0);
 	switch (row->rule) {
 	case CALL_ALLOW:
 	case CALL_UNLESS:
 		return seccomp_rule_add(context, SCMP_ACT_ALLOW, number, 0);
 	case CALL_COUNTED:
-		if (!is_measured)
-			return seccomp_rule_add(context, SCMP_ACT_ALLOW, number, 0);
-		return seccomp_rule_add(context, SCMP_ACT_ERRNO((unsigned)row->refusal), number, 0);
+		return seccomp_rule_add(context, kind->is_measured ? refusal : SCMP_ACT_ALLOW,
+					number, 0);
 	case CALL_REFUSE:
-		return seccomp_rule_add(context, SCMP_ACT_ERRNO((unsigned)row->refusal), number, 0);
+		return seccomp_rule_add(context, refusal, number, 0);
 	case CALL_ONLY:
-		for (size_t i = 0; i < row->case_count && r == 0; i++)
-			r = allow_case(context, number, &row->cases[i]);
+		for (size_t i = 0; i < row->case_count && r == 0; i++) {
+			if (!is_gone(row->cases[i].gone_from, kind))
+				r = allow_case(context, number, &row->cases[i]);
+		}
 		return r;
 	}
 	return -EINVAL;
 }
 
 /* libseccomp's part, as the bytes of a filter. */
-static int build_list(bool is_measured, struct buf *list, struct err *err)
+static int build_list(const struct seccomp_kind *kind, struct buf *list, struct err *err)
 {
 	__attribute__((cleanup(release_context))) scmp_filter_ctx context =
 		seccomp_init(SCMP_ACT_ERRNO(EPERM));
@@ -294,7 +308,7 @@ static int build_list(bool is_measured, struct buf *list, struct err *err)
 	if (r < 0)
 		return err_seccomp(err, r, "set", "the optimization");
 	for (size_t i = 0; i < call_row_count; i++) {
-		r = add_row(context, &call_rows[i], is_measured);
+		r = add_row(context, &call_rows[i], kind);
 		if (r < 0)
 			return err_seccomp(err, r, "row", call_rows[i].name);
 	}
@@ -327,19 +341,19 @@ static int join(const struct front *front, const struct buf *list, struct sock_f
 	return 0;
 }
 
-int seccomp_build(bool is_measured, struct sock_filter **ret_filter, uint16_t *ret_count,
-		  struct err *err)
+int seccomp_build(const struct seccomp_kind *kind, struct sock_filter **ret_filter,
+		  uint16_t *ret_count, struct err *err)
 {
 	struct front front = {0};
 	struct buf list;
 	int r;
 
-	r = build_front(&front, err);
+	r = build_front(&front, kind, err);
 	if (r < 0)
 		return r;
 
 	buf_init(&list, BPF_MAXINSNS * sizeof(struct sock_filter));
-	r = build_list(is_measured, &list, err);
+	r = build_list(kind, &list, err);
 	if (r == 0)
 		r = join(&front, &list, ret_filter, ret_count, err);
 	buf_done(&list);

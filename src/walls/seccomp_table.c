@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/c.h"
+#include "policy/plan.h"
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x00000080
@@ -34,17 +35,35 @@
 		.tests = { __VA_ARGS__ }                                                           \
 	}
 
+/* Not where as much of the host's files is shown. */
+#define CASE_UNTIL(shown, ...)                                                                     \
+	{                                                                                          \
+		.tests = {__VA_ARGS__}, .gone_from = (shown)                                       \
+	}
+
 /* CLONE_PARENT would make the child one of launch's, which it neither knows nor waits for. */
 #define CLONE_REFUSED                                                                              \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
 	 CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME | CLONE_PARENT)
 
+/* A table of descriptors is shared by threads of one process only: the locks in it are told by the
+ * process that took them (/proc/locks), and must not outlive it. */
 static const struct call_case clone_cases[] = {
-	CASE(HAS_NONE_OF(0, CLONE_REFUSED)),
+	CASE(HAS_NONE_OF(0, CLONE_REFUSED | CLONE_FILES)),
+	CASE({0, CLONE_REFUSED | CLONE_THREAD, CLONE_THREAD}),
 };
 
 static const struct call_case unix_only[] = {
 	CASE(IS(0, AF_UNIX)),
+};
+
+#define SOCK_TYPE_MASK 0xf
+/* A datagram socket of a pair can be connected again, and sends to any path; one of a stream cannot
+ * (SOCK_RAW means a datagram here). */
+static const struct call_case unix_pairs[] = {
+	CASE_UNTIL(SHOWN_APART, IS(0, AF_UNIX)),
+	CASE(IS(0, AF_UNIX), {1, SOCK_TYPE_MASK, SOCK_STREAM}),
+	CASE(IS(0, AF_UNIX), {1, SOCK_TYPE_MASK, SOCK_SEQPACKET}),
 };
 
 /* What a stream or a file answers. No terminal is ever inside, so none of its requests is here. */
@@ -53,15 +72,21 @@ static const struct call_case ioctl_requests[] = {
 	CASE(IS(1, FIONBIO)), CASE(IS(1, FIOCLEX)),    CASE(IS(1, FIONCLEX)),
 };
 
-/* Without leases, F_NOTIFY, signals on I/O and F_SETPIPE_SZ (pipe pages are counted per user). */
+/* Without leases, F_NOTIFY, signals on I/O and F_SETPIPE_SZ (pipe pages are counted per user); nor
+ * locks of an open file (F_OFD_SETLK): /proc/locks does not say whose they are, so nobody could
+ * count them. Locks of a process are not to be had where the files are the host's own. */
 static const struct call_case fcntl_commands[] = {
-	CASE(IS(1, F_DUPFD)),      CASE(IS(1, F_DUPFD_CLOEXEC)),
-	CASE(IS(1, F_GETFD)),      CASE(IS(1, F_SETFD)),
-	CASE(IS(1, F_GETFL)),      CASE(IS(1, F_SETFL), HAS_NONE_OF(2, O_DIRECT)),
-	CASE(IS(1, F_GETLK)),      CASE(IS(1, F_SETLK)),
-	CASE(IS(1, F_SETLKW)),     CASE(IS(1, F_OFD_GETLK)),
-	CASE(IS(1, F_OFD_SETLK)),  CASE(IS(1, F_OFD_SETLKW)),
-	CASE(IS(1, F_GETPIPE_SZ)), CASE(IS(1, F_ADD_SEALS)),
+	CASE(IS(1, F_DUPFD)),
+	CASE(IS(1, F_DUPFD_CLOEXEC)),
+	CASE(IS(1, F_GETFD)),
+	CASE(IS(1, F_SETFD)),
+	CASE(IS(1, F_GETFL)),
+	CASE(IS(1, F_SETFL), HAS_NONE_OF(2, O_DIRECT)),
+	CASE(IS(1, F_GETLK)),
+	CASE_UNTIL(SHOWN_DIRECT, IS(1, F_SETLK)),
+	CASE_UNTIL(SHOWN_DIRECT, IS(1, F_SETLKW)),
+	CASE(IS(1, F_GETPIPE_SZ)),
+	CASE(IS(1, F_ADD_SEALS)),
 	CASE(IS(1, F_GET_SEALS)),
 };
 
@@ -137,6 +162,16 @@ static const struct call_case packet_in_band[] = {CASE(HAS_NONE_OF(3, MSG_OOB))}
 		.name = (name_), .rule = (rule_), .refusal = (refusal_), .cases = (cases_),        \
 		.case_count = ARRAY_LEN(cases_), .reason = (reason_)                               \
 	}
+#define ALLOW_UNTIL(shown_, name_, refusal_, reason_)                                              \
+	{                                                                                          \
+		.name = (name_), .rule = CALL_ALLOW, .refusal = (refusal_), .gone_from = (shown_), \
+		.reason = (reason_)                                                                \
+	}
+#define ONLY_UNTIL(shown_, name_, cases_, refusal_, reason_)                                       \
+	{                                                                                          \
+		.name = (name_), .rule = CALL_ONLY, .refusal = (refusal_), .gone_from = (shown_),  \
+		.cases = (cases_), .case_count = ARRAY_LEN(cases_), .reason = (reason_)            \
+	}
 #define ONLY(name_, cases_, refusal_, reason_) TESTED(name_, CALL_ONLY, cases_, refusal_, reason_)
 #define UNLESS(name_, cases_, refusal_, reason_)                                                   \
 	TESTED(name_, CALL_UNLESS, cases_, refusal_, reason_)
@@ -174,7 +209,9 @@ const struct call_row call_rows[] = {
 	ALLOW("pipe2", "pipes to child processes"),
 	ONLY("fcntl", fcntl_commands, EPERM, "flags, locks and duplicates of descriptors"),
 	ONLY("ioctl", ioctl_requests, ENOTTY, "isatty() on every open; the rest is device surface"),
-	ALLOW("flock", "locks of caches and databases"),
+	ALLOW_UNTIL(SHOWN_DIRECT, "flock", ENOLCK,
+		    "locks of caches and databases; not on files of the host, whose own programs "
+		    "would wait for it"),
 	REFUSE("fsync", 0,
 	       "databases; all that can be written is memory, so it is done already: on a "
 	       "read-only file of the host the kernel would flush its disk"),
@@ -365,9 +402,10 @@ const struct call_row call_rows[] = {
 	ALLOW("signalfd4", "event loops take signals"),
 
 	/* Sockets: between the processes of one sandbox, and its channel */
-	ONLY("socket", unix_only, EAFNOSUPPORT,
-	     "multiprocessing; the answer of a host without a net"),
-	ONLY("socketpair", unix_only, EAFNOSUPPORT, "asyncio wakes itself up by one"),
+	ONLY_UNTIL(SHOWN_APART, "socket", unix_only, EAFNOSUPPORT,
+		   "multiprocessing; the answer of a host without a net; a folder of the host may "
+		   "hold a socket to connect to"),
+	ONLY("socketpair", unix_pairs, EAFNOSUPPORT, "asyncio wakes itself up by one"),
 	ALLOW("bind", "multiprocessing.Manager"),
 	COUNTED("listen", EOPNOTSUPP,
 		"multiprocessing.Manager; what waits in its queue is the "

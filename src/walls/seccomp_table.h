@@ -29,15 +29,18 @@ struct call_test {
 	uint32_t value;
 };
 
-/* Holds when both tests do. */
+/* Holds when both tests do; not where as much of the host's files is shown as `gone_from` says
+ * (enum plan_shown; 0: it holds everywhere). */
 struct call_case {
 	struct call_test tests[2];
+	uint32_t gone_from;
 };
 
 struct call_row {
 	const char *name;
 	enum call_rule rule;
-	int refusal; /* errno; of all but CALL_ALLOW */
+	int refusal;        /* errno; of all but CALL_ALLOW */
+	uint32_t gone_from; /* `refusal` where as much is shown; 0: nowhere because of that */
 	const struct call_case *cases;
 	size_t case_count;
 	const char *reason;

@@ -46,6 +46,7 @@ struct walls_go {
 struct walls_report {
 	uint32_t up; /* a bit per enum wall_id */
 	uint32_t landlock_abi;
+	uint32_t shown; /* enum plan_shown: which seccomp program it is */
 };
 
 /* One wall: puts itself up in the calling process, or says why not. */
@@ -69,12 +70,18 @@ int walls_wait(int status, struct walls_input *input, struct err *err);
 /* Puts all walls up, in THE order. On failure the process must end. */
 int walls_up(const struct walls_input *input, struct walls_report *report, struct err *err);
 
-/* The seccomp program, as seccomp_make.c made it. */
-const struct sock_filter *seccomp_program(bool is_measured, uint16_t *ret_count);
+/* What a seccomp program depends on. */
+struct seccomp_kind {
+	bool is_measured;
+	uint32_t shown; /* enum plan_shown */
+};
 
-/* Builds it with libseccomp, in seccomp_make.c and in tests. The caller frees *ret_filter. */
-int seccomp_build(bool is_measured, struct sock_filter **ret_filter, uint16_t *ret_count,
-		  struct err *err);
+/* The seccomp program of a kind, as seccomp_make.c made it; NULL when there is no such kind. */
+const struct sock_filter *seccomp_program(const struct seccomp_kind *kind, uint16_t *ret_count);
+
+/* Builds one with libseccomp, in seccomp_make.c and in tests. The caller frees *ret_filter. */
+int seccomp_build(const struct seccomp_kind *kind, struct sock_filter **ret_filter,
+		  uint16_t *ret_count, struct err *err);
 
 /* The highest landlock ABI of this kernel; 0 when it is off. */
 uint32_t landlock_probe(void);

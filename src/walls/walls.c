@@ -59,6 +59,7 @@ int walls_up(const struct walls_input *input, struct walls_report *report, struc
 
 	report->up = 0;
 	report->landlock_abi = landlock_abi_used(input->landlock_abi);
+	report->shown = input->plan.shown;
 	for (size_t i = 0; i < ARRAY_LEN(walls); i++) {
 		const struct wall *wall = walls[i];
 

@@ -73,7 +73,7 @@ class Channel:
     def hello(self):
         kind, payload = self.frame()
         assert kind == FRAME_HELLO, kind
-        return struct.unpack("<IIII", payload)
+        return struct.unpack("<IIIIII", payload)
 
     def frame(self, timeout=20):
         self.channel.settimeout(timeout)
@@ -127,8 +127,8 @@ class Channel:
         assert kind == FRAME_FORKED, kind
         assert struct.unpack_from("<I", payload)[0] == 0, payload[8:]
         ours.settimeout(20)
-        hello, control, _, _ = ours.recvmsg(FRAME.size + 16, socket.CMSG_SPACE(12))
-        assert FRAME.unpack_from(hello)[1] == FRAME_HELLO and len(hello) == FRAME.size + 16
+        hello, control, _, _ = ours.recvmsg(FRAME.size + 24, socket.CMSG_SPACE(12))
+        assert FRAME.unpack_from(hello)[1] == FRAME_HELLO and len(hello) == FRAME.size + 24
         pid = struct.unpack("<iII", next(data for _, kind, data in control if kind == SCM_CREDENTIALS))[0]
         return ours, pid
 

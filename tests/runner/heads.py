@@ -66,8 +66,8 @@ class Head(harness.Runner):
     def hello(self):
         kind, _flags, nonce, payload = self.receive()
         assert (kind, nonce) == (HELLO, 0), kind
-        version, walls, abi, self.pid = struct.unpack("<IIII", payload)
-        assert version == 2, version
+        version, walls, abi, self.pid, self.shown, _reserved = struct.unpack("<IIIIII", payload)
+        assert version == 3, version
         self.walls = walls, abi
 
     def fork(self, is_look=False, pipes=None):
@@ -141,7 +141,7 @@ class Session:
                        "OPENBLAS_NUM_THREADS": "1", **(env or {})}
         main = os.path.join(self.root, "viv", "main.py")
         self.process = subprocess.Popen(
-            ["/bin/bash", "-c", shell, "bash", harness.PYTHON, "-I", main, "cold", "4095", "7"],
+            ["/bin/bash", "-c", shell, "bash", harness.PYTHON, "-I", main, "cold", "4095", "7", "0"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=environment, pass_fds=[theirs.fileno()], start_new_session=True)
         theirs.close()

@@ -116,8 +116,11 @@ static inline void fake_exit(struct fake *fake, struct fake_sandbox *sandbox,
 
 static inline void fake_hello(const struct fake *fake, struct fake_sandbox *sandbox)
 {
-	struct frame_hello hello = {
-		.version = FRAME_VERSION, .walls = fake->walls, .landlock_abi = 7, .pid = 2};
+	struct frame_hello hello = {.version = FRAME_VERSION,
+				    .walls = fake->walls,
+				    .landlock_abi = 7,
+				    .pid = 2,
+				    .shown = SHOWN_APART};
 
 	fake_send(sandbox, FRAME_HELLO, 0, 0, &hello, sizeof(hello));
 }

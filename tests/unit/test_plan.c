@@ -46,7 +46,7 @@ static void names_the_number_that_is_out_of_range(void **state)
 		{CHANGED(cpus_milli, UINT32_MAX)},
 		{CHANGED(files, 3)},
 		{CHANGED(files, UINT32_MAX)},
-		{CHANGED(reserved, 1)},
+		{CHANGED(shown, SHOWN_COUNT)},
 	};
 
 	(void)state;

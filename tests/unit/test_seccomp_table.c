@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <linux/audit.h>
@@ -23,6 +24,7 @@
 #include <sys/stat.h>
 
 #include "base/c.h"
+#include "filter_machine.h"
 #include "unit.h"
 #include "walls/seccomp_table.h"
 #include "walls/wall.h"
@@ -38,67 +40,6 @@
 #define ARCH_NATIVE AUDIT_ARCH_AARCH64
 #define ARCH_FOREIGN AUDIT_ARCH_ARM
 #endif
-
-struct filter {
-	struct sock_filter *code; /* owned */
-	uint16_t count;
-	bool is_measured;
-};
-
-static uint32_t load(const struct seccomp_data *data, uint32_t offset)
-{
-	uint32_t word;
-
-	assert_true(offset + sizeof(word) <= sizeof(*data));
-	memcpy(&word, (const char *)data + offset, sizeof(word));
-	return word;
-}
-
-static bool jumps(uint16_t code, uint32_t a, uint32_t k)
-{
-	switch (BPF_OP(code)) {
-	case BPF_JEQ:
-		return a == k;
-	case BPF_JGT:
-		return a > k;
-	case BPF_JGE:
-		return a >= k;
-	case BPF_JSET:
-		return (a & k) != 0;
-	default:
-		fail_msg("jump 0x%x", code);
-		return false;
-	}
-}
-
-/* What the kernel would make of this call (linux/filter.h; the part that filters use). */
-static uint32_t evaluate(const struct filter *filter, const struct seccomp_data *data)
-{
-	uint32_t a = 0;
-
-	for (size_t pc = 0; pc < filter->count; pc++) {
-		const struct sock_filter *step = &filter->code[pc];
-
-		switch (step->code) {
-		case BPF_LD | BPF_W | BPF_ABS:
-			a = load(data, step->k);
-			break;
-		case BPF_ALU | BPF_AND | BPF_K:
-			a &= step->k;
-			break;
-		case BPF_JMP | BPF_JA:
-			pc += step->k;
-			break;
-		case BPF_RET | BPF_K:
-			return step->k;
-		default:
-			assert_int_equal(BPF_CLASS(step->code), BPF_JMP);
-			pc += jumps(step->code, a, step->k) ? step->jt : step->jf;
-		}
-	}
-	fail_msg("the filter ran off its end");
-	return 0;
-}
 
 static struct seccomp_data call_of(int number, uint64_t every_argument)
 {
@@ -131,19 +72,25 @@ static bool is_case(const struct call_case *one, const struct seccomp_data *data
 
 /* The meaning of the table, written a second time. */
 static uint32_t expected(const struct call_row *row, const struct seccomp_data *data,
-			 bool is_measured)
+			 const struct seccomp_kind *kind)
 {
 	bool holds = false;
 
 	if (row == NULL)
 		return REFUSED(data->nr > CALL_REVIEWED_MAX ? ENOSYS : EPERM);
-	if (row->rule == CALL_ALLOW || (row->rule == CALL_COUNTED && !is_measured))
+	if (row->gone_from > 0 && row->gone_from <= kind->shown)
+		return REFUSED(row->refusal);
+	if (row->rule == CALL_ALLOW || (row->rule == CALL_COUNTED && !kind->is_measured))
 		return SECCOMP_RET_ALLOW;
 	if (row->rule == CALL_REFUSE || row->rule == CALL_COUNTED)
 		return REFUSED(row->refusal);
 
-	for (size_t i = 0; i < row->case_count; i++)
-		holds = holds || is_case(&row->cases[i], data);
+	for (size_t i = 0; i < row->case_count; i++) {
+		const struct call_case *one = &row->cases[i];
+
+		if (one->gone_from == 0 || one->gone_from > kind->shown)
+			holds = holds || is_case(one, data);
+	}
 	return holds == (row->rule == CALL_ONLY) ? SECCOMP_RET_ALLOW : REFUSED(row->refusal);
 }
 
@@ -161,7 +108,8 @@ static void every_row_names_a_call_once_and_says_why(void **state)
 		assert_int_equal(is_tested, row->case_count > 0);
 		/* Only a call that is left out altogether may be told to have worked. */
 		if (row->rule != CALL_REFUSE)
-			assert_int_equal(row->rule != CALL_ALLOW, row->refusal > 0);
+			assert_int_equal(row->rule != CALL_ALLOW || row->gone_from > 0,
+					 row->refusal > 0);
 		for (size_t j = 0; j < i; j++) {
 			if (strcmp(row->name, call_rows[j].name) == 0)
 				fail_msg("twice: %s", row->name);
@@ -180,7 +128,6 @@ static void at_most_220_calls_are_allowed(void **state)
 		n += row != NULL && row->rule != CALL_REFUSE;
 	}
 	assert_in_range(n, 100, ALLOWED_MAX);
-	/* ... and the filter fits the message that brings it to a zygote. */
 	assert_in_range(filter->count, n, 1024);
 }
 
@@ -195,7 +142,7 @@ static void every_number_does_what_the_table_says(void **state)
 		for (size_t i = 0; i < ARRAY_LEN(arguments); i++) {
 			const struct seccomp_data data = call_of(number, arguments[i]);
 
-			if (evaluate(filter, &data) != expected(row, &data, filter->is_measured))
+			if (evaluate(filter, &data) != expected(row, &data, &filter->kind))
 				fail_msg("number %d, arguments 0x%llx", number,
 					 (unsigned long long)arguments[i]);
 		}
@@ -211,12 +158,12 @@ static void turn_every_bit(const struct filter *filter, const struct call_row *r
 	for (size_t i = 0; i < ARRAY_LEN(one->tests); i++)
 		data.args[one->tests[i].arg] |= one->tests[i].value;
 	assert_true(is_case(one, &data));
-	assert_int_equal(evaluate(filter, &data), expected(row, &data, filter->is_measured));
+	assert_int_equal(evaluate(filter, &data), expected(row, &data, &filter->kind));
 
 	for (size_t arg = 0; arg < ARRAY_LEN(data.args); arg++) {
 		for (unsigned bit = 0; bit < 64; bit++) {
 			data.args[arg] ^= 1ULL << bit;
-			if (evaluate(filter, &data) != expected(row, &data, filter->is_measured))
+			if (evaluate(filter, &data) != expected(row, &data, &filter->kind))
 				fail_msg("%s, argument %zu is 0x%llx", row->name, arg,
 					 (unsigned long long)data.args[arg]);
 			data.args[arg] ^= 1ULL << bit;
@@ -371,7 +318,9 @@ static const struct {
 	{"clone", {SIGCHLD | CLONE_NEWNET}, REFUSED(EPERM)},
 	{"clone", {SIGCHLD | CLONE_NEWCGROUP}, REFUSED(EPERM)},
 	{"clone", {SIGCHLD | CLONE_PARENT}, REFUSED(EPERM)},
-	{"socket", {AF_UNIX, SOCK_STREAM}, SECCOMP_RET_ALLOW},
+	{"clone", {CLONE_VM | CLONE_FILES | CLONE_THREAD}, SECCOMP_RET_ALLOW},
+	{"clone", {CLONE_FILES | SIGCHLD}, REFUSED(EPERM)},
+	{"clone", {CLONE_VM | CLONE_FILES | CLONE_THREAD | CLONE_NEWUSER}, REFUSED(EPERM)},
 	{"socket", {AF_INET, SOCK_STREAM}, REFUSED(EAFNOSUPPORT)},
 	{"socket", {AF_INET6, SOCK_DGRAM}, REFUSED(EAFNOSUPPORT)},
 	{"socket", {AF_NETLINK, SOCK_RAW}, REFUSED(EAFNOSUPPORT)},
@@ -436,27 +385,65 @@ static void arguments_are_refused_by_name(void **state)
 	}
 }
 
-static int build(void **state, bool is_measured)
+/* What is gone where folders of the host are shown: from which row of enum plan_shown on. */
+static const struct {
+	const char *name;
+	uint64_t args[2];
+	uint32_t gone_from, refusal;
+} shown_calls[] = {
+	{"socket", {AF_UNIX, SOCK_STREAM}, SHOWN_APART, REFUSED(EAFNOSUPPORT)},
+	{"socketpair", {AF_UNIX, SOCK_STREAM}, SHOWN_COUNT, 0},
+	{"socketpair", {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC}, SHOWN_COUNT, 0},
+	{"socketpair", {AF_UNIX, SOCK_DGRAM}, SHOWN_APART, REFUSED(EAFNOSUPPORT)},
+	{"socketpair", {AF_UNIX, SOCK_RAW | SOCK_CLOEXEC}, SHOWN_APART, REFUSED(EAFNOSUPPORT)},
+	{"flock", {0, 2}, SHOWN_DIRECT, REFUSED(ENOLCK)},
+	{"fcntl", {0, F_SETLK}, SHOWN_DIRECT, REFUSED(EPERM)},
+	{"fcntl", {0, F_SETLKW}, SHOWN_DIRECT, REFUSED(EPERM)},
+	{"fcntl", {0, F_GETLK}, SHOWN_COUNT, 0},
+	{"fcntl", {0, F_OFD_SETLK}, SHOWN_NOTHING, REFUSED(EPERM)},
+	{"fcntl", {0, F_OFD_SETLKW}, SHOWN_NOTHING, REFUSED(EPERM)},
+};
+
+static void what_is_shown_takes_calls_away(void **state)
+{
+	const struct filter *filter = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(shown_calls); i++) {
+		const uint32_t from = shown_calls[i].gone_from;
+		struct seccomp_data data =
+			call_of(seccomp_syscall_resolve_name(shown_calls[i].name), 0);
+
+		memcpy(data.args, shown_calls[i].args, sizeof(shown_calls[i].args));
+		if (evaluate(filter, &data) !=
+		    (filter->kind.shown >= from ? shown_calls[i].refusal : SECCOMP_RET_ALLOW))
+			fail_msg("%s, example %zu: 0x%x", shown_calls[i].name, i,
+				 evaluate(filter, &data));
+	}
+}
+
+/* What launch and zygotes have is what is looked at here. */
+static void it_is_the_program_that_was_made_for_this_kind(void **state)
+{
+	const struct filter *filter = *state;
+	uint16_t count = 0;
+	const struct sock_filter *made = seccomp_program(&filter->kind, &count);
+
+	assert_int_equal(count, filter->count);
+	assert_memory_equal(made, filter->code, count * sizeof(*made));
+	assert_null(seccomp_program(&(struct seccomp_kind){.shown = SHOWN_COUNT}, &count));
+}
+
+static int build(void **state)
 {
 	struct filter *filter = xnew(struct filter);
 	struct err err = {0};
 
+	filter->kind = *(const struct seccomp_kind *)*state;
 	*state = filter;
-	filter->is_measured = is_measured;
-	if (seccomp_build(is_measured, &filter->code, &filter->count, &err) == 0)
+	if (seccomp_build(&filter->kind, &filter->code, &filter->count, &err) == 0)
 		return 0;
 	print_error("%s\n", err.text);
 	return -1;
-}
-
-static int build_counted(void **state)
-{
-	return build(state, false);
-}
-
-static int build_measured(void **state)
-{
-	return build(state, true);
 }
 
 static int release(void **state)
@@ -470,16 +457,30 @@ static int release(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_row_names_a_call_once_and_says_why),
-		cmocka_unit_test(at_most_220_calls_are_allowed),
-		cmocka_unit_test(every_number_does_what_the_table_says),
-		cmocka_unit_test(every_bit_of_a_tested_argument_counts),
-		cmocka_unit_test(a_foreign_architecture_ends_the_process),
-		cmocka_unit_test(what_is_always_out_is_out),
-		cmocka_unit_test(arguments_are_refused_by_name),
-	};
+#define TEST(function_)                                                                            \
+	{                                                                                          \
+#function_, function_, build, release, &kind                                       \
+	}
+	int failed = 0;
 
-	return cmocka_run_group_tests_name("limits by cgroup", tests, build_counted, release) +
-	       cmocka_run_group_tests_name("limits measured", tests, build_measured, release);
+	for (uint32_t i = 0; i < 2 * SHOWN_COUNT; i++) {
+		struct seccomp_kind kind = {.is_measured = i % 2 == 1, .shown = i / 2};
+		char name[48];
+		const struct CMUnitTest tests[] = {
+			TEST(every_row_names_a_call_once_and_says_why),
+			TEST(at_most_220_calls_are_allowed),
+			TEST(every_number_does_what_the_table_says),
+			TEST(every_bit_of_a_tested_argument_counts),
+			TEST(a_foreign_architecture_ends_the_process),
+			TEST(what_is_always_out_is_out),
+			TEST(arguments_are_refused_by_name),
+			TEST(what_is_shown_takes_calls_away),
+			TEST(it_is_the_program_that_was_made_for_this_kind),
+		};
+
+		(void)snprintf(name, sizeof(name), "%s, shown %u",
+			       kind.is_measured ? "measured" : "counted", kind.shown);
+		failed += cmocka_run_group_tests_name(name, tests, NULL, NULL);
+	}
+	return failed;
 }

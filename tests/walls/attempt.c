@@ -181,7 +181,7 @@ void room_input(struct walls_input *ret_input)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		give_up("socketpair");
 	input.channel = pair[0];
-	if (seccomp_build(false, &filter, &input.filter_count, &err) < 0)
+	if (seccomp_build(&(struct seccomp_kind){0}, &filter, &input.filter_count, &err) < 0)
 		give_up(err.text);
 	input.filter = filter;
 	*ret_input = input;

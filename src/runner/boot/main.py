@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entry of the runner: `python3 -I main.py zygote FD MODULE...` or `... main.py cold [WALLS ABI]`.
+"""Entry of the runner: `python3 -I main.py zygote FD MODULE...` or `... main.py cold [WALLS ABI SHOWN]`.
 
 Python compiles this file at each start; so it is short, and all else comes compiled.
 """

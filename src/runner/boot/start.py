@@ -24,12 +24,12 @@ def main(arguments):
         zygote.settle(serve.interpreter)
         zygote.fork_here(fd, lacks)
         zygote.wake(serve.interpreter)
-    elif arguments[:1] == ["cold"] and len(arguments) in (1, 3):
+    elif arguments[:1] == ["cold"] and len(arguments) in (1, 4):
         import _vivarium
 
         # It came through an exec; what the code starts must not get it.
         _vivarium.channel(*map(int, arguments[1:]))
     else:
-        raise SystemExit("usage: main.py zygote FD MODULE... | cold [WALLS ABI]")
+        raise SystemExit("usage: main.py zygote FD MODULE... | cold [WALLS ABI SHOWN]")
     serve.serve()
 

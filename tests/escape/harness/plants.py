@@ -6,6 +6,7 @@ told where everything is (`_args`), never what it says.
 """
 
 import ctypes
+import fcntl
 import os
 import secrets
 import socket
@@ -67,6 +68,7 @@ class Plants:
         self.plant_files()
         self.plant_descriptors()
         self.plant_servers()
+        self.plant_shown()
         self.plant_shm()
         self.start_victim()
         self.before = self.look_at_targets()
@@ -141,6 +143,24 @@ class Plants:
         self.serve("unix", socket.AF_UNIX, socket.SOCK_STREAM, path)
         os.chmod(path, 0o777)
         self.args["unix_path"] = path
+
+    def plant_shown(self):
+        """A folder that a policy shows, with what a program of the host left in it: sockets, a file that is
+        locked in both ways, a pipe that holds what somebody else is to read."""
+        self.shown = self.make_folder("shown", 0o755)
+        for name, kind in (("stream", socket.SOCK_STREAM), ("datagram", socket.SOCK_DGRAM)):
+            path = os.path.join(self.shown, name)
+            self.serve("shown-" + name, socket.AF_UNIX, kind, path)
+            os.chmod(path, 0o777)
+        locked = self.write(os.path.join(self.shown, "locked"), "a database")
+        self.fds.append(os.open(locked, os.O_RDWR))
+        fcntl.flock(self.fds[-1], fcntl.LOCK_EX)
+        fcntl.lockf(self.fds[-1], fcntl.LOCK_EX)
+        pipe = os.path.join(self.shown, "pipe")
+        os.mkfifo(pipe)
+        os.chmod(pipe, 0o666)
+        self.fds.append(os.open(pipe, os.O_RDWR))
+        os.write(self.fds[-1], self.token("shown-pipe").encode())
 
     def plant_shm(self):
         key = secrets.randbits(30) | 1

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a program in sandboxes forked from one zygote, where `viv run` would make a cold one.
 
-    pooled.py LAUNCH PRELOAD REPEAT TIMEOUT_MS MEMORY PIDS ARGS CODE
+    pooled.py LAUNCH PRELOAD REPEAT TIMEOUT_MS MEMORY PIDS ARGS CODE [FOLDER]
+
+FOLDER is shown at /data.
 
 Prints one result per run, in the shape of `viv run --json`. It holds no rules of its own: the facts
 are those of viv-launch, the testimony is taken as it comes.
@@ -134,13 +136,13 @@ class Run:
                 "limits": LIMITS_NAMES[self.launch.limits]}
 
 
-def main(program, preload, repeat, timeout_ms, memory, pids, args_path, code_path):
+def main(program, preload, repeat, timeout_ms, memory, pids, args_path, code_path, shown=None):
     with open(args_path, "rb") as file:
         args = file.read()
     with open(code_path, "rb") as file:
         code = file.read()
     launch = launcher.Launcher(program)
-    launch.root()
+    launch.root(binds=[(shown, "/data")] if shown else [])
     event = launch.zygote(preload=preload)
     if event.type != launcher.ZYGOTE_UP:
         raise SystemExit(f"no zygote: {event.error}")

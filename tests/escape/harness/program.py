@@ -15,7 +15,7 @@ CHECKS = ("neighbour", "outside_view", "draws_differ", "out_is_plain")
 KEYS = {"expect", "expect-measured", "class", "walls", "limits", "runtime", "check", "unwalled",
         "exit", "signal", "stdout", "stderr", "error", "truncated", "within", "repeat", "source",
         "flags", "by", "message", "max-files",
-        "events"}
+        "events", "shown"}
 HEADER = re.compile(r"# ([a-z-]+): (.*)$")
 FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KIT = os.path.join(FOLDER, "harness", "kit.py")

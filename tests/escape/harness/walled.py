@@ -153,10 +153,13 @@ class Walled:
         return path
 
     def command(self, program, source, how):
-        args = dict(self.plants.args, walled=True)
+        args = dict(self.plants.args, walled=True, shown="/data")
         words = [self.options.viv, "run", how, "--no-daemon", "--runtime", self.options.runtime,
                  "--args", "@" + self.put("args.json", json.dumps(args))]
         words += program.limits + program.flags
+        if program.one("shown") == "yes":
+            words += ["--policy", "shown", "--config", self.put(
+                "vivarium.yaml", f"policies: {{shown: {{data: {self.plants.shown}}}}}\n")]
         if "out_is_plain" in program.checks:
             words += ["--out", self.plants.out]
         return words + [self.put("attack.py", source)]
@@ -256,12 +259,13 @@ class Pooled(Walled):
     def command(self, program, source, how):
         limits = dict(zip(program.limits[::2], program.limits[1::2]))
         memory = int(limits.get("--memory", "512M").rstrip("M")) << 20
-        args = dict(self.plants.args, walled=True)
+        args = dict(self.plants.args, walled=True, shown="/data")
         return [PYTHON, os.path.join(os.path.dirname(os.path.abspath(__file__)), "pooled.py"),
                 os.path.join(os.path.dirname(self.options.viv), "viv-launch"),
                 PRELOADS[self.options.runtime], program.one("repeat", "1"),
                 str(int(program.timeout_seconds * 1000)), str(memory), limits.get("--pids", "64"),
-                self.put("args.json", json.dumps(args)), self.put("attack.py", source)]
+                self.put("args.json", json.dumps(args)), self.put("attack.py", source),
+                *([self.plants.shown] if program.one("shown") == "yes" else [])]
 
     def outcomes(self, program):
         first = self.run(program)
@@ -303,7 +307,7 @@ class Unwalled:
         os.makedirs(folder, exist_ok=True)
         paths = [os.path.join(folder, name) for name in ("args.json", "attack.py")]
         with open(paths[0], "w", encoding="utf-8") as file:
-            json.dump(dict(self.plants.args, walled=False), file)
+            json.dump(dict(self.plants.args, walled=False, shown=self.plants.shown), file)
         with open(paths[1], "w", encoding="utf-8") as file:
             file.write(program.source())
         outcome = Outcome()
