@@ -261,6 +261,7 @@ static void on_gone(struct outer *outer, struct launch_event *event)
 	freeze_done(outer, slot);
 	slot->first.is_dead = true;
 	slot->is_live = false;
+	outer->used_count -= slot->has_run;
 	if (slot->err != NULL && event->err.kind == ERR_NONE)
 		event->err = *slot->err;
 	free(STEAL(slot->err));

@@ -104,6 +104,7 @@ void heads_begin(struct outer *outer, const struct launch_begin *begin)
 				  NULL, 0);
 	}
 	head->cpu_before = facts_cpu(outer, head);
+	outer->used_count += !slot->has_run;
 	slot->has_run = true;
 	watch_refresh(outer, slot);
 }

@@ -64,6 +64,7 @@ struct slot {
 	bool is_waiting; /* LAUNCH_FROZEN or _SWEPT is due; in the list of those */
 	bool is_swept;   /* ... that is LAUNCH_SWEPT: what is no head is being ended */
 	bool is_asked;   /* it is being ended, as asked; the inner half tells what was counted */
+	uint32_t locks;  /* of files, when there were many to count */
 	struct cgroup group;
 	struct err *err; /* owned: why it never stood, when the outer half knows */
 	ino_t pidns;
@@ -94,7 +95,9 @@ struct outer {
 	struct cgroups groups;
 	struct launch_hello hello;
 	uint64_t next_tick_ns;
+	uint64_t locks_ns;   /* when file locks are counted next (watch.c) */
 	uint64_t refresh_ns; /* when names in shown folders are looked up anew (watch.c) */
+	uint32_t used_count; /* of sandboxes that have had a run */
 	uint32_t showing;    /* a bit for each root that has folders of the host in it */
 	TAILQ_HEAD(, head) armed;
 	TAILQ_HEAD(, head) ending;

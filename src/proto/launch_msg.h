@@ -24,6 +24,7 @@
 #define LAUNCH_HEADS_MAX 32 /* of one sandbox at a time */
 #define LAUNCH_KEPT_MAX 7   /* descriptors kept with a sandbox */
 #define LAUNCH_NAME_MAX 64
+#define LAUNCH_LOCKS_MAX 8192 /* ranges of files that a sandbox may have locked */
 #define LAUNCH_HEAD_FDS_MAX 5 /* channel; with pipes of its own also out, err and their spools */
 
 enum launch_type {
@@ -173,6 +174,7 @@ enum launch_cause {
 	LAUNCH_CAUSE_DEADLINE, /* launch ended it at its deadline */
 	LAUNCH_CAUSE_MEMORY,   /* launch ended it: measured memory above the limit */
 	LAUNCH_CAUSE_ASKED,    /* LAUNCH_KILL */
+	LAUNCH_CAUSE_LOCKS,    /* launch ended it: too many file locks, memory nobody counts */
 };
 
 /* EXIT and ENDED. */

@@ -123,6 +123,18 @@ static void set_memory(struct verdict *verdict, const struct verdict_facts *fact
 	verdict_set_remedy(verdict, "memory", "");
 }
 
+static void set_locks(struct verdict *verdict)
+{
+	set_kind(verdict, VERDICT_MEMORY);
+	verdict->limit = "locks";
+	verdict->limit_value = LAUNCH_LOCKS_MAX;
+	say(verdict->message,
+	    "ended: it held more than %d file locks, which are memory of the "
+	    "kernel",
+	    LAUNCH_LOCKS_MAX);
+	say(verdict->remedy, "lock files as a whole, or fewer ranges of them");
+}
+
 static void set_output(struct verdict *verdict, const struct verdict_facts *facts)
 {
 	char most[32];
@@ -225,6 +237,8 @@ struct verdict verdict_of(const struct verdict_facts *facts,
 		say(verdict.message, "cancelled");
 	} else if (facts->is_output_exceeded) {
 		set_output(&verdict, facts);
+	} else if (facts->has_exit && exit->cause == LAUNCH_CAUSE_LOCKS) {
+		set_locks(&verdict);
 	} else if (facts->has_exit && (exit->cause == LAUNCH_CAUSE_MEMORY || exit->oom_kills > 0)) {
 		set_memory(&verdict, facts);
 	} else if (facts->is_timed_out ||

@@ -266,6 +266,38 @@ class OthersTest(Case):
         self.assertEqual(daemon.result(first)["stdout"], "first\n")
 
 
+LOCKS = """
+import fcntl, os
+def lock_all():
+    with open('/workspace/locked', 'w') as file:
+        for offset in range(0, 1 << 22, 2):
+            fcntl.lockf(file, fcntl.LOCK_EX, 1, offset)
+"""
+
+
+class LocksTest(DaemonCase):
+    """File locks are memory that no limit counts: whoever takes too many of them is ended."""
+
+    CONFIG = BARE
+
+    def test_a_run_is_ended_and_the_session_goes_on(self):
+        session = self.new_session()
+        self.daemon.run(LOCKS + "x = 41", session)
+        result = self.daemon.run("x = 0; lock_all()", session, kind="memory")
+        self.assertEqual((result["verdict"]["limit"], result["verdict"]["by"]), ("locks", "supervisor"))
+        self.assertEqual(self.daemon.value("x", session), 41)
+
+    def test_what_a_run_left_behind_is_ended_with_its_sandbox(self):
+        session = self.new_session()
+        self.daemon.run(LOCKS + "if os.fork() == 0:\n    os.setsid()\n    lock_all()\n    os._exit(0)", session)
+        wait_for(lambda: self.daemon.ask("GET", f"/v1/sessions/{session}")["state"] == "lost", what="the end of its sandbox")
+
+    def test_a_database_takes_few(self):
+        code = "import sqlite3\nfor n in range(50):\n    with sqlite3.connect(f'/workspace/{n}.db') as base:\n"
+        result = self.daemon.run(code + "        base.execute('create table t(x)'); kept = base")
+        self.assertEqual(result["verdict"]["kind"], "ok")
+
+
 class FolderTest(Case):
     """Root makes folders and sockets for somebody else: what that one put there leads nowhere."""
 
