@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A policy with little time: what its end looks like.
-import { says, sees } from "./lib/expect.mjs";
+import { assert, eventually, says, sees } from "./lib/expect.mjs";
 import { subject } from "./lib/runner.mjs";
 
 const CONFIG = `policies:
-  default: {timeout: 1s, timeout_max: 1s}
+  default: {timeout: 1s, timeout_max: 20s}
 `;
 
 export default subject("timeouts", { config: CONFIG }, (test) => {
@@ -20,5 +20,40 @@ export default subject("timeouts", { config: CONFIG }, (test) => {
     const next = await person.another();
     await next.run("kept");
     await says(next.output, "1");
+  });
+
+  test("a run that took too long is run again with more time by one click", async (person) => {
+    const cell = await person.converse();
+    await cell.run("import time\ntime.sleep(2)\nprint('through')");
+    await says(cell.output, /timed out/i);
+    await cell.output.getByRole("button", { name: "Run again with 10 s" }).click();
+    await says(cell.output, "through");
+    await person.refresh(); // the cell keeps its time
+    await sees(cell.button(/^Time limit of cell 1: 10 s/));
+  });
+
+  test("a conversation chooses time, memory and Python, and says that its session starts again", async (person) => {
+    const cell = await person.converse();
+    await cell.run("kept = 1");
+    const session = () => person.page.evaluate(async () => (await (await fetch("/v1/conversations")).json()).conversations[0].session);
+    const before = await session();
+    await person.deed(/^Time, memory and Python/);
+    const dialog = person.page.getByRole("dialog");
+    await dialog.getByLabel("Time for each run").selectOption("10 s");
+    await dialog.getByRole("button", { name: "Save", exact: true }).click();
+    await sees(cell.button(/^Time limit of cell 1: 10 s/));
+    await cell.run("import time\ntime.sleep(2)\nprint('kept is', kept)");
+    await says(cell.output, "kept is 1");
+
+    await person.deed(/^Time, memory and Python/);
+    await dialog.getByLabel("Policy").selectOption({ label: await dialog.locator("option", { hasText: /^heavy/ }).innerText() });
+    await says(dialog, /it starts again, and its variables go/);
+    await person.picture("limits");
+    await dialog.getByRole("button", { name: "Save and restart the session" }).click();
+    await cell.run("'kept' in globals()");
+    await says(cell.output, "False");
+    await eventually(async () => (await session()) !== before, "another session");
+    const { policy } = await person.agent.call("GET", `/v1/sessions/${await session()}`);
+    assert.equal(policy, "heavy");
   });
 });

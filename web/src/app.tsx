@@ -14,10 +14,12 @@ import { ConversationPage, Opening } from "./shell/conversation";
 import { PageHead } from "./shell/head";
 import { Help, useKeys } from "./shell/help";
 import { Layout } from "./shell/layout";
+import { LimitsDialog } from "./shell/limits";
 import { watchSearch } from "./shell/search";
 import { Sidebar } from "./shell/sidebar";
 import { current, watchConversations } from "./state/conversations";
 import { startFeed } from "./state/feed";
+import { watchPolicies } from "./state/policies";
 import { route } from "./state/route";
 import { watchSelf } from "./state/self";
 import "./state/settings";
@@ -81,6 +83,7 @@ function start(): void {
   if (isStarted) return;
   isStarted = true;
   watchSelf();
+  watchPolicies();
   watchConversations();
   watchSearch();
   watchAgents();
@@ -101,6 +104,7 @@ export function App() {
       <Toasts />
       <Asks />
       <Help />
+      <LimitsDialog />
     </>
   );
 }

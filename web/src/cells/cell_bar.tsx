@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be done with a cell, at its upper right.
 import type { Cell, Conversation } from "../state/conversation";
-import { IconButton } from "../ui";
-import { IconCode, IconDown, IconGrip, IconNote, IconTrash, IconUp } from "../ui/icons";
+import { formatMs } from "../output/format";
+import { askLimits } from "../shell/limits";
+import { defaultTime, policyOf, timeOf, timesOf } from "../state/policies";
+import { IconButton, Menu } from "../ui";
+import { IconCheck, IconClock, IconCode, IconDown, IconGrip, IconNote, IconTrash, IconUp } from "../ui/icons";
 import { CELL_TYPE } from "./drag";
 import { deleteCell, moveBy, turnCell } from "./edit";
 import { isOn } from "./live";
@@ -13,6 +16,26 @@ interface CellBarProps {
   cell: Cell;
   number: number;
   count: number;
+}
+
+/** How long runs of this cell may take. */
+function TimeMenu({ conversation, cell, number }: Omit<CellBarProps, "count">) {
+  const policy = policyOf(conversation);
+  const own = cell.timeoutMs.value;
+  const choose = (ms: number | null) => {
+    cell.timeoutMs.value = ms;
+    conversation.touch();
+  };
+  const usual = conversation.use.value.timeout_ms ?? defaultTime(policy);
+  const items = [
+    { label: `As the conversation (${formatMs(usual)})`, icon: own === null ? IconCheck : undefined, run: () => choose(null) },
+    "line" as const,
+    ...timesOf(policy).map((ms) => ({ label: formatMs(ms), icon: own === ms ? IconCheck : undefined, run: () => choose(ms) })),
+    "line" as const,
+    { label: "Memory and Python…", run: () => askLimits(conversation) },
+  ];
+  const label = `Time limit of cell ${number}: ${formatMs(timeOf(conversation, cell) ?? usual)}`;
+  return <Menu size="small" icon={IconClock} label={label} items={items} class={own === null ? undefined : "is-set"} />;
 }
 
 export function CellBar({ conversation, cell, number, count }: CellBarProps) {
@@ -32,6 +55,7 @@ export function CellBar({ conversation, cell, number, count }: CellBarProps) {
         onClick={() => moveBy(conversation, cell, -1)} />
       <IconButton size="small" icon={IconDown} label="Move down" keys={MOVE_DOWN.shown} disabled={number === count}
         onClick={() => moveBy(conversation, cell, 1)} />
+      {isCode && <TimeMenu conversation={conversation} cell={cell} number={number} />}
       <IconButton size="small" icon={isCode ? IconNote : IconCode} disabled={isOn(cell)}
         label={isCode ? "Turn into a note" : "Turn into code"}
         onClick={() => turnCell(conversation, cell, isCode ? "note" : "code")} />

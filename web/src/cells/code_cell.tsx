@@ -4,6 +4,7 @@ import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { type FindCell, OutputView } from "../output";
 import type { Cell, Conversation } from "../state/conversation";
+import { timeOf } from "../state/policies";
 import { IconButton } from "../ui";
 import { IconPlay, IconStop } from "../ui/icons";
 import { CellEditor } from "./cell_editor";
@@ -11,6 +12,7 @@ import { reveal } from "./focus";
 import { goOn, insertCell, moveBy, said } from "./edit";
 import { MOVE_DOWN, MOVE_UP, RUN_HERE, RUN_HERE_TOO, RUN_INSERT, RUN_ON, STOP } from "./keys";
 import { isOn, liveOf } from "./live";
+import { Longer } from "./longer";
 import { lastError } from "./mark";
 import { Phase } from "./phase";
 import { interruptRun, runCell, stopCell } from "./run";
@@ -117,7 +119,8 @@ export function CodeCell({ conversation, cell, number, isNear }: CodeCellProps) 
         {output && isNear && (
           <div ref={place} class={isOld ? "cell-output cell-stale" : "cell-output"}>
             <OutputView output={output} session={conversation.session.value} label={`Output of cell ${number}`} cell={number} find={find}
-              mark={cell.mark.value} />
+              mark={cell.mark.value} timeoutMs={timeOf(conversation, cell)}
+              deeds={output.ending && <Longer conversation={conversation} cell={cell} ending={output.ending} />} />
           </div>
         )}
         {asksInput.value && output?.run && <StdinLine key={output.run} run={output.run} number={number} />}

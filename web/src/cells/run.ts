@@ -6,6 +6,7 @@ import { ApiError } from "../api/client";
 import { Output } from "../output/model";
 import type { Cell, Conversation } from "../state/conversation";
 import { sessions } from "../state/feed";
+import { timeOf } from "../state/policies";
 import { ensureSession } from "../state/session";
 import { nameIt } from "../state/title";
 import { failed, toast } from "../state/toasts";
@@ -176,7 +177,7 @@ async function take(queue: Queue, turn: Turn): Promise<boolean> {
     return true;
   }
   nameIt(conversation); // before there is a session, which is called the same
-  turn.run ??= await start(conversation, code);
+  turn.run ??= await start(conversation, cell, code);
   note(queue);
   if (cell.output.peek()?.run !== turn.run) {
     cell.output.value = new Output(turn.run);
@@ -192,9 +193,10 @@ async function take(queue: Queue, turn: Turn): Promise<boolean> {
 }
 
 /** A session may end between the look at it and the run: then it is asked for once more. */
-async function start(conversation: Conversation, code: string): Promise<string> {
-  const ask = { code, stdin: "live" } as const;
+async function start(conversation: Conversation, cell: Cell, code: string): Promise<string> {
   const session = await ensureSession(conversation);
+  const timeout_ms = timeOf(conversation, cell);
+  const ask = { code, stdin: "live", ...(timeout_ms && { timeout_ms }) } as const;
   try {
     return (await calls.startRun(session, ask)).id;
   } catch (cause) {

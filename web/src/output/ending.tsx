@@ -28,7 +28,7 @@ function Meter({ label, value, limit, text, limitText }: { label: string; value:
   );
 }
 
-function useLimits(session: string | null, given: Limits | undefined, ending: Ending): Limits {
+function useLimits(session: string | null, given: Limits | undefined, ending: Ending, timeout_ms: number | undefined): Limits {
   const [limits, setLimits] = useState<Limits>(given ?? {});
   useEffect(() => {
     if (given || !session) return setLimits(given ?? {});
@@ -39,7 +39,8 @@ function useLimits(session: string | null, given: Limits | undefined, ending: En
     };
   }, [session, given]);
   const { limit, limit_value: value } = ending.verdict;
-  return limit && value ? { ...limits, [limit]: value } : limits; // what was hit is known for sure
+  const all = timeout_ms ? { ...limits, timeout_ms } : limits;
+  return limit && value ? { ...all, [limit]: value } : all; // what was hit is known for sure
 }
 
 export function Resources({ ending, limits }: { ending: Ending; limits: Limits }) {
@@ -95,12 +96,13 @@ interface Props {
   session: string | null;
   limits: Limits | undefined;
   mark: CellMark | null;
+  timeoutMs: number | undefined;
   deeds: ComponentChildren;
 }
 
-export function EndingView({ ending, run, session, limits: given, mark, deeds }: Props) {
+export function EndingView({ ending, run, session, limits: given, mark, timeoutMs, deeds }: Props) {
   const [isOpen, setOpen] = useState(false);
-  const limits = useLimits(session, given, ending);
+  const limits = useLimits(session, given, ending, timeoutMs);
   const told = tellVerdict(ending.verdict);
   const state = tellState(ending.state);
   const cuts = CUT.filter(([name]) => ending.truncated[name]);

@@ -74,12 +74,13 @@ interface Props {
   cell?: number; // its number on the page
   find?: FindCell;
   mark?: CellMark | null;
+  timeoutMs?: number; // of its runs, where it is not the policy's
   deeds?: ComponentChildren; // what can be done about how it ended
 }
 
 const findNothing: FindCell = () => null;
 
-export function OutputView({ output, session, limits, label = "Output", cell, find = findNothing, mark = null, deeds }: Props) {
+export function OutputView({ output, session, limits, label = "Output", cell, find = findNothing, mark = null, timeoutMs, deeds }: Props) {
   const version = output.version.value;
   const [most, setMost] = useState(ITEMS_SHOWN);
   const { items, ending, files } = output;
@@ -98,7 +99,7 @@ export function OutputView({ output, session, limits, label = "Output", cell, fi
       )}
       {output.leftOut && <Notice>This page left out {output.leftOut}.</Notice>}
       <FilesView files={files} session={session} />
-      {ending && <EndingView ending={ending} run={output.run} session={session} limits={limits} mark={mark} deeds={deeds} />}
+      {ending && <EndingView ending={ending} run={output.run} session={session} limits={limits} mark={mark} timeoutMs={timeoutMs} deeds={deeds} />}
       {output.isSaved && ending && <p class="out-soft">Shown as it was kept; the run's own log is gone.</p>}
     </div>
   );

@@ -8,10 +8,11 @@ import { connection, sessions } from "../state/feed";
 import { isOthers } from "../state/self";
 import { isNarrow, isPanelOpen, togglePanel } from "../state/layout";
 import { Button, IconButton, Menu, Switch } from "../ui";
-import { IconDownload, IconPanel, IconPencil, IconPlayAll, IconRefresh, IconStop, IconTrash, IconUpload } from "../ui/icons";
+import { IconClock, IconDownload, IconPanel, IconPencil, IconPlayAll, IconRefresh, IconStop, IconTrash, IconUpload } from "../ui/icons";
 import { askDelete, askRestart, rename, switchSandbox } from "./deeds";
 import { OpenMenu } from "./head";
 import { mod } from "./help";
+import { askLimits } from "./limits";
 import { NameField } from "./name";
 import { exportNotebook, importNotebook } from "./notebook";
 
@@ -93,6 +94,7 @@ export function ConversationHead({ conversation }: { conversation: Conversation 
           { label: "Export notebook", icon: IconDownload, run: () => exportNotebook(conversation) },
           { label: "Import notebook", icon: IconUpload, run: () => file.current?.click() },
           "line",
+          { label: "Time, memory and Python…", icon: IconClock, disabled: isOthers(sessions.value.get(conversation.session.value ?? "")), run: () => askLimits(conversation) },
           { label: "Restart session", icon: IconRefresh, disabled: !conversation.session.value || isOthers(sessions.value.get(conversation.session.value)), run: () => void askRestart(conversation) },
           { label: "Delete conversation", icon: IconTrash, tone: "danger", run: () => void askDelete(conversation.id, conversation.name.peek()) },
         ]} />

@@ -66,15 +66,23 @@ export async function askRestart(conversation: Conversation): Promise<void> {
     action: "Restart",
     tone: "danger",
   });
-  if (!isSure) return;
+  if (isSure) await restart(conversation);
+}
+
+/** Ends the session without asking. False: it could not be ended, and goes on. */
+export async function restart(conversation: Conversation): Promise<boolean> {
   try {
-    await calls.endSession(session);
+    await calls.endSession(conversation.session.peek()!);
   } catch (cause) {
-    if (!(cause instanceof Error && "status" in cause && cause.status === 404)) return failed("end the session", cause);
+    if (!(cause instanceof Error && "status" in cause && cause.status === 404)) {
+      failed("end the session", cause);
+      return false;
+    }
   }
   conversation.session.value = null;
   conversation.touch();
   toast("The session is restarted: run the cells again", "good");
+  return true;
 }
 
 /** For those who press it out of habit. */

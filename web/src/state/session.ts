@@ -34,7 +34,7 @@ async function find(id: string): Promise<{ session: Session | null; why: string 
 }
 
 async function make(conversation: Conversation): Promise<string> {
-  const { policy, runtime } = settings.peek();
+  const { policy, runtime } = { ...settings.peek(), ...conversation.use.peek() };
   const session = await calls.makeSession({
     name: sessionName(conversation.name.peek()),
     policy: policy || undefined,

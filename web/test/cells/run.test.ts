@@ -69,6 +69,16 @@ describe("running cells", () => {
     expect(conversation.save).toHaveBeenCalled();
   });
 
+  it("asks for the time that the cell or the conversation chose", async () => {
+    const [own, other] = [code("a"), code("b")];
+    const conversation = open(own, other);
+    conversation.use.value = { timeout_ms: 60_000 };
+    own.timeoutMs.value = 120_000;
+    daemon();
+    await Promise.all([runCell(conversation, own), runCell(conversation, other)]);
+    expect(mocked.startRun.mock.calls.map(([, ask]) => ask.timeout_ms)).toEqual([120_000, 60_000]);
+  });
+
   it("runs them one after the other, in the order of asking", async () => {
     const cells = [code("a"), code("b")];
     const conversation = open(...cells);

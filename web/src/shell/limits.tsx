@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the runs of a conversation may use: time for each run, memory and Python for its session.
+import { signal } from "@preact/signals";
+import { useEffect, useId, useState } from "preact/hooks";
+import * as calls from "../api/calls";
+import type { Policy, Use } from "../api/types";
+import { formatBytes, formatMs } from "../output/format";
+import type { Conversation } from "../state/conversation";
+import { sessions } from "../state/feed";
+import { chosenPolicy, defaultTime, longestTime, memoryOf, policies, timesOf } from "../state/policies";
+import { settings } from "../state/settings";
+import { Button, Dialog } from "../ui";
+import { restart } from "./deeds";
+
+const asked = signal<Conversation | null>(null);
+
+export function askLimits(conversation: Conversation): void {
+  asked.value = conversation;
+}
+
+interface PickProps {
+  label: string;
+  hint: string;
+  value: string;
+  options: readonly { value: string; label: string }[];
+  onChange: (value: string) => void;
+}
+
+function Pick({ label, hint, value, options, onChange }: PickProps) {
+  const id = useId();
+  // One that this daemon does not have stays visible: else the choice would change behind the person's back.
+  const all = options.some((option) => option.value === value) ? options : [...options, { value, label: `${value} (not on this daemon)` }];
+  return (
+    <div class="field">
+      <label class="field-label" for={id}>{label}</label>
+      <select id={id} class="input" value={value} aria-describedby={`${id}-hint`} onChange={(event) => onChange(event.currentTarget.value)}>
+        {all.map((option) => <option key={option.value} value={option.value}>{option.label}</option>)}
+      </select>
+      <p id={`${id}-hint`} class="field-hint">{hint}</p>
+    </div>
+  );
+}
+
+const policyText = (policy: Policy) =>
+  `${policy.name}: ${formatBytes(memoryOf(policy))}, runs up to ${formatMs(longestTime(policy))}${policy["approve"] === true ? ", a person allows each run" : ""}`;
+
+function useRuntimes(): string[] {
+  const [names, setNames] = useState<string[]>([]);
+  useEffect(() => {
+    calls.status().then(({ runtimes }) => setNames(runtimes.map(({ name }) => name)), () => {}); // the default is still there
+  }, []);
+  return names;
+}
+
+function Limits({ conversation }: { conversation: Conversation }) {
+  const [use, setUse] = useState<Use>(conversation.use.peek());
+  const runtimes = useRuntimes();
+  const close = () => { asked.value = null; };
+  const session = sessions.value.get(conversation.session.value ?? "");
+  const own = settings.value;
+  const policy = policies.value.find(({ name }) => name === (use.policy || own.policy || "default")) ?? chosenPolicy(conversation);
+  const isOther = session !== undefined &&
+    ((use.policy ?? "") !== (conversation.use.value.policy ?? "") || (use.runtime ?? "") !== (conversation.use.value.runtime ?? ""));
+  const change = (more: Use) => {
+    const next = { ...use, ...more };
+    setUse(Object.fromEntries(Object.entries(next).filter(([, value]) => value)) as Use);
+  };
+  const save = async () => {
+    close();
+    if (isOther && !(await restart(conversation))) return;
+    const most = longestTime(policy);
+    conversation.use.value = use.timeout_ms && most ? { ...use, timeout_ms: Math.min(use.timeout_ms, most) } : use;
+    conversation.touch();
+  };
+  return (
+    <Dialog title="Limits of this conversation" onClose={close} actions={
+      <>
+        <Button onClick={close}>Cancel</Button>
+        <Button tone={isOther ? "danger" : "primary"} onClick={() => void save()}>{isOther ? "Save and restart the session" : "Save"}</Button>
+      </>
+    }>
+      <Pick label="Time for each run" hint={`The policy allows up to ${formatMs(longestTime(policy))}. A single cell can have its own, by the clock above it.`}
+        value={String(use.timeout_ms ?? "")} onChange={(value) => change({ timeout_ms: Number(value) })}
+        options={[{ value: "", label: `The policy's default (${formatMs(defaultTime(policy))})` },
+          ...timesOf(policy).map((ms) => ({ value: String(ms), label: formatMs(ms) }))]} />
+      <Pick label="Policy" hint="How much memory the session has, and how long its runs may take at most."
+        value={use.policy ?? ""} onChange={(value) => change({ policy: value })}
+        options={[{ value: "", label: `The default (${own.policy || "default"})` }, ...policies.value.map((one) => ({ value: one.name, label: policyText(one) }))]} />
+      <Pick label="Runtime" hint="Which Python, with which packages." value={use.runtime ?? ""} onChange={(value) => change({ runtime: value })}
+        options={[{ value: "", label: `The default${own.runtime ? ` (${own.runtime})` : ""}` }, ...runtimes.map((name) => ({ value: name, label: name }))]} />
+      {isOther && <p class="limits-note" role="status">Memory and Python belong to the session: it starts again, and its variables go. Run the cells again after that.</p>}
+    </Dialog>
+  );
+}
+
+/** For the layout: shows the dialog when it was asked for. */
+export function LimitsDialog() {
+  const conversation = asked.value;
+  return conversation && <Limits key={conversation.id} conversation={conversation} />;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+import { beforeEach, expect, it } from "vitest";
+import type { Policy, Session } from "../../src/api/types";
+import { Cell } from "../../src/state/conversation";
+import { sessions } from "../../src/state/feed";
+import { longerTime, policies, policyOf, timeOf, timesOf } from "../../src/state/policies";
+import { conversationOf } from "../cells/parts";
+
+const small: Policy = { name: "default", timeout_ms: 30_000, timeout_max_ms: 120_000, memory: 512 << 20 };
+const heavy: Policy = { name: "heavy", timeout_ms: 300_000, timeout_max_ms: 600_000, memory: 4096 << 20 };
+const cell = () => new Cell({ id: "a", kind: "code", source: "1", run: null });
+
+beforeEach(() => {
+  policies.value = [small, heavy];
+  sessions.value = new Map();
+});
+
+it("offers times up to what the policy allows", () => {
+  expect(timesOf(small)).toEqual([10_000, 30_000, 60_000, 120_000]);
+  expect(timesOf(undefined)).toEqual([]);
+});
+
+it("offers more after a run was stopped, and nothing where no more may be asked for", () => {
+  expect(longerTime(small, 30_000)).toBe(120_000);
+  expect(longerTime(small, 10_000)).toBe(60_000);
+  expect(longerTime(small, 60_000)).toBe(120_000);
+  expect(longerTime(small, 120_000)).toBe(undefined);
+});
+
+it("takes a cell's own time before the conversation's, never above the policy's", () => {
+  const one = cell();
+  const conversation = conversationOf([one]);
+  expect(timeOf(conversation, one)).toBe(undefined);
+  conversation.use.value = { timeout_ms: 60_000 };
+  expect(timeOf(conversation, one)).toBe(60_000);
+  one.timeoutMs.value = 600_000;
+  expect(timeOf(conversation, one)).toBe(120_000);
+});
+
+it("goes by the policy of the session that is there, else of the next one", () => {
+  const conversation = conversationOf([], "ses_1");
+  conversation.use.value = { policy: "heavy" };
+  expect(policyOf(conversation)).toBe(heavy);
+  sessions.value = new Map([["ses_1", { id: "ses_1", policy: "default" } as Session]]);
+  expect(policyOf(conversation)).toBe(small);
+});
