@@ -9,10 +9,14 @@ export interface Column {
   name: string;
   kind: ColumnKind;
   distinct: number; // among the rows looked at
+  cells: string[]; // of the rows looked at
 }
 
+/** What is done with the rows that stand at one place of a chart; "each": no place has more than one. */
+export type How = "sum" | "mean" | "each";
+
 export type Choice =
-  | { kind: "totals"; type: "line" | "bar"; x: Column; values: Column[]; isRepeated: boolean }
+  | { kind: "groups"; type: "line" | "bar"; x: Column; split: Column | null; value: Column; how: How }
   | { kind: "points"; x: Column; values: Column[] }
   | { kind: "counts"; x: Column }
   | { kind: "rows"; values: Column[] };
@@ -43,34 +47,54 @@ function kindOf(name: string, values: readonly string[], distinct: number): Colu
 export function columnsOf(sheet: Sheet): Column[] {
   const rows = sheet.rows.slice(0, ROWS);
   return sheet.columns.map((name, index) => {
-    const values = rows
-      .map((row) => (row[index] ?? "").trim())
-      .filter((value) => !MISSING.has(value.toLowerCase()));
+    const cells = rows.map((row) => (row[index] ?? "").trim());
+    const values = cells.filter((value) => !MISSING.has(value.toLowerCase()));
     const distinct = new Set(values).size;
-    return { index, name, kind: kindOf(name, values, distinct), distinct };
+    return { index, name, kind: kindOf(name, values, distinct), distinct, cells };
   });
 }
 
 // A word in a name that says: this is what the table is about.
 const TELLING = /(revenue|sales|amount|total|value|price|count|score|profit|income|population|temp|rate|cost)/i;
 
-/** Those to draw: one that its name recommends, else the last ones: what is measured stands behind what it is of. */
-function valuesOf(numbers: readonly Column[], most: number): Column[] {
+/** The one to draw: the last that its name recommends, else the last of all: what is measured stands behind what it is of. */
+function valueOf(numbers: readonly Column[]): Column {
   const telling = numbers.filter((column) => TELLING.test(column.name));
-  return (telling.length > 0 ? telling : numbers).slice(-most);
+  return (telling.length > 0 ? telling : numbers).at(-1)!;
 }
 
-export function choose(columns: readonly Column[]): Choice | null {
+// Amounts of which two make a larger one. All else (temperatures, prices, rates) is averaged: a sum of them means nothing.
+const ADDABLE = /(revenue|sales|amount|total|count|units|quantity|qty|profit|income|cost|spend|expense|budget|population|volume|orders|visits|clicks|views|births|deaths|cases|rain)/i;
+const SPLIT_MAX = 8; // lines that can be told apart
+
+/** Whether two rows stand at one place, in what was looked at. */
+function isRepeated(places: readonly Column[]): boolean {
+  const keys = (places[0]?.cells ?? []).map((_, row) => JSON.stringify(places.map(({ cells }) => cells[row])));
+  return new Set(keys).size < keys.length;
+}
+
+/** How a value is shown at places that these columns make; rows that were not looked at may repeat what these do not. */
+function howOf(value: Column, places: readonly Column[], isPartial: boolean): How {
+  if (!isPartial && !isRepeated(places)) return "each";
+  return ADDABLE.test(value.name) && !/(per|rate|share|mean|average|avg)/i.test(value.name) ? "sum" : "mean";
+}
+
+/** `isPartial`: there are rows that were not looked at. */
+export function choose(columns: readonly Column[], isPartial = false): Choice | null {
   const numbers = columns.filter((column) => column.kind === "number");
   const date = columns.find((column) => column.kind === "date");
   const labels = columns.filter((column) => column.kind === "label" && column.distinct > 1);
   const label = labels.find((column) => column.distinct <= 30) ?? labels[0];
 
   if (date && numbers.length > 0) {
-    return { kind: "totals", type: "line", x: date, values: valuesOf(numbers, 1), isRepeated: true };
+    const value = valueOf(numbers);
+    // Lines for the categories, where there are few of them and they are what repeats the moments.
+    const split = isRepeated([date]) ? (labels.find((column) => column.distinct <= SPLIT_MAX) ?? null) : null;
+    return { kind: "groups", type: "line", x: date, split, value, how: howOf(value, split ? [date, split] : [date], isPartial) };
   }
   if (label && numbers.length > 0) {
-    return { kind: "totals", type: "bar", x: label, values: valuesOf(numbers, 1), isRepeated: true };
+    const value = valueOf(numbers);
+    return { kind: "groups", type: "bar", x: label, split: null, value, how: howOf(value, [label], isPartial) };
   }
   if (numbers.length >= 2) return { kind: "points", x: numbers[0]!, values: numbers.slice(1, 2) };
   if (label ?? date) return { kind: "counts", x: (label ?? date)! };

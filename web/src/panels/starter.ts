@@ -3,13 +3,14 @@
 // columns. The code is for the reader to change, so it is short, and says what to try. Names in it come from the file:
 // they are literals, whatever they hold.
 import { parseSheet, type Decoded, type Sheet } from "./csv";
-import { pythonText } from "./format";
+import { pythonText, visible } from "./format";
 import { choose, columnsOf, type Choice, type Column } from "./infer";
 
 export const SAMPLE_BYTES = 256 * 1024;
 const ROWS_MAX = 200_000; // of a file that would not fit the memory of a sandbox as a table
 const LARGE_BYTES = 64 * 1024 * 1024;
 const ROWS_FIRST = 5;
+const SHEET_ROWS = 400; // looked at to find a chart
 const GROUPS_MAX = 500;
 const POINTS_MAX = 5000;
 const WIDE = 50; // columns: above, the table shows the first ones
@@ -48,19 +49,51 @@ function titleText(text: string): string {
   return pythonText(line.length > 60 ? `${line.slice(0, 59)}…` : line);
 }
 
-function chartOf(type: string, title: string, x: string, values: string[], data: string): string[] {
+function chartOf(type: string, title: string, x: string, values: string, data: string): string[] {
   return [
     `_chart = {`,
     `    "type": "${type}",`,
     `    "title": ${titleText(title)},`,
     `    "categoryKey": ${x},`,
-    `    "valueKeys": [${values.join(", ")}],`,
+    `    "valueKeys": ${values},`,
     `    "data": ${data}.to_dict("records"),`,
     `}`,
   ];
 }
 
 const HINT = (others: string) => `# Assigning to _chart draws it. Try ${others} as its type, or another column.`;
+
+const HOW_WORDS = { sum: "added up", mean: "averaged" } as const;
+const HOW_TITLES = { sum: "Sum of ", mean: "Mean ", each: "" } as const;
+
+/** One value over moments or labels. What is done with several rows of one place stands in the title, and in a comment. */
+function groupLines({ type, x, split, value, how }: Choice & { kind: "groups" }, text: (column: Column) => string): string[] {
+  const [at, of] = [text(x), text(value)];
+  const names = { x: x.name || "group", value: value.name || "value", split: split?.name || "category" };
+  const title = `${HOW_TITLES[how]}${names.value} by ${names.x}${split ? ` and ${names.split}` : ""}`;
+  const hint = HINT(type === "line" ? `"bar" or "area"` : `"pie" or "line"`);
+  const line = (note: string) => note.replace(/\s+/g, " ").slice(0, 160);
+  const several = how === "each" ? [] : [line(`# Rows of one ${visible(names.x)}${split ? ` and ${visible(names.split)}` : ""} are ${HOW_WORDS[how]}; "${how === "sum" ? "mean" : "sum"}" does the other.`)];
+  if (split) {
+    return [
+      ...several,
+      `groups = df.pivot_table(index=${at}, columns=${text(split)}, values=${of}, aggfunc="${how === "each" ? "first" : how}").tail(${GROUPS_MAX})`,
+      `groups = groups.rename(columns=str)`,
+      "",
+      hint,
+      ...chartOf(type, title, at, `list(groups.columns)`, "groups.reset_index()"),
+    ];
+  }
+  const places = how === "each" ? `df[[${at}, ${of}]].dropna()` : `df.groupby(${at})[[${of}]].${how}()`;
+  const kept = type === "line" ? `${how === "each" ? `.sort_values(${at})` : ""}.tail(${GROUPS_MAX})` : `.nlargest(30, ${of})`;
+  return [
+    ...several,
+    `groups = ${places}${kept}${how === "each" ? "" : ".reset_index()"}`,
+    "",
+    hint,
+    ...chartOf(type, title, at, `[${of}]`, "groups"),
+  ];
+}
 
 function chartLines(choice: Choice, columns: readonly Column[], isPartial: boolean): string[] {
   const text = (column: Column) => columnText(column, columns);
@@ -69,23 +102,8 @@ function chartLines(choice: Choice, columns: readonly Column[], isPartial: boole
     isPartial ? list.map((column) => `df[${text(column)}] = pd.to_numeric(df[${text(column)}], errors="coerce")`) : [];
 
   switch (choice.kind) {
-    case "totals": {
-      const values = choice.values.map(text);
-      const x = text(choice.x);
-      const names = choice.values.map((column) => column.name || "value").join(", ");
-      const isLine = choice.type === "line";
-      const grouped = `df.groupby(${x})[[${values.join(", ")}]].sum()`;
-      const kept = isLine
-        ? `${grouped}.tail(${GROUPS_MAX}).reset_index()`
-        : `${grouped}.nlargest(30, ${values[0]}).reset_index()`;
-      return [
-        ...asNumber(choice.values),
-        `totals = ${kept}`,
-        "",
-        HINT(isLine ? `"bar" or "area"` : `"pie" or "line"`),
-        ...chartOf(choice.type, `${names} by ${choice.x.name || "group"}`, x, values, "totals"),
-      ];
-    }
+    case "groups":
+      return [...asNumber([choice.value]), ...groupLines(choice, text)];
     case "points": {
       const x = text(choice.x);
       const values = choice.values.map(text);
@@ -94,7 +112,7 @@ function chartLines(choice: Choice, columns: readonly Column[], isPartial: boole
         `points = df[[${[x, ...values].join(", ")}]].dropna().head(${POINTS_MAX})`,
         "",
         HINT(`"line" or "bar"`),
-        ...chartOf("scatter", `${choice.values[0]!.name || "value"} against ${choice.x.name || "the first column"}`, x, values, "points"),
+        ...chartOf("scatter", `${choice.values[0]!.name || "value"} against ${choice.x.name || "the first column"}`, x, `[${values.join(", ")}]`, "points"),
       ];
     }
     case "counts":
@@ -103,7 +121,7 @@ function chartLines(choice: Choice, columns: readonly Column[], isPartial: boole
         `counts = counts.rename_axis("value").reset_index(name="rows")`,
         "",
         HINT(`"pie" or "line"`),
-        ...chartOf("bar", `Rows by ${choice.x.name || "value"}`, `"value"`, [`"rows"`], "counts"),
+        ...chartOf("bar", `Rows by ${choice.x.name || "value"}`, `"value"`, `["rows"]`, "counts"),
       ];
     case "rows": {
       const values = choice.values.map(text);
@@ -112,7 +130,7 @@ function chartLines(choice: Choice, columns: readonly Column[], isPartial: boole
         `points = df[[${values.join(", ")}]].head(${POINTS_MAX}).rename_axis("row").reset_index()`,
         "",
         HINT(`"bar" or "area"`),
-        ...chartOf("line", choice.values[0]!.name || "value", `"row"`, values, "points"),
+        ...chartOf("line", choice.values[0]!.name || "value", `"row"`, `[${values.join(", ")}]`, "points"),
       ];
     }
   }
@@ -133,10 +151,10 @@ function withPoints(sheet: Sheet): Sheet | null {
 
 function csvCell(path: string, sample: Sample): string | null {
   if (sample.text.trim() === "") return null;
-  const sheet = parseSheet(sample.text, sample.isWhole, { columns: 20_000, rows: 400, field: 200 });
+  const sheet = parseSheet(sample.text, sample.isWhole, { columns: 20_000, rows: SHEET_ROWS, field: 200 });
   const pointed = withPoints(sheet);
   const columns = columnsOf(pointed ?? sheet);
-  const choice = choose(columns);
+  const choice = choose(columns, !sample.isWhole || sheet.rows.length >= SHEET_ROWS);
   const options = [pythonText(path)];
   if (sheet.delimiter !== ",") options.push(`sep=${pythonText(sheet.delimiter)}`);
   if (pointed) options.push(`decimal=","`);
@@ -176,7 +194,7 @@ function sheetOf(rows: readonly Record<string, unknown>[]) {
   const columns = names.filter((name) => rows.slice(0, 50).every((row) => row[name] === undefined || row[name] === null || isPlain(row[name])));
   return {
     columns,
-    rows: rows.slice(0, 400).map((row) => columns.map((name) => (row[name] === undefined || row[name] === null ? "" : String(row[name])))),
+    rows: rows.slice(0, SHEET_ROWS).map((row) => columns.map((name) => (row[name] === undefined || row[name] === null ? "" : String(row[name])))),
     delimiter: ",",
     isRagged: false,
     isCut: false,
@@ -192,14 +210,14 @@ function jsonCell(path: string, sample: Sample, form: Form): string {
   const read = `open(${pythonText(path)}, encoding="utf-8")`;
   const lines = form === "jsonl" ? sample.text.split("\n").filter((line) => line.trim() !== "") : [];
   if (form === "jsonl" && !sample.isWhole) lines.pop();
-  const found = jsonRows(form === "jsonl" ? `[${lines.slice(0, 400).join(",")}]` : sample.text);
+  const found = jsonRows(form === "jsonl" ? `[${lines.slice(0, SHEET_ROWS + 1).join(",")}]` : sample.text);
   if (form === "json" && !found) {
     // What it holds is not known here, so that is what the code shows.
     return [`import json`, ``, `with ${read} as file:`, `    data = json.load(file)`, `data`].join("\n");
   }
   const sheet = found ? sheetOf(found.rows) : null;
   const columns = sheet ? named(columnsOf(sheet)) : [];
-  const choice = choose(columns);
+  const choice = choose(columns, !sample.isWhole || (found?.rows.length ?? 0) > SHEET_ROWS);
   const load =
     form === "jsonl"
       ? [`import pandas as pd`, ``, `df = pd.read_json(${pythonText(path)}, lines=True)`]

@@ -42,8 +42,45 @@ describe("the starter cell", () => {
     expect(code).toContain('"type": "line"');
     expect(code).toContain('"categoryKey": "month"');
     expect(code).toContain('"valueKeys": ["revenue"]');
+    expect(code).toContain('"title": "revenue by month"');
     expect(code.split("\n").at(-1)).toBe("df.head(5)");
     compiles(code);
+  });
+
+  /** The chart that the cell makes of the file, by pandas itself. */
+  const chartOf = (csv: string): { title: string; valueKeys: string[]; data: Record<string, unknown>[]; code: string } => {
+    const code = starterCell("t.csv", whole(csv))!;
+    const run = "import io,json,sys\nimport pandas as pd\ncode, csv = json.load(sys.stdin)\nread = pd.read_csv\n" +
+      "pd.read_csv = lambda path, **more: read(io.StringIO(csv), **more)\nnames = {}\nexec(code, names)\nprint(json.dumps(names['_chart'], default=str))";
+    return { ...JSON.parse(python(run, JSON.stringify([code, csv])).replaceAll("NaN", "null")), code };
+  };
+
+  it("averages what cannot be added, and says so", () => {
+    const chart = chartOf("day,temperature\n2024-01-01,5\n2024-01-01,7\n2024-01-02,9\n");
+    expect(chart.data).toEqual([{ day: "2024-01-01", temperature: 6 }, { day: "2024-01-02", temperature: 9 }]);
+    expect(chart.title).toBe("Mean temperature by day");
+    expect(chart.code).toContain("# Rows of one day are averaged");
+  });
+
+  it("adds up what can be added, and says so", () => {
+    const chart = chartOf("city,sales\nRome,1\nOslo,2\nRome,3\n");
+    expect(chart.data).toEqual([{ city: "Rome", sales: 4 }, { city: "Oslo", sales: 2 }]);
+    expect(chart.title).toBe("Sum of sales by city");
+    expect(chart.code).toContain("are added up");
+  });
+
+  it("draws a line for each category, and each row where none repeats", () => {
+    const chart = chartOf("day,city,temperature\n2024-01-01,Rome,12\n2024-01-01,Oslo,-3\n2024-01-02,Rome,13\n");
+    expect(chart.valueKeys).toEqual(["Oslo", "Rome"]);
+    expect(chart.data).toEqual([{ day: "2024-01-01", Oslo: -3, Rome: 12 }, { day: "2024-01-02", Oslo: null, Rome: 13 }]);
+    expect(chart.title).toBe("temperature by day and city");
+    expect(chart.code).not.toMatch(/sum|mean/);
+    expect(chartOf("day,temperature\n2024-01-02,7\n2024-01-01,5\n").data).toEqual([{ day: "2024-01-01", temperature: 5 }, { day: "2024-01-02", temperature: 7 }]);
+  });
+
+  it("says an aggregation where rows that were not looked at may repeat", () => {
+    const code = starterCell("a.csv", { ...whole("day,temperature\n2024-01-01,5\n2024-01-02,7\n"), isWhole: false })!;
+    expect(code).toContain('"title": "Mean temperature by day"');
   });
 
   it("chooses bars for labels, points for two numbers, counts for none", () => {
