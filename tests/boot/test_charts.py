@@ -200,6 +200,95 @@ class Pictures(unittest.TestCase):
                          "scatter")
         self.assertEqual(self.data(frame + "sns.lineplot(data=f, x='v', y='v')")["type"], "line")
 
+    def test_a_picture_beside_a_line_is_said_to_be_lacking(self):
+        data = self.data("fig, (a, b) = plt.subplots(1, 2)\na.plot([1, 2])\nb.imshow([[1, 2]])\n"
+                         "b.set_title('heat')")
+        self.assertEqual((data["complete"], data["lacks"]),
+                         (False, ["a picture (imshow) in heat"]))
+        self.assertTrue(data["elements"][0]["complete"])
+
+    def test_every_artist_is_told_or_said_to_be_lacking(self):
+        for code, lacks in (
+                ("plt.plot([1, 2])", []),
+                ("plt.bar([1, 2], [3, 4])\nplt.plot([1, 2], [3, 4])", ["a line"]),
+                ("plt.plot([1, 2])\nplt.axhline(1.5)\nplt.axhline(1.7)", ["2 × a line"]),
+                ("plt.plot([1, 2])\nplt.fill_between([0, 1], [1, 2])", ["a filled area"]),
+                ("plt.plot([1, 2])\nplt.text(0, 1, 'here')\nplt.axvspan(0, 1)",
+                 ["a shape", "a text"]),
+                ("plt.scatter([1, 2], [1, 2], c=[1, 2], s=[9, 99])",
+                 ["the colours of single points", "the sizes of single points"]),
+                ("plt.plot([1, 2])\nplt.yscale('symlog')", ["the symlog scale of y"]),
+                ("plt.subplot(projection='polar').plot([1, 2])", ["its polar axes"]),
+                ("plt.bar([1, 2], [3, 4], bottom=[1, 1])", ["where bars begin"]),
+                ("plt.pie([1, 2], labels=['a', 'b'], autopct='%d')", []),
+                ("plt.boxplot([[1, 2, 3], [4, 5, 99]])", []),
+                ("plt.plot([1, 2])\nplt.gca().twinx().plot([5, 6])",
+                 ["two axes in one place, which are drawn side by side"]),
+                ("plt.plot([1, 2])\nplt.xticks([0, 1], ['low', 'high'])", ["the texts along x"])):
+            with self.subTest(code):
+                data = self.data(code)
+                self.assertEqual((data["lacks"], data["complete"]), (lacks, not lacks))
+
+    def test_error_bars_and_reference_lines_are_no_series(self):
+        data = self.data("plt.errorbar([1, 2], [3, 4], yerr=1, capsize=3, label='e')\n"
+                         "plt.axvline(1)")
+        self.assertEqual([element["points"] for element in data["elements"]],
+                         [[[1.0, 3.0], [2.0, 4.0]]])
+        self.assertFalse(data["complete"])
+
+    def test_colours_dashes_markers_and_widths_are_told(self):
+        data = self.data("plt.plot([1, 2], color='#ff0000', ls='--', lw=2)\n"
+                         "plt.plot([1, 2], 'ks', alpha=0.5, ms=4)\nplt.step([1, 2], [3, 4])")
+        dashed, points, steps = data["styles"]
+        self.assertEqual((dashed["color"], dashed["width"], dashed["dash"]),
+                         ("#ff0000", 2.0, [7.4, 3.2]))
+        self.assertEqual((points["color"], points["dash"], points["marker"], points["size"]),
+                         ("#00000080", False, "s", 4.0))
+        self.assertEqual(steps["step"], "pre")
+        self.assertEqual([style["color"] for style in self.data(
+            "plt.bar(['a', 'b'], [1, 2], color=['#111111', 'red'])")["styles"]],
+            ["#111111", "#ff0000"])
+
+    def test_limits_directions_and_stacks_are_told(self):
+        data = self.data("plt.plot([1, 2])\nplt.ylim(5, 0)\nplt.xscale('log')")
+        self.assertEqual((data["y_limits"], data["y_inverted"], data["x_scale"]),
+                         ([0.0, 5.0], True, "log"))
+        self.assertNotIn("x_limits", data)
+        data = self.data("plt.bar(['a', 'b'], [1, 2])\nplt.bar(['a', 'b'], [3, 4], bottom=[1, 2])\n"
+                         "plt.yscale('log')")
+        self.assertEqual((data["stacked"], data["complete"], data["y_scale"]), (True, True, "log"))
+        self.assertTrue(self.data("plt.barh(['a', 'b'], [5, 6])")["horizontal"])
+
+    def test_what_nobody_chose_has_the_house_style(self):
+        styles = self.data("plt.plot([1, 2])\nplt.plot([2, 1])")["styles"]
+        self.assertEqual([style["color"] for style in styles], ["#1f7a58", "#c8611a"])
+        chosen = self.data("with plt.style.context('default'):\n    plt.plot([1, 2])\n    plt.show()")
+        self.assertEqual(chosen["styles"][0]["color"], "#1f77b4")
+        chosen = self.data("with plt.rc_context({'lines.linewidth': 7}):\n    plt.plot([1, 2])\n"
+                           "    plt.show()")
+        self.assertEqual(chosen["styles"][0]["width"], 7.0)
+
+    def test_a_picture_of_ours_is_sharp_and_a_saved_one_is_the_files_own(self):
+        code = "plt.figure(figsize=(4, 3), dpi=100)\nplt.plot([1, 2])\n"
+        drawn, = self.charts(code)
+        saved, = self.charts(code + "plt.savefig('own.png')")
+        with open(self.runner.path("own.png"), "rb") as file:
+            self.assertEqual(base64.b64decode(saved["base64"]), file.read())
+        self.assertEqual((drawn["scale"], saved.get("scale")), (2, None))
+        width = int.from_bytes(base64.b64decode(drawn["base64"])[16:20], "big")
+        self.assertTrue(600 < width < 820, width)
+
+    def test_a_matplotlibrc_of_the_user_wins(self):
+        runner = Runner()
+        try:
+            with open(runner.path("matplotlibrc"), "w", encoding="utf-8") as file:
+                file.write("lines.linewidth: 5\n")
+            outcome = runner.run("import matplotlib\n[matplotlib.rcParams['lines.linewidth'], "
+                                 "matplotlib.rcParams['legend.frameon']]")
+            self.assertEqual(outcome.result["application/json"], [5.0, False])
+        finally:
+            runner.close()
+
     def test_the_object_interface_without_pyplot_works(self):
         self.assertEqual(len(self.charts(
             "from matplotlib.figure import Figure\nlone = Figure()\nlone.add_subplot().plot([1])\n"

@@ -3,14 +3,32 @@
 
 Read from the finished figure, so that it holds for pyplot, pandas and seaborn alike. An axes that
 is none of these is "unknown"; several axes are a "superchart". Large series are cut, and say so.
+Each chart also tells how its elements look ("styles", one for each), and "lacks" names what was drawn
+and is not told; "complete" says whether there is such a thing.
 """
 
 import sys
+
+from . import chart_lacks, chart_style
 
 POINTS_MAX = 10000  # of one series
 TOTAL_MAX = 50000  # of one figure
 ELEMENTS_MAX = 2000
 TICKS_MAX = 200
+LACKS_MAX = 40
+
+
+class _Told:
+    """What is told of one axes: styles of its elements, the artists they stand for, what is lost."""
+
+    def __init__(self):
+        self.styles = []
+        self.artists = []
+        self.lacks = []
+
+    def add(self, style, *artists):
+        self.styles.append(style)
+        self.artists += artists
 
 
 class _Budget:
@@ -106,29 +124,56 @@ def _numbers(line):
     return line.get_xdata(orig=False), line.get_ydata(orig=False)
 
 
-def _lines(axes, budget):
-    lines = [line for line in axes.get_lines() if len(line.get_xdata()) > 0]
-    return [_series(_label(line, f"line {i + 1}"), _points(*_numbers(line), axes, budget))
-            for i, line in enumerate(lines[:ELEMENTS_MAX])]
+def _containers(axes, kind):
+    return [group for group in axes.containers if type(group).__name__ == kind]
 
 
-def _scatters(axes, budget):
+def _cap_lines(axes):
+    """Lines that are parts of something else: caps of error bars."""
+    return {id(cap) for group in _containers(axes, "ErrorbarContainer") for cap in group.lines[1]}
+
+
+def _data_lines(axes):
+    """Lines in the axes' own coordinates. Those of axhline and its like run from 0 to 1."""
+    caps = _cap_lines(axes)
+    return [line for line in axes.get_lines()
+            if len(line.get_xdata()) > 0 and line.get_visible() and id(line) not in caps
+            and line.get_transform() is axes.transData]
+
+
+def _lines(axes, budget, told):
+    elements = []
+    for i, line in enumerate(_data_lines(axes)[:ELEMENTS_MAX]):
+        label = _label(line, f"line {i + 1}")
+        elements.append(_series(label, _points(*_numbers(line), axes, budget)))
+        told.add(chart_style.of_line(line), line)
+        if elements[-1].get("truncated"):
+            told.lacks.append(f"the last points of {label[:80]}")
+    return elements
+
+
+def _scatters(axes, budget, told):
     elements = []
     for i, group in enumerate(_path_collections(axes)[:ELEMENTS_MAX]):
         offsets = group.get_offsets()
-        elements.append(_series(_label(group, f"scatter {i + 1}"),
-                                _points(offsets[:, 0], offsets[:, 1], axes, budget)))
+        label = _label(group, f"scatter {i + 1}")
+        elements.append(_series(label, _points(offsets[:, 0], offsets[:, 1], axes, budget)))
+        style, lost = chart_style.of_points(group)
+        told.add(style, group)
+        told.lacks += lost
+        if elements[-1].get("truncated"):
+            told.lacks.append(f"the last points of {label[:80]}")
     return elements
 
 
 def _path_collections(axes):
     return [group for group in axes.collections
-            if type(group).__name__ == "PathCollection" and len(group.get_offsets())]
+            if type(group).__name__ == "PathCollection" and len(group.get_offsets())
+            and group.get_visible()]
 
 
 def _bar_containers(axes):
-    return [group for group in axes.containers
-            if type(group).__name__ == "BarContainer" and len(group.patches)]
+    return [group for group in _containers(axes, "BarContainer") if len(group.patches)]
 
 
 def _tick_texts(axis):
@@ -138,7 +183,7 @@ def _tick_texts(axis):
             if tick.get_text()}
 
 
-def _bars(axes, budget):
+def _bars(axes, budget, told):
     elements = []
     containers = _bar_containers(axes)
     for i, group in enumerate(containers):
@@ -146,12 +191,44 @@ def _bars(axes, budget):
         axis = axes.yaxis if is_flat else axes.xaxis
         name = _bar_namer(axis, len(containers))
         label = _label(group, f"group {i + 1}" if len(containers) > 1 else "")
-        for bar in group.patches[:budget.take(len(group.patches))]:
+        count = budget.take(len(group.patches))
+        for bar in group.patches[:count]:
             start, size = (bar.get_y(), bar.get_height()) if is_flat \
                 else (bar.get_x(), bar.get_width())
             value = bar.get_width() if is_flat else bar.get_height()
             elements.append({"label": name(start, size), "value": value, "group": label})
+            told.add(chart_style.of_patch(bar), bar)
+        if count < len(group.patches):
+            told.artists += group.patches[count:]
+            told.lacks.append("the last bars")
     return elements
+
+
+def _bar_form(axes, told):
+    """{"horizontal","stacked"} of bars, where they are so. Bars that begin elsewhere are neither."""
+    form = {}
+    ends = {}
+    containers = _bar_containers(axes)
+    flats = {getattr(group, "orientation", None) == "horizontal" for group in containers}
+    if flats == {True}:
+        form["horizontal"] = True
+    for group in containers:
+        for bar in group.patches:
+            is_flat = getattr(group, "orientation", None) == "horizontal"
+            place, base = (bar.get_y(), bar.get_x()) if is_flat else (bar.get_x(), bar.get_y())
+            value = bar.get_width() if is_flat else bar.get_height()
+            key = (round(float(place), 6), bool(value < 0))
+            if base and abs(base - ends.get(key, 0.0)) <= 1e-6 * max(1.0, abs(base)):
+                form["stacked"] = True
+            elif base:
+                form["floating"] = True
+            ends[key] = base + value
+    if form.pop("floating", False):
+        form.pop("stacked", None)
+        told.lacks.append("where bars begin")
+    if len(flats) > 1:
+        told.lacks.append("the direction of some bars")
+    return form
 
 
 def _bar_namer(axis, groups):
@@ -179,13 +256,18 @@ def _wedges(axes):
     return [patch for patch in axes.patches if type(patch).__name__ == "Wedge"]
 
 
-def _pie(axes):
+def _pie(axes, told):
+    wedges = _wedges(axes)[:ELEMENTS_MAX]
+    for wedge in wedges:
+        told.add(chart_style.of_patch(wedge), wedge)
+    told.artists += axes.texts  # its labels and percents
     return [{"label": _label(wedge, ""), "angle": abs(wedge.theta2 - wedge.theta1),
-             "radius": wedge.r} for wedge in _wedges(axes)[:ELEMENTS_MAX]]
+             "radius": wedge.r} for wedge in wedges]
 
 
-def _boxes(axes, budget):
+def _boxes(axes, budget, told):
     elements = []
+    drawn = getattr(axes, "_vivarium_box_artists", [])
     for i, box in enumerate(axes._vivarium_boxes[:ELEMENTS_MAX]):
         outliers = box.get("fliers", ())
         element = {"label": str(box.get("label", i + 1)), "min": box["whislo"],
@@ -193,6 +275,10 @@ def _boxes(axes, budget):
                    "third_quartile": box["q3"], "max": box["whishi"],
                    "outliers": _plain(outliers, budget.take(len(outliers)))}
         elements.append(element)
+        patches = drawn[i].get("boxes", ()) if i < len(drawn) else ()
+        told.add(chart_style.of_patch(patches[0]) if patches else {})
+    for parts in drawn:
+        told.artists += [artist for group in parts.values() for artist in group]
     return elements
 
 
@@ -207,44 +293,69 @@ def _unit(label):
 
 def _axis_facts(axis, name, with_ticks):
     label = axis.get_label_text()
-    facts = {f"{name}_label": label or None, f"{name}_unit": _unit(label)}
+    kind = _kind(axis)
+    low, high = axis.get_view_interval()
+    facts = {f"{name}_label": label or None, f"{name}_unit": _unit(label), f"{name}_scale": kind}
+    read = _reader(axis)
     if with_ticks:
-        low, high = sorted(axis.get_view_interval())
-        read = _reader(axis)
         ticks = [(place, tick.get_text()) for place, tick
-                 in zip(axis.get_ticklocs(), axis.get_ticklabels()) if low <= place <= high]
+                 in zip(axis.get_ticklocs(), axis.get_ticklabels())
+                 if min(low, high) <= place <= max(low, high)]
         facts[f"{name}_ticks"] = [read(place) for place, _ in ticks[:TICKS_MAX]]
         facts[f"{name}_tick_labels"] = [text for _, text in ticks[:TICKS_MAX]]
-        facts[f"{name}_scale"] = _kind(axis)
+    if kind != "categorical" and not getattr(axis.axes, f"get_autoscale{name}_on")():
+        facts[f"{name}_limits"] = [read(min(low, high)), read(max(low, high))]
+    if low > high:
+        facts[f"{name}_inverted"] = True
     return facts
+
+
+def _has_named_ticks(axis):
+    """Ticks with texts of the code's own, on an axis of numbers."""
+    formatter = type(axis.get_major_formatter()).__name__
+    return _kind(axis) not in ("categorical", "datetime") and formatter in (
+        "FixedFormatter", "FuncFormatter", "StrMethodFormatter", "PercentFormatter") \
+        and any(tick.get_text() for tick in axis.get_ticklabels())
 
 
 def _chart(axes, budget):
     """One axes as a chart."""
-    kind, elements = "unknown", []
+    kind, elements, form, told = "unknown", [], {}, _Told()
     if getattr(axes, "_vivarium_boxes", None):
-        kind, elements = "box_and_whisker", _boxes(axes, budget)
+        kind, elements = "box_and_whisker", _boxes(axes, budget, told)
     elif _wedges(axes):
-        kind, elements = "pie", _pie(axes)
+        kind, elements = "pie", _pie(axes, told)
     elif _bar_containers(axes):
-        kind, elements = "bar", _bars(axes, budget)
+        kind, elements = "bar", _bars(axes, budget, told)
+        form = _bar_form(axes, told)
     elif _path_collections(axes):
-        kind, elements = "scatter", _scatters(axes, budget)
-    elif any(len(line.get_xdata()) for line in axes.get_lines()):
-        kind, elements = "line", _lines(axes, budget)
+        kind, elements = "scatter", _scatters(axes, budget, told)
+    elif _data_lines(axes):
+        kind, elements = "line", _lines(axes, budget, told)
 
     chart = {"type": kind, "title": axes.get_title() or None, "elements": elements}
     if kind in ("line", "scatter", "bar", "box_and_whisker"):
         for axis, name in ((axes.xaxis, "x"), (axes.yaxis, "y")):
-            chart.update(_axis_facts(axis, name, kind in ("line", "scatter")))
-    return chart
+            with_ticks = kind in ("line", "scatter")
+            chart.update(_axis_facts(axis, name, with_ticks))
+            if with_ticks and _has_named_ticks(axis):
+                told.lacks.append(f"the texts along {name}")
+    lacks = chart_lacks.of_axes(axes, told.artists, told.lacks)
+    return {**chart, **form, "styles": told.styles, "complete": not lacks, "lacks": lacks}
 
 
 def _safe_chart(axes, budget):
     try:
         return _chart(axes, budget)
     except Exception:
-        return {"type": "unknown", "title": None, "elements": []}
+        return {"type": "unknown", "title": None, "elements": [], "styles": [], "complete": False,
+                "lacks": ["a panel that could not be read"]}
+
+
+def _of(chart, number):
+    """What one panel lacks, with the name of the panel."""
+    name = chart["title"] or f"panel {number + 1}"
+    return [f"{words} in {name[:80]}" for words in chart["lacks"]]
 
 
 def describe(figure):
@@ -254,9 +365,15 @@ def describe(figure):
     shown = [axes for axes in figure.axes
              if axes.get_visible() and axes.get_label() != "<colorbar>"]
     charts = [_safe_chart(axes, budget) for axes in shown[:ELEMENTS_MAX]]
+    lacks = chart_lacks.of_figure(figure, shown)
     if len(charts) == 1:
         charts[0]["title"] = charts[0]["title"] or title
+        charts[0]["lacks"] += lacks
+        charts[0]["complete"] = not charts[0]["lacks"]
         return charts[0]
-    if charts:
-        return {"type": "superchart", "title": title, "elements": charts}
-    return {"type": "unknown", "title": title, "elements": []}
+    if not charts:
+        return {"type": "unknown", "title": title, "elements": [], "complete": not lacks, "lacks": lacks}
+    for number, chart in enumerate(charts):
+        lacks += _of(chart, number)
+    return {"type": "superchart", "title": title, "elements": charts, "complete": not lacks,
+            "lacks": lacks[:LACKS_MAX]}

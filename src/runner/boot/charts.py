@@ -16,6 +16,7 @@ from .jsontext import dumps, quote
 IMAGE_MAX = 11 << 20  # as base64 it still fits in a frame
 DATA_MAX = 4 << 20
 SPEC_MAX = 12 << 20  # of a chart object: 100,000 points and their names
+SCALE = 2  # of a picture that we draw; one that code has saved is as it was saved
 FIGURES_MAX = 64  # captured at the end of one run
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -28,6 +29,13 @@ def chart_path(n=0):
     """Where to save chart number `n`; it is shown the moment `savefig` returns."""
     os.makedirs(CHART_DIR, exist_ok=True)
     return f"{CHART_DIR}/chart_{n}.png"
+
+
+def hook_matplotlib(module):
+    """matplotlib itself was loaded: its defaults are ours, until the code says otherwise."""
+    from .chart_style import set_house_style
+
+    set_house_style(module)
 
 
 def hook_figure(module):
@@ -69,10 +77,17 @@ def hook_axes(module):
         bxpstats = list(bxpstats)
         result = original(self, bxpstats, *args, **kwargs)
         self.__dict__.setdefault("_vivarium_boxes", []).extend(bxpstats)
+        self.__dict__.setdefault("_vivarium_box_artists", []).extend(_box_parts(result, len(bxpstats)))
         return result
 
     bxp.__doc__, bxp.__wrapped__ = original.__doc__, original
     module.Axes.bxp = bxp
+
+
+def _box_parts(drawn, count):
+    """The artists of each box: whiskers and caps come in pairs."""
+    return [{name: artists[i * len(artists) // count:(i + 1) * len(artists) // count]
+             for name, artists in drawn.items()} for i in range(count)]
 
 
 def _quietly(function, *args):
@@ -124,9 +139,12 @@ def _read(path):
     return data if data.startswith(PNG) and len(data) <= IMAGE_MAX else None
 
 
-def _send(image, key, figure, path=None):
-    """Tells one chart. Without its picture when that does not fit."""
+def _send(image, key, figure, path=None, scale=1):
+    """Tells one chart. Without its picture when that does not fit. `scale` is how many of its pixels
+    make one of the page's."""
     fields = ['"kind":"image"', '"mime":"image/png"', f'"index":{_index(key)}']
+    if scale != 1:
+        fields.append(f'"scale":{scale}')
     if image is None:
         current.now.cut.add("result")
         fields.append('"truncated":true')
@@ -165,13 +183,15 @@ def _saved(figure, fname, form):
 
 
 def _draw(figure):
-    """The figure as PNG bytes."""
+    """(the figure as PNG bytes, its scale): sharp on a dense screen, or plain where that is too large."""
     from io import BytesIO
 
-    data = BytesIO()
-    _original["savefig"](figure, data, format="png", bbox_inches="tight")
-    image = data.getvalue()
-    return image if len(image) <= IMAGE_MAX else None
+    for scale in (SCALE, 1):
+        data = BytesIO()
+        _original["savefig"](figure, data, format="png", bbox_inches="tight", dpi=figure.dpi * scale)
+        if len(data.getbuffer()) <= IMAGE_MAX:
+            return data.getvalue(), scale
+    return None, 1
 
 
 def _capture(figure):
@@ -180,7 +200,8 @@ def _capture(figure):
         return
     current.now.saved.append(figure)
     if figure.axes or figure.texts or figure.images or figure.lines or figure.patches:
-        _send(_draw(figure), object(), figure)
+        image, scale = _draw(figure)
+        _send(image, object(), figure, scale=scale)
 
 
 def show_value(value):

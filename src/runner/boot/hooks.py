@@ -82,6 +82,7 @@ def _ipython(module):
 
 _hooks = {
     "linecache": _fill,
+    "matplotlib": _charts("hook_matplotlib"),
     "matplotlib.figure": _charts("hook_figure"),
     "matplotlib.pyplot": _charts("hook_pyplot"),
     "matplotlib.axes._axes": _charts("hook_axes"),
