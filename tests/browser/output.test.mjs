@@ -107,8 +107,9 @@ export default subject("output", {}, (test) => {
       const csv = await saved(person, cell.output.getByRole("button", { name: /csv/i }));
       assert.match(csv.name, /\.csv$/);
       assert.ok(csv.bytes.toString().trim().split("\n").length > 2, "a CSV of few lines");
-      await cell.output.getByRole("button", { name: "Data" }).click();
-      assert.ok((await cell.output.getByRole("table").getByRole("row").count()) > 2, "the chart's data as a table");
+      await cell.output.getByRole("button", { name: "Show data as a table" }).click();
+      await sees(cell.output.getByRole("grid"));
+      assert.ok((await cell.output.getByRole("grid").getByRole("row").count()) > 2, "the chart's data as a table");
     });
   }
 
@@ -185,6 +186,44 @@ export default subject("output", {}, (test) => {
     await gone(chart.locator("canvas"));
   });
 
+  test("a figure keeps its colours and dashes when it becomes interactive", async (person) => {
+    await person.page.emulateMedia({ colorScheme: "light" });
+    const cell = await person.converse();
+    await cell.run("import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([1, 3, 2], color='#d000d0', ls='--', lw=3, marker='s', label='dashed')\n" +
+      "ax.plot([2, 1, 3], 'k:', label='dotted')\nax.plot([3, 2, 1], 'o', color='#0088ff', label='points')\nax.set_ylim(0, 5)\nax.legend()\nplt.show()", 40_000);
+    await sees(cell.output.getByRole("img"));
+    assert.equal(await cell.output.getByText(/interactive form lacks/).count(), 0);
+    await person.picture("figure-light");
+    await cell.output.getByText("Interactive", { exact: true }).first().click();
+    const chart = person.chartIn(cell.output);
+    await sees(chart);
+    await person.settle();
+    await eventually(() => has(chart, [0xd0, 0x00, 0xd0]), "the colour of the line");
+    await eventually(() => has(chart, [0x00, 0x88, 0xff]), "the colour of the points");
+    await person.picture("twin-styled");
+    await person.page.emulateMedia({ colorScheme: "dark" });
+    await person.settle();
+    await person.picture("twin-styled-dark");
+    await cell.output.getByText("Image", { exact: true }).first().click();
+    await person.settle();
+    await person.picture("figure-dark");
+  });
+
+  test("a figure with a picture in it says what its interactive form lacks", async (person) => {
+    const cell = await person.converse();
+    await cell.run("import matplotlib.pyplot as plt\nfig, (a, b) = plt.subplots(1, 2, figsize=(8, 3))\na.barh(['ants', 'bees'], [3, 9])\nb.imshow([[1, 2], [3, 4]])\n" +
+      "b.set_title('heat')\nplt.show()", 40_000);
+    const image = cell.output.getByRole("img", { name: /^Figure/ });
+    await sees(image);
+    await says(cell.output, "The interactive form lacks a picture (imshow) in heat");
+    await eventually(() => image.evaluate((element) => element.naturalWidth > 1.7 * element.clientWidth), "a picture that is sharp on a dense screen");
+    await cell.output.getByText("Interactive", { exact: true }).first().click();
+    await sees(person.chartIn(cell.output));
+    await says(cell.output, "The image shows all.");
+    await person.settle();
+    await person.picture("twin-lacks");
+  });
+
   test("a chart that makes no sense is a notice, and the page goes on", async (person) => {
     const cell = await person.converse();
     for (const broken of ["{'type': 'sunburst'}", "{'type': 'line', 'data': 7}", "'no chart'", "{'type': 'pie', 'data': [1, None, 'x'], 'categoryKey': 5}"]) {
@@ -203,24 +242,6 @@ export default subject("output", {}, (test) => {
     await sees(frame.locator(".main-svg"), 30_000);
     await says(frame.locator("body"), "By plotly");
     await person.picture("plotly");
-  });
-
-  test("a DataFrame is a table with pages and an order", async (person) => {
-    const cell = await person.converse();
-    await cell.run("import pandas as pd\npd.DataFrame({'name': [f'n{i:04}' for i in range(900)], 'value': [(i * 37) % 900 for i in range(900)]})");
-    const table = cell.output.getByRole("table");
-    await sees(table);
-    await says(table, "n0000");
-    await cell.output.getByRole("button", { name: /next/i }).click();
-    await gone(table.getByText("n0000", { exact: true }));
-    const head = table.getByRole("columnheader", { name: /value/ });
-    await head.getByRole("button").click();
-    await eventually(async () => (await head.getAttribute("aria-sort")) === "ascending", "an order");
-    await says(table.getByRole("row").nth(1), /\b0\b/);
-    await head.getByRole("button").click();
-    await eventually(async () => (await head.getAttribute("aria-sort")) === "descending", "the other order");
-    await says(table.getByRole("row").nth(1), "899");
-    await person.picture("table");
   });
 
   test("HTML is shown in a frame that can do nothing", async (person) => {

@@ -31,7 +31,7 @@ export default subject("state", {}, (test) => {
     await says(panel, /frame[\s\S]*DataFrame/);
     await says(panel, /500/);
     await panel.getByRole("button", { name: /frame/ }).first().click();
-    const table = person.page.getByRole("table", { name: /frame/i }).or(person.page.getByRole("table")).first();
+    const table = person.page.getByRole("grid").first();
     await sees(table);
     await person.picture("variables");
     await person.closeDialog();
@@ -53,7 +53,7 @@ export default subject("state", {}, (test) => {
     await sees(person.page.getByText("a few words"));
     await person.closeDialog();
     await panel.getByRole("button", { name: "Preview sales.csv" }).click();
-    await says(person.page.getByRole("table").first(), "North");
+    await says(person.page.getByRole("grid").first(), "North");
     await person.picture("file-preview");
     await person.closeDialog();
     const [download] = await Promise.all([
@@ -83,7 +83,7 @@ export default subject("state", {}, (test) => {
     await person.open();
     const [chooser] = await Promise.all([person.page.waitForEvent("filechooser"), person.button("Choose a file").click()]);
     await chooser.setFiles({ name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(CSV) });
-    await sees(person.page.getByRole("table"), 30_000);
+    await sees(person.page.getByRole("grid"), 30_000);
     await sees(person.chartIn(person.page), 30_000);
     await says(person.heading, "sales.csv");
     await person.picture("csv-to-chart");

@@ -52,10 +52,14 @@ export const denyRun = (id: string, why?: string) =>
 // ---- variables, files, checkpoints ----
 export const listVars = (session: string, offset = 0) =>
   callJson<{ vars: T.Variable[]; as_of?: string; next?: number }>(`${sessionPath(session)}/vars`, { query: { offset: offset || undefined } });
-export const readTable = (session: string, name: string, offset: number, limit: number, signal?: AbortSignal) =>
-  callJson<T.TableData & { as_of?: string }>(`${sessionPath(session)}/vars/${encodeURIComponent(name)}`, {
-    query: { offset, limit }, signal,
-  });
+const varPath = (session: string, name: string) => `${sessionPath(session)}/vars/${encodeURIComponent(name)}`;
+/** Rows of a table, from the whole of it: in an order, and of those that pass. */
+export const readTable = (session: string, name: string, query: T.TableQuery, signal?: AbortSignal) =>
+  callJson<unknown>(varPath(session, name), { query: { ...query }, signal });
+export const tableCsv = (session: string, name: string, query: T.TableQuery) =>
+  call(varPath(session, name), { query: { ...query, format: "csv" }, accept: "text/csv" });
+export const tableSummary = (session: string, name: string, query: T.TableQuery) =>
+  callJson<unknown>(`${varPath(session, name)}/summary`, { query: { ...query } });
 export const listFiles = (session: string, after?: string) =>
   callJson<{ files: T.FileEntry[]; next?: string }>(`${sessionPath(session)}/files`, { query: { recursive: true, after } });
 export const readFile = (session: string, path: string, signal?: AbortSignal) => call(filePath(session, path), { signal });

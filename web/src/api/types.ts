@@ -74,14 +74,17 @@ export interface FileEntry {
 /** A MIME bundle: values are texts, or any JSON for JSON types. */
 export type Bundle = Record<string, unknown>;
 
-export interface TableData {
-  columns: unknown[];
-  rows: unknown[][];
-  total?: number;
+/** Which rows of a table, as docs/http.md has it. */
+export interface TableQuery {
+  offset?: number;
+  limit?: number;
+  sort?: string; // "3:desc"
+  filter?: string; // JSON
+  search?: string;
 }
 
 export type Chart =
-  | { kind: "image"; mime: string; base64: string; index?: number; data?: unknown }
+  | { kind: "image"; mime: string; base64: string; index?: number; scale?: number; data?: unknown }
   | { kind: "spec"; spec: unknown }
   | { kind: "plotly"; figure: unknown };
 
@@ -105,7 +108,7 @@ export type RunEvent = EventBase &
     | { type: "stdin"; text: string } // what a person typed for input()
     | { type: "display"; data: Bundle }
     | { type: "chart"; chart: Chart }
-    | { type: "table"; table: TableData }
+    | { type: "table"; table: unknown }
     | { type: "file"; file: FileEntry }
     | { type: "result"; result: Bundle }
     | { type: "error"; error: RunError }

@@ -10,7 +10,6 @@ import { JsonView } from "./json";
 import { Choice, Notice } from "./parts";
 import { PlotlyView } from "./plotly/view";
 import { TextView } from "./text";
-import { withSession } from "./tables/session";
 import { isTable, readTable } from "./tables/table";
 import { TableView } from "./tables/view";
 
@@ -78,12 +77,9 @@ function Markdown({ text }: { text: string }) {
 }
 
 function Table({ value, session }: { value: unknown; session: string | null }) {
-  const source = useMemo(() => {
-    const table = readTable(value);
-    return typeof table === "string" ? table : withSession(table, session);
-  }, [value, session]);
-  if (typeof source === "string") return <Notice>This table could not be shown: {source}.</Notice>;
-  return <TableView source={source} />;
+  const table = useMemo(() => readTable(value), [value]);
+  if (typeof table === "string") return <Notice>This table could not be shown: {table}.</Notice>;
+  return <TableView table={table} session={session} />;
 }
 
 function Shown({ bundle, form, session }: { bundle: Bundle; form: Form; session: string | null }) {

@@ -4,7 +4,7 @@ export { OutputView } from "./view";
 export type { FindCell } from "./traceback";
 export { TextView } from "./text";
 export { TableView } from "./tables/view";
-export { readTable, type TableSource } from "./tables/table";
+export { readTable, type Table } from "./tables/table";
 export { ImageView, BlobImage } from "./image";
 export { JsonView } from "./json";
 export { ChartView } from "./charts/view";

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small things that every kind of output is made of.
-import { Component, type ComponentChildren } from "preact";
+import { Component, type ComponentChildren, type ComponentType } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { failed } from "../state/toasts";
 import "./output.css";
 
-export function Tool({ label, onClick, pressed, disabled, name }: {
+export function Tool({ label, onClick, pressed, disabled, name, icon: Icon }: {
   label: string;
+  icon?: ComponentType<{ size?: number }>; // is shown in place of the label, which becomes the tooltip
   onClick: () => void;
   pressed?: boolean;
   disabled?: boolean;
   name?: string; // for screen readers, where the label alone says too little
 }) {
   return (
-    <button type="button" class="out-tool" onClick={onClick} aria-pressed={pressed} disabled={disabled} aria-label={name}>
-      {label}
+    <button type="button" class={Icon ? "out-tool is-icon" : "out-tool"} onClick={onClick} aria-pressed={pressed} disabled={disabled}
+      aria-label={name ?? (Icon ? label : undefined)} title={Icon ? label : undefined}>
+      {Icon ? <Icon size={16} /> : label}
     </button>
   );
 }

@@ -47,7 +47,7 @@ function Content({ item, output, session, version, isLive, cell, find }: ItemPro
     case "chart":
       return <ChartItem chart={item.chart} />;
     case "table":
-      return <TableItem value={item.table} session={null} />;
+      return <TableItem value={item.table} session={session} />;
     case "error":
       return <TracebackView error={item.error} cell={cell} find={find} />;
     case "notice":

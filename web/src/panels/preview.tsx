@@ -5,21 +5,25 @@ import { useEffect, useState } from "preact/hooks";
 import { readFile } from "../api/calls";
 import type { FileEntry } from "../api/types";
 import { checkPixels } from "../output/bytes";
+import { formatCount } from "../output/format";
+import { plainTable, type Table } from "../output/tables/table";
+import { TableView } from "../output/tables/view";
 import { Button, Dialog, Loading } from "../ui";
 import { IconChart, IconDownload } from "../ui/icons";
-import { decodeText, parseSheet, type Sheet } from "./csv";
+import { decodeText, parseSheet } from "./csv";
 import { readHead } from "./download";
 import { bytes, shortPath, visible } from "./format";
-import { Grid } from "./grid";
 import { hasStarter } from "./starter";
 
 const TEXT_MAX = 256 * 1024;
+const ROWS_MAX = 20_000; // of a CSV file; its beginning has no more
+const COLUMNS_MAX = 1000;
 const IMAGE_MAX = 32 * 1024 * 1024;
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/avif"]);
 
 type Look =
   | { kind: "image"; url: string }
-  | { kind: "sheet"; sheet: Sheet }
+  | { kind: "sheet"; table: Table; isCut: boolean }
   | { kind: "text"; text: string; isWhole: boolean }
   | { kind: "none"; why: string };
 
@@ -39,8 +43,8 @@ async function look(session: string, file: FileEntry, signal: AbortSignal): Prom
   const decoded = decodeText(head.bytes, head.isWhole);
   if (!decoded) return { kind: "none", why: "There is no preview of this kind of file." };
   if (/\.(csv|tsv|tab)$/i.test(file.path)) {
-    const sheet = parseSheet(decoded.text, head.isWhole, { rows: 200, columns: 100 });
-    if (sheet.columns.length > 0) return { kind: "sheet", sheet };
+    const sheet = parseSheet(decoded.text, head.isWhole, { rows: ROWS_MAX, columns: COLUMNS_MAX });
+    if (sheet.columns.length > 0) return { kind: "sheet", table: plainTable(sheet.columns, sheet.rows), isCut: sheet.isCut };
   }
   return { kind: "text", text: decoded.text, isWhole: head.isWhole };
 }
@@ -57,10 +61,8 @@ function Shown({ seen, name }: { seen: Look; name: string }) {
       return <Image url={seen.url} name={name} />;
     case "sheet":
       return (
-        <>
-          <Grid label={`Rows of ${name}`} columns={seen.sheet.columns} rows={seen.sheet.rows} first={1} />
-          {seen.sheet.isCut && <p class="panel-note">These are the first {seen.sheet.rows.length} rows; long fields and further columns are cut.</p>}
-        </>
+        <TableView table={seen.table} name={name.replace(/\.\w+$/, "")}
+          part={seen.isCut ? `The file has more: these are its first ${formatCount(seen.table.total)} rows; long fields and further columns are cut.` : undefined} />
       );
     case "text":
       return (

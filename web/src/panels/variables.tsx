@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The variables of a session, each with a short look at it; what has rows opens as a paged table.
+// The variables of a session, each with a short look at it; what has rows opens as a table.
 import { useEffect, useState } from "preact/hooks";
 import { listVars, readTable } from "../api/calls";
-import type { TableData, Variable } from "../api/types";
+import type { Variable } from "../api/types";
+import { readTable as readPage, type Table } from "../output/tables/table";
+import { TableView } from "../output/tables/view";
 import { failed } from "../state/toasts";
-import { Button, Dialog, EmptyState, IconButton, Loading, Spinner, useSlow } from "../ui";
-import { IconChevronLeft, IconChevronRight, IconRefresh, IconTable, IconVariable } from "../ui/icons";
+import { Button, Dialog, EmptyState, IconButton, Loading } from "../ui";
+import { IconRefresh, IconTable, IconVariable } from "../ui/icons";
 import { bytes, visible } from "./format";
-import { Grid } from "./grid";
 import { useLoad } from "./load";
 import { Trouble } from "./trouble";
 
-const PAGE = 100;
+const PAGE = 200;
 const LINE_MAX = 200;
 const FILTER_FROM = 12; // variables: fewer are found by looking
 
@@ -27,36 +28,26 @@ const hasRows = (variable: Variable) =>
   ["DataFrame", "Series", "list", "dict", "tuple"].includes(variable.type) ||
   (variable.type === "ndarray" && (variable.shape?.length ?? 0) <= 2);
 
-function Pages({ session, variable }: { session: string; variable: Variable }) {
-  const [offset, setOffset] = useState(0);
-  const [page, setPage] = useState<{ table: TableData; first: number } | null>(null);
-  const [isLoading, setLoading] = useState(true);
-  const isSlow = useSlow(isLoading);
+/** A variable's rows: the first of them now, the others as they come into sight. */
+function Rows({ session, variable }: { session: string; variable: Variable }) {
+  const [table, setTable] = useState<Table | string | null>(null);
 
   useEffect(() => {
     const controller = new AbortController();
-    setLoading(true);
-    readTable(session, variable.name, offset, PAGE, controller.signal)
-      .then((table) => setPage({ table, first: offset }), (cause: unknown) => failed(`show ${visible(variable.name)}`, cause))
-      .finally(() => !controller.signal.aborted && setLoading(false));
+    readTable(session, variable.name, { offset: 0, limit: PAGE }, controller.signal).then(
+      (answer) => setTable(readPage(answer)),
+      (cause: unknown) => {
+        if (controller.signal.aborted) return;
+        failed(`show ${visible(variable.name)}`, cause);
+        setTable("its rows could not be read");
+      },
+    );
     return () => controller.abort();
-  }, [session, variable.name, offset]);
+  }, [session, variable.name]);
 
-  if (!page) return isLoading ? <Loading label="Reading rows" /> : <Repr variable={variable} />;
-  const { table, first } = page; // of the page that is shown: the next one may be on its way
-  const total = table.total ?? table.rows.length;
-  const last = Math.min(total, first + table.rows.length);
-  return (
-    <>
-      <Grid label={`Rows of ${visible(variable.name)}`} columns={table.columns} rows={table.rows} first={first} />
-      <div class="pages">
-        <IconButton label="Previous page" icon={IconChevronLeft} disabled={first === 0} onClick={() => setOffset(Math.max(0, first - PAGE))} />
-        <span aria-live="polite">{total === 0 ? "No rows" : `${first + 1} to ${last} of ${total.toLocaleString()}`}</span>
-        <IconButton label="Next page" icon={IconChevronRight} disabled={last >= total} onClick={() => setOffset(first + PAGE)} />
-        {isSlow && <Spinner label="Reading rows" />}
-      </div>
-    </>
-  );
+  if (table === null) return <Loading label="Reading rows" />;
+  if (typeof table === "string") return <Repr variable={variable} />;
+  return <TableView table={table} session={session} variable={variable.name} name={visible(variable.name)} />;
 }
 
 function Repr({ variable }: { variable: Variable }) {
@@ -120,7 +111,7 @@ export function Variables({ session }: { session: string | null }) {
         <Dialog title={visible(open.name)} size="wide" onClose={() => setOpen(null)}
           actions={<Button tone="primary" onClick={() => setOpen(null)}>Done</Button>}>
           <p class="var-facts"><IconTable size={16} /> {visible(open.type)} · {shapeText(open)}{open.shape && ` · ${bytes(open.size)}`}</p>
-          {hasRows(open) ? <Pages session={session} variable={open} /> : <Repr variable={open} />}
+          {hasRows(open) ? <Rows session={session} variable={open} /> : <Repr variable={open} />}
         </Dialog>
       )}
     </div>

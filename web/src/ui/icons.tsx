@@ -32,6 +32,10 @@ export const IconRefresh = drawn("M13 8a5 5 0 1 1-1.5-3.6M13 2.5v2.8h-2.8");
 export const IconUpload = drawn("M8 10.5V3M5 5.8L8 3l3 2.8M2.8 10.5V13h10.4v-2.5");
 export const IconDownload = drawn("M8 3v7.5M5 7.7l3 2.8 3-2.8M2.8 10.5V13h10.4v-2.5");
 export const IconExternal = drawn("M9.5 3H13v3.5M13 3L7.5 8.5M7 4H3.5v8.5H12V9");
+export const IconFilter = drawn("M2.8 4.2h10.4M4.8 8h6.4M6.8 11.8h2.4");
+export const IconZoomIn = drawn("M11 7a4 4 0 1 1-8 0a4 4 0 0 1 8 0zM10 10l3.5 3.5M7 5.2v3.6M5.2 7h3.6");
+export const IconZoomReset = drawn("M2.8 6V2.8H6M10 2.8h3.2V6M13.2 10v3.2H10M6 13.2H2.8V10M6.3 8h3.4");
+export const IconSheet = drawn("M4 2.5h5l3 3v8H4zM9 2.5v3h3M6 8h4M6 10.5h4");
 export const IconLink = drawn("M6.7 9.3a2.3 2.3 0 0 0 3.3 0l2.3-2.3a2.3 2.3 0 0 0-3.3-3.3l-.8.8M9.3 6.7a2.3 2.3 0 0 0-3.3 0L3.7 9a2.3 2.3 0 0 0 3.3 3.3l.8-.8");
 
 // ---- runs ----

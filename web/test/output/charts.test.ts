@@ -154,6 +154,52 @@ describe("what is drawn", () => {
   });
 });
 
+describe("a figure as it was drawn", () => {
+  type Drawn = { series: { type: string; data: unknown[]; lineStyle: { type?: unknown; width: number }; symbol?: string; step?: string }[]; color: string[]; xAxis: { type: string; min?: unknown }; yAxis: Record<string, unknown> };
+  const option = (data: unknown, dark = false) => optionOf(readFigure(data).charts[0]!, { ...theme.value, isDark: dark }, true) as unknown as Drawn;
+  const line = { label: "a", points: [[1, 2], [3, 4]] };
+
+  it("keeps colours, dashes, markers, widths and steps", () => {
+    const { series, color } = option({ type: "line", elements: [line, { ...line, label: "b" }], styles: [
+      { color: "#ff0000", width: 3, dash: [6, 2], marker: "s", size: 4 }, { color: "#00ff0080", dash: false, marker: "o", step: "post" },
+    ] });
+    expect(color.slice(0, 2)).toEqual(["rgba(255,0,0,1)", "rgba(0,255,0,0.5)"]);
+    expect(series[0]).toMatchObject({ symbol: "rect", lineStyle: { type: [7.98, 2.66], width: 3.99 } });
+    expect(series[1]).toMatchObject({ symbol: "circle", lineStyle: { width: 0 } });
+  });
+
+  it("keeps limits, directions, log axes and stacks", () => {
+    const lines = option({ type: "line", elements: [line], y_limits: [0, 9], y_inverted: true, y_scale: "log", x_limits: [-1, 5] });
+    expect(lines.yAxis).toMatchObject({ type: "log", min: 0, max: 9, inverse: true });
+    expect(lines.xAxis).toMatchObject({ min: -1, max: 5 });
+    const bars = option({ type: "bar", horizontal: true, stacked: true, x_label: "count", y_label: "who", elements: [{ label: "p", value: 5, group: "g" }, { label: "q", value: 7, group: "h" }], styles: [{ color: "#112233" }, {}] });
+    expect(bars.xAxis).toMatchObject({ type: "value", name: "count" });
+    expect(bars.yAxis).toMatchObject({ type: "category", name: "who" });
+    expect(bars.series[0]).toMatchObject({ type: "bar", stack: "all", data: [[5, 0]] });
+    expect(bars.color[0]).toBe("rgba(17,34,51,1)");
+  });
+
+  it("keeps the colours of single bars, slices and boxes", () => {
+    const bars = option({ type: "bar", elements: [{ label: "p", value: 1, group: "" }, { label: "q", value: 2, group: "" }], styles: [{ color: "#111111" }, { color: "#ff0000" }] });
+    expect(bars.series[0]!.data[1]).toEqual({ value: [1, 2], itemStyle: { color: "rgba(255,0,0,1)" } });
+    expect(option({ type: "pie", elements: [{ label: "p", angle: 90 }, { label: "q", angle: 270 }], styles: [{ color: "#111111" }, { color: "#ff0000" }] }).color[1]).toBe("rgba(255,0,0,1)");
+  });
+
+  it("stays readable in the dark: the house's colours have a twin, black becomes grey", () => {
+    const styles = [{ color: "#1f7a58" }, { color: "#000000" }, { color: "#ffcc00" }];
+    const { color } = option({ type: "line", elements: [line, { ...line, label: "b" }, { ...line, label: "c" }], styles }, true);
+    expect(color.slice(0, 3)).toEqual(["rgba(95,199,155,1)", "rgba(153,153,153,1)", "rgba(255,204,0,1)"]);
+  });
+
+  it("says what it lacks, and takes no odd style", () => {
+    expect(readFigure({ type: "line", elements: [line], complete: false, lacks: ["a picture (imshow)", 7] }).lacks).toEqual(["a picture (imshow)", "7"]);
+    expect(readFigure({ type: "line", elements: [line], complete: false }).lacks).toHaveLength(1);
+    expect(readFigure({ type: "line", elements: [line], complete: true, lacks: [] }).lacks).toEqual([]);
+    const { series } = option({ type: "line", elements: [line], styles: [{ color: "url(x)", width: "NaN", dash: [1e9, {}], marker: "__proto__", size: -5, step: "constructor" }] });
+    expect(series[0]!.lineStyle).toEqual({ width: 2 });
+  });
+});
+
 describe("CSV", () => {
   it("quotes, and defuses formulas", () => {
     expect(csvOf(["a,b", "c"], [["x\"y", 1], ["=1+1", null], ["-5", -5]])).toBe('"a,b",c\r\n"x""y",1\r\n\'=1+1,\r\n-5,-5\r\n');

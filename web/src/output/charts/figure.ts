@@ -4,16 +4,22 @@
 import { own, ownList, ownText, textOf } from "../checks";
 import { formatCount } from "../format";
 import { drawable, LABEL_MAX, POINTS_MAX, SERIES_MAX, TITLE_MAX, type Axis, type Box, type ChartModel, type Series } from "./model";
+import { readLook } from "./looks";
 import { momentOf } from "./moments";
 
 const CHARTS_MAX = 16;
 const BARS_MAX = 20_000;
+const LACKS_MAX = 40;
 
 function axisOf(data: unknown, name: "x" | "y"): Axis {
   const scale = own(data, `${name}_scale`);
+  const ends = ownList(data, `${name}_limits`).map((end) => (scale === "datetime" ? momentOf(end) : drawable(end)));
+  const [low, high] = ends;
   return {
     label: ownText(data, `${name}_label`, LABEL_MAX),
     scale: scale === "log" ? "log" : scale === "datetime" ? "time" : scale === "categorical" ? "category" : "value",
+    ...(typeof low === "number" && typeof high === "number" && low < high ? { limits: [low, high] } : {}),
+    ...(own(data, `${name}_inverted`) === true ? { isInverted: true } : {}),
   };
 }
 
@@ -50,10 +56,11 @@ function readPoints(data: unknown, kind: "line" | "scatter"): ChartModel {
     if (chart.x.scale === "category") return names.place(textOf(x, LABEL_MAX));
     return chart.x.scale === "time" ? momentOf(x) : drawable(x);
   };
+  const styles = ownList(data, "styles");
   let room = POINTS_MAX;
-  for (const element of elements) {
+  for (const [i, element] of elements.entries()) {
     const given = ownList(element, "points");
-    const series: Series = { name: ownText(element, "label", LABEL_MAX), points: [] };
+    const series: Series = { name: ownText(element, "label", LABEL_MAX), points: [], look: readLook(styles[i]) };
     for (const point of given.slice(0, Math.max(0, room))) {
       const x = Array.isArray(point) ? place(point[0]) : null;
       if (x !== null) series.points.push([x, drawable((point as unknown[])[1])]);
@@ -67,38 +74,54 @@ function readPoints(data: unknown, kind: "line" | "scatter"): ChartModel {
   return chart;
 }
 
+/** Bars of one colour have it as a series. */
+function oneColour({ colours = [], ...series }: Series): Series {
+  const [first] = colours;
+  if (colours.some((colour) => colour !== first)) return { ...series, colours };
+  return first ? { ...series, look: { colour: first } } : series;
+}
+
 function readBars(data: unknown): ChartModel {
-  const chart = blank(data, "bar");
+  const isFlat = own(data, "horizontal") === true;
+  const chart = { ...blank(data, own(data, "stacked") === true ? "stacked-bar" : "bar"), ...(isFlat ? { isFlat } : {}) };
+  if (isFlat) [chart.x, chart.y] = [chart.y, chart.x]; // x is where the bars stand, whichever way they go
   chart.x.scale = "category";
+  delete chart.x.limits; // they are places of bars, which have names here
+  if (chart.y.scale === "category" || chart.y.scale === "time") chart.y.scale = "value";
   const elements = ownList(data, "elements");
+  const styles = ownList(data, "styles");
   if (elements.length > BARS_MAX) chart.notices.push(`The first ${formatCount(BARS_MAX)} of ${formatCount(elements.length)} bars are shown.`);
   const names = new Names();
   const groups = new Map<string, { series: Series; seen: Map<string, number> }>();
-  for (const element of elements.slice(0, BARS_MAX)) {
+  for (const [i, element] of elements.slice(0, BARS_MAX).entries()) {
     const name = textOf(own(element, "group"), LABEL_MAX);
     let group = groups.get(name);
     if (!group) {
       if (groups.size >= SERIES_MAX) continue;
-      group = { series: { name, points: [] }, seen: new Map() };
+      group = { series: { name, points: [], colours: [] }, seen: new Map() };
       groups.set(name, group);
     }
     const label = textOf(own(element, "label"), LABEL_MAX);
     const before = group.seen.get(label) ?? 0; // two bars of one group may have the same label
     group.seen.set(label, before + 1);
     group.series.points.push([names.place(before ? `${label} (${before + 1})` : label), drawable(own(element, "value"))]);
+    group.series.colours!.push(readLook(styles[i]).colour ?? null);
   }
-  chart.series = [...groups.values()].map(({ series }) => series);
+  chart.series = [...groups.values()].map(({ series }) => oneColour(series));
   chart.categories = names.list;
   return chart;
 }
 
 function readPie(data: unknown): ChartModel {
   const chart = blank(data, "pie");
-  const series: Series = { name: "share (%)", points: [] };
-  for (const element of ownList(data, "elements").slice(0, 2000)) {
+  const colours: (string | null)[] = [];
+  const series: Series = { name: "share (%)", points: [], colours };
+  const styles = ownList(data, "styles");
+  for (const [i, element] of ownList(data, "elements").slice(0, 2000).entries()) {
     const angle = drawable(own(element, "angle"));
     if (angle === null || angle <= 0) continue;
     series.points.push([chart.categories.length, Number((angle / 3.6).toFixed(3))]);
+    colours.push(readLook(styles[i]).colour ?? null);
     chart.categories.push(textOf(own(element, "label"), LABEL_MAX) || `part ${chart.categories.length + 1}`);
   }
   chart.x.scale = "category";
@@ -109,13 +132,15 @@ function readPie(data: unknown): ChartModel {
 function readBoxes(data: unknown): ChartModel {
   const chart = blank(data, "box");
   chart.x.scale = "category";
+  const styles = ownList(data, "styles");
   let room = POINTS_MAX;
-  for (const element of ownList(data, "elements").slice(0, 500)) {
+  for (const [i, element] of ownList(data, "elements").slice(0, 500).entries()) {
     const five = ["min", "first_quartile", "median", "third_quartile", "max"].map((name) => drawable(own(element, name)));
     if (five.some((number) => number === null)) continue;
     const outliers = ownList(element, "outliers").slice(0, Math.max(0, room)).map(drawable).filter((number) => number !== null);
     room -= outliers.length;
-    chart.boxes.push({ label: textOf(own(element, "label"), LABEL_MAX), five: five as Box["five"], outliers });
+    const { colour } = readLook(styles[i]);
+    chart.boxes.push({ label: textOf(own(element, "label"), LABEL_MAX), five: five as Box["five"], outliers, ...(colour ? { colour } : {}) });
   }
   chart.categories = chart.boxes.map((box) => box.label);
   return chart;
@@ -140,12 +165,22 @@ function readAxes(data: unknown): ChartModel | null {
 const hasContent = (chart: ChartModel | null): chart is ChartModel =>
   chart !== null && (chart.series.length > 0 || chart.boxes.length > 0);
 
+export interface Twin {
+  title: string;
+  charts: ChartModel[];
+  lacks: string[]; // what the figure shows and the charts do not
+}
+
 /** The interactive twin of a figure: its title, and a chart for each axes that has one. Empty when there is nothing to redraw. */
-export function readFigure(data: unknown): { title: string; charts: ChartModel[] } {
+export function readFigure(data: unknown): Twin {
+  const lacks = ownList(data, "lacks").slice(0, LACKS_MAX).map((words) => textOf(words, LABEL_MAX)).filter(Boolean);
+  if (own(data, "complete") === false && !lacks.length) lacks.push("some of what was drawn");
   if (own(data, "type") !== "superchart") {
     const chart = readAxes(data);
-    return { title: "", charts: hasContent(chart) ? [chart] : [] };
+    return { title: "", charts: hasContent(chart) ? [chart] : [], lacks };
   }
-  const charts = ownList(data, "elements").slice(0, CHARTS_MAX).map(readAxes).filter(hasContent);
-  return { title: ownText(data, "title", TITLE_MAX), charts };
+  const parts = ownList(data, "elements");
+  if (parts.length > CHARTS_MAX) lacks.push(`${parts.length - CHARTS_MAX} more panels`);
+  const charts = parts.slice(0, CHARTS_MAX).map(readAxes).filter(hasContent);
+  return { title: ownText(data, "title", TITLE_MAX), charts, lacks };
 }

@@ -10,7 +10,11 @@ import { readFigure } from "./figure";
 import { Malformed, readSpec } from "./spec";
 import { ChartView } from "./view";
 
+const LACKS_SHOWN = 6;
 const FORMS = [{ value: "image", label: "Image" }, { value: "twin", label: "Interactive" }] as const;
+
+/** What the interactive form lacks, in one sentence. */
+const lacksText = (lacks: readonly string[]) => `${lacks.slice(0, LACKS_SHOWN).join(", ")}${lacks.length > LACKS_SHOWN ? ` and ${lacks.length - LACKS_SHOWN} more` : ""}`;
 
 function Figure({ chart }: { chart: unknown }) {
   const twin = useMemo(() => readFigure(own(chart, "data")), [chart]);
@@ -25,13 +29,18 @@ function Figure({ chart }: { chart: unknown }) {
       {hasTwin && hasImage && <Choice legend="Show the figure as" options={FORMS} value={form} onChange={setForm} />}
       {form === "twin" ? (
         <>
+          {twin.lacks.length > 0 && <Notice>The interactive form lacks {lacksText(twin.lacks)}. {hasImage ? "The image shows all." : ""}</Notice>}
           {twin.title && <p class="figure-title">{twin.title}</p>}
           <div class={twin.charts.length > 1 ? "figure-charts is-many" : "figure-charts"}>
             {twin.charts.map((part, i) => <ChartView key={i} chart={part} />)}
           </div>
         </>
       ) : hasImage ? (
-        <ImageView mime={ownText(chart, "mime", 60) || "image/png"} content={content} alt={title ? `Figure: ${title}` : `Figure ${number}`} name={`figure-${number}`} />
+        <>
+          <ImageView mime={ownText(chart, "mime", 60) || "image/png"} content={content} alt={title ? `Figure: ${title}` : `Figure ${number}`} name={`figure-${number}`}
+            scale={countOf(own(chart, "scale")) ?? 1} />
+          {hasTwin && twin.lacks.length > 0 && <p class="out-soft">The interactive form lacks {lacksText(twin.lacks)}.</p>}
+        </>
       ) : (
         <Notice>The picture of this figure was too large to be sent.</Notice>
       )}

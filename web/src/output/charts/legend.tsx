@@ -2,9 +2,10 @@
 // What a chart's colours stand for; each name is a switch. Beside the canvas rather than on it, so that it can be read
 // out, reached by the keyboard, and wrapped where it is long.
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { coloursOf } from "./looks";
 import type { ChartModel } from "./model";
 import { drawnText, slicesOf } from "./option";
-import { theme } from "./theme";
+import type { Theme } from "./theme";
 
 const NAMES_MAX = 60;
 
@@ -16,20 +17,27 @@ export function legendOf(chart: ChartModel): string[] {
   return names.length > 1 ? [...new Set(names)].slice(0, NAMES_MAX) : [];
 }
 
-function Colour({ index }: { index: number }) {
+/** The colour of each name of the legend. */
+export function legendColours(chart: ChartModel, names: readonly string[], colours: Theme): string[] {
+  const all = chart.kind === "pie" ? slicesOf(chart, chart.series[0]!).map(({ name }) => name) : chart.series.map(({ name }) => drawnText(name));
+  const of = coloursOf(chart, colours);
+  return names.map((name) => of(all.indexOf(name)));
+}
+
+function Colour({ colour }: { colour: string }) {
   const mark = useRef<HTMLSpanElement>(null);
-  const { palette } = theme.value;
-  useLayoutEffect(() => mark.current?.style.setProperty("--colour", palette[index % palette.length]!), [palette, index]);
+  useLayoutEffect(() => mark.current?.style.setProperty("--colour", colour), [colour]);
   return <span ref={mark} class="chart-colour" />;
 }
 
 interface LegendProps {
+  colours: readonly string[];
   names: readonly string[];
   off: ReadonlySet<string>;
   change: (off: ReadonlySet<string>) => void;
 }
 
-export function Legend({ names, off, change }: LegendProps) {
+export function Legend({ names, colours, off, change }: LegendProps) {
   const turn = (name: string) => {
     const next = new Set(off);
     if (!next.delete(name)) next.add(name);
@@ -40,7 +48,7 @@ export function Legend({ names, off, change }: LegendProps) {
       {names.map((name, i) => (
         <li key={name}>
           <button type="button" class="chart-name" aria-pressed={!off.has(name)} title={off.has(name) ? "Show it" : "Take it away"} onClick={() => turn(name)}>
-            <Colour index={i} /> <span>{name || "(no name)"}</span>
+            <Colour colour={colours[i]!} /> <span>{name || "(no name)"}</span>
           </button>
         </li>
       ))}

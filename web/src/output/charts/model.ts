@@ -2,12 +2,15 @@
 // A chart, whoever described it: numbers and short texts only, bounded, ready to be drawn or written as CSV.
 
 import { numberOf } from "../checks";
+import type { Look } from "./looks";
 
 export type ChartKind = "line" | "area" | "bar" | "stacked-bar" | "scatter" | "pie" | "box";
 
 export interface Axis {
   label: string;
   scale: "category" | "value" | "time" | "log";
+  limits?: [number, number]; // chosen by the code
+  isInverted?: boolean;
 }
 
 /** x is a number: the place in `categories`, a moment in ms, or a value, as the axis says. */
@@ -16,12 +19,15 @@ export type Point = [x: number, y: number | null];
 export interface Series {
   name: string;
   points: Point[];
+  look?: Look; // as the code drew it
+  colours?: (string | null)[]; // of single bars, slices or boxes, where they differ
 }
 
 export interface Box {
   label: string;
   five: [min: number, q1: number, median: number, q3: number, max: number];
   outliers: number[];
+  colour?: string;
 }
 
 export interface ChartModel {
@@ -33,6 +39,7 @@ export interface ChartModel {
   series: Series[];
   boxes: Box[];
   notices: string[]; // what was left out
+  isFlat?: boolean; // bars lie
 }
 
 export const POINTS_MAX = 300_000; // of one chart

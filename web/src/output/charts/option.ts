@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A chart as ECharts wants it. Tooltips are drawn on the canvas ("richText"): no label ever becomes HTML.
 import { formatNumber } from "../format";
+import { coloursOf, onPage } from "./looks";
 import type { Axis, ChartModel, Series } from "./model";
 import { momentText } from "./moments";
 import type { Theme } from "./theme";
@@ -50,6 +51,8 @@ function axisOf(axis: Axis, categories: readonly string[], theme: Theme, isX: bo
   };
   return {
     ...scaleOf(axis, categories, isX),
+    ...(axis.limits ? { min: axis.limits[0], max: axis.limits[1] } : {}),
+    ...(axis.isInverted ? { inverse: true } : {}),
     name: short(axis.label),
     nameLocation: "middle",
     nameTextStyle: { color: theme.soft, fontSize: 12 },
@@ -74,7 +77,19 @@ function drawn(series: Series, chart: ChartModel): Series["points"] {
   return series.points.map(([x, y]) => [x, isLog(chart.y) && y !== null && y <= 0 ? null : y]);
 }
 
-function seriesOf(chart: ChartModel, series: Series): Part {
+/** Lines as they were drawn: dashes, steps, markers; points without a line where there was none. */
+function lineLook({ look, points }: Series): Part {
+  if (!look) return {};
+  const marks = look.symbol ? { showSymbol: true, showAllSymbol: true, symbol: look.symbol, symbolRotate: look.rotate ?? 0, symbolSize: look.size ?? 6 } : {};
+  if (look.dash === false) return { ...marks, lineStyle: { width: 0, opacity: 0 }, sampling: undefined };
+  return {
+    ...(look.symbol ? marks : { showSymbol: false }),
+    ...(look.step ? { step: look.step } : {}),
+    lineStyle: { width: points.length > 5000 ? 1 : (look.width ?? 2), ...(look.dash ? { type: look.dash, cap: "butt" } : {}) },
+  };
+}
+
+function seriesOf(chart: ChartModel, series: Series, theme: Theme): Part {
   const points = drawn(series, chart);
   const base = { name: drawnText(series.name), data: points, emphasis: { focus: chart.series.length > 4 && chart.kind === "line" ? "series" : "none" } };
   switch (chart.kind) {
@@ -83,19 +98,29 @@ function seriesOf(chart: ChartModel, series: Series): Part {
       return {
         ...base, type: "line", showSymbol: points.length <= SYMBOLS_MAX, symbolSize: 6, sampling: "lttb",
         lineStyle: { width: points.length > 5000 ? 1 : 2 }, ...(chart.kind === "area" ? { areaStyle: { opacity: 0.25 } } : {}),
+        ...lineLook(series),
       };
     case "scatter":
       return {
-        ...base, type: "scatter", symbolSize: points.length > LARGE_MIN ? 3 : 7, large: points.length > LARGE_MIN,
+        ...base, type: "scatter", symbolSize: series.look?.size ?? (points.length > LARGE_MIN ? 3 : 7), large: points.length > LARGE_MIN,
         largeThreshold: LARGE_MIN, progressive: 20_000, itemStyle: { opacity: points.length > 1000 ? 0.6 : 0.85 },
       };
     default:
-      if (points.length > LARGE_MIN) return { ...base, ...manyBars(chart.kind === "stacked-bar") };
+      if (points.length > LARGE_MIN && !chart.isFlat) return { ...base, ...manyBars(chart.kind === "stacked-bar") };
       return {
-        ...base, type: "bar", barMaxWidth: 64,
-        ...(chart.kind === "stacked-bar" ? { stack: "all" } : { itemStyle: { borderRadius: [2, 2, 0, 0] } }),
+        ...base, data: barsOf(chart, series, theme), type: "bar", barMaxWidth: 64,
+        ...(chart.kind === "stacked-bar" ? { stack: "all" } : { itemStyle: { borderRadius: chart.isFlat ? [0, 2, 2, 0] : [2, 2, 0, 0] } }),
       };
   }
+}
+
+/** Single bars may have colours of their own; bars that lie have their value first. */
+function barsOf(chart: ChartModel, series: Series, theme: Theme): unknown[] {
+  return drawn(series, chart).map(([x, y], i) => {
+    const value = chart.isFlat ? [y, x] : [x, y];
+    const colour = series.colours?.[i];
+    return colour ? { value, itemStyle: { color: onPage(colour, theme) } } : value;
+  });
 }
 
 /** Bars without a pixel each: the shape that they make side by side, of those in one pixel the lowest and the highest. */
@@ -138,19 +163,26 @@ function pieOption(chart: ChartModel, theme: Theme): Part {
   };
 }
 
+/** A box in its colour, open enough for the line of its median. */
+function boxLook(colour: string, theme: Theme): Part {
+  const shown = onPage(colour, theme);
+  return { color: shown.replace(/[\d.]+\)$/, "0.25)"), borderColor: shown };
+}
+
 function boxOption(chart: ChartModel, theme: Theme): Part {
   const outliers = chart.boxes.flatMap((box, i) => box.outliers.map((value) => [i, value]));
   return {
     xAxis: axisOf(chart.x, chart.categories, theme, true),
     yAxis: axisOf(chart.y, [], theme, false),
     series: [
-      { type: "boxplot", name: "box", data: chart.boxes.map((box) => box.five), itemStyle: { color: theme.sunken, borderColor: theme.palette[0] } },
+      { type: "boxplot", name: "box", data: chart.boxes.map(({ five, colour }) => (colour ? { value: five, itemStyle: boxLook(colour, theme) } : five)), itemStyle: { color: theme.sunken, borderColor: theme.palette[0] } },
       { type: "scatter", name: "outliers", data: outliers, symbolSize: 5, large: outliers.length > LARGE_MIN, itemStyle: { color: theme.palette[1] } },
     ],
   };
 }
 
 function zoomOf(chart: ChartModel, longest: number, theme: Theme): Part[] {
+  if (chart.isFlat) return [{ type: "inside", id: "y", yAxisIndex: 0, zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false }];
   const filterMode = chart.kind === "scatter" ? "none" : "filter"; // lines are sampled anew from what is in sight
   const inside = { type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: true, filterMode };
   const zooms: Part[] = [{ ...inside, id: "x", xAxisIndex: 0 }];
@@ -172,11 +204,12 @@ function zoomOf(chart: ChartModel, longest: number, theme: Theme): Part[] {
 
 function gridOption(chart: ChartModel, longest: number, theme: Theme): Part {
   const isLine = chart.kind === "line" || chart.kind === "area";
+  const places = { ...axisOf(chart.x, chart.categories, theme, true), ...(isLine && chart.x.scale !== "category" && !chart.x.limits ? { min: "dataMin", max: "dataMax" } : {}) };
+  const values = axisOf(chart.y, [], theme, false);
   return {
-    xAxis: { ...axisOf(chart.x, chart.categories, theme, true), ...(isLine && chart.x.scale !== "category" ? { min: "dataMin", max: "dataMax" } : {}) },
-    yAxis: axisOf(chart.y, [], theme, false),
+    ...(chart.isFlat ? { xAxis: values, yAxis: places } : { xAxis: places, yAxis: values }),
     dataZoom: zoomOf(chart, longest, theme),
-    series: chart.series.map((series) => seriesOf(chart, series)),
+    series: chart.series.map((series) => seriesOf(chart, series, theme)),
   };
 }
 
@@ -185,15 +218,22 @@ function bodyOf(chart: ChartModel, longest: number, theme: Theme): Part {
   return chart.kind === "box" ? boxOption(chart, theme) : gridOption(chart, longest, theme);
 }
 
+/** One for each series or slice, in their order. */
+function coloursIn(chart: ChartModel, theme: Theme): string[] {
+  const of = coloursOf(chart, theme);
+  const count = Math.max(theme.palette.length, chart.kind === "pie" ? (chart.series[0]?.points.length ?? 0) : chart.series.length);
+  return Array.from({ length: Math.min(count, 2000) }, (_, i) => of(i));
+}
+
 export function optionOf(chart: ChartModel, theme: Theme, isStill: boolean, off: ReadonlySet<string> = new Set()): Part {
   const longest = chart.series.reduce((most, { points }) => Math.max(most, points.length), 0);
   const isPlain = chart.kind !== "pie" && chart.kind !== "box" && (chart.kind !== "scatter" || longest <= LARGE_MIN);
   const isShared = isPlain && chart.series.length <= SHARED_MAX; // tells what is nearest, wherever the pointer is
-  const hasSlider = chart.kind !== "pie" && chart.kind !== "box" && longest >= SLIDER_MIN;
+  const hasSlider = chart.kind !== "pie" && chart.kind !== "box" && !chart.isFlat && longest >= SLIDER_MIN;
   return {
     ...bodyOf(chart, longest, theme),
     legend: hiddenLegend(off),
-    color: theme.palette,
+    color: coloursIn(chart, theme),
     textStyle: { fontFamily: theme.font },
     useUTC: true,
     animation: !isStill && longest <= LIVELY_MAX,

@@ -14,8 +14,8 @@ export interface Theme {
 }
 
 // Ten colours that stay apart for those who see few; each has 3:1 or more against its theme's surface.
-const LIGHT = ["#1f7a58", "#c8611a", "#3567c4", "#b23a74", "#7a6a00", "#0b7f92", "#7b4fc0", "#a8442f", "#557a1f", "#5b6670"];
-const DARK = ["#5fc79b", "#f0995a", "#85aef5", "#ee8fbb", "#d6c65a", "#5cc9dc", "#b79bf0", "#f08f7c", "#a5cc6b", "#a9b4be"];
+export const LIGHT = ["#1f7a58", "#c8611a", "#3567c4", "#b23a74", "#7a6a00", "#0b7f92", "#7b4fc0", "#a8442f", "#557a1f", "#5b6670"];
+export const DARK = ["#5fc79b", "#f0995a", "#85aef5", "#ee8fbb", "#d6c65a", "#5cc9dc", "#b79bf0", "#f08f7c", "#a5cc6b", "#a9b4be"];
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 

@@ -2,10 +2,12 @@
 // One chart on a canvas: made when it comes into sight, redrawn when the theme or its size changes, undone when it goes.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Boundary, Notice, saveAs, Tool, useSeen } from "../parts";
+import { IconDownload, IconImage, IconTable, IconZoomIn, IconZoomReset } from "../../ui/icons";
+import { plainTable } from "../tables/table";
 import { TableView } from "../tables/view";
 import { csvOf, sheetOf } from "./csv";
 import type { ECharts } from "./engine";
-import { Legend, legendOf } from "./legend";
+import { Legend, legendColours, legendOf } from "./legend";
 import { describeChart, isEmpty, type ChartModel } from "./model";
 import { optionOf } from "./option";
 import { pictureOf } from "./picture";
@@ -80,12 +82,15 @@ function ChartBody({ chart }: { chart: ChartModel }) {
   const [off, setOff] = useState<ReadonlySet<string>>(new Set());
   const { place, handle, load } = useChart(chart, isSeen, names, off);
   const [isData, setData] = useState(false);
-  const sheet = useMemo(() => (isData ? sheetOf(chart) : null), [chart, isData]);
+  const sheet = useMemo(() => {
+    const { columns, rows } = isData ? sheetOf(chart) : { columns: [], rows: [] };
+    return isData ? plainTable(columns, rows) : null;
+  }, [chart, isData]);
   const savePicture = () => {
     if (!handle.current) return;
     const colours = theme.peek();
     handle.current.setOption(optionOf(chart, colours, true, off)); // as it stands, whatever still moved
-    const shown = names.map((name, i) => ({ name, colour: colours.palette[i % colours.palette.length]! })).filter(({ name }) => !off.has(name));
+    const shown = legendColours(chart, names, colours).map((colour, i) => ({ name: names[i]!, colour })).filter(({ name }) => !off.has(name));
     pictureOf(handle.current, { title: chart.title, names: shown }, colours).toBlob((blob) => {
       if (blob) saveAs(blob, `${fileNameOf(chart)}.png`);
     });
@@ -99,18 +104,18 @@ function ChartBody({ chart }: { chart: ChartModel }) {
     <figure class="chart" ref={box}>
       {chart.title && <figcaption>{chart.title}</figcaption>}
       {typeof load === "object" && <Notice>This chart could not be drawn: {load.failed.slice(0, 300)}</Notice>}
-      {names.length > 0 && typeof load !== "object" && <Legend names={names} off={off} change={setOff} />}
+      {names.length > 0 && typeof load !== "object" && <Legend names={names} colours={legendColours(chart, names, theme.value)} off={off} change={setOff} />}
       <div class={typeof load === "object" ? "chart-canvas is-failed" : "chart-canvas"} ref={place} role="img" aria-label={describeChart(chart)} />
       {load === "loading" && <p class="out-soft" role="status">Drawing…</p>}
       {chart.notices.slice(0, 5).map((notice, i) => <p key={i} class="out-soft">{notice}</p>)}
       <div class="out-tools">
-        {canZoom(chart) && <Tool label="Zoom in" disabled={load !== "drawn"} onClick={() => zoom(handle.current, 0.6)} />}
-        {canZoom(chart) && <Tool label="Reset zoom" disabled={load !== "drawn"} onClick={() => zoom(handle.current, 0)} />}
-        <Tool label="Data" name="Show data as a table" pressed={isData} onClick={() => setData(!isData)} />
-        <Tool label="Save as PNG" disabled={load !== "drawn"} onClick={savePicture} />
-        <Tool label="Save as CSV" onClick={saveCsv} />
+        {canZoom(chart) && <Tool label="Zoom in" icon={IconZoomIn} disabled={load !== "drawn"} onClick={() => zoom(handle.current, 0.6)} />}
+        {canZoom(chart) && <Tool label="Reset zoom" icon={IconZoomReset} disabled={load !== "drawn"} onClick={() => zoom(handle.current, 0)} />}
+        <Tool label="Show data as a table" icon={IconTable} pressed={isData} onClick={() => setData(!isData)} />
+        <Tool label="Save as PNG" icon={IconImage} disabled={load !== "drawn"} onClick={savePicture} />
+        <Tool label="Save as CSV" icon={IconDownload} onClick={saveCsv} />
       </div>
-      {sheet && <TableView source={{ ...sheet, total: sheet.rows.length }} name={fileNameOf(chart)} pageRows={10} />}
+      {sheet && <TableView table={sheet} name={fileNameOf(chart)} />}
     </figure>
   );
 }

@@ -1,38 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rest of a table that was shown: rows come from the session's variable that holds it, if one still does.
+// A table that a session holds, asked page by page. The answers were made in the sandbox: they are checked like all else.
 import * as calls from "../../api/calls";
-import { compactJson } from "../checks";
-import type { TableSource } from "./table";
+import type { TableQuery } from "../../api/types";
+import { countOf, numberOf, own, ownList } from "../checks";
+import { takesValue, type Asker, type Query, type Summary } from "./query";
+import { readTable, type Column } from "./table";
 
-const sameColumns = (a: readonly unknown[], b: readonly string[]) => a.length === b.length && a.every((name, i) => String(name) === b[i]);
+const BINS_MAX = 100;
+const TOP_MAX = 20;
 
-/** The name of a variable that is this very table, null when there is none: same size, same columns, same first rows. */
-async function findVariable(session: string, table: TableSource, signal: AbortSignal): Promise<string | null> {
-  const { vars } = await calls.listVars(session);
-  for (const variable of vars) {
-    if (variable.shape?.[0] !== table.total || variable.shape[1] !== table.columns.length) continue;
-    if (variable.columns && table.columns.length <= 100 && !sameColumns(variable.columns.slice(0, table.columns.length), table.columns)) continue;
-    const { rows } = await calls.readTable(session, variable.name, 0, 5, signal);
-    const sample = table.rows.slice(0, rows.length);
-    if (compactJson(rows, 20_000) === compactJson(sample, 20_000)) return variable.name;
-  }
-  return null;
+/** The question as the daemon wants it. */
+export function queryText(query: Query): TableQuery {
+  return {
+    sort: query.sort ? `${query.sort.key}:${query.sort.isDown ? "desc" : "asc"}` : undefined,
+    filter: query.filters.length
+      ? JSON.stringify(query.filters.map(({ key, op, value }) => ({ column: key, op, ...(takesValue(op) ? { value } : {}) })))
+      : undefined,
+    search: query.search || undefined,
+  };
 }
 
-/** The same table with a way to its further rows. */
-export function withSession(table: TableSource, session: string | null): TableSource {
-  if (!session || table.rows.length >= table.total) return table;
-  let name: Promise<string | null> | null = null;
+export function readSummary(value: unknown): Summary {
+  const histogram = own(value, "histogram");
+  const edges = ownList(histogram, "edges").slice(0, BINS_MAX + 1);
+  const counts = ownList(histogram, "counts").slice(0, BINS_MAX).map((count) => countOf(count) ?? 0);
   return {
-    ...table,
-    more: async (offset, limit, signal) => {
-      name ??= findVariable(session, table, signal).catch((cause) => {
-        name = null; // asked again the next time
+    count: countOf(own(value, "count")) ?? 0,
+    missing: countOf(own(value, "missing")) ?? 0,
+    distinct: countOf(own(value, "distinct")),
+    min: own(value, "min"),
+    max: own(value, "max"),
+    mean: numberOf(own(value, "mean")),
+    histogram: counts.length && edges.length === counts.length + 1 ? { edges, counts } : null,
+    top: ownList(value, "top").slice(0, TOP_MAX).map((one) => ({ value: own(one, "value"), count: countOf(own(one, "count")) ?? 0 })),
+  };
+}
+
+export function sessionAsker(session: string, name: string): Asker {
+  let last: { of: string; answer: Promise<unknown> } | null = null; // one answer has the summaries of all columns
+  return {
+    page: async (query, offset, limit, signal) => {
+      const page = readTable(await calls.readTable(session, name, { ...queryText(query), offset, limit }, signal), offset);
+      if (typeof page === "string") throw new Error(`what the session answered is no table: ${page}`);
+      return page;
+    },
+    summary: async (query, column: Column) => {
+      const { filter, search } = queryText(query);
+      const of = JSON.stringify([filter, search]);
+      if (last?.of !== of) last = { of, answer: calls.tableSummary(session, name, { filter, search }) };
+      const mine = last;
+      const answer = await mine.answer.catch((cause: unknown) => {
+        if (last === mine) last = null;
         throw cause;
       });
-      const found = await name;
-      if (found === null) throw new Error("no variable of the session holds this table any more; run the cell again");
-      return calls.readTable(session, found, offset, limit, signal);
+      const found = ownList(answer, "columns")[Number(column.key)];
+      return found === undefined ? null : readSummary(found);
     },
+    csv: async (query) => (await calls.tableCsv(session, name, queryText(query))).blob(),
   };
 }

@@ -1,72 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table as it came, checked; and its rows in an order.
-import type { TableData } from "../../api/types";
-import { countOf, own, textOf } from "../checks";
+// A table as it came, checked: columns with their types, index levels, rows with their place in the whole table.
+import { countOf, isRecord, own, ownList, textOf } from "../checks";
 
-export interface TableSource {
-  columns: string[];
-  rows: unknown[][];
-  total: number; // how many rows there are in all
-  /** More of the same table, where it can be had; rows from `offset` on. */
-  more?: (offset: number, limit: number, signal: AbortSignal) => Promise<TableData>;
+export interface Column {
+  key: string; // as a question names it: "3" is the fourth column, "i0" the first level of the index
+  name: string;
+  levels: string[]; // of a name that has several; else just the name
+  dtype: string; // "" when it is not known
+  decimals: number | null; // digits behind the point, as pandas prints the column
+  missing: string; // how a missing value is printed: NaN, NaT, <NA>, None
 }
 
-export interface Sort {
-  column: number;
-  isDown: boolean;
+export interface Row {
+  at: number; // its position in the whole table
+  index: unknown[];
+  cells: unknown[];
+}
+
+export interface Table {
+  index: Column[]; // empty: the table has no index, and its rows are numbered
+  columns: Column[];
+  rows: Row[]; // the first ones
+  total: number; // how many rows there are in all
+  handle: string | null; // the name by which the session is asked for more of it
+}
+
+/** What a page of a table says beyond its rows. */
+export interface Page extends Table {
+  matched: number; // rows that pass the filters
+  isOld: boolean; // a run is on: this is what was before it
 }
 
 const NAME_MAX = 200;
+const DECIMALS_MAX = 100; // what Number.toFixed takes
 
 /** Whether a value of a bundle is a table at all: lists of columns and of rows. */
 export function isTable(value: unknown): boolean {
   return Array.isArray(own(value, "columns")) && Array.isArray(own(value, "rows"));
 }
 
-/** The table, or one sentence on what is wrong with it. */
-export function readTable(value: unknown): TableSource | string {
-  const columns = own(value, "columns");
-  const rows = own(value, "rows");
-  if (!Array.isArray(columns) || !Array.isArray(rows)) return "it has no lists of columns and rows";
-  const odd = rows.findIndex((row) => !Array.isArray(row));
+/** What stands for a missing value where the table does not say. */
+export function missingOf(dtype: string): string {
+  if (/^(datetime|timedelta|period)/i.test(dtype)) return "NaT";
+  if (/^(Int|UInt|Float|boolean|string)/.test(dtype)) return "<NA>";
+  return dtype === "object" || dtype === "" ? "None" : "NaN";
+}
+
+const texts = (list: unknown[]) => list.slice(0, 32).map((part) => textOf(part, NAME_MAX));
+
+function readColumns(value: unknown, names: unknown[]): Column[] {
+  const [dtypes, decimals, levels] = [ownList(value, "dtypes"), ownList(value, "decimals"), ownList(value, "column_levels")];
+  const missing = own(value, "missing");
+  return names.map((name, i) => {
+    const dtype = textOf(dtypes[i], 80);
+    const digits = countOf(decimals[i]);
+    const given = levels[i];
+    const text = textOf(name, NAME_MAX);
+    return {
+      key: String(i), name: text, levels: Array.isArray(given) ? texts(given) : [text], dtype,
+      decimals: digits === null ? null : Math.min(DECIMALS_MAX, Math.floor(digits)),
+      missing: textOf(own(missing, String(i)), 20) || missingOf(dtype),
+    };
+  });
+}
+
+function readIndex(value: unknown): { levels: Column[]; rows: unknown[][] } {
+  const index = own(value, "index");
+  if (!isRecord(index)) return { levels: [], rows: [] };
+  const [dtypes, missing] = [ownList(index, "dtypes"), own(index, "missing")];
+  const levels = ownList(index, "names").slice(0, 32).map((name, i): Column => {
+    const [text, dtype] = [textOf(name, NAME_MAX), textOf(dtypes[i], 80)];
+    return { key: `i${i}`, name: text, levels: [text], dtype, decimals: null, missing: textOf(own(missing, String(i)), 20) || missingOf(dtype) };
+  });
+  return { levels, rows: ownList(index, "rows") as unknown[][] };
+}
+
+/** The table, or one sentence on what is wrong with it. `first` is the position of its first row, where it does not say. */
+export function readTable(value: unknown, first = 0): Page | string {
+  const names = own(value, "columns");
+  const given = own(value, "rows");
+  if (!Array.isArray(names) || !Array.isArray(given)) return "it has no lists of columns and rows";
+  const odd = given.findIndex((row) => !Array.isArray(row));
   if (odd >= 0) return `row ${odd + 1} is not a list`;
-  const total = countOf(own(value, "total")) ?? rows.length;
+  const index = readIndex(value);
+  const numbers = ownList(value, "numbers");
+  const rows = given.map((cells: unknown[], i): Row => {
+    const labels = index.rows[i];
+    return { at: countOf(numbers[i]) ?? first + i, index: Array.isArray(labels) ? labels : [], cells };
+  });
+  const total = Math.max(rows.length, Math.floor(Math.min(countOf(own(value, "total")) ?? rows.length, 1e12)));
+  const handle = own(value, "handle");
   return {
-    columns: columns.map((name) => textOf(name, NAME_MAX)),
-    rows: rows as unknown[][],
-    total: Math.max(rows.length, Math.floor(Math.min(total, 1e12))),
+    index: index.levels, columns: readColumns(value, names), rows, total,
+    handle: typeof handle === "string" && /^~[0-9a-z]{1,40}$/.test(handle) ? handle : null,
+    matched: Math.floor(Math.min(countOf(own(value, "matched")) ?? total, 1e12)),
+    isOld: own(value, "as_of") !== undefined,
   };
 }
 
-/** The numbers of the rows in order: numbers by size, then everything else by its text; what is missing comes last, whichever way the order goes. */
-export function orderOf(rows: readonly unknown[][], { column, isDown }: Sort): number[] {
-  const texts = new Intl.Collator("en", { numeric: true });
-  const rank = (value: unknown) => (value === null || value === undefined ? 2 : typeof value === "number" || typeof value === "boolean" ? 0 : 1);
-  const keyed = rows.map((row, number) => {
-    const value = row[column];
-    const order = rank(value);
-    return { number, order, key: order === 0 ? Number(value) : textOf(value, 500) };
-  });
-  keyed.sort((a, b) => {
-    if (a.order === 2 || b.order === 2) return a.order - b.order;
-    let by = a.order - b.order;
-    if (!by) by = a.order === 0 ? (a.key as number) - (b.key as number) : texts.compare(a.key as string, b.key as string);
-    return isDown ? -by : by;
-  });
-  return keyed.map(({ number }) => number);
-}
-
-/** Columns of which every value shown is a number stand to the right. */
-export function numericColumns(rows: readonly unknown[][], from: number, to: number): boolean[] {
-  const flags: boolean[] = [];
-  for (let column = from; column < to; column++) {
-    let hasNumber = false;
-    const isAll = rows.slice(0, 100).every((row) => {
-      const value = row[column];
-      if (typeof value === "number") hasNumber = true;
-      return value === null || value === undefined || typeof value === "number";
-    });
-    flags.push(hasNumber && isAll);
-  }
-  return flags;
+/** A table of the page's own: a chart's numbers, the lines of a CSV file. */
+export function plainTable(names: readonly string[], rows: readonly (readonly unknown[])[]): Table {
+  return {
+    index: [], total: rows.length, handle: null, rows: rows.map((cells, at) => ({ at, index: [], cells: [...cells] })),
+    columns: names.map((name, i) => ({ key: String(i), name, levels: [name], dtype: "", decimals: null, missing: "" })),
+  };
 }

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// A value of a table as it is shown, as it is copied, and compared with others. Shown numbers have the decimals that pandas
+// prints, and separators; what is copied and saved is exact.
+import { textOf } from "../checks";
+import type { Column } from "./table";
+
+const NUMBERS = /^(u?int|float|complex|Int|UInt|Float|decimal)/;
+const DIGITS = /^[+-]?\d+$/;
+const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,4})?$/i;
+const LABELS = /(^|[_ .-])(years?|id|uuid|key|zip|postcode|phone|code|index|nr|no)$/i; // digits that count nothing
+const CELL_MAX = 400;
+const EXACT_MAX = 1_000_000;
+
+export const isMissing = (value: unknown): value is null | undefined => value === null || value === undefined;
+
+/** "1234567.5" -> "1,234,567.5". */
+export function grouped(text: string): string {
+  const match = /^([+-]?)(\d+)(.*)$/.exec(text);
+  return match ? match[1] + match[2]!.replace(/\B(?=(\d{3})+$)/g, ",") + match[3] : text;
+}
+
+/** The value, whole: what is copied. */
+export function exactText(value: unknown, column: Column): string {
+  if (isMissing(value)) return column.missing;
+  if (typeof value === "boolean") return column.dtype ? (value ? "True" : "False") : String(value);
+  return textOf(value, EXACT_MAX);
+}
+
+function numberText(value: number, column: Column): string {
+  if (column.decimals !== null && Math.abs(value) < 1e21) return value.toFixed(column.decimals);
+  return String(value);
+}
+
+/** The value as it stands in its cell. */
+export function shownText(value: unknown, column: Column): string {
+  if (isMissing(value)) return column.missing;
+  const isCount = !LABELS.test(column.name) && !column.key.startsWith("i");
+  if (typeof value === "number") {
+    const text = numberText(value, column);
+    return isCount ? grouped(text) : text;
+  }
+  if (typeof value === "string" && NUMBERS.test(column.dtype) && isCount && DIGITS.test(value.slice(0, 100))) return grouped(value);
+  if (typeof value === "string" && column.dtype.startsWith("datetime")) return value.replace("T", " ").replace(/ 00:00:00(\.0+)?$/, "").slice(0, CELL_MAX);
+  const text = exactText(value, column);
+  return text.length > CELL_MAX ? `${text.slice(0, CELL_MAX)}…` : text;
+}
+
+/** Whether the column's values stand to the right: by its type, or by what the first rows hold where there is none. */
+export function isNumeric(column: Column, values: readonly unknown[]): boolean {
+  if (column.dtype) return NUMBERS.test(column.dtype);
+  const held = values.slice(0, 100).filter((value) => !isMissing(value) && value !== "");
+  return held.length > 0 && held.every((value) => typeof value === "number" || (typeof value === "string" && value.length < 60 && DECIMAL.test(value)));
+}
+
+const words = new Intl.Collator("en", { numeric: true });
+
+/** A number that can be compared exactly; null for what is none. */
+function magnitude(value: unknown): number | bigint | null {
+  if (typeof value === "number" || typeof value === "boolean") return Number(value);
+  if (value === "inf") return Infinity;
+  if (value === "-inf") return -Infinity;
+  if (typeof value !== "string" || value.length > 400) return null;
+  if (DIGITS.test(value)) return BigInt(value.replace("+", ""));
+  return DECIMAL.test(value) ? Number(value) : null;
+}
+
+/** Numbers by size, moments and texts by their letters; numbers come before texts. Of values that are there. */
+export function compare(a: unknown, b: unknown): number {
+  const [x, y] = [magnitude(a), magnitude(b)];
+  if (x !== null && y !== null) return x < y ? -1 : x > y ? 1 : 0;
+  if (x !== null || y !== null) return x !== null ? -1 : 1;
+  return words.compare(textOf(a, 500), textOf(b, 500));
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables: what is shown is what the code had, and questions go to the whole of it.
+import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/preact";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import * as calls from "../../src/api/calls";
+import { ApiError } from "../../src/api/client";
+import { chosenText, moved } from "../../src/output/tables/active";
+import { heldCsv } from "../../src/output/tables/explorer";
+import { heldRows, heldSummary, passes } from "../../src/output/tables/held";
+import { ALL, setFilter, turnSort, type Op, type Query } from "../../src/output/tables/query";
+import { queryText, readSummary } from "../../src/output/tables/session";
+import { plainTable, readTable, type Column, type Page } from "../../src/output/tables/table";
+import { compare, exactText, grouped, isNumeric, shownText } from "../../src/output/tables/values";
+import { TableView } from "../../src/output/tables/view";
+
+const XSS = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>';
+const column = (more: Partial<Column>): Column => ({ key: "0", name: "n", levels: ["n"], dtype: "", decimals: null, missing: "None", ...more });
+const read = (value: unknown) => readTable(value) as Page;
+
+/** What the runner tells of a frame with two index levels and every kind of value. */
+const FRAME = {
+  columns: ["count", "price", "x big", "day", "note"],
+  column_levels: [["", "count"], ["", "price"], ["x", "big"], ["", "day"], ["", "note"]],
+  rows: [
+    [1234567, 1234567.89, "9007199254740993", "2024-01-05T00:00:00", XSS],
+    [2, null, "18446744073709551615", null, "plain"],
+    [30, "inf", "5", "2023-12-31T23:59:59.123456789", null],
+  ],
+  total: 3,
+  dtypes: ["int64", "float64", "uint64", "datetime64[ns]", "object"],
+  decimals: [null, 2, null, null, null],
+  index: { names: ["region", null], dtypes: ["object", "int64"], rows: [["North", 2024], ["South", 2024], ["West", 2025]] },
+  missing: { "1": "NaN", "3": "NaT", "4": "None" },
+  handle: "~3",
+};
+
+describe("a table that came", () => {
+  it("keeps its index, types, decimals, levels and handle", () => {
+    const table = read(FRAME);
+    expect(table.index.map(({ key, name, dtype }) => [key, name, dtype])).toEqual([["i0", "region", "object"], ["i1", "", "int64"]]);
+    expect(table.columns[1]).toMatchObject({ key: "1", dtype: "float64", decimals: 2, missing: "NaN" });
+    expect(table.columns[2]!.levels).toEqual(["x", "big"]);
+    expect(table.rows[2]).toEqual({ at: 2, index: ["West", 2025], cells: FRAME.rows[2] });
+    expect(table).toMatchObject({ total: 3, matched: 3, handle: "~3", isOld: false });
+  });
+
+  it("of a page tells where its rows stand in the whole", () => {
+    const page = readTable({ columns: ["a"], rows: [[1], [2]], total: 100_000, matched: 7, numbers: [17, 3], as_of: "c1" }, 5) as Page;
+    expect(page).toMatchObject({ total: 100_000, matched: 7, isOld: true });
+    expect(page.rows.map(({ at }) => at)).toEqual([17, 3]);
+    expect((readTable({ columns: ["a"], rows: [[1], [2]] }, 5) as Page).rows.map(({ at }) => at)).toEqual([5, 6]);
+  });
+
+  it("that is none is refused with a reason, and odd members are ignored", () => {
+    expect(readTable(null)).toContain("no lists");
+    expect(readTable({ columns: [1, {}], rows: [[1], 2] })).toContain("row 2");
+    const odd = read({ columns: [{ a: 1 }, null], rows: [[1, 2]], total: "x", dtypes: 7, index: { rows: 5, names: {} }, handle: "../x", missing: [] });
+    expect(odd.columns.map(({ name }) => name)).toEqual(['{"a": 1}', ""]);
+    expect(odd).toMatchObject({ total: 1, handle: null, index: [] });
+  });
+});
+
+describe("a value", () => {
+  it("is shown with pandas' decimals and separators, and copied whole", () => {
+    const price = column({ dtype: "float64", decimals: 2, missing: "NaN" });
+    expect(shownText(1234567.891, price)).toBe("1,234,567.89");
+    expect(exactText(1234567.891, price)).toBe("1234567.891");
+    expect(shownText(-0.5, price)).toBe("-0.50");
+    expect(shownText("inf", price)).toBe("inf");
+    expect(shownText(null, price)).toBe("NaN");
+    expect(shownText(0.1 + 0.2, column({ dtype: "float64" }))).toBe("0.30000000000000004");
+  });
+
+  it("keeps integers beyond 2^53", () => {
+    expect(shownText("9007199254740993", column({ dtype: "int64" }))).toBe("9,007,199,254,740,993");
+    expect(exactText("9007199254740993", column({ dtype: "int64" }))).toBe("9007199254740993");
+    expect(compare("9007199254740993", "9007199254740992")).toBe(1);
+    expect(compare("9007199254740993", 9007199254740992)).toBe(1);
+  });
+
+  it("that counts nothing has no separators: years, ids, labels of rows", () => {
+    expect(shownText(2024, column({ name: "year", dtype: "int64" }))).toBe("2024");
+    expect(shownText(12345, column({ name: "customer_id", dtype: "int64" }))).toBe("12345");
+    expect(shownText(2024, column({ key: "i0", dtype: "int64" }))).toBe("2024");
+    expect(shownText(12345, column({ dtype: "int64" }))).toBe("12,345");
+    expect(grouped("-1234567.1234567")).toBe("-1,234,567.1234567");
+  });
+
+  it("that is a moment keeps its nanoseconds and loses only its zeros", () => {
+    const day = column({ dtype: "datetime64[ns]", missing: "NaT" });
+    expect(shownText("2024-01-05T00:00:00", day)).toBe("2024-01-05");
+    expect(shownText("2023-12-31T23:59:59.123456789", day)).toBe("2023-12-31 23:59:59.123456789");
+    expect(shownText("2024-01-05T00:00:00+02:00", day)).toBe("2024-01-05 00:00:00+02:00");
+    expect(shownText(null, day)).toBe("NaT");
+  });
+
+  it("stands to the right by its type, and by itself where there is none", () => {
+    expect(isNumeric(column({ dtype: "Int64" }), [])).toBe(true);
+    expect(isNumeric(column({ dtype: "object" }), [1, 2])).toBe(false);
+    expect(isNumeric(column({}), ["1.5", "", "2"])).toBe(true);
+    expect(isNumeric(column({}), ["1.5", "x"])).toBe(false);
+  });
+});
+
+describe("rows at hand", () => {
+  const table = read(FRAME);
+  const firsts = (query: Partial<Query>) => heldRows(table, { ...ALL, ...query }).map(({ at }) => at);
+  const by = (key: string, isDown = false) => firsts({ sort: { key, isDown } });
+  const only = (key: string, op: Op, value = "") => firsts({ filters: [{ key, op, value }] });
+
+  it("are ordered exactly, what is missing last either way", () => {
+    expect(by("2")).toEqual([2, 0, 1]);
+    expect(by("2", true)).toEqual([1, 0, 2]);
+    expect(by("1")).toEqual([0, 2, 1]);
+    expect(by("1", true)).toEqual([2, 0, 1]);
+    expect(by("i0", true)).toEqual([2, 1, 0]);
+    expect(by("3")).toEqual([2, 0, 1]);
+  });
+
+  it("pass filters by value, text and absence", () => {
+    expect(only("2", "gt", "9007199254740992")).toEqual([0, 1]);
+    expect(only("1", "missing")).toEqual([1]);
+    expect(only("1", "present")).toEqual([0, 2]);
+    expect(only("4", "contains", "PLA")).toEqual([1]);
+    expect(only("0", "eq", "30")).toEqual([2]);
+    expect(only("0", "ne", "30")).toEqual([0, 1]);
+    expect(passes(true, { key: "0", op: "eq", value: "true" }, column({ dtype: "bool" }))).toBe(true);
+    expect(passes(null, { key: "0", op: "ne", value: "1" }, column({}))).toBe(false);
+  });
+
+  it("are found by what is shown, index and missing values among it", () => {
+    expect(firsts({ search: "1,234" })).toEqual([0]);
+    expect(firsts({ search: "south" })).toEqual([1]);
+    expect(firsts({ search: "nat" })).toEqual([1]);
+    expect(firsts({ search: "nowhere" })).toEqual([]);
+  });
+
+  it("are summed up: values, missing, distinct, ends, bins", () => {
+    const numbers = plainTable(["n"], Array.from({ length: 100 }, (_, i) => [i < 90 ? i : null]));
+    const summary = heldSummary(numbers.rows, numbers.columns[0]!, true);
+    expect(summary).toMatchObject({ count: 90, missing: 10, distinct: 90, min: 0, max: 89, mean: 44.5 });
+    expect(summary.histogram!.counts.reduce((sum, count) => sum + count)).toBe(90);
+    const words = plainTable(["w"], [["b"], ["a"], ["b"]]);
+    expect(heldSummary(words.rows, words.columns[0]!, false).top).toEqual([{ value: "b", count: 2 }, { value: "a", count: 1 }]);
+  });
+
+  it("become CSV with their index, exact, in the order asked for", () => {
+    const { text, count } = heldCsv(table, { ...ALL, sort: { key: "0", isDown: false } });
+    expect(count).toBe(3);
+    expect(text.split("\r\n").slice(0, 3)).toEqual([
+      "region,,count,price,x big,day,note", "South,2024,2,,18446744073709551615,,plain",
+      "West,2025,30,inf,5,2023-12-31T23:59:59.123456789,",
+    ]);
+  });
+});
+
+describe("a question", () => {
+  it("is told by places, filters as they were typed", () => {
+    let query = turnSort(ALL, "3");
+    expect(queryText(query)).toEqual({ sort: "3:asc", filter: undefined, search: undefined });
+    query = turnSort(query, "3");
+    expect(queryText(query).sort).toBe("3:desc");
+    expect(turnSort(query, "3").sort).toBeNull();
+    query = setFilter(setFilter(query, "i0", { key: "i0", op: "eq", value: "North" }), "1", { key: "1", op: "missing", value: "" });
+    expect(JSON.parse(queryText({ ...query, search: "x y" }).filter!)).toEqual([{ column: "i0", op: "eq", value: "North" }, { column: "1", op: "missing" }]);
+  });
+
+  it("has a summary that is checked", () => {
+    expect(readSummary({ count: 5, missing: -1, distinct: "x", histogram: { edges: [0, 1], counts: [1, 2] }, top: 3 })).toMatchObject({
+      count: 5, missing: 0, distinct: null, histogram: null, top: [],
+    });
+  });
+});
+
+describe("keys", () => {
+  const extent = { rows: 100, columns: 3, page: 10 };
+  const press = (key: string, ctrlKey = false) => moved({ row: 5, column: 1 }, { key, ctrlKey, metaKey: false }, extent);
+  it("lead from cell to cell, to the head, and no further", () => {
+    expect(press("ArrowDown")).toEqual({ row: 6, column: 1 });
+    expect(press("PageDown")).toEqual({ row: 15, column: 1 });
+    expect(press("End", true)).toEqual({ row: 99, column: 2 });
+    expect(moved({ row: 0, column: 0 }, { key: "ArrowUp", ctrlKey: false, metaKey: false }, extent)).toEqual({ row: -1, column: 0 });
+    expect(press("x")).toBeNull();
+  });
+
+  it("copy what is chosen, exact; nothing where a row has not come", () => {
+    const table = read(FRAME);
+    const rows = { at: (n: number) => table.rows[n] } as Parameters<typeof chosenText>[1];
+    const columns = [...table.index, ...table.columns];
+    expect(chosenText({ row: 1, column: 4, from: { row: -1, column: 3 } }, rows, columns, false)).toBe("price\tx big\n1234567.89\t9007199254740993\nNaN\t18446744073709551615");
+    expect(chosenText({ row: 7, column: 0, from: { row: 0, column: 0 } }, rows, columns, false)).toBeNull();
+  });
+});
+
+describe("a table that is shown", () => {
+  beforeEach(() => vi.restoreAllMocks());
+  afterEach(cleanup);
+  const cells = () => screen.getAllByRole("row").slice(1).map((row) => [...row.querySelectorAll("th, td:not([aria-hidden])")].map((cell) => cell.textContent));
+
+  it("has its index, its types, and nothing of it is markup", async () => {
+    const { container } = render(<TableView table={read(FRAME)} />);
+    await screen.findByRole("grid");
+    expect(cells()[0]).toEqual(["North", "2024", "1,234,567", "1,234,567.89", "9,007,199,254,740,993", "2024-01-05", XSS]);
+    expect(cells()[1]).toEqual(["South", "2024", "2", "NaN", "18,446,744,073,709,551,615", "NaT", "plain"]);
+    expect(screen.getByRole("columnheader", { name: "x big" }).textContent).toContain("uint64");
+    expect(container.querySelector("img, script")).toBeNull();
+  });
+
+  it("asks the session for an order of the whole table", async () => {
+    const ask = vi.spyOn(calls, "readTable").mockResolvedValue({ columns: ["n"], rows: [[-5], [0]], total: 100_000, matched: 100_000, numbers: [99_999, 0] });
+    const held = { columns: ["n"], dtypes: ["int64"], rows: Array.from({ length: 1000 }, (_, i) => [i]), total: 100_000, handle: "~1" };
+    render(<TableView table={read(held)} session="ses_1" />);
+    await screen.findByRole("grid");
+    expect(ask).not.toHaveBeenCalled();
+    fireEvent.click(within(screen.getByRole("columnheader", { name: "n" })).getAllByRole("button")[0]!);
+    await waitFor(() => expect(cells()[0]).toEqual(["99999", "-5"]));
+    expect(ask.mock.calls[0]!.slice(0, 3)).toEqual(["ses_1", "~1", { sort: "0:asc", filter: undefined, search: undefined, offset: 0, limit: 200 }]);
+    expect(screen.getByText("100,000 rows × 1 column")).toBeTruthy();
+  });
+
+  it("says that only the rows at hand are asked when the session has it no more", async () => {
+    vi.spyOn(calls, "readTable").mockRejectedValue(new ApiError(404, "not_found", "the session no longer holds this table; run the cell again"));
+    const held = { columns: ["n"], dtypes: ["int64"], rows: [[3], [1], [2]], total: 100_000, handle: "~1" };
+    render(<TableView table={read(held)} session="ses_1" />);
+    fireEvent.click(within(await screen.findByRole("columnheader", { name: "n" })).getAllByRole("button")[0]!);
+    await screen.findByText(/no longer holds this table/);
+    expect(cells().map(([, value]) => value)).toEqual(["1", "2", "3"]);
+    expect(screen.getByText(/cover only the 3 rows that are here, not all 100,000/)).toBeTruthy();
+    expect(screen.getByText("3 of 100,000 rows are here × 1 column")).toBeTruthy();
+  });
+
+  it("tells a refused question in the daemon's words, and keeps asking the session", async () => {
+    const ask = vi.spyOn(calls, "readTable").mockRejectedValueOnce(new ApiError(400, "bad_request", "filter: the column wants a number"));
+    const held = { columns: ["n"], dtypes: ["int64"], rows: [[3], [1]], total: 2, handle: "~1" };
+    render(<TableView table={read(held)} session="ses_1" />);
+    const head = await screen.findByRole("columnheader", { name: "n" });
+    fireEvent.click(within(head).getAllByRole("button")[0]!);
+    await screen.findByText(/wants a number/);
+    ask.mockResolvedValue({ columns: ["n"], rows: [[1], [3]], total: 2, matched: 2 });
+    fireEvent.click(screen.getByRole("button", { name: "Ask again" }));
+    await waitFor(() => expect(cells().map(([, value]) => value)).toEqual(["1", "3"]));
+  });
+
+  it("filters by a column's menu, with a summary of the whole column", async () => {
+    vi.spyOn(calls, "tableSummary").mockResolvedValue({ total: 5, columns: [{ name: "n", count: 4, missing: 1, distinct: 3, min: 1, max: 1234, histogram: { edges: [0, 1, 2], counts: [3, 1] } }] });
+    const ask = vi.spyOn(calls, "readTable").mockResolvedValue({ columns: ["n"], rows: [[1234]], total: 5, matched: 1, numbers: [4] });
+    const held = { columns: ["n"], dtypes: ["int64"], rows: [[3], [1]], total: 5, handle: "~1" };
+    render(<TableView table={read(held)} session="ses_1" />);
+    fireEvent.click(await screen.findByRole("button", { name: "Filter and summary of n" }));
+    const menu = screen.getByRole("dialog", { name: "Column n" });
+    await within(menu).findByRole("img", { name: /Histogram of 2 bins/ });
+    expect(menu.textContent).toMatch(/Values4Missing1Distinct3Min1Max1,234/);
+    fireEvent.change(within(menu).getByRole("combobox"), { target: { value: "gt" } });
+    fireEvent.input(within(menu).getByRole("textbox"), { target: { value: "1000" } });
+    fireEvent.submit(menu.querySelector("form")!);
+    await screen.findByText("1 of 5 rows match");
+    expect(cells()).toEqual([["4", "1,234"]]);
+    expect(ask.mock.calls.at(-1)![2]).toMatchObject({ filter: '[{"column":"0","op":"gt","value":"1000"}]' });
+    fireEvent.click(screen.getByRole("button", { name: "Remove the filter n > 1000" }));
+    await screen.findByText("5 rows × 1 column");
+  });
+
+  it("of 10,000 columns has those in sight in the document", async () => {
+    const wide = plainTable(Array.from({ length: 10_000 }, (_, i) => `c${i}`), [Array.from({ length: 10_000 }, (_, i) => i)]);
+    render(<TableView table={wide} />);
+    expect((await screen.findByRole("grid")).getAttribute("aria-colcount")).toBe("10001");
+    expect(screen.getAllByRole("columnheader").length).toBeLessThan(60);
+  });
+});
