@@ -7,14 +7,12 @@ Each chart also tells how its elements look ("styles", one for each), and "lacks
 and is not told; "complete" says whether there is such a thing.
 """
 
-import sys
-
 from . import chart_lacks, chart_style
+from .chart_axis import axis_facts, has_named_ticks, is_number, kind_of, reader
 
 POINTS_MAX = 10000  # of one series
 TOTAL_MAX = 50000  # of one figure
 ELEMENTS_MAX = 2000
-TICKS_MAX = 200
 LACKS_MAX = 40
 
 
@@ -49,53 +47,6 @@ def _label(artist, otherwise):
     return otherwise if not label or label.startswith("_") else label
 
 
-def _kind(axis):
-    """How an axis is to be read: datetime, categorical, or the name of its scale."""
-    converter = getattr(axis, "get_converter", lambda: getattr(axis, "converter", None))()
-    name = type(converter).__name__
-    locator = type(axis.get_major_locator()).__name__
-    if "Category" in name:
-        return "categorical"
-    if "Date" in name or "Period" in name or "Date" in locator:
-        return "datetime"
-    return axis.get_scale()
-
-
-def _moment(axis, number):
-    """A position on a time axis as ISO text."""
-    frequency = getattr(axis, "freq", None)
-    pandas = sys.modules.get("pandas")
-    if frequency is not None and pandas is not None:  # pandas counts periods from 1970
-        return str(pandas.Period(ordinal=int(number), freq=frequency))
-    moment = sys.modules["matplotlib.dates"].num2date(number).replace(tzinfo=None)
-    return moment.isoformat() if moment.time() != moment.min.time() else moment.date().isoformat()
-
-
-def _category(axis, number):
-    mapping = getattr(getattr(axis, "units", None), "_mapping", None) or {}
-    for name, position in mapping.items():
-        if position == number:
-            return name
-    return number
-
-
-def _reader(axis):
-    """A function from a position on the axis to what it means there."""
-    kind = _kind(axis)
-    if kind == "datetime":
-        return lambda value: _moment(axis, value) if _is_number(value) else value
-    if kind == "categorical":
-        return lambda value: _category(axis, value) if _is_number(value) else value
-    return lambda value: value
-
-
-def _is_number(value):
-    try:
-        return value - value == 0
-    except Exception:
-        return False
-
-
 def _plain(values, count):
     """The first `count` of an array, Index or list, as a plain list of plain values."""
     part = values[:count]
@@ -106,7 +57,7 @@ def _points(xs, ys, axes, budget):
     """([[x, y], ...], whether it was cut)."""
     total = min(len(xs), len(ys))
     count = budget.take(total)
-    read_x, read_y = _reader(axes.xaxis), _reader(axes.yaxis)
+    read_x, read_y = reader(axes.xaxis), reader(axes.yaxis)
     pairs = zip(_plain(xs, count), _plain(ys, count))
     return [[read_x(x), read_y(y)] for x, y in pairs], count < total
 
@@ -234,8 +185,8 @@ def _bar_form(axes, told):
 def _bar_namer(axis, groups):
     """A function from a bar's start and size to its label: the text of the tick under the bar, or
     beside it when several groups share one tick; else its middle."""
-    kind = _kind(axis)
-    read = _reader(axis)
+    kind = kind_of(axis)
+    read = reader(axis)
     formatter = type(axis.get_major_formatter()).__name__
     texts = _tick_texts(axis) if kind == "categorical" or formatter in (
         "FixedFormatter", "FuncFormatter", "StrCategoryFormatter") else {}
@@ -247,7 +198,7 @@ def _bar_namer(axis, groups):
         if near is not None and abs(near - middle) <= reach:
             return texts[near]
         middle = read(middle)
-        return f"{middle:.6g}" if _is_number(middle) else str(middle)
+        return f"{middle:.6g}" if is_number(middle) else str(middle)
 
     return name
 
@@ -282,42 +233,6 @@ def _boxes(axes, budget, told):
     return elements
 
 
-def _unit(label):
-    """The unit that a label ends in: "speed (m/s)", "speed [m/s]"."""
-    for opening, closing in ("()", "[]"):
-        start = label.rfind(opening)
-        if start > 0 and label.rstrip().endswith(closing):
-            return label.rstrip()[start + 1:-1]
-    return None
-
-
-def _axis_facts(axis, name, with_ticks):
-    label = axis.get_label_text()
-    kind = _kind(axis)
-    low, high = axis.get_view_interval()
-    facts = {f"{name}_label": label or None, f"{name}_unit": _unit(label), f"{name}_scale": kind}
-    read = _reader(axis)
-    if with_ticks:
-        ticks = [(place, tick.get_text()) for place, tick
-                 in zip(axis.get_ticklocs(), axis.get_ticklabels())
-                 if min(low, high) <= place <= max(low, high)]
-        facts[f"{name}_ticks"] = [read(place) for place, _ in ticks[:TICKS_MAX]]
-        facts[f"{name}_tick_labels"] = [text for _, text in ticks[:TICKS_MAX]]
-    if kind != "categorical" and not getattr(axis.axes, f"get_autoscale{name}_on")():
-        facts[f"{name}_limits"] = [read(min(low, high)), read(max(low, high))]
-    if low > high:
-        facts[f"{name}_inverted"] = True
-    return facts
-
-
-def _has_named_ticks(axis):
-    """Ticks with texts of the code's own, on an axis of numbers."""
-    formatter = type(axis.get_major_formatter()).__name__
-    return _kind(axis) not in ("categorical", "datetime") and formatter in (
-        "FixedFormatter", "FuncFormatter", "StrMethodFormatter", "PercentFormatter") \
-        and any(tick.get_text() for tick in axis.get_ticklabels())
-
-
 def _chart(axes, budget):
     """One axes as a chart."""
     kind, elements, form, told = "unknown", [], {}, _Told()
@@ -337,8 +252,8 @@ def _chart(axes, budget):
     if kind in ("line", "scatter", "bar", "box_and_whisker"):
         for axis, name in ((axes.xaxis, "x"), (axes.yaxis, "y")):
             with_ticks = kind in ("line", "scatter")
-            chart.update(_axis_facts(axis, name, with_ticks))
-            if with_ticks and _has_named_ticks(axis):
+            chart.update(axis_facts(axis, name, with_ticks))
+            if with_ticks and has_named_ticks(axis):
                 told.lacks.append(f"the texts along {name}")
     lacks = chart_lacks.of_axes(axes, told.artists, told.lacks)
     return {**chart, **form, "styles": told.styles, "complete": not lacks, "lacks": lacks}
