@@ -16,6 +16,7 @@
 #define READ_PER_TURN (4U << 20) /* then the loop looks at others, too */
 #define REPEATS_MAX 64U          /* a successor sees one frame again, hardly more */
 #define WAIT_MS_MAX 64U
+#define OUT_MAX 64U /* messages that it leaves unread; then it is not heard */
 
 struct channel_message {
 	struct buf bytes; /* owned */
@@ -206,8 +207,8 @@ static void socket_ready(uv_poll_t *poll, int status, int events);
 
 static void watch(struct channel *channel)
 {
-	int events = (channel->is_waiting || channel->is_paused ? 0 : UV_READABLE) |
-		     (STAILQ_EMPTY(&channel->out) ? 0 : UV_WRITABLE);
+	bool is_deaf = channel->is_waiting || channel->is_paused || channel->out_count > OUT_MAX;
+	int events = (is_deaf ? 0 : UV_READABLE) | (STAILQ_EMPTY(&channel->out) ? 0 : UV_WRITABLE);
 
 	if (channel->fd < 0 || channel->is_ended)
 		return;
@@ -288,7 +289,7 @@ static void read_frames(struct channel *channel, bool to_end)
 	channel->is_reading = true;
 	buf_init(&bytes, PEEK_MAX);
 	while (taken > 0 && !is_all && channel->fd >= 0 && !channel->is_ended &&
-	       !channel->is_paused && total < READ_PER_TURN) {
+	       !channel->is_paused && channel->out_count <= OUT_MAX && total < READ_PER_TURN) {
 		taken = read_some(channel, &bytes, &is_all);
 		is_all = is_all && !to_end;
 		total += taken;
@@ -350,10 +351,10 @@ static void socket_ready(uv_poll_t *poll, int status, int events)
 			if (!send_some(channel, message))
 				break;
 			STAILQ_REMOVE_HEAD(&channel->out, entry);
+			channel->out_count--;
 			message_free(message);
 		}
-		if (STAILQ_EMPTY(&channel->out))
-			watch(channel);
+		watch(channel);
 	}
 	if ((events & UV_READABLE) || status < 0)
 		read_frames(channel, status < 0);
@@ -385,6 +386,7 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int *take_fd,
 	channel->is_paused = false;
 	channel->is_ended = false;
 	buf_init(&channel->whole, FRAME_PAYLOAD_MAX);
+	channel->out_count = 0;
 	STAILQ_INIT(&channel->out);
 	watch(channel);
 	return 0;
@@ -450,6 +452,7 @@ int channel_send_fds(struct channel *channel, struct buf *take_bytes, int *take_
 		return 0;
 	}
 	STAILQ_INSERT_TAIL(&channel->out, message, entry);
+	channel->out_count++;
 	watch(channel);
 	return 0;
 }

@@ -58,6 +58,7 @@ struct channel {
 	pid_t sender; /* of the last frame, once channel_want_sender was called */
 
 	STAILQ_HEAD(, channel_message) out;
+	size_t out_count;
 	uint64_t wait_ms;
 	bool wants_sender;
 	bool is_reading;

@@ -117,3 +117,31 @@ fork._vivarium = Ender(_vivarium)
         self.assertEqual(statuses - {409, 500}, set())
         wait_for(lambda: self.daemon.state(session)["state"] == "lost", what="the end of the session")
         self.assertEqual(self.daemon.value("kept", other), 1)
+
+
+class AnswerTest(DaemonCase):
+    """An event can ask for an answer; answers that are not read must not pile up in the daemon."""
+
+    CONFIG = BARE
+    CODE = """
+import _vivarium, os, socket, struct
+near, far = socket.socketpair()
+channel = os.dup(3)
+os.dup2(near.fileno(), 3)
+_vivarium.send(3, 0, b"{}")  # into a socket of our own: it tells the nonce and the counter
+nonce, counter = struct.unpack("<IHHQII", far.recv(24))[3:5]
+os.dup2(channel, 3)
+body = b'{"type":"display","data":{"a":1}}'
+out = socket.socket(fileno=channel)
+for number in range(counter, counter + 100000):
+    out.sendall(struct.pack("<IHHQII", len(body), 3, 1, nonce, number, 0) + body)
+"""
+
+    def test_who_does_not_read_answers_is_not_heard(self):
+        session = self.new_session()
+        self.daemon.run("x = 1", session)
+        run = self.daemon.start_run(self.CODE, session, timeout_ms=3000)
+        told = self.read_all(self.daemon, run)
+        self.assertEqual(told[-1]["verdict"]["kind"], "timeout")
+        self.assertLess(len(told), 5000)
+        self.assertEqual(self.daemon.value("x", session), 1)

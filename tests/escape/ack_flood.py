@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# expect: output
+# expect: timeout
 # class: forge
+# limits: timeout=3s
 # unwalled: never
 # by: supervisor
 # within: 25s
