@@ -250,6 +250,8 @@ static int open_state(struct daemon *daemon, struct err *err)
 	if (r < 0)
 		return r;
 	r = audit_open(config->audit_file, &audit_calls, &engine->audit, err);
+	if (r == 0)
+		audit_limit(engine->audit, config->audit_max);
 	return r < 0 ? err_wrap(err, "audit.file") : 0;
 }
 

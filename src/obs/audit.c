@@ -21,8 +21,10 @@
 #define TAIL_STEP 8
 
 struct audit {
-	int fd;     /* owned */
-	char *path; /* owned */
+	int fd;       /* owned */
+	char *path;   /* owned */
+	char *old;    /* owned: the name of the file before it */
+	uint64_t max; /* bytes; 0: any */
 	struct audit_calls calls;
 	uint64_t lost;
 	uint64_t warned_ns; /* 0: never */
@@ -52,7 +54,7 @@ int audit_open(const char *path, const struct audit_calls *calls, struct audit *
 		return r;
 	audit = xnew(struct audit);
 	*audit = (struct audit){.fd = fd, .path = strdup(path), .calls = *calls};
-	if (audit->path == NULL)
+	if (audit->path == NULL || asprintf(&audit->old, "%s.1", path) < 0)
 		abort();
 	*ret_audit = audit;
 	return 0;
@@ -64,6 +66,7 @@ void audit_close(struct audit *audit)
 		return;
 	drop_fd(&audit->fd);
 	free(audit->path);
+	free(audit->old);
 	free(audit);
 }
 
@@ -207,16 +210,37 @@ static int write_line(struct audit *audit, const struct buf *line, struct err *e
 		       n, line->size);
 }
 
-static void lose(struct audit *audit, const struct err *err)
+static void warn(struct audit *audit, const struct err *err)
 {
 	uint64_t now = now_ns();
 
-	audit->lost++;
 	if (audit->warned_ns != 0 && now - audit->warned_ns < WARN_NS)
 		return;
 	audit->warned_ns = now;
 	if (audit->calls.warn != NULL)
 		audit->calls.warn(audit->calls.user, err, audit->lost);
+}
+
+/* A new file when `more` bytes would be too many. Killed at any line of this, the next start finds
+ * every line in the one or the other. */
+static int make_room(struct audit *audit, size_t more, struct err *err)
+{
+	struct stat own, named;
+
+	if (audit->max == 0 || fstat(audit->fd, &own) < 0 || !S_ISREG(own.st_mode) ||
+	    own.st_size == 0 || (uint64_t)own.st_size + more <= audit->max)
+		return 0;
+	/* Somebody else may have renamed it: then that is not ours to name. */
+	if (stat(audit->path, &named) == 0 && named.st_dev == own.st_dev &&
+	    named.st_ino == own.st_ino && rename(audit->path, audit->old) < 0)
+		return err_sys(err, "rename the audit log %s, which has grown to its limit",
+			       audit->path);
+	return audit_reopen(audit, err);
+}
+
+void audit_limit(struct audit *audit, uint64_t max)
+{
+	audit->max = max;
 }
 
 void audit_put(struct audit *audit, const struct audit_run *run)
@@ -232,10 +256,14 @@ void audit_put(struct audit *audit, const struct audit_run *run)
 		r = put_line(&line, run);
 	if (r < 0)
 		r = err_set(&err, ERR_INTERNAL, -r, "a line of the audit log: %s", strerror(-r));
-	else
+	else if (make_room(audit, line.size, &err) < 0)
+		warn(audit, &err);
+	if (r == 0)
 		r = write_line(audit, &line, &err);
-	if (r < 0)
-		lose(audit, &err);
+	if (r < 0) {
+		audit->lost++;
+		warn(audit, &err);
+	}
 	buf_done(&line);
 }
 
@@ -317,32 +345,46 @@ static int read_end(int fd, size_t window, struct buf *text, bool *ret_is_whole,
 	return 0;
 }
 
+/* Adds the last lines of one file. None of that name is as good as an empty one. */
+static int tail_file(struct tail *tail, const char *path, struct buf *text, struct err *err)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	size_t before = tail->count;
+	bool is_whole = false;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : err_sys(err, "open the audit log");
+	for (size_t window = TAIL_FIRST;; window *= TAIL_STEP) {
+		int r = read_end(fd, window, text, &is_whole, err);
+
+		if (r < 0)
+			return r;
+		tail->count = before;
+		take_lines(tail, (const char *)text->data, text->size, is_whole);
+		if (tail->count == tail->room || is_whole || window >= TAIL_LAST)
+			return 0;
+	}
+}
+
 int audit_tail(const struct audit *audit, size_t count,
 	       bool (*wants)(void *user, const char *line, size_t size), void *user,
 	       struct buf *buf, struct err *err)
 {
-	AUTO_CLOSE int fd = open(audit->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct tail tail = {.wants = wants, .user = user, .room = count};
-	struct buf text;
-	bool is_whole = false;
-	int r = 0;
+	struct buf text, old;
+	int r;
 
-	if (fd < 0)
-		return err_sys(err, "open the audit log");
 	tail.lines = xcalloc(count, sizeof(*tail.lines));
 	tail.sizes = xcalloc(count, sizeof(*tail.sizes));
 	buf_init(&text, TAIL_LAST);
-	for (size_t window = TAIL_FIRST; r == 0; window *= TAIL_STEP) {
-		tail.count = 0;
-		r = read_end(fd, window, &text, &is_whole, err);
-		if (r == 0)
-			take_lines(&tail, (const char *)text.data, text.size, is_whole);
-		if (tail.count == count || is_whole || window >= TAIL_LAST)
-			break;
-	}
+	buf_init(&old, TAIL_LAST);
+	r = tail_file(&tail, audit->path, &text, err);
+	if (r == 0 && tail.count < count)
+		r = tail_file(&tail, audit->old, &old, err);
 	if (r == 0 && put_lines(&tail, buf) < 0)
 		r = err_set(err, ERR_TOO_LARGE, EMSGSIZE, "limit: so many lines are too long");
 	buf_done(&text);
+	buf_done(&old);
 	free(tail.lines);
 	free(tail.sizes);
 	return r;

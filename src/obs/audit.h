@@ -2,7 +2,8 @@
 /*
  * Audit - who ran what, and how it ended: one line of JSON for each run
  *
- * Owns:    the file (0600, only ever appended to, one write for a line) and the members of a line.
+ * Owns:    the file (0600, only ever appended to, one write for a line), the one before it, and the
+ *          members of a line.
  * May not: hold code or output, but the code where the policy says so; nor hold up a run: a line
  *          that cannot be written is counted, told once a minute, and gone.
  */
@@ -55,10 +56,16 @@ void audit_close(struct audit *audit);
  * renamed one. */
 int audit_reopen(struct audit *audit, struct err *err);
 
+/* Bounds the log: before it grows beyond `max` bytes the file gets the name FILE.1, in place of the
+ * one that had it, and a new one is begun. 0: never. What cannot be renamed grows on, with a
+ * warning once a minute: no line is lost for it. */
+void audit_limit(struct audit *audit, uint64_t max);
+
 void audit_put(struct audit *audit, const struct audit_run *run);
 
-/* The last `count` lines that are wanted, oldest first, appended to `buf` with commas between. Only
- * the end of a long file is looked at. Lines that are no JSON object of ours are passed over. */
+/* The last `count` lines that are wanted, oldest first, appended to `buf` with commas between: from
+ * the file and the one before it. Only the end of a long file is looked at. Lines that are no JSON
+ * object of ours are passed over. */
 int audit_tail(const struct audit *audit, size_t count,
 	       bool (*wants)(void *user, const char *line, size_t size), void *user,
 	       struct buf *buf, struct err *err);

@@ -73,12 +73,13 @@ struct config {
 	struct text_list origins;
 	uint64_t concurrent_runs, queue, held, sessions, body, answers, connections;
 	uint64_t session_idle_ms, session_ttl_ms, session_freeze_ms, session_checkpoints;
-	uint64_t session_states; /* bytes of disk */
+	uint64_t session_states;  /* bytes of disk */
 	uint64_t pressure_memory; /* percent */
 	char *explore_root;
 	struct text_list explore_folders; /* "NAME=PATH" each */
 	uint64_t events_keep_ms, events_memory;
-	char *audit_file;                  /* never "" after a load */
+	char *audit_file; /* never "" after a load */
+	uint64_t audit_max;
 	struct text_list backend_priority; /* none: the order decides */
 	uint64_t backend_order;            /* enum config_order */
 	char *backend_pin;                 /* "auto" or a name: broken means refused */

@@ -83,6 +83,10 @@ const struct setting config_rows[] = {
 	       "of the newest events, in the daemon's own memory; what is older is read from the "
 	       "disk's cache, and a segment of the journal (16 MiB) is the most"),
 	TEXT("audit.file", audit_file, SETTING_PATH, 0, "", "default: <state_dir>/audit.jsonl"),
+	NUMBER("audit.max", audit_max, SETTING_BYTES, 0, 64 * GIB, 64 * MIB,
+	       "bytes of the audit log; then it gets the name FILE.1, in place of the one before, "
+	       "and "
+	       "a new one is begun; 0: never"),
 	TEXT("backends.priority", backend_priority, SETTING_LIST, 16, "",
 	     "exactly these backends, in this order; when none of them can run, nothing does"),
 	CHOICE("backends.order", backend_order, "auto|strength|atlas-documented|atlas-planner",

@@ -233,6 +233,23 @@ class AuditTest(Case):
         self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
         daemon.stop()
 
+    def test_it_is_bounded_and_survives_a_kill(self):
+        daemon = self.serve(BARE + "audit: {max: 4KiB}\n")
+        path = daemon.path("state", "audit.jsonl")
+        runs = [daemon.run("1")["id"] for _ in range(15)]
+        daemon.kill9()
+        daemon.start()
+        runs += [daemon.run("1")["id"] for _ in range(15)]
+        told = [line["run"] for line in daemon.ask("GET", "/v1/audit")["lines"]]
+        self.assertEqual(told, runs[-len(told):])
+        self.assertEqual(told, [line["run"] for line in self.lines(path + ".1") + self.lines(path)])
+        self.assertGreater(len(told), 5)
+        self.assertLess(len(told), 30)
+        for name in (path, path + ".1"):
+            self.assertLessEqual(os.stat(name).st_size, 4096)
+            self.assertEqual(os.stat(name).st_mode & 0o777, 0o600)
+        daemon.stop()
+
     def test_hup_goes_on_in_a_new_file(self):
         daemon = self.serve()
         path = daemon.path("state", "audit.jsonl")

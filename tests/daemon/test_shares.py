@@ -21,6 +21,40 @@ class ShareTest(DaemonCase):
     def setUp(self):
         self.alice, self.bob = self.daemon.as_token(ALICE), self.daemon.as_token(BOB)
 
+    def test_those_that_closed_their_end_count_and_go_first(self):
+        run = self.alice.start_run(FOREVER, timeout_ms=120000)
+        streams = []
+        for _ in range(2 * CONNECTIONS):  # each reads on, and says that it has nothing more to ask
+            connection = self.alice.connection()
+            response = self.alice.send(connection, "GET", f"/v1/runs/{run}/events", None, None)
+            self.assertEqual(response.status, 200)
+            self.assertIn(b"started", response.readline())
+            response.fp.raw._sock.shutdown(socket.SHUT_WR)  # pylint: disable=protected-access
+            streams.append((connection, response))
+            self.assertEqual(self.bob.request("GET", "/v1/status").status, 200)
+
+        def living():
+            """Those that the daemon has not let go."""
+            socks = [response.fp.raw._sock for _, response in streams]  # pylint: disable=protected-access
+            for sock in socks:
+                sock.setblocking(False)
+            count = 0
+            for sock in socks:
+                try:
+                    while sock.recv(1 << 16):
+                        pass
+                except BlockingIOError:
+                    count += 1
+                except OSError:
+                    pass
+            return count
+
+        wait_for(lambda: living() <= CONNECTIONS // 2, what="the share of alice")
+        self.alice.request("DELETE", f"/v1/runs/{run}")
+        for connection, response in streams:
+            response.close()
+            connection.close()
+
     def test_half_of_the_connections_is_the_most_that_one_token_gets(self):
         run = self.alice.start_run(FOREVER, timeout_ms=120000)
         streams, refused = [], None

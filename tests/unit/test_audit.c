@@ -318,11 +318,112 @@ static void the_sum_is_sha256(void **state)
 	assert_memory_equal(text, "e3b0c44298fc1c14", 16);
 }
 
+static bool wants_all(void *user, const char *line, size_t size)
+{
+	(void)user;
+	(void)line;
+	(void)size;
+	return true;
+}
+
+static void put_numbered(struct desk *desk, int number)
+{
+	struct audit_run run = example;
+	char id[16];
+
+	(void)snprintf(id, sizeof(id), "run_%04d", number);
+	run.run = id;
+	audit_put(desk->audit, &run);
+}
+
+/* The newest lines are always there, in order, and the two files keep to the limit. */
+static void it_is_bounded_and_keeps_the_newest(void **state)
+{
+	struct desk *desk = *state;
+	char old[100];
+	struct stat status;
+	struct err err = {0};
+
+	(void)snprintf(old, sizeof(old), "%s.1", desk->path);
+	audit_limit(desk->audit, 4096);
+	for (int i = 0; i < 200; i++) {
+		char first[16], last[16];
+		struct buf lines;
+		int count = i + 1 < 5 ? i + 1 : 5;
+
+		put_numbered(desk, i);
+		assert_int_equal(stat(desk->path, &status), 0);
+		assert_true(status.st_size > 0 && status.st_size <= 4096);
+		buf_init(&lines, MIB);
+		assert_ok(audit_tail(desk->audit, (size_t)count, wants_all, NULL, &lines, &err),
+			  err);
+		(void)snprintf(first, sizeof(first), "run_%04d", i + 1 - count);
+		(void)snprintf(last, sizeof(last), "run_%04d", i);
+		assert_contains(buf_string(&lines), first);
+		assert_contains(buf_string(&lines), last);
+		assert_true(strstr(buf_string(&lines), first) <= strstr(buf_string(&lines), last));
+		buf_done(&lines);
+	}
+	assert_int_equal(stat(old, &status), 0);
+	assert_true(status.st_size <= 4096 && (status.st_mode & 0777) == 0600);
+	assert_int_equal(audit_lost(desk->audit), 0);
+	assert_int_equal(unlink(old), 0);
+}
+
+/* Killed between the two steps: the name is free, and what was written is in the other. */
+static void a_name_that_is_missing_is_an_empty_log(void **state)
+{
+	struct desk *desk = *state;
+	char old[100];
+	struct buf lines;
+	struct err err = {0};
+
+	(void)snprintf(old, sizeof(old), "%s.1", desk->path);
+	put_numbered(desk, 1);
+	assert_int_equal(rename(desk->path, old), 0);
+	buf_init(&lines, MIB);
+	assert_ok(audit_tail(desk->audit, 5, wants_all, NULL, &lines, &err), err);
+	assert_contains(buf_string(&lines), "run_0001");
+	buf_done(&lines);
+	/* What somebody else has renamed keeps its name. */
+	audit_limit(desk->audit, 1);
+	put_numbered(desk, 2);
+	buf_init(&lines, MIB);
+	assert_ok(audit_tail(desk->audit, 5, wants_all, NULL, &lines, &err), err);
+	assert_contains(buf_string(&lines), "run_0001");
+	assert_contains(buf_string(&lines), "run_0002");
+	buf_done(&lines);
+	assert_int_equal(unlink(old), 0);
+}
+
+static void what_cannot_be_renamed_grows_on(void **state)
+{
+	struct desk *desk = *state;
+	char old[100];
+	struct stat status;
+
+	(void)snprintf(old, sizeof(old), "%s.1", desk->path);
+	assert_int_equal(mkdir(old, 0700), 0);
+	audit_limit(desk->audit, 1);
+	put_numbered(desk, 1);
+	put_numbered(desk, 2);
+	put_numbered(desk, 3);
+	assert_int_equal(stat(desk->path, &status), 0);
+	assert_true(status.st_size > 600);
+	assert_int_equal(audit_lost(desk->audit), 0);
+	assert_int_equal(desk->warnings, 1);
+	assert_contains(desk->told.text, "rename the audit log");
+	assert_int_equal(rmdir(old), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_line_says_who_ran_what_and_how_it_ended, make,
 						end),
+		cmocka_unit_test_setup_teardown(it_is_bounded_and_keeps_the_newest, make, end),
+		cmocka_unit_test_setup_teardown(a_name_that_is_missing_is_an_empty_log, make, end),
+		cmocka_unit_test_setup_teardown(what_cannot_be_renamed_grows_on, make, end),
 		cmocka_unit_test_setup_teardown(the_time_is_now_with_milliseconds, make, end),
 		cmocka_unit_test_setup_teardown(the_file_is_for_its_owner_only, make, end),
 		cmocka_unit_test_setup_teardown(code_is_there_only_when_given_and_cut, make, end),
