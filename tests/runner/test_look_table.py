@@ -23,7 +23,7 @@ mixed = DataFrame({'m': [3, 'b', None, 1.5, 'a', True, [1], decimal.Decimal('2.5
 types = DataFrame({'int': pd.array([2, None, 2**62 + 1, 2**62], 'Int64'), 'u': np.array([2**64 - 1, 0, 5, 5], 'u8'),
                    'cat': pd.Categorical(['b', 'c', None, 'a'], categories=['c', 'b', 'a'], ordered=True),
                    'loose': pd.Categorical(['b', 'c', None, 'a'], categories=['c', 'b', 'a']),
-                   'when': pd.to_datetime(['2020-01-02', None, '2019-05-05 10:11:12.5', '2021-01-01']),
+                   'when': [pd.Timestamp(t) if t else pd.NaT for t in ('2020-01-02', '', '2019-05-05 10:11:12.5', '2021-01-01')],
                    'span': pd.to_timedelta(['2 days', '1h', None, '5ns']),
                    'text': pd.array(['b', None, 'A', ''], 'string'), 'bool': [True, False, True, False],
                    'f4': np.array([.1, .2, np.nan, -np.inf], 'f4'),
