@@ -50,6 +50,43 @@ static void write_out(struct show *show, int fd, const void *data, size_t size)
 	}
 }
 
+/* What the code says. To a terminal only what a terminal may be told. */
+static void write_code(struct show *show, int fd, const void *data, size_t size)
+{
+	size_t i = fd == STDOUT_FILENO ? 0 : 1;
+	const char *bytes = data;
+
+	if (!show->is_terminal[i]) {
+		write_out(show, fd, data, size);
+		return;
+	}
+	while (size > 0 && !show->is_cut) {
+		size_t piece = size < PIECE ? size : PIECE;
+		struct buf text;
+
+		buf_init(&text, 4UL * (PIECE + SCREEN_HELD_MAX) + 1);
+		(void)screen_put(&show->screens[i], bytes, piece, &text);
+		write_out(show, fd, text.data, text.size);
+		buf_done(&text);
+		bytes += piece;
+		size -= piece;
+	}
+}
+
+/* Its streams are over: our own lines follow. */
+static void end_screens(struct show *show)
+{
+	for (int i = 0; i < 2; i++) {
+		struct buf text;
+
+		buf_init(&text, 8UL * SCREEN_HELD_MAX);
+		if (show->is_terminal[i] && screen_end(&show->screens[i], &text) == 0)
+			write_out(show, i == 0 ? STDOUT_FILENO : STDERR_FILENO, text.data,
+				  text.size);
+		buf_done(&text);
+	}
+}
+
 /* One line of our own on stderr. What a run made up is escaped before: see safe_put. */
 static void note(struct show *show, struct buf *line)
 {
@@ -95,6 +132,7 @@ void show_init(struct show *show, enum show_mode mode, int signals)
 		.out = {.dir = -1, .file = -1, .parent = -1},
 		.signals = signals,
 		.ends_in_line = true,
+		.is_terminal = {isatty(STDOUT_FILENO) == 1, isatty(STDERR_FILENO) == 1},
 	};
 	buf_init(&show->files, FILES_TEXT_MAX);
 	buf_init(&show->refused, FILES_TEXT_MAX);
@@ -130,7 +168,7 @@ static void print_text(struct show *show, const char *bundle, size_t size)
 	if (find_text(bundle, size, "text/plain", &text)) {
 		if (!show->ends_in_line)
 			write_out(show, STDOUT_FILENO, "\n", 1);
-		write_out(show, STDOUT_FILENO, text.data, text.size);
+		write_code(show, STDOUT_FILENO, text.data, text.size);
 		write_out(show, STDOUT_FILENO, "\n", 1);
 		show->ends_in_line = true;
 	}
@@ -180,7 +218,7 @@ static void on_output(void *user, int stream, const void *bytes, size_t size)
 
 	if (show->mode != SHOW_PLAIN)
 		return;
-	write_out(show, stream, bytes, size);
+	write_code(show, stream, bytes, size);
 	if (stream == STDOUT_FILENO)
 		show->ends_in_line = ((const char *)bytes)[size - 1] == '\n';
 }
@@ -342,9 +380,10 @@ static void end_plain(struct show *show, const struct run_facts *facts)
 
 		if (find_text((const char *)facts->error->data, facts->error->size, "traceback",
 			      &trace))
-			write_out(show, STDERR_FILENO, trace.data, trace.size);
+			write_code(show, STDERR_FILENO, trace.data, trace.size);
 		buf_done(&trace);
 	}
+	end_screens(show);
 	tell_verdict(show, &facts->verdict);
 	list_cuts(show, facts);
 	list_artifacts(show);

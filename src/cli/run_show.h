@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/out_dir.h"
+#include "cli/screen.h"
 #include "session/run.h"
 
 enum show_mode {
@@ -40,6 +41,8 @@ struct show {
 	bool is_session;        /* files stay where they are, in the session */
 	void (*chart)(void *user, const char *value, size_t size); /* takes charts; may be NULL */
 	void *chart_user;
+	struct screen screens[2]; /* of stdout and stderr, where they are terminals */
+	bool is_terminal[2];
 	struct events_sink sink;
 };
 

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/safe.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-#include "base/c.h"
+#include "cli/screen.h"
 
 void safe_put(struct buf *buf, const char *text, size_t size)
 {
+	struct screen screen = {0};
+
 	for (size_t i = 0; i < size; i++) {
 		unsigned char byte = (unsigned char)text[i];
-		bool is_c1 = byte == 0xc2 && i + 1 < size && (unsigned char)text[i + 1] < 0xa0;
 
-		if (byte < 0x20 || byte == 0x7f || is_c1)
-			(void)buf_format(buf, "\\x%02x", byte);
-		else
-			(void)buf_append(buf, &text[i], 1);
+		if (byte >= 0x20) {
+			(void)screen_put(&screen, &byte, 1, buf);
+			continue;
+		}
+		(void)screen_end(&screen, buf);
+		(void)buf_format(buf, "\\x%02x", byte);
 	}
+	(void)screen_end(&screen, buf);
 }
 
 void safe_print(FILE *out, const char *text)

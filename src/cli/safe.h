@@ -2,8 +2,9 @@
 /*
  * Safe - words from a sandbox on a person's terminal
  *
- * Owns:    escaping: a control character in a name or a value would speak to the terminal.
- * May not: touch a program's own output, which passes as it is.
+ * Owns:    escaping: a control character in a name or a value would speak to the terminal. So would
+ *          a byte that is no UTF-8, to some.
+ * May not: touch a program's own output: see screen.h.
  */
 #pragma once
 
