@@ -57,14 +57,15 @@ class PayloadTest(DaemonCase):
 
 
 class PipeTest(DaemonCase):
-    """What is written to a live stdin is in a pipe of the daemon's."""
+    """What is written to a live stdin is in a pipe of the daemon's. How large that is depends on how many
+    its user has: a page is what every pipe can take."""
 
     CONFIG = BARE
     CODE = """
 import fcntl, os, struct, termios, time
 kept = globals().get('kept', []) + [os.dup(0)]
 print('on', flush=True)
-while struct.unpack('i', fcntl.ioctl(0, termios.FIONREAD, b'    '))[0] < 500000:
+while struct.unpack('i', fcntl.ioctl(0, termios.FIONREAD, b'    '))[0] < 3000:
     time.sleep(0.001)
 """
     LEFT = "[[struct.unpack('i', fcntl.ioctl(fd, termios.FIONREAD, b'    '))[0], fcntl.fcntl(fd, 1032)] for fd in kept]"
@@ -76,7 +77,7 @@ while struct.unpack('i', fcntl.ioctl(0, termios.FIONREAD, b'    '))[0] < 500000:
             with self.daemon.events(run) as events:
                 for event in events:
                     if event["type"] == "stdout":
-                        self.daemon.ask("POST", f"/v1/runs/{run}/stdin", {"text": "x" * 500000, "eof": eof})
+                        self.daemon.ask("POST", f"/v1/runs/{run}/stdin", {"text": "x" * 3000, "eof": eof})
             self.assertEqual(self.daemon.result(run)["verdict"]["kind"], "ok")
         self.assertEqual(self.daemon.value(self.LEFT, session), [[0, 4096], [0, 4096]])
 
