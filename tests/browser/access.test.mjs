@@ -72,6 +72,18 @@ export default subject("access", {}, (test) => {
     }
   });
 
+  test("axe has nothing against a table and a column's menu", async (person) => {
+    const cell = await person.converse();
+    await cell.run("import pandas as pd\npd.DataFrame({'n': range(200), 'word': 'moss'}, index=pd.MultiIndex.from_product([range(100), list('ab')], names=['i', None]))", 40_000);
+    for (const [column, part] of [["n", "histogram"], ["word", "frequent"]]) {
+      await cell.output.getByRole("button", { name: `Filter and summary of ${column}` }).click();
+      const menu = person.role("dialog", `Column ${column}`);
+      await sees(part === "histogram" ? menu.getByRole("img") : menu.getByRole("table"));
+      await assertAccessible(person, `table-menu-${column}`);
+      await person.page.keyboard.press("Escape");
+    }
+  });
+
   test("everything can be done by the keyboard alone", async (person) => {
     const { keyboard } = person.page;
     await person.open();

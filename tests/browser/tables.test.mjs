@@ -74,6 +74,20 @@ export default subject("tables", {}, (test) => {
     await person.picture("table-goto");
   });
 
+  test("a frame in a cell is asked as a whole, though no variable holds it", async (person) => {
+    const cell = await person.converse();
+    await cell.run(LARGE.replace("df = ", "(").replace(/\)\ndf$/, "))"), 40_000);
+    const grid = cell.output.getByRole("grid");
+    await sees(grid);
+    await says(cell.output, "100,000 rows × 3 columns");
+    await sorter(grid, "price").click();
+    await sorter(grid, "price").click();
+    await says(firstRow(grid), /99999\s+n099999/);
+    await grid.getByRole("button", { name: "Filter and summary of price" }).click();
+    await says(person.role("dialog", "Column price"), /Values\s*100,000/);
+    await person.picture("table-cell-whole");
+  });
+
   test("rows are fetched as one scrolls", async (person) => {
     const { place, grid } = await large(person);
     await grid.evaluate((element) => (element.parentElement.scrollTop = element.parentElement.scrollHeight));
@@ -142,6 +156,7 @@ export default subject("tables", {}, (test) => {
     await cell.run(LARGE, 40_000);
     const grid = cell.output.getByRole("grid");
     await sees(grid);
+    person.watch.expects(/^404 GET \S+\/vars\//);
     for (const { id } of await person.agent.sessions()) await person.agent.call("DELETE", `/v1/sessions/${id}`);
     await sorter(grid, "price").click();
     await sorter(grid, "price").click();
