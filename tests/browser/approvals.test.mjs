@@ -34,6 +34,15 @@ export default subject("approvals", { config: CONFIG }, (test) => {
     await gone(held.getByRole("button", { name: /^deny/i }));
   });
 
+  test("the key is taken where the page is open already", async (person, daemon) => {
+    await person.open("#/status");
+    await openWithKey(person, daemon);
+    const run = person.agent.call("POST", "/v1/run", { code: CODE, policy: "careful" });
+    const held = cardOf(person);
+    await held.getByRole("button", { name: /^allow/i }).click();
+    assert.equal((await run).verdict.kind, "ok");
+  });
+
   test("Deny ends it with the reason, and nothing ran", async (person, daemon) => {
     await openWithKey(person, daemon);
     const run = person.agent.tool("run_python", { code: CODE, policy: "careful" });

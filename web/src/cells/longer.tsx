@@ -7,6 +7,7 @@ import type { Cell, Conversation } from "../state/conversation";
 import { longerTime, longestTime, memoryOf, policies, policyOf } from "../state/policies";
 import { Button } from "../ui";
 import { IconClock, IconPlay } from "../ui/icons";
+import { lastError } from "./mark";
 import { runCell } from "./run";
 
 interface Props {
@@ -24,7 +25,8 @@ function runLonger(conversation: Conversation, cell: Cell, ms: number): void {
 export function Longer({ conversation, cell, ending: { verdict } }: Props) {
   const policy = policyOf(conversation);
   const isTime = verdict.kind === "timeout";
-  if (!policy || (!isTime && verdict.kind !== "memory")) return null;
+  const isMemory = verdict.kind === "memory" || lastError(cell.output.value)?.type === "MemoryError";
+  if (!policy || !(isTime || isMemory)) return null;
   const longer = isTime ? longerTime(policy, verdict.limit_value ?? 0) : undefined;
   const isMore = (other: typeof policy) => (isTime ? longestTime(other) > longestTime(policy) : memoryOf(other) > memoryOf(policy));
   const more = longer === undefined && policies.value.find(isMore);

@@ -40,6 +40,7 @@ function takeKey(settings: Settings): Settings {
 }
 
 export const settings = signal<Settings>(takeKey(load()));
+addEventListener("hashchange", () => { settings.value = takeKey(settings.peek()); }); // the address was opened where the page was already
 
 export function change(part: Partial<Settings>): void {
   settings.value = { ...settings.value, ...part };
