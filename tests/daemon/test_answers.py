@@ -4,6 +4,7 @@
 import hashlib
 import json
 import socket
+import struct
 
 from case import BARE, Case, wait_for
 
@@ -132,6 +133,84 @@ class StreamedTest(Case):
         self.assertEqual(daemon.value("1 + 1"), 2)
         _, body = unread[0].rest()
         self.assertEqual([one["data"] for one in json.loads(body)["cells"][0]["outputs"]], shown)
+        daemon.stop()
+
+
+class AttackTest(Case):
+    """Ways to make an answer cost more than it should, on one daemon with one large run."""
+
+    def setUp(self):
+        self.daemon = self.serve(BARE + LIMIT + WIDE)
+        self.session = self.daemon.session(runtime="bare", policy="wide")
+        self.run_id = self.daemon.start_run(LOUD, self.session)
+        wait_for(lambda: self.daemon.ask("GET", "/v1/runs")["runs"][0]["verdict"], what="the end of the run")
+        self.before = own_memory(self.daemon)
+        self.paths = (f"/v1/runs/{self.run_id}", f"/v1/sessions/{self.session}/export.ipynb")
+
+    def tearDown(self):
+        self.assertEqual(self.daemon.value("1 + 1"), 2)
+        wait_for(lambda: own_memory(self.daemon) - self.before < 16 * MIB, what="the memory to be given back")
+        self.daemon.stop()
+
+    def test_pipelines_of_large_answers(self):
+        for path in self.paths:
+            one = Unread(self, self.daemon, path)
+            one.sock.setblocking(False)
+            try:
+                for _ in range(20000):
+                    one.sock.send(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            except BlockingIOError:
+                pass  # it takes no more than it answers
+            self.assertEqual(self.daemon.request("GET", "/v1/status").status, 200)
+            self.assertLess(own_memory(self.daemon) - self.before, 16 * MIB)
+            one.sock.close()
+
+    def test_clients_that_go_away_in_the_middle(self):
+        for path in self.paths * 50:
+            one = Unread(self, self.daemon, path)
+            self.assertEqual(one.status(), 200)
+            one.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            one.sock.close()
+        self.assertLess(own_memory(self.daemon) - self.before, 32 * MIB)
+
+    def test_heads_ranges_and_old_clients(self):
+        for path in self.paths:
+            answer = self.daemon.request("HEAD", path)
+            self.assertEqual((answer.status, answer.body), (200, b""))
+            answer = self.daemon.request("GET", path, headers={"Range": "bytes=0-9, 5-20, -1, 0-"})
+            self.assertEqual(answer.status, 200)
+            self.assertIsNone(answer.headers["Content-Range"])
+            whole = answer.json
+            with socket.create_connection((self.daemon.host, self.daemon.port), timeout=60) as sock:
+                sock.sendall(f"GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
+                with sock.makefile("rb") as file:
+                    head, body = file.read().split(b"\r\n\r\n", 1)
+            self.assertNotIn(b"chunked", head.lower())
+            self.assertEqual(json.loads(body), whole)
+
+    def test_a_session_that_ends_while_its_notebook_is_read(self):
+        one = Unread(self, self.daemon, self.paths[1])
+        self.assertEqual(one.status(), 200)
+        self.daemon.ask("DELETE", f"/v1/sessions/{self.session}")
+        _, body = one.rest()
+        self.assertEqual(len(json.loads(body)["cells"][0]["outputs"][0]["text"]), SIZE)
+
+
+class ForgottenTest(Case):
+    def test_a_result_that_is_forgotten_meanwhile_is_not_taken_for_whole(self):
+        daemon = self.serve(BARE + LIMIT + WIDE + "events: {keep_ms: 1}\n")
+        run = daemon.start_run(LOUD, policy="wide")
+        with daemon.events(run) as events:
+            events.until("started")
+            unread = None
+            for event in events:
+                if event["type"] == "stdout" and unread is None and event["seq"] > 100:
+                    unread = Unread(self, daemon, f"/v1/runs/{run}")
+                    self.assertEqual(unread.status(), 200)
+        self.assertIsNotNone(unread)
+        wait_for(lambda: daemon.request("HEAD", f"/v1/runs/{run}").status == 404, what="the end of its log")
+        with self.assertRaises((OSError, ValueError, IndexError)):
+            unread.rest()
         daemon.stop()
 
 
