@@ -110,6 +110,7 @@ class ShownTest(unittest.TestCase):
             sandbox.run(look)
             self.assertEqual(sandbox.done()["kind"], "ok")
             sandbox.end()
+            self.launcher.count()  # the half that lets names be forgotten has answered: it has done so
             seen.append(sandbox.output())
         self.assertEqual(seen, ["[] False\n", "['file'] first\n", "['file'] second\n", "[] False\n"])
 
