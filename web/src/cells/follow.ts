@@ -15,6 +15,7 @@ const LOOK_MS = 1000; // between two looks at a run whose events do not stream h
 const QUIET_MS = 350; // after which an open line is taken for a prompt
 const SILENCE_MS = 35_000; // the daemon says something every 15 s: a stream that does not is dead, whoever holds it open
 const AT_ONCE = 3; // outputs that are loaded side by side
+const RUNS_MAX = 1000; // that the daemon lists at once
 const READS_INPUT = /\binput\s*\(|\bstdin\b|\bbreakpoint\s*\(|\bpdb\b/;
 const LEFT_OUT = /^\[.* lines were not kept\]$/;
 const NOT_KEPT = "The output of this run is no longer kept. Run the cell again to see it.";
@@ -256,7 +257,7 @@ export async function resumeAll(conversation: Conversation): Promise<void> {
   });
   if (cells.length === 0) return;
   for (const cell of cells) resumed.add(cell.output.peek()!);
-  const rows = await rowsOf(conversation);
+  const rows = await rowsOf(conversation, cells.map((cell) => cell.output.peek()!.run!));
   const isRunning = (cell: Cell) => rows.get(cell.output.peek()?.run ?? "")?.verdict === null;
   for (const cell of cells.filter(isRunning)) void follow(conversation, cell);
   const others = cells.filter((cell) => !isRunning(cell));
@@ -265,10 +266,13 @@ export async function resumeAll(conversation: Conversation): Promise<void> {
   }));
 }
 
-/** The runs whose log is still there, as far as the daemon lists them. */
-async function rowsOf(conversation: Conversation): Promise<Map<string, RunRow>> {
+/** The runs whose log is still there, as far as the daemon lists them. Those that a branch inherits are of the session it was
+ * forked from. */
+async function rowsOf(conversation: Conversation, wanted: readonly string[]): Promise<Map<string, RunRow>> {
   try {
-    const rows = await calls.listRuns({ session: conversation.session.peek() ?? undefined, limit: 200 });
+    const own = await calls.listRuns({ session: conversation.session.peek() ?? undefined, limit: 200 });
+    const isWhole = wanted.every((run) => own.some(({ id }) => id === run));
+    const rows = isWhole ? own : [...(await calls.listRuns({ limit: RUNS_MAX })), ...own];
     return new Map(rows.map((row) => [row.id, row]));
   } catch {
     return new Map(); // each run is then asked for by itself, with patience

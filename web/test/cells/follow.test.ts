@@ -225,6 +225,19 @@ describe("after opening", () => {
     expect(cell.output.peek()!.isSaved).toBe(false);
   });
 
+  it("finds the runs that a branch inherits, which are of the session it came from", async () => {
+    const inherited = runningCell();
+    const conversation = conversationOf([inherited], "ses_branch");
+    show(conversation);
+    mocked.listRuns.mockImplementation(async ({ session } = {}) => (session ? [] : [{ id: "run_a1", verdict: "ok" }]) as never);
+    const kept = new Output("run_a1");
+    for (const event of [started(1), said(2, "before the fork\n"), verdict(3)]) kept.apply(event);
+    mocked.getOutput.mockResolvedValue(JSON.parse(saveOutput(kept)));
+    await resumeAll(conversation);
+    expect(textOf(inherited)).toEqual(["before the fork"]);
+    expect(inherited.output.peek()!.isSaved).toBe(false); // else it says that the run's own log is gone
+  });
+
   it("tries again what it was not allowed to read", async () => {
     const cell = runningCell();
     const conversation = conversationOf([cell], "ses_1");
