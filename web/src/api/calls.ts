@@ -12,10 +12,15 @@ export const filePath = (session: string, path: string) =>
 // ---- sessions ----
 export const listSessions = async () => (await callJson<{ sessions: T.Session[] }>("/v1/sessions")).sessions;
 export const getSession = (id: string) => callJson<T.Session>(sessionPath(id));
-export const makeSession = (ask: { name?: string; policy?: string; runtime?: string }) =>
+export const makeSession = (ask: { name?: string; policy?: string; runtime?: string; keep?: boolean }) =>
   callJson<T.Session>("/v1/sessions", { json: ask });
 export const renameSession = (id: string, name: string) =>
   callJson<T.Session>(sessionPath(id), { method: "PATCH", json: { name } });
+/** Of one that sleeps: what its last state on disk has comes back. */
+export const wakeSession = (id: string) => callJson<T.Session>(`${sessionPath(id)}/wake`, { json: {} });
+/** A new interpreter: the files stay, the variables go. */
+export const restartSession = (id: string) => callJson<T.Session>(`${sessionPath(id)}/restart`, { json: {} });
+export const keepSession = (id: string) => callJson<T.Session>(sessionPath(id), { method: "PATCH", json: { keep: true } });
 export const endSession = (id: string) => call(sessionPath(id), { method: "DELETE" });
 export const interrupt = (session: string, run?: string) =>
   callJson<T.Session>(`${sessionPath(session)}/interrupt`, { json: run ? { run } : {} });

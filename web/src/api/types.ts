@@ -6,7 +6,7 @@ export interface ErrorBody {
   error: { kind: string; message: string; field?: string; remedy?: string };
 }
 
-export type SessionState = "starting" | "idle" | "running" | "frozen" | "lost";
+export type SessionState = "starting" | "idle" | "running" | "frozen" | "asleep" | "lost";
 
 export interface Session {
   id: string;
@@ -26,6 +26,8 @@ export interface Session {
   head: string | null;
   why?: string;
   checkpoint_blocked_by?: string;
+  keep?: boolean; // its states are written to disk
+  kept?: { states: number; bytes: number; dropped: number; pending: boolean; why?: string };
 }
 
 export type VerdictKind =
@@ -180,6 +182,9 @@ export interface Checkpoint {
   created_ms: number;
   memory: number;
   files?: "skipped"; // going back leaves the files as they are
+  kind?: "live" | "portable"; // portable: bytes on disk, read by a new sandbox
+  bytes?: number; // on disk
+  missing?: { name: string; why?: string }[]; // what could not be written
 }
 
 export interface Diff {

@@ -104,7 +104,7 @@ export function EndingView({ ending, run, session, limits: given, mark, timeoutM
   const [isOpen, setOpen] = useState(false);
   const limits = useLimits(session, given, ending, timeoutMs);
   const told = tellVerdict(ending.verdict);
-  const state = tellState(ending.state);
+  const state = tellState(ending.state, ending);
   const cuts = CUT.filter(([name]) => ending.truncated[name]);
   const isOk = ending.verdict.kind === "ok";
   const isPlain = isOk || (ending.verdict.kind === "exception" && !told.remedy && !state); // the traceback says it all
@@ -128,6 +128,7 @@ export function EndingView({ ending, run, session, limits: given, mark, timeoutM
       {told.remedy && <p class="ending-remedy"><span>What to do:</span> {told.remedy}</p>}
       {deeds}
       {state && <p class="ending-state">{state}</p>}
+      {ending.note && <p class="ending-state">{ending.note.slice(0, 1).toUpperCase() + ending.note.slice(1)}.</p>}
       {cuts.map(([name, text]) => <p key={name} class="out-soft">{text}</p>)}
       {ending.missing.length > 0 && <p class="out-soft">Not there, though asked for: {ending.missing.slice(0, 20).join(", ")}</p>}
       {ending.skipped && <p class="out-soft">No checkpoint after this run: {ending.skipped}. A failure later goes back to the one before.</p>}

@@ -14,6 +14,10 @@ export interface Ending {
   missing: string[]; // files that were asked for and are not there
   checkpoint: string | null;
   skipped: string | null; // why there is no checkpoint
+  undone: number; // runs that a rollback undid, this one included
+  why: string; // why it went back no less far
+  hasFiles: boolean; // ... and files came back, too
+  note: string; // of a session that was woken or restarted: what it goes on from, and what is missing
 }
 
 export function readError(value: unknown): RunError {
@@ -88,5 +92,9 @@ export function readEnding(value: unknown): Ending {
     missing: texts(ownList(value, "missing")),
     checkpoint: isRecord(checkpoint) ? ownText(checkpoint, "id", 100) || null : typeof checkpoint === "string" ? checkpoint : null,
     skipped: ownText(checkpoint, "skipped", 1000) || ownText(value, "skipped", 1000) || null,
+    undone: ownList(checkpoint, "undone").length || countOf(own(value, "undone")) || 0,
+    why: ownText(checkpoint, "why", 1000) || ownText(value, "why", 1000),
+    hasFiles: ownText(checkpoint, "files", 20) !== "skipped" && own(value, "hasFiles") !== false,
+    note: isRecord(own(checkpoint, "woken")) ? ownText(checkpoint, "note", 4000) : ownText(value, "note", 4000),
   };
 }

@@ -85,8 +85,23 @@ export function tellVerdict(verdict: Verdict): Told {
 const STATES: Readonly<Record<RunState, string>> = {
   none: "",
   preserved: "",
-  rolled_back: "Rolled back: variables and files are as they were before this run.",
+  rolled_back: "",
   lost: "The session's variables are lost: there was no checkpoint to go back to.",
 };
 
-export const tellState = (state: RunState): string => STATES[state];
+/** Which state came back, which runs are undone, and why it is no newer one. */
+function tellBack({ undone, why, hasFiles }: Back): string {
+  const what = hasFiles ? "variables and files are" : "variables are";
+  const when = undone > 1
+    ? `${undone} runs are undone, this one and ${undone === 2 ? "the one" : `${undone - 1}`} before it; ${what} as they were before those.`
+    : `${what} as they were before this run.`;
+  return `Rolled back: ${when}${why ? ` No newer state was kept: ${why}.` : ""}${hasFiles ? "" : " Files stay as they are."}`;
+}
+
+interface Back {
+  undone: number;
+  why: string;
+  hasFiles: boolean;
+}
+
+export const tellState = (state: RunState, back: Back): string => (state === "rolled_back" ? tellBack(back) : STATES[state]);

@@ -23,7 +23,7 @@ export async function goBack(session: string, history: History, target: Checkpoi
     const later = left.length === 1 ? "One later state is" : `${left.length} later states are`;
     const isSure = await askConfirm({
       title: "Go back?",
-      text: `${files} ${later} left behind: still in the timeline, until newer states take their place.${blocked}`,
+      text: `${files} ${later} left behind: still in the timeline, live or on disk, until newer states take their place.${blocked}`,
       action: "Go back",
     });
     if (!isSure) return;
@@ -80,7 +80,7 @@ export async function branchHere(conversation: Conversation, history: History, f
 /** Gives the present state a name, so that it is not pushed out by newer ones. */
 export async function keep(session: string): Promise<void> {
   const name = await askText({
-    title: "Keep this state", text: "A state with a name stays in the timeline as long as the session lives.",
+    title: "Keep this state", text: "A state with a name stays in the timeline as long as the conversation does.",
     label: "Name", action: "Keep", max: 60,
   });
   if (name === null) return;

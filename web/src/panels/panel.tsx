@@ -7,6 +7,7 @@ import { onRun, sessions } from "../state/feed";
 import { isOthers } from "../state/self";
 import { EmptyState, Tabs } from "../ui";
 import { IconFolder, IconHistory, IconLock, IconVariable } from "../ui/icons";
+import { Asleep } from "./asleep";
 import { Files } from "./files";
 import { visible } from "./format";
 import { sessionChanged } from "./load";
@@ -32,7 +33,7 @@ function useChanges(conversation: Conversation): void {
     const stopHead = effect(() => {
       const id = conversation.session.value;
       const session = id === null ? undefined : sessions.value.get(id);
-      const now = session ? `${session.id} ${session.head} ${session.runs} ${session.state === "lost"}` : "";
+      const now = session ? `${session.id} ${session.head} ${session.runs} ${session.state === "lost"} ${session.state === "asleep"}` : "";
       if (now !== "" && before !== "" && now !== before) sessionChanged(session!.id);
       before = now || before;
     });
@@ -63,8 +64,9 @@ export function Panel({ conversation }: { conversation: Conversation }) {
   if (isOthers(session)) return <Others token={session?.token} />;
   return (
     <Tabs label="What the session holds" tabs={TABS} current={tab} onChange={(name) => (panelTab.value = name)}>
-      {tab === "variables" && <Variables session={conversation.session.value} />}
-      {tab === "files" && <Files conversation={conversation} />}
+      {session?.state === "asleep" && <Asleep session={session} />}
+      {tab === "variables" && session?.state !== "asleep" && <Variables session={conversation.session.value} />}
+      {tab === "files" && session?.state !== "asleep" && <Files conversation={conversation} />}
       {tab === "timeline" && <Timeline conversation={conversation} />}
     </Tabs>
   );

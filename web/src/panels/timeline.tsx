@@ -62,6 +62,9 @@ function StateRow({ conversation, history, node, isChosen, onChoose }: StateRowP
   const [busy, setBusy] = useState<"back" | "branch" | "keep" | null>(null);
   const { checkpoint, isHead } = node;
   const { id } = history.session;
+  const isPortable = checkpoint.kind === "portable";
+  const isAsleep = history.session.state === "asleep";
+  const missing = checkpoint.missing ?? [];
   const title = titleOf(conversation, history, checkpoint);
   const isRun = checkpoint.name === null && checkpoint.run !== null && title !== FILES_CHANGED;
   const doing = (what: "back" | "branch" | "keep", deed: () => Promise<void>) => {
@@ -75,18 +78,19 @@ function StateRow({ conversation, history, node, isChosen, onChoose }: StateRowP
           {checkpoint.name !== null && <IconPin size={14} />}
           <span class={isRun ? "state-code" : "state-name"} title={title}>{title}</span>
         </p>
-        <p class="state-facts">
+        <p class="state-facts" title={isPortable && missing.length > 0 ? missing.map((one) => visible(`${one.name}: ${one.why ?? ""}`)).join("\n") : undefined}>
           {isHead && <strong>Now · </strong>}{ago(checkpoint.created_ms)}
-          {checkpoint.memory > 0 && ` · ${bytes(checkpoint.memory)}`}
+          {isPortable ? ` · on disk, ${bytes(checkpoint.bytes ?? 0)}` : checkpoint.memory > 0 && ` · ${bytes(checkpoint.memory)}`}
+          {isPortable && missing.length > 0 && ` · without ${missing.map((one) => visible(one.name)).join(", ")}`}
           {checkpoint.files === "skipped" && " · without files"}
         </p>
       </div>
-      {isHead
+      {isHead && !isAsleep
         ? <IconButton size="small" icon={IconPin} label="Keep this state under a name" busy={busy === "keep"} onClick={() => doing("keep", () => keep(id))} />
         : <IconButton size="small" icon={IconUndo} label={`Go back to ${title}`} busy={busy === "back"} onClick={() => doing("back", () => goBack(id, history, checkpoint, title))} />}
-      <IconButton size="small" icon={IconBranch} label={`Branch here, from ${title}`} busy={busy === "branch"}
+      <IconButton size="small" icon={IconBranch} disabled={isPortable} label={`Branch here, from ${title}`} busy={busy === "branch"}
         onClick={() => doing("branch", () => branchHere(conversation, history, checkpoint))} />
-      <input type="checkbox" class="state-choose" aria-label={`Compare ${title}`} title="Compare" checked={isChosen}
+      <input type="checkbox" class="state-choose" aria-label={`Compare ${title}`} title={isPortable ? "Go back to it to compare it" : "Compare"} checked={isChosen} disabled={isPortable}
         onChange={(event) => onChoose(event.currentTarget.checked)} />
     </li>
   );
@@ -134,6 +138,10 @@ export function Timeline({ conversation }: { conversation: Conversation }) {
         <IconButton label="Look again" icon={IconRefresh} busy={isLoading} onClick={reload} />
       </div>
       {error && <Trouble what="The timeline" error={error} onRetry={reload} />}
+      {data.session.kept?.why && <p class="panel-note">The present state is not on disk: {visible(data.session.kept.why)}.</p>}
+      {(data.session.kept?.dropped ?? 0) > 0 && (
+        <p class="panel-note">{data.session.kept!.dropped === 1 ? "One older state" : `${data.session.kept!.dropped} older states`} went, for lack of room on disk.</p>
+      )}
       {data.session.checkpoint_blocked_by && (
         <p class="panel-note">The present state is not kept: {visible(data.session.checkpoint_blocked_by)} cannot be in two states at once.</p>
       )}

@@ -22,6 +22,7 @@ const words = {
   idle: ["Ready", "The session is live and waits for a run"],
   running: ["Running", "A cell runs"],
   frozen: ["Resting", "The session is frozen to save memory; the next run thaws it"],
+  asleep: ["Asleep", "Its variables and files are on disk; the next run wakes it"],
   lost: ["Lost", "The session is gone; the next run makes a new one"],
   ended: ["Ended", "The session has ended; the next run makes a new one"],
   watching: ["Watching", "The session belongs to another token: you see what it does, and cannot run in it"],

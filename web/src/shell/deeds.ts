@@ -56,32 +56,43 @@ export function switchSandbox(conversation: Conversation, isOn: boolean): void {
   toast("Internal tools configuration updated", "good", isOn ? "Code runs in this conversation, behind the walls of its sandbox" : "Cells of this conversation are kept, and do not run");
 }
 
-/** Ends the session: the next run begins with a new one, without variables and files. */
+/** A new interpreter: the files stay, the variables go. */
 export async function askRestart(conversation: Conversation): Promise<void> {
   const session = conversation.session.peek();
   if (!session) return;
   const isSure = await askConfirm({
     title: "Restart the session?",
-    text: "Its variables and files go; the cells and what they showed stay. The next run begins with a fresh session.",
+    text: "Its variables go. Files stay, and so do the cells and what they showed; states in the timeline that are on disk stay, too.",
     action: "Restart",
     tone: "danger",
   });
-  if (isSure) await restart(conversation);
+  if (!isSure) return;
+  try {
+    await calls.keepSession(session); // one that was made before sessions were kept
+    await calls.restartSession(session);
+  } catch (cause) {
+    if (!isGone(cause)) return failed("restart the session", cause);
+    conversation.session.value = null;
+    conversation.touch();
+  }
+  toast("The session is restarted: run the cells again", "good");
 }
 
-/** Ends the session without asking. False: it could not be ended, and goes on. */
-export async function restart(conversation: Conversation): Promise<boolean> {
+const isGone = (cause: unknown) => cause instanceof Error && "status" in cause && cause.status === 404;
+
+/** Ends the session without asking: the next run makes another. False: it could not be ended, and goes on. */
+export async function startOver(conversation: Conversation): Promise<boolean> {
   try {
     await calls.endSession(conversation.session.peek()!);
   } catch (cause) {
-    if (!(cause instanceof Error && "status" in cause && cause.status === 404)) {
+    if (!isGone(cause)) {
       failed("end the session", cause);
       return false;
     }
   }
   conversation.session.value = null;
   conversation.touch();
-  toast("The session is restarted: run the cells again", "good");
+  toast("The session starts anew: run the cells again", "good");
   return true;
 }
 

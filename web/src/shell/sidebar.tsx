@@ -20,7 +20,7 @@ import { minute, shortAgo } from "./when";
 const ROWS_SHOWN = 200; // more only when asked for: somebody may have thousands
 
 const stateWords: Record<Session["state"], string> = {
-  starting: "session is starting", idle: "session is live", running: "running", frozen: "session rests", lost: "session is lost",
+  starting: "session is starting", idle: "session is live", running: "running", frozen: "session rests", asleep: "session sleeps", lost: "session is lost",
 };
 
 /** How its session is, for the eye; words for what matters are said after the name. */

@@ -39,6 +39,7 @@ async function make(conversation: Conversation): Promise<string> {
     name: sessionName(conversation.name.peek()),
     policy: policy || undefined,
     runtime: runtime || undefined,
+    keep: true, // it lives as long as the conversation
   });
   sessions.value = new Map(sessions.peek()).set(session.id, session);
   conversation.session.value = session.id;

@@ -174,7 +174,7 @@ describe("verdicts", () => {
   });
 
   it("tell of a roll back", () => {
-    expect(tellState("rolled_back")).toContain("as they were before");
-    expect(tellState("preserved")).toBe("");
+    expect(tellState("rolled_back", { undone: 1, why: "", hasFiles: true })).toContain("as they were before");
+    expect(tellState("preserved", { undone: 1, why: "", hasFiles: true })).toBe("");
   });
 });

@@ -65,11 +65,28 @@ describe("an output", () => {
     expect(container.textContent).toContain("limit of 1 s");
     expect(container.textContent).toContain("do less");
     expect(container.textContent).toContain("as they were before this run");
+    expect(container.textContent).not.toContain("runs are undone");
     expect(container.textContent).toContain("Some of stdout is left out");
     expect(screen.getByRole("meter", { name: "Memory" }).getAttribute("aria-valuetext")).toBe("256 MiB of 512 MiB");
     expect(screen.getByRole("meter", { name: "Time" }).getAttribute("aria-valuetext")).toBe("1 s of 1 s");
     expect(container.querySelector("img, script")).toBeNull();
     expect(container.textContent).toContain(`${XSS}.csv`);
+  });
+
+  it("says how far a rollback went, and why; and what a session that was woken lacks", () => {
+    const ending = (state: string, checkpoint: unknown) => {
+      const output = new Output();
+      output.apply(event(1, {
+        type: "verdict", state, walls: [], truncated: {}, files: [], checkpoint,
+        verdict: { kind: state === "rolled_back" ? "timeout" : "ok", exit_code: null, signal: null, message: "", remedy: "", limit: null, peak: null, by: "supervisor" },
+        usage: { queue_ms: 0, wall_ms: 1, cpu_ms: 1, peak_memory: 1, output_bytes: 0 },
+      }));
+      return render(<OutputView output={output} session={null} limits={{}} label="Output of cell 1" />).container.textContent;
+    };
+    expect(ending("rolled_back", { id: "cp_1", undone: ["run_1", "run_2"], why: "thread worker-1", note: "" }))
+      .toContain("2 runs are undone, this one and the one before it; variables and files are as they were before those. No newer state was kept: thread worker-1.");
+    expect(ending("preserved", { id: "cp_1", woken: { missing: [] }, note: "the session was woken from its state on disk; could not be kept: conn" }))
+      .toContain("The session was woken from its state on disk; could not be kept: conn.");
   });
 
   it("shows what comes while it is shown", async () => {

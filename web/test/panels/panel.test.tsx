@@ -12,7 +12,7 @@ import { Asks } from "../../src/ui";
 import { conversationOf } from "../cells/parts";
 
 const calls = vi.hoisted(() => Object.fromEntries(
-  ["listVars", "readTable", "listFiles", "removeFile", "listCheckpoints", "listRuns", "getRun", "getSession", "rollback", "fork", "diff",
+  ["listVars", "readTable", "listFiles", "removeFile", "listCheckpoints", "listRuns", "getRun", "getSession", "rollback", "fork", "diff", "wakeSession",
     "makeCheckpoint", "readFile", "putOutput", "listConversations", "status"].map((name) => [name, vi.fn()])));
 vi.mock("../../src/api/calls", () => calls);
 
@@ -61,6 +61,19 @@ describe("variables", () => {
   });
 });
 
+describe("a session that sleeps", () => {
+  it("is woken by one click, and asked nothing before", async () => {
+    sessions.value = new Map([["ses_a", { id: "ses_a", state: "asleep", kept: { states: 1, bytes: 2048, dropped: 0, pending: false } } as Session]]);
+    calls["wakeSession"]!.mockResolvedValue({});
+    show("variables");
+    expect(screen.getByText(/The session is asleep/).textContent).toMatch(/on disk \(2/);
+    expect(calls["listVars"]).not.toHaveBeenCalled();
+    fireEvent.click(screen.getByRole("button", { name: "Wake" }));
+    await vi.waitFor(() => expect(calls["wakeSession"]).toHaveBeenCalledWith("ses_a"));
+    sessions.value = new Map();
+  });
+});
+
 describe("files", () => {
   it("are deleted only when the person agrees", async () => {
     calls["listFiles"]!.mockResolvedValue({ files: [{ path: "/workspace/a.txt", size: 3, mime: "text/plain" }] });
@@ -101,6 +114,15 @@ describe("the timeline", () => {
     expect(screen.getByText("Files changed")).toBeTruthy();
     expect(screen.getByText(/Rolled back \(timeout\)/)).toBeTruthy();
     expect(screen.getAllByRole("listitem").find((row) => row.getAttribute("aria-current") === "step")?.textContent).toContain("Now");
+  });
+
+  it("tells live states from those on disk, and what these lack", async () => {
+    calls["listCheckpoints"]!.mockResolvedValue([
+      { ...state("cp_2", "cp_1", "run_1", 2), kind: "portable", bytes: 2048, missing: [{ name: "conn", why: "TypeError" }] }, { ...state("cp_3", "cp_2", "run_1", 4), kind: "live" },
+    ]);
+    show("timeline");
+    expect(await screen.findByText(/on disk, 2.* · without conn/)).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Branch here, from x = 1" }).hasAttribute("disabled")).toBe(true);
   });
 
   it("asks before later states are left behind", async () => {

@@ -57,6 +57,8 @@ export const calls = {
   getSession: vi.fn(async (id: string) => (check(), found(daemon.sessions.get(id)))),
   makeSession: vi.fn(async ({ name }: { name: string }) => (check(), daemon.addSession(`ses_${daemon.sessions.size + 1}`, { name }))),
   renameSession: vi.fn(async (id: string, name: string) => Object.assign(found(daemon.sessions.get(id)), { name })),
+  keepSession: vi.fn(async (id: string) => (check(), found(daemon.sessions.get(id)))),
+  restartSession: vi.fn(async (id: string) => (check(), found(daemon.sessions.get(id)))),
   endSession: vi.fn(async (id: string) => (check(), daemon.sessions.delete(id))),
   listRuns: vi.fn(async ({ session }: { session?: string } = {}) => daemon.runs.filter((run) => !session || run.session === session)),
   runCode: vi.fn(async (id: string) => `code of ${id}`),

@@ -172,9 +172,12 @@ describe("head of a conversation", () => {
     act(() => { conversation.session.value = "ses_1"; });
     fireEvent.click(screen.getByRole("button", { name: "More actions" }));
     fireEvent.click(screen.getByRole("menuitem", { name: "Restart session" }));
-    fireEvent.click(await screen.findByRole("button", { name: "Restart" }));
-    await waitFor(() => expect(daemon.sessions.size).toBe(0));
-    await waitFor(() => expect(conversation.session.value).toBeNull());
+    const restart = await screen.findByRole("button", { name: "Restart" });
+    expect(screen.getByText(/Files stay/)).toBeTruthy();
+    fireEvent.click(restart);
+    await waitFor(() => expect(calls.restartSession).toHaveBeenCalledWith("ses_1"));
+    expect(conversation.session.value).toBe("ses_1");
+    expect(calls.endSession).not.toHaveBeenCalled();
   });
 });
 
