@@ -20,6 +20,7 @@ struct session_options {
 	struct run_options run; /* of run and repl; config and --json of all */
 	const char *name, *idle, *ttl;
 	bool is_plain; /* not transactional */
+	bool is_kept;  /* its states are written to disk */
 	bool is_recursive;
 	uint64_t offset, limit;
 	const char *sort, *filter, *search, *csv; /* of vars */
@@ -54,6 +55,8 @@ int verb_interrupt_now(const struct session_desk *desk, struct err *err);
 int verb_checkpoint_make(const struct session_desk *desk, struct err *err);
 int verb_checkpoints(const struct session_desk *desk, struct err *err);
 int verb_rollback_to(const struct session_desk *desk, struct err *err);
+int verb_wake(const struct session_desk *desk, struct err *err);
+int verb_restart(const struct session_desk *desk, struct err *err);
 int verb_fork_off(const struct session_desk *desk, struct err *err);
 int verb_diff(const struct session_desk *desk, struct err *err);
 /* session_vars.c */

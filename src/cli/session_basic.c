@@ -152,6 +152,8 @@ static json_t *make_wish(const struct session_options *options, struct err *err)
 	}
 	if (options->is_plain)
 		(void)json_object_set_new(body, "transactional", json_false());
+	if (options->is_kept)
+		(void)json_object_set_new(body, "keep", json_true());
 	if (set_ms(body, "idle_ms", "--idle", options->idle, err) < 0 ||
 	    set_ms(body, "ttl_ms", "--ttl", options->ttl, err) < 0) {
 		json_decref(body);

@@ -82,7 +82,8 @@ int verb_checkpoint_make(const struct session_desk *desk, struct err *err)
 
 int verb_checkpoints(const struct session_desk *desk, struct err *err)
 {
-	static const char *const titles[] = {"CHECKPOINT", "NAME", "MEM", "AGE", "RUN", NULL};
+	static const char *const titles[] = {"CHECKPOINT", "NAME", "KIND", "MEM",
+					     "AGE",        "RUN",  NULL};
 	json_auto_t *list = get_checkpoints(desk, err);
 	uint64_t now = table_now_ms();
 	struct table table;
@@ -102,6 +103,7 @@ int verb_checkpoints(const struct session_desk *desk, struct err *err)
 
 		table_add_member(&table, checkpoint, "id");
 		table_add_member(&table, checkpoint, "name");
+		table_add_member(&table, checkpoint, "kind");
 		table_add_size(&table, (uint64_t)json_integer_value(memory));
 		table_add_age(&table, (uint64_t)json_integer_value(created), now);
 		table_add_member(&table, checkpoint, "run");
@@ -125,6 +127,29 @@ int verb_rollback_to(const struct session_desk *desk, struct err *err)
 	if (!desk->options->run.is_json)
 		(void)printf("%s is back at %s\n", desk->id, id);
 	return CMD_OK;
+}
+
+static int ask_anew(const struct session_desk *desk, const char *path, const char *told,
+		    struct err *err)
+{
+	json_auto_t *session = session_ask(desk, "POST", json_object(), err, "%s", path);
+
+	if (session == NULL)
+		return -err->num;
+	if (!desk->options->run.is_json)
+		(void)printf("%s %s\n", desk->id, told);
+	return CMD_OK;
+}
+
+int verb_wake(const struct session_desk *desk, struct err *err)
+{
+	return ask_anew(desk, "/wake", "is awake", err);
+}
+
+int verb_restart(const struct session_desk *desk, struct err *err)
+{
+	return ask_anew(desk, "/restart",
+			"is restarted: its files are there, its variables are not", err);
 }
 
 int verb_fork_off(const struct session_desk *desk, struct err *err)

@@ -267,8 +267,9 @@ static int check(const struct session *session, const struct look_ask *ask, stru
 	if (ask->checkpoint != NULL && !session_has_checkpoint(session, ask->checkpoint))
 		return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s",
 			       ask->checkpoint);
+	/* While a state is read in, its checkpoint is still to come. */
 	if (ask->checkpoint == NULL && !ask->is_in_head && session->state == SESSION_RUNNING &&
-	    session_last_checkpoint(session) == NULL)
+	    session->reload == NULL && session_last_checkpoint(session) == NULL)
 		return err_set(err, ERR_CONFLICT, EBUSY,
 			       "a run is on, and there is no checkpoint to look at instead");
 	return 0;

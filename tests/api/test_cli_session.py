@@ -93,6 +93,17 @@ class SessionTest(DaemonCase):
                   "import matplotlib.pyplot as p; p.plot([1]); None")
         self.assertEqual(sorted(os.listdir(self.path("got"))), ["chart-1.png", "made.txt"])
 
+    def test_one_that_is_kept_is_restarted_with_its_files(self):
+        name = self.text("session", "new", "--keep", "--runtime", "bare").strip()
+        self.addCleanup(self.viv, "session", "rm", name)
+        self.text("session", "run", name, "-c", "x = 1\nopen('f', 'w').write('old')")
+        self.assertIn("is restarted", self.text("session", "restart", name))
+        told = self.viv("session", "run", name, "-c", "'x' in globals(), open('f').read()")
+        self.assertEqual(told.out, b"(False, 'old')\n")
+        self.assertIn(b"the session was restarted", told.err)
+        self.assertIn("live", self.text("session", "checkpoints", name))
+        self.assertIn("is awake", self.text("session", "wake", name))
+
     def test_states_are_kept_and_gone_back_to(self):
         name = self.session()
         self.text("session", "run", name, "-c", "x = 1\nopen('f', 'w').write('old')")

@@ -47,7 +47,7 @@ export default subject("timeouts", { config: CONFIG }, (test) => {
 
     await person.deed(/^Time, memory and Python/);
     await dialog.getByLabel("Policy").selectOption({ label: await dialog.locator("option", { hasText: /^heavy/ }).innerText() });
-    await says(dialog, /it starts again, and its variables go/);
+    await says(dialog, /it starts anew, and its variables, files and states go/);
     await person.picture("limits");
     await dialog.getByRole("button", { name: "Save and restart the session" }).click();
     await cell.run("'kept' in globals()");

@@ -76,6 +76,19 @@ class SleepTest(KeptCase):
         self.assertEqual([one["name"] for one in told[0]["woken"]["missing"]], ["numbers"])
         daemon.stop()
 
+    def test_a_look_waits_while_it_wakes(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(
+            daemon, "x = 41\nclass Slow:\n    def __reduce__(self):\n"
+            "        return (eval, (\"__import__('time').sleep(2)\",))\nslow = Slow()", idle_ms=1500)
+        asleep(daemon, session)
+        run = daemon.start_run("x = 42", session)
+        wait_for(lambda: daemon.state(session)["state"] == "starting", what="its waking")
+        names = {one["name"] for one in daemon.ask("GET", f"/v1/sessions/{session}/vars")["vars"]}
+        self.assertIn("x", names)
+        self.assertEqual(daemon.result(run)["verdict"]["kind"], "ok")
+        daemon.stop()
+
     def test_one_that_sleeps_takes_no_place(self):
         daemon = self.serve(KEPT + "limits: {sessions: 1}\n")
         session = self.kept_session(daemon, idle_ms=1500)

@@ -130,6 +130,7 @@ export async function deleteConversation(id: string): Promise<void> {
   const open = current.peek();
   const row = conversations.peek().find((other) => other.id === id);
   const session = open?.id === id ? open.session.peek() : row?.session;
+  const isKept = session ? sessions.peek().get(session)?.keep : false; // then the daemon ends it with the conversation
   isDeleting.add(id); // the feed tells of it too, and may be faster than the answer
   try {
     await calls.removeConversation(id);
@@ -138,7 +139,7 @@ export async function deleteConversation(id: string): Promise<void> {
   }
   forget(id);
   const isShared = conversations.peek().some((other) => other.session === session);
-  if (session && !isShared) await calls.endSession(session).catch(() => {}); // it may have ended by itself
+  if (session && !isShared && !isKept) await calls.endSession(session).catch(() => {}); // it may have ended by itself
 }
 
 function forget(id: string): void {
