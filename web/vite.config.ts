@@ -19,6 +19,6 @@ export default defineConfig({
       },
     },
   },
-  server: { proxy: Object.fromEntries(["/v1", "/metrics", "/health"].map((path) => [path, process.env["VIV"] ?? "http://127.0.0.1:7878"])) },
+  server: { proxy: Object.fromEntries(["/v1", "/metrics", "/health"].map((path) => [path, { target: process.env["VIV"] ?? "http://127.0.0.1:7878", changeOrigin: false }])) }, // Host stays that of Origin
   test: { environment: "happy-dom", include: ["test/**/*.test.{ts,tsx}"] },
 });
