@@ -138,9 +138,11 @@ export default subject("tables", {}, (test) => {
     await says(firstRow(grid), /y\s+1/);
     await keys("ArrowDown", "ArrowRight", "Control+C");
     const search = cell.output.getByRole("searchbox", { name: "Search rows" });
-    await search.focus();
-    await keys("Control+V");
-    await eventually(async () => (await search.inputValue()) === "1.4142135623730951", "the whole number");
+    await eventually(async () => { // a copy takes its time
+      await search.fill("");
+      await search.press("Control+V");
+      return (await search.inputValue()) === "1.4142135623730951";
+    }, "the whole number");
     await search.fill("");
     await says(cell.output, "20 rows × 2 columns");
     await grid.focus();
@@ -156,7 +158,7 @@ export default subject("tables", {}, (test) => {
     await cell.run(LARGE, 40_000);
     const grid = cell.output.getByRole("grid");
     await sees(grid);
-    person.watch.expects(/^404 GET \S+\/vars\//);
+    person.watch.expectsAbsence();
     for (const { id } of await person.agent.sessions()) await person.agent.call("DELETE", `/v1/sessions/${id}`);
     await sorter(grid, "price").click();
     await sorter(grid, "price").click();
