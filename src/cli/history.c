@@ -56,16 +56,19 @@ static int write_entry(int fd, const char *text)
 /* The folder and those above it; whether that went well shows when it is opened. */
 static void make_folders(const char *path)
 {
+	/* A folder of root's that is closed to others is not used (path_state): one that is made
+	 * here would be lost to the next start. The file itself is for nobody else. */
+	mode_t mode = geteuid() == 0 ? 0711 : 0700;
 	char part[4096];
 
 	if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part))
 		return;
 	for (char *slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		(void)mkdir(part, 0700);
+		(void)mkdir(part, mode);
 		*slash = '/';
 	}
-	(void)mkdir(part, 0700);
+	(void)mkdir(part, mode);
 }
 
 /* Ours alone, or it is not used: it holds what somebody typed. */
