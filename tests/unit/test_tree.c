@@ -12,7 +12,8 @@
 #include "base/tree.h"
 #include "unit.h"
 
-#define ROUNDS 3000
+#define ROUNDS 20
+#define FILES 100 /* each of them a chance to be led elsewhere */
 #define STRANGER 65533
 
 struct place {
@@ -99,6 +100,29 @@ static void stops_where_folders_are_too_deep(void **state)
 	assert_int_equal(tree_remove(place->dir, "a"), -ENOTEMPTY);
 }
 
+static void fill(int dir, const char *folder)
+{
+	char name[32];
+
+	(void)mkdirat(dir, folder, 0700);
+	for (int i = 0; i < FILES; i++) {
+		(void)snprintf(name, sizeof(name), "%s/%d", folder, i);
+		(void)mknodat(dir, name, S_IFREG | 0600, 0);
+	}
+}
+
+static bool is_whole(int dir, const char *folder)
+{
+	bool is_whole = true;
+	char name[32];
+
+	for (int i = 0; i < FILES; i++) {
+		(void)snprintf(name, sizeof(name), "%s/%d", folder, i);
+		is_whole = is_whole && is_there(dir, name);
+	}
+	return is_whole;
+}
+
 /* Swaps a folder in the tree with a link to the victim, as fast as it can. */
 static _Noreturn void swap_for_ever(int dir)
 {
@@ -112,23 +136,21 @@ static void is_not_led_elsewhere_by_somebody_who_swaps_folders_for_links(void **
 	int dir = place->dir;
 	pid_t pid;
 
-	make_folder(dir, "victim");
-	make_file(dir, "victim/file");
+	fill(dir, "victim");
 	pid = fork();
 	if (pid == 0)
 		swap_for_ever(dir);
 	assert_true(pid > 0);
-	for (int i = 0; i < ROUNDS && is_there(dir, "victim/file"); i++) {
+	for (int i = 0; i < ROUNDS && is_whole(dir, "victim"); i++) {
 		(void)mkdirat(dir, "tree", 0700);
-		(void)mkdirat(dir, "tree/a", 0700);
-		(void)mknodat(dir, "tree/a/file", S_IFREG | 0600, 0);
+		fill(dir, "tree/a");
 		(void)symlinkat("victim", dir, "link");
 		(void)tree_remove(dir, "tree");
 		(void)tree_remove(dir, "link"); /* the link, or the folder in its place */
 	}
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, NULL, 0);
-	assert_true(is_there(dir, "victim/file"));
+	assert_true(is_whole(dir, "victim"));
 }
 
 static void root_uses_the_rights_of_the_folders_owner(void **state)
