@@ -30,8 +30,11 @@ export default subject("cells", {}, (test) => {
       return option.isVisible();
     }, "the completion");
     await person.picture("completion");
-    await option.click();
-    await says(next.editor, "glass.humidity_of_moss");
+    // A list that is being asked for anew takes no click: then once more.
+    await eventually(async () => {
+      if (await option.isVisible()) await option.click({ timeout: 1000 }).catch(() => {});
+      return /glass\.humidity_of_moss/.test(await next.editor.innerText());
+    }, "the completion in the text");
     await next.run();
     await says(next.output, "80");
   });
