@@ -204,11 +204,17 @@ class Specs(VivCase):
 
     def test_tables(self):
         for code in ("_table = {'columns': ['a', 'b'], 'rows': [[1, None]]}",
-                     "_atlas_table = {'columns': ['a', 'b'], 'rows': [[1, None]]}",
-                     "import pandas as pd\n_table = pd.DataFrame({'a': [1], 'b': [None]})"):
+                     "_atlas_table = {'columns': ['a', 'b'], 'rows': [[1, None]]}"):
             with self.subTest(code):
                 self.assertEqual(self.result(code)["table"],
                                  {"columns": ["a", "b"], "rows": [[1, None]]})
+
+    def test_a_table_that_is_a_frame_has_its_index(self):
+        table = self.result("import pandas as pd\n"
+                            "_table = pd.DataFrame({'a': [1], 'b': [None]}, index=['k'])")["table"]
+        self.assertEqual((table["columns"], table["rows"], table["index"]["rows"], table["total"]),
+                         (["a", "b"], [[1, None]], [["k"]], 1))
+        self.assertNotIn("handle", table)  # nothing is left that could be asked
 
     def test_plotly_figures_are_json(self):
         code = "import plotly.graph_objects as go\nfig = go.Figure(go.Bar(x=['a'], y=[1]))\n"
