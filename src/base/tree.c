@@ -60,7 +60,7 @@ int tree_remove(int dir, const char *name)
 		return unlinkat(dir, name, 0) < 0 ? -errno : 0;
 	if (fstat(fd, &info) < 0)
 		return -errno;
-	if (info.st_uid == geteuid()) {
+	if (geteuid() != 0 || info.st_uid == 0) {
 		empty(&fd, 1);
 	} else {
 		gid_t group = (gid_t)setfsgid(info.st_gid);

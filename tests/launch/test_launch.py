@@ -137,10 +137,17 @@ class LaunchTest(unittest.TestCase):
         self.assertIn("no-such-python", os.read(sandbox.stderr, 4096).decode())
 
     def test_a_zygote_whose_preload_fails_goes_down_and_others_go_on(self):
-        event = self.launcher.zygote(3, preload="no_such_module_here")
+        event = self.launcher.zygote(3, preload="asyncio.windows_events")
         self.assertEqual((event.type, event.id), (ZYGOTE_DOWN, 3))
+        self.assertIn("import asyncio.windows_events: ImportError", event.error)
         self.assertEqual(self.launcher.zygote(4).type, ZYGOTE_UP)
         self.start(zygote=4)
+
+    def test_a_zygote_names_what_is_not_installed_and_serves(self):
+        event = self.launcher.zygote(3, preload="json no_such_module_here")
+        self.assertEqual((event.type, event.id), (ZYGOTE_UP, 3))
+        self.assertIn("no_such_module_here", event.error)
+        self.start(zygote=3)
 
     def test_a_retired_zygote_leaves_its_sandboxes_alive(self):
         self.launcher.zygote(0)
