@@ -11,6 +11,7 @@ struct checkpoint_args {
 	const char *id;
 	const char *name;
 	const char *checkpoint;
+	const char *policy, *runtime;
 	uint64_t n;
 };
 
@@ -26,6 +27,14 @@ static const struct op_param rollback_params[] = {
 	OP_SESSION_ID(struct checkpoint_args),
 	{OP_PARAM(struct checkpoint_args, checkpoint, .name = "checkpoint", .type = OP_TEXT,
 		  .is_required = true, .help = "id of the checkpoint to go back to")},
+};
+
+static const struct op_param restart_params[] = {
+	OP_SESSION_ID(struct checkpoint_args),
+	{OP_PARAM(struct checkpoint_args, policy, .name = "policy", .type = OP_TEXT,
+		  .help = "another policy from now on (default: the one it has)")},
+	{OP_PARAM(struct checkpoint_args, runtime, .name = "runtime", .type = OP_TEXT,
+		  .help = "another Python environment from now on (default: the one it has)")},
 };
 
 static const struct op_param drop_params[] = {
@@ -134,9 +143,23 @@ static void call_restart(struct op_call *call)
 {
 	const struct checkpoint_args *args = call->args;
 	struct session *session = op_session_find(call, args->id);
+	bool is_other = args->policy != NULL || args->runtime != NULL;
+	struct session_change change = {0};
+	struct op_create_args asked = {.policy = args->policy, .runtime = args->runtime};
 	struct err err = {0};
+	int r = 0;
 
-	if (session != NULL && session_restart(session, rolled_back, call, &err) < 0)
+	if (session == NULL)
+		return;
+	if (asked.policy == NULL)
+		asked.policy = session_policy(session)->name;
+	if (asked.runtime == NULL)
+		asked.runtime = session_kind(session)->runtime->name;
+	if (is_other)
+		r = op_session_choose(call, &asked, &change, &err);
+	if (r == 0)
+		r = session_restart(session, is_other ? &change : NULL, rolled_back, call, &err);
+	if (r < 0)
 		op_fail(call, &err);
 }
 
@@ -313,8 +336,8 @@ const struct op op_session_restart = {
 	.method = "POST",
 	.path = "/v1/sessions/{id}/restart",
 	.help = "A new interpreter for a session that is kept: its files stay, its variables go",
-	.params = id_params,
-	.param_count = ARRAY_LEN(id_params),
+	.params = restart_params,
+	.param_count = ARRAY_LEN(restart_params),
 	.args_size = sizeof(struct checkpoint_args),
 	.answer = "Session",
 	.call = call_restart,

@@ -105,33 +105,50 @@ static int check_life(const char *name, uint64_t asked, uint64_t most, struct er
 		       (unsigned long long)most, name);
 }
 
+int op_session_choose(const struct op_call *call, const struct op_create_args *args,
+		      struct session_change *ret_choice, struct err *err)
+{
+	const struct config *config = call->engine->config;
+	const struct policy *policy = op_policy(config, &call->caller, args->policy, err);
+	struct session_change choice = {.policy = policy};
+	struct policy_grant grant = {0};
+	int r;
+
+	if (policy == NULL)
+		return -err->num;
+	r = op_check_backend(policy, args->backend, err);
+	if (r == 0)
+		r = policy_narrow(policy, NULL, &grant, err);
+	if (r == 0)
+		r = choose_runtime(config, policy, args->runtime, &choice.kind.runtime, err);
+	if (r < 0)
+		return r;
+	choice.kind.plan = grant.plan;
+	choice.kind.trust = op_trust(policy, &call->caller);
+	choice.kind.data = policy->data[0] != '\0' ? policy->data : NULL;
+	*ret_choice = choice;
+	return 0;
+}
+
 static int make_ask(const struct op_call *call, const struct op_create_args *args,
 		    struct session_ask *ask, struct err *err)
 {
 	const struct config *config = call->engine->config;
-	struct policy_grant grant = {0};
-	int r;
+	struct session_change choice = {0};
+	int r = op_session_choose(call, args, &choice, err);
 
-	ask->policy = op_policy(config, &call->caller, args->policy, err);
-	if (ask->policy == NULL)
-		return -err->num;
+	if (r < 0)
+		return r;
 	if (args->name != NULL && strlen(args->name) > SESSION_NAME_MAX)
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "name: at most %d bytes",
 			       SESSION_NAME_MAX);
 	r = check_life("idle_ms", args->idle_ms, config->session_idle_ms, err);
 	if (r == 0)
 		r = check_life("ttl_ms", args->ttl_ms, config->session_ttl_ms, err);
-	if (r == 0)
-		r = op_check_backend(ask->policy, args->backend, err);
-	if (r == 0)
-		r = policy_narrow(ask->policy, NULL, &grant, err);
-	if (r == 0)
-		r = choose_runtime(config, ask->policy, args->runtime, &ask->kind.runtime, err);
 	if (r < 0)
 		return r;
-	ask->kind.plan = grant.plan;
-	ask->kind.trust = op_trust(ask->policy, &call->caller);
-	ask->kind.data = ask->policy->data[0] != '\0' ? ask->policy->data : NULL;
+	ask->policy = choice.policy;
+	ask->kind = choice.kind;
 	ask->name = args->name != NULL ? args->name : "";
 	ask->token = call->caller.name;
 	ask->idle_ms = (uint32_t)args->idle_ms;

@@ -40,6 +40,10 @@ struct op_create_args {
 /* The rows of op_create_args where the body is something else: in the query. */
 extern const struct op_param op_import_params[OP_CREATE_PARAMS];
 
+/* Which policy and kind of sandbox that is: checked for this caller; an error names the field. */
+int op_session_choose(const struct op_call *call, const struct op_create_args *args,
+		      struct session_change *ret_choice, struct err *err);
+
 /* Makes one for this caller. `created` follows with the call: it is there, or why not; a request
  * that cannot be has failed already. */
 void op_session_make(struct op_call *call, const struct op_create_args *args,

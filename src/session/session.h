@@ -189,8 +189,14 @@ int session_wake_up(struct session *session,
 		    void (*done)(void *user, const char *checkpoint, const struct err *why),
 		    void *user, struct err *err);
 
-/* A new interpreter with the files as they are, and without variables. */
-int session_restart(struct session *session,
+/* A new interpreter with the files as they are, and without variables; of another policy and kind
+ * where `change` is not NULL (copied). Until that is done it takes nothing new; where not all files
+ * come along, or anything else fails, it stays what it was. */
+struct session_change {
+	const struct policy *policy;
+	struct pool_kind kind;
+};
+int session_restart(struct session *session, const struct session_change *change,
 		    void (*done)(void *user, const char *checkpoint, const struct err *why),
 		    void *user, struct err *err);
 int session_drop_checkpoint(struct session *session, const char *checkpoint, struct err *err);

@@ -92,9 +92,16 @@ void session_drop_reload(struct session *session, const struct err *why)
 
 	if (reload == NULL)
 		return;
+	if (job->change != NULL)
+		session_change_swap(session, job->change); /* it stays what it was */
 	reload_free(reload);
 	session->now = job;
 	session_finish_job(session, "", why);
+}
+
+bool session_reload_changes(const struct session *session)
+{
+	return session->reload != NULL && session->reload->job->change != NULL;
 }
 
 /* What could not be kept, of files and variables: the bytes themselves tell it when they are read.
@@ -159,11 +166,37 @@ static void take_place(struct session *session, const struct reload *reload)
 	session->needs_keeping = !is_whole && session->files_dirty;
 }
 
+static void fail(struct reload *reload, const struct err *why);
+
+/* The store makes a session that sleeps again: it must not be of the old policy then. */
+static int note_change(struct session *session, struct err *err)
+{
+	struct buf record;
+	int r = 0;
+
+	if (session->stored == NULL)
+		return 0;
+	buf_init(&record, STORE_RECORD_MAX);
+	if (session_put_record(&record, session) < 0)
+		r = err_set(err, ERR_INTERNAL, ENOMEM, "no memory");
+	if (r == 0)
+		r = stored_set_record(session->stored, &record, err);
+	buf_done(&record);
+	return r;
+}
+
 static void filled(struct reload *reload)
 {
 	struct session *session = reload->session;
 	struct job *job = NULL;
+	struct err err = {0};
 
+	if (reload->job->change != NULL && note_change(session, &err) < 0) {
+		fail(reload, &err);
+		(void)note_change(session,
+				  &err); /* what it was again, for the next that is written */
+		return;
+	}
 	session->reload = NULL;
 	take_place(session, reload);
 	note_woken(session, reload);
@@ -186,8 +219,11 @@ static void fail(struct reload *reload, const struct err *why)
 	if (session->state == SESSION_ASLEEP || session->state == SESSION_LOST ||
 	    session->state == SESSION_CLOSED)
 		return; /* it is being let go of already */
-	(void)err_wrap(&copy, "the session cannot be woken from this state (another one, or a "
-			      "restart, still can)");
+	if (reload->job->change != NULL)
+		(void)err_wrap(&copy, "the session stays what it was, and sleeps");
+	else
+		(void)err_wrap(&copy, "the session cannot be woken from this state (another one, "
+				      "or a restart, still can)");
 	if (session_can_sleep(session))
 		session_sleep(session, &copy);
 	else
@@ -200,6 +236,20 @@ static void take_answer(void *user, const char *json, size_t size)
 
 	buf_consume(&reload->answer, reload->answer.size);
 	(void)buf_append(&reload->answer, json, size);
+}
+
+/* Of the files nothing is missing but what was when they were written to disk. */
+static bool are_all_here(const struct reload *reload, const char *lost, size_t size)
+{
+	json_auto_t *now = json_loadb(lost, size, 0, NULL);
+	json_auto_t *before = NULL;
+	const struct store_files *files = NULL;
+
+	TAILQ_FOREACH(files, &reload->session->stored->files, entry) {
+		if (files->number == reload->state.files && files->missing != NULL)
+			before = json_loads(files->missing, 0, NULL);
+	}
+	return json_is_array(now) && json_array_size(now) <= json_array_size(before);
 }
 
 static void imported(void *user, const char *as_of, const struct err *why)
@@ -220,6 +270,13 @@ static void imported(void *user, const char *as_of, const struct err *why)
 	}
 	if (!json_find(reload->answer.data, reload->answer.size, "lost", &lost, &size)) {
 		(void)err_set(&err, ERR_CONFLICT, EIO, "its bytes are damaged");
+		fail(reload, &err);
+		return;
+	}
+	if (reload->is_files && reload->job->change != NULL && !are_all_here(reload, lost, size)) {
+		(void)err_set(&err, ERR_CONFLICT, ENOSPC,
+			      "policy: not all of its files can be written under %s",
+			      session->policy->name);
 		fail(reload, &err);
 		return;
 	}
@@ -423,6 +480,8 @@ void session_begin_reload(struct session *session)
 	if (session->sandbox != NULL)
 		session_record_end(session); /* a successor finds it asleep, not half full */
 	session->reload = reload;
+	if (reload->job->change != NULL)
+		session_change_swap(session, reload->job->change);
 	session->state = SESSION_STARTING;
 	(void)err_set(&gone, ERR_CONFLICT, ECANCELED, "the session goes to another state");
 	looks_fail(session, &gone);

@@ -7,7 +7,7 @@
  * watches the clock and freezes, session_left.c ends what runs have left, session_keep.c writes
  * states to disk, session_sleep.c makes sessions of them again, session_record.c writes and reads
  * what a successor needs, session_told.c and session_put.c tell clients, session_states.c is asked
- * for states, look.c asks throw-away forks.
+ * for states, session_change.c gives it another policy, look.c asks throw-away forks.
  */
 #pragma once
 
@@ -66,8 +66,9 @@ struct job {
 	enum job_kind kind;
 	struct run *run; /* borrowed: whoever asked owns it */
 	char checkpoint[ID_SIZE];
-	bool has_variables; /* of JOB_RELOAD; false: only the files come */
-	char *name;         /* owned */
+	bool has_variables;            /* of JOB_RELOAD; false: only the files come */
+	struct session_change *change; /* owned, of JOB_RELOAD: what the session is to be; NULL */
+	char *name;                    /* owned */
 	void (*done)(void *user, const char *checkpoint, const struct err *why);
 	void (*forked)(void *user, struct session *branch, const struct err *why);
 	void *user; /* borrowed until one of these */
@@ -226,6 +227,16 @@ void session_note_back(struct session *session, const struct checkpoint *to);
 /* session_states.c */
 int session_no_checkpoint(struct err *err, const char *id);
 
+/* session_change.c: a policy and a kind of sandbox, with texts of their own */
+struct session_change *session_change_new(const struct session_change *from);
+void session_change_free(struct session_change *change);
+
+/* What the session is and `change` are exchanged: done twice, it is what it was. */
+void session_change_swap(struct session *session, struct session_change *change);
+
+/* It is, or will be, on its way to another policy: what is asked now would be under the old one. */
+bool session_is_changing(const struct session *session);
+
 /* session_heads.c */
 extern const struct head_calls session_head_calls;
 void session_make_checkpoint(struct session *session);
@@ -277,7 +288,8 @@ void session_begin_reload(struct session *session); /* session->now says to whic
 void session_reload_on(struct session *session);    /* its sandbox is there */
 void session_reload_failed(struct session *session, const struct err *why);
 void session_drop_reload(struct session *session, const struct err *why);
-bool session_may_begin(const struct session *session); /* false: it is half full */
+bool session_reload_changes(const struct session *session); /* it gets another policy or runtime */
+bool session_may_begin(const struct session *session);      /* false: it is half full */
 
 /* session_record.c */
 int session_put_record(struct buf *buf, const struct session *session);

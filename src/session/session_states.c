@@ -128,7 +128,7 @@ int session_wake_up(struct session *session,
 	return 0;
 }
 
-int session_restart(struct session *session,
+int session_restart(struct session *session, const struct session_change *change,
 		    void (*done)(void *user, const char *checkpoint, const struct err *why),
 		    void *user, struct err *err)
 {
@@ -142,6 +142,7 @@ int session_restart(struct session *session,
 			       "its files are not kept on disk, and a restart would lose them; "
 			       "set `keep` first, or make a new session");
 	job = session_add_job(session, JOB_RELOAD, user);
+	job->change = change != NULL ? session_change_new(change) : NULL;
 	job->done = done;
 	session_kick(session);
 	return 0;

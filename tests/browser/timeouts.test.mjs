@@ -32,9 +32,9 @@ export default subject("timeouts", { config: CONFIG }, (test) => {
     await sees(cell.button(/^Time limit of cell 1: 10 s/));
   });
 
-  test("a conversation chooses time, memory and Python, and says that its session starts again", async (person) => {
+  test("a conversation chooses time, memory and Python, and its session is restarted with its files", async (person) => {
     const cell = await person.converse();
-    await cell.run("kept = 1");
+    await cell.run("kept = 1\nopen('made', 'w').write('by hand')");
     const session = () => person.page.evaluate(async () => (await (await fetch("/v1/conversations")).json()).conversations[0].session);
     const before = await session();
     await person.deed(/^Time, memory and Python/);
@@ -47,13 +47,14 @@ export default subject("timeouts", { config: CONFIG }, (test) => {
 
     await person.deed(/^Time, memory and Python/);
     await dialog.getByLabel("Policy").selectOption({ label: await dialog.locator("option", { hasText: /^heavy/ }).innerText() });
-    await says(dialog, /it starts anew, and its variables, files and states go/);
+    await says(dialog, /it is restarted. Its files stay, .* Its variables go/);
     await person.picture("limits");
     await dialog.getByRole("button", { name: "Save and restart the session" }).click();
-    await cell.run("'kept' in globals()");
-    await says(cell.output, "False");
-    await eventually(async () => (await session()) !== before, "another session");
-    const { policy } = await person.agent.call("GET", `/v1/sessions/${await session()}`);
-    assert.equal(policy, "heavy");
+    const policy = async () => (await person.agent.call("GET", `/v1/sessions/${before}`)).policy;
+    await eventually(async () => (await policy()) === "heavy", "the other policy");
+    await says(person.page.locator("body"), /The session is restarted/);
+    await cell.run("print('kept' in globals(), open('made').read())");
+    await says(cell.output, "False by hand");
+    assert.equal(await session(), before);
   });
 });

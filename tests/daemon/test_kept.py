@@ -2,8 +2,10 @@
 """What people made stays: sessions that are kept sleep instead of ending, and wake with what could be written."""
 
 import glob
+import hashlib
 import os
 import signal
+import threading
 
 from case import BARE, Case, has_freezer, wait_for
 
@@ -141,6 +143,88 @@ class RestartTest(KeptCase):
         self.assertEqual(answer["id"], session)
         self.assertEqual(daemon.value("[open('f').read(), open('sales.csv').read(), 'x' in globals()]", session),
                          ["made", "a,b\n1,2\n", False])
+        daemon.stop()
+
+    CHOICE = ("runtimes:\n  bare: {python: /usr/bin/python3, preload: [], pool: 1}\n"
+              "  other: {python: /usr/bin/python3, preload: [json], pool: 0}\n"
+              "sessions: {freeze_ms: 0}\n"
+              "policies:\n  small: {base: default, memory: 200MiB, timeout: 5s}\n"
+              "  narrow: {base: default, disk: 1MiB}\n  pinned: {base: default, runtime: bare}\n")
+
+    def chosen(self, daemon, session):
+        state = daemon.state(session)
+        return state["policy"], state["runtime"]
+
+    def test_another_policy_and_runtime_keep_files_and_id(self):
+        daemon = self.serve(self.CHOICE)
+        session = self.kept_session(daemon)
+        answer = daemon.ask("POST", f"/v1/sessions/{session}/restart", {"policy": "small", "runtime": "other"})
+        self.assertEqual([answer[name] for name in ("id", "policy", "runtime")], [session, "small", "other"])
+        self.assertEqual(daemon.value("[open('f').read(), 'x' in globals()]", session), ["made", False])
+        daemon.run("b = bytearray(400 << 20)", session, kind="memory")  # the new policy's counts
+        daemon.ask("POST", f"/v1/sessions/{session}/restart", {"policy": "default"})
+        self.assertEqual(self.chosen(daemon, session), ("default", "other"))  # what is not named stays
+        self.assertEqual(daemon.value("[open('f').read(), len(bytearray(400 << 20))]", session), ["made", 400 << 20])
+        daemon.stop()
+
+    def test_another_policy_outlives_the_daemon(self):
+        daemon = self.serve(self.CHOICE)
+        session = self.kept_session(daemon)
+        daemon.ask("POST", f"/v1/sessions/{session}/restart", {"policy": "small", "runtime": "other"})
+        daemon.kill9_all()
+        wait_for(lambda: not DeathTest.kill_living(daemon), what="the end of all")
+        daemon.start()
+        asleep(daemon, session)
+        self.assertEqual(daemon.terminate(), 0)  # from here on the store alone knows of it
+        daemon.start()
+        self.assertEqual(self.chosen(daemon, session), ("small", "other"))
+        self.assertEqual(daemon.value("open('f').read()", session), "made")
+        daemon.stop()
+
+    def test_a_choice_that_may_not_be_changes_nothing(self):
+        secret = "a-secret-of-one-token"
+        daemon = self.serve(self.CHOICE + "tokens:\n  - {name: one, policies: [default, pinned], sha256: "
+                            + hashlib.sha256(secret.encode()).hexdigest() + "}\n")
+        one = daemon.as_token(secret)
+        session = self.kept_session(one)
+        for body, status, kind, field in (
+                ({"policy": "small"}, 403, "forbidden", "policy"), ({"policy": "none"}, 403, "forbidden", "policy"),
+                ({"runtime": "none"}, 404, "not_found", "runtime"),
+                ({"policy": "pinned", "runtime": "other"}, 403, "forbidden", "runtime")):
+            answer = one.request("POST", f"/v1/sessions/{session}/restart", body)
+            self.expect_error(answer, status, kind, field)
+        self.assertEqual(self.chosen(one, session), ("default", "bare"))
+        self.expect_whole(one, session)
+        daemon.stop()
+
+    def test_files_that_do_not_fit_stay_under_the_old_policy(self):
+        daemon = self.serve(self.CHOICE)
+        session = self.kept_session(daemon)
+        daemon.ask("PUT", f"/v1/sessions/{session}/files/large", b"x" * (3 << 20))
+        answer = daemon.request("POST", f"/v1/sessions/{session}/restart", {"policy": "narrow"})
+        self.assertIn("narrow", self.expect_error(answer, 409, "conflict")["message"])
+        self.assertEqual(self.chosen(daemon, session), ("default", "bare"))
+        self.expect_whole(daemon, session)
+        self.assertEqual(daemon.value("__import__('os').path.getsize('large')", session), 3 << 20)
+        daemon.stop()
+
+    def test_nothing_is_taken_while_the_policy_changes(self):
+        daemon = self.serve(self.CHOICE)
+        session = self.kept_session(daemon)
+        run = daemon.start_run("input()", session, stdin="live")
+        restart = threading.Thread(target=daemon.ask, args=(
+            "POST", f"/v1/sessions/{session}/restart", {"policy": "small"}))
+        restart.start()
+
+        def refused():
+            answer = daemon.request("POST", f"/v1/sessions/{session}/wake")
+            return answer.status == 409 and answer
+        answer = wait_for(refused, what="the restart in its queue")
+        self.assertIn("another policy", self.expect_error(answer, 409, "conflict")["message"])
+        daemon.ask("POST", f"/v1/runs/{run}/stdin", {"text": "on\n"})
+        restart.join()
+        self.assertEqual(self.chosen(daemon, session), ("small", "bare"))
+        self.assertEqual(daemon.value("open('f').read()", session), "made")
         daemon.stop()
 
     def test_a_restart_without_disk_is_refused(self):

@@ -18,8 +18,9 @@ export const renameSession = (id: string, name: string) =>
   callJson<T.Session>(sessionPath(id), { method: "PATCH", json: { name } });
 /** Of one that sleeps: what its last state on disk has comes back. */
 export const wakeSession = (id: string) => callJson<T.Session>(`${sessionPath(id)}/wake`, { json: {} });
-/** A new interpreter: the files stay, the variables go. */
-export const restartSession = (id: string) => callJson<T.Session>(`${sessionPath(id)}/restart`, { json: {} });
+/** A new interpreter, of another policy or Python where they are named: the files stay, the variables go. */
+export const restartSession = (id: string, choice: { policy?: string; runtime?: string } = {}) =>
+  callJson<T.Session>(`${sessionPath(id)}/restart`, { json: choice });
 export const keepSession = (id: string) => callJson<T.Session>(sessionPath(id), { method: "PATCH", json: { keep: true } });
 export const endSession = (id: string) => call(sessionPath(id), { method: "DELETE" });
 export const interrupt = (session: string, run?: string) =>

@@ -67,32 +67,28 @@ export async function askRestart(conversation: Conversation): Promise<void> {
     tone: "danger",
   });
   if (!isSure) return;
-  try {
-    await calls.keepSession(session); // one that was made before sessions were kept
-    await calls.restartSession(session);
-  } catch (cause) {
-    if (!isGone(cause)) return failed("restart the session", cause);
-    conversation.session.value = null;
-    conversation.touch();
-  }
-  toast("The session is restarted: run the cells again", "good");
+  await restart(conversation);
 }
 
 const isGone = (cause: unknown) => cause instanceof Error && "status" in cause && cause.status === 404;
 
-/** Ends the session without asking: the next run makes another. False: it could not be ended, and goes on. */
-export async function startOver(conversation: Conversation): Promise<boolean> {
+/** Without asking, and with another policy or Python where they are named. False: the session is what it was. */
+export async function restart(conversation: Conversation, choice?: { policy: string; runtime: string }): Promise<boolean> {
+  const session = conversation.session.peek()!;
+  let isThere = false; // then a 404 is about the choice
   try {
-    await calls.endSession(conversation.session.peek()!);
+    await calls.keepSession(session); // one that was made before sessions were kept
+    isThere = true;
+    await calls.restartSession(session, choice);
   } catch (cause) {
-    if (!isGone(cause)) {
-      failed("end the session", cause);
+    if (isThere || !isGone(cause)) {
+      failed("restart the session", cause);
       return false;
     }
+    conversation.session.value = null;
+    conversation.touch();
   }
-  conversation.session.value = null;
-  conversation.touch();
-  toast("The session starts anew: run the cells again", "good");
+  toast("The session is restarted: run the cells again", "good");
   return true;
 }
 

@@ -10,7 +10,7 @@ import { sessions } from "../state/feed";
 import { chosenPolicy, defaultTime, longestTime, memoryOf, policies, timesOf } from "../state/policies";
 import { settings } from "../state/settings";
 import { Button, Dialog } from "../ui";
-import { startOver } from "./deeds";
+import { restart } from "./deeds";
 
 const asked = signal<Conversation | null>(null);
 
@@ -67,7 +67,8 @@ function Limits({ conversation }: { conversation: Conversation }) {
   };
   const save = async () => {
     close();
-    if (isOther && !(await startOver(conversation))) return;
+    const choice = { policy: use.policy || own.policy || "default", runtime: use.runtime || own.runtime || "auto" };
+    if (isOther && !(await restart(conversation, choice))) return;
     const most = longestTime(policy);
     conversation.use.value = use.timeout_ms && most ? { ...use, timeout_ms: Math.min(use.timeout_ms, most) } : use;
     conversation.touch();
@@ -88,7 +89,7 @@ function Limits({ conversation }: { conversation: Conversation }) {
         options={[{ value: "", label: `The default (${own.policy || "default"})` }, ...policies.value.map((one) => ({ value: one.name, label: policyText(one) }))]} />
       <Pick label="Runtime" hint="Which Python, with which packages." value={use.runtime ?? ""} onChange={(value) => change({ runtime: value })}
         options={[{ value: "", label: `The default${own.runtime ? ` (${own.runtime})` : ""}` }, ...runtimes.map((name) => ({ value: name, label: name }))]} />
-      {isOther && <p class="limits-note" role="status">Memory and Python belong to the session: it starts anew, and its variables, files and states go. Run the cells again after that.</p>}
+      {isOther && <p class="limits-note" role="status">Memory and Python belong to the session, so it is restarted. Its files stay, and so do the cells, what they showed, and the states that are on disk. Its variables go: run the cells again after that.</p>}
     </Dialog>
   );
 }

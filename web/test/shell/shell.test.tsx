@@ -175,7 +175,7 @@ describe("head of a conversation", () => {
     const restart = await screen.findByRole("button", { name: "Restart" });
     expect(screen.getByText(/Files stay/)).toBeTruthy();
     fireEvent.click(restart);
-    await waitFor(() => expect(calls.restartSession).toHaveBeenCalledWith("ses_1"));
+    await waitFor(() => expect(calls.restartSession).toHaveBeenCalledWith("ses_1", undefined));
     expect(conversation.session.value).toBe("ses_1");
     expect(calls.endSession).not.toHaveBeenCalled();
   });

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Another policy and another Python for a session that goes on. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "session/session_state.h"
+
+static char *copy_text(const char *text)
+{
+	char *copy = strdup(text);
+
+	if (copy == NULL)
+		abort();
+	return copy;
+}
+
+struct session_change *session_change_new(const struct session_change *from)
+{
+	struct session_change *change = xnew(struct session_change);
+
+	*change = *from;
+	change->kind.trust = copy_text(from->kind.trust != NULL ? from->kind.trust : "");
+	change->kind.data = from->kind.data != NULL ? copy_text(from->kind.data) : NULL;
+	return change;
+}
+
+void session_change_free(struct session_change *change)
+{
+	if (change == NULL)
+		return;
+	free((char *)(uintptr_t)change->kind.trust);
+	free((char *)(uintptr_t)change->kind.data);
+	free(change);
+}
+
+void session_change_swap(struct session *session, struct session_change *change)
+{
+	const struct session_change is = {.policy = session->policy, .kind = session->kind};
+
+	session->policy = change->policy;
+	session->kind = change->kind;
+	*change = is;
+}
+
+bool session_is_changing(const struct session *session)
+{
+	const struct job *job = NULL;
+
+	if (session_reload_changes(session))
+		return true;
+	TAILQ_FOREACH(job, &session->jobs, entry) {
+		if (job->change != NULL)
+			return true;
+	}
+	return false;
+}
