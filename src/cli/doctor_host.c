@@ -289,6 +289,12 @@ void doctor_limits(struct report *report, const struct launch_hello *hello)
 				 hello->why.text);
 		break;
 	}
+	if (hello->disks > 0)
+		(void)report_add(report, DOCTOR_LIMITS, "reads", FACT_ON, NULL,
+				 "limited by the io of a policy; disks: %u", hello->disks);
+	else
+		(void)report_add(report, DOCTOR_LIMITS, "reads", FACT_NOTE, NULL,
+				 "not limited: no io controller of cgroups for this user here");
 	(void)report_add(report, DOCTOR_LIMITS, "kill", FACT_ON, NULL,
 			 hello->cgroup_kill
 				 ? "whole trees at once, by cgroup.kill and pid namespace"

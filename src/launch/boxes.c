@@ -202,7 +202,7 @@ static void head_born(struct inner *inner, struct box *box, pid_t pid)
 		drop_fd(&box->fds[i]);
 	drop_fd(&box->cgroup);
 	inner_tell(inner, &event, (int)syscall(SYS_pidfd_open, pid, 0));
-	if (!inner->input.needs_attach)
+	if (inner->input.task_count == 0)
 		say_go(box, NULL, 0);
 }
 

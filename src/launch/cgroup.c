@@ -153,6 +153,8 @@ static int make_group(const struct cgroups *groups, uint32_t id, const struct pl
 			return err_sys(err, "make cgroup %s", path);
 	}
 	r = write_limits(groups, id, plan, err);
+	if (r == 0 && plan->io > 0)
+		r = cgroup_limit_reads(groups, id, plan->io, err);
 	if (r < 0)
 		return r;
 
@@ -335,6 +337,15 @@ int cgroups_hand_over(const struct cgroups *groups, const struct idmap *map, str
 	if (fchownat(v2, "cgroup.procs", map->uid, map->gid, 0) < 0)
 		return err_sys(err, "hand over %s", groups->name);
 	return 0;
+}
+
+uint32_t cgroups_task_count(const struct cgroups *groups)
+{
+	uint32_t count = 0;
+
+	for (size_t i = CGROUP_V1_MEMORY; i < CGROUP_TREES; i++)
+		count += groups->tree[i] >= 0;
+	return count;
 }
 
 enum launch_limits cgroups_limits(const struct cgroups *groups)

@@ -28,10 +28,13 @@ enum cgroup_tree {
 	CGROUP_V1_MEMORY,
 	CGROUP_V1_PIDS,
 	CGROUP_V1_CPU,
+	CGROUP_V1_BLKIO, /* not every host has it: reads are not limited then */
 	CGROUP_TREES,
 };
 
 #define CGROUP_FREE_MAX 256
+#define CGROUP_DISKS_MAX 64
+#define CGROUP_DISK_SIZE 24
 
 /* A group that no process is in, with the limits of `plan`, to be used again. */
 struct cgroup_free {
@@ -46,6 +49,9 @@ struct cgroups {
 	char name[ID_SIZE];       /* of our directory */
 	bool v2_limits;           /* memory, pids and cpu are v2 controllers here */
 	bool v1_limits;
+	bool v2_io;                                     /* ... and so is io */
+	size_t disk_count;                              /* whose reads can be limited */
+	char disks[CGROUP_DISKS_MAX][CGROUP_DISK_SIZE]; /* "MAJOR:MINOR" */
 	uint32_t next_id;
 	size_t free_count;
 	struct cgroup_free free[CGROUP_FREE_MAX];
@@ -100,6 +106,18 @@ void cgroup_give(struct cgroups *groups, const struct cgroup *group);
 
 /* enum launch_limits: what the limits come from. */
 enum launch_limits cgroups_limits(const struct cgroups *groups);
+
+/* How many v1 groups a process of a sandbox has to join. */
+uint32_t cgroups_task_count(const struct cgroups *groups);
+
+/* Of cgroup_io.c: how fast a sandbox reads from disks. */
+
+/* Finds the disks that are there now and that the kernel limits; none where the controller is not
+ * ours to use. */
+void cgroups_find_disks(struct cgroups *groups);
+
+/* Limits what a group reads from each of them. */
+int cgroup_limit_reads(const struct cgroups *groups, uint32_t id, uint64_t rate, struct err *err);
 
 /* Of cgroup_state.c: a sandbox that is alive. */
 

@@ -28,6 +28,7 @@ static const char *const v1_controller[CGROUP_TREES] = {
 	[CGROUP_V1_MEMORY] = "memory",
 	[CGROUP_V1_PIDS] = "pids",
 	[CGROUP_V1_CPU] = "cpu",
+	[CGROUP_V1_BLKIO] = "blkio",
 };
 
 static bool has_word(const char *list, const char *word)
@@ -226,34 +227,48 @@ static int open_v2(struct cgroups *groups, struct err *err)
 			    &ignored);
 	(void)io_write_file(groups->tree[CGROUP_V2], "cgroup.subtree_control", controllers,
 			    &ignored);
+	/* By itself: where it is not ours to have, the others are still good. */
+	(void)io_write_file(groups->parent[CGROUP_V2], "cgroup.subtree_control", "+io", &ignored);
+	(void)io_write_file(groups->tree[CGROUP_V2], "cgroup.subtree_control", "+io", &ignored);
 
 	buf_init(&text, 4096);
-	if (io_read_file(groups->tree[CGROUP_V2], "cgroup.subtree_control", &text, &ignored) == 0)
+	if (io_read_file(groups->tree[CGROUP_V2], "cgroup.subtree_control", &text, &ignored) == 0) {
 		groups->v2_limits = has_word(buf_string(&text), "memory") &&
 				    has_word(buf_string(&text), "pids") &&
 				    has_word(buf_string(&text), "cpu");
+		groups->v2_io = has_word(buf_string(&text), "io");
+	}
 	buf_done(&text);
 	return 0;
 }
 
 /* v1 has no rule on leaves: ours goes below the group we are in, whose limits then hold as well. */
+static int open_v1_tree(struct cgroups *groups, enum cgroup_tree tree, struct err *err)
+{
+	char mounted[256];
+	char own[512];
+	char path[800];
+
+	if (!mount_point(v1_controller[tree], mounted, sizeof(mounted)) ||
+	    !own_path(v1_controller[tree], own, sizeof(own)))
+		return err_set(err, ERR_UNSUPPORTED, ENOENT, "no cgroup controller %s",
+			       v1_controller[tree]);
+	(void)snprintf(path, sizeof(path), "%s%s", mounted, own);
+	return open_tree_at(groups, tree, path, err);
+}
+
 static int open_v1(struct cgroups *groups, struct err *err)
 {
-	for (enum cgroup_tree tree = CGROUP_V1_MEMORY; tree < CGROUP_TREES; tree++) {
-		char mounted[256];
-		char own[512];
-		char path[800];
-		int r;
+	struct err ignored = {0};
 
-		if (!mount_point(v1_controller[tree], mounted, sizeof(mounted)) ||
-		    !own_path(v1_controller[tree], own, sizeof(own)))
-			return err_set(err, ERR_UNSUPPORTED, ENOENT, "no cgroup controller %s",
-				       v1_controller[tree]);
-		(void)snprintf(path, sizeof(path), "%s%s", mounted, own);
-		r = open_tree_at(groups, tree, path, err);
+	for (enum cgroup_tree tree = CGROUP_V1_MEMORY; tree <= CGROUP_V1_CPU; tree++) {
+		int r = open_v1_tree(groups, tree, err);
+
 		if (r < 0)
 			return r;
 	}
+	if (!groups->v2_io)
+		(void)open_v1_tree(groups, CGROUP_V1_BLKIO, &ignored);
 	groups->v1_limits = true;
 	return 0;
 }
@@ -277,8 +292,13 @@ void cgroups_open_v1(struct cgroups *groups)
 	struct err v1_err = {0};
 
 	groups->why = (struct err){0};
-	if (groups->v2_limits || open_v1(groups, &v1_err) == 0)
+	if (groups->v2_limits || open_v1(groups, &v1_err) == 0) {
+		cgroups_find_disks(groups);
+		/* A tree that limits nothing is one move more for each newborn. */
+		if (groups->disk_count == 0)
+			close_tree(groups, CGROUP_V1_BLKIO);
 		return;
+	}
 	for (enum cgroup_tree tree = CGROUP_V1_MEMORY; tree < CGROUP_TREES; tree++)
 		close_tree(groups, tree);
 	(void)err_set(&groups->why, ERR_UNSUPPORTED, ENOTSUP, "v2: %.200s; v1: %.200s",

@@ -316,7 +316,7 @@ static void request_now(struct inner *inner, struct box *box, const struct launc
 	};
 	struct answer answer = {0};
 
-	if (inner->input.needs_attach && job.task_count != WALL_TASKS_MAX)
+	if (job.task_count != inner->input.task_count)
 		(void)err_set(&answer.err, ERR_BUSY, EMFILE,
 			      "viv-launch cannot take more descriptors");
 	else

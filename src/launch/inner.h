@@ -33,8 +33,9 @@ enum inner_type {
 struct inner_input {
 	struct idmap map;
 	uint32_t landlock_abi;
-	uint32_t is_measured;  /* no cgroup limits: sample memory ourselves */
-	uint32_t needs_attach; /* v1: a newborn waits for INNER_ATTACH and moves itself */
+	uint32_t is_measured; /* no cgroup limits: sample memory ourselves */
+	uint32_t task_count;  /* v1: a newborn waits for INNER_ATTACH and moves itself into so many
+			       * groups; 0: v2 or none */
 	uint32_t reserved;
 };
 

@@ -133,6 +133,7 @@ static void fill_hello(const struct outer *outer, struct launch_hello *hello)
 	hello->is_root = geteuid() == 0;
 	hello->cgroup_kill = outer->groups.v2_limits;
 	hello->can_freeze = outer->groups.tree[CGROUP_V2] >= 0;
+	hello->disks = (uint32_t)outer->groups.disk_count;
 	hello->why = outer->groups.why;
 }
 
@@ -156,7 +157,7 @@ static int start_inner(struct outer *outer, struct err *err)
 	input.map = outer->map;
 	input.landlock_abi = hello->landlock_abi;
 	input.is_measured = hello->limits == LAUNCH_LIMITS_MEASURED;
-	input.needs_attach = hello->limits == LAUNCH_LIMITS_V1;
+	input.task_count = cgroups_task_count(&outer->groups);
 	if (r == 0 && send(control, &input, sizeof(input), MSG_NOSIGNAL) < 0)
 		r = err_sys(err, "start the inner half");
 	if (control >= 0)

@@ -30,6 +30,7 @@ int plan_check(const struct plan *plan, struct err *err)
 		{"cpus_milli", plan->cpus_milli, 10, 1024000},
 		{"files", plan->files, 16, 65536},
 		{"shown", plan->shown, SHOWN_NOTHING, SHOWN_COUNT - 1},
+		{"io", plan->io > 0 ? plan->io : PLAN_IO_MIN, PLAN_IO_MIN, 1024 * GIB},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -33,6 +33,9 @@ enum wall_id {
 
 #define WALLS_ALL ((1U << WALL_COUNT) - 1)
 
+/* Slower than this, others would wait too long for a page that a sandbox is just reading. */
+#define PLAN_IO_MIN (1024 * 1024)
+
 enum limits_mode {
 	LIMITS_CGROUP,   /* cgroup or nothing */
 	LIMITS_MEASURED, /* rlimits and sampling are good enough where no cgroup can be had */
@@ -55,6 +58,7 @@ struct plan {
 	uint32_t cpus_milli; /* 1000 = one cpu */
 	uint32_t files;      /* RLIMIT_NOFILE */
 	uint32_t shown;      /* enum plan_shown; launch raises it to what the root shows */
+	uint64_t io;         /* bytes per second read from each disk; 0: no limit */
 };
 
 /* Is every number in its range? -EINVAL and the name of the first that is not. */

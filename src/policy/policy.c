@@ -35,6 +35,8 @@ const struct setting policy_rows[] = {
 	ROW("pids", pids, SETTING_COUNT, 4, 4096, 64, "processes and threads at once"),
 	ROW("disk", disk, SETTING_BYTES, 64 * KIB, 64 * GIB, 256 * MIB,
 	    "bytes in each of /workspace and /tmp"),
+	ROW("io", io, SETTING_BYTES, 0, 64 * GIB, 200 * MIB,
+	    "bytes per second that a sandbox may read from each disk; 0: no limit"),
 	ROW("files", files, SETTING_COUNT, 16, 65536, 1024, "open descriptors of a process"),
 	ROW("output", output, SETTING_BYTES, KIB, GIB, MIB,
 	    "bytes kept of each of stdout and stderr; 16 times as many end the run"),
@@ -285,7 +287,8 @@ int policy_narrow(const struct policy *policy, const struct policy_ask *ask,
 			 .disk = asked_or(ask->disk, policy->disk),
 			 .pids = (uint32_t)asked_or(ask->pids, policy->pids),
 			 .cpus_milli = (uint32_t)asked_or(ask->cpus_milli, policy->cpus_milli),
-			 .files = (uint32_t)policy->files},
+			 .files = (uint32_t)policy->files,
+			 .io = policy->io},
 		.output = asked_or(ask->output, policy->output),
 		.timeout_ms = (uint32_t)asked_or(ask->timeout_ms, policy->timeout_ms),
 	};
@@ -382,6 +385,11 @@ int policy_check(const struct policy *policy, const char **ret_key, struct err *
 			"data: %.200s would show too much of the host; name a directory that "
 			"holds the data only",
 			policy->data);
+	*ret_key = "io";
+	if (policy->io > 0 && policy->io < PLAN_IO_MIN)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "io: %llu is too slow; allowed: 0 (no limit), or 1MiB and more",
+			       (unsigned long long)policy->io);
 	*ret_key = "timeout";
 	if (policy->timeout_ms > policy->timeout_max_ms) {
 		number_format(NUMBER_MS, policy->timeout_ms, timeout, sizeof(timeout));

@@ -30,6 +30,7 @@ struct policy {
 	uint64_t cpus_milli; /* 1000 = one cpu */
 	uint64_t pids;
 	uint64_t disk;           /* bytes, each of /workspace and /tmp */
+	uint64_t io;             /* bytes per second read from each disk; 0: no limit */
 	uint64_t files;          /* open descriptors of a process */
 	uint64_t output;         /* bytes, each of stdout and stderr */
 	uint64_t timeout_ms;     /* when a request says nothing */

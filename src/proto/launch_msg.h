@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "policy/plan.h"
 
-#define LAUNCH_VERSION 4
+#define LAUNCH_VERSION 5
 #define LAUNCH_PATH_MAX 512
 #define LAUNCH_BINDS_MAX 6
 #define LAUNCH_PRELOAD_MAX 1024
@@ -166,6 +166,7 @@ struct launch_hello {
 				 alone */
 	uint32_t can_freeze;  /* the v2 freezer is at hand */
 	uint32_t reattach_ms; /* how long sandboxes live without a viv; 0: they end with it */
+	uint32_t disks;       /* from which a sandbox reads no faster than its plan says */
 	struct err why;       /* why limits are only measured; ERR_NONE otherwise */
 };
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <unistd.h>
 
+#include <linux/ioprio.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "base/c.h"
 #include "walls/wall.h"
@@ -58,6 +61,19 @@ static int lower_all(const struct limit *limits, size_t count, struct err *err)
 	return 0;
 }
 
+/* Others' requests to a disk go first, where its scheduler looks at that (bfq does). Children
+ * inherit it, and seccomp refuses to change it. The idle class would be too much: a page that the
+ * host wants, too, would wait behind everything. A kernel without block devices has no such call.
+ */
+static int read_last(struct err *err)
+{
+	int lowest = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, IOPRIO_NR_LEVELS - 1);
+
+	if (syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, lowest) < 0 && errno != ENOSYS)
+		return err_sys(err, "lower the priority of reads");
+	return 0;
+}
+
 /*
  * Should:   bound what is counted per process or per user: descriptors, locked memory, signals.
  * Must not: be the wall on memory or processes (a cgroup is), raise anything, or start the host's
@@ -98,6 +114,8 @@ static int rlimit_up(const struct walls_input *input, struct err *err)
 	};
 	int r = lower_all(limits, ARRAY_LEN(limits), err);
 
+	if (r == 0)
+		r = read_last(err);
 	if (r < 0 || !input->is_measured)
 		return r;
 	return lower_all(measured, ARRAY_LEN(measured), err);

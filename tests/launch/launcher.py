@@ -30,7 +30,7 @@ SCM_CREDENTIALS = 2
 MIB = 1 << 20
 
 ERR = struct.Struct("<ii500s")
-PLAN = struct.Struct("<IIQQIIII")
+PLAN = struct.Struct("<IIQQIIIIQ")
 
 
 def text(value, size):
@@ -38,8 +38,8 @@ def text(value, size):
 
 
 def plan(version=1, limits=LIMITS_MAY_MEASURE, memory=256 * MIB, disk=64 * MIB, pids=32, cpus=1000,
-         files=256, reserved=0):
-    return PLAN.pack(version, limits, memory, disk, pids, cpus, files, reserved)
+         files=256, reserved=0, io=0):
+    return PLAN.pack(version, limits, memory, disk, pids, cpus, files, reserved, io)
 
 
 class Event:
@@ -173,7 +173,7 @@ class Client:
         self.socket = connection
         self.hello = self.event()
         (self.version, self.limits, self.landlock_abi, self.uid_count, self.is_root, self.cgroup_kill,
-         self.can_freeze, self.reattach_ms) = struct.unpack_from("<8I", self.hello.rest)
+         self.can_freeze, self.reattach_ms, self.disks) = struct.unpack_from("<9I", self.hello.rest)
 
     def request(self, kind, body=b"", fds=()):
         control = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []

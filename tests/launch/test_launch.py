@@ -118,6 +118,36 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual(sandbox.done()["kind"], "ok")
         self.assertLessEqual(int(sandbox.output()), 5)
 
+    def limits_of_reads(self):
+        """What each of this launcher's groups says of disks, of those that somebody is in."""
+        found = []
+        for path in glob.glob(f"{self.own_groups}/g*", recursive=True) if self.own_groups else ():
+            name = "io.max" if os.path.exists(f"{path}/io.max") else "blkio.throttle.read_bps_device"
+            if not os.path.exists(f"{path}/{name}"):
+                continue
+            with open(f"{path}/cgroup.procs", encoding="ascii") as procs:
+                is_used = procs.read() != ""
+            with open(f"{path}/{name}", encoding="ascii") as limits:
+                found += limits.read().splitlines() if is_used else []
+        return found
+
+    def test_a_sandbox_reads_from_disks_as_fast_as_its_plan_says(self):
+        self.start(packed_plan=plan(io=10 * MIB))
+        limits = self.limits_of_reads()
+        self.assertEqual(len(limits), self.launcher.disks)
+        for line in limits:
+            self.assertRegex(line, rf"^[0-9]+:[0-9]+ (rbps=)?{10 * MIB}\b")
+
+    def test_a_plan_without_a_limit_of_reads_has_none(self):
+        self.start(packed_plan=plan(io=0))
+        self.assertEqual(self.limits_of_reads(), [])
+
+    def test_reads_of_a_sandbox_come_last(self):
+        child = self.start().fork(1)
+        self.addCleanup(child.close)
+        priority = subprocess.run(["ionice", "-p", str(child.pid)], capture_output=True, text=True, check=True)
+        self.assertEqual(priority.stdout.strip(), "best-effort: prio 7")
+
     def test_a_limit_by_cgroup_or_nothing(self):
         self.launcher.spawn(1, packed_plan=plan(limits=LIMITS_CGROUP)).close()
         event = self.launcher.event()

@@ -47,6 +47,7 @@ static const struct {
 	{"policies:\n  a:\n    timeout: 200s\n",
 	 "vivarium.yaml:3: timeout: 200s is above the policy's timeout_max of 120s"},
 	{"policies:\n  a:\n    data: /\n", "vivarium.yaml:3: data: / would show too much"},
+	{"policies:\n  a:\n    io: 64KiB\n", "vivarium.yaml:3: io: 65536 is too slow; allowed: 0"},
 	{"policies:\n  'a b': {pids: 4}\n", "vivarium.yaml:2: a b cannot name a policy"},
 	{"runtimes:\n  auto: {pool: 1}\n", "vivarium.yaml:2: auto cannot name a runtime"},
 	{"runtimes:\n  x:\n    preload: [os, \"a b\"]\n",

@@ -47,6 +47,8 @@ static void names_the_number_that_is_out_of_range(void **state)
 		{CHANGED(files, 3)},
 		{CHANGED(files, UINT32_MAX)},
 		{CHANGED(shown, SHOWN_COUNT)},
+		{CHANGED(io, PLAN_IO_MIN - 1)},
+		{CHANGED(io, UINT64_MAX)},
 	};
 
 	(void)state;

@@ -51,6 +51,7 @@ static void the_default_is_what_the_contract_says(void **state)
 	assert_int_equal(policy->cpus_milli, 1000);
 	assert_int_equal(policy->pids, 64);
 	assert_int_equal(policy->disk, 256 * MIB);
+	assert_int_equal(policy->io, 200 * MIB);
 	assert_int_equal(policy->output, MIB);
 	assert_int_equal(policy->timeout_ms, 30000);
 	assert_int_equal(policy->timeout_max_ms, 120000);
@@ -115,6 +116,7 @@ static void a_request_that_says_nothing_gets_the_policy(void **state)
 	assert_int_equal(grant.plan.version, PLAN_VERSION);
 	assert_int_equal(grant.plan.memory, 512 * MIB);
 	assert_int_equal(grant.plan.disk, 256 * MIB);
+	assert_int_equal(grant.plan.io, 200 * MIB);
 	assert_int_equal(grant.plan.pids, 64);
 	assert_int_equal(grant.plan.cpus_milli, 1000);
 	assert_int_equal(grant.plan.limits, LIMITS_MEASURED);
