@@ -31,7 +31,8 @@ const struct schema schemas[] = {
 	{"Exception", "type:text message:text traceback:text line:int?", NULL},
 	{"Truncated", "stdout:bool stderr:bool files:bool", NULL},
 	{"Chart",
-	 "kind!:image|spec|plotly mime:text base64:text index:int scale:int data:any spec:any figure:any",
+	 "kind!:image|spec|plotly mime:text base64:text index:int scale:int data:any spec:any "
+	 "figure:any",
 	 NULL},
 	{"Result",
 	 "id!:text session:text? who:@Who verdict!:@Verdict? "

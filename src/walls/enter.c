@@ -58,7 +58,8 @@ static int enter_up(const struct walls_input *input, struct err *err)
 	int r;
 
 	/* Some kernel memory is charged to nobody (file locks, which launch/watch.c bounds). If the
-	 * host runs out of memory by it, a sandbox goes first. Inside, proc is read-only: it cannot be taken back. */
+	 * host runs out of memory by it, a sandbox goes first. Inside, proc is read-only: it cannot
+	 * be taken back. */
 	r = io_write_file(AT_FDCWD, "/proc/self/oom_score_adj", "1000", err);
 	if (r < 0)
 		return r;

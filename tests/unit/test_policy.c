@@ -65,8 +65,8 @@ static void the_default_is_what_the_contract_says(void **state)
 
 static void every_built_in_is_there_and_holds_together(void **state)
 {
-	static const char *const names[] = {"default", "analysis", "ephemeral", "workspace",
-					    "conversation", "heavy"};
+	static const char *const names[] = {"default",   "analysis",     "ephemeral",
+					    "workspace", "conversation", "heavy"};
 	const struct table *table = *state;
 
 	assert_int_equal(table->count, ARRAY_LEN(names));
