@@ -20,8 +20,9 @@
 
 #define NAME_PREFIX "vivarium-"
 
-/* How long the end of a launcher waits for the last processes of one that was killed: a second. */
-#define SWEEP_TRIES 100
+/* How long the end of a launcher waits for the last processes of one that was killed: ten seconds,
+ * for a busy machine. */
+#define SWEEP_TRIES 1000
 #define SWEEP_WAIT_NS 10000000L
 
 static const char *const v1_controller[CGROUP_TREES] = {

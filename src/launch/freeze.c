@@ -7,6 +7,7 @@
 #include "launch/facts.h"
 #include "launch/walk.h"
 
+#define QUIET_WALKS 3U
 #define FREEZE_NS_MAX 2000000000ULL
 #define LOOK_MS 2
 
@@ -69,6 +70,7 @@ static void wait_for_it(struct outer *outer, struct slot *slot, bool is_swept)
 	slot->frozen_by_ns = now_ns() + FREEZE_NS_MAX;
 	slot->is_waiting = true;
 	slot->is_swept = is_swept;
+	slot->quiet = 0;
 	TAILQ_INSERT_TAIL(&outer->waiting, slot, waiting);
 }
 
@@ -91,12 +93,14 @@ void freeze_request(struct outer *outer, const struct launch_head_ref *ref)
 	wait_for_it(outer, slot, false);
 }
 
-/* What was killed is seen until it is dead. */
+/* What was killed is seen until it is dead. One walk over /proc can miss a process that is another
+ * one all the time; several in a row do not. */
 static void sweep_on(struct outer *outer, struct slot *slot, bool is_late)
 {
 	size_t left = walk_left(outer, slot, true);
 
-	if (left > 0 && !is_late)
+	slot->quiet = left == 0 ? slot->quiet + 1 : 0;
+	if (slot->quiet < QUIET_WALKS && !is_late)
 		return;
 	freeze_done(outer, slot);
 	tell_swept(outer, slot, left);

@@ -63,6 +63,7 @@ struct slot {
 	bool is_filing;  /* LAUNCH_SAVED or LAUNCH_RESTORED is due */
 	bool is_waiting; /* LAUNCH_FROZEN or _SWEPT is due; in the list of those */
 	bool is_swept;   /* ... that is LAUNCH_SWEPT: what is no head is being ended */
+	uint32_t quiet;  /* ... and so many walks in a row have found nothing */
 	bool is_asked;   /* it is being ended, as asked; the inner half tells what was counted */
 	uint32_t locks;  /* of files, when there were many to count */
 	struct cgroup group;

@@ -50,6 +50,7 @@ struct process {
 struct processes {
 	size_t count;
 	size_t room;
+	size_t vanished;      /* were listed, and ended before they could be looked at */
 	struct process *list; /* owned; sorted by pid */
 };
 
@@ -182,6 +183,8 @@ static void add(struct processes *all, pid_t pid)
 	}
 	if (look_at(pid, &all->list[all->count]))
 		all->count++;
+	else
+		all->vanished++;
 }
 
 static int list_group(const struct outer *outer, const struct slot *slot, struct processes *all)
@@ -332,10 +335,14 @@ static size_t each_meant(const struct outer *outer, const struct head *head, boo
 	for (size_t i = 0; i < all.count; i++) {
 		const struct process *process = &all.list[i];
 
+		/* A process that ended before it could be killed may have a child that was not in
+		 * the list: one that forks and ends all the time is never met alive. */
 		if (process->is_live && is_meant(outer, &all, process, head) &&
-		    (!kills || kill_one(process)))
+		    (!kills || kill_one(process) || is_meant == is_left))
 			killed++;
 	}
+	if (is_meant == is_left)
+		killed += all.vanished;
 	free(all.list);
 	return killed;
 }
