@@ -7,55 +7,61 @@
 #include "cli/session.h"
 #include "op/op.h"
 
-#define OPTION(field, ...) FLAG_ROW(struct session_options, field, __VA_ARGS__)
-#define OPTION_OP(field, ...) FLAG_ROW_OP(struct session_options, field, __VA_ARGS__)
+/* The subcommands that take the flag, the field, and what a flag is besides. */
+#define OPTION(verbs, ...) FLAG_ROW_FOR(verbs, struct session_options, __VA_ARGS__)
+#define OPTION_OP(verbs, ...) FLAG_ROW_OP_FOR(verbs, struct session_options, __VA_ARGS__)
 
 static const struct flag flags[] = {
-	OPTION_OP(run.code, "code", 'c', FLAG_TEXT, "CODE", op_run_params[OP_RUN_CODE]),
-	OPTION_OP(run.command, "command", 0, FLAG_TEXT, "COMMAND", op_run_params[OP_RUN_COMMAND]),
-	OPTION(name, "name", 0, FLAG_TEXT, "NAME", "new, import: a name for people"),
-	OPTION_OP(run.policy, "policy", 0, FLAG_TEXT, "NAME", op_run_params[OP_RUN_POLICY]),
-	OPTION(run.runtime, "runtime", 0, FLAG_TEXT, "NAME",
-	       "new: Python environment (default: auto, base where there is one)"),
-	OPTION_OP(run.backend, "backend", 0, FLAG_TEXT, "NAME", op_run_params[OP_RUN_BACKEND]),
-	OPTION(idle, "idle", 0, FLAG_TEXT, "30m",
-	       "new: it ends when nothing ran in it for so long"),
-	OPTION(ttl, "ttl", 0, FLAG_TEXT, "12h", "new: it ends so long after it was made"),
-	OPTION(is_plain, "plain", 0, FLAG_SWITCH, NULL,
-	       "new: not transactional; a run that crashes takes the variables with it"),
-	OPTION(is_kept, "keep", 0, FLAG_SWITCH, NULL,
-	       "new: its states are written to disk; it sleeps instead of ending"),
-	OPTION_OP(run.timeout, "timeout", 0, FLAG_TEXT, "30s|1500ms",
+	OPTION_OP("run", run.code, "code", 'c', FLAG_TEXT, "CODE", op_run_params[OP_RUN_CODE]),
+	OPTION_OP("run", run.command, "command", 0, FLAG_TEXT, "COMMAND",
+		  op_run_params[OP_RUN_COMMAND]),
+	OPTION("new, import", name, "name", 0, FLAG_TEXT, "NAME", "a name for people"),
+	OPTION_OP("new, import, restart", run.policy, "policy", 0, FLAG_TEXT, "NAME",
+		  op_run_params[OP_RUN_POLICY]),
+	OPTION("new, import, restart", run.runtime, "runtime", 0, FLAG_TEXT, "NAME",
+	       "Python environment (default: auto, base where there is one)"),
+	OPTION_OP("new", run.backend, "backend", 0, FLAG_TEXT, "NAME",
+		  op_run_params[OP_RUN_BACKEND]),
+	OPTION("new", idle, "idle", 0, FLAG_TEXT, "30m",
+	       "it ends when nothing ran in it for so long"),
+	OPTION("new", ttl, "ttl", 0, FLAG_TEXT, "12h", "it ends so long after it was made"),
+	OPTION("new", is_plain, "plain", 0, FLAG_SWITCH, NULL,
+	       "not transactional; a run that crashes takes the variables with it"),
+	OPTION("new", is_kept, "keep", 0, FLAG_SWITCH, NULL,
+	       "its states are written to disk; it sleeps instead of ending"),
+	OPTION_OP("run", run.timeout, "timeout", 0, FLAG_TEXT, "30s|1500ms",
 		  op_run_params[OP_RUN_TIMEOUT]),
-	OPTION_OP(run.args, "args", 0, FLAG_TEXT, "JSON|@FILE", op_run_params[OP_RUN_ARGS]),
-	OPTION_OP(run.data, "data", 0, FLAG_TEXT, "FILE.json", op_run_params[OP_RUN_DATA]),
-	OPTION_OP(run.files, "file", 0, FLAG_LIST, "HOST[:DEST]", op_run_params[OP_RUN_FILES]),
-	OPTION_OP(run.expect, "expect", 0, FLAG_LIST, "PATH", op_run_params[OP_RUN_EXPECT]),
-	OPTION(run.wants_stdin, "stdin", 0, FLAG_SWITCH, NULL,
-	       "run: give the code viv's own stdin; without it input() fails"),
-	OPTION_OP(run.env, "env", 0, FLAG_LIST, "NAME=VALUE", op_run_params[OP_RUN_ENV]),
-	OPTION(run.out, "out", 0, FLAG_TEXT, "DIR",
-	       "run, repl: write charts there; run: new and changed files, too"),
-	OPTION(run.may_overwrite, "overwrite", 0, FLAG_SWITCH, NULL,
-	       "run, get, export, notebook: replace regular files that are there already"),
-	OPTION(is_recursive, "recursive", 'r', FLAG_SWITCH, NULL, "files: those in folders, too"),
-	OPTION(offset, "offset", 0, FLAG_COUNT, "N", "vars: skip so many"),
-	OPTION(limit, "limit", 0, FLAG_COUNT, "N", "vars: show at most so many"),
-	OPTION(sort, "sort", 0, FLAG_TEXT, "1:desc,i0",
-	       "vars: sort a table by columns, counted from 0; i0 is its index"),
-	OPTION(filter, "filter", 0, FLAG_TEXT, "JSON",
-	       "vars: rows for which a list of {\"column\",\"op\",\"value\"} holds"),
-	OPTION(search, "search", 0, FLAG_TEXT, "TEXT", "vars: rows in which a cell has the text"),
-	OPTION(csv, "csv", 0, FLAG_TEXT, "FILE", "vars: write all of a table there; - is stdout"),
-	OPTION(run.is_json, "json", 0, FLAG_SWITCH, NULL, "print one JSON object"),
-	OPTION(run.is_events, "events", 0, FLAG_SWITCH, NULL,
-	       "run: print one JSON object per event, as they happen"),
-	OPTION(token_file, "token-file", 0, FLAG_TEXT, "FILE",
+	OPTION_OP("run", run.args, "args", 0, FLAG_TEXT, "JSON|@FILE", op_run_params[OP_RUN_ARGS]),
+	OPTION_OP("run", run.data, "data", 0, FLAG_TEXT, "FILE.json", op_run_params[OP_RUN_DATA]),
+	OPTION_OP("run", run.files, "file", 0, FLAG_LIST, "HOST[:DEST]",
+		  op_run_params[OP_RUN_FILES]),
+	OPTION_OP("run", run.expect, "expect", 0, FLAG_LIST, "PATH", op_run_params[OP_RUN_EXPECT]),
+	OPTION("run", run.wants_stdin, "stdin", 0, FLAG_SWITCH, NULL,
+	       "give the code viv's own stdin; without it input() fails"),
+	OPTION_OP("run", run.env, "env", 0, FLAG_LIST, "NAME=VALUE", op_run_params[OP_RUN_ENV]),
+	OPTION("run, repl", run.out, "out", 0, FLAG_TEXT, "DIR",
+	       "write charts there; run: new and changed files, too"),
+	OPTION("run, repl, vars, get, export, notebook", run.may_overwrite, "overwrite", 0,
+	       FLAG_SWITCH, NULL, "replace regular files that are there already"),
+	OPTION("files", is_recursive, "recursive", 'r', FLAG_SWITCH, NULL, "those in folders, too"),
+	OPTION("vars", offset, "offset", 0, FLAG_COUNT, "N", "skip so many"),
+	OPTION("vars", limit, "limit", 0, FLAG_COUNT, "N", "show at most so many"),
+	OPTION("vars", sort, "sort", 0, FLAG_TEXT, "1:desc,i0",
+	       "sort a table by columns, counted from 0; i0 is its index"),
+	OPTION("vars", filter, "filter", 0, FLAG_TEXT, "JSON",
+	       "rows for which a list of {\"column\",\"op\",\"value\"} holds"),
+	OPTION("vars", search, "search", 0, FLAG_TEXT, "TEXT", "rows in which a cell has the text"),
+	OPTION("vars", csv, "csv", 0, FLAG_TEXT, "FILE", "write all of a table there; - is stdout"),
+	OPTION(NULL, run.is_json, "json", 0, FLAG_SWITCH, NULL, "print one JSON object"),
+	OPTION("run", run.is_events, "events", 0, FLAG_SWITCH, NULL,
+	       "print one JSON object per event, as they happen"),
+	OPTION(NULL, token_file, "token-file", 0, FLAG_TEXT, "FILE",
 	       "token for the daemon (default: $VIVARIUM_TOKEN)"),
-	OPTION(run.config, "config", 0, FLAG_TEXT, "FILE",
+	OPTION(NULL, run.config, "config", 0, FLAG_TEXT, "FILE",
 	       "vivarium.yaml that says where the daemon is"),
 };
 _Static_assert(sizeof(struct session_options) <= CMD_OPTIONS_MAX, "the options do not fit");
+_Static_assert(ARRAY_LEN(flags) <= FLAG_ROWS_MAX, "more flags than operands.given has bits");
 
 static const struct session_verb verbs[] = {
 	{{"new", "", "make a session; prints its id"}, false, 0, 0, verb_new},
@@ -75,7 +81,7 @@ static const struct session_verb verbs[] = {
 	{{"checkpoints", "ID", "the states it can go back to"}, true, 0, 0, verb_checkpoints},
 	{{"rollback", "ID CP", "go back to a checkpoint"}, true, 1, 1, verb_rollback_to},
 	{{"wake", "ID", "wake one that sleeps; a run does, too"}, true, 0, 0, verb_wake},
-	{{"restart", "ID", "without its variables; of one that is kept the files stay"},
+	{{"restart", "ID", "one that is kept, anew: the files stay, the variables go"},
 	 true,
 	 0,
 	 0,
@@ -120,7 +126,9 @@ static const struct session_verb *choose_verb(const struct operands *words, stru
 	}
 	ids = verb->has_id ? 1 : 0;
 	if (count >= ids + verb->min && count <= ids + verb->max)
-		return verb;
+		return flags_check(flags, ARRAY_LEN(flags), words->given, "session", name, err) == 0
+			       ? verb
+			       : NULL;
 	(void)err_set(err, ERR_BAD_REQUEST, EINVAL, "usage: viv session %s%s%s", verb->row.name,
 		      verb->row.operands[0] != '\0' ? " " : "", verb->row.operands);
 	return NULL;

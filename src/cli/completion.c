@@ -121,10 +121,12 @@ static void print_bash(void)
 static void print_zsh_flag(const struct flag *flag)
 {
 	const char *star = flag->kind == FLAG_LIST ? "*" : "";
+	char help[FLAG_HELP_MAX];
 
+	flag_help(flag, help);
 	(void)printf(" \\\n                '%s--%s%s[", star, flag->name,
 		     flag->value != NULL ? "=" : "");
-	put_quoted(flag_help(flag), "[]:\\", "'\\''");
+	put_quoted(help, "[]:\\", "'\\''");
 	(void)putchar(']');
 	if (flag->value != NULL)
 		(void)printf(":value:%s", takes_folder(flag) ? "_files -/"
@@ -195,7 +197,9 @@ static void print_fish(void)
 		for (size_t j = 0; j < cmd->flag_count; j++) {
 			const struct flag *flag = &cmd->flags[j];
 			bool is_path = takes_file(flag) || takes_folder(flag);
+			char help[FLAG_HELP_MAX];
 
+			flag_help(flag, help);
 			(void)printf("complete -c viv -n '__fish_seen_subcommand_from %s' -l %s",
 				     cmd->name, flag->name);
 			if (flag->letter != 0)
@@ -203,7 +207,7 @@ static void print_fish(void)
 			(void)printf("%s -d '", flag->kind == FLAG_SWITCH ? ""
 						: is_path                 ? " -r"
 									  : " -x");
-			put_quoted(flag_help(flag), "\\", "\\'");
+			put_quoted(help, "\\", "\\'");
 			(void)fputs("'\n", stdout);
 		}
 		if (!takes_files(cmd) && cmd->operands[0] != '\0') {

@@ -10,9 +10,59 @@
 #define HELP_COLUMN 24 /* where help starts; longer flags push it to the next line */
 #define HELP_WIDTH 96
 
-const char *flag_help(const struct flag *flag)
+void flag_help(const struct flag *flag, char ret_text[FLAG_HELP_MAX])
 {
-	return flag->help != NULL ? flag->help : *flag->help_from;
+	(void)snprintf(ret_text, FLAG_HELP_MAX, "%s%s%s", flag->verbs != NULL ? flag->verbs : "",
+		       flag->verbs != NULL ? ": " : "",
+		       flag->help != NULL ? flag->help : *flag->help_from);
+}
+
+/* The next of the subcommands in `*at`, NULL behind the last; it is not terminated. */
+static const char *next_verb(const char **at, size_t *ret_size)
+{
+	const char *verb = *at + strspn(*at, ", ");
+
+	*ret_size = strcspn(verb, ", ");
+	*at = verb + *ret_size;
+	return *ret_size > 0 ? verb : NULL;
+}
+
+static bool takes(const struct flag *flag, const char *verb)
+{
+	const char *at = flag->verbs;
+	const char *one;
+	size_t size;
+
+	while ((one = next_verb(&at, &size)) != NULL) {
+		if (strlen(verb) == size && memcmp(verb, one, size) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int refuse(const struct flag *flag, const char *cmd, const char *verb, struct err *err)
+{
+	const char *at = flag->verbs;
+	const char *one;
+	char text[256] = "";
+	size_t size;
+	size_t used = 0;
+
+	while ((one = next_verb(&at, &size)) != NULL && used < sizeof(text))
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s`viv %s %.*s`",
+					 used > 0 ? ", " : "", cmd, (int)size, one);
+	return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s takes no --%s; it is a flag of %s", verb,
+		       flag->name, text);
+}
+
+int flags_check(const struct flag *flags, size_t count, uint64_t given, const char *cmd,
+		const char *verb, struct err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		if ((given >> i & 1) != 0 && flags[i].verbs != NULL && !takes(&flags[i], verb))
+			return refuse(&flags[i], cmd, verb, err);
+	}
+	return 0;
 }
 
 static const struct flag *find_long(const struct flag *flags, size_t count, const char *name,
@@ -77,7 +127,7 @@ static int set_value(const struct flag *flag, const char *text, void *options, s
 
 /* One word that starts with a dash, and the word behind it where it needs one. */
 static int take_flag(const struct flag *flags, size_t count, int argc, char **argv, int *at,
-		     void *options, struct err *err)
+		     void *options, uint64_t *given, struct err *err)
 {
 	const char *word = argv[*at];
 	const char *value = NULL;
@@ -105,12 +155,14 @@ static int take_flag(const struct flag *flags, size_t count, int argc, char **ar
 		*at += 1;
 		value = argv[*at];
 	}
+	*given |= UINT64_C(1) << (flag - flags);
 	return set_value(flag, value, options, err);
 }
 
 int flags_parse(const struct flag *flags, size_t count, int argc, char **argv, void *options,
 		struct operands *ret_operands, bool *ret_help, struct err *err)
 {
+	uint64_t given = 0;
 	size_t kept = 0;
 	bool is_over = false; /* behind "--" */
 
@@ -129,11 +181,11 @@ int flags_parse(const struct flag *flags, size_t count, int argc, char **argv, v
 			*ret_help = true;
 			return 0;
 		}
-		r = take_flag(flags, count, argc, argv, &i, options, err);
+		r = take_flag(flags, count, argc, argv, &i, options, &given, err);
 		if (r < 0)
 			return r;
 	}
-	*ret_operands = (struct operands){.count = kept, .items = argv + 1};
+	*ret_operands = (struct operands){.count = kept, .items = argv + 1, .given = given};
 	return 0;
 }
 
@@ -160,6 +212,7 @@ static void print_wrapped(const char *text, size_t column, FILE *out)
 
 static void print_flag(const struct flag *flag, FILE *out)
 {
+	char help[FLAG_HELP_MAX];
 	char left[80];
 	int size;
 
@@ -174,7 +227,8 @@ static void print_flag(const struct flag *flag, FILE *out)
 		(void)fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
 	else
 		(void)fprintf(out, "%-*s", HELP_COLUMN, left);
-	print_wrapped(flag_help(flag), HELP_COLUMN, out);
+	flag_help(flag, help);
+	print_wrapped(help, HELP_COLUMN, out);
 }
 
 void flags_help(const struct flag *flags, size_t count, FILE *out)

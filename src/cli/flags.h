@@ -16,6 +16,8 @@
 #include "base/err.h"
 
 #define FLAG_LIST_MAX 256
+#define FLAG_ROWS_MAX 64 /* of one command */
+#define FLAG_HELP_MAX 512
 
 enum flag_kind {
 	FLAG_SWITCH, /* bool: there or not */
@@ -38,28 +40,36 @@ struct flag {
 	char letter;      /* 0: has none */
 	enum flag_kind kind;
 	const char *value;            /* what the help calls the value: "NAME"; NULL for a switch */
-	const char *help;             /* one sentence, no full stop; read it with flag_help() */
+	const char *help;             /* one sentence, no full stop; flag_help() says it */
 	const char *const *help_from; /* where help is NULL: the op's row that has it */
 	size_t offset;                /* of the field in the options struct */
+	const char *verbs;            /* subcommands that take it: "new, import"; NULL: all */
 };
 
-#define FLAG_ROW(type, field, long_name, short_letter, flag_kind, value_name, help_text)           \
+#define FLAG_ROW_FOR(verb_names, type, field, long_name, short_letter, flag_kind, value_name,      \
+		     help_text)                                                                    \
 	{                                                                                          \
 		.name = (long_name), .letter = (short_letter), .kind = (flag_kind),                \
-		.value = (value_name), .help = (help_text), .offset = offsetof(type, field)        \
+		.value = (value_name), .help = (help_text), .offset = offsetof(type, field),       \
+		.verbs = (verb_names)                                                              \
 	}
 
-#define FLAG_ROW_OP(type, field, long_name, short_letter, flag_kind, value_name, op_row)           \
+#define FLAG_ROW_OP_FOR(verb_names, type, field, long_name, short_letter, flag_kind, value_name,   \
+			op_row)                                                                    \
 	{                                                                                          \
 		.name = (long_name), .letter = (short_letter), .kind = (flag_kind),                \
 		.value = (value_name), .help_from = &(op_row).help,                                \
-		.offset = offsetof(type, field)                                                    \
+		.offset = offsetof(type, field), .verbs = (verb_names)                             \
 	}
+
+#define FLAG_ROW(...) FLAG_ROW_FOR(NULL, __VA_ARGS__)
+#define FLAG_ROW_OP(...) FLAG_ROW_OP_FOR(NULL, __VA_ARGS__)
 
 /* What the line was, besides flags. */
 struct operands {
 	size_t count;
-	char **items; /* borrowed: in argv, moved to its end */
+	char **items;   /* borrowed: in argv, moved to its end */
+	uint64_t given; /* bit i: the flag of row i was given */
 };
 
 /* Parses argv[1..] into `options` (zeroed by the caller). `--` ends the flags; "-" is an operand.
@@ -67,7 +77,13 @@ struct operands {
 int flags_parse(const struct flag *flags, size_t count, int argc, char **argv, void *options,
 		struct operands *ret_operands, bool *ret_help, struct err *err);
 
-const char *flag_help(const struct flag *flag);
+/* -EINVAL when a flag was given that subcommand `verb` of `cmd` does not take; names those that do.
+ */
+int flags_check(const struct flag *flags, size_t count, uint64_t given, const char *cmd,
+		const char *verb, struct err *err);
+
+/* Its help, behind the subcommands that it is for: "new, import: a name for people". */
+void flag_help(const struct flag *flag, char ret_text[FLAG_HELP_MAX]);
 
 /* The aligned block of flags as in --help. */
 void flags_help(const struct flag *flags, size_t count, FILE *out);

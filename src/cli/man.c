@@ -66,6 +66,9 @@ static void put_heading(FILE *out, const char *name, int section, const char *ti
 
 static void put_flag(FILE *out, const struct flag *flag)
 {
+	char help[FLAG_HELP_MAX];
+
+	flag_help(flag, help);
 	(void)fputs(".TP\n", out);
 	if (flag->letter != 0)
 		(void)fprintf(out, "\\fB\\-%c\\fR, ", flag->letter);
@@ -78,7 +81,7 @@ static void put_flag(FILE *out, const struct flag *flag)
 		(void)fputs("\\fR", out);
 	}
 	(void)fputc('\n', out);
-	put_string(out, flag_help(flag));
+	put_string(out, help);
 	(void)fprintf(out, ".%s\n", flag->kind == FLAG_LIST ? " May be given more than once." : "");
 }
 

@@ -129,10 +129,10 @@ int verb_rollback_to(const struct session_desk *desk, struct err *err)
 	return CMD_OK;
 }
 
-static int ask_anew(const struct session_desk *desk, const char *path, const char *told,
-		    struct err *err)
+static int ask_anew(const struct session_desk *desk, const char *path, json_t *take_body,
+		    const char *told, struct err *err)
 {
-	json_auto_t *session = session_ask(desk, "POST", json_object(), err, "%s", path);
+	json_auto_t *session = session_ask(desk, "POST", take_body, err, "%s", path);
 
 	if (session == NULL)
 		return -err->num;
@@ -143,13 +143,17 @@ static int ask_anew(const struct session_desk *desk, const char *path, const cha
 
 int verb_wake(const struct session_desk *desk, struct err *err)
 {
-	return ask_anew(desk, "/wake", "is awake", err);
+	return ask_anew(desk, "/wake", json_object(), "is awake", err);
 }
 
 int verb_restart(const struct session_desk *desk, struct err *err)
 {
-	return ask_anew(desk, "/restart",
-			"is restarted: its files are there, its variables are not", err);
+	const struct run_options *options = &desk->options->run;
+
+	return ask_anew(
+		desk, "/restart",
+		json_pack("{s:s*, s:s*}", "policy", options->policy, "runtime", options->runtime),
+		"is restarted: its files are there, its variables are not", err);
 }
 
 int verb_fork_off(const struct session_desk *desk, struct err *err)

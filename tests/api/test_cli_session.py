@@ -58,6 +58,32 @@ class SessionTest(DaemonCase):
             self.assertTrue(done.err.startswith(b"viv session: "), done.err)
         self.assertIn("subcommands:", self.text("session", "--help"))
 
+    def test_a_flag_that_a_subcommand_does_not_take_is_refused(self):
+        name = self.session()
+        for words in (["run", name, "--policy", "default", "-c", "1"],
+                      ["run", name, "--runtime", "nosuch", "-c", "1"],
+                      ["list", "--name", "x"], ["--keep"], ["vars", name, "--timeout", "1s"],
+                      ["files", name, "--offset", "0"], ["repl", name, "-c", "1"]):
+            done = self.viv("session", *words)
+            self.assertEqual((done.code, done.out), (2, b""), (words, done.err))
+            self.assertIn(b" takes no --", done.err)
+        self.assertIn(b"run takes no --policy; it is a flag of `viv session new`, `viv session "
+                      b"import`, `viv session restart`",
+                      self.viv("session", "run", name, "--policy", "x", "-c", "1").err)
+        listed = self.good("session", "list", "--json")["sessions"]
+        self.assertEqual([row["runs"] for row in listed if row["id"] == name], [0])
+        self.assertIn("new, import, restart: ", self.text("session", "--help"))
+
+    def test_a_restart_takes_policy_and_runtime(self):
+        name = self.session("--keep")
+        for flag in ("--policy", "--runtime"):
+            done = self.viv("session", "restart", name, flag, "nosuch")
+            self.assertEqual((done.code, done.out), (2, b""), done.err)
+            self.assertIn(b"nosuch", done.err)
+        changed = self.good("session", "restart", name, "--json", "--policy", "default",
+                            "--runtime", "bare")
+        self.assertEqual((changed["policy"], changed["runtime"]), ("default", "bare"))
+
     def test_a_run_that_fails_costs_nothing_but_itself(self):
         name = self.session()
         self.text("session", "run", name, "-c", "x = 1")

@@ -148,11 +148,46 @@ static void help_shows_every_row_within_the_width(void **state)
 	flags_help(flags, ARRAY_LEN(flags), out);
 	assert_int_equal(fclose(out), 0);
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+		char help[FLAG_HELP_MAX];
+
+		flag_help(&flags[i], help);
 		assert_contains(text, flags[i].name);
-		assert_contains(text, flag_help(&flags[i]));
+		assert_contains(text, help);
 	}
 	assert_contains(text, "-h, --help");
 	free(text);
+}
+
+static void a_flag_of_other_subcommands_is_refused(void **state)
+{
+	static const struct flag some[] = {
+		FLAG_ROW(struct options, is_on, "on", 'o', FLAG_SWITCH, NULL, "a switch"),
+		FLAG_ROW_FOR("new, import", struct options, text, "text", 0, FLAG_TEXT, "TEXT",
+			     "a text"),
+		FLAG_ROW_FOR("new", struct options, count, "count", 0, FLAG_COUNT, "N", "a count"),
+	};
+	const size_t rows = ARRAY_LEN(some);
+	char **words = WORDS(W("-o"), W("--count=0"));
+	char help[FLAG_HELP_MAX];
+	struct options options = {0};
+	struct operands operands = {0};
+	struct err err = {0};
+	bool wants_help = false;
+
+	(void)state;
+	assert_int_equal(flags_parse(some, rows, 3, words, &options, &operands, &wants_help, &err),
+			 0);
+	assert_int_equal(operands.given, 5);
+	assert_int_equal(flags_check(some, rows, operands.given, "box", "new", &err), 0);
+	assert_int_equal(flags_check(some, rows, operands.given, "box", "import", &err), -EINVAL);
+	assert_string_equal(err.text, "import takes no --count; it is a flag of `viv box new`");
+	assert_int_equal(flags_check(some, rows, 1, "box", "run", &err), 0);
+	assert_int_equal(flags_check(some, rows, 2, "box", "import", &err), 0);
+	assert_int_equal(flags_check(some, rows, 2, "box", "imp", &err), -EINVAL);
+	assert_string_equal(err.text,
+			    "imp takes no --text; it is a flag of `viv box new`, `viv box import`");
+	flag_help(&some[1], help);
+	assert_string_equal(help, "new, import: a text");
 }
 
 int main(void)
@@ -162,6 +197,7 @@ int main(void)
 		cmocka_unit_test(a_letter_takes_its_value_with_or_without_a_space),
 		cmocka_unit_test(says_what_is_wrong),
 		cmocka_unit_test(a_list_has_an_end),
+		cmocka_unit_test(a_flag_of_other_subcommands_is_refused),
 		cmocka_unit_test(help_shows_every_row_within_the_width),
 	};
 
