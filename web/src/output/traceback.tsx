@@ -8,6 +8,8 @@ import { copyText, Tool } from "./parts";
 const LINES_MAX = 4000;
 const OWN = /^ {2}File "<(?:cell (\d+)|an earlier cell)>", line (\d+)(?:, in (.{1,200}))?/;
 const ANY_CELL = /^([ |]*File )"<cell (\d+)>"(, line (\d+).*)$/;
+const SHOWN_CELL = /^[ |]*File "<(cell \d+|an earlier cell)>"/;
+const IN_MESSAGE = /\(<cell (\d+)>, line (\d+)\)$/;
 
 /** Where a line of code stands on the page: the number of the cell that has it there now, or null. */
 export type FindCell = (line: number, text: string) => number | null;
@@ -26,6 +28,17 @@ export function renumber(traceback: string, own: number | undefined, find: FindC
     const place = number === first ? own : find(Number(line), quoted);
     return `${before}"<${place === null ? "an earlier cell" : `cell ${place}`}>"${after}`;
   }).join("\n");
+}
+
+/** The message of a SyntaxError ends with its place: it is named as the traceback names it. `told`: the traceback as it came;
+ * `shown`: the same lines, renumbered. */
+export function renumberMessage(message: string, told: string, shown: string): string {
+  const names = shown.split("\n").map((text) => SHOWN_CELL.exec(text)?.[1]);
+  const frames = told.split("\n").map((text) => ANY_CELL.exec(text));
+  return message.replace(IN_MESSAGE, (whole, number: string, line: string) => {
+    const name = names[frames.findIndex((frame) => frame?.[2] === number && frame[4] === line)];
+    return name === undefined ? whole : `(<${name}>, line ${line})`;
+  });
 }
 
 export interface Place {
@@ -68,7 +81,9 @@ interface Props {
 
 export function TracebackView({ error, cell, find }: Props) {
   const [isOpen, setOpen] = useState(false);
-  const traceback = renumber(error.traceback.replace(/\n+$/, ""), cell, find);
+  const told = error.traceback.replace(/\n+$/, "");
+  const traceback = renumber(told, cell, find);
+  const message = renumberMessage(error.message, told, traceback);
   const place = placeOf(traceback);
   const elsewhere = !place || cell === undefined || place.cell === cell ? "" : place.cell === null ? "an earlier cell, " : `cell ${place.cell}, `;
   const hasMore = traceback.includes("\n");
@@ -76,7 +91,7 @@ export function TracebackView({ error, cell, find }: Props) {
     <div class="traceback">
       <p class="traceback-head">
         <strong>{error.type}</strong>
-        {error.message && <span class="traceback-message">: {plainOf(error.message.slice(0, 2000))}</span>}
+        {message && <span class="traceback-message">: {plainOf(message.slice(0, 2000))}</span>}
       </p>
       {place && !isOpen && (
         <div class="traceback-place">

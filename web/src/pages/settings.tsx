@@ -29,8 +29,10 @@ type Answer = { isGood: boolean; text: string } | null;
 /** What the daemon says to this token, as a sentence. */
 async function ask(hasToken: boolean): Promise<Answer> {
   try {
-    const { version } = await calls.status();
-    return { isGood: true, text: hasToken ? `The daemon knows this token. It is Vivarium ${version}.` : `No token is needed here. The daemon is Vivarium ${version}.` };
+    const { version, caller } = await calls.status();
+    const isUsed = hasToken && typeof caller?.token === "string";
+    const said = isUsed ? "The daemon knows this token." : hasToken ? "No token is needed here; this one is not used." : "No token is needed here.";
+    return { isGood: true, text: `${said} The daemon is Vivarium ${version}.` };
   } catch (cause) {
     if (!(cause instanceof ApiError)) throw cause;
     if (cause.isAway) return { isGood: false, text: "The daemon does not answer, so the token could not be tried. It is kept." };

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import * as calls from "../../src/api/calls";
 import { ApiError } from "../../src/api/client";
 import { chosenText, moved } from "../../src/output/tables/active";
+import { widthOf } from "../../src/output/tables/columns";
 import { heldCsv } from "../../src/output/tables/explorer";
 import { heldRows, heldSummary, passes } from "../../src/output/tables/held";
 import { ALL, setFilter, turnSort, type Op, type Query } from "../../src/output/tables/query";
@@ -33,6 +34,15 @@ const FRAME = {
   missing: { "1": "NaN", "3": "NaT", "4": "None" },
   handle: "~3",
 };
+
+describe("a column", () => {
+  it("of numbers is wide enough for every digit in the widest of common fonts", () => {
+    const count = column({ name: "a", levels: ["a"], dtype: "float64", decimals: 6 });
+    const rows = [{ at: 0, index: [], cells: [384] }, { at: 1, index: [], cells: [-1234.5] }];
+    const [digit, padding] = [8.3, 20]; // DejaVu Sans at 13 px; both sides of a cell
+    expect(widthOf(count, rows, 1)).toBeGreaterThanOrEqual("-1,234.500000".length * digit + padding);
+  });
+});
 
 describe("a table that came", () => {
   it("keeps its index, types, decimals, levels and handle", () => {

@@ -255,6 +255,17 @@ describe("a traceback", () => {
     expect(renumber(text, undefined, find)).toBe(text);
   });
 
+  it("names the cell of a SyntaxError alike in its message and in its traceback", () => {
+    const traceback = '  File "<cell 7>", line 1\n    x = = 1\n        ^\nSyntaxError: invalid syntax\n';
+    const show = (message: string, type = "SyntaxError") => render(<TracebackView error={{ type, message, traceback, line: 1 }} cell={3} find={find} />);
+    const { container } = show("invalid syntax (<cell 7>, line 1)");
+    fireEvent.click(screen.getByRole("button", { name: "Show traceback" }));
+    expect(container.querySelector(".traceback-head")!.textContent).toBe("SyntaxError: invalid syntax (<cell 3>, line 1)");
+    expect(container.textContent).toContain('File "<cell 3>", line 1');
+    cleanup();
+    expect(show("of no frame (<cell 8>, line 1)", "ValueError").container.textContent).toContain("(<cell 8>, line 1)");
+  });
+
   it("says in which cell the line is, where it is another one", () => {
     const { container } = render(<TracebackView error={{ type: "NameError", message: "missing", traceback: text.replace(/  File "<cell 2>.*\n.*\n/, ""), line: 2 }} cell={3} find={find} />);
     expect(container.textContent).toContain("cell 1, line 1 in area");

@@ -62,6 +62,6 @@ export const calls = {
   endSession: vi.fn(async (id: string) => (check(), daemon.sessions.delete(id))),
   listRuns: vi.fn(async ({ session }: { session?: string } = {}) => daemon.runs.filter((run) => !session || run.session === session)),
   runCode: vi.fn(async (id: string) => `code of ${id}`),
-  status: vi.fn(async () => (check(), { version: "0.1.0", runtimes: [{ name: "base", preload: [] }, { name: "bare", preload: [] }] })),
+  status: vi.fn(async () => (check(), { version: "0.1.0", caller: { token: daemon.token ? "ann" : null, oversees: false }, runtimes: [{ name: "base", preload: [] }, { name: "bare", preload: [] }] })),
   policies: vi.fn(async () => (check(), [{ name: "default" }, { name: "large" }])),
 };

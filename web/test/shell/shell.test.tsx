@@ -211,6 +211,7 @@ describe("settings", () => {
 
   it.each([
     ["", "", "No token is needed here"],
+    ["", "stale", "No token is needed here; this one is not used"],
     ["secret", "secret", "The daemon knows this token"],
     ["secret", "wrong", "The daemon does not know this token"],
     ["secret", "", "This daemon asks for a token"],

@@ -8,6 +8,7 @@ import type { Column, Row, Table } from "./table";
 import { isNumeric, shownText } from "./values";
 
 const LETTER = 7.4; // pixels, about
+const DIGIT = 8.4; // of the widest fonts: a number that is cut reads as another one
 const SMALL = 6.3; // of a type's name
 const EDGES = 22;
 const BUTTONS = 32; // of the head: the sort's mark, the menu
@@ -19,11 +20,12 @@ const STILL: ColumnSizingInfoState = {
 };
 
 /** `last`: the largest number of a row, for which an index of numbers must have room. */
-function widthOf(column: Column, rows: readonly Row[], last: number): number {
+export function widthOf(column: Column, rows: readonly Row[], last: number): number {
   const least = column.key.startsWith("i") && /^u?int/i.test(column.dtype) ? String(last).length : 0;
   const longest = rows.slice(0, ROWS_SEEN).reduce((most, row) => Math.max(most, shownText(valueOf(row, column.key), column).length), least);
+  const letter = isNumeric(column, rows.map((row) => valueOf(row, column.key))) ? DIGIT : LETTER;
   const head = Math.max(...column.levels.map((level) => level.length * LETTER), column.dtype.length * SMALL) + BUTTONS;
-  return Math.round(Math.max(WIDTH_MIN, Math.min(WIDTH_MAX, Math.max(longest * LETTER, head) + EDGES)));
+  return Math.round(Math.max(WIDTH_MIN, Math.min(WIDTH_MAX, Math.max(longest * letter, head) + EDGES)));
 }
 
 export interface Widths {
@@ -44,7 +46,7 @@ export function useWidths(table: Table): Widths {
   const { grid, numbers } = useMemo(() => {
     const index = table.index.length ? table.index : [NUMBERS];
     const first = (column: Column) => (table.index.length || column !== NUMBERS
-      ? widthOf(column, table.rows, table.total - 1) : Math.max(WIDTH_MIN, String(table.total).length * LETTER + EDGES));
+      ? widthOf(column, table.rows, table.total - 1) : Math.max(WIDTH_MIN, String(table.total).length * DIGIT + EDGES));
     const all = [...index, ...table.columns];
     return {
       numbers: new Set(all.filter((column) => isNumeric(column, table.rows.map((row) => valueOf(row, column.key)))).map(({ key }) => key)),
