@@ -363,7 +363,8 @@ static void tell_verdict(struct show *show, const struct verdict *verdict)
 		safe_put(&line, verdict->message, strlen(verdict->message));
 		note(show, &line);
 	}
-	verdict_remedy(verdict, REMEDY_CLI, remedy, sizeof(remedy));
+	verdict_remedy(verdict, show->is_session ? REMEDY_SESSION : REMEDY_CLI, remedy,
+		       sizeof(remedy));
 	if (remedy[0] != '\0') {
 		line = new_line(show, "remedy: ");
 		safe_put(&line, remedy, strlen(remedy));

@@ -38,7 +38,7 @@ struct show {
 				   them */
 	uint32_t refused_count; /* ... and for how many there would be one */
 	bool has_taken;         /* the name of one was taken */
-	bool is_session;        /* files stay where they are, in the session */
+	bool is_session;        /* files stay there; a remedy is in the words of `viv session` */
 	void (*chart)(void *user, const char *value, size_t size); /* takes charts; may be NULL */
 	void *chart_user;
 	struct screen screens[2]; /* of stdout and stderr, where they are terminals */

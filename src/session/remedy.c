@@ -6,35 +6,46 @@
 
 #include "base/c.h"
 
-/* A percent sign stands for the detail. NULL: as over HTTP. */
+#define OTHER_POLICY "`viv policy list` shows them, `viv session new --policy NAME` takes one"
+
+/* A percent sign stands for the detail. NULL: as over HTTP; in a session: as on the command line.
+ */
 static const struct row {
 	const char *key;
-	const char *words[REMEDY_PLACES];
+	const char *words[REMEDY_PLACES]; /* in the order of enum remedy_place */
 } rows[] = {
 	{"timeout",
 	 {"raise timeout_ms (the policy allows up to %) or do less in one run",
-	  "raise --timeout (the policy allows up to %) or do less in one run"}},
+	  "raise --timeout (the policy allows up to %) or do less in one run", NULL,
+	  "raise --timeout of `viv session run` (the policy allows up to %) or do less in one "
+	  "run"}},
 	{"timeout_max",
 	 {"do less in one run: the policy allows no more than %; its timeout_max decides, and GET "
 	  "/v1/policies lists others",
 	  "do less in one run: the policy allows no more than %; `viv policy list` shows others, "
 	  "--policy takes one",
-	  "do less in one run: the policy allows no more than %"}},
+	  "do less in one run: the policy allows no more than %",
+	  "do less in one run: the policy allows no more than %, others may: " OTHER_POLICY}},
 	{"memory",
 	 {"load less at a time (chunks, fewer columns, smaller types), raise limits.memory up to "
 	  "the policy's, or use a policy with more (GET /v1/policies lists them)",
 	  "load less at a time (chunks, fewer columns, smaller types), raise --memory up to the "
 	  "policy's, or use a policy with more (`viv policy list` shows them)",
 	  "load less at a time (chunks, fewer columns, smaller types), or raise limits.memory up "
-	  "to the policy's"}},
+	  "to the policy's",
+	  "load less at a time (chunks, fewer columns, smaller types), or work in a session whose "
+	  "policy has more: " OTHER_POLICY}},
 	{"output", {"print less, or write to a file below /workspace"}},
 	{"disk",
 	 {"write less, delete files in /workspace and /tmp, or raise limits.disk up to the "
 	  "policy's",
-	  "write less, delete files in /workspace and /tmp, or use a policy with more disk"}},
+	  "write less, delete files in /workspace and /tmp, or use a policy with more disk", NULL,
+	  "write less, delete files in /workspace and /tmp, or work in a session whose policy has "
+	  "more disk: " OTHER_POLICY}},
 	{"disk_inputs",
 	 {"send less, or raise limits.disk up to the policy's",
-	  "give it less, or use a policy with more disk"}},
+	  "give it less, or use a policy with more disk", NULL,
+	  "give it less, or work in a session whose policy has more disk: " OTHER_POLICY}},
 	{"crash",
 	 {"a C library crashed: try smaller input, another version of it, or another way"}},
 	{"syscall", {"the code asked for a system call that no sandbox has"}},
@@ -43,21 +54,28 @@ static const struct row {
 	  "`viv doctor` shows what this host lacks"}},
 	{"remote", {"look at the machine that backends.remote.url names"}},
 	{"denied", {"a person decides what runs under this policy: ask, or send other code"}},
-	{"guard", {"remove it, or use a policy whose guard allows it"}},
+	{"guard",
+	 {"remove it, or use a policy whose guard allows it", NULL, NULL,
+	  "remove it, or work in a session whose policy allows it: " OTHER_POLICY}},
 	{"module",
 	 {"% is not in this runtime; GET /v1/packages lists what is, and on the host `viv runtime "
 	  "add NAME --requirements FILE` makes a runtime that has it",
 	  "% is not in this runtime; --runtime takes another (`viv runtime list`), and `viv "
 	  "runtime add NAME --requirements FILE` makes one that has it",
 	  "% is not in this runtime, and nothing can be installed from here: do without it, or "
-	  "ask whoever runs this server for a runtime that has it"}},
+	  "ask whoever runs this server for a runtime that has it",
+	  "% is not in this runtime; `viv session new --runtime NAME` takes another (`viv runtime "
+	  "list`), for a session that is kept `viv session restart ID --runtime NAME`, and `viv "
+	  "runtime add NAME --requirements FILE` makes one that has it"}},
 	{"stdin",
 	 {"give the run \"stdin\": a text, or \"live\" to send it later",
-	  "give it your own with --stdin", "give the argument stdin"}},
+	  "give it your own with --stdin", "give the argument stdin",
+	  "give it your own with `viv session run --stdin`"}},
 	{"no_data",
 	 {"% is there when \"data\" comes with the run, and none did",
 	  "% is there when --data names a file, and none was named",
-	  "% is there when the argument data is given, and it was not"}},
+	  "% is there when the argument data is given, and it was not",
+	  "% is there when `viv session run --data` names a file, and none was named"}},
 	{"fresh",
 	 {"% is not there: no \"data\" came, and this is the first run since the session was "
 	  "started; what an earlier one had is gone, so send it again",
@@ -91,6 +109,8 @@ void remedy_say(const char *key, const char *detail, enum remedy_place place, ch
 	const char *words = row != NULL ? row->words[place] : "";
 	size_t at = 0;
 
+	if (words == NULL && place == REMEDY_SESSION)
+		words = row->words[REMEDY_CLI];
 	if (words == NULL)
 		words = row->words[REMEDY_HTTP];
 	text[0] = '\0';

@@ -18,6 +18,7 @@ enum remedy_place {
 	REMEDY_HTTP, /* and whatever passes a Result on as it is */
 	REMEDY_CLI,
 	REMEDY_MCP,
+	REMEDY_SESSION, /* `viv session`: the flags of run and repl are not those of `viv run` */
 	REMEDY_PLACES,
 };
 

@@ -101,6 +101,17 @@ class SessionTest(DaemonCase):
         self.assertNotIn(b"rolled back", done.err)
         self.assertEqual(self.text("session", "run", name, "-c", "x"), "9\n")
 
+    def test_a_remedy_names_flags_that_the_subcommand_takes(self):
+        name = self.session()
+        for code, words in (("while True: pass", "raise --timeout of `viv session run` (the policy"),
+                            ("x = [bytearray(2**20) for _ in range(4000)]",
+                             "`viv session new --policy NAME` takes one"),
+                            ("import no_such_module_anywhere", "`viv session new --runtime NAME`")):
+            done = self.viv("session", "run", name, "--timeout", "20s" if "x" in code else "1s",
+                            "-c", code)
+            self.assertIn(words, done.err.decode())
+            self.assertNotIn(b"--memory", done.err)
+
     def test_results_and_events_are_json(self):
         name = self.session()
         result = self.good("session", "run", name, "--json", "-c", "print(1)\n2")

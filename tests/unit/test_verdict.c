@@ -162,6 +162,9 @@ static void a_timeout_says_how_far_it_may_be_raised(void **state)
 	assert_string_equal(verdict.remedy_key, "timeout");
 	verdict_remedy(&verdict, REMEDY_CLI, text, sizeof(text));
 	assert_contains(text, "raise --timeout (the policy allows up to 120s)");
+	verdict_remedy(&verdict, REMEDY_SESSION, text, sizeof(text));
+	assert_contains(text,
+			"raise --timeout of `viv session run` (the policy allows up to 120s)");
 	assert_string_equal(verdict.limit, "timeout_ms");
 	assert_int_equal(verdict.limit_value, 30000);
 
@@ -175,6 +178,7 @@ static void out_of_memory_names_limit_and_peak(void **state)
 {
 	struct verdict_facts facts = {ENDED(LAUNCH_CAUSE_MEMORY), .memory_max = 512 * MIB};
 	struct verdict verdict;
+	char text[VERDICT_TEXT_MAX];
 
 	(void)state;
 	facts.exit.peak = 511 * MIB;
@@ -183,6 +187,12 @@ static void out_of_memory_names_limit_and_peak(void **state)
 	assert_int_equal(verdict.peak, 511 * MIB);
 	assert_contains(verdict.message, "512MiB");
 	assert_contains(verdict.message, "511.0 MiB");
+	verdict_remedy(&verdict, REMEDY_SESSION, text, sizeof(text));
+	assert_contains(text, "`viv session new --policy NAME`");
+	assert_null(strstr(text, "--memory")); /* no flag of `viv session run` */
+	verdict_set_remedy(&verdict, "backend", "");
+	verdict_remedy(&verdict, REMEDY_SESSION, text, sizeof(text));
+	assert_string_equal(text, "`viv doctor` shows what this host lacks"); /* as `viv run` */
 }
 
 static void what_a_runner_claims_is_a_key_and_never_words(void **state)
@@ -203,6 +213,8 @@ static void what_a_runner_claims_is_a_key_and_never_words(void **state)
 	assert_string_equal(verdict.message, "ModuleNotFoundError: No module named 'torch'");
 	verdict_remedy(&verdict, REMEDY_CLI, text, sizeof(text));
 	assert_contains(text, "--runtime");
+	verdict_remedy(&verdict, REMEDY_SESSION, text, sizeof(text));
+	assert_contains(text, "`viv session new --runtime NAME`");
 	verdict_remedy(&verdict, REMEDY_MCP, text, sizeof(text));
 	assert_null(strstr(text, "--"));
 
