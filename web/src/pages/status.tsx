@@ -89,7 +89,7 @@ export function StatusPage() {
       {about && (
         <>
           <Facts about={about} />
-          <Section title="Right now" note="The last three minutes."><RightNow /></Section>
+          <Section title="Right now" note="Since this page was opened; at most the last three minutes."><RightNow /></Section>
           <Section title="Walls" note="What stands between code in a sandbox and this machine."><Walls facts={about.wall_facts} names={about.walls} /></Section>
           <Section title="Backends" note="What runs code; the strongest that is available is used."><Backends backends={about.backends} active={about.backend} /></Section>
           <Section title="Pools" note="Sandboxes made ahead, so that a run starts at once."><Pools pools={about.pools} /></Section>

@@ -5,7 +5,7 @@ import type { Checkpoint } from "../api/types";
 import { saveOutput } from "../output/saved";
 import type { Cell, Conversation } from "../state/conversation";
 import { createConversation } from "../state/conversations";
-import { failed, toast } from "../state/toasts";
+import { failed, toast, toastHere } from "../state/toasts";
 import { askConfirm, askText } from "../ui";
 import { visible } from "./format";
 import type { History } from "./history";
@@ -32,7 +32,7 @@ export async function goBack(session: string, history: History, target: Checkpoi
     await rollback(session, target.id);
     sessionChanged(session);
     const undo = head && head !== target.id && left.length > 0 ? head : null;
-    toast(`Back at "${title}"`, "good", "", undo === null ? null : { label: "Undo", run: () => void forward(session, undo) });
+    toastHere(`Back at "${title}"`, "good", "", undo === null ? null : { label: "Undo", run: () => void forward(session, undo) });
   } catch (cause) {
     failed("go back", cause);
   }

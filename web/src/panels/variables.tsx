@@ -16,17 +16,23 @@ const PAGE = 200;
 const LINE_MAX = 200;
 const FILTER_FROM = 12; // variables: fewer are found by looking
 
-function shapeText(variable: Variable): string {
-  if (!variable.shape) return bytes(variable.size);
-  const unit = variable.type === "DataFrame" ? ["rows", "columns"] : null;
-  return unit && variable.shape.length === 2
-    ? `${variable.shape[0]!.toLocaleString()} ${unit[0]}, ${variable.shape[1]!.toLocaleString()} ${unit[1]}`
-    : variable.shape.map((n) => n.toLocaleString()).join(" × ");
+const DTYPE = /\bdtype(?:=|: )'?([\w<>|[\], ]{1,40}?)'?\)?$/; // as NumPy and pandas end a repr where it is not plain
+
+function shapeText({ type, repr, shape, size }: Variable): string {
+  if (!shape) return bytes(size);
+  const sizes = shape.map((n) => n.toLocaleString());
+  if (type === "DataFrame" && sizes.length === 2) return `${sizes[0]} rows, ${sizes[1]} columns`;
+  // A single number alone would read as the value.
+  const count = sizes.length > 1 ? sizes.join(" × ") : (shape[0] ?? 1) === 1 ? "1 value" : `${sizes[0]} values`;
+  const dtype = DTYPE.exec(repr)?.[1];
+  return dtype === undefined ? count : `${count}, ${visible(dtype)}`;
 }
 
 const hasRows = (variable: Variable) =>
   ["DataFrame", "Series", "list", "dict", "tuple"].includes(variable.type) ||
   (variable.type === "ndarray" && (variable.shape?.length ?? 0) <= 2);
+
+const hasSizes = (variable: Variable) => variable.shape !== undefined && (hasRows(variable) || variable.type === "ndarray");
 
 /** A variable's rows: the first of them now, the others as they come into sight. */
 function Rows({ session, variable }: { session: string; variable: Variable }) {
@@ -64,7 +70,7 @@ function Row({ variable, onOpen }: { variable: Variable; onOpen: () => void }) {
           <span class="var-name">{visible(variable.name)}</span>
           <span class="var-type">{visible(variable.type)}</span>
         </span>
-        <span class="var-line">{hasRows(variable) && variable.shape ? shapeText(variable) : visible(line)}</span>
+        <span class="var-line">{hasSizes(variable) ? shapeText(variable) : visible(line)}</span>
       </button>
     </li>
   );

@@ -10,7 +10,7 @@ import { go, route } from "./route";
 import { sessionName } from "./session";
 import { settings } from "./settings";
 import { UNTITLED } from "./title";
-import { failed, toast } from "./toasts";
+import { closeHere, failed, toast } from "./toasts";
 
 const REST_MS = 250;
 const RUNS_MAX = 100; // of a session that becomes a conversation
@@ -18,6 +18,7 @@ const RUNS_MAX = 100; // of a session that becomes a conversation
 export const conversations = signal<readonly ConversationRow[]>([]); // latest change first
 export const isListed = signal(false); // the list has been loaded once
 export const current = signal<Conversation | null>(null);
+current.subscribe(closeHere);
 
 const mergeListeners = new Set<(conversation: Conversation) => void>();
 /** Others' changes came into a conversation: there may be outputs to read. */

@@ -27,11 +27,24 @@ export function closeToast(id: number): void {
   toasts.value = toasts.value.filter((toast) => toast.id !== id);
 }
 
-export function toast(text: string, tone: Toast["tone"] = "info", remedy = "", action: ToastAction | null = null): void {
+export function toast(text: string, tone: Toast["tone"] = "info", remedy = "", action: ToastAction | null = null): number {
   const id = ++lastId;
   const others = toasts.value.filter((other) => other.action || other.text !== text); // said again, not said twice
   toasts.value = [...others, { id, tone, text, remedy, action }].slice(-TOASTS_MAX);
   if (tone !== "bad") setTimeout(() => closeToast(id), action ? SHOWN_WITH_ACTION_MS : SHOWN_MS);
+  return id;
+}
+
+const here = new Set<number>();
+
+/** Of the open conversation alone: it goes when another one is opened. */
+export function toastHere(...said: Parameters<typeof toast>): void {
+  here.add(toast(...said));
+}
+
+export function closeHere(): void {
+  here.forEach(closeToast);
+  here.clear();
 }
 
 /** Says what failed, on what, and what to do: `what` is the deed, as in "rename the conversation". */

@@ -37,6 +37,20 @@ describe("variables", () => {
     expect(container.querySelector("img")).toBeNull();
   });
 
+  it.each([
+    ["ndarray", [50], "array([0., 1.])", "50 values"],
+    ["ndarray", [1], "array([7], dtype=uint8)", "1 value, uint8"],
+    ["ndarray", [], "array(7)", "1 value"],
+    ["ndarray", [100, 100, 3], "array([[[0]]],\n      shape=(100, 100, 3), dtype=uint8)", "100 × 100 × 3, uint8"],
+    ["ndarray", [2], "array(['a', 'b'], dtype='<U1')", "2 values, <U1"],
+    ["Series", [100_000], "0    1.0\nLength: 100000, dtype: float64", "100,000 values, float64"],
+    ["DataFrame", [3, 2], "   a  b", "3 rows, 2 columns"],
+  ])("of many values say so: %s %j", async (type, shape, repr, told) => {
+    calls["listVars"]!.mockResolvedValue({ vars: [{ name: "x", type, repr, shape, size: 1 }] });
+    show("variables");
+    expect(await screen.findByText(told)).toBeTruthy();
+  });
+
   it("say that they are of before, while a run is on", async () => {
     calls["listVars"]!.mockResolvedValue({ vars: [{ name: "x", type: "int", repr: "1", size: 1 }], as_of: "cp_1" });
     show("variables");

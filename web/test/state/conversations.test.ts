@@ -47,6 +47,17 @@ describe("making and opening", () => {
     expect(state.current.value?.id).toBe("cnv_b");
   });
 
+  it("takes along what was said of the one that is left, and nothing else", async () => {
+    const { toast, toastHere, toasts } = await import("../../src/state/toasts");
+    toasts.value = [];
+    await state.createConversation({ name: "A" });
+    toastHere('Back at "Start"', "good", "", { label: "Undo", run: () => {} });
+    toast("Kept");
+    expect(toasts.value).toHaveLength(2);
+    await state.createConversation({ name: "A (branch)" });
+    expect(toasts.value.map(({ text }) => text)).toEqual(["Kept"]);
+  });
+
   it("saves what was typed before another one is opened", async () => {
     daemon.addConversation("cnv_a", "A", { document: { cells: [cell("x")] } });
     daemon.addConversation("cnv_b", "B");

@@ -109,7 +109,7 @@ describe("toasts and progress", () => {
   it("text is text, an action runs once and closes", () => {
     const undo = vi.fn();
     render(<Toasts />);
-    act(() => toast("<img src=x onerror=alert(1)>", "info", "", { label: "Undo", run: undo }));
+    act(() => void toast("<img src=x onerror=alert(1)>", "info", "", { label: "Undo", run: undo }));
     expect(document.querySelector("img")).toBeNull();
     fireEvent.click(screen.getByRole("button", { name: "Undo" }));
     expect(undo).toHaveBeenCalledTimes(1);

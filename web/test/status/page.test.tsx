@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small tables of the status page, with the page's own rules.
+// The status page: what it says, and its small tables with the page's own rules.
 import { cleanup, render, screen } from "@testing-library/preact";
 import { readFileSync } from "node:fs";
 import { afterEach, expect, it, vi } from "vitest";
 import * as calls from "../../src/api/calls";
+import type { Status } from "../../src/api/types";
+import { StatusPage } from "../../src/pages/status";
 import { Audit } from "../../src/status/audit";
 
 afterEach(() => {
@@ -24,4 +26,13 @@ it("the audit log has room between its columns, heads above them, and scrolls wh
   expect(head.textAlign).toBe("left");
   expect(head.paddingLeft).toBe("10px");
   expect(getComputedStyle(screen.getByRole("cell", { name: "default" })).paddingLeft).toBe("10px");
+});
+
+it("says since when it draws: it knows nothing of before it was opened", async () => {
+  const about: Partial<Status> = { version: "0.1.0", uptime_ms: 1, backend: "native", backends: [], walls: [], wall_facts: [], runtimes: [], pools: [], sandboxes: 0 };
+  vi.spyOn(calls, "status").mockResolvedValue(about as Status);
+  vi.spyOn(calls, "metrics").mockResolvedValue("");
+  vi.spyOn(calls, "auditTail").mockResolvedValue([]);
+  render(<StatusPage />);
+  expect(await screen.findByText(/^Since this page was opened/)).toBeTruthy();
 });
