@@ -58,9 +58,12 @@ static int find_checkpoint(const struct session_desk *desk, const char *word, ch
 	if (named == NULL && begun_count != 1)
 		return err_set(err, begun_count > 0 ? ERR_BAD_REQUEST : ERR_NOT_FOUND,
 			       begun_count > 0 ? EINVAL : ENOENT,
-			       "%s checkpoint '%.100s'; `viv session checkpoints %s` shows them",
+			       "%s checkpoint '%.100s'; `viv session checkpoints %s` shows them%s",
 			       begun_count > 0 ? "there is more than one" : "there is no", word,
-			       desk->id);
+			       desk->id,
+			       begun_count > 0 ? ""
+					       : " (rest drops those without a name, unless the "
+						 "session was made with --keep)");
 	(void)snprintf(ret_id, ID_SIZE, "%s", named != NULL ? named : begun);
 	return 0;
 }

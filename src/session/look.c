@@ -220,8 +220,7 @@ void looks_work(struct session *session)
 		next = LIST_NEXT(look, entry);
 		if (look->checkpoint[0] != '\0' && !look->has_source &&
 		    !session_has_checkpoint(session, look->checkpoint))
-			r = err_set(&err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %s",
-				    look->checkpoint);
+			r = session_no_checkpoint(session, look->checkpoint, &err);
 		if (source != NULL)
 			r = head_fork(source, true, NULL, NULL, &look_head_calls, look, &look->head,
 				      &err);
@@ -265,8 +264,7 @@ static int check(const struct session *session, const struct look_ask *ask, stru
 			"has gone back to it",
 			ask->checkpoint);
 	if (ask->checkpoint != NULL && !session_has_checkpoint(session, ask->checkpoint))
-		return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s",
-			       ask->checkpoint);
+		return session_no_checkpoint(session, ask->checkpoint, err);
 	/* While a state is read in, its checkpoint is still to come. */
 	if (ask->checkpoint == NULL && !ask->is_in_head && session->state == SESSION_RUNNING &&
 	    session->reload == NULL && session_last_checkpoint(session) == NULL)

@@ -98,7 +98,7 @@ static void miss_checkpoint(struct session *session)
 {
 	struct err why = {0};
 
-	(void)session_no_checkpoint(&why, session->now->checkpoint);
+	(void)session_no_checkpoint(session, session->now->checkpoint, &why);
 	session_finish_job(session, "", &why);
 	session_kick(session);
 }

@@ -438,8 +438,7 @@ static int begin(struct session *session, struct reload *reload, struct err *err
 	int r = 0;
 
 	if (state == NULL && reload->job->checkpoint[0] != '\0')
-		return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s",
-			       reload->job->checkpoint);
+		return session_no_checkpoint(session, reload->job->checkpoint, err);
 	if (!reload->job->has_variables && session->sandbox != NULL && session->keep_why[0] != '\0')
 		return err_set(err, ERR_CONFLICT, EIO,
 			       "its files could not be written to disk, and a restart would lose "

@@ -225,7 +225,7 @@ void session_note_run(struct session *session, const char *run); /* it is over, 
 void session_note_back(struct session *session, const struct checkpoint *to);
 
 /* session_states.c */
-int session_no_checkpoint(struct err *err, const char *id);
+int session_no_checkpoint(const struct session *session, const char *id, struct err *err);
 
 /* session_change.c: a policy and a kind of sandbox, with texts of their own */
 struct session_change *session_change_new(const struct session_change *from);

@@ -7,9 +7,13 @@
 #include "base/c.h"
 #include "session/session_state.h"
 
-int session_no_checkpoint(struct err *err, const char *id)
+int session_no_checkpoint(const struct session *session, const char *id, struct err *err)
 {
-	return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s", id);
+	return err_set(err, ERR_NOT_FOUND, ENOENT, "checkpoint: there is no %.60s%s", id,
+		       session->is_kept ? ""
+					: "; those without a name are dropped, all but the last, "
+					  "when the session rests: name a checkpoint, or make "
+					  "the session with keep");
 }
 
 int session_checkpoint(struct session *session, const char *name,
@@ -40,7 +44,7 @@ int session_rollback(struct session *session, const char *checkpoint,
 		return r;
 	if (!is_live &&
 	    (session->stored == NULL || stored_find(session->stored, checkpoint) == NULL))
-		return session_no_checkpoint(err, checkpoint);
+		return session_no_checkpoint(session, checkpoint, err);
 	job = session_add_job(session, is_live ? JOB_ROLLBACK : JOB_RELOAD, user);
 	job->has_variables = true;
 	(void)snprintf(job->checkpoint, sizeof(job->checkpoint), "%s", checkpoint);
@@ -64,7 +68,7 @@ int session_fork(struct session *session, const char *checkpoint,
 			       "checkpoint: %.60s is on disk; go back to it, then branch",
 			       checkpoint);
 	if (checkpoint != NULL && !session_has_checkpoint(session, checkpoint))
-		return session_no_checkpoint(err, checkpoint);
+		return session_no_checkpoint(session, checkpoint, err);
 	job = session_add_job(session, JOB_FORK, user);
 	if (checkpoint != NULL)
 		(void)snprintf(job->checkpoint, sizeof(job->checkpoint), "%s", checkpoint);
@@ -81,7 +85,7 @@ int session_drop_checkpoint(struct session *session, const char *checkpoint, str
 	int r = 0;
 
 	if (found == NULL && state == NULL)
-		return session_no_checkpoint(err, checkpoint);
+		return session_no_checkpoint(session, checkpoint, err);
 	if (strcmp(session->current, checkpoint) == 0 || strcmp(session->kept, checkpoint) == 0 ||
 	    session->reload != NULL)
 		return err_set(err, ERR_CONFLICT, EBUSY,

@@ -4,7 +4,7 @@
 import random
 import threading
 
-from case import SESSION_KEYS, DaemonCase, has_freezer
+from case import SESSION_KEYS, DaemonCase, has_freezer, wait_for
 
 
 class StateTest(DaemonCase):
@@ -251,6 +251,24 @@ class LifeTest(DaemonCase):
         self.assertEqual(self.daemon.run("import time\ntime.sleep(1.6)\nx = 1", session)["state"],
                          "preserved")
         self.assertEqual(self.daemon.value("x", session), 1)
+
+    def test_a_checkpoint_that_rest_has_dropped_is_told_of(self):
+        session = self.new_session()
+        path = f"/v1/sessions/{session}"
+        first = self.daemon.run("x = 1", session)["checkpoint"]["id"]
+        self.daemon.run("x = 2", session)
+        named = self.daemon.ask("POST", f"{path}/checkpoints", {"name": "two"})["id"]
+        self.daemon.run("x = 3", session)
+        if has_freezer(self.daemon):
+            wait_for(lambda: first not in [one["id"] for one in self.daemon.ask(
+                "GET", f"{path}/checkpoints")["checkpoints"]], what="its rest")
+        else:
+            self.daemon.request("DELETE", f"{path}/checkpoints/{first}")
+        answer = self.daemon.request("POST", f"{path}/rollback", {"checkpoint": first})
+        self.assertIn("name a checkpoint, or make the session with keep",
+                      self.expect_error(answer, 404, "not_found")["message"])
+        self.daemon.ask("POST", f"{path}/rollback", {"checkpoint": named})
+        self.assertEqual(self.daemon.value("x", session), 2)
 
     def test_freezes_at_rest_and_thaws_with_its_variables(self):
         session = self.new_session()
