@@ -39,10 +39,12 @@ function WhyOff({ why, remedy, isCommand }: { why: string | null; remedy: string
 export function Walls({ facts, names }: { facts: readonly WallFact[] | undefined; names: readonly string[] }) {
   // A daemon that does not say more says which stand.
   const list = facts ?? names.map((name) => ({ name, on: true, what: "", why: null, remedy: null }));
-  const on = list.filter((wall) => wall.on).length;
+  // The ids are what the user wall is made of, and no wall of their own.
+  const walls = list.filter((wall) => wall.name !== "ids");
+  const on = walls.filter((wall) => wall.on).length;
   return (
     <>
-      <p class="status-note">{on === list.length ? `All ${on} stand.` : `${on} of ${list.length} stand.`}</p>
+      <p class="status-note">{on === walls.length ? `All ${on} walls stand.` : `${on} of ${walls.length} walls stand.`}</p>
       <ul class="facts">
         {list.map((wall) => (
           <li key={wall.name} class="fact">
