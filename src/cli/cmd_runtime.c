@@ -203,6 +203,7 @@ static int describe(const struct desk *desk, struct runtime *runtime,
 		    char ret_made[RUNTIME_PATH_MAX], struct err *err)
 {
 	const struct options *wish = desk->wish;
+	AUTO_FREE char *real = NULL;
 	char path[RUNTIME_PATH_MAX];
 	const char *key = "";
 	int r;
@@ -224,8 +225,9 @@ static int describe(const struct desk *desk, struct runtime *runtime,
 		if (r < 0)
 			return r;
 		set_text(&runtime->python, ret_made);
-		if (realpath(wish->requirements, path) != NULL)
-			set_text(&runtime->requirements, path);
+		real = realpath(wish->requirements, NULL);
+		if (real != NULL)
+			set_text(&runtime->requirements, real);
 	} else {
 		r = venv_absolute(wish->python, path, err);
 		if (r < 0)

@@ -194,9 +194,12 @@ class Shown(Case):
         run = self.daemon.ask("POST", "/v1/run", body)["id"]
         self.assertEqual([item["name"] for item in self.held_row(run)["inputs"]], ["<img src=x>", "a"])
         self.deny(run)
-        for sent in ('{"path":"shown","path":"real","text":"2"}', '{"p\\u0061th":"real","base64":"AAEC"}',
-                     '{"path":"shown","text":"x","p\\u0061th":"real"}', '{ "text" : "}{\\"" , "path" : "real" }'):
-            body = '{"code":"import os; print(os.listdir())","policy":"asked","detach":true,"files":[' + sent + "]}"
+        start = '{"code":"import os; print(os.listdir())","policy":"asked","detach":true,"files":['
+        for sent in ('{"path":"shown","path":"real","text":"2"}', '{"path":"shown","text":"x","p\\u0061th":"real"}'):
+            answer = self.daemon.request("POST", "/v1/run", start + sent + "]}")
+            self.assertEqual((answer.status, answer.error["field"]), (400, "files[0].path"), sent)
+        for sent in ('{"p\\u0061th":"real","base64":"AAEC"}', '{ "text" : "}{\\"" , "path" : "real" }'):
+            body = start + sent + "]}"
             run = self.daemon.ask("POST", "/v1/run", body)["id"]
             names = [item["name"] for item in self.held_row(run)["inputs"]]
             self.allow(run)

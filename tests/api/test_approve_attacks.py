@@ -57,13 +57,13 @@ class Reading(Case):
             self.assertEqual(self.daemon.result(run)["stdout"], "1\n", code)
 
     def test_a_name_that_ends_early_hides_no_file(self):
-        """The list may name a file that is none, but then nothing runs."""
+        """A member that is none, or an element that is none, is refused: nothing is held, and nothing runs."""
         for sent in (r'{"path":"evil.py","path\u0000":"shown","text":"x"}', r'"{\"",{"path":"evil.py","text":"x"}',
                      r'[{"path":"evil.py","text":"x"}]', r'{"path":"evil.py","text":"x","pathology":"shown"}'):
             body = '{"code":"print(1)","policy":"asked","detach":true,"files":[' + sent + "]}"
-            run = self.daemon.ask("POST", "/v1/run", body)["id"]
-            decide(self.daemon, run, headers=self.key)
-            self.assertEqual(self.daemon.result(run)["stdout"], "", sent)
+            answer = self.daemon.request("POST", "/v1/run", body)
+            self.assertEqual((answer.status, answer.error["field"].split("[")[0]), (400, "files"), sent)
+            self.assertEqual(held(self.daemon), [], sent)
 
 
 class Before(Case):
