@@ -28,10 +28,8 @@ _DASHES = {"--": (3.7, 1.6), "-.": (6.4, 1.6, 1.0, 1.6), ":": (1.0, 1.65)}
 def set_house_style(matplotlib):
     """Our look as the defaults: what a matplotlibrc has set stays, and what code or a style sheet
     sets later wins, for both write into the same rcParams."""
-    from cycler import cycler
-
     current, plain = matplotlib.rcParams, matplotlib.rcParamsDefault
-    for name, value in {**_HOUSE, "axes.prop_cycle": cycler(color=PALETTE)}.items():
+    for name, value in {**_HOUSE, "axes.prop_cycle": matplotlib.cycler(color=PALETTE)}.items():
         if name in current and current[name] == plain[name]:
             current[name] = value
 

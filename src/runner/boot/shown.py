@@ -8,7 +8,7 @@ May not: keep an object of the user's alive. All of this is memory of the head, 
 
 import os
 import sys
-from weakref import ref
+from _weakref import ref  # a built-in: no file of the user's can be in its place
 
 from .frames import body, cell, is_a, is_missing, name_text, plain_frame
 from .hooks import load
