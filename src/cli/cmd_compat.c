@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "cli/cmd.h"
 #include "cli/trial.h"
-#include "dialect/elitea.h"
+#include "door/elitea/elitea.h"
 #include "policy/config.h"
 
 #define CODE_MAX (16UL << 20)

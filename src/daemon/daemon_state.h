@@ -12,7 +12,7 @@
 #include "api/access.h"
 #include "api/router.h"
 #include "daemon/daemon.h"
-#include "dialect/doors.h"
+#include "door/doors.h"
 #include "http/http.h"
 #include "obs/audit.h"
 #include "obs/metrics.h"

@@ -9,7 +9,7 @@
 #include "base/c.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
-#include "dialect/doors.h"
+#include "door/doors.h"
 #include "policy/config.h"
 
 #define LISTEN_MAX 64

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "dialect/mcp_inside.h"
 #include "fuzz.h"
+#include "mcp/mcp_inside.h"
 
 /* What is passed on as text is JSON, inside of what came; and each of its items is, too. */
 static void claim_items(const char *json, size_t size)

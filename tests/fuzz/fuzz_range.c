@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dialect/range.h"
+#include "door/piston/range.h"
 #include "fuzz.h"
 
 /* A version that is read whole is in the range of its own text. */

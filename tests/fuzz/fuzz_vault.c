@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "dialect/vault.h"
-#include "dialect/vault_text.h"
+#include "door/synapse/vault.h"
+#include "door/synapse/vault_text.h"
 #include "fuzz.h"
 
 /* Whatever a client calls a path: what comes out has no component that leads anywhere else. */

@@ -26,22 +26,28 @@ ALLOWED = {
     "op": ["base", "policy", "proto", "backend", "session", "obs"],
     "api": ["base", "policy", "proto", "backend", "session", "op", "obs", "http"],
     "page": ["base", "policy", "op", "http", "api"],
-    "dialect": ["base", "policy", "proto", "backend", "session", "op", "obs", "http", "api", "page"],
+    "mcp": ["base", "policy", "proto", "backend", "session", "op", "obs", "http", "api",
+            "door/door.h"],
+    "door": ["base", "policy", "proto", "backend", "session", "op", "obs", "http", "api", "page",
+             "mcp/mcp.h"],
     "daemon": ["base", "policy", "proto", "backend", "session", "op", "obs", "http", "api", "page",
-               "dialect"],
-    # A dialect's own command line (`viv compat`) gives its answers in the dialect's words.
-    "cli": ["base", "policy", "proto", "backend", "session", "op", "dialect"],
+               "door"],
+    # A door's own command line (`viv compat`) gives its answers in its dialect.
+    "cli": ["base", "policy", "proto", "backend", "session", "op", "door"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 
-def check_include(src, folder, target):
-    """What is wrong with including `target` in a file of `folder`; None when nothing is."""
+def check_include(src, path, folder, target):
+    """What is wrong with including `target` in a file of `folder`, at `path`; None when nothing is."""
     if "/" not in target or target.startswith("."):
         return f'include "{target}" from src/, so that its folder shows'
     if not os.path.isfile(os.path.join(src, target)):
         return f'there is no src/{target}'
     to_folder = target.split("/")[0]
+    door = f"{folder}/{os.path.basename(os.path.dirname(path))}/"
+    if folder == to_folder == "door" and target.count("/") == 2 and not target.startswith(door):
+        return f"{path} may not include {target}: a door knows no other door"
     if to_folder == folder or to_folder in ALLOWED[folder] or target in ALLOWED[folder]:
         return None
     return f"{folder} may not include {target}: dependencies point the other way"
@@ -55,7 +61,7 @@ def check_file(src, path):
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             match = INCLUDE.match(line)
-            wrong = check_include(src, folder, match.group(1)) if match else None
+            wrong = check_include(src, path, folder, match.group(1)) if match else None
             if wrong:
                 found.append((path, number, wrong))
     return found

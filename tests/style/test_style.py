@@ -53,6 +53,14 @@ class Layers(unittest.TestCase):
         self.assertEqual(len(found), 1)
         self.assertIn("policy/policy.h", found[0])
 
+    def test_a_door_knows_no_other_door(self):
+        files = {"door/door.h": "", "door/a/a.h": "", "door/b/b.h": "",
+                 "door/a/a.c": '#include "door/door.h"\n#include "door/a/a.h"\n#include "door/b/b.h"\n',
+                 "door/table.c": '#include "door/a/a.h"\n'}
+        found = self.messages(files)
+        self.assertEqual(len(found), 2)
+        self.assertTrue(all("no other door" in message for message in found))
+
     def test_refuses_an_include_without_its_folder(self):
         self.assertIn("so that its folder shows",
                       self.messages({"base/c.h": "", "base/a.c": '#include "c.h"\n'})[0])

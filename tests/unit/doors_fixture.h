@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "dialect/doors.h"
+#include "door/doors.h"
 #include "router_fixture.h"
 
 /* ---- two doors that show what they were given ---- */

@@ -3,7 +3,7 @@
 #include <uv.h>
 
 #include "base/c.h"
-#include "dialect/ask.h"
+#include "op/ask.h"
 #include "session/engine.h"
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/c.h"
-#include "dialect/escaped.h"
+#include "door/escaped.h"
 #include "unit.h"
 
 static void assert_text(struct escaped text, const char *want)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 
-#include "dialect/mcp_inside.h"
+#include "mcp/mcp_inside.h"
 #include "unit.h"
 
 static int read_text(const char *text, struct mcp_message *message, enum mcp_code *ret_code)

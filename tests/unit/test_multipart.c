@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "dialect/multipart.h"
+#include "door/librechat/multipart.h"
 #include "unit.h"
 
 #define TYPE "multipart/form-data; boundary=XX"

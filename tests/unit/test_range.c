@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/c.h"
-#include "dialect/range.h"
+#include "door/piston/range.h"
 #include "unit.h"
 
 static const struct version now = {{3, 11, 2}};

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "door/atlas/atlas.h"
+
+#define STDERR_SHOWN 500 /* characters */
+
+static struct escaped inside(const struct buf *buf)
+{
+	return (struct escaped){buf->data != NULL ? (const char *)buf->data : "", buf->size};
+}
+
+static bool is_kind(const struct atlas_python *python, const char *kind)
+{
+	return strcmp(python->kind, kind) == 0;
+}
+
+static int put_escaped(struct buf *buf, struct escaped text)
+{
+	return buf_append(buf, text.text, text.size);
+}
+
+/* What the interpreter itself had to say, or else how it ended. */
+static int put_end(const struct atlas_python *python, struct buf *buf)
+{
+	struct escaped text = escaped_trim(inside(&python->err));
+
+	if (python->is_stream)
+		text = escaped_cut(text, STDERR_SHOWN);
+	if (text.size > 0)
+		return put_escaped(buf, text);
+	return buf_format(buf, "Python execution failed (exit code %s)", python->number);
+}
+
+/* "SIGSEGV: ..." of the verdict is all that is known of the signal. */
+static int put_signal(const struct atlas_python *python, struct buf *buf)
+{
+	struct escaped message = inside(&python->message);
+	struct escaped said = escaped_cut(escaped_trim(inside(&python->err)), STDERR_SHOWN);
+	size_t name = message.size > 0 ? strcspn(message.text, ":\"") : 0;
+	int r;
+
+	if (name >= message.size || strncmp(message.text, "SIGKILL", name) == 0)
+		return buf_text(buf,
+				"Python execution killed (likely exceeded time or memory limit)");
+	r = buf_format(buf, "Python process terminated by %.*s", (int)name, message.text);
+	if (r == 0 && said.size > 0)
+		r = buf_text(buf, ": ");
+	return r == 0 ? put_escaped(buf, said) : r;
+}
+
+int atlas_put_error(const struct atlas_python *python, struct buf *buf)
+{
+	if (python->is_stream &&
+	    (python->is_over_limit || python->is_cut || is_kind(python, "output")))
+		return buf_format(buf, "Output exceeded %u byte limit", ATLAS_OUTPUT_MAX);
+	if (is_kind(python, "timeout"))
+		return buf_format(buf, "Python execution timed out after %llums",
+				  (unsigned long long)python->timeout_ms);
+	if (is_kind(python, "memory"))
+		return buf_text(buf,
+				"Python execution killed (likely exceeded time or memory limit)");
+	if (is_kind(python, "killed"))
+		return put_signal(python, buf);
+	if (is_kind(python, "output"))
+		return buf_text(buf, "Python output exceeded 1 MB limit");
+	if (python->error.size > 0 && !is_kind(python, "guard"))
+		return put_escaped(buf, inside(&python->error));
+	if (is_kind(python, "exit"))
+		return put_end(python, buf);
+	if (is_kind(python, "guard") || is_kind(python, "exception") || is_kind(python, "disk"))
+		return put_escaped(buf, inside(&python->message));
+	if (buf_text(buf, "Execution failed: ") < 0)
+		return -1;
+	return put_escaped(buf, inside(&python->message));
+}
+
+/* ---- charts, by their numbers ---- */
+
+/* chart_10 comes behind chart_2; names without a number come last. */
+static long number_of(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	size_t digits;
+
+	name = name != NULL ? name + 1 : path;
+	if (strncmp(name, "chart_", 6) != 0)
+		return -1;
+	digits = strspn(name + 6, "0123456789");
+	if (digits == 0 || digits > 9 || strcmp(name + 6 + digits, ".png") != 0)
+		return -1;
+	return strtol(name + 6, NULL, 10);
+}
+
+static int compare_charts(const void *left, const void *right)
+{
+	const struct atlas_chart *a = left;
+	const struct atlas_chart *b = right;
+	long first = number_of(a->path);
+	long second = number_of(b->path);
+
+	if (first >= 0 && second >= 0 && first != second)
+		return first < second ? -1 : 1;
+	if ((first < 0) != (second < 0))
+		return first < 0 ? 1 : -1;
+	return strcmp(a->path, b->path);
+}
+
+static int put_charts(struct atlas_python *python, struct buf *buf)
+{
+	int r = buf_text(buf, ",\"charts\":[");
+
+	qsort(python->charts, python->chart_count, sizeof(python->charts[0]), compare_charts);
+	for (size_t i = 0; r == 0 && i < python->chart_count; i++) {
+		r = buf_text(buf, i > 0 ? ",{\"base64\":\"" : "{\"base64\":\"");
+		if (r == 0)
+			r = buf_text(buf, python->charts[i].base64);
+		if (r == 0)
+			r = buf_text(buf, "\",\"mimeType\":\"image/png\"}");
+	}
+	return r == 0 ? buf_text(buf, "]") : r;
+}
+
+/* ,"name":<before>value<behind> */
+static int put_member(struct buf *buf, const char *name, char before, struct escaped value,
+		      char behind)
+{
+	int r = buf_format(buf, ",\"%s\":", name);
+
+	if (r == 0 && before != '\0')
+		r = buf_append(buf, &before, 1);
+	if (r == 0)
+		r = put_escaped(buf, value);
+	if (r == 0 && behind != '\0')
+		r = buf_append(buf, &behind, 1);
+	return r;
+}
+
+/* What was printed, and behind it what is missing: nothing is left out without a word. */
+static int put_output(const struct atlas_python *python, struct buf *buf)
+{
+	struct escaped out = escaped_trim(inside(&python->out));
+	const char *notice = python->is_cut ? ATLAS_CUT : "";
+	int r = 0;
+
+	if (out.size == 0 && !python->is_cut && !python->is_reduced)
+		return 0;
+	r = put_member(buf, "output", '"', out, '\0');
+	if (r == 0)
+		r = buf_text(buf, notice);
+	if (r == 0 && python->is_reduced)
+		r = buf_text(buf, "\\n[charts left out: they are too large]");
+	return r == 0 ? buf_text(buf, "\"") : r;
+}
+
+int atlas_put_result(struct atlas_python *python, struct buf *buf)
+{
+	bool is_good = is_kind(python, "ok");
+	int r = buf_format(buf, "{\"success\":%s", is_good ? "true" : "false");
+
+	if (r == 0)
+		r = put_output(python, buf);
+	if (r == 0 && !is_good)
+		r = buf_text(buf, ",\"error\":\"");
+	if (r == 0 && !is_good)
+		r = atlas_put_error(python, buf);
+	if (r == 0 && !is_good)
+		r = buf_text(buf, "\"");
+	if (r == 0 && python->table.size > 0)
+		r = put_member(buf, "table", '\0', inside(&python->table), '\0');
+	if (r == 0 && python->has_specs)
+		r = put_member(buf, "rechartsCharts", '[', inside(&python->specs), ']');
+	if (r == 0 && python->figures.size > 0)
+		r = put_member(buf, "plotlyCharts", '[', inside(&python->figures), ']');
+	if (r == 0 && python->chart_count > 0)
+		r = put_charts(python, buf);
+	return r == 0 ? buf_text(buf, "}") : r;
+}

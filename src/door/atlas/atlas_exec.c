@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "base/c.h"
+#include "door/atlas/atlas.h"
+#include "door/ending.h"
+
+#define TIMEOUT_DEFAULT_MS 10000U
+#define TIMEOUT_MIN_MS 1000U
+#define TIMEOUT_MAX_MS 60000U
+#define INSIDE "/semantic"
+#define KILLED 137 /* what a shell says of SIGKILL */
+
+/* One /exec. */
+struct atlas_exec {
+	struct atlas_place *place;
+	struct ask *ask; /* borrowed: until done; NULL: over */
+	struct op_explore_args args;
+};
+
+static void fail(struct door_call *call, const char *why)
+{
+	char text[sizeof(((struct err *)0)->text) + 32];
+
+	(void)snprintf(text, sizeof(text), "Execution failed: %s", why);
+	door_answer_tree(call, 500,
+			 json_pack("{s:s,s:s,s:s,s:i}", "error", text, "stdout", "", "stderr", why,
+				   "exitCode", 1));
+}
+
+static void fail_by(struct door_call *call, const struct err *err)
+{
+	if (err->kind == ERR_BUSY)
+		atlas_say(call, 429, "Too many concurrent executions");
+	else if (err->kind == ERR_BAD_REQUEST && strncmp(err->text, "cwd: ", 5) == 0)
+		atlas_say(call, 400, "cwd must be under SEMANTIC_DIR");
+	else
+		fail(call, err->text);
+}
+
+/* Theirs ends by SIGKILL and has no other word for it. */
+static bool is_killed(const struct ending *ending)
+{
+	return ending_is(ending, "timeout") || ending_is(ending, "memory") ||
+	       ending_is(ending, "cancelled") || ending_is(ending, "output");
+}
+
+static int put_answer(struct buf *buf, const struct ending *ending)
+{
+	/* stdout is passed on as it is, to the byte: what is missing of it is said beside it. */
+	bool is_cut = ending->is_out_cut || ending->is_err_cut;
+	const struct escaped err[] = {ending->err, escaped_plain(is_cut ? ATLAS_CUT : "")};
+	int r = buf_text(buf, "{\"stdout\":");
+
+	if (r == 0)
+		r = escaped_put(buf, &ending->out, 1, SIZE_MAX);
+	if (r == 0)
+		r = buf_text(buf, ",\"stderr\":");
+	if (r == 0)
+		r = escaped_put(buf, err, ARRAY_LEN(err), SIZE_MAX);
+	if (r == 0 && is_killed(ending))
+		return buf_format(buf, ",\"exitCode\":%d}", KILLED);
+	return r == 0 ? buf_format(buf, ",\"exitCode\":%.*s}", (int)ending->code.size,
+				   ending->code.at)
+		      : r;
+}
+
+static void answer(struct door_call *call, const struct ask_result *result)
+{
+	struct ending ending;
+	struct buf body;
+	int r;
+
+	(void)ending_read(result->bytes, result->size, &ending);
+	buf_init(&body, DOOR_QUEUE_MAX);
+	if (ending_is(&ending, "backend") || ending_is(&ending, "denied")) {
+		(void)escaped_decode(&body, ending.message);
+		fail(call, buf_string(&body));
+		buf_done(&body);
+		return;
+	}
+	r = put_answer(&body, &ending);
+	if (r < 0)
+		buf_consume(&body, body.size);
+	door_answer(call, r < 0 ? 500 : 200, &body);
+}
+
+static void exec_is_done(void *user, const struct ask_result *result)
+{
+	struct door_call *call = user;
+	struct atlas_exec *exec = call->user;
+
+	exec->ask = NULL;
+	atlas_leave(exec->place);
+	if (result->err != NULL)
+		fail_by(call, result->err);
+	else
+		answer(call, result);
+}
+
+static void client_left(struct door_call *call)
+{
+	struct atlas_exec *exec = call->user;
+
+	if (exec->ask != NULL)
+		ask_cancel(exec->ask);
+}
+
+static void ended(struct door_call *call)
+{
+	struct atlas_exec *exec = call->user;
+
+	atlas_leave(exec->place);
+}
+
+/* The command, with a NUL behind it; NULL: there is none that could be run. */
+static const char *command_of(struct door_call *call)
+{
+	struct run_bytes bytes = {0};
+	char *text;
+
+	if (!door_large(call, "command", true, &bytes) || bytes.size == 0 ||
+	    memchr(bytes.data, '\0', (size_t)bytes.size) != NULL)
+		return NULL;
+	text = door_memory(call, (size_t)bytes.size + 1);
+	memcpy(text, bytes.data, (size_t)bytes.size);
+	return text;
+}
+
+/* As it is called inside; the folder's own path on the host stands for that, too. */
+static const char *cwd_of(struct door_call *call, const char *asked, const char *folder)
+{
+	size_t size = strlen(folder);
+	const char *rest = "";
+	const char *between = "";
+	char *path;
+
+	while (size > 1 && folder[size - 1] == '/')
+		size--;
+	if (asked != NULL && strncmp(asked, folder, size) == 0 &&
+	    (asked[size] == '/' || asked[size] == '\0')) {
+		rest = asked + size;
+	} else if (asked != NULL && asked[0] == '/') {
+		return asked;
+	} else if (asked != NULL && asked[0] != '\0' && strcmp(asked, ".") != 0) {
+		between = "/";
+		rest = asked;
+	}
+	path = door_memory(call, strlen(INSIDE) + strlen(rest) + 2);
+	(void)stpcpy(stpcpy(stpcpy(path, INSIDE), between), rest);
+	return path;
+}
+
+void atlas_run_command(struct door_call *call)
+{
+	static const struct ask_calls calls = {.done = exec_is_done};
+	const struct atlas *atlas = call->state;
+	struct atlas_exec *exec = door_memory(call, sizeof(*exec));
+	const json_t *cwd = door_member(call, "cwd");
+
+	exec->place = call->user;
+	call->user = exec;
+	call->left = client_left;
+	call->ended = ended;
+	exec->args.command = command_of(call);
+	if (exec->args.command == NULL) {
+		atlas_say(call, 400, "Missing or invalid 'command' field");
+		return;
+	}
+	/* A folder with a NUL in its name is no folder. */
+	if (cwd != NULL && !json_is_null(cwd) &&
+	    (!json_is_string(cwd) || strlen(json_string_value(cwd)) != json_string_length(cwd))) {
+		atlas_say(call, 400, "cwd must be under SEMANTIC_DIR");
+		return;
+	}
+	exec->args.cwd = cwd_of(call, json_string_value(cwd), atlas->semantic_dir);
+	exec->args.folder = atlas->folder;
+	exec->args.timeout_ms =
+		atlas_timeout(call, TIMEOUT_DEFAULT_MS, TIMEOUT_MIN_MS, TIMEOUT_MAX_MS);
+	exec->ask = door_ask(call, &op_explore, &exec->args, &calls);
+}

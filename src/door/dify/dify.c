@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The sandbox of Dify's code node: POST /v1/sandbox/run, and the packages there are. Answers are
+ * {"code","message","data"}; a request that is wrong is told with status 200 and a negative code.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "base/json.h"
+#include "door/door.h"
+#include "door/script.h"
+
+#define ANSWER_MAX (4ULL << 30)
+#define CODE_BAD (-400)
+#define CODE_FAILED (-500)
+
+/* One run. */
+struct execution {
+	struct op_run_args args;
+	struct script script;
+	struct ask *ask; /* borrowed while it runs; NULL: it does not */
+	struct buf code; /* with what Dify puts in front of it; else unused */
+};
+
+static void say(struct door_call *call, unsigned status, int code, const char *text)
+{
+	door_answer_tree(call, status,
+			 json_pack("{s:i,s:s,s:n}", "code", code, "message", text, "data"));
+}
+
+static void refuse(struct door_call *call, unsigned status, const struct err *err)
+{
+	struct buf none;
+
+	switch (status) {
+	case 400:
+		say(call, 200, CODE_BAD, "the body is not a JSON object");
+		break;
+	case 401:
+		buf_init(&none, 1);
+		door_answer(call, 401, &none);
+		buf_done(&none);
+		break;
+	default:
+		say(call, status, -(int)status, err->text);
+	}
+}
+
+/* What is our doing and not the code's. Dify knows 503, and else only that it did not work. */
+static void fail(struct door_call *call, const struct err *err)
+{
+	unsigned status = door_status(err);
+
+	if (status == 429 || status == 503)
+		say(call, 503, -503, err->text);
+	else
+		say(call, 200, status >= 500 ? CODE_FAILED : -(int)status, err->text);
+}
+
+/* ---- a run ---- */
+
+static int put_text(struct buf *buf, const char *name, const struct buf *text)
+{
+	int r = buf_format(buf, "\"%s\":\"", name);
+
+	if (r == 0)
+		r = buf_append(buf, text->data, text->size);
+	return r == 0 ? buf_text(buf, "\",") : r;
+}
+
+/* Dify takes any `error` for a failure: what only warns on stderr is none. Its result is read from
+ * stdout, and cannot be from half of one. */
+static int put_error(struct buf *buf, struct script *script)
+{
+	static const struct buf none = {0};
+
+	if (script_is(script, "ok") && script->is_out_cut)
+		return buf_text(buf, "\"error\":\"" SCRIPT_CUT "\",");
+	if (script_is(script, "ok"))
+		return put_text(buf, "error", &none);
+	if (script->err.size > 0 && !script_is_stopped(script))
+		return put_text(buf, "error", &script->err);
+	return put_text(buf, "error", &script->message);
+}
+
+static void answer_run(struct door_call *call, struct script *script)
+{
+	struct buf buf;
+	int r;
+
+	buf_init(&buf, ANSWER_MAX);
+	r = buf_text(&buf, "{\"code\":0,\"message\":\"success\",\"data\":{");
+	if (r == 0)
+		r = put_text(&buf, "stdout", &script->out);
+	if (r == 0)
+		r = put_text(&buf, "stderr", &script->err);
+	if (r == 0)
+		r = put_error(&buf, script);
+	if (r == 0)
+		r = buf_format(&buf, "\"exit_code\":%lld}}", (long long)script->exit_code);
+	if (r < 0)
+		say(call, 200, CODE_FAILED, "no memory for the answer");
+	else
+		door_answer(call, 200, &buf);
+	buf_done(&buf);
+}
+
+static bool take_event(void *user, const char *line, size_t size)
+{
+	struct execution *execution = ((struct door_call *)user)->user;
+
+	script_take(&execution->script, line, size);
+	return true;
+}
+
+static void finish(void *user, const struct ask_result *result)
+{
+	struct door_call *call = user;
+	struct execution *execution = call->user;
+	struct script *script = &execution->script;
+
+	execution->ask = NULL;
+	if (result->err != NULL)
+		fail(call, result->err);
+	else if (script_is(script, "backend") || script->kind[0] == '\0')
+		say(call, 200, CODE_FAILED, "the run was lost");
+	else
+		answer_run(call, script);
+}
+
+/* Nobody could read the answer later. */
+static void cancel(struct door_call *call)
+{
+	struct execution *execution = call->user;
+
+	if (execution->ask != NULL)
+		ask_cancel(execution->ask);
+}
+
+static void forget(struct door_call *call)
+{
+	struct execution *execution = call->user;
+
+	script_done(&execution->script);
+	buf_done(&execution->code);
+}
+
+/* The code, behind what is to run before it. */
+static bool take_code(struct door_call *call, struct execution *execution)
+{
+	struct run_bytes code, preload;
+
+	if (!door_large(call, "code", true, &code) || code.size == 0)
+		return false;
+	execution->args.code = code;
+	if (!door_large(call, "preload", true, &preload) || preload.size == 0)
+		return true;
+	buf_init(&execution->code, ANSWER_MAX);
+	if (buf_append(&execution->code, preload.data, preload.size) < 0 ||
+	    buf_text(&execution->code, "\n") < 0 ||
+	    buf_append(&execution->code, code.data, code.size) < 0)
+		return false;
+	execution->args.code = (struct run_bytes){
+		.data = execution->code.data,
+		.size = execution->code.size,
+		.fd = -1,
+	};
+	return true;
+}
+
+static void run(struct door_call *call)
+{
+	static const struct ask_calls calls = {.event = take_event, .done = finish};
+	static const char *const argv[] = {"main.py", NULL};
+	const char *language = json_string_value(door_member(call, "language"));
+	struct execution *execution = door_memory(call, sizeof(*execution));
+
+	script_init(&execution->script);
+	call->user = execution;
+	call->ended = forget;
+	call->left = cancel;
+	if (language == NULL || strcmp(language, "python3") != 0) {
+		say(call, 200, CODE_BAD, "language: only python3 runs here");
+		return;
+	}
+	if (door_is_wrong(call, "preload")) {
+		say(call, 200, CODE_BAD, "preload: not a string");
+		return;
+	}
+	if (!take_code(call, execution)) {
+		say(call, 200, CODE_BAD, "code: a string that is not empty is needed");
+		return;
+	}
+	execution->args.argv = argv;
+	execution->ask = door_ask(call, &op_run, &execution->args, &calls);
+}
+
+/* ---- packages ---- */
+
+static void take_packages(void *user, const struct ask_result *result)
+{
+	struct door_call *call = user;
+	const char *list = NULL;
+	size_t size = 0;
+	struct buf buf;
+
+	if (result->err != NULL ||
+	    !json_find(result->bytes, result->size, "packages", &list, &size)) {
+		say(call, 200, CODE_FAILED, "the packages cannot be listed");
+		return;
+	}
+	buf_init(&buf, ANSWER_MAX);
+	if (buf_text(&buf, "{\"code\":0,\"message\":\"success\",\"data\":{\"dependencies\":") < 0 ||
+	    buf_append(&buf, list, size) < 0 || buf_text(&buf, "}}") < 0)
+		say(call, 200, CODE_FAILED, "no memory for the answer");
+	else
+		door_answer(call, 200, &buf);
+	buf_done(&buf);
+}
+
+static void dependencies(struct door_call *call)
+{
+	static const struct ask_calls calls = {.done = take_packages};
+
+	(void)door_ask(call, &op_packages, door_memory(call, op_packages.args_size), &calls);
+}
+
+/* Runtimes are made by `viv runtime`: there is nothing to do, and nothing to refuse. */
+static void update(struct door_call *call)
+{
+	door_answer_tree(call, 200,
+			 json_pack("{s:i,s:s,s:{}}", "code", 0, "message", "success", "data"));
+}
+
+static void health(struct door_call *call)
+{
+	struct buf buf;
+
+	buf_init(&buf, 8);
+	(void)buf_text(&buf, "\"ok\"");
+	door_answer(call, 200, &buf);
+	buf_done(&buf);
+}
+
+static const struct op_param run_members[] = {
+	{.name = "language", .type = OP_TEXT},
+	{.name = "code", .type = OP_BYTES},
+	{.name = "preload", .type = OP_BYTES},
+};
+
+static const struct door_route routes[] = {
+	{.method = "POST", .path = "/v1/sandbox/run", DOOR_MEMBERS(run_members), .run = run},
+	{.method = "GET", .path = "/v1/sandbox/dependencies", .run = dependencies},
+	{.method = "GET", .path = "/v1/sandbox/dependencies/refresh", .run = dependencies},
+	{.method = "POST", .path = "/v1/sandbox/dependencies/update", .run = update},
+	{.method = "GET", .path = "/health", .is_open = true, .run = health},
+};
+
+const struct door door_dify = {
+	.name = "dify",
+	.routes = routes,
+	.route_count = ARRAY_LEN(routes),
+	DOOR_CONFIG(dify),
+	.token_header = "X-Api-Key",
+	.refuse = refuse,
+};

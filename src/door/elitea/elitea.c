@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "door/elitea/elitea.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "door/boot_token.h"
+#include "door/door.h"
+#include "op/flight.h"
+
+#define ANSWER_MAX (256UL << 20)
+
+/* What its client reads of a 503 is `stderr`, else `detail`; of all others the text as it is. */
+static void refuse(struct door_call *call, unsigned status, const struct err *err)
+{
+	const char *detail = err->text;
+
+	if (status == 401)
+		detail = "Sandbox auth token invalid";
+	door_answer_text(call, status, "detail", detail);
+}
+
+static const struct op_param members[] = {
+	{.name = "code", .type = OP_BYTES},
+	{.name = "session_bytes", .type = OP_BYTES},
+	{.name = "session_metadata", .type = OP_TEXT},
+	{.name = "timeout_seconds", .type = OP_JSON},
+	{.name = "stateful", .type = OP_BOOL},
+};
+
+struct visit {
+	struct elitea_run run;
+	struct ask *ask; /* borrowed: while the run is on */
+};
+
+static void answer(struct door_call *call, struct buf *body, int r)
+{
+	if (r < 0) {
+		buf_done(body);
+		door_answer_text(call, 503, "detail", "the answer is too large");
+		return;
+	}
+	door_answer(call, 200, body);
+}
+
+static void refuse_softly(struct door_call *call, const char *why)
+{
+	const struct visit *visit = call->user;
+	struct buf body;
+
+	buf_init(&body, ANSWER_MAX);
+	answer(call, &body, elitea_put_refusal(&visit->run, why, &body));
+}
+
+static void run_done(void *user, const struct ask_result *result)
+{
+	struct door_call *call = user;
+	struct visit *visit = call->user;
+	struct ending ending;
+	struct buf body;
+
+	visit->ask = NULL;
+	if (result->err != NULL) {
+		unsigned status = door_status(result->err);
+
+		door_answer_text(call, status == 429 ? 503 : status, "detail", result->err->text);
+		return;
+	}
+	buf_init(&body, ANSWER_MAX);
+	(void)ending_read(result->bytes, result->size, &ending);
+	answer(call, &body, elitea_put_answer(&visit->run, &ending, &body));
+}
+
+/* The run is of no use to anybody else: the session would go back with its answer. */
+static void client_left(struct door_call *call)
+{
+	const struct visit *visit = call->user;
+
+	if (visit->ask != NULL)
+		ask_cancel(visit->ask);
+}
+
+/* A session that cannot be read must not pass for none: the next answer would take its place. */
+static const char *wrong_member(struct door_call *call)
+{
+	const json_t *metadata = door_member(call, "session_metadata");
+	const json_t *stateful = door_member(call, "stateful");
+
+	if (door_is_wrong(call, "session_bytes"))
+		return "session_bytes: base64 text or null is required";
+	if (metadata != NULL && !json_is_object(metadata) && !json_is_null(metadata))
+		return "session_metadata: an object or null is required";
+	if (stateful != NULL && !json_is_boolean(stateful) && !json_is_null(stateful))
+		return "stateful: true, false or null is required";
+	return NULL;
+}
+
+/* The client sends both members of the session with every run, and null in the first: that they
+ * are there says that it wants them back. */
+static void take_session(struct door_call *call, struct elitea_run *run)
+{
+	json_t *metadata = door_member(call, "session_metadata");
+
+	(void)door_large(call, "session_bytes", true, &run->args.saved);
+	run->metadata = json_is_object(metadata) ? metadata : NULL;
+	run->is_stateful = metadata != NULL || run->args.saved.data != NULL ||
+			   json_is_true(door_member(call, "stateful"));
+}
+
+static void take_timeout(struct door_call *call, struct elitea_run *run)
+{
+	struct run_bytes text = {0};
+
+	if (door_large(call, "timeout_seconds", true, &text) && text.size < sizeof(run->timeout))
+		memcpy(run->timeout, text.data, text.size);
+}
+
+static bool is_too_large(const struct elitea_limits *limits, const struct elitea_run *run)
+{
+	return run->args.saved.size > (limits->session_max + 2) / 3 * 4;
+}
+
+static void execute(struct door_call *call)
+{
+	static const struct ask_calls calls = {.done = run_done};
+	struct visit *visit = door_memory(call, sizeof(*visit));
+	struct elitea_run *run = &visit->run;
+	const struct elitea_limits *limits = call->state;
+	const char *wrong;
+	char why[200];
+
+	call->user = visit;
+	if (!door_large(call, "code", true, &run->args.code)) {
+		door_answer_text(call, 422, "detail", "code: a text is required");
+		return;
+	}
+	wrong = wrong_member(call);
+	if (wrong != NULL) {
+		door_answer_text(call, 422, "detail", wrong);
+		return;
+	}
+	take_session(call, run);
+	if (run->args.saved.data != NULL && run->metadata == NULL) {
+		refuse_softly(call, ELITEA_NEEDS_METADATA);
+		return;
+	}
+	if (is_too_large(limits, run)) {
+		(void)snprintf(why, sizeof(why),
+			       "session_bytes: larger than the %llu bytes that a session may have",
+			       (unsigned long long)limits->session_max);
+		refuse_softly(call, why);
+		return;
+	}
+	if (!elitea_admits(limits, elitea_running(call->engine, &call->caller), why, sizeof(why))) {
+		refuse_softly(call, why);
+		return;
+	}
+	take_timeout(call, run);
+	elitea_prepare(limits, call->engine->config, &call->caller, run);
+	call->left = client_left;
+	visit->ask = door_ask(call, &op_run, &run->args, &calls);
+}
+
+static int open_door(struct engine *engine, void **ret_state, struct err *err)
+{
+	struct elitea_limits *limits = NULL;
+
+	if (config_policy(engine->config, engine->config->elitea_policy, err) == NULL)
+		return err_wrap(err, "dialects.elitea.policy");
+	limits = xnew(struct elitea_limits);
+	elitea_limits_read(engine->config, limits);
+	*ret_state = limits;
+	return 0;
+}
+
+static int boot(struct config *config, struct err *err)
+{
+	return boot_token_read(config, "SANDBOX_AUTH_TOKEN", "elitea", err);
+}
+
+static const struct door_route routes[] = {
+	{.method = "POST", .path = "/execute", DOOR_MEMBERS(members), .run = execute},
+};
+
+const struct door door_elitea = {
+	.name = "elitea",
+	.routes = routes,
+	.route_count = ARRAY_LEN(routes),
+	DOOR_CONFIG(elitea),
+	.token_header = "X-Sandbox-Token",
+	.refuse = refuse,
+	.boot = boot,
+	.open = open_door,
+	.close = free,
+};

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "door/piston/piston.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "base/json.h"
+#include "door/script.h"
+
+#define ANSWER_MAX (4ULL << 30)
+
+/* One execute. */
+struct execution {
+	struct op_run_args args;
+	struct script script;
+	struct ask *ask; /* borrowed while it runs; NULL: it does not */
+};
+
+void piston_say(struct door_call *call, unsigned status, const char *text)
+{
+	door_answer_text(call, status, "message", text);
+}
+
+static void refuse(struct door_call *call, unsigned status, const struct err *err)
+{
+	switch (status) {
+	case 400:
+		piston_say(call, 400, "the body is not a JSON object");
+		break;
+	case 404:
+	case 405:
+		piston_say(call, 404, "Not Found");
+		break;
+	default:
+		piston_say(call, status, err->text);
+	}
+}
+
+/* ---- which Python this is ---- */
+
+static void answer_runtimes(struct door_call *call)
+{
+	const struct piston *piston = call->state;
+	json_t *names = json_array();
+
+	for (size_t i = 0; piston_aliases[i] != NULL; i++)
+		(void)json_array_append_new(names, json_string(piston_aliases[i]));
+	door_answer_tree(call, 200,
+			 json_pack("[{s:s,s:s,s:o}]", "language", PISTON_LANGUAGE, "version",
+				   piston->version, "aliases", names));
+}
+
+static void execute_checked(struct door_call *call);
+
+static void take_version(void *user, const struct ask_result *result)
+{
+	struct door_call *call = user;
+	struct piston *piston = call->state;
+	const char *text = NULL;
+	size_t size = 0;
+
+	if (result->err != NULL) {
+		piston_say(call, door_status(result->err), result->err->text);
+		return;
+	}
+	if (json_find(result->bytes, result->size, "stdout", &text, &size) && size > 2)
+		(void)snprintf(piston->version, sizeof(piston->version), "%.*s", (int)size - 2,
+			       text + 1);
+	if (!version_parse(piston->version, &piston->parts)) {
+		piston->version[0] = '\0';
+		piston_say(call, 500, "no sandbox could say which Python it has");
+	} else if (call->user != NULL) {
+		execute_checked(call);
+	} else {
+		answer_runtimes(call);
+	}
+}
+
+static void ask_version(struct door_call *call)
+{
+	static const char code[] = "import sys; print('%d.%d.%d' % sys.version_info[:3], end='')";
+	static const struct ask_calls calls = {.done = take_version};
+	struct op_run_args *args = door_memory(call, sizeof(*args));
+
+	args->code = (struct run_bytes){.data = code, .size = sizeof(code) - 1, .fd = -1};
+	args->is_probe = true;
+	(void)door_ask(call, &op_run, args, &calls);
+}
+
+static void runtimes(struct door_call *call)
+{
+	const struct piston *piston = call->state;
+
+	if (piston->version[0] != '\0')
+		answer_runtimes(call);
+	else
+		ask_version(call);
+}
+
+/* ---- the answer ---- */
+
+/* What Piston calls the way it ended; NULL for an exit with 0. */
+static const char *status_of(const struct script *script)
+{
+	if (script_is(script, "timeout"))
+		return "TO";
+	if (script_is(script, "output"))
+		return "OL";
+	if (script_is_stopped(script))
+		return "SG";
+	if (script->is_out_cut || script->is_err_cut)
+		return "OL";
+	return script->exit_code != 0 ? "RE" : NULL;
+}
+
+static int put_stream(struct buf *buf, const char *name, const struct buf *text)
+{
+	int r = buf_format(buf, "\"%s\":\"", name);
+
+	if (r == 0)
+		r = buf_append(buf, text->data, text->size);
+	return r == 0 ? buf_text(buf, "\",") : r;
+}
+
+static int put_end(struct buf *buf, struct script *script)
+{
+	const char *status = status_of(script);
+	bool is_killed = script_is_stopped(script);
+	int signal = script->signal > 0 ? (int)script->signal : SIGKILL;
+	const char *name = sigabbrev_np(signal);
+	const char *message = buf_string(&script->message);
+	int r;
+
+	if (script->message.size == 0 && (script->is_out_cut || script->is_err_cut))
+		message = SCRIPT_CUT;
+
+	if (is_killed)
+		r = buf_format(buf, "\"code\":null,\"signal\":\"SIG%s\",",
+			       name != NULL ? name : "KILL");
+	else
+		r = buf_format(buf, "\"code\":%lld,\"signal\":null,", (long long)script->exit_code);
+	if (r == 0 && status == NULL)
+		r = buf_text(buf, "\"message\":null,\"status\":null,");
+	else if (r == 0)
+		r = buf_format(buf, "\"message\":\"%s\",\"status\":\"%s\",", message, status);
+	if (r == 0)
+		r = buf_format(buf, "\"cpu_time\":%llu,\"wall_time\":%llu,\"memory\":%llu",
+			       (unsigned long long)script->cpu_ms,
+			       (unsigned long long)script->wall_ms,
+			       (unsigned long long)script->memory);
+	return r;
+}
+
+static void answer_execution(struct door_call *call, struct script *script)
+{
+	const struct piston *piston = call->state;
+	struct buf buf;
+	int r;
+
+	buf_init(&buf, ANSWER_MAX);
+	r = buf_format(&buf, "{\"language\":\"" PISTON_LANGUAGE "\",\"version\":\"%s\",\"run\":{",
+		       piston->version);
+	if (r == 0)
+		r = put_stream(&buf, "stdout", &script->out);
+	if (r == 0)
+		r = put_stream(&buf, "stderr", &script->err);
+	if (r == 0)
+		r = put_stream(&buf, "output", &script->both);
+	if (r == 0)
+		r = put_end(&buf, script);
+	if (r == 0)
+		r = buf_text(&buf, "}}");
+	if (r < 0)
+		piston_say(call, 500, "no memory for the answer");
+	else
+		door_answer(call, 200, &buf);
+	buf_done(&buf);
+}
+
+/* Nothing is known of the code: it is we who failed. */
+static void answer_lost(struct door_call *call, struct script *script)
+{
+	struct buf buf;
+
+	buf_init(&buf, ANSWER_MAX);
+	if (buf_format(&buf, "{\"message\":\"the run was lost: %s\"}",
+		       buf_string(&script->message)) == 0)
+		door_answer(call, 500, &buf);
+	else
+		piston_say(call, 500, "the run was lost");
+	buf_done(&buf);
+}
+
+static bool take_event(void *user, const char *line, size_t size)
+{
+	struct execution *execution = ((struct door_call *)user)->user;
+
+	script_take(&execution->script, line, size);
+	return true;
+}
+
+static void finish(void *user, const struct ask_result *result)
+{
+	struct door_call *call = user;
+	struct execution *execution = call->user;
+	struct script *script = &execution->script;
+
+	execution->ask = NULL;
+	if (result->err != NULL)
+		piston_say(call, door_status(result->err), result->err->text);
+	else if (script_is(script, "backend") || script->kind[0] == '\0')
+		answer_lost(call, script);
+	else
+		answer_execution(call, script);
+}
+
+static void execute_checked(struct door_call *call)
+{
+	static const struct ask_calls calls = {.event = take_event, .done = finish};
+	struct execution *execution = call->user;
+	struct err err = {0};
+	const json_t *body = door_json(call, &err);
+
+	if (piston_take(call, body, &execution->args) < 0)
+		return;
+	execution->ask = door_ask(call, &op_run, &execution->args, &calls);
+}
+
+/* Nobody could read the answer later. */
+static void cancel(struct door_call *call)
+{
+	struct execution *execution = call->user;
+
+	if (execution->ask != NULL)
+		ask_cancel(execution->ask);
+}
+
+static void forget(struct door_call *call)
+{
+	struct execution *execution = call->user;
+
+	script_done(&execution->script);
+}
+
+static void execute(struct door_call *call)
+{
+	const struct piston *piston = call->state;
+	struct execution *execution;
+	struct err err = {0};
+	const json_t *body = door_json(call, &err);
+
+	if (body == NULL && (err.kind == ERR_TOO_LARGE || err.kind == ERR_BUSY)) {
+		piston_say(call, door_status(&err), err.text);
+		return;
+	}
+	if (!json_is_object(body)) {
+		piston_say(call, 400, "the body is not a JSON object");
+		return;
+	}
+	execution = door_memory(call, sizeof(*execution));
+	script_init(&execution->script);
+	call->user = execution;
+	call->ended = forget;
+	call->left = cancel;
+	if (piston->version[0] != '\0')
+		execute_checked(call);
+	else
+		ask_version(call);
+}
+
+static const struct door_route routes[] = {
+	{.method = "GET", .path = "/api/v2/runtimes", .run = runtimes},
+	{.method = "POST", .path = "/api/v2/execute", .run = execute},
+};
+
+static int open_piston(struct engine *engine, void **ret_state, struct err *err)
+{
+	(void)engine;
+	(void)err;
+	*ret_state = xnew(struct piston);
+	return 0;
+}
+
+const struct door door_piston = {
+	.name = "piston",
+	.routes = routes,
+	.route_count = ARRAY_LEN(routes),
+	DOOR_CONFIG(piston),
+	.has_cors = true,
+	.refuse = refuse,
+	.open = open_piston,
+	.close = free,
+};

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Piston - version 2 of its API: GET /api/v2/runtimes and POST /api/v2/execute
+ *
+ * Owns:    what its two files share. Errors are {"message"}, a run's end is a code or a signal.
+ * May not: be included by anybody else.
+ */
+#pragma once
+
+#include "door/door.h"
+#include "door/piston/range.h"
+
+#define PISTON_LANGUAGE "python"
+
+extern const char *const piston_aliases[]; /* of the language; NULL behind the last */
+
+/* Kept for the daemon's life: which Python this is, once a sandbox has said so. */
+struct piston {
+	char version[16];
+	struct version parts;
+};
+
+void piston_say(struct door_call *call, unsigned status, const char *text);
+
+/* Fills the run from the body of an execute; what is in it is borrowed from the call. On failure
+ * the call is answered. */
+int piston_take(struct door_call *call, const json_t *body, struct op_run_args *args);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Synapse - what its two ways in, HTTP and MCP tools, have in common
+ *
+ * Owns:    the policy of its runs, its limits, the vault that the config names, and the answers of
+ *          the vault's tools.
+ * May not: be known outside src/dialect.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "door/door.h"
+#include "door/ending.h"
+#include "door/synapse/vault.h"
+#include "policy/config.h"
+
+#define SYNAPSE_POLICY "ephemeral"
+#define SYNAPSE_TIMEOUT_S 30
+#define SYNAPSE_HTTP_TIMEOUT_MAX_S 60
+#define SYNAPSE_TOOL_TIMEOUT_MAX_S 120
+
+/* Is there anything but blanks? */
+bool synapse_is_blank(const void *code, uint64_t size);
+
+/* Seconds within `most` and what the policy allows, and at least one. */
+uint64_t synapse_seconds(const struct config *config, int64_t asked, int64_t most);
+
+/* Appends what went to stderr and, behind it, the traceback of an exception or what ended the run,
+ * as one JSON string. */
+int synapse_put_stderr(struct buf *buf, const struct ending *ending, size_t chars);
+
+/* ---- what a run is answered with (synapse_answer.c); -EMSGSIZE, -ENOMEM ---- */
+
+/* {exit_code, stdout, stderr} */
+int synapse_put_test(struct buf *body, uint64_t seconds, const struct ending *ending);
+
+/* The JSON that was printed, else {"output"}, {"error", "stderr", "stdout"}. */
+int synapse_put_custom(struct buf *body, uint64_t seconds, const struct ending *ending);
+
+/* What `result` is; without one what was printed, as JSON or as text; else null. 500 for a failure,
+ * which a result that is not whole is, too. */
+int synapse_put_transform(struct buf *body, uint64_t seconds, const struct ending *ending,
+			  unsigned *ret_status);
+
+/* The vault. Where the config names none: ERR_UNSUPPORTED; for a caller who may not use the policy
+ * it belongs to: ERR_FORBIDDEN. */
+int synapse_vault_open(const struct config *config, const struct op_caller *caller,
+		       struct vault *vault, struct err *err);
+
+/* ---- over HTTP (synapse_vault.c) ---- */
+
+/* FastAPI's words for a failure. */
+void synapse_detail(struct door_call *call, unsigned status, const char *text);
+void synapse_invalid(struct door_call *call, const char *type, const char *field,
+		     const char *message);
+
+void synapse_get_tree(struct door_call *call);
+void synapse_search(struct door_call *call);
+void synapse_get_file(struct door_call *call);
+void synapse_create_file(struct door_call *call);
+void synapse_update_file(struct door_call *call);
+void synapse_create_folder(struct door_call *call);
+void synapse_delete_item(struct door_call *call);
+
+extern const struct op_param synapse_file_members[3]; /* path, name, content */

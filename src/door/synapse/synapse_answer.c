@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "base/json.h"
+#include "door/synapse/synapse.h"
+
+#define STDOUT_CHARS 20000
+#define STDERR_CHARS 5000
+#define TRANSFORM_CHARS 500
+
+int synapse_put_stderr(struct buf *buf, const struct ending *ending, size_t chars)
+{
+	bool is_own = ending_is(ending, "ok") || ending_is(ending, "exit") ||
+		      ending_is(ending, "exception");
+	const struct escaped parts[] = {ending->err, ending->traceback, ending->message,
+					escaped_plain("\\n")};
+
+	/* The code's own end needs no word of ours. */
+	return escaped_put(buf, parts, is_own ? 2 : ARRAY_LEN(parts), chars);
+}
+
+int synapse_put_test(struct buf *body, uint64_t seconds, const struct ending *ending)
+{
+	int r;
+
+	if (ending_is(ending, "timeout"))
+		return buf_format(body,
+				  "{\"exit_code\":-1,\"stdout\":\"\",\"stderr\":\"Execution timed "
+				  "out after %llus\"}",
+				  (unsigned long long)seconds);
+	r = buf_format(body, "{\"exit_code\":%d,\"stdout\":", ending->exit_code);
+	if (r == 0)
+		r = escaped_put(body, &ending->out, 1, STDOUT_CHARS);
+	if (r == 0)
+		r = buf_text(body, ",\"stderr\":");
+	if (r == 0)
+		r = synapse_put_stderr(body, ending, STDERR_CHARS);
+	return r < 0 ? r : buf_text(body, "}");
+}
+
+/* The JSON that was printed, as it stands; 0: it is none. */
+static int put_printed(struct buf *body, const struct ending *ending)
+{
+	size_t before = body->size;
+	int r = escaped_decode(body, escaped_trim(ending->out));
+
+	if (r == 0 && json_is_valid(body->data + before, body->size - before))
+		return 1;
+	body->size = before;
+	return r;
+}
+
+int synapse_put_custom(struct buf *body, uint64_t seconds, const struct ending *ending)
+{
+	int r = 0;
+
+	if (ending_is(ending, "timeout"))
+		return buf_format(body,
+				  "{\"error\":\"Python tool execution timed out after %llus\"}",
+				  (unsigned long long)seconds);
+	if (ending->exit_code == 0 && !ending->is_out_cut) {
+		r = put_printed(body, ending);
+		if (r != 0)
+			return r < 0 ? r : 0;
+		r = buf_text(body, "{\"output\":");
+		if (r == 0)
+			r = escaped_put(body, &ending->out, 1, SIZE_MAX);
+		return r < 0 ? r : buf_text(body, "}");
+	}
+	if (ending->exit_code == 0)
+		r = buf_text(body,
+			     "{\"error\":\"Python tool printed more than is kept\",\"stderr\":");
+	else
+		r = buf_format(body, "{\"error\":\"Python tool exited with code %d\",\"stderr\":",
+			       ending->exit_code);
+	if (r == 0)
+		r = synapse_put_stderr(body, ending, STDERR_CHARS);
+	if (r == 0)
+		r = buf_text(body, ",\"stdout\":");
+	if (r == 0)
+		r = escaped_put(body, &ending->out, 1, STDOUT_CHARS);
+	return r < 0 ? r : buf_text(body, "}");
+}
+
+/* ---- a transform ---- */
+
+/* `result`, which comes in a list; size 0: it is None, or the code did not get that far. */
+static struct span result_of(const struct ending *ending)
+{
+	struct span value = ending->value;
+
+	if (value.size <= 2 || value.at[0] != '[' ||
+	    (value.size == 6 && memcmp(value.at, "[null]", 6) == 0))
+		return (struct span){0};
+	return (struct span){.at = value.at + 1, .size = value.size - 2};
+}
+
+/* What is not whole is no answer: who goes on with it would go on with something else. */
+static const char *lost_of(const struct ending *ending)
+{
+	if (ending->value.size == 0 && ending->is_value_cut)
+		return "result is larger than is kept";
+	if (result_of(ending).size == 0 && ending->is_out_cut)
+		return "more was printed than is kept";
+	return NULL;
+}
+
+static int put_failure(struct buf *body, uint64_t seconds, const struct ending *ending)
+{
+	char lead[80];
+	char late[80];
+	struct escaped parts[4] = {{0}, ending->err, ending->traceback, {0}};
+	int r;
+
+	(void)snprintf(lead, sizeof(lead), "Transform failed (exit %d): ", ending->exit_code);
+	if (ending_is(ending, "timeout")) {
+		(void)snprintf(lead, sizeof(lead), "Transform failed (exit -1): ");
+		(void)snprintf(late, sizeof(late), "Execution timed out after %llus",
+			       (unsigned long long)seconds);
+		parts[1] = escaped_plain(late);
+	} else if (ending->exit_code == 0) {
+		parts[1] = escaped_plain(lost_of(ending));
+	} else if (ending->err.size + ending->traceback.size == 0) {
+		parts[3] = ending->message;
+	}
+	parts[0] = escaped_plain(lead);
+	r = buf_text(body, "{\"detail\":");
+	if (r == 0)
+		r = escaped_put(body, parts, ARRAY_LEN(parts), strlen(lead) + TRANSFORM_CHARS);
+	return r < 0 ? r : buf_text(body, "}");
+}
+
+int synapse_put_transform(struct buf *body, uint64_t seconds, const struct ending *ending,
+			  unsigned *ret_status)
+{
+	struct span result = result_of(ending);
+	int r;
+
+	*ret_status = 200;
+	if (ending->exit_code != 0 || lost_of(ending) != NULL) {
+		*ret_status = 500;
+		return put_failure(body, seconds, ending);
+	}
+	if (result.size > 0)
+		return buf_append(body, result.at, result.size);
+	r = put_printed(body, ending);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	if (escaped_trim(ending->out).size == 0)
+		return buf_text(body, "null");
+	return escaped_put(body, &ending->out, 1, SIZE_MAX);
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "door/synapse/synapse_tools.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/c.h"
+#include "base/json.h"
+#include "door/synapse/vault_text.h"
+#include "session/engine.h"
+
+#define OUTPUT_CHARS 50000
+#define ANSWER_MAX (64U << 20)
+#define NAME_MAX_SIZE 100
+
+struct execute_args {
+	struct run_bytes code;
+	const char *const *packages;
+	uint64_t timeout;
+	enum op_bool allow_network;
+};
+
+/* ---- answers: JSON as text, with an indentation of two; an error is one, too ---- */
+
+void synapse_tool_answer(struct mcp_call *call, struct buf *take_json)
+{
+	struct buf text;
+
+	buf_init(&text, 2UL * ANSWER_MAX);
+	if (vault_indent(take_json->data, take_json->size, &text) == 0)
+		mcp_answer_text(call, false, buf_string(&text));
+	else
+		mcp_answer_text(call, false, buf_string(take_json));
+	buf_done(&text);
+	buf_done(take_json);
+}
+
+void synapse_tool_fail(struct mcp_call *call, const char *message)
+{
+	struct buf body;
+
+	buf_init(&body, 64 * KIB);
+	if (buf_text(&body, "{\"error\": ") == 0 && json_put_text(&body, message) == 0 &&
+	    buf_text(&body, "}") == 0)
+		mcp_answer_text(call, false, buf_string(&body));
+	else
+		mcp_answer_text(call, true, message);
+	buf_done(&body);
+}
+
+/* ---- runs ---- */
+
+static uint64_t seconds_of(const struct mcp_call *call)
+{
+	const struct execute_args *args = mcp_call_args(call);
+	int64_t asked = args->timeout < SYNAPSE_TOOL_TIMEOUT_MAX_S ? (int64_t)args->timeout
+								   : SYNAPSE_TOOL_TIMEOUT_MAX_S;
+
+	return synapse_seconds(mcp_call_engine(call)->config, asked, SYNAPSE_TOOL_TIMEOUT_MAX_S);
+}
+
+static int put_result(struct buf *body, const struct mcp_call *call, const struct ending *ending)
+{
+	const struct execute_args *args = mcp_call_args(call);
+	struct ending told = *ending;
+	struct buf err;
+	int r;
+
+	buf_init(&err, ANSWER_MAX);
+	if (args->allow_network == OP_YES)
+		(void)buf_text(&err, "vivarium: allow_network was asked for, but sandboxes here "
+				     "have no network\\n");
+	(void)buf_append(&err, ending->err.text, ending->err.size);
+	told.err = (struct escaped){.text = buf_string(&err), .size = err.size};
+	r = buf_format(body, "{\"exit_code\":%d,\"stdout\":", ending->exit_code);
+	if (r == 0)
+		r = escaped_put(body, &ending->out, 1, OUTPUT_CHARS);
+	if (r == 0)
+		r = buf_text(body, ",\"stderr\":");
+	if (r == 0)
+		r = synapse_put_stderr(body, &told, OUTPUT_CHARS);
+	buf_done(&err);
+	return r < 0 ? r : buf_text(body, "}");
+}
+
+static void run_done(struct mcp_call *call, const char *json, size_t size, const struct err *err)
+{
+	struct ending ending;
+	struct buf body;
+	char text[600];
+
+	if (err != NULL || !ending_read(json, size, &ending)) {
+		(void)snprintf(text, sizeof(text), "Sandbox error: %s",
+			       err != NULL ? err->text : "the run has no result");
+		synapse_tool_fail(call, text);
+		return;
+	}
+	if (ending_is(&ending, "timeout")) {
+		(void)snprintf(text, sizeof(text), "Execution timed out after %llus",
+			       (unsigned long long)seconds_of(call));
+		synapse_tool_fail(call, text);
+		return;
+	}
+	buf_init(&body, ANSWER_MAX);
+	if (put_result(&body, call, &ending) == 0) {
+		synapse_tool_answer(call, &body);
+		return;
+	}
+	buf_done(&body);
+	synapse_tool_fail(call, "Sandbox error: the output is too large");
+}
+
+static void run(struct mcp_call *call)
+{
+	const struct execute_args *args = mcp_call_args(call);
+	const struct op_run_args run_args = {
+		.code = args->code,
+		.policy = SYNAPSE_POLICY,
+		.limits = {.timeout_ms = seconds_of(call) * 1000},
+	};
+
+	mcp_call_run(call, &op_run, &run_args, run_done);
+}
+
+/* ---- packages: there is nowhere to get them from, so they must be there ---- */
+
+/* The name before version and extras, as PEP 503 writes it. */
+static void plain_name(const char *asked, char ret_name[NAME_MAX_SIZE])
+{
+	size_t size = strcspn(asked, "[=<>!~;@ ");
+	size_t at = 0;
+
+	for (size_t i = 0; i < size && at + 1 < NAME_MAX_SIZE; i++) {
+		bool is_joint = strchr("-_.", asked[i]) != NULL;
+
+		if (!is_joint)
+			ret_name[at++] = (char)tolower((unsigned char)asked[i]);
+		else if (at > 0 && ret_name[at - 1] != '-')
+			ret_name[at++] = '-';
+	}
+	ret_name[at] = '\0';
+}
+
+static bool is_installed(const json_t *packages, const char *asked)
+{
+	char wanted[NAME_MAX_SIZE];
+	char name[NAME_MAX_SIZE];
+	size_t i;
+	json_t *package;
+
+	plain_name(asked, wanted);
+	json_array_foreach(packages, i, package) {
+		const char *text = json_string_value(json_object_get(package, "name"));
+
+		plain_name(text != NULL ? text : "", name);
+		if (name[0] != '\0' && strcmp(name, wanted) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void packages_known(struct mcp_call *call, const char *json, size_t size,
+			   const struct err *err)
+{
+	const struct execute_args *args = mcp_call_args(call);
+	json_auto_t *answer = err == NULL ? json_loadb(json, size, 0, NULL) : NULL;
+	char text[400];
+
+	if (answer == NULL) {
+		synapse_tool_fail(call, err != NULL ? err->text : "the packages are not known");
+		return;
+	}
+	for (const char *const *name = args->packages; *name != NULL; name++) {
+		if (is_installed(json_object_get(answer, "packages"), *name))
+			continue;
+		(void)snprintf(text, sizeof(text),
+			       "Package not installed: %.100s. Sandboxes have no network to get it "
+			       "by; whoever runs the server adds it: viv runtime add NAME "
+			       "--requirements FILE",
+			       *name);
+		synapse_tool_fail(call, text);
+		return;
+	}
+	run(call);
+}
+
+static void execute(struct mcp_call *call)
+{
+	const struct execute_args *args = mcp_call_args(call);
+
+	if (synapse_is_blank(args->code.data, args->code.size))
+		synapse_tool_fail(call, "No code provided");
+	else if (args->packages != NULL && args->packages[0] != NULL)
+		mcp_call_op(call, &op_packages, (const char *const[]){NULL}, NULL, 0,
+			    packages_known);
+	else
+		run(call);
+}
+
+/* ---- rows ---- */
+
+#define EXECUTE(field, ...)                                                                        \
+	{                                                                                          \
+		OP_PARAM(struct execute_args, field, .name = #field, __VA_ARGS__)                  \
+	}
+
+static const struct op_param execute_rows[] = {
+	EXECUTE(code, .type = OP_BYTES, .is_required = true, .help = "Python to run as a script"),
+	EXECUTE(packages, .type = OP_TEXTS,
+		.help = "package that must be installed; nothing is fetched"),
+	EXECUTE(timeout, .type = OP_COUNT, .initial = SYNAPSE_TIMEOUT_S,
+		.help = "end it after this many seconds, at most 120"),
+	EXECUTE(allow_network, .type = OP_BOOL,
+		.help = "has no effect: sandboxes here have no network"),
+};
+
+#define HELP                                                                                       \
+	"Run Python in a fresh sandbox: 512 MiB, one processor, no network. Files of the vault "   \
+	"are "                                                                                     \
+	"read-only in /data: the vault's reports/q1.json is /data/reports/q1.json"
+
+#define TOOL(name_)                                                                                \
+	static const struct mcp_tool tool_##name_ = {                                              \
+		.name = #name_,                                                                    \
+		.title = "Run Python",                                                             \
+		.help = HELP,                                                                      \
+		.params = execute_rows,                                                            \
+		.param_count = ARRAY_LEN(execute_rows),                                            \
+		.args_size = sizeof(struct execute_args),                                          \
+		.answer = "",                                                                      \
+		.hints = 0,                                                                        \
+		.call = execute,                                                                   \
+	}
+
+TOOL(execute_python);
+TOOL(tool_code);
+TOOL(sandbox_execute);
+
+const struct mcp_tool *const synapse_mcp_tools[] = {
+	&tool_execute_python,
+	&tool_tool_code,
+	&tool_sandbox_execute,
+	NULL,
+};
