@@ -28,7 +28,7 @@ def print_outside(outside):
 
 
 def print_inside(inside):
-    """What `viv bench --json` found; rows as in src/cli/cmd_bench.c."""
+    """What `viv bench --json` found; rows as in bench/inside/figures.c."""
     print(f"\n{'from the pool':<44} {'':>13} {'beside':<30} target")
     for row in inside["figures"]:
         beside = f"{row['ratio']:.2f}x {row['against']}" if row.get("ratio") is not None else ""

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <string.h>
+#include <inttypes.h>
+#include <unistd.h>
 
-#include <sys/resource.h>
-#include <sys/utsname.h>
-
+#include "backend/launcher_start.h"
 #include "base/c.h"
-#include "cli/bench.h"
 #include "cli/cmd.h"
-#include "policy/config.h"
 
 #define RUNS_MAX 10000000
 
@@ -33,194 +30,44 @@ static const struct flag flags[] = {
 		 "print one JSON object with every figure"),
 };
 
-/* The model of the processor; no name of the host. */
-static json_t *machine(const struct bench *bench)
-{
-	const struct launch_hello *hello = bench->trial.hello;
-	uint32_t limits = hello != NULL ? hello->limits : LAUNCH_LIMITS_MEASURED;
-	struct utsname name = {0};
-	char model[128] = "unknown";
-	FILE *stream = fopen("/proc/cpuinfo", "re");
-	char line[256];
-
-	(void)uname(&name);
-	while (stream != NULL && fgets(line, sizeof(line), stream) != NULL) {
-		const char *value = strchr(line, ':');
-
-		if (strncmp(line, "model name", 10) != 0 || value == NULL)
-			continue;
-		(void)snprintf(model, sizeof(model), "%.*s", (int)strcspn(value + 2, "\n"),
-			       value + 2);
-		break;
-	}
-	if (stream != NULL)
-		(void)fclose(stream);
-	return json_pack(
-		"{s:s, s:I, s:s, s:I, s:s, s:s}", "cpu", model, "cores",
-		(json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "kernel", name.release, "memory",
-		(json_int_t)sysconf(_SC_PHYS_PAGES) * (json_int_t)sysconf(_SC_PAGESIZE), "limits",
-		limits == LAUNCH_LIMITS_V2   ? "cgroup v2"
-		: limits == LAUNCH_LIMITS_V1 ? "cgroup v1"
-					     : "measured",
-		"user", geteuid() == 0 ? "root" : "ordinary");
-}
-
-static void progress(const char *text)
-{
-	if (isatty(STDERR_FILENO) == 1)
-		(void)fprintf(stderr, "viv bench: %s ...\n", text);
-}
-
-static int measure(struct bench *bench, const struct bench_size *size, json_t *report,
-		   struct err *err)
-{
-	int r;
-
-	progress("latency, in turns with plain Python and bubblewrap");
-	r = bench_latency(bench, size, report, err);
-	if (r < 0)
-		return err_wrap(err, "latency");
-	progress("processor time, rate and memory");
-	r = bench_spawns(bench, size, report, err);
-	if (r < 0)
-		return err_wrap(err, "spawns");
-	progress("many live sandboxes");
-	r = bench_live(bench, size, report, err);
-	if (r < 0)
-		return err_wrap(err, "live sandboxes");
-	progress("leaks");
-	r = bench_leaks(bench, size, report, err);
-	return r < 0 ? err_wrap(err, "leaks") : 0;
-}
-
-static int open_all(struct bench *bench, const struct config *config, const struct options *wish,
-		    struct err *err)
-{
-	const struct runtime *runtime =
-		config_runtime(config, wish->runtime != NULL ? wish->runtime : "base", err);
-	const struct policy *policy = config_policy(config, "default", err);
-	struct policy_grant grant;
-	struct rlimit files;
-	int r;
-
-	if (runtime == NULL || policy == NULL)
-		return -err->num;
-	r = policy_narrow(policy, NULL, &grant, err);
-	if (r < 0)
-		return r;
-	bench->kind =
-		(struct pool_kind){.runtime = runtime, .trust = TRIAL_TRUST, .plan = grant.plan};
-
-	/* A thousand sandboxes need more descriptors than the usual 1024; launch inherits this. */
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &files);
-	}
-	r = twin_open(runtime, &bench->twin, err);
-	return r < 0 ? r : trial_open(&bench->trial, err);
-}
-
-static void print_figure(const json_t *row)
-{
-	const char *against = json_string_value(json_object_get(row, "against"));
-	const json_t *ratio = json_object_get(row, "ratio");
-	char compared[64] = "";
-	char target[48] = "";
-
-	if (json_is_real(ratio))
-		(void)snprintf(compared, sizeof(compared), "%.2fx %s", json_real_value(ratio),
-			       against);
-	if (json_is_real(json_object_get(row, "target")))
-		(void)snprintf(target, sizeof(target), "%s %g: %s",
-			       json_string_value(json_object_get(row, "relation")),
-			       json_real_value(json_object_get(row, "target")),
-			       json_is_true(json_object_get(row, "met")) ? "met" : "MISSED");
-	(void)printf("%-44s %9.2f %-3s  %-30s %s\n",
-		     json_string_value(json_object_get(row, "name")),
-		     json_real_value(json_object_get(row, "value")),
-		     json_string_value(json_object_get(row, "unit")), compared, target);
-}
-
-static void print_table(const json_t *report)
-{
-	const json_t *leaks = json_object_get(report, "leaks");
-	size_t index;
-	const json_t *row;
-
-	json_array_foreach(json_object_get(report, "figures"), index, row)
-		print_figure(row);
-
-	(void)printf("\n%-16s %10s %10s %12s %14s\n", "live sandboxes", "p50 ms", "p99 ms",
-		     "spawns/s", "bare forks/s");
-	json_array_foreach(json_object_get(report, "live"), index, row) {
-		const char *skipped = json_string_value(json_object_get(row, "skipped"));
-
-		(void)printf("%-16lld",
-			     (long long)json_integer_value(json_object_get(row, "live")));
-		if (skipped != NULL)
-			(void)printf(" skipped: %s\n", skipped);
-		else
-			(void)printf(" %10.2f %10.2f %12.0f %14.0f\n",
-				     json_real_value(json_object_get(row, "p50_ms")),
-				     json_real_value(json_object_get(row, "p99_ms")),
-				     json_real_value(json_object_get(row, "spawns_per_s")),
-				     json_real_value(json_object_get(row, "forks_per_s")));
-	}
-
-	(void)printf("\nafter %lld runs (%.0f/s): %s\n",
-		     (long long)json_integer_value(json_object_get(leaks, "runs")),
-		     json_real_value(json_object_get(leaks, "runs_per_s")),
-		     json_is_true(json_object_get(leaks, "grown")) ? "something has GROWN"
-								   : "nothing has grown");
-	json_array_foreach(json_object_get(leaks, "held"), index, row)
-		(void)printf("  %-26s %12lld -> %lld%s\n",
-			     json_string_value(json_object_get(row, "name")),
-			     (long long)json_integer_value(json_object_get(row, "before")),
-			     (long long)json_integer_value(json_object_get(row, "after")),
-			     json_is_true(json_object_get(row, "grown")) ? "  GROWN" : "");
-}
-
+/* Becomes viv-bench, which measures: beside viv, or where an installation has it. */
 static int run(const struct cmd *cmd, const void *options, const struct operands *operands)
 {
 	const struct options *wish = options;
-	json_auto_t *report = json_pack("{s:s, s:[]}", "version", VIV_VERSION, "figures");
-	struct bench_size size = {.rounds = 100, .spawns = 400, .live = 1000, .runs = 2000};
-	struct config *config = NULL;
-	struct bench bench = {0};
+	const char *args[16] = {"viv-bench"};
+	char runs[24];
+	char path[1024];
 	struct err err = {0};
-	int r;
+	size_t count = 1;
 
-	if (wish->is_quick)
-		size = (struct bench_size){.rounds = 30, .spawns = 80, .live = 100, .runs = 500};
 	if (operands->count > 0 || wish->runs > RUNS_MAX) {
 		(void)err_set(&err, ERR_BAD_REQUEST, EINVAL,
 			      operands->count > 0 ? "takes no operand" : "--runs is too high");
 		return cmd_fail(cmd, &err);
 	}
-	if (wish->runs > 0)
-		size.runs = (uint32_t)wish->runs;
-
-	r = config_load(wish->config, &config, &err);
-	if (r == 0)
-		r = open_all(&bench, config, wish, &err);
-	if (r == 0) {
-		(void)json_object_set_new(report, "machine", machine(&bench));
-		r = measure(&bench, &size, report, &err);
+	if (wish->is_quick)
+		args[count++] = "--quick";
+	if (wish->is_json)
+		args[count++] = "--json";
+	if (wish->runs > 0) {
+		(void)snprintf(runs, sizeof(runs), "%" PRIu64, wish->runs);
+		args[count++] = "--runs";
+		args[count++] = runs;
 	}
-	trial_close(&bench.trial);
-	twin_close(&bench.twin);
-	config_free(config);
-	if (r < 0)
+	if (wish->runtime != NULL) {
+		args[count++] = "--runtime";
+		args[count++] = wish->runtime;
+	}
+	if (wish->config != NULL) {
+		args[count++] = "--config";
+		args[count++] = wish->config;
+	}
+	if (launcher_find("viv-bench", path, sizeof(path), &err) < 0)
 		return cmd_fail(cmd, &err);
-
-	if (wish->is_json) {
-		(void)json_dumpf(report, stdout,
-				 JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(6));
-		(void)printf("\n");
-	} else {
-		print_table(report);
-	}
-	return CMD_OK;
+	/* execv wants char *const *; it does not write through them. */
+	(void)execv(path, (char *const *)(uintptr_t)args);
+	(void)err_sys(&err, "exec %s", path);
+	return cmd_fail(cmd, &err);
 }
 
 const struct cmd cmd_bench = {

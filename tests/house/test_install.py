@@ -31,7 +31,7 @@ class Install(unittest.TestCase):
         return os.path.join(self.prefix, *parts)
 
     def test_programs_and_runner_are_there(self):
-        for name in ("bin/viv", "libexec/vivarium/viv-launch"):
+        for name in ("bin/viv", "libexec/vivarium/viv-launch", "libexec/vivarium/viv-bench"):
             self.assertTrue(os.access(self.path(name), os.X_OK), name)
         for name in ("main.py", "_vivarium.abi3.so", "vivarium/cell.py"):
             self.assertTrue(os.path.isfile(self.path("lib/vivarium/runner", name)), name)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/c.h"
-#include "cli/bench.h"
+#include "bench.h"
 
 #define LEAK_WIDTH 8
 #define WARM_UP_RUNS 200

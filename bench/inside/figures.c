@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "base/c.h"
-#include "cli/bench.h"
+#include "bench.h"
 
 #define POOL_SIZE 4
 #define BURST_WIDTH 8

@@ -9,7 +9,7 @@
 
 #include "base/c.h"
 #include "base/io.h"
-#include "cli/bench.h"
+#include "bench.h"
 
 void samples_add(struct samples *samples, uint64_t ns)
 {

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/c.h"
-#include "cli/bench.h"
+#include "bench.h"
 
 #define BWRAP "/usr/bin/bwrap"
 #define ANSWER_MS 120000
@@ -25,88 +25,12 @@ const char bench_groupby[] =
 	"df = pd.DataFrame({'key': rng.integers(0, 50, 10_000), 'value': rng.random(10_000)})\n"
 	"print(len(df.groupby('key')['value'].agg(['mean', 'sum', 'max'])))\n";
 
-/*
- * argv: the runner's folder, the code of the groupby, then the modules to import. It makes itself
- * ready with the runner's own code, so that it holds what a zygote holds, and then does, on
- * request, what is compared with a sandbox.
- */
-static const char script[] = "import io, os, resource, signal, sys, time\n"
-			     "runner, text, *modules = sys.argv[1:]\n"
-			     "sys.path.insert(0, runner)\n"
-			     "from vivarium import serve, zygote\n"
-			     "del sys.path[0]\n"
-			     "serve.get_ready()\n"
-			     "zygote.preload(-1, modules)\n"
-			     "code = compile(text, 'groupby', 'exec')\n"
-			     "held = []\n"
-			     "gate, keep_shut = os.pipe()\n"
-			     "os.dup2(gate, 3)  # where a channel would be: nobody asks\n"
-			     "ready, tell = os.pipe()\n"
-			     "zygote.settle(serve.interpreter)\n"
-			     "def fork(is_prepared, stays=False):\n"
-			     "    pid = os.fork()\n"
-			     "    if pid == 0:\n"
-			     "        if is_prepared:\n"
-			     "            zygote.wake(serve.interpreter)\n"
-			     "        if stays:\n"
-			     "            os.write(tell, b'.')\n"
-			     "            os.close(keep_shut)\n"
-			     "            os.read(gate, 1)\n"
-			     "        os._exit(0)\n"
-			     "    return pid\n"
-			     "def burst(n, is_prepared):\n"
-			     "    live = 0\n"
-			     "    for i in range(n):\n"
-			     "        fork(is_prepared)\n"
-			     "        live += 1\n"
-			     "        if live == 8:\n"
-			     "            os.wait()\n"
-			     "            live -= 1\n"
-			     "    while live:\n"
-			     "        os.wait()\n"
-			     "        live -= 1\n"
-			     "def hold(n):\n"
-			     "    while len(held) > n:\n"
-			     "        os.kill(held[-1], signal.SIGKILL)\n"
-			     "        os.waitpid(held.pop(), 0)\n"
-			     "    coming = 0\n"
-			     "    while len(held) < n or coming:\n"
-			     "        if len(held) < n and coming < 2:\n"
-			     "            held.append(fork(True, True))\n"
-			     "            coming += 1\n"
-			     "        else:\n"
-			     "            coming -= len(os.read(ready, coming))\n"
-			     "def groupby():\n"
-			     "    old, sys.stdout = sys.stdout, io.StringIO()\n"
-			     "    try:\n"
-			     "        exec(code, {'__name__': '__main__'})\n"
-			     "    finally:\n"
-			     "        sys.stdout = old\n"
-			     "def cpu():\n"
-			     "    return sum(int((r.ru_utime + r.ru_stime) * 1e9) for r in (\n"
-			     "        resource.getrusage(resource.RUSAGE_SELF), "
-			     "resource.getrusage(resource.RUSAGE_CHILDREN)))\n"
-			     "os.write(1, b'0\\n')\n"
-			     "for line in sys.stdin:\n"
-			     "    task, count = line.split()\n"
-			     "    start = time.perf_counter_ns()\n"
-			     "    if task == '0':\n"
-			     "        os.waitpid(fork(False), 0)\n"
-			     "    elif task == '1':\n"
-			     "        burst(int(count), False)\n"
-			     "    elif task == '2':\n"
-			     "        burst(int(count), True)\n"
-			     "    elif task == '3':\n"
-			     "        groupby()\n"
-			     "    elif task == '5':\n"
-			     "        hold(int(count))\n"
-			     "    took = cpu() if task == '4' else time.perf_counter_ns() - start\n"
-			     "    os.write(1, b'%d\\n' % took)\n";
+extern const char twin_py[]; /* twin.py */
 
 /* Where the runner's Python lies: beside viv in a build dir; installed, in lib/ of the prefix. */
 static int find_runner(char *ret_path, size_t size, struct err *err)
 {
-	static const char *const places[] = {"runner", "../lib/vivarium/runner"};
+	static const char *const places[] = {"runner", "../../lib/vivarium/runner"};
 	char self[512];
 	char probe[640];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -205,7 +129,7 @@ int twin_open(const struct runtime *runtime, struct twin *ret_twin, struct err *
 	argv[n++] = layout.host;
 	argv[n++] = "-I";
 	argv[n++] = "-c";
-	argv[n++] = script;
+	argv[n++] = twin_py;
 	argv[n++] = runner;
 	argv[n++] = bench_groupby;
 	for (size_t i = 0; i < runtime->preload.count && n < ARGS_MAX - 1; i++)

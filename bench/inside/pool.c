@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/c.h"
-#include "cli/bench.h"
+#include "bench.h"
 
 #define BENCH_TIMEOUT_MS 60000
 #define READY_MS 120000
