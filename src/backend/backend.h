@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "backend/job.h"
-#include "backend/launcher.h"
+#include "backend/namespace/launcher.h"
 #include "base/err.h"
 #include "policy/config.h"
 #include "policy/plan.h"

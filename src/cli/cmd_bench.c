@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "backend/launcher_start.h"
+#include "backend/namespace/launcher_start.h"
 #include "base/c.h"
 #include "cli/cmd.h"
 

@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "backend/launcher_start.h"
+#include "backend/namespace/launcher_start.h"
 #include "base/c.h"
 #include "base/tree.h"
 #include "cli/cmd.h"

@@ -7,7 +7,7 @@
 
 #include <sys/stat.h>
 
-#include "backend/launcher_start.h"
+#include "backend/namespace/launcher_start.h"
 #include "base/c.h"
 #include "cli/cmd.h"
 

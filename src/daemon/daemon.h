@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "backend/launcher.h"
+#include "backend/namespace/launcher.h"
 #include "base/err.h"
 #include "policy/config.h"
 

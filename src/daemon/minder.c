@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "backend/launcher_start.h"
+#include "backend/namespace/launcher_start.h"
 #include "base/c.h"
 #include "daemon/daemon.h"
 #include "policy/paths.h"

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "backend/launcher.h"
+#include "backend/namespace/launcher.h"
 #include "base/err.h"
 #include "policy/config.h"
 #include "policy/plan.h"

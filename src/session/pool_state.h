@@ -10,10 +10,10 @@
 #include <sys/queue.h>
 
 #include "backend/backend.h"
-#include "backend/launcher.h"
+#include "backend/namespace/launcher.h"
 #include "session/pool.h"
 #include "session/sandbox.h"
-#include "session/zygote.h"
+#include "backend/namespace/zygote.h"
 
 struct pool_ticket {
 	struct shelf *shelf; /* borrowed: lives while it has tickets */

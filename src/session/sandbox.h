@@ -20,7 +20,7 @@
 #include "proto/frame.h"
 #include "proto/launch_msg.h"
 #include "session/channel.h"
-#include "session/meter.h"
+#include "backend/namespace/meter.h"
 #include "session/stream.h"
 
 #define SANDBOX_STARTUP_MAX 1024 /* bytes kept of what it prints before HELLO */

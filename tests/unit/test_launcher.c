@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "backend/backend.h"
-#include "backend/launcher.h"
+#include "backend/namespace/launcher.h"
 #include "base/c.h"
 #include "base/io.h"
 #include "unit.h"

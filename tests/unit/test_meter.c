@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/c.h"
-#include "session/meter.h"
+#include "backend/namespace/meter.h"
 #include "unit.h"
 
 static void put(int fd, const char *text)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backend/launcher.h"
+#include "backend/namespace/launcher.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "backend/launcher_start.h"
+#include "backend/namespace/launcher_start.h"
 #include "base/c.h"
 #include "base/io.h"
 

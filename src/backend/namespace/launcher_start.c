@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backend/launcher_start.h"
+#include "backend/namespace/launcher_start.h"
 
 #include <errno.h>
 #include <fcntl.h>

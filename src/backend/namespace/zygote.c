@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/zygote.h"
+#include "backend/namespace/zygote.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "backend/launcher.h"
+#include "backend/namespace/launcher.h"
 #include "base/err.h"
 #include "policy/runtime.h"
 #include "proto/launch_msg.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/meter.h"
+#include "backend/namespace/meter.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "backend/launcher.h"
+#include "backend/namespace/launcher.h"
 #include "base/err.h"
 
 #define LAUNCH_FD 3 /* where viv-launch finds its socket */
