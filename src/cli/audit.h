@@ -2,14 +2,15 @@
 /*
  * Audit - the attacks that `viv audit` makes on its own sandboxes
  *
- * Owns:    the tables of attacks, one row each, the Python they share, and what is planted on the
- *          host for them to reach.
+ * Owns:    the table of attacks, what is planted on the host for them to reach, and one audit.
  * May not: judge. A probe says what it managed; cmd_audit.c decides, from the run's verdict and
- * from what was planted.
+ *          from what was planted.
  *
- * A probe is Python between audit_prelude and audit_coda. It has `_args` (what was planted where)
- * and: tries(what, call, *args)  the call must be refused; a return value is a breach breach(what)
- * says what it managed leak(what, bytes)         a breach when the planted token is in there
+ * A probe is Python between prelude.py and coda.py of share/audit/, from which the build makes the
+ * table (scripts/pack_probes.py). It has `_args` (what was planted where) and:
+ *   tries(what, call, *args)  the call must be refused; a return value is a breach
+ *   breach(what)              says what it managed
+ *   leak(what, bytes)         a breach when the planted token is in there
  *   sysc(number, *args)       a raw system call, OSError when it is refused
  */
 #pragma once
@@ -46,10 +47,8 @@ struct audit_probe {
 extern const char audit_prelude[];
 extern const char audit_coda[];
 
-extern const struct audit_probe audit_probes_space[]; /* user to uts: what a sandbox sees */
-extern const size_t audit_probes_space_count;
-extern const struct audit_probe audit_probes_power[]; /* cgroup to seccomp: what it may do */
-extern const size_t audit_probes_power_count;
+extern const struct audit_probe audit_probes[]; /* in the order of the walls */
+extern const size_t audit_probe_count;
 
 /* What stands outside the sandbox for an attack to reach. Each is also an oracle: it shows from
  * outside whether it was reached. */

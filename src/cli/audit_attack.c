@@ -213,21 +213,6 @@ static int look_from_outside(struct audit *audit, struct err *err)
 	return settle(audit, err);
 }
 
-static int attack_table(struct audit *audit, const struct audit_probe *probes, size_t count,
-			struct err *err)
-{
-	for (size_t i = 0; i < count; i++) {
-		int r;
-
-		if (!(audit->only & (1U << probes[i].wall)))
-			continue;
-		r = attack(audit, &probes[i], err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 int audit_plan(const struct config *config, struct plan *ret_plan, struct err *err)
 {
 	/* Small, so that using it up takes no time. */
@@ -291,8 +276,12 @@ int audit_attack(struct audit *audit, bool is_cold, struct err *err)
 	r = look_from_outside(audit, err);
 	if (r < 0)
 		return r;
-	r = attack_table(audit, audit_probes_space, audit_probes_space_count, err);
-	if (r < 0)
-		return r;
-	return attack_table(audit, audit_probes_power, audit_probes_power_count, err);
+	for (size_t i = 0; i < audit_probe_count; i++) {
+		if (!(audit->only & (1U << audit_probes[i].wall)))
+			continue;
+		r = attack(audit, &audit_probes[i], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }

@@ -115,12 +115,12 @@ static void print_json(const struct audit *audit, uint64_t took_ns)
 	(void)printf("\n");
 }
 
-static void list_table(const struct audit_probe *probes, size_t count, uint32_t only, json_t *rows)
+static void list_probes(uint32_t only, json_t *rows)
 {
 	static const char *const controls[] = {"none", "root", "any"};
 
-	for (size_t i = 0; i < count; i++) {
-		const struct audit_probe *probe = &probes[i];
+	for (size_t i = 0; i < audit_probe_count; i++) {
+		const struct audit_probe *probe = &audit_probes[i];
 
 		if (!(only & (1U << probe->wall)))
 			continue;
@@ -151,8 +151,7 @@ static int list(const struct config *config, uint32_t only, bool is_json, struct
 	if (r < 0)
 		return r;
 
-	list_table(audit_probes_space, audit_probes_space_count, only, rows);
-	list_table(audit_probes_power, audit_probes_power_count, only, rows);
+	list_probes(only, rows);
 	if (!is_json)
 		return 0;
 	(void)json_object_set_new(object, "args", audit_args(&nothing, &plan));
