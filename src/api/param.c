@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/c.h"
+#include "base/near.h"
 
 const struct op_param *param_find(const struct op *op, enum op_in in, const char *name)
 {
@@ -35,35 +36,12 @@ bool param_is_large(const struct op_param *param)
 	return param->type == OP_BYTES || param->type == OP_JSON || param->type == OP_FILES;
 }
 
-/* How many letters must change (Levenshtein): the last two rows of the table are enough. */
-static size_t distance(const char *a, const char *b)
-{
-	uint8_t row[PARAM_NAME_MAX + 1];
-	size_t n = strlen(b);
-
-	for (size_t j = 0; j <= n; j++)
-		row[j] = (uint8_t)j;
-	for (size_t i = 0; a[i] != '\0'; i++) {
-		uint8_t corner = row[0];
-
-		row[0] = (uint8_t)(i + 1);
-		for (size_t j = 0; j < n; j++) {
-			uint8_t swap = (uint8_t)(corner + (a[i] != b[j]));
-			uint8_t less = (uint8_t)((row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1);
-
-			corner = row[j + 1];
-			row[j + 1] = swap < less ? swap : less;
-		}
-	}
-	return row[n];
-}
-
 /* Also found: "memory" for "limits.memory", which people write at the top. */
 static size_t far(const struct op_param *param, const char *name)
 {
 	const char *last = strrchr(param->name, '.');
-	size_t whole = distance(name, param->name);
-	size_t tail = last != NULL ? distance(name, last + 1) : whole;
+	size_t whole = near_distance(name, param->name);
+	size_t tail = last != NULL ? near_distance(name, last + 1) : whole;
 
 	return tail < whole ? tail : whole;
 }

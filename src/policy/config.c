@@ -10,6 +10,7 @@
 
 #include "base/c.h"
 #include "base/io.h"
+#include "base/near.h"
 #include "policy/config_parts.h"
 #include "policy/paths.h"
 
@@ -234,38 +235,69 @@ int config_load(const char *path, struct config **ret_config, struct err *err)
 	return 0;
 }
 
-static void add_name(char *names, size_t size, const char *name)
-{
-	size_t used = strlen(names);
+/* The names that one could have asked for instead of `wanted`. */
+struct choices {
+	const char *wanted;           /* borrowed, NULL: any */
+	char names[300];              /* all of them, with commas */
+	char near[NEAR_NAME_MAX + 1]; /* the nearest; "": none is near */
+	size_t distance;              /* ... and how near it is */
+};
 
-	(void)snprintf(names + used, size - used, "%s%s", used > 0 ? ", " : "", name);
+static void add_choice(struct choices *choices, const char *name)
+{
+	const char *wanted = choices->wanted != NULL ? choices->wanted : "";
+	size_t used = strlen(choices->names);
+	size_t distance = near_distance(wanted, name);
+	size_t most = choices->near[0] != '\0' ? choices->distance - 1 : strlen(wanted) / 3;
+
+	(void)snprintf(choices->names + used, sizeof(choices->names) - used, "%s%s",
+		       used > 0 ? ", " : "", name);
+	if (distance > most)
+		return;
+	(void)snprintf(choices->near, sizeof(choices->near), "%s", name);
+	choices->distance = distance;
+}
+
+static void refuse_choice(const struct choices *choices, const char *what, struct err *err)
+{
+	bool has_near = choices->near[0] != '\0';
+
+	(void)err_set(err, ERR_NOT_FOUND, ENOENT, "%s %.80s; %s%s%s: %s", what, choices->wanted,
+		      has_near ? "did you mean " : "", choices->near,
+		      has_near ? "? There are" : "there are", choices->names);
+}
+
+const struct policy *config_base(const struct config *config, const char *name, const char *except,
+				 struct err *err)
+{
+	const struct policy *policy = policy_find(config->policies, config->policy_count, name);
+	struct choices choices = {.wanted = name};
+
+	if (policy != NULL)
+		return policy;
+	for (size_t i = 0; i < config->policy_count; i++) {
+		if (except == NULL || strcmp(config->policies[i].name, except) != 0)
+			add_choice(&choices, config->policies[i].name);
+	}
+	refuse_choice(&choices, "there is no policy", err);
+	return NULL;
 }
 
 const struct policy *config_policy(const struct config *config, const char *name, struct err *err)
 {
-	const struct policy *policy = policy_find(config->policies, config->policy_count, name);
-	char names[300] = "";
-
-	if (policy != NULL)
-		return policy;
-	for (size_t i = 0; i < config->policy_count; i++)
-		add_name(names, sizeof(names), config->policies[i].name);
-	(void)err_set(err, ERR_NOT_FOUND, ENOENT, "there is no policy %.80s; there are: %s", name,
-		      names);
-	return NULL;
+	return config_base(config, name, NULL, err);
 }
 
 const struct runtime *config_runtime(const struct config *config, const char *name, struct err *err)
 {
 	const struct runtime *runtime = runtime_find(config->runtimes, config->runtime_count, name);
-	char names[300] = "";
+	struct choices choices = {.wanted = name};
 
 	if (runtime != NULL)
 		return runtime;
 	for (size_t i = 0; i < config->runtime_count; i++)
-		add_name(names, sizeof(names), config->runtimes[i].name);
-	(void)err_set(err, ERR_NOT_FOUND, ENOENT, "there is no runtime %.80s; there are: %s", name,
-		      names);
+		add_choice(&choices, config->runtimes[i].name);
+	refuse_choice(&choices, "there is no runtime", err);
 	return NULL;
 }
 
@@ -273,12 +305,12 @@ const char *config_explore(const struct config *config, const char *name, struct
 {
 	const struct text_list *folders = &config->explore_folders;
 	const bool has_root = config->explore_root[0] != '\0';
-	char names[300] = "";
+	struct choices choices = {.wanted = name};
 
 	if (has_root && (name == NULL || strcmp(name, "default") == 0))
 		return config->explore_root;
 	if (has_root)
-		add_name(names, sizeof(names), "default");
+		add_choice(&choices, "default");
 	for (size_t i = 0; i < folders->count; i++) {
 		const char *equals = strchr(folders->items[i], '=');
 		size_t size = (size_t)(equals - folders->items[i]);
@@ -288,15 +320,14 @@ const char *config_explore(const struct config *config, const char *name, struct
 		    (strlen(name) == size && memcmp(name, folders->items[i], size) == 0))
 			return equals + 1;
 		(void)snprintf(known, sizeof(known), "%.*s", (int)size, folders->items[i]);
-		add_name(names, sizeof(names), known);
+		add_choice(&choices, known);
 	}
-	if (names[0] == '\0')
+	if (choices.names[0] == '\0')
 		(void)err_set(err, ERR_NOT_FOUND, ENOENT,
 			      "root: no folder may be explored here; set explore.root in the "
 			      "config");
 	else
-		(void)err_set(err, ERR_NOT_FOUND, ENOENT,
-			      "root: there is no folder %.80s; there are: %s", name, names);
+		refuse_choice(&choices, "root: there is no folder", err);
 	return NULL;
 }
 
@@ -304,7 +335,7 @@ int config_choose_policy(const struct config *config, const struct config_token 
 			 const char *asked, const struct policy **ret_policy, struct err *err)
 {
 	const struct policy *policy;
-	char names[300] = "";
+	struct choices choices = {.wanted = asked};
 
 	if (token == NULL || token->policies.count == 0) {
 		policy = config_policy(config, asked != NULL ? asked : "default", err);
@@ -318,10 +349,10 @@ int config_choose_policy(const struct config *config, const struct config_token 
 	} else {
 		/* The same for a policy that there is and one that there is not. */
 		for (size_t i = 0; i < token->policies.count; i++)
-			add_name(names, sizeof(names), token->policies.items[i]);
+			add_choice(&choices, token->policies.items[i]);
 		return err_set(err, ERR_FORBIDDEN, EPERM,
 			       "policy: the token %s may not use %.80s; it may use: %s",
-			       token->name, asked, names);
+			       token->name, asked, choices.names);
 	}
 	if (policy == NULL)
 		return err_wrap(err, "policy");

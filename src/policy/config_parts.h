@@ -25,6 +25,10 @@ int config_take_tokens(struct config *config, const struct document *document, s
 int config_take_runtimes(struct config *config, const struct document *document, struct err *err);
 int config_take_policies(struct config *config, const struct document *document, struct err *err);
 
+/* config_policy() for what says `base: name`; a refusal does not offer `except` (may be NULL). */
+const struct policy *config_base(const struct config *config, const char *name, const char *except,
+				 struct err *err);
+
 /* The runtimes that `viv runtime add` has stored, the system's and then the user's. */
 int config_take_stored(struct config *config, struct err *err);
 

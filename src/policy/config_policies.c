@@ -162,7 +162,7 @@ static int resolve_entry(struct resolve *resolve, size_t entry, struct err *err)
 {
 	struct policy *policy = &resolve->config->policies[resolve->index[entry]];
 	const char *name = base_of(resolve->document, entry, policy);
-	const struct policy *base = config_policy(resolve->config, name, err);
+	const struct policy *base = config_base(resolve->config, name, policy->name, err);
 	ptrdiff_t base_entry = find_entry(resolve->document, name);
 	int r = 0;
 

@@ -42,6 +42,9 @@ static const struct {
 	{"policies:\n  a: {base: a}\n", "vivarium.yaml:2: base: a inherits from itself"},
 	{"policies:\n  a:\n    base: nowhere\n",
 	 "vivarium.yaml:3: there is no policy nowhere; there are: default,"},
+	{"policies:\n  defaults:\n    base: defualt\n",
+	 "vivarium.yaml:3: there is no policy defualt; did you mean default? There are: default, "
+	 "analysis,"},
 	{"policies:\n  a:\n    runtime: none\n",
 	 "vivarium.yaml:3: there is no runtime none; there are: bare,"},
 	{"policies:\n  a:\n    timeout: 200s\n",
