@@ -246,6 +246,16 @@ static int take_value_step(struct scan *scan, enum walk_step step, const uint8_t
 	return r;
 }
 
+/* Nothing more is kept of a body that is refused; only its grammar is still checked. */
+static int refuse_later(struct scan *scan, struct err *err)
+{
+	scan->refusal = *err;
+	*err = (struct err){0};
+	scan->member = NULL;
+	scan->walk.allows_lone = true;
+	return 0;
+}
+
 static int take_piece(struct scan *scan, const uint8_t *at, const uint8_t *end, struct err *err)
 {
 	const uint8_t *raw = at;
@@ -258,6 +268,8 @@ static int take_piece(struct scan *scan, const uint8_t *at, const uint8_t *end, 
 
 		if (step == WALK_BAD)
 			return not_json(scan, err);
+		if (scan->refusal.kind != ERR_NONE)
+			continue;
 		if (scan->member != NULL && scan->member->kind == SCAN_SMALL)
 			scan->values += scan->walk.values - before;
 		if (scan->values > WALK_TREE_MAX)
@@ -266,6 +278,8 @@ static int take_piece(struct scan *scan, const uint8_t *at, const uint8_t *end, 
 			r = take_outer_step(scan, step, from, at, err);
 		else if (scan->is_in_value || step != WALK_BLANK)
 			r = take_value_step(scan, step, from, at, &raw, err);
+		if (r < 0 && err->kind == ERR_BAD_REQUEST)
+			r = refuse_later(scan, err);
 	}
 	if (r == 0 && scan->member != NULL && scan->is_in_value && scan->member->kind != SCAN_TEXT)
 		r = put(scan, raw, (size_t)(end - raw), err);
@@ -292,5 +306,9 @@ int scan_finish(struct scan *scan, struct err *err)
 {
 	if (scan->walk.at > 0 && !walk_is_whole(&scan->walk))
 		return not_json(scan, err);
+	if (scan->refusal.kind != ERR_NONE) {
+		*err = scan->refusal;
+		return -err->num;
+	}
 	return parts_finish(&scan->parts, err);
 }

@@ -66,7 +66,8 @@ struct scan {
 	size_t key_size;
 	char start[5]; /* the first bytes of the value: is it null? */
 	uint8_t start_size;
-	uint64_t values; /* of the small members */
+	uint64_t values;    /* of the small members */
+	struct err refusal; /* of a member; waits for the end, since broken JSON is told first */
 	struct scan_files files;
 	struct buf small;
 	struct parts parts;
@@ -75,12 +76,13 @@ struct scan {
 void scan_init(struct scan *scan, const struct op *op, uint64_t body_max);
 void scan_done(struct scan *scan);
 
-/* The next piece. ERR_BAD_REQUEST for what is not JSON or not asked for, ERR_TOO_LARGE; the message
- * starts with the member's name and a colon where it is about one. After a failure only scan_done
- * may follow. */
+/* The next piece. ERR_BAD_REQUEST for what is not JSON, ERR_TOO_LARGE. After a failure only
+ * scan_done may follow. */
 int scan_feed(struct scan *scan, const void *data, size_t size, struct err *err);
 
-/* The body is over. An empty one is an object without members. */
+/* The body is over. An empty one is an object without members. ERR_BAD_REQUEST for what ends too
+ * early, and then for the first member that was not asked for; the message starts with its name and
+ * a colon. */
 int scan_finish(struct scan *scan, struct err *err);
 
 /* scan_files.c: a step inside of a list of files: [{path, text | base64}], nothing else. */

@@ -72,6 +72,15 @@ class Runs(unittest.TestCase):
             answer = self.daemon.request("POST", "/v1/run", {"code": "1", **body})
             self.assertEqual((answer.status, answer.error.get("field")), (400, field), answer)
 
+    def test_broken_json_is_told_before_what_is_wrong_in_it(self):
+        for body, at, why in (('{"code": 1', 10, "it ends too early"), ('{"cdoe": "1", "x"', 17, "it ends too early"),
+                              ('{"files": {}, "code": }', 22, "a value is expected")):
+            answer = self.daemon.request("POST", "/v1/run", body)
+            self.assertEqual((answer.status, answer.error["message"], answer.error.get("field")),
+                             (400, f"the body is not JSON, at byte {at}; {why}", None))
+        answer = self.daemon.request("POST", "/v1/run", '{"code": 1, "cdoe": 2}')
+        self.assertEqual((answer.status, answer.error["message"]), (400, "code: must be a text"))
+
     def test_many_small_values_are_refused_before_they_are_built(self):
         answer = self.daemon.request("POST", "/v1/run", {"code": "1", "env": [""] * 340000})
         self.assertEqual((answer.status, answer.error["kind"], answer.error.get("field")), (413, "too_large", "env"), answer)
