@@ -27,6 +27,28 @@ const struct cmd_verb *cmd_verb(const struct cmd *cmd, size_t index)
 	return (const struct cmd_verb *)((const char *)cmd->verbs + index * cmd->verb_size);
 }
 
+ptrdiff_t cmd_choose_verb(const struct cmd *cmd, const struct operands *words, struct err *err)
+{
+	const char *name = words->count > 0 ? words->items[0] : "list";
+	size_t count = words->count > 0 ? words->count - 1 : 0;
+	const struct cmd_verb *verb = NULL;
+	size_t i = 0;
+	int r;
+
+	while (i < cmd->verb_count && strcmp(cmd_verb(cmd, i)->name, name) != 0)
+		i++;
+	if (i == cmd->verb_count)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "there is no subcommand '%.100s'; usage: viv %s %s",
+			       words->count > 0 ? name : "", cmd->name, cmd->operands);
+	verb = cmd_verb(cmd, i);
+	if (count < verb->min || count > verb->max)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "usage: viv %s %s%s%s", cmd->name,
+			       name, verb->operands[0] != '\0' ? " " : "", verb->operands);
+	r = flags_check(cmd->flags, cmd->flag_count, words->given, cmd->name, name, err);
+	return r < 0 ? r : (ptrdiff_t)i;
+}
+
 static void print_verbs(const struct cmd *cmd, FILE *out)
 {
 	if (cmd->verb_count > 0)

@@ -29,6 +29,7 @@ struct cmd_verb {
 	const char *name;
 	const char *operands; /* "ID [NAME]" */
 	const char *help;     /* one sentence, no full stop */
+	size_t min, max;      /* words behind it */
 };
 
 struct cmd {
@@ -81,6 +82,10 @@ extern const struct cmd cmd_completion; /* hidden: prints completions for a shel
 
 /* Subcommand number `index`. */
 const struct cmd_verb *cmd_verb(const struct cmd *cmd, size_t index);
+
+/* The number of the subcommand that the words name ("list" where there is no word), with as many
+ * words behind it as it takes and no flag of another; else -EINVAL. */
+ptrdiff_t cmd_choose_verb(const struct cmd *cmd, const struct operands *words, struct err *err);
 
 /* The command called `name`, or NULL. */
 const struct cmd *cmd_find(const char *name);

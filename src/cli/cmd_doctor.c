@@ -7,6 +7,7 @@
 #include "base/c.h"
 #include "cli/cmd.h"
 #include "cli/doctor.h"
+#include "cli/safe.h"
 
 #define DOCTOR_TIMEOUT_MS 30000
 
@@ -16,10 +17,7 @@ struct options {
 };
 
 static const struct flag flags[] = {
-	FLAG_ROW(struct options, config, "config", 0, FLAG_TEXT, "FILE",
-		 "read this vivarium.yaml instead of the one that would be found"),
-	FLAG_ROW(struct options, is_json, "json", 0, FLAG_SWITCH, NULL,
-		 "print one JSON object with the same facts"),
+	FLAG_ROWS_COMMON(struct options),
 };
 
 static void report_walls(struct report *report, const struct run_facts *facts)
@@ -204,8 +202,7 @@ static void print_json(const struct report *report, bool is_ok)
 	(void)json_object_set_new(object, "ok", json_boolean(is_ok));
 	(void)json_object_set_new(object, "version", json_string(VIV_VERSION));
 	report_to_json(report, object);
-	(void)json_dumpf(object, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-	(void)printf("\n");
+	safe_print_json(object);
 }
 
 static void print_table(const struct report *report, bool is_ok)

@@ -5,6 +5,7 @@
 
 #include "base/c.h"
 #include "cli/cmd.h"
+#include "cli/safe.h"
 #include "policy/config.h"
 #include "policy/number.h"
 
@@ -16,16 +17,8 @@ struct options {
 };
 
 static const struct flag flags[] = {
-	FLAG_ROW(struct options, config, "config", 0, FLAG_TEXT, "FILE",
-		 "read this vivarium.yaml instead of the one that would be found"),
-	FLAG_ROW(struct options, is_json, "json", 0, FLAG_SWITCH, NULL, "print one JSON object"),
+	FLAG_ROWS_COMMON(struct options),
 };
-
-static void print_object(json_t *object)
-{
-	(void)json_dumpf(object, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-	(void)printf("\n");
-}
 
 /* A setting of a request may lower it, never raise it. */
 static bool is_most(const struct setting *row)
@@ -105,7 +98,7 @@ static void list(const struct config *config, bool is_json)
 			print_line(&config->policies[i]);
 	}
 	if (is_json)
-		print_object(object);
+		safe_print_json(object);
 }
 
 /* ---- show ---- */
@@ -121,7 +114,7 @@ static int show(const struct config *config, const char *name, bool is_json, str
 		return -err->num;
 	object = policy_to_json(config, policy);
 	if (is_json) {
-		print_object(object);
+		safe_print_json(object);
 		return 0;
 	}
 	json_array_foreach(json_object_get(object, "settings"), i, row) {
@@ -137,20 +130,28 @@ static int show(const struct config *config, const char *name, bool is_json, str
 	return 0;
 }
 
+enum verb_id {
+	VERB_LIST,
+	VERB_SHOW
+};
+
+static const struct cmd_verb verbs[] = {
+	[VERB_LIST] = {"list", "", "every policy in a line", 0, 0},
+	[VERB_SHOW] = {"show", "NAME", "every key of one, with where it comes from", 1, 1},
+};
+
 static int run(const struct cmd *cmd, const void *raw_options, const struct operands *operands)
 {
 	const struct options *options = raw_options;
-	const char *verb = operands->count > 0 ? operands->items[0] : "list";
 	struct config *config = NULL;
 	struct err err = {0};
-	int r = config_load(options->config, &config, &err);
+	ptrdiff_t verb = cmd_choose_verb(cmd, operands, &err);
+	int r = verb < 0 ? (int)verb : config_load(options->config, &config, &err);
 
-	if (r == 0 && strcmp(verb, "list") == 0 && operands->count <= 1)
+	if (r == 0 && verb == VERB_LIST)
 		list(config, options->is_json);
-	else if (r == 0 && strcmp(verb, "show") == 0 && operands->count == 2)
-		r = show(config, operands->items[1], options->is_json, &err);
 	else if (r == 0)
-		r = err_set(&err, ERR_BAD_REQUEST, EINVAL, "usage: viv policy list | show NAME");
+		r = show(config, operands->items[1], options->is_json, &err);
 	config_free(config);
 	if (r == 0 && fflush(stdout) != 0)
 		return CMD_INTERNAL;
@@ -167,11 +168,12 @@ const struct cmd cmd_policy = {
 		 "and never widen it: what show calls a maximum is the most that a run can ask "
 		 "for.\n"
 		 "\n"
-		 "list shows them all in a line each; show every key of one, with where it comes\n"
-		 "from: vivarium.yaml, the policy it is based on, the built-in, or the default.",
+		 "A key comes from vivarium.yaml, the policy it is based on, the built-in, or the\n"
+		 "default.",
 	.examples = "  viv policy list\n"
 		    "  viv policy show heavy\n"
 		    "  viv run --policy heavy --memory 4G --timeout 10m train.py",
+	CMD_VERBS(verbs),
 	CMD_FLAGS(flags),
 	.options_size = sizeof(struct options),
 	.run = run,

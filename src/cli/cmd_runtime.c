@@ -5,6 +5,7 @@
 #include "base/c.h"
 #include "cli/cmd.h"
 #include "cli/interview.h"
+#include "cli/safe.h"
 #include "cli/venv.h"
 #include "policy/config.h"
 
@@ -21,18 +22,16 @@ struct options {
 };
 
 static const struct flag flags[] = {
-	FLAG_ROW(struct options, python, "python", 0, FLAG_TEXT, "VENV",
-		 "add: an interpreter (3.9 or later) or the folder of a venv"),
-	FLAG_ROW(struct options, requirements, "requirements", 0, FLAG_TEXT, "FILE",
-		 "add: make a venv and install what this file lists, with pip, outside of any "
-		 "sandbox"),
-	FLAG_ROW(struct options, preload, "preload", 0, FLAG_LIST, "MODULE",
-		 "add: import this module ahead of time"),
-	FLAG_ROW(struct options, pool, "pool", 0, FLAG_COUNT, "N",
-		 "add: sandboxes that a daemon keeps ready"),
-	FLAG_ROW(struct options, config, "config", 0, FLAG_TEXT, "FILE",
-		 "read this vivarium.yaml instead of the one that would be found"),
-	FLAG_ROW(struct options, is_json, "json", 0, FLAG_SWITCH, NULL, "print one JSON object"),
+	FLAG_ROW_FOR("add", struct options, python, "python", 0, FLAG_TEXT, "VENV",
+		     "an interpreter (3.9 or later) or the folder of a venv"),
+	FLAG_ROW_FOR("add", struct options, requirements, "requirements", 0, FLAG_TEXT, "FILE",
+		     "make a venv and install what this file lists, with pip, outside of any "
+		     "sandbox"),
+	FLAG_ROW_FOR("add", struct options, preload, "preload", 0, FLAG_LIST, "MODULE",
+		     "import this module ahead of time"),
+	FLAG_ROW_FOR("add", struct options, pool, "pool", 0, FLAG_COUNT, "N",
+		     "sandboxes that a daemon keeps ready"),
+	FLAG_ROWS_COMMON(struct options),
 };
 
 /* What every subcommand needs. */
@@ -49,12 +48,6 @@ static json_t *list_to_json(const struct text_list *list)
 	for (size_t i = 0; i < list->count; i++)
 		(void)json_array_append_new(array, json_string(list->items[i]));
 	return array;
-}
-
-static void print_object(json_t *object)
-{
-	(void)json_dumpf(object, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-	(void)printf("\n");
 }
 
 /* One row of the list, with what the interpreter said (NULL: it did not). */
@@ -113,7 +106,7 @@ static void ask_all(const struct desk *desk, struct trial *trial, json_t *rows)
 	}
 }
 
-static int list(const struct desk *desk, struct err *err)
+static int list(const struct desk *desk, const char *name, struct err *err)
 {
 	json_auto_t *object = json_object();
 	json_t *rows = json_array();
@@ -123,6 +116,7 @@ static int list(const struct desk *desk, struct err *err)
 	int r;
 
 	(void)json_object_set_new(object, "runtimes", rows);
+	(void)name;
 	r = trial_open(&trial, err);
 	if (r == 0)
 		ask_all(desk, &trial, rows);
@@ -131,7 +125,7 @@ static int list(const struct desk *desk, struct err *err)
 		return r;
 
 	if (desk->wish->is_json) {
-		print_object(object);
+		safe_print_json(object);
 		return 0;
 	}
 	(void)printf("%-12s %-8s %8s  %s\n", "NAME", "VERSION", "PACKAGES", "PYTHON  PRELOAD");
@@ -263,7 +257,7 @@ static int add(const struct desk *desk, const char *name, struct err *err)
 			json_auto_t *row = row_to_json(&runtime, said, err);
 
 			(void)json_object_set_new(row, "source", json_string(file));
-			print_object(row);
+			safe_print_json(row);
 		} else {
 			(void)printf("added %s: Python %s, %s\n", name,
 				     json_string_value(json_object_get(said, "version")), file);
@@ -288,7 +282,7 @@ static int rm(const struct desk *desk, const char *name, struct err *err)
 	if (desk->wish->is_json) {
 		json_auto_t *object = json_pack("{s:s, s:s}", "removed", name, "source", file);
 
-		print_object(object);
+		safe_print_json(object);
 	} else {
 		(void)printf("removed %s: %s\n", name, file);
 	}
@@ -314,29 +308,28 @@ static int desk_open(struct desk *desk, struct err *err)
 	return 0;
 }
 
-static int dispatch(const struct desk *desk, const struct operands *operands, struct err *err)
-{
-	const char *verb = operands->count > 0 ? operands->items[0] : "list";
+struct runtime_verb {
+	struct cmd_verb row;
+	int (*run)(const struct desk *desk, const char *name, struct err *err);
+};
 
-	if (strcmp(verb, "list") == 0 && operands->count <= 1)
-		return list(desk, err);
-	if (strcmp(verb, "add") == 0 && operands->count == 2)
-		return add(desk, operands->items[1], err);
-	if (strcmp(verb, "rm") == 0 && operands->count == 2)
-		return rm(desk, operands->items[1], err);
-	return err_set(err, ERR_BAD_REQUEST, EINVAL,
-		       "usage: viv runtime list | add NAME | rm NAME");
-}
+static const struct runtime_verb verbs[] = {
+	{{"list", "", "ask each interpreter, inside a sandbox, for its version and packages", 0, 0},
+	 list},
+	{{"add", "NAME", "an interpreter, a venv, or a new venv with what a file lists", 1, 1},
+	 add},
+	{{"rm", "NAME", "forget it; a venv that add made is deleted, too", 1, 1}, rm},
+};
 
 static int run(const struct cmd *cmd, const void *options, const struct operands *operands)
 {
 	struct desk desk = {.wish = options};
 	struct err err = {0};
-	int r;
+	ptrdiff_t verb = cmd_choose_verb(cmd, operands, &err);
+	int r = verb < 0 ? (int)verb : desk_open(&desk, &err);
 
-	r = desk_open(&desk, &err);
 	if (r == 0)
-		r = dispatch(&desk, operands, &err);
+		r = verbs[verb].run(&desk, operands->count > 1 ? operands->items[1] : NULL, &err);
 	config_free(desk.config);
 	return r < 0 ? cmd_fail(cmd, &err) : CMD_OK;
 }
@@ -350,16 +343,14 @@ const struct cmd cmd_runtime = {
 		"imported\n"
 		"ahead of time. It is built outside and read-only inside.\n"
 		"\n"
-		"list asks each interpreter, inside a sandbox, for its version and its packages.\n"
 		"add takes an interpreter or a venv that is there (--python), or makes a venv and\n"
 		"installs what a file lists (--requirements). Before it is kept it must run in a\n"
-		"sandbox on this host and import its preload. rm forgets it; a venv that add made "
-		"is\n"
-		"deleted, too.",
+		"sandbox on this host and import its preload.",
 	.examples = "  viv runtime list\n"
 		    "  viv runtime add geo --requirements geo.txt --preload shapely\n"
 		    "  viv run --runtime geo map.py\n"
 		    "  viv runtime rm geo",
+	CMD_VERBS(verbs),
 	CMD_FLAGS(flags),
 	.options_size = sizeof(struct options),
 	.run = run,

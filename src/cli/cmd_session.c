@@ -64,75 +64,35 @@ _Static_assert(sizeof(struct session_options) <= CMD_OPTIONS_MAX, "the options d
 _Static_assert(ARRAY_LEN(flags) <= FLAG_ROWS_MAX, "more flags than operands.given has bits");
 
 static const struct session_verb verbs[] = {
-	{{"new", "", "make a session; prints its id"}, false, 0, 0, verb_new},
-	{{"list", "", "every session of yours"}, false, 0, 0, verb_list},
-	{{"run", "ID [FILE|-]", "run Python in it, as `viv run` does"}, true, 0, 1, verb_run_code},
-	{{"repl", "ID", "type Python, and see"}, true, 0, 0, verb_repl},
-	{{"interrupt", "ID", "KeyboardInterrupt in its run; state stays"},
+	{{"new", "", "make a session; prints its id", 0, 0}, false, verb_new},
+	{{"list", "", "every session of yours", 0, 0}, false, verb_list},
+	{{"run", "ID [FILE|-]", "run Python in it, as `viv run` does", 1, 2}, true, verb_run_code},
+	{{"repl", "ID", "type Python, and see", 1, 1}, true, verb_repl},
+	{{"interrupt", "ID", "KeyboardInterrupt in its run; state stays", 1, 1},
 	 true,
-	 0,
-	 0,
 	 verb_interrupt_now},
-	{{"checkpoint", "ID [NAME]", "keep the state as it is now"},
+	{{"checkpoint", "ID [NAME]", "keep the state as it is now", 1, 2},
 	 true,
-	 0,
-	 1,
 	 verb_checkpoint_make},
-	{{"checkpoints", "ID", "the states it can go back to"}, true, 0, 0, verb_checkpoints},
-	{{"rollback", "ID CP", "go back to a checkpoint"}, true, 1, 1, verb_rollback_to},
-	{{"wake", "ID", "wake one that sleeps; a run does, too"}, true, 0, 0, verb_wake},
-	{{"restart", "ID", "one that is kept, anew: the files stay, the variables go"},
+	{{"checkpoints", "ID", "the states it can go back to", 1, 1}, true, verb_checkpoints},
+	{{"rollback", "ID CP", "go back to a checkpoint", 2, 2}, true, verb_rollback_to},
+	{{"wake", "ID", "wake one that sleeps; a run does, too", 1, 1}, true, verb_wake},
+	{{"restart", "ID", "one that is kept, anew: the files stay, the variables go", 1, 1},
 	 true,
-	 0,
-	 0,
 	 verb_restart},
-	{{"diff", "ID CP [CP]", "names that changed since a checkpoint"}, true, 1, 2, verb_diff},
-	{{"fork", "ID [N]", "make branches that go on from here"}, true, 0, 1, verb_fork_off},
-	{{"rm", "ID...", "end sessions"}, false, 1, 64, verb_rm},
-	{{"vars", "ID [NAME]", "its variables, or rows of a table"}, true, 0, 1, verb_vars},
-	{{"files", "ID [PATH]", "files below /workspace"}, true, 0, 1, verb_files},
-	{{"put", "ID FILE [PATH]", "copy a file into /workspace"}, true, 1, 2, verb_put_file},
-	{{"get", "ID PATH [FILE]", "copy a file out of /workspace"}, true, 1, 2, verb_get_file},
-	{{"export", "ID FILE", "variables and files, for another day or machine"},
+	{{"diff", "ID CP [CP]", "names that changed since a checkpoint", 2, 3}, true, verb_diff},
+	{{"fork", "ID [N]", "make branches that go on from here", 1, 2}, true, verb_fork_off},
+	{{"rm", "ID...", "end sessions", 1, 64}, false, verb_rm},
+	{{"vars", "ID [NAME]", "its variables, or rows of a table", 1, 2}, true, verb_vars},
+	{{"files", "ID [PATH]", "files below /workspace", 1, 2}, true, verb_files},
+	{{"put", "ID FILE [PATH]", "copy a file into /workspace", 2, 3}, true, verb_put_file},
+	{{"get", "ID PATH [FILE]", "copy a file out of /workspace", 2, 3}, true, verb_get_file},
+	{{"export", "ID FILE", "variables and files, for another day or machine", 2, 2},
 	 true,
-	 1,
-	 1,
 	 verb_export},
-	{{"import", "FILE", "make a session of what was exported"}, false, 1, 1, verb_import},
-	{{"notebook", "ID [FILE]", "its runs as a Jupyter notebook"}, true, 0, 1, verb_notebook},
+	{{"import", "FILE", "make a session of what was exported", 1, 1}, false, verb_import},
+	{{"notebook", "ID [FILE]", "its runs as a Jupyter notebook", 1, 2}, true, verb_notebook},
 };
-
-static const struct session_verb *find_verb(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-		if (strcmp(verbs[i].row.name, name) == 0)
-			return &verbs[i];
-	}
-	return NULL;
-}
-
-/* NULL and why, when the words are not those of a subcommand. */
-static const struct session_verb *choose_verb(const struct operands *words, struct err *err)
-{
-	const char *name = words->count > 0 ? words->items[0] : "list";
-	const struct session_verb *verb = find_verb(name);
-	size_t count = words->count > 0 ? words->count - 1 : 0;
-	size_t ids;
-
-	if (verb == NULL) {
-		(void)err_set(err, ERR_BAD_REQUEST, EINVAL,
-			      "there is no subcommand '%.100s'; see `viv session --help`", name);
-		return NULL;
-	}
-	ids = verb->has_id ? 1 : 0;
-	if (count >= ids + verb->min && count <= ids + verb->max)
-		return flags_check(flags, ARRAY_LEN(flags), words->given, "session", name, err) == 0
-			       ? verb
-			       : NULL;
-	(void)err_set(err, ERR_BAD_REQUEST, EINVAL, "usage: viv session %s%s%s", verb->row.name,
-		      verb->row.operands[0] != '\0' ? " " : "", verb->row.operands);
-	return NULL;
-}
 
 static int serve_verb(const struct session_verb *verb, struct session_desk *desk,
 		      const struct operands *words, struct err *err)
@@ -174,8 +134,8 @@ static int work(const struct session_verb *verb, const struct session_options *o
 static int run(const struct cmd *cmd, const void *options, const struct operands *operands)
 {
 	struct err err = {0};
-	const struct session_verb *verb = choose_verb(operands, &err);
-	int r = verb != NULL ? work(verb, options, operands, &err) : -err.num;
+	ptrdiff_t verb = cmd_choose_verb(cmd, operands, &err);
+	int r = verb < 0 ? (int)verb : work(&verbs[verb], options, operands, &err);
 
 	return r < 0 ? cmd_fail(cmd, &err) : r;
 }

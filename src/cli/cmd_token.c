@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/c.h"
 #include "cli/cmd.h"
+#include "cli/safe.h"
 #include "policy/config.h"
 
 #define SECRET_BYTES 32
@@ -21,11 +22,9 @@ struct options {
 };
 
 static const struct flag flags[] = {
-	FLAG_ROW(struct options, policies, "policies", 0, FLAG_TEXT, "NAME,NAME",
-		 "the policies it may use; without this flag: all"),
-	FLAG_ROW(struct options, config, "config", 0, FLAG_TEXT, "FILE",
-		 "read this vivarium.yaml instead of the one that would be found"),
-	FLAG_ROW(struct options, is_json, "json", 0, FLAG_SWITCH, NULL, "print one JSON object"),
+	FLAG_ROW_FOR("new", struct options, policies, "policies", 0, FLAG_TEXT, "NAME,NAME",
+		     "the policies it may use; without this flag: all"),
+	FLAG_ROWS_COMMON(struct options),
 };
 
 struct token {
@@ -112,8 +111,7 @@ static int print_json(const struct token *token, const char *lines)
 		(void)json_array_append_new(policies, json_string(token->policies.items[i]));
 	if (object == NULL || json_object_set_new(object, "policies", policies) < 0)
 		return -ENOMEM;
-	(void)json_dumpf(object, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-	(void)printf("\n");
+	safe_print_json(object);
 	return 0;
 }
 
@@ -158,6 +156,10 @@ static int make(const struct options *wish, const struct config *config, const c
 	return r;
 }
 
+static const struct cmd_verb verbs[] = {
+	{"new", "NAME", "print a secret, and the lines of vivarium.yaml for it", 1, 1},
+};
+
 static int run(const struct cmd *cmd, const void *options, const struct operands *operands)
 {
 	const struct options *wish = options;
@@ -165,10 +167,8 @@ static int run(const struct cmd *cmd, const void *options, const struct operands
 	struct err err = {0};
 	int r;
 
-	if (operands->count != 2 || strcmp(operands->items[0], "new") != 0) {
-		(void)err_set(&err, ERR_BAD_REQUEST, EINVAL, "usage: viv token new NAME");
+	if (cmd_choose_verb(cmd, operands, &err) < 0)
 		return cmd_fail(cmd, &err);
-	}
 	r = config_load(wish->config, &config, &err);
 	if (r == 0)
 		r = make(wish, config, operands->items[1], &err);
@@ -192,6 +192,7 @@ const struct cmd cmd_token = {
 		"quotas: {concurrent_runs: 8, sessions: 100, runs_per_minute: 600}.",
 	.examples = "  viv token new alice\n"
 		    "  viv token new ci --policies default,analysis --json",
+	CMD_VERBS(verbs),
 	CMD_FLAGS(flags),
 	.options_size = sizeof(struct options),
 	.run = run,

@@ -65,6 +65,12 @@ struct flag {
 #define FLAG_ROW(...) FLAG_ROW_FOR(NULL, __VA_ARGS__)
 #define FLAG_ROW_OP(...) FLAG_ROW_OP_FOR(NULL, __VA_ARGS__)
 
+/* The two flags of every command that works without a daemon. */
+#define FLAG_ROWS_COMMON(type)                                                                     \
+	FLAG_ROW(type, config, "config", 0, FLAG_TEXT, "FILE",                                     \
+		 "read this vivarium.yaml instead of the one that would be found"),                \
+		FLAG_ROW(type, is_json, "json", 0, FLAG_SWITCH, NULL, "print one JSON object")
+
 /* What the line was, besides flags. */
 struct operands {
 	size_t count;

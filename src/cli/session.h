@@ -39,8 +39,7 @@ struct session_desk {
 
 struct session_verb {
 	struct cmd_verb row;
-	bool has_id;     /* the first word names a session */
-	size_t min, max; /* words behind it */
+	bool has_id; /* the first word names a session */
 
 	/* Returns the exit status, or a negative errno. */
 	int (*run)(const struct session_desk *desk, struct err *err);
@@ -82,6 +81,20 @@ void session_path(const struct session_desk *desk, struct buf *buf, const char *
 /* GET and the like of such a path; for --json the answer is printed. Owned by the caller. */
 json_t *session_ask(const struct session_desk *desk, const char *method, json_t *take_body,
 		    struct err *err, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* As session_ask for GET of `path`, which is freed. */
+json_t *session_get(const struct session_desk *desk, struct buf *take_path, struct err *err);
+
+/* GET of `path`, which is freed, into `file`, and one line about it, unless the bytes themselves go
+ * to stdout ("-"). Returns the exit status. */
+int session_fetch(const struct session_desk *desk, struct buf *take_path, const char *file,
+		  struct err *err);
+
+/* ?NAME=TEXT at the end of a path, & instead of ? behind the first; nothing for NULL. */
+void session_put_query(struct buf *path, const char *name, const char *text);
+
+/* A number of an answer. */
+uint64_t session_number(const json_t *object, const char *name);
 
 /* The list as a table, with `--json` nothing. */
 void session_print_list(const json_t *sessions, size_t width, FILE *out);

@@ -34,10 +34,20 @@ void session_path(const struct session_desk *desk, struct buf *buf, const char *
 	va_end(args);
 }
 
+static json_t *ask_path(const struct session_desk *desk, const char *method, struct buf *take_path,
+			json_t *take_body, struct err *err)
+{
+	json_t *answer = client_json(desk->client, method, buf_string(take_path), take_body, err);
+
+	buf_done(take_path);
+	if (answer != NULL && desk->options->run.is_json && !json_is_null(answer))
+		safe_print_json(answer);
+	return answer;
+}
+
 json_t *session_ask(const struct session_desk *desk, const char *method, json_t *take_body,
 		    struct err *err, const char *format, ...)
 {
-	json_t *answer = NULL;
 	struct buf path;
 	va_list args;
 
@@ -45,11 +55,25 @@ json_t *session_ask(const struct session_desk *desk, const char *method, json_t 
 	va_start(args, format);
 	put_path(&path, desk->id, format, args);
 	va_end(args);
-	answer = client_json(desk->client, method, buf_string(&path), take_body, err);
-	buf_done(&path);
-	if (answer != NULL && desk->options->run.is_json && !json_is_null(answer))
-		safe_print_json(answer);
-	return answer;
+	return ask_path(desk, method, &path, take_body, err);
+}
+
+json_t *session_get(const struct session_desk *desk, struct buf *take_path, struct err *err)
+{
+	return ask_path(desk, "GET", take_path, NULL, err);
+}
+
+void session_put_query(struct buf *path, const char *name, const char *text)
+{
+	if (text == NULL)
+		return;
+	(void)buf_format(path, "%c%s=", strchr(buf_string(path), '?') != NULL ? '&' : '?', name);
+	client_put_escaped(path, text, false);
+}
+
+uint64_t session_number(const json_t *object, const char *name)
+{
+	return (uint64_t)json_integer_value(json_object_get(object, name));
 }
 
 /* ---- which one ---- */

@@ -13,11 +13,6 @@
 
 #define EXPORT_TYPE "application/vnd.vivarium.session"
 
-static uint64_t number_of(const json_t *object, const char *name)
-{
-	return (uint64_t)json_integer_value(json_object_get(object, name));
-}
-
 /* ---- files ---- */
 
 static void print_files(const json_t *answer)
@@ -30,8 +25,8 @@ static void print_files(const json_t *answer)
 
 	table_init(&table, titles);
 	json_array_foreach(json_object_get(answer, "files"), index, file) {
-		table_add_count(&table, number_of(file, "size"));
-		table_add_age(&table, number_of(file, "mtime_ms"), now);
+		table_add_count(&table, session_number(file, "size"));
+		table_add_age(&table, session_number(file, "mtime_ms"), now);
 		table_add_member(&table, file, "mime");
 		table_add_member(&table, file, "path");
 	}
@@ -65,17 +60,12 @@ int verb_files(const struct session_desk *desk, struct err *err)
 
 	session_path(desk, &path, "/files?recursive=%s",
 		     desk->options->is_recursive ? "true" : "false");
-	if (desk->rest_count > 0 && in_workspace(desk->rest[0])[0] != '\0') {
-		(void)buf_text(&path, "&path=");
-		client_put_escaped(&path, in_workspace(desk->rest[0]), false);
-	}
-	answer = client_json(desk->client, "GET", buf_string(&path), NULL, err);
-	buf_done(&path);
+	if (desk->rest_count > 0 && in_workspace(desk->rest[0])[0] != '\0')
+		session_put_query(&path, "path", in_workspace(desk->rest[0]));
+	answer = session_get(desk, &path, err);
 	if (answer == NULL)
 		return -err->num;
-	if (desk->options->run.is_json)
-		safe_print_json(answer);
-	else
+	if (!desk->options->run.is_json)
 		print_files(answer);
 	return CMD_OK;
 }
@@ -138,13 +128,14 @@ int verb_put_file(const struct session_desk *desk, struct err *err)
 	return CMD_OK;
 }
 
-/* Into `file`, and one line about it, unless the bytes themselves are on stdout. */
-static int fetch(const struct session_desk *desk, const char *path, const char *file,
-		 struct err *err)
+int session_fetch(const struct session_desk *desk, struct buf *take_path, const char *file,
+		  struct err *err)
 {
 	uint64_t size = 0;
-	int r = fetch_file(desk->client, path, file, desk->options->run.may_overwrite, &size, err);
+	int r = fetch_file(desk->client, buf_string(take_path), file,
+			   desk->options->run.may_overwrite, &size, err);
 
+	buf_done(take_path);
 	if (r < 0)
 		return r;
 	if (strcmp(file, "-") == 0)
@@ -164,15 +155,12 @@ int verb_get_file(const struct session_desk *desk, struct err *err)
 	const char *from = in_workspace(desk->rest[0]);
 	const char *file = desk->rest_count > 1 ? desk->rest[1] : last_name(from);
 	struct buf path;
-	int r;
 
 	if (from[0] == '\0' || file[0] == '\0')
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "get: name a file below /workspace");
 	session_path(desk, &path, "/files/");
 	client_put_escaped(&path, from, true);
-	r = fetch(desk, buf_string(&path), file, err);
-	buf_done(&path);
-	return r;
+	return session_fetch(desk, &path, file, err);
 }
 
 /* ---- whole sessions ---- */
@@ -180,51 +168,33 @@ int verb_get_file(const struct session_desk *desk, struct err *err)
 int verb_export(const struct session_desk *desk, struct err *err)
 {
 	struct buf path;
-	int r;
 
 	session_path(desk, &path, "/export");
-	r = fetch(desk, buf_string(&path), desk->rest[0], err);
-	buf_done(&path);
-	return r;
+	return session_fetch(desk, &path, desk->rest[0], err);
 }
 
 int verb_notebook(const struct session_desk *desk, struct err *err)
 {
 	struct buf path;
-	int r;
 
 	session_path(desk, &path, "/export.ipynb");
-	r = fetch(desk, buf_string(&path), desk->rest_count > 0 ? desk->rest[0] : "-", err);
-	buf_done(&path);
-	return r;
+	return session_fetch(desk, &path, desk->rest_count > 0 ? desk->rest[0] : "-", err);
 }
 
 int verb_import(const struct session_desk *desk, struct err *err)
 {
 	const struct session_options *options = desk->options;
-	const struct {
-		const char *name, *text;
-	} rows[] = {
-		{"policy", options->run.policy},
-		{"runtime", options->run.runtime},
-		{"name", options->name},
-	};
 	json_auto_t *answer = NULL;
 	struct buf path;
-	char mark = '?';
 	size_t index;
 	const json_t *lost;
 	int r;
 
 	buf_init(&path, 4 * KIB);
 	(void)buf_text(&path, "/v1/sessions/import");
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (rows[i].text == NULL)
-			continue;
-		(void)buf_format(&path, "%c%s=", mark, rows[i].name);
-		client_put_escaped(&path, rows[i].text, false);
-		mark = '&';
-	}
+	session_put_query(&path, "policy", options->run.policy);
+	session_put_query(&path, "runtime", options->run.runtime);
+	session_put_query(&path, "name", options->name);
 	r = upload(desk, "POST", buf_string(&path), desk->rest[0], EXPORT_TYPE, &answer, err);
 	buf_done(&path);
 	if (r < 0)

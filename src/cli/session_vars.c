@@ -5,17 +5,11 @@
 #include <string.h>
 
 #include "base/c.h"
-#include "cli/fetch.h"
 #include "cli/safe.h"
 #include "cli/session.h"
 #include "cli/table.h"
 
 #define NUMBER_MAX 400U /* bytes of the longest double without an exponent */
-
-static uint64_t number_of(const json_t *object, const char *name)
-{
-	return (uint64_t)json_integer_value(json_object_get(object, name));
-}
 
 /* Its first line, and a mark where there are more: a table of rows is shown by its name. */
 static void add_first_line(struct table *table, const char *text)
@@ -42,7 +36,7 @@ static void print_vars(const json_t *answer)
 	json_array_foreach(json_object_get(answer, "vars"), index, variable) {
 		table_add_member(&table, variable, "name");
 		table_add_member(&table, variable, "type");
-		table_add_size(&table, number_of(variable, "size"));
+		table_add_size(&table, session_number(variable, "size"));
 		table_add_member(&table, variable, "shape");
 		add_first_line(&table, json_string_value(json_object_get(variable, "repr")));
 	}
@@ -150,8 +144,8 @@ static void add_row(struct table *table, const struct page *page, size_t number)
 static void print_counts(const struct page *page)
 {
 	size_t shown = json_array_size(json_object_get(page->answer, "rows"));
-	uint64_t total = number_of(page->answer, "total");
-	uint64_t matched = number_of(page->answer, "matched");
+	uint64_t total = session_number(page->answer, "total");
+	uint64_t matched = session_number(page->answer, "matched");
 
 	(void)printf("%zu of %" PRIu64 " rows", shown, matched);
 	if (matched != total)
@@ -186,44 +180,16 @@ static void print_rows(const json_t *answer)
 
 static void put_query(struct buf *path, const struct session_options *options)
 {
-	const struct {
-		const char *name, *text;
-	} rows[] = {
-		{"sort", options->sort},
-		{"filter", options->filter},
-		{"search", options->search},
-		{"format", options->csv != NULL ? "csv" : NULL},
-	};
-	char mark = '?';
+	char offset[24], limit[24];
 
-	if (options->offset > 0) {
-		(void)buf_format(path, "%coffset=%" PRIu64, mark, options->offset);
-		mark = '&';
-	}
-	if (options->limit > 0) {
-		(void)buf_format(path, "%climit=%" PRIu64, mark, options->limit);
-		mark = '&';
-	}
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (rows[i].text == NULL)
-			continue;
-		(void)buf_format(path, "%c%s=", mark, rows[i].name);
-		client_put_escaped(path, rows[i].text, false);
-		mark = '&';
-	}
-}
-
-static int save_csv(const struct session_desk *desk, const char *path, struct err *err)
-{
-	const char *file = desk->options->csv;
-	uint64_t size = 0;
-	int r = fetch_file(desk->client, path, file, desk->options->run.may_overwrite, &size, err);
-
-	if (r < 0)
-		return r;
-	if (strcmp(file, "-") != 0)
-		(void)printf("%s: %" PRIu64 " bytes\n", file, size);
-	return CMD_OK;
+	(void)snprintf(offset, sizeof(offset), "%" PRIu64, options->offset);
+	(void)snprintf(limit, sizeof(limit), "%" PRIu64, options->limit);
+	session_put_query(path, "offset", options->offset > 0 ? offset : NULL);
+	session_put_query(path, "limit", options->limit > 0 ? limit : NULL);
+	session_put_query(path, "sort", options->sort);
+	session_put_query(path, "filter", options->filter);
+	session_put_query(path, "search", options->search);
+	session_put_query(path, "format", options->csv != NULL ? "csv" : NULL);
 }
 
 static int check_options(const struct session_desk *desk, struct err *err)
@@ -249,22 +215,18 @@ int verb_vars(const struct session_desk *desk, struct err *err)
 	if (desk->rest_count > 0)
 		client_put_escaped(&path, desk->rest[0], false);
 	put_query(&path, desk->options);
-	if (desk->options->csv != NULL) {
-		r = save_csv(desk, buf_string(&path), err);
-		buf_done(&path);
-		return r;
-	}
-	answer = client_json(desk->client, "GET", buf_string(&path), NULL, err);
-	buf_done(&path);
+	if (desk->options->csv != NULL)
+		return session_fetch(desk, &path, desk->options->csv, err);
+	answer = session_get(desk, &path, err);
 	if (answer == NULL)
 		return -err->num;
 	if (desk->options->run.is_json)
-		safe_print_json(answer);
-	else if (desk->rest_count > 0)
+		return CMD_OK;
+	if (desk->rest_count > 0)
 		print_rows(answer);
 	else
 		print_vars(answer);
-	if (!desk->options->run.is_json && json_is_string(json_object_get(answer, "as_of")))
+	if (json_is_string(json_object_get(answer, "as_of")))
 		(void)fprintf(stderr, "viv session: a run is on; this is as of %s\n",
 			      json_string_value(json_object_get(answer, "as_of")));
 	return CMD_OK;

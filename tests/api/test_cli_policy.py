@@ -67,8 +67,8 @@ class Policy(VivCase):
         self.assertEqual(big["runtimes"], ["bare"])
 
     def test_mistakes_are_named(self):
-        for words, text in ((("show", "nosuch"), "nosuch"), (("show",), "usage: viv policy list | show NAME"),
-                            (("drop", "x"), "usage")):
+        for words, text in ((("show", "nosuch"), "nosuch"), (("show",), "usage: viv policy show NAME"),
+                            (("drop", "x"), "there is no subcommand 'drop'; usage: viv policy list|show NAME")):
             done = self.viv("policy", *words)
             self.assertNotEqual(done.code, 0)
             self.assertIn(text, done.err.decode())
