@@ -71,7 +71,7 @@ class Vars(unittest.TestCase):
         self.assertEqual(set(found), {"n", "frame", "grid", "f"})
         self.assertEqual((found["n"]["type"], found["n"]["repr"]), ("int", "5"))
         self.assertEqual((found["frame"]["shape"], found["frame"]["columns"]), ([2, 2], ["a", "b"]))
-        self.assertEqual((found["grid"]["shape"], found["grid"]["size"]), ([3, 4], 96))
+        self.assertEqual((found["grid"]["shape"], found["grid"]["size"], found["grid"]["dtype"]), ([3, 4], 96, "float64"))
         self.assertEqual(found["f"]["type"], "function")
 
     def test_a_long_list_comes_in_pages(self):

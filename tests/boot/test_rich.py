@@ -67,6 +67,10 @@ class Values(unittest.TestCase):
                     "rows": [[1]], "index": {"names": [None], "dtypes": ["int64"], "rows": [[0]]}}}])
         self.assertEqual(self.json("np.float64(2)"), 2.0)
         self.assertEqual(self.json("np.array([1, 2])"), [1, 2])
+        mime = "application/vnd.vivarium.array+json"
+        self.assertEqual(self.result("np.zeros((2, 3), 'f4')")[mime], {"dtype": "float32", "shape": [2, 3]})
+        for code in ("np.float64(2)", "np.array(2)", "[np.array([1])]", "pd.Series([1])"):
+            self.assertNotIn(mime, self.result(code))
         self.assertEqual(self.json("pd.Timestamp('2020-01-01')"), "2020-01-01T00:00:00")
 
     def test_a_frame_is_html_text_and_json(self):

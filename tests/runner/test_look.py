@@ -83,6 +83,8 @@ class Vars(unittest.TestCase):
         self.assertEqual(found["frame"], ("DataFrame", [3, 2], ["a", "b"]))
         self.assertEqual(found["series"], ("Series", [2], None))
         self.assertEqual(found["array"], ("ndarray", [2, 3], None))
+        self.assertEqual([self.vars[name].get("dtype") for name in ("array", "series", "frame", "n", "lists")],
+                         ["int64", "float64", None, None, None])
         self.assertEqual(found["double"][0], "function")
         self.assertEqual(found["Point"][0], "class")
         self.assertEqual(found["point"][0], "Point")

@@ -77,6 +77,11 @@ def _shape(value):
     raise AttributeError("shape")
 
 
+def _dtype(value):
+    _shape(value)  # a type alone is that of anything
+    return clean(str(value.dtype))[:REPR_MAX]
+
+
 def _columns(value):
     if isinstance(value, library("pandas", "DataFrame")):
         return [clean(str(column))[:REPR_MAX] for column in value.columns[:COLUMNS_MAX]]
@@ -96,7 +101,7 @@ def _describe(name, value):
     text = text if type(text) is str else "<its repr is no text>"
     found = {"name": clean(name), "type": clean(str(_or("?", type_name, value)))[:REPR_MAX],
              "repr": clean(text[:REPR_MAX]), "size": _or(None, _size, value)}
-    for member, function in (("shape", _shape), ("columns", _columns)):
+    for member, function in (("shape", _shape), ("dtype", _dtype), ("columns", _columns)):
         fact = None if issubclass(type(value), type) else _or(None, function, value)
         if fact is not None:
             found[member] = fact

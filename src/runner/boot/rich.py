@@ -25,6 +25,7 @@ _METHODS = (
     ("_repr_json_", "application/json"),
 )
 HANDLE_MAX = 40  # bytes that a handle takes
+ARRAY = "application/vnd.vivarium.array+json"  # what the text of a NumPy array does not say: {"dtype","shape"}
 _PLAIN = (str, int, float, bool, list, tuple, dict, set, frozenset)
 
 
@@ -72,9 +73,19 @@ def _forms(value, left):
             content = content[0]
         if content is not None:
             yield mime, content
+    facts = _attempt(_array_facts, value)
+    if facts is not None:
+        yield ARRAY, facts
     structure = _attempt(_structure, value, left())
     if structure is not None:
         yield "application/json", structure
+
+
+def _array_facts(value):
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, numpy.ndarray) or not value.ndim:
+        return None
+    return {"dtype": str(value.dtype)[:200], "shape": list(value.shape)}
 
 
 def _structure(value, room):

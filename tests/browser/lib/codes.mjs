@@ -11,7 +11,7 @@ export const CHARTS = {
     "          'data': [{'kind': 'ants', 'share': 60}, {'kind': 'bees', 'share': 40}]}",
   area: "_chart = {'type': 'area', 'title': 'Water', 'categoryKey': 'day', 'valueKeys': ['litres'],\n" +
     "          'data': [{'day': d, 'litres': d * d} for d in range(9)]}",
-  "stacked bar": "_chart = {'type': 'stacked_bar', 'title': 'Stacked', 'categoryKey': 'year', 'valueKeys': ['a', 'b'],\n" +
+  "stacked bar": "_chart = {'type': 'stacked-bar', 'title': 'Stacked', 'categoryKey': 'year', 'valueKeys': ['a', 'b'],\n" +
     "          'data': [{'year': str(2020 + i), 'a': i, 'b': 5 - i} for i in range(5)]}",
   scatter: "_chart = {'type': 'scatter', 'title': 'Points', 'categoryKey': 'x', 'valueKeys': ['y'],\n" +
     "          'data': [{'x': i % 40, 'y': i // 40} for i in range(800)]}",

@@ -171,6 +171,7 @@ export interface Variable {
   repr: string;
   size: number;
   shape?: number[];
+  dtype?: string;
   columns?: string[];
 }
 

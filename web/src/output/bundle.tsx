@@ -3,7 +3,8 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Bundle } from "../api/types";
 import { isImageMime } from "./bytes";
-import { isRecord, own, textOf } from "./checks";
+import { countOf, isRecord, own, ownList, ownText, textOf } from "./checks";
+import { formatCount, plural } from "./format";
 import { HtmlView } from "./frame-view";
 import { ImageView } from "./image";
 import { JsonView } from "./json";
@@ -22,13 +23,15 @@ interface Form {
 }
 
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"];
+const ARRAY = "application/vnd.vivarium.array+json";
 const SHORT_TEXT = 240; // a value whose text is this short is shown as its text, though it has a tree
 const HTML_MAX = 16_000_000;
 
 const isText = (bundle: Bundle, mime: string) => typeof own(bundle, mime) === "string";
 
-/** A list or an object that is worth a tree: its text alone would be long. */
+/** A list or an object that is worth a tree: its text alone would be long. An array's text is made to be read. */
 function wantsTree(bundle: Bundle): boolean {
+  if (own(bundle, ARRAY) !== undefined) return false;
   const value = own(bundle, "application/json");
   if (!Array.isArray(value) && !isRecord(value)) return false;
   const text = own(bundle, "text/plain");
@@ -50,9 +53,17 @@ export function formsOf(bundle: Bundle): Form[] {
   if (!forms.length && wantsTree(bundle)) put("json", "Tree", "application/json");
   if (isText(bundle, "application/javascript")) put("code", "JavaScript", "application/javascript");
   if (isText(bundle, "text/plain")) put("text", "Text", "text/plain");
-  if (!forms.length && own(bundle, "application/json") !== undefined) put("json", "Tree", "application/json");
+  if ((!forms.length || own(bundle, ARRAY) !== undefined) && own(bundle, "application/json") !== undefined) put("json", "Tree", "application/json");
   if (!forms.length) put("other", "Other", Object.keys(bundle)[0] ?? "");
   return forms;
+}
+
+/** What the text of an array does not say: "float64, 3 × 4". */
+function arrayText(bundle: Bundle): string {
+  const facts = own(bundle, ARRAY);
+  const shape = ownList(facts, "shape").slice(0, 32).map(countOf).filter((size) => size !== null);
+  const sizes = shape.length === 1 ? plural(shape[0]!, "value") : shape.map(formatCount).join(" × ");
+  return [ownText(facts, "dtype", 80), sizes].filter(Boolean).join(", ");
 }
 
 function PlainText({ text }: { text: string }) {
@@ -115,6 +126,7 @@ export function BundleView({ bundle, session }: { bundle: Bundle; session: strin
   return (
     <div class="bundle">
       {forms.length > 1 && <Choice legend="Show the value as" options={forms} value={form.value} onChange={setChosen} />}
+      {form.value === "text" && arrayText(bundle) && <p class="out-soft">{arrayText(bundle)}</p>}
       <Shown bundle={bundle} form={form} session={session} />
     </div>
   );

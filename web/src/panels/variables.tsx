@@ -16,15 +16,12 @@ const PAGE = 200;
 const LINE_MAX = 200;
 const FILTER_FROM = 12; // variables: fewer are found by looking
 
-const DTYPE = /\bdtype(?:=|: )'?([\w<>|[\], ]{1,40}?)'?\)?$/; // as NumPy and pandas end a repr where it is not plain
-
-function shapeText({ type, repr, shape, size }: Variable): string {
+function shapeText({ type, shape, dtype, size }: Variable): string {
   if (!shape) return bytes(size);
   const sizes = shape.map((n) => n.toLocaleString());
   if (type === "DataFrame" && sizes.length === 2) return `${sizes[0]} rows, ${sizes[1]} columns`;
   // A single number alone would read as the value.
   const count = sizes.length > 1 ? sizes.join(" × ") : (shape[0] ?? 1) === 1 ? "1 value" : `${sizes[0]} values`;
-  const dtype = DTYPE.exec(repr)?.[1];
   return dtype === undefined ? count : `${count}, ${visible(dtype)}`;
 }
 
@@ -32,7 +29,8 @@ const hasRows = (variable: Variable) =>
   ["DataFrame", "Series", "list", "dict", "tuple"].includes(variable.type) ||
   (variable.type === "ndarray" && (variable.shape?.length ?? 0) <= 2);
 
-const hasSizes = (variable: Variable) => variable.shape !== undefined && (hasRows(variable) || variable.type === "ndarray");
+/** What has a shape is told by it; a number of NumPy's has one too, of no sizes. */
+const hasSizes = ({ shape, dtype, type }: Variable) => shape !== undefined && (type === "DataFrame" || type === "ndarray" || (shape.length > 0 && dtype !== undefined));
 
 /** A variable's rows: the first of them now, the others as they come into sight. */
 function Rows({ session, variable }: { session: string; variable: Variable }) {

@@ -150,6 +150,19 @@ describe("a bundle", () => {
     expect(names({ "application/javascript": "alert(1)" })).toEqual(["code"]);
   });
 
+  it("of a NumPy array is its text at once, with its type and shape; the tree is a click away", () => {
+    const bundle = {
+      "text/plain": "array([[1., 2.],\n       [3., 4.]])", "application/json": [[1, 2], [3, 4]],
+      "application/vnd.vivarium.array+json": { dtype: "float64", shape: [2, 2] },
+    };
+    expect(names(bundle)).toEqual(["text", "json"]);
+    const { container } = render(<BundleView bundle={bundle} session={null} />);
+    expect(container.textContent).toContain("float64, 2 × 2");
+    expect(container.textContent).toContain("array([[1., 2.],");
+    const odd = render(<BundleView bundle={{ "text/plain": "x", "application/vnd.vivarium.array+json": { dtype: 5, shape: ["<b>", -1] } }} session={null} />);
+    expect(odd.container.textContent).toContain("x");
+  });
+
   it("puts HTML nowhere but into the frame without an origin", () => {
     const { container } = render(<BundleView bundle={{ "text/html": XSS }} session={null} />);
     expect(container.querySelector("img, script")).toBeNull();

@@ -38,15 +38,17 @@ describe("variables", () => {
   });
 
   it.each([
-    ["ndarray", [50], "array([0., 1.])", "50 values"],
-    ["ndarray", [1], "array([7], dtype=uint8)", "1 value, uint8"],
-    ["ndarray", [], "array(7)", "1 value"],
-    ["ndarray", [100, 100, 3], "array([[[0]]],\n      shape=(100, 100, 3), dtype=uint8)", "100 × 100 × 3, uint8"],
-    ["ndarray", [2], "array(['a', 'b'], dtype='<U1')", "2 values, <U1"],
-    ["Series", [100_000], "0    1.0\nLength: 100000, dtype: float64", "100,000 values, float64"],
-    ["DataFrame", [3, 2], "   a  b", "3 rows, 2 columns"],
-  ])("of many values say so: %s %j", async (type, shape, repr, told) => {
-    calls["listVars"]!.mockResolvedValue({ vars: [{ name: "x", type, repr, shape, size: 1 }] });
+    ["ndarray", [50], "float64", "50 values, float64"],
+    ["ndarray", [1], "uint8", "1 value, uint8"],
+    ["ndarray", [], "int64", "1 value, int64"],
+    ["ndarray", [100, 100, 3], "uint8", "100 × 100 × 3, uint8"],
+    ["ndarray", [2], "<U1", "2 values, <U1"],
+    ["Tensor", [4, 5], "torch.float32", "4 × 5, torch.float32"],
+    ["Series", [100_000], "float64", "100,000 values, float64"],
+    ["DataFrame", [3, 2], undefined, "3 rows, 2 columns"],
+    ["float64", [], "float64", "its repr"],
+  ])("of many values say so: %s %j", async (type, shape, dtype, told) => {
+    calls["listVars"]!.mockResolvedValue({ vars: [{ name: "x", type, repr: "its repr", shape, dtype, size: 1 }] });
     show("variables");
     expect(await screen.findByText(told)).toBeTruthy();
   });
