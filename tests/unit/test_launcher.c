@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 #include <uv.h>
 
+#include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "backend/backend.h"
 #include "backend/namespace/launcher.h"
+#include "backend/namespace/launcher_start.h"
 #include "base/c.h"
 #include "base/io.h"
 #include "unit.h"
@@ -176,6 +180,39 @@ static void what_does_not_fit_waits_in_order(void **state)
 
 #define WIRE(name) cmocka_unit_test_setup_teardown(name, wire_open, wire_close)
 
+/* As it would go on with a lock after its starter ended, which another one waits for. */
+static void a_new_launch_has_nothing_of_its_starter(void **state)
+{
+	char path[512] = "";
+	const ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 32);
+	const struct launcher_stay stay = {.path = "", .owner = getuid()};
+	char *name = NULL;
+
+	(void)state;
+	assert_true(size > 0);
+	name = strrchr(path, '/') + 1;
+	*name = '\0';
+	(void)strcpy(name, "viv-launch"); /* where launcher_spawn looks first */
+	(void)unlink(path);
+	assert_int_equal(symlink("/bin/true", path), 0);
+	for (int i = 0; i < 50; i++) {
+		int lock = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+		int socket = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		int again = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+		struct err err = {0};
+		pid_t pid = 0;
+
+		assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
+		assert_ok(launcher_spawn(&stay, socket, &pid, &err), err);
+		(void)close(lock);
+		assert_int_equal(flock(again, LOCK_EX | LOCK_NB), 0);
+		(void)close(again);
+		(void)close(socket);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+	}
+	assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,6 +221,7 @@ int main(void)
 		WIRE(the_end_is_told_once),
 		WIRE(half_an_event_is_the_end),
 		WIRE(what_does_not_fit_waits_in_order),
+		cmocka_unit_test(a_new_launch_has_nothing_of_its_starter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

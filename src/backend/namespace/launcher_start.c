@@ -240,15 +240,33 @@ static _Noreturn void become_launch(const char *program, const struct launcher_s
 	_exit(1);
 }
 
+/* Until its copy of the pipe is closed, a new launch has our other descriptors, too, and with them
+ * our locks on folders: whoever starts after us would be told that we are still there. */
+static void await_exec(int *take_writer, int reader)
+{
+	char none;
+
+	drop_fd(take_writer);
+	while (read(reader, &none, 1) < 0 && errno == EINTR)
+		;
+}
+
 int launcher_spawn(const struct launcher_stay *stay, int socket, pid_t *ret_pid, struct err *err)
 {
+	AUTO_CLOSE int reader = -1;
+	AUTO_CLOSE int writer = -1;
 	char program[1024];
+	int ends[2];
 	int status = 0;
 	pid_t pid;
 	int r = launcher_find("viv-launch", program, sizeof(program), err);
 
 	if (r < 0)
 		return r;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(err, "pipe");
+	reader = ends[0];
+	writer = ends[1];
 	pid = fork();
 	if (pid == 0) {
 		if (setsid() < 0)
@@ -260,6 +278,7 @@ int launcher_spawn(const struct launcher_stay *stay, int socket, pid_t *ret_pid,
 	}
 	if (pid < 0)
 		return err_sys(err, "start %s", program);
+	await_exec(&writer, reader);
 	if (ret_pid != NULL)
 		*ret_pid = pid;
 	else if (waitpid(pid, &status, 0) < 0 || status != 0)

@@ -30,8 +30,9 @@ int launcher_child(int socket, pid_t *ret_pid, int *ret_pidfd, struct err *err);
 /* The socket that one that stays listens on; a dead one at that path is replaced. */
 int launcher_listen(const struct launcher_stay *stay, int *ret_socket, struct err *err);
 
-/* Starts it on that socket (still the caller's). With `ret_pid` it is the caller's child, in a
- * session of its own; else nobody's. */
+/* Starts it on that socket (still the caller's), and returns when it has none of our other
+ * descriptors any more. With `ret_pid` it is the caller's child, in a session of its own; else
+ * nobody's. */
 int launcher_spawn(const struct launcher_stay *stay, int socket, pid_t *ret_pid, struct err *err);
 
 /* A connection to the one that stays; never waits. */
