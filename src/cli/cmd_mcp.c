@@ -36,7 +36,8 @@ static const struct flag flags[] = {
 	FLAG_ROW(struct options, token_file, "token-file", 0, FLAG_TEXT, "FILE",
 		 "file with the daemon's token (default: $VIVARIUM_TOKEN)"),
 	FLAG_ROW(struct options, is_conformance, "conformance", 0, FLAG_SWITCH, NULL,
-		 "also serve the fixtures that MCP's conformance suite calls; implies --no-daemon"),
+		 "use viv-serve-test, which has the fixtures that MCP's conformance suite calls; "
+		 "implies --no-daemon"),
 	FLAG_ROW(struct options, is_json, "json", 0, FLAG_SWITCH, NULL,
 		 "accepted, as everywhere: stdout is JSON, one message a line, in any case"),
 };
@@ -81,8 +82,6 @@ static _Noreturn void become_daemon(const char *path, const struct options *opti
 		args[count++] = "--config";
 		args[count++] = options->config;
 	}
-	if (options->is_conformance)
-		args[count++] = "--conformance";
 	/* Ctrl-C is for us: we end it. */
 	(void)setpgid(0, 0);
 	if (dup2(input, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0)
@@ -111,7 +110,8 @@ static int start_own(struct own_daemon *own, const struct options *options, stru
 {
 	char path[1024];
 	int input[2], output[2];
-	int r = launcher_find("viv-serve", path, sizeof(path), err);
+	int r = launcher_find(options->is_conformance ? "viv-serve-test" : "viv-serve", path,
+			      sizeof(path), err);
 
 	if (r == 0)
 		r = make_folder(own, err);

@@ -35,14 +35,15 @@ static const struct flag flags[] = {
 	FLAG_ROW(struct options, keep, "keep", 0, FLAG_SWITCH, NULL,
 		 "a graceful stop leaves sessions and runs for the daemon that comes next"),
 	FLAG_ROW(struct options, is_conformance, "conformance", 0, FLAG_SWITCH, NULL,
-		 "also serve the fixtures that MCP's conformance suite calls: for tests alone"),
+		 "be viv-serve-test, which also has the fixtures that MCP's conformance suite "
+		 "calls; it is built with the tests and not installed"),
 	FLAG_ROW(struct options, is_verbose, "verbose", 'v', FLAG_SWITCH, NULL,
 		 "log the life of sessions, too"),
 	FLAG_ROW(struct options, is_json, "json", 0, FLAG_SWITCH, NULL,
 		 "say nothing on stderr but log lines"),
 };
 
-#define ARGS_MAX (2 * FLAG_LIST_MAX + 13)
+#define ARGS_MAX (2 * FLAG_LIST_MAX + 12)
 
 /* The folder of --dir as an absolute path, made when it is not there. Root's daemon becomes another
  * user, who must get through it to the folders that are given to it. */
@@ -90,13 +91,12 @@ static int run(const struct cmd *cmd, const void *raw_options, const struct oper
 	}
 	if (options->keep)
 		args[count++] = "--keep";
-	if (options->is_conformance)
-		args[count++] = "--conformance";
 	if (options->is_verbose)
 		args[count++] = "--verbose";
 	if (options->is_json)
 		args[count++] = "--quiet";
-	if (launcher_find("viv-serve", path, sizeof(path), &err) < 0)
+	if (launcher_find(options->is_conformance ? "viv-serve-test" : "viv-serve", path,
+			  sizeof(path), &err) < 0)
 		return cmd_fail(cmd, &err);
 	/* execv wants char *const *; it does not write through them. */
 	(void)execv(path, (char *const *)(uintptr_t)args);

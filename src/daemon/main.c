@@ -24,7 +24,6 @@ struct arguments {
 	struct daemon_options options;
 	const char *dir;         /* NULL: those of the config */
 	const char *private_dir; /* NULL: none */
-	bool is_conformance;
 	bool is_verbose;
 };
 
@@ -60,8 +59,6 @@ static int read_arguments(int argc, char **argv, struct arguments *ret_arguments
 
 		if (strcmp(argv[i], "--keep") == 0)
 			ret_arguments->options.keep = true;
-		else if (strcmp(argv[i], "--conformance") == 0)
-			ret_arguments->is_conformance = true;
 		else if (strcmp(argv[i], "--quiet") == 0)
 			ret_arguments->options.is_quiet = true;
 		else if (strcmp(argv[i], "--verbose") == 0)
@@ -105,8 +102,6 @@ int main(int argc, char **argv)
 		config_free(config);
 		return EXIT_BOOT;
 	}
-	if (r == 0 && arguments.is_conformance)
-		config->mcp_conformance = true;
 	if (r == 0 && arguments.dir != NULL)
 		use_dir(config, arguments.dir);
 	if (r == 0 && arguments.private_dir != NULL)

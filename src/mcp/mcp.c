@@ -73,31 +73,31 @@ static int add_tools(struct mcp *mcp, const struct mcp_tool *const *tools, struc
 
 static int add_all_tools(struct mcp *mcp, struct err *err)
 {
-	const char *config = (const char *)mcp->settings.engine->config;
+	const char *config = (const char *)mcp->engine->config;
 	int r = add_tools(mcp, mcp_tools, err);
 
 	for (const struct mcp_tool_set *set = mcp_tool_sets; r == 0 && set->tools != NULL; set++) {
 		if (*(const bool *)(config + set->enabled_at))
 			r = add_tools(mcp, set->tools, err);
 	}
-	for (size_t i = 0; r == 0 && mcp->settings.is_conformance; i++) {
-		if (mcp_fixture_tool(i) == NULL)
+	for (size_t i = 0; r == 0 && mcp_extra != NULL; i++) {
+		if (mcp_extra->tool(i) == NULL)
 			break;
-		r = add_tool(mcp, mcp_fixture_tool(i), err);
+		r = add_tool(mcp, mcp_extra->tool(i), err);
 	}
 	return r;
 }
 
-struct mcp *mcp_new(const struct mcp_settings *settings, struct err *err)
+struct mcp *mcp_new(struct engine *engine, struct err *err)
 {
 	struct mcp *mcp = xnew(struct mcp);
 
-	mcp->settings = *settings;
+	mcp->engine = engine;
 	TAILQ_INIT(&mcp->sessions);
 	TAILQ_INIT(&mcp->streams);
 	TAILQ_INIT(&mcp->tasks);
 	randombytes_buf(mcp->key, sizeof(mcp->key));
-	(void)uv_timer_init(settings->engine->loop, &mcp->tick);
+	(void)uv_timer_init(engine->loop, &mcp->tick);
 	mcp->tick.data = mcp;
 	if (add_all_tools(mcp, err) == 0)
 		return mcp;

@@ -19,12 +19,7 @@ struct engine;
 struct mcp;
 struct mcp_call;
 
-struct mcp_settings {
-	struct engine *engine; /* borrowed */
-	bool is_conformance;   /* also the fixtures that the conformance suite wants */
-};
-
-struct mcp *mcp_new(const struct mcp_settings *settings, struct err *err);
+struct mcp *mcp_new(struct engine *engine, struct err *err);
 
 /* Ends every stream and call. The loop gives the memory back. Accepts NULL. */
 void mcp_close(struct mcp *mcp);

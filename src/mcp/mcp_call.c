@@ -70,7 +70,7 @@ const struct op_caller *mcp_call_caller(const struct mcp_call *call)
 
 struct engine *mcp_call_engine(const struct mcp_call *call)
 {
-	return call->mcp->settings.engine;
+	return call->mcp->engine;
 }
 
 void mcp_call_set_state(struct mcp_call *call, void *state)
@@ -337,7 +337,7 @@ void mcp_tools_call(struct mcp_request *request)
 		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL, "arguments: must be an object");
 		return;
 	}
-	if (request->mcp->settings.is_conformance && mcp_fixture_call(request, name))
+	if (mcp_extra != NULL && mcp_extra->call(request, name))
 		return;
 	call = call_new(request, view);
 	r = mcp_call_decode(call, view, json, size, &err);

@@ -294,10 +294,10 @@ static void take_legacy(struct door_call *call, struct mcp_request *request)
 		take_legacy_request(call, request);
 	} else {
 		accept_only(call);
-		if (message->method == NULL)
-			mcp_question_answered(request->session, message);
-		else
+		if (message->method != NULL)
 			take_notification(request->session, message);
+		else if (mcp_extra != NULL)
+			mcp_extra->answered(request->session, message);
 		request_forget(request);
 	}
 }
@@ -445,12 +445,7 @@ static void delete_session(struct door_call *call)
 
 static int open_door(struct engine *engine, void **ret_state, struct err *err)
 {
-	const struct mcp_settings settings = {
-		.engine = engine,
-		.is_conformance = engine->config->mcp_conformance,
-	};
-
-	*ret_state = mcp_new(&settings, err);
+	*ret_state = mcp_new(engine, err);
 	return *ret_state != NULL ? 0 : -err->num;
 }
 

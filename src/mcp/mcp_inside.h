@@ -343,7 +343,7 @@ int mcp_op_decode(const struct op *op, const char *const *pairs, struct decoded 
 void mcp_op_cancel(struct mcp_op *op);
 void mcp_op_drop(struct mcp_op *op);
 
-/* ---- resources, prompts, tasks, fixtures ---- */
+/* ---- resources, prompts, tasks ---- */
 
 void mcp_resources_list(struct mcp_request *request);
 void mcp_resources_templates(struct mcp_request *request);
@@ -382,19 +382,22 @@ void mcp_tasks_update(struct mcp_request *request);
 void mcp_tasks_cancel(struct mcp_request *request);
 void mcp_tasks_tick(struct mcp *mcp, uint64_t now);
 
-/* The fixtures of the conformance suite. Each of the hooks returns true when it took the request.
- */
-const struct mcp_tool *mcp_fixture_tool(size_t index); /* NULL: behind the last */
-bool mcp_fixture_call(struct mcp_request *request, const char *tool);
-void mcp_fixture_put_resources(struct buf *buf);
-void mcp_fixture_put_templates(struct buf *buf);
-bool mcp_fixture_read(struct mcp_request *request, const char *uri);
-void mcp_fixture_prompts_list(struct mcp_request *request);
-void mcp_fixture_prompts_get(struct mcp_request *request);
-
-/* An answer of the client to a question of ours. */
-void mcp_question_answered(struct mcp_session *session, const struct mcp_message *message);
-void mcp_question_drop(struct mcp_question *question);
+/* What a server has beside tools that call ops: prompts, resources that are no files, lists that
+ * change. Ours has none of it; the server that MCP's conformance suite runs against does
+ * (tests/conformance). */
+struct mcp_extra {
+	const struct mcp_tool *(*tool)(size_t index);                /* NULL: behind the last */
+	bool (*call)(struct mcp_request *request, const char *tool); /* true: it was answered */
+	void (*put_resources)(struct buf *buf);
+	void (*put_templates)(struct buf *buf);
+	bool (*read)(struct mcp_request *request, const char *uri); /* true: it was answered */
+	void (*prompts_list)(struct mcp_request *request);
+	void (*prompts_get)(struct mcp_request *request);
+	/* Questions to the client, which only it asks: the answer to one, the end of one. */
+	void (*answered)(struct mcp_session *session, const struct mcp_message *message);
+	void (*drop_question)(struct mcp_question *question);
+};
+extern const struct mcp_extra *const mcp_extra; /* NULL: nothing */
 
 /* ---- headers ---- */
 
@@ -409,8 +412,8 @@ bool mcp_header_is_json(const char *header, const char *json, size_t size);
 /* ---- all of it ---- */
 
 struct mcp {
-	struct mcp_settings settings;
-	uv_timer_t tick; /* once a second, while there is something to watch */
+	struct engine *engine; /* borrowed */
+	uv_timer_t tick;       /* once a second, while there is something to watch */
 	bool is_closing;
 	bool is_ticking;
 	TAILQ_HEAD(, mcp_session) sessions;

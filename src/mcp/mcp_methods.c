@@ -41,7 +41,7 @@ int mcp_put_versions(struct buf *buf)
 
 static int put_capabilities(const struct mcp_request *request, struct buf *buf)
 {
-	bool has_all = request->mcp->settings.is_conformance;
+	bool has_all = mcp_extra != NULL;
 	int r = buf_text(buf, has_all ? "\"capabilities\":{\"tools\":{\"listChanged\":true},"
 					"\"prompts\":{\"listChanged\":true},\"resources\":{"
 					"\"subscribe\":true,\"listChanged\":true},"
@@ -114,20 +114,20 @@ static void call_subscribe(struct mcp_request *request)
 	mcp_reply(request, NULL, "", 0);
 }
 
-/* ---- prompts: ours are none; the fixtures have some ---- */
+/* ---- prompts: none of our own ---- */
 
 static void call_prompts_list(struct mcp_request *request)
 {
-	if (request->mcp->settings.is_conformance)
-		mcp_fixture_prompts_list(request);
+	if (mcp_extra != NULL)
+		mcp_extra->prompts_list(request);
 	else
 		mcp_reply(request, NULL, "\"prompts\":[]", strlen("\"prompts\":[]"));
 }
 
 static void call_prompts_get(struct mcp_request *request)
 {
-	if (request->mcp->settings.is_conformance)
-		mcp_fixture_prompts_get(request);
+	if (mcp_extra != NULL)
+		mcp_extra->prompts_get(request);
 	else
 		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL, "there are no prompts here");
 }
@@ -164,8 +164,8 @@ static unsigned wanted_changes(const struct mcp_request *request)
 		if (json_is_true(json_object_get(said, all[i].name)))
 			wants |= all[i].change;
 	}
-	/* Ours never change while we run: only the fixtures do. */
-	return request->mcp->settings.is_conformance ? wants : 0;
+	/* Our own lists never change. */
+	return mcp_extra != NULL ? wants : 0;
 }
 
 static void call_listen(struct mcp_request *request)

@@ -72,7 +72,7 @@ struct mcp_op *mcp_op_start(struct mcp *mcp, const struct op_caller *caller, con
 	static const struct ask_calls without = {NULL, on_done};
 	struct mcp_op *work = xnew(struct mcp_op);
 	struct ask_settings settings = {
-		.engine = mcp->settings.engine,
+		.engine = mcp->engine,
 		.op = op,
 		.max = ANSWER_MAX,
 		.calls = line != NULL ? &with_events : &without,

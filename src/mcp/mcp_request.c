@@ -23,7 +23,7 @@ static void request_free(struct mcp_request *request)
 	if (request->op != NULL)
 		mcp_op_drop(request->op);
 	if (request->question != NULL)
-		mcp_question_drop(request->question);
+		mcp_extra->drop_question(request->question);
 	request->mcp->held -= request->held;
 	mcp_message_done(&request->message);
 	buf_done(&request->bytes);
@@ -289,6 +289,6 @@ bool mcp_has_room(const struct mcp *mcp, const struct op_caller *caller, uint64_
 {
 	if (mcp->held + more > MCP_HELD_MAX)
 		return false;
-	return mcp->settings.engine->config->token_count < 2 ||
+	return mcp->engine->config->token_count < 2 ||
 	       held_by(mcp, caller->name) + more <= MCP_HELD_MAX / 2;
 }

@@ -74,8 +74,8 @@ static void listed(void *user, const struct ask_result *result)
 	}
 	buf_init(&members, 8 * MIB);
 	(void)buf_text(&members, "\"resources\":[");
-	if (request->mcp->settings.is_conformance)
-		mcp_fixture_put_resources(&members);
+	if (mcp_extra != NULL)
+		mcp_extra->put_resources(&members);
 	if (json_find(result->bytes, result->size, "sessions", &sessions, &size)) {
 		while (mcp_next_item(sessions, size, &item))
 			put_session(&members, &item,
@@ -104,8 +104,8 @@ void mcp_resources_templates(struct mcp_request *request)
 		       "{id}/{+path}\",\"name\":\"file\",\"title\":\"A file of a session "
 		       "or a run\",\"description\":\"id: a session_id, or the id of a run; "
 		       "path: below /workspace; without one, the list of files\"}");
-	if (request->mcp->settings.is_conformance)
-		mcp_fixture_put_templates(&members);
+	if (mcp_extra != NULL)
+		mcp_extra->put_templates(&members);
 	(void)buf_text(&members, "]");
 	mcp_reply_buf(request, NULL, &members);
 }
@@ -257,7 +257,7 @@ void mcp_resources_read(struct mcp_request *request)
 		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL, "uri: is required, a text");
 		return;
 	}
-	if (request->mcp->settings.is_conformance && mcp_fixture_read(request, uri))
+	if (mcp_extra != NULL && mcp_extra->read(request, uri))
 		return;
 	if (strncmp(uri, SCHEME, strlen(SCHEME)) != 0 || !take_path(request, path)) {
 		not_found(request, NULL);

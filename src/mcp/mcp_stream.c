@@ -177,7 +177,7 @@ static uint64_t unread(const struct mcp *mcp)
  * told so instead. */
 static void replace_large(const struct mcp_stream *stream, struct buf *json)
 {
-	uint64_t most = 4 * stream->mcp->settings.engine->config->body;
+	uint64_t most = 4 * stream->mcp->engine->config->body;
 	uint64_t others;
 
 	if (!stream->is_begun || stream->request == NULL || json->size <= LARGE_MIN)
@@ -363,7 +363,7 @@ static void tick(struct mcp_stream *stream, uint64_t now)
 		stream_free(stream);
 		return;
 	}
-	if (stream->mcp->settings.engine->is_stopping && has_no_end(stream)) {
+	if (stream->mcp->engine->is_stopping && has_no_end(stream)) {
 		end_stream(stream);
 		return;
 	}

@@ -89,7 +89,7 @@ struct config {
 	bool process_development; /* explore without any wall */
 
 	bool page_enabled;
-	bool mcp_enabled, mcp_conformance;
+	bool mcp_enabled;
 	char *mcp_prefix;
 	bool atlas_enabled;
 	char *atlas_prefix; /* "auto", or from / on */

@@ -107,8 +107,6 @@ const struct setting config_rows[] = {
 	NUMBER("page.enabled", page_enabled, SETTING_BOOL, 0, 1, 1, "serve the page at /"),
 	NUMBER("mcp.enabled", mcp_enabled, SETTING_BOOL, 0, 1, 1, "serve MCP"),
 	TEXT("mcp.prefix", mcp_prefix, SETTING_TEXT, 200, "/mcp", "where MCP is served: /PATH"),
-	NUMBER("mcp.conformance", mcp_conformance, SETTING_BOOL, 0, 1, 0,
-	       "also serve the tools, prompts and resources that MCP's conformance suite calls"),
 	ENABLED("dialects.atlas.enabled", atlas_enabled),
 	PREFIX("dialects.atlas.prefix", atlas_prefix),
 	TEXT("dialects.atlas.semantic_dir", atlas_semantic_dir, SETTING_PATH, 0, "",

@@ -11,8 +11,7 @@ from daemon import Daemon, wait_for
 ALICE, BOB = "secret-of-alice", "secret-of-bob"
 FOREVER = "print('on', flush=True)\nwhile True: pass"
 TASKS_MAX = 512
-CONFIG = ("mcp: {conformance: true}\n"
-          "dialects:\n  atlas: {enabled: true}\n  elitea: {enabled: true, max_concurrent: 1}\n"
+CONFIG = ("dialects:\n  atlas: {enabled: true}\n  elitea: {enabled: true, max_concurrent: 1}\n"
           "tokens:\n" + "".join(
               f"  - {{name: {name}, sha256: {hashlib.sha256(secret.encode()).hexdigest()},"
               " quotas: {concurrent_runs: 32}}\n" for name, secret in (("alice", ALICE), ("bob", BOB))))
@@ -21,7 +20,7 @@ CONFIG = ("mcp: {conformance: true}\n"
 class Shares(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.daemon = Daemon(CONFIG)
+        cls.daemon = Daemon(CONFIG, flags=("--conformance",))
         cls.addClassCleanup(cls.daemon.sweep)
 
     @classmethod

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Mcp, fixtures - the tools, prompts and resources that the conformance suite calls by name
+ * Fixtures - the tools, prompts and resources that MCP's conformance suite calls by name
  *
- * Owns:    what they answer. They are there only with mcp.conformance or --conformance.
- * May not: touch a sandbox, or be what any real tool stands on.
+ * Owns:    what they answer. They are only in viv-serve-test, which `viv serve --conformance`
+ * becomes. May not: touch a sandbox, or be what any real tool stands on.
  */
 #pragma once
 
@@ -17,6 +17,10 @@ struct mcp_fixture {
 
 /* The arguments as a tree; NULL: none, or too many. The caller's to free. */
 json_t *mcp_fixture_arguments(const struct mcp_request *request);
+
+/* An answer of the client to a question of ours; the end of one. */
+void mcp_question_answered(struct mcp_session *session, const struct mcp_message *message);
+void mcp_question_drop(struct mcp_question *question);
 
 /* Questions to the client: in the 2025 era on the stream, in the 2026 era by the result. */
 void mcp_fixture_sample(struct mcp_request *request);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/c.h"
-#include "mcp/mcp_fixtures.h"
+#include "fixtures.h"
 
 #define ARGUMENTS_MAX (64U << 10)
 #define STATE_SIZE 256

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/c.h"
-#include "mcp/mcp_fixtures.h"
+#include "fixtures.h"
 #include "session/engine.h"
 
 #define SECONDS_MAX 300

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mcp/mcp_fixtures.h"
+#include "fixtures.h"
 
 #include <string.h>
 
@@ -152,7 +152,7 @@ static const struct mcp_fixture fixtures[] = {
 	     NO_ARGUMENTS, mcp_fixture_input),
 };
 
-const struct mcp_tool *mcp_fixture_tool(size_t index)
+static const struct mcp_tool *fixture_tool(size_t index)
 {
 	static const struct mcp_tool schema_tool = {
 		.name = "json_schema_2020_12_tool",
@@ -168,7 +168,7 @@ const struct mcp_tool *mcp_fixture_tool(size_t index)
 	return &fixtures[index].tool;
 }
 
-bool mcp_fixture_call(struct mcp_request *request, const char *tool)
+static bool call_fixture(struct mcp_request *request, const char *tool)
 {
 	for (size_t i = 0; i < ARRAY_LEN(fixtures); i++) {
 		const struct mcp_fixture *fixture = &fixtures[i];
@@ -190,7 +190,7 @@ bool mcp_fixture_call(struct mcp_request *request, const char *tool)
 	"{\"uri\":\"" uri_ "\",\"name\":\"" uri_                                                   \
 	"\",\"description\":\"a fixture\",\"mimeType\":\"" mime_ "\"}"
 
-void mcp_fixture_put_resources(struct buf *buf)
+static void put_resources(struct buf *buf)
 {
 	(void)buf_text(buf, LISTED("test://static-text", "text/plain") "," LISTED(
 				    "test://static-binary",
@@ -198,7 +198,7 @@ void mcp_fixture_put_resources(struct buf *buf)
 										       "plain"));
 }
 
-void mcp_fixture_put_templates(struct buf *buf)
+static void put_templates(struct buf *buf)
 {
 	(void)buf_text(buf, ",{\"uriTemplate\":\"test://template/{id}/data\",\"name\":\"template\","
 			    "\"description\":\"a fixture\",\"mimeType\":\"application/json\"}");
@@ -218,7 +218,7 @@ static void read_template(struct mcp_request *request, const char *uri, const ch
 	buf_done(&text);
 }
 
-bool mcp_fixture_read(struct mcp_request *request, const char *uri)
+static bool read_resource(struct mcp_request *request, const char *uri)
 {
 	static const char before[] = "test://template/";
 	static const char text[] =
@@ -256,7 +256,7 @@ bool mcp_fixture_read(struct mcp_request *request, const char *uri)
 	"{\"name\":\"" name_ "\",\"description\":\"a fixture\",\"arguments\":[" arguments_ "]}"
 #define ARGUMENT(name_) "{\"name\":\"" name_ "\",\"description\":\"an argument\",\"required\":true}"
 
-void mcp_fixture_prompts_list(struct mcp_request *request)
+static void prompts_list(struct mcp_request *request)
 {
 	static const char all[] = "\"prompts\":[" PROMPT("test_simple_prompt", "") "," PROMPT(
 		"test_prompt_with_arguments",
@@ -310,7 +310,7 @@ static void prompt_resource(struct mcp_request *request, const json_t *arguments
 				 "Please process the embedded resource above."));
 }
 
-void mcp_fixture_prompts_get(struct mcp_request *request)
+static void prompts_get(struct mcp_request *request)
 {
 	static const char image[] =
 		"\"messages\":[{\"role\":\"user\",\"content\":" IMAGE "},{\"role\":\"user\","
@@ -333,3 +333,16 @@ void mcp_fixture_prompts_get(struct mcp_request *request)
 	else
 		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL, "Unknown prompt: %.64s", name);
 }
+
+static const struct mcp_extra extra = {
+	.tool = fixture_tool,
+	.call = call_fixture,
+	.put_resources = put_resources,
+	.put_templates = put_templates,
+	.read = read_resource,
+	.prompts_list = prompts_list,
+	.prompts_get = prompts_get,
+	.answered = mcp_question_answered,
+	.drop_question = mcp_question_drop,
+};
+const struct mcp_extra *const mcp_extra = &extra;
