@@ -183,9 +183,10 @@ static void take_forked(struct head *head, const struct frame *frame)
 
 void head_forked(struct head *head, const struct frame *frame)
 {
-	take_forked(head, frame);
+	/* Before the answer is taken: a refusal may have its owner let go of this head. */
 	if (head->calls->forked != NULL)
 		head->calls->forked(head->user, head);
+	take_forked(head, frame);
 }
 
 /* What it says between runs belongs to nobody: where there is no end of it, whoever says it waits

@@ -42,7 +42,7 @@ struct head_calls {
 	void (*exited)(void *user, struct head *head, const struct launch_exit *facts,
 		       const struct err *why);
 
-	/* It has answered a fork, and can be asked for the next one. May be NULL. */
+	/* It has answered a fork, and can be asked for the next one in a moment. May be NULL. */
 	void (*forked)(void *user, struct head *head);
 
 	/* ENDED, SIGNALLED, SAVED, RESTORED of this head. */

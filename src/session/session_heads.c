@@ -68,27 +68,6 @@ void session_trim_checkpoints(struct session *session, uint32_t keep)
 
 /* ---- a fork that is on its way ---- */
 
-void session_fork_late(uv_timer_t *timer)
-{
-	struct session *session = timer->data;
-	struct err why = {0};
-
-	if (session->coming == NULL && session->state != SESSION_FORKING &&
-	    session->state != SESSION_ROLLING)
-		return;
-	/* Whoever does not fork when told will not run anything either. */
-	(void)err_set(&why, ERR_CONFLICT, ETIMEDOUT, "the interpreter did not fork in %u s",
-		      SESSION_FORK_MS / 1000);
-	session_drop_branch(session);
-	if (session->state == SESSION_FORKING && session->head != NULL) {
-		session_finish_job(session, "", &why);
-		head_free(STEAL(session->coming));
-		head_drop(session->head);
-		return;
-	}
-	session_lose(session, &why);
-}
-
 static int start_fork(struct session *session, struct head *parent, struct err *err)
 {
 	int r = head_fork(parent, false, NULL, NULL, &session_head_calls, session, &session->coming,
@@ -208,12 +187,84 @@ void session_roll_back(struct session *session, struct checkpoint *checkpoint)
 	head_free(STEAL(session->head));
 	head_free(STEAL(session->coming));
 	memcpy(session->current, checkpoint->id, sizeof(session->current));
-	session->blocker[0] = '\0';
-	session->since_count = 0;
 	if (checkpoint->head->forking != NULL)
 		(void)uv_timer_start(&session->guard, session_fork_late, SESSION_FORK_MS, 0);
 	else if (start_fork(session, checkpoint->head, &err) < 0)
 		session_lose(session, &err);
+}
+
+/* Which state it is, which runs are undone, and why it is no newer one. */
+static void tell_back(struct session *session, const struct checkpoint *to)
+{
+	struct buf members;
+
+	buf_init(&members, RUN_LEFT_MAX);
+	(void)buf_format(&members, ",\"checkpoint\":\"%s\"", to->id);
+	(void)buf_append(&members, session->back.data, session->back.size);
+	session_tell(session, "rolled_back", buf_string(&members));
+	buf_done(&members);
+}
+
+/* Whatever was being made of the state that is gone will not come. */
+static void go_back(struct session *session, struct checkpoint *to, const struct err *why)
+{
+	session_drop_branch(session);
+	if (session->now != NULL && session->now->kind != JOB_RUN)
+		session_finish_job(session, "", why);
+	session->files_version = 0;
+	session_note_back(session, to);
+	tell_back(session, to);
+	session_roll_back(session, to);
+}
+
+/* The checkpoint that the session is going back to does not fork, as user code may have made it do:
+ * it costs that checkpoint, and the next older one takes its place. */
+static void back_further(struct session *session, const struct err *why)
+{
+	struct checkpoint *broken = session_find_checkpoint(session, session->current);
+	struct checkpoint *older = NULL;
+	char run[ID_SIZE] = "";
+
+	head_free(STEAL(session->coming));
+	if (broken != NULL) {
+		log_event(LOG_LEVEL_WARNING, "session.checkpoint",
+			  "session=%s checkpoint=%s why=%s", session->id, broken->id, why->text);
+		memcpy(run, broken->run, sizeof(run));
+		session_free_checkpoint(session, broken);
+	}
+	older = TAILQ_LAST(&session->checkpoints, checkpoint_list);
+	if (older == NULL || session->sandbox->is_ending) {
+		session_lose(session, why);
+		return;
+	}
+	if (strcmp(run, older->run) != 0)
+		session_note_lost_run(session, run);
+	go_back(session, older, why);
+}
+
+void session_fork_late(uv_timer_t *timer)
+{
+	struct session *session = timer->data;
+	struct err why = {0};
+
+	if (session->coming == NULL && session->state != SESSION_FORKING &&
+	    session->state != SESSION_ROLLING)
+		return;
+	/* Whoever does not fork when told will not run anything either. */
+	(void)err_set(&why, ERR_CONFLICT, ETIMEDOUT, "the interpreter did not fork in %u s",
+		      SESSION_FORK_MS / 1000);
+	session_drop_branch(session);
+	if (session->state == SESSION_ROLLING && session->head == NULL) {
+		back_further(session, &why);
+		return;
+	}
+	if (session->state == SESSION_FORKING && session->head != NULL) {
+		session_finish_job(session, "", &why);
+		head_free(STEAL(session->coming));
+		head_drop(session->head);
+		return;
+	}
+	session_lose(session, &why);
 }
 
 /* A look was being forked when the session had to go back: the checkpoint is through with that one,
@@ -248,6 +299,8 @@ static void rolled_back(struct session *session)
 	bool is_same;
 
 	session->head = STEAL(session->coming);
+	session->blocker[0] = '\0';
+	session->since_count = 0;
 	session_keep_place(session);
 	if (checkpoint == NULL) {
 		settle_without(session);
@@ -300,19 +353,7 @@ static void head_failed(void *user, struct head *head, const struct err *why)
 	if (session->state == SESSION_FORKING)
 		skip_checkpoint(session, &copy);
 	else if (session->state == SESSION_ROLLING)
-		session_lose(session, &copy);
-}
-
-/* Which state it is, which runs are undone, and why it is no newer one. */
-static void tell_back(struct session *session, const struct checkpoint *to)
-{
-	struct buf members;
-
-	buf_init(&members, RUN_LEFT_MAX);
-	(void)buf_format(&members, ",\"checkpoint\":\"%s\"", to->id);
-	(void)buf_append(&members, session->back.data, session->back.size);
-	session_tell(session, "rolled_back", buf_string(&members));
-	buf_done(&members);
+		back_further(session, &copy);
 }
 
 /* The head is gone, and with it what the run did: back to where it came from. */
@@ -328,16 +369,9 @@ static void lost_head(struct session *session, const struct err *why)
 		session_lose(session, &lost);
 		return;
 	}
-	/* What was being made of the state that is gone will not come. */
-	session_drop_branch(session);
 	(void)err_set(&lost, ERR_CONFLICT, ECHILD,
 		      "the interpreter ended; the session is back at its last checkpoint");
-	if (session->now != NULL && session->now->kind != JOB_RUN)
-		session_finish_job(session, "", &lost);
-	session->files_version = 0;
-	session_note_back(session, last);
-	tell_back(session, last);
-	session_roll_back(session, last);
+	go_back(session, last, &lost);
 }
 
 static void head_exited(void *user, struct head *head, const struct launch_exit *facts,
@@ -374,15 +408,19 @@ static void head_exited(void *user, struct head *head, const struct launch_exit 
 	/* A checkpoint that died can not be gone back to; its child lives on. */
 	log_event(LOG_LEVEL_WARNING, "session.checkpoint", "session=%s checkpoint=%s why=it ended",
 		  session->id, checkpoint->id);
+	if (session->coming != NULL && session->coming->is_cut &&
+	    session->coming->parent == head->number)
+		head_free(STEAL(session->coming)); /* nobody is left to say why */
 	session_free_checkpoint(session, checkpoint);
-	if (session->head == NULL && session->coming == NULL &&
-	    ((session->state == SESSION_ROLLING &&
-	      session_find_checkpoint(session, session->current) == NULL) ||
-	     session_last_checkpoint(session) == NULL)) {
-		if (copy.kind == ERR_NONE)
-			(void)err_set(&copy, ERR_CONFLICT, ECHILD, "its last checkpoint ended");
+	if (session->head != NULL || session->coming != NULL)
+		return;
+	if (copy.kind == ERR_NONE)
+		(void)err_set(&copy, ERR_CONFLICT, ECHILD, "its last checkpoint ended");
+	if (session->state == SESSION_ROLLING &&
+	    session_find_checkpoint(session, session->current) == NULL)
+		back_further(session, &copy);
+	else if (session_last_checkpoint(session) == NULL)
 		session_lose(session, &copy);
-	}
 }
 
 void session_head_told(void *user, struct head *head, const struct launch_event *event)

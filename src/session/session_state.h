@@ -222,6 +222,7 @@ void session_fail_jobs(struct session *session, const struct err *why);
 /* session_told.c: what the result of a run says of its session, a member with its comma */
 void session_put_left(struct session *session, bool lives, struct buf *buf);
 void session_note_run(struct session *session, const char *run); /* it is over, the head lives */
+void session_note_lost_run(struct session *session, const char *run); /* its checkpoint is gone */
 void session_note_back(struct session *session, const struct checkpoint *to);
 
 /* session_states.c */

@@ -130,6 +130,15 @@ void session_note_run(struct session *session, const char *run)
 		(void)snprintf(session->since[session->since_count++], ID_SIZE, "%s", run);
 }
 
+void session_note_lost_run(struct session *session, const char *run)
+{
+	if (run[0] == '\0' || session->since_count == SESSION_SINCE_MAX)
+		return;
+	memmove(session->since[1], session->since[0], sizeof(session->since) - ID_SIZE);
+	(void)snprintf(session->since[0], ID_SIZE, "%s", run);
+	session->since_count++;
+}
+
 static void put_undone(struct buf *buf, const char *run)
 {
 	bool is_first = buf->data[buf->size - 1] == '[';
@@ -169,5 +178,4 @@ void session_note_back(struct session *session, const struct checkpoint *to)
 		(void)buf_text(back, ",");
 		put_why(back, "why", session->back_why);
 	}
-	session->since_count = 0;
 }

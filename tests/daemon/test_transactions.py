@@ -189,6 +189,51 @@ os._exit(1)
         answer = self.daemon.request("POST", f"/v1/sessions/{session}/run", {"code": "1"})
         self.expect_error(answer, 409, "conflict")
 
+    def test_fork_handlers_of_a_run_cost_nobody_anything(self):
+        session = self.prepare()
+        result = self.daemon.run("""
+import os, time
+def hang():
+    while True:
+        time.sleep(1)
+def kill():
+    os.kill(os.getppid(), 9)
+os.register_at_fork(after_in_child=kill)
+os.register_at_fork(before=hang, after_in_parent=hang, after_in_child=hang)
+x.append(3)
+""", session)
+        self.assertEqual(result["state"], "preserved")
+        self.assertEqual(self.daemon.value("x", session), [1, 2, 3])
+        self.daemon.run("os._exit(1)", session, kind="exit")
+        self.assertEqual(self.daemon.value("x", session), [1, 2, 3])
+        names = {var["name"] for var in self.daemon.request("GET", f"/v1/sessions/{session}/vars").json["vars"]}
+        self.assertIn("x", names)
+
+    def test_a_checkpoint_that_does_not_fork_costs_itself(self):
+        """A run spoils the runner so that its checkpoint forks once and never again."""
+        for way in ("os._exit(0)", "os.kill(os.getpid(), 9)", "1 / 0"):
+            session = self.prepare()
+            spoiled = self.daemon.run(f"""
+import os
+import vivarium.fork
+real, count = vivarium.fork.answer, 0
+def answer(*args):
+    global count
+    count += 1
+    if count > 1:
+        {way}
+    real(*args)
+vivarium.fork.answer = answer
+x.append(3)
+""", session)
+            self.assertEqual(self.daemon.value("x", session), [1, 2, 3])
+            ended = self.daemon.run("os._exit(1)", session, kind="exit")
+            self.assertEqual(ended["state"], "rolled_back")
+            self.assertEqual(self.daemon.value("x", session), [1, 2], way)
+            if way == "1 / 0":  # it went all the way back at once
+                undone = ended["checkpoint"]["undone"]
+                self.assertEqual((len(undone), undone[0], undone[-1]), (3, spoiled["id"], ended["id"]))
+
     def test_without_transactions_a_failure_loses_the_session_and_says_so(self):
         session = self.prepare(transactional=False)
         self.assertNotIn("checkpoint", self.daemon.run("1", session))

@@ -229,13 +229,32 @@ class State(unittest.TestCase):
 
 
 class Hostile(unittest.TestCase):
-    def test_a_fork_handler_that_raises_or_writes_does_not_harm(self):
+    def test_fork_handlers_of_user_code_do_not_run_when_a_head_is_made(self):
+        """Neither one that would hang, nor one that would kill the checkpoint; its own forks have them."""
         with Session() as first:
-            first.run("import os\nx = 1\n"
-                      "os.register_at_fork(before=lambda: 1/0, after_in_child=lambda: 1/0, "
-                      "after_in_parent=lambda: 1/0)")
-            second = first.fork()
-            self.assertEqual(value(second.run("x")), 1)
+            first.run("import os, time\ncalls = []\nours = True\n"
+                      "def hang():\n    while ours: time.sleep(1)\n"
+                      "def kill():\n    if ours: os.kill(os.getppid(), 9)\n"
+                      "os.register_at_fork(before=hang, after_in_parent=hang, after_in_child=kill)\n"
+                      "for side in 'before', 'after_in_parent', 'after_in_child':\n"
+                      "    os.register_at_fork(**{side: lambda side=side: calls.append(side)})")
+            for is_look in (True, False):
+                head = first.fork(is_look)
+                self.assertEqual(value(head.run("calls")), [])
+            self.assertEqual(value(head.run(
+                "ours = False\nread, write = os.pipe()\nif not os.fork():\n"
+                "    os.write(write, str(calls).encode())\n    os._exit(0)\n"
+                "os.wait()\n[calls, os.read(read, 100).decode()]")),
+                [["before", "after_in_parent"], "['before', 'after_in_child']"])
+
+    def test_fork_handlers_of_modules_that_were_there_first_can_be_spoiled_as_little(self):
+        with Session() as first:
+            first.run("import concurrent.futures.thread, random, time\nx = 1\n"
+                      "concurrent.futures.thread._global_shutdown_lock.acquire()\n"
+                      "def spoiled(self, a=None, version=2):\n"
+                      "    while True: __import__('time').sleep(1)\n"
+                      "random.Random.seed.__code__ = spoiled.__code__")
+            self.assertEqual(value(first.fork().run("x")), 1)
 
     def test_broken_modules_do_not_keep_a_head_from_standing(self):
         with Session() as first:

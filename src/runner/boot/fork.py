@@ -2,11 +2,13 @@
 """A head forks: its child is the next head, or a look; it is itself the checkpoint, or goes on.
 
 Owns:    what a child must have of its own before it says HELLO: streams, names, the event loop; and
-         the memory that its first run touches, which it makes its own while nobody is waiting.
+         the memory that its first run touches, which it makes its own while nobody is waiting; and
+         that no handler of os.register_at_fork() runs around this fork.
 May not: fail in the child for what user code has done to the interpreter: a child that has been
          made is better than none.
 """
 
+import gc
 import os
 
 import _vivarium
@@ -16,6 +18,24 @@ from . import blockers, reseed, wire
 _waitpid, _close, _exit, _WNOHANG = os.waitpid, os.close, os._exit, os.WNOHANG
 
 is_look = False  # this process is a throw-away fork
+
+
+def _find_handlers():
+    """The lists in which Python keeps what os.register_at_fork() was given: made at the first
+    registration, and these objects for good. Nothing gives them out, so a mark that is in all of them
+    is looked for. A Python that keeps them elsewhere has none here: its handlers run, within the time
+    that viv gives to a fork."""
+    def mark():
+        pass
+
+    os.register_at_fork(before=mark, after_in_parent=mark, after_in_child=mark)
+    found = [item for item in gc.get_referrers(mark) if type(item) is list and item[-1] is mark]
+    for item in found:
+        item.pop()
+    return found
+
+
+_handlers = _find_handlers()  # in a session: before there is any user code
 children = set()  # pids of the heads that were forked here and have not been reaped
 
 
@@ -40,7 +60,7 @@ def answer(flags, fds, interpreter):
         channel, out, err = fds if len(fds) == 3 else (fds[0], -1, -1)
         renew = _get_ready(wants_look, out >= 0, interpreter)
         try:
-            pid = _vivarium.fork(wants_look, channel, out, err)
+            pid = _fork(wants_look, channel, out, err)
         except OSError as error:
             why = f"no process can be forked: {error}"
         if pid == 0 and not why:
@@ -52,6 +72,20 @@ def answer(flags, fds, interpreter):
     if pid:
         children.add(pid)
     wire.forked(pid, why)
+
+
+def _fork(*args):
+    """Without the handlers: user code has no say between a run and its checkpoint. What those of
+    libraries do is done elsewhere or not needed: generators are `reseed`'s, a head has no other
+    threads whose locks it would have to break, and a look does not outlive its answer."""
+    held = [item[:] for item in _handlers]
+    for item in _handlers:
+        item.clear()
+    try:
+        return _vivarium.fork(*args)
+    finally:
+        for item, handlers in zip(_handlers, held):
+            item[:0] = handlers
 
 
 def hindrance(fds, interpreter):
@@ -68,18 +102,7 @@ def _get_ready(wants_look, is_branch, interpreter):
     if wants_look:
         return lambda: None
     interpreter.streams.flush_own()
-    if is_branch:
-        return reseed.reseed
-    try:
-        keep = reseed.keep()
-    except BaseException:
-        return reseed.refresh  # user code has put something else in its place
-
-    def renew():
-        keep()
-        reseed.refresh()
-
-    return renew
+    return reseed.reseed if is_branch else reseed.refresh
 
 
 def _close_all(fds):

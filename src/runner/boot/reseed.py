@@ -101,20 +101,11 @@ def reseed():
 
 def refresh():
     """In the next head of the same session. What its code draws goes on where it was, or a seed that
-    one cell has set would be lost for the next; only names that must be new are."""
+    one cell has set would be lost for the next (`random`'s own fork handler, which would, is not run);
+    only names that must be new are."""
     if "tempfile" in _modules:
         _modules["tempfile"]._name_sequence = None
     if "uuid" in _modules:
         _modules["uuid"]._last_timestamp = None
         _modules["uuid"]._node = None
     _stir_ssl()
-
-
-def keep():
-    """Before the fork of such a head; what is returned sets right, in the child, what Python itself
-    seeds anew in every fork: the generator behind `random.random()`."""
-    random = _modules.get("random")
-    if random is None:
-        return lambda: None
-    state = random._inst.getstate()
-    return lambda: random._inst.setstate(state)
