@@ -181,6 +181,18 @@ class Transfer(unittest.TestCase):
                          ["stream", "execute_result"])
         self.assertEqual(notebook["cells"][1]["outputs"][0]["ename"], "ZeroDivisionError")
 
+    def test_a_frame_in_a_notebook_has_its_index(self):
+        session = self.daemon.session()
+        self.daemon.run("import pandas as pd\npd.DataFrame({'a': [1.5]}, index=pd.MultiIndex.from_tuples([('north', 2)], "
+                        "names=['region', 'year']))", session)
+        (output,) = self.daemon.ask("GET", f"/v1/sessions/{session}/export.ipynb")["cells"][0]["outputs"]
+        data = {kind: "".join(text) if isinstance(text, list) else text for kind, text in output["data"].items()}
+        self.assertEqual(data["text/plain"], "               a\nregion year     \nnorth  2     1.5")
+        for name in ("<th>region</th>", "<th>year</th>", "<th>north</th>", "<th>2</th>"):
+            self.assertIn(name, data["text/html"])
+        index = data["application/json"]["index"]
+        self.assertEqual((index["names"], index["rows"]), (["region", "year"], [["north", 2]]))
+
 
 class Machines(unittest.TestCase):
     def test_another_daemon_takes_what_a_first_one_gave(self):

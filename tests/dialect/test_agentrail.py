@@ -343,7 +343,16 @@ class Files(Case):
         self.assertIn("Is a directory", self.call("Read", file_path="/workspace")[0])
 
 
-class Restart(unittest.TestCase):
+class OwnDaemon(unittest.TestCase):
+    def test_the_configs_idle_time_is_the_most_that_a_session_gets(self):
+        for most, own, want in ((60000, 1800000, 60000), (60000, 20000, 20000)):
+            config = f"sessions: {{idle_ms: {most}}}\ndialects: {{agentrail: {{enabled: true, idle_ms: {own}}}}}\n"
+            with Daemon(config) as daemon:
+                answer = daemon.request("POST", "/tools/Python", {"code": "print(1)", "session_id": "s"})
+                self.assertEqual((answer.status, answer.json["details"]["stdout"]), (200, "1\n"), answer)
+                (session,) = daemon.ask("GET", "/v1/sessions")["sessions"]
+                self.assertEqual(session["idle_ms"], want)
+
     def test_a_session_is_found_by_its_name_after_a_crash(self):
         with Daemon("dialects: {agentrail: {enabled: true}}\n") as daemon:
             body = {"session_id": "mine", "command": "echo kept > a; cat a"}

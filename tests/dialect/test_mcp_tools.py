@@ -66,6 +66,10 @@ class Case(McpCase):
         return self.call("create_session", **arguments)["session_id"]
 
 
+FRAME = ("import pandas as pd\npd.DataFrame({'a': [1.5, 2.5], 'b': [3, 4]}, "
+         "index=pd.Index(['north', 'south'], name='region'))")
+
+
 class Listed(Case):
     def test_every_tool_is_there_and_described(self):
         self.assertEqual(list(self.rows), TOOLS)
@@ -123,6 +127,13 @@ class Run(Case):
         self.assertEqual((found["stdout"], found["result"]["application/json"], found["verdict"]["kind"]),
                          ("ä€😀\n", 42, "ok"))
         self.assertNotIn("session_id", found)
+
+    def test_a_frame_has_its_index(self):
+        result = self.mcp.tool("run_python", {"code": FRAME})
+        self.assertEqual(texts(result)[0], "          a  b\nregion        \nnorth   1.5  3\nsouth   2.5  4\n")
+        frame = result["structuredContent"]["result"]["application/json"]
+        self.assertEqual((frame["index"]["names"], frame["index"]["rows"], frame["rows"]),
+                         (["region"], [["north"], ["south"]], [[1.5, 3], [2.5, 4]]))
 
     def test_a_failure_is_told_to_the_model(self):
         result = self.fails("run_python", "ZeroDivisionError", code="print('so far')\n1 / 0")
@@ -228,6 +239,19 @@ class Sessions(Case):
         self.call("run_python", code="x = 1", session_id=session)
         self.fails("run_python", "state of the session: rolled_back", code="x = 2\nwhile True: pass",
                    session_id=session, timeout_ms=500)
+        self.assertEqual(self.value("x", session), 1)
+
+    def test_a_rollback_says_which_state_came_back(self):
+        session = self.session()
+        kept = self.call("run_python", code="x = 1", session_id=session)["id"]
+        result = self.fails("run_python", "rolled back: variables and files are what they were before this run",
+                            code="x = 2\nwhile True: pass", session_id=session, timeout_ms=500)
+        self.assertEqual(result["structuredContent"]["state"], "rolled_back")
+        self.call("run_python", code="import threading\nx = 3\nstop = threading.Event()\n"
+                  "threading.Thread(target=stop.wait, daemon=True).start()", session_id=session)
+        result = self.fails("run_python", f"are what they were after {kept}; 2 runs are undone, this one and 1 before it. "
+                            "No newer state was kept: ", code="while True: pass", session_id=session, timeout_ms=500)
+        self.assertIn("thread", texts(result)[0].split("No newer state was kept: ")[1])
         self.assertEqual(self.value("x", session), 1)
 
     def test_files(self):
