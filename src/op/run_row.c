@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/c.h"
 #include "base/json.h"
 #include "op/flight.h"
 #include "session/testimony.h"
@@ -139,19 +140,84 @@ int run_row_put_who(struct buf *buf, const struct op_caller *caller)
 	return r == 0 ? buf_text(buf, "}") : r;
 }
 
+struct line {
+	const char *text; /* borrowed from the code, blanks in front left out */
+	size_t size;
+};
+
+/* The line at `at`, which is moved behind it. */
+static struct line take_line(const char **at, const char *end)
+{
+	struct line line = {.text = *at};
+
+	while (line.text < end && strchr(" \t\f", *line.text) != NULL && *line.text != '\0')
+		line.text++;
+	while (line.text + line.size < end && strchr("\r\n", line.text[line.size]) == NULL)
+		line.size++;
+	*at = line.text + line.size;
+	if (*at < end)
+		(*at)++;
+	return line;
+}
+
+static bool has(const struct line *line, char c)
+{
+	return memchr(line->text, c, line->size) != NULL;
+}
+
+/* A comment, or an import and nothing else: what many pieces of code begin with. */
+static bool is_prelude(const struct line *line)
+{
+	static const char *const words[] = {"import", "from"};
+
+	if (line->size == 0 || line->text[0] == '#')
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		size_t size = strlen(words[i]);
+
+		if (line->size > size && memcmp(line->text, words[i], size) == 0 &&
+		    strchr(" \t.", line->text[size]) != NULL)
+			return !has(line, ';');
+	}
+	return false;
+}
+
+/* What the import of this line goes on for: a closing bracket, or a backslash's next line; else 0.
+ * An import has no texts, so a # is a comment. */
+static char goes_on(struct line line, char within)
+{
+	const char *comment = memchr(line.text, '#', line.size);
+
+	if (comment != NULL)
+		line.size = (size_t)(comment - line.text);
+	if ((within == ')' || has(&line, '(')) && !has(&line, ')'))
+		return ')';
+	return line.size > 0 && line.text[line.size - 1] == '\\' ? '\\' : '\0';
+}
+
 int run_row_put_line(struct buf *buf, const void *code, size_t size)
 {
-	const char *at = code;
+	const char *at = code != NULL ? code : "";
 	const char *end = at + (code != NULL ? size : 0);
-	size_t length = 0;
+	struct line named = {.text = ""};
+	char within = '\0';
 
-	while (at < end && strchr(" \t\r\n\f", *at) != NULL)
-		at++;
-	while (at + length < end && at[length] != '\n' && at[length] != '\r' &&
-	       length < RUN_ROW_LINE_MAX)
-		length++;
-	/* Not in the middle of a character. */
-	while (length > 0 && at + length < end && ((unsigned char)at[length] & 0xc0) == 0x80)
-		length--;
-	return json_put_string(buf, at != NULL ? at : "", length);
+	while (at < end) {
+		struct line line = take_line(&at, end);
+
+		if (named.size == 0)
+			named = line;
+		if (within == '\0' && !is_prelude(&line)) {
+			named = line;
+			break;
+		}
+		within = goes_on(line, within);
+	}
+	if (named.size > RUN_ROW_LINE_MAX) {
+		named.size = RUN_ROW_LINE_MAX;
+		/* Not in the middle of a character. */
+		while (named.size > 0 && ((unsigned char)named.text[named.size] & 0xc0) == 0x80)
+			named.size--;
+	}
+	return json_put_string(buf, named.text, named.size);
 }

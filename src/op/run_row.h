@@ -17,7 +17,7 @@
 #include "session/log.h"
 
 #define RUN_ROW_TOKEN_SIZE 256
-#define RUN_ROW_LINE_MAX 120U /* bytes of the first line of the code */
+#define RUN_ROW_LINE_MAX 120U /* bytes of the line that names the code */
 
 /* Adds the row of this run as a member (NULL: an item of a list). */
 void run_row_put(struct object *object, const char *name, const struct engine *engine,
@@ -32,5 +32,6 @@ bool run_row_token(const struct log *log, char ret_token[RUN_ROW_TOKEN_SIZE]);
 /* {"token","via","client","peer"}, as it stands in the head of a run's log. */
 int run_row_put_who(struct buf *buf, const struct op_caller *caller);
 
-/* The first line of the code that is not blank, as a JSON text. */
+/* The line that names the code, as a JSON text: the first that is no import, comment or blank; else
+ * the first that is not blank. */
 int run_row_put_line(struct buf *buf, const void *code, size_t size);

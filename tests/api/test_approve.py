@@ -159,7 +159,7 @@ class Shown(Case):
                         env={"MODE": "fast"}, args={"n": 1}, stdin="typed", cwd="/workspace/in",
                         data={"columns": ["a"], "rows": [[1]]})
         row = self.held_row(run)
-        self.assertEqual((row["code"], row["code_size"], row["line"]), (code, len(code.encode()), "# \u20ac"))
+        self.assertEqual((row["code"], row["code_size"], row["line"]), (code, len(code.encode()), PROOF))
         self.assertEqual(row["policy"], "asked")
         self.assertAlmostEqual(row["until_ms"] - row["held_ms"], 600000, delta=5)
         found = {(item["kind"], item["name"]): item["size"] for item in row["inputs"]}

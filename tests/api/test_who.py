@@ -77,7 +77,7 @@ class Who(unittest.TestCase):
         daemon.restart()
         rows = wait_for(lambda: daemon.ask("GET", "/v1/runs")["runs"])
         self.assertEqual([(row["who"]["client"], row["line"]) for row in rows],
-                         [(None, "import time"), ("mine", "7 * 6")])
+                         [(None, "print('on', flush=True)"), ("mine", "7 * 6")])
         wait_for(lambda: daemon.ask("GET", "/v1/runs?limit=1")["runs"][0]["state"] == "running")
         daemon.ask("DELETE", f"/v1/runs/{run}")
         with open(daemon.path("state", "audit.jsonl"), encoding="utf-8") as file:

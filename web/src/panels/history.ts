@@ -4,6 +4,7 @@
 import { getRun, getSession, listCheckpoints, listRuns } from "../api/calls";
 import type { Checkpoint, RunRow, RunState, Session } from "../api/types";
 import type { Conversation } from "../state/conversation";
+import { deedOfCode } from "../state/title";
 import { visible } from "./format";
 
 export interface UndoneRun {
@@ -55,7 +56,7 @@ export async function loadHistory(conversation: Conversation, session: string): 
 
 export const FILES_CHANGED = "Files changed";
 
-/** What to call a state: its name, the first line of the run that led to it, or what else did. */
+/** What to call a state: its name, the line that names the run which led to it, or what else did. */
 export function titleOf(conversation: Conversation, history: History, checkpoint: Checkpoint): string {
   if (checkpoint.name !== null) return visible(checkpoint.name);
   const parent = history.checkpoints.find((one) => one.id === checkpoint.parent);
@@ -64,11 +65,11 @@ export function titleOf(conversation: Conversation, history: History, checkpoint
   return visible(lineOf(conversation, history, checkpoint.run));
 }
 
-/** The first line of what a run did, as far as anybody knows. */
+/** What a run did, in one line. The daemon's row has it of the code that ran; the cell may have been edited since. */
 export function lineOf(conversation: Conversation, history: History, run: string | null): string {
   if (run === null) return "Start";
   const row = history.rows.get(run);
   const cell = conversation.cells.peek().find((one) => one.output.peek()?.run === run);
-  const line = row?.line || cell?.source.peek().split("\n").find((text) => text.trim() !== "");
-  return line?.trim().slice(0, 120) || "A run";
+  const line = row?.line || deedOfCode(cell?.source.peek() ?? "");
+  return line.trim().slice(0, 120) || "A run";
 }

@@ -11,13 +11,19 @@ function shorten(text: string): string {
   return letters.length > LETTERS_MAX ? `${letters.slice(0, LETTERS_MAX - 1).join("").trimEnd()}…` : line;
 }
 
+const linesOf = (source: string) => source.split("\n").map((line) => line.trim()).filter((line) => /[\p{L}\p{N}]/u.test(line));
+
+/** The first line that does something, else the first line. */
+export function deedOfCode(source: string): string {
+  const lines = linesOf(source);
+  return lines.find((line) => !/^(?:import\b|from\b|@|#|%|!)/.test(line)) ?? lines[0] ?? "";
+}
+
 /** The first comment or docstring, else the first line that does something, else the first line. */
 export function titleOfCode(source: string): string {
-  const lines = source.split("\n").map((line) => line.trim()).filter((line) => /[\p{L}\p{N}]/u.test(line));
-  const first = lines[0] ?? "";
+  const first = linesOf(source)[0] ?? "";
   const said = /^#+!?\s*(.*)$/.exec(first) ?? /^[rRuU]?(?:"""|''')\s*(.+?)\s*(?:"""|''')?$/.exec(first);
-  const does = lines.find((line) => !/^(?:import|from|@|#|%|!)/.test(line));
-  return shorten((said ? said[1]! : does ?? first).replace(/[:;,({[\\]+$/, ""));
+  return shorten((said ? said[1]! : deedOfCode(source)).replace(/[:;,({[\\]+$/, ""));
 }
 
 export function titleOfNote(source: string): string {

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest";
-import { nameIt, titleOfCode, titleOfNote } from "../../src/state/title";
+import { deedOfCode, nameIt, titleOfCode, titleOfNote } from "../../src/state/title";
 import { Cell } from "../../src/state/conversation";
 import { conversationOf } from "../cells/parts";
+
+it.each([
+  ["import pandas as pd\n# load it\n\nframe = pd.read_csv('a.csv')", "frame = pd.read_csv('a.csv')"],
+  ["from_here = 1", "from_here = 1"],
+  ["import math", "import math"],
+  ["", ""],
+])("what the code %j does, in a line", (source, line) => expect(deedOfCode(source)).toBe(line));
 
 describe("the title of a conversation", () => {
   it.each([
