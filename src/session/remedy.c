@@ -82,7 +82,12 @@ static const struct row {
 	  "% is not there: no data came, and this is the first run since the session was started; "
 	  "what an earlier one had is gone, so give it again"}},
 	{"descriptors", {"close files that are open"}},
-	{"network", {"a sandbox has no network; pass what the code needs as files or data"}},
+	{"network",
+	 {"this sandbox has no network; send what the code needs as \"files\" or \"data\"",
+	  "this sandbox has no network; give it what the code needs with --file or --data",
+	  "this sandbox has no network; give what the code needs in the arguments files or data",
+	  "this sandbox has no network; give it what the code needs with `viv session put` or `viv "
+	  "session run --data`"}},
 	{"read_only", {"only /workspace and /tmp can be written"}},
 };
 

@@ -124,6 +124,7 @@ void run_finish(struct run *run)
 	run_streams_end(run);
 	run->state = RUN_OVER;
 	run->over_ns = now_ns();
+	run->facts.is_offline = (run->hello.walls & (1U << WALL_NET)) != 0;
 	run->verdict = verdict_of(&run->facts, &run->testimony);
 	if (run->elsewhere != NULL)
 		run_job_finish(run);

@@ -36,6 +36,24 @@ static const struct kind_row {
 	[VERDICT_BACKEND] = {"backend", 125, false},
 };
 
+/* Names of exceptions by which libraries say that they reached nobody. One that a local socket can
+ * raise, too, has no place here. */
+static const char *const unreached[] = {
+	"gaierror",
+	"herror",
+	"URLError",
+	"ConnectionError",
+	"ConnectError",
+	"NewConnectionError",
+	"MaxRetryError",
+	"NameResolutionError",
+	"ClientConnectorError",
+	"ClientConnectorDNSError",
+	"APIConnectionError",
+	"EndpointConnectionError",
+	"ServerNotFoundError",
+};
+
 const char *verdict_name(enum verdict_kind kind)
 {
 	return kinds[kind].name;
@@ -197,7 +215,34 @@ static void take_remedy(struct verdict *verdict, const char *claim)
 		verdict_set_remedy(verdict, key, claim[size] == ':' ? claim + size + 1 : "");
 }
 
-static void set_testimony(struct verdict *verdict, const struct verdict_testimony *testimony)
+static bool is_unreached(const char *error_type)
+{
+	for (size_t i = 0; i < ARRAY_LEN(unreached); i++) {
+		if (strcmp(error_type, unreached[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* That there is no network is a fact, and no claim: where the wall does not stand, it is not the
+ * reason. */
+static void check_network(struct verdict *verdict, const struct verdict_facts *facts,
+			  const struct verdict_testimony *testimony)
+{
+	bool is_claimed =
+		verdict->remedy_key != NULL && strcmp(verdict->remedy_key, "network") == 0;
+
+	if (is_claimed && !facts->is_offline) {
+		verdict->remedy_key = NULL;
+		verdict->remedy[0] = '\0';
+	} else if (verdict->remedy_key == NULL && facts->is_offline &&
+		   is_unreached(testimony->error_type)) {
+		verdict_set_remedy(verdict, "network", "");
+	}
+}
+
+static void set_testimony(struct verdict *verdict, const struct verdict_facts *facts,
+			  const struct verdict_testimony *testimony)
 {
 	verdict->kind = testimony->kind;
 	verdict->is_by_runner = true;
@@ -213,6 +258,7 @@ static void set_testimony(struct verdict *verdict, const struct verdict_testimon
 	}
 	if (testimony->kind != VERDICT_EXCEPTION)
 		return;
+	check_network(verdict, facts, testimony);
 	if (verdict->message[0] == '\0' && testimony->error_type[0] != '\0')
 		say(verdict->message, "%s: %s", testimony->error_type, testimony->error_message);
 }
@@ -247,7 +293,7 @@ struct verdict verdict_of(const struct verdict_facts *facts,
 	} else if (facts->is_protocol_broken) {
 		set_killed(&verdict, SIGKILL, facts->why.text);
 	} else if (testimony->is_given && facts->has_exit) {
-		set_testimony(&verdict, testimony);
+		set_testimony(&verdict, facts, testimony);
 	} else if (facts->has_exit && exit->cause == LAUNCH_CAUSE_SELF) {
 		set_exit(&verdict, exit, facts->is_session);
 	} else {

@@ -46,6 +46,7 @@ struct verdict_facts {
 	bool is_cancelled;
 	bool is_session;         /* an interpreter that ends by itself takes the state with it */
 	bool is_interrupted;     /* a person asked (Ctrl-C) */
+	bool is_offline;         /* the net wall stands: the code reaches nothing */
 	bool is_denied;          /* refused before anything ran; `why` says by what */
 	bool is_protocol_broken; /* it sent what no runner sends, and was ended; `why` says what */
 	struct err why;          /* of these two, or how we failed */

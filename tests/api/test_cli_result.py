@@ -74,6 +74,17 @@ class Errors(VivCase):
         self.assertEqual(result["error"]["type"], "ModuleNotFoundError")
         self.assertIn("no_such_module_anywhere is not in this runtime", result["verdict"]["remedy"])
 
+    def test_an_error_of_the_network_says_that_there_is_none(self):
+        for code in ("import socket; socket.create_connection(('example.com', 80))",
+                     "import socket; socket.socket().connect(('10.1.2.3', 80))",
+                     "import urllib.request as r; r.urlopen('http://example.com')",
+                     "class ConnectError(Exception): pass\nraise ConnectError('as httpx does')",
+                     "import requests; requests.get('http://example.com')"):
+            verdict = self.result(code, kind="exception")["verdict"]
+            self.assertEqual(verdict["remedy_key"], "network", code)
+            self.assertIn('send what the code needs as "files" or "data"', verdict["remedy"])
+        self.assertIsNone(self.result("raise ConnectionResetError", kind="exception")["verdict"]["remedy_key"])
+
     def test_exceptions_of_every_kind(self):
         cases = {"MemoryError": "raise MemoryError('x')", "RecursionError": "def f(): f()\nf()",
                  "ExceptionGroup": "raise ExceptionGroup('g', [ValueError(1), TypeError(2)])",
@@ -127,6 +138,8 @@ class Verdicts(VivCase):
         for code, words in (("while True: pass", "remedy: raise --timeout (the policy allows up to 120s)"),
                             ("import no_such_module_anywhere", "--runtime takes another"),
                             ("input()", "remedy: give it your own with --stdin"),
+                            ("import urllib.request as r; r.urlopen('http://example.com')",
+                             "remedy: this sandbox has no network; give it what the code needs with --file or --data"),
                             ("df", "remedy: df is there when --data names a file")):
             self.assertIn(words, self.viv("run", "--timeout", "2s", "-c", code).err.decode())
 

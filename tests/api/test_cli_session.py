@@ -106,7 +106,9 @@ class SessionTest(DaemonCase):
         for code, words in (("while True: pass", "raise --timeout of `viv session run` (the policy"),
                             ("x = [bytearray(2**20) for _ in range(4000)]",
                              "`viv session new --policy NAME` takes one"),
-                            ("import no_such_module_anywhere", "`viv session new --runtime NAME`")):
+                            ("import no_such_module_anywhere", "`viv session new --runtime NAME`"),
+                            ("import urllib.request as r; r.urlopen('http://example.com')",
+                             "this sandbox has no network; give it what the code needs with `viv session put`")):
             done = self.viv("session", "run", name, "--timeout", "20s" if "x" in code else "1s",
                             "-c", code)
             self.assertIn(words, done.err.decode())

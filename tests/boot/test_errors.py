@@ -166,6 +166,10 @@ class Errors(unittest.TestCase):
         with Runner() as runner:
             self.assertEqual(runner.run("df", once=True).done["remedy"], "no_data:df")
 
+    def test_an_address_that_no_sandbox_reaches_names_the_remedy(self):
+        for name, remedy in (("EAFNOSUPPORT", "network"), ("ENETUNREACH", "network"), ("ECONNREFUSED", "")):
+            self.assertEqual(self.fails(f"import errno\nraise OSError(errno.{name}, 'x')").done["remedy"], remedy)
+
     def test_missing_stdin_names_the_remedy(self):
         outcome = self.fails("name = input('name? ')")
         self.assertEqual((outcome.error["type"], outcome.text), ("EOFError", "name? "))

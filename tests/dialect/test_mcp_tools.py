@@ -146,6 +146,8 @@ class Run(Case):
         told = texts(self.fails("run_python", "No module named", code="import no_such_module_here"))[0]
         self.assertIn("remedy: no_such_module_here is not in this runtime, and nothing can be installed", told)
         self.assertNotIn("--", told)
+        told = texts(self.fails("run_python", "gaierror", code="import socket\nsocket.create_connection(('example.com', 80))"))[0]
+        self.assertIn("remedy: this sandbox has no network; give what the code needs in the arguments files or data", told)
 
     def test_wrong_arguments_are_told_and_nothing_runs(self):
         before = self.daemon.ask("GET", "/v1/runs")["runs"]

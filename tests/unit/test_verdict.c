@@ -229,6 +229,43 @@ static void what_a_runner_claims_is_a_key_and_never_words(void **state)
 	assert_true(strlen(verdict.remedy_detail) < REMEDY_DETAIL_SIZE);
 }
 
+static void no_network_is_the_reason_only_where_the_wall_stands(void **state)
+{
+	static const char *const names[] = {"gaierror", "URLError", "ConnectionError",
+					    "ConnectError"};
+	struct verdict_facts facts = {KILLED_AS_ASKED, .is_offline = true};
+	struct verdict_testimony testimony = {SAID(VERDICT_EXCEPTION, 1)};
+	struct verdict verdict;
+	char text[VERDICT_TEXT_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		(void)snprintf(testimony.error_type, sizeof(testimony.error_type), "%s", names[i]);
+		verdict = verdict_of(&facts, &testimony);
+		assert_string_equal(verdict.remedy_key, "network");
+		assert_contains(verdict.remedy, "no network; send what the code needs as "
+						"\"files\" or \"data\"");
+	}
+	verdict_remedy(&verdict, REMEDY_CLI, text, sizeof(text));
+	assert_contains(text, "no network; give it what the code needs with --file or --data");
+	verdict_remedy(&verdict, REMEDY_SESSION, text, sizeof(text));
+	assert_contains(text, "`viv session put`");
+	verdict_remedy(&verdict, REMEDY_MCP, text, sizeof(text));
+	assert_contains(text, "the arguments files or data");
+
+	/* Unix sockets raise this one, too. */
+	(void)snprintf(testimony.error_type, sizeof(testimony.error_type), "ConnectionResetError");
+	assert_null(verdict_of(&facts, &testimony).remedy_key);
+
+	facts.is_offline = false;
+	(void)snprintf(testimony.error_type, sizeof(testimony.error_type), "gaierror");
+	assert_null(verdict_of(&facts, &testimony).remedy_key);
+	(void)snprintf(testimony.remedy, sizeof(testimony.remedy), "network");
+	verdict = verdict_of(&facts, &testimony);
+	assert_null(verdict.remedy_key);
+	assert_string_equal(verdict.remedy, "");
+}
+
 static void only_some_kinds_can_be_claimed(void **state)
 {
 	static const char *const facts[] = {"timeout", "memory",    "killed",  "output",
@@ -267,6 +304,7 @@ int main(void)
 		cmocka_unit_test(a_timeout_says_how_far_it_may_be_raised),
 		cmocka_unit_test(out_of_memory_names_limit_and_peak),
 		cmocka_unit_test(what_a_runner_claims_is_a_key_and_never_words),
+		cmocka_unit_test(no_network_is_the_reason_only_where_the_wall_stands),
 		cmocka_unit_test(only_some_kinds_can_be_claimed),
 		cmocka_unit_test(the_json_has_every_key),
 	};

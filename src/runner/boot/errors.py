@@ -18,7 +18,7 @@ MESSAGE_MAX = 16 << 10
 FRAMES_MAX = 3000
 NAME_MAX = 60  # of a module that is not there
 FIRST_CELL = "<cell 1>"
-EACCES, EROFS, ENETUNREACH = 13, 30, 101
+EACCES, EROFS, EAFNOSUPPORT, ENETUNREACH = 13, 30, 97, 101
 
 _HERE = (lambda: 0).__code__.co_filename.rpartition("/")[0] + "/"
 _name_of = type.__dict__["__name__"].__get__  # a metaclass may lie, or raise
@@ -189,7 +189,7 @@ def _name_remedy(value, filename):
 
 
 def _os_remedy(kind, number):
-    if _name_of(kind) == "gaierror" or number == ENETUNREACH:
+    if number in (EAFNOSUPPORT, ENETUNREACH):  # classes of the network's errors: session/verdict.c
         return "network"
     if number == EROFS or (number == EACCES and issubclass(kind, PermissionError)):
         return "read_only"
