@@ -153,17 +153,29 @@ export default subject("access", {}, (test) => {
 
   test("a dialog's buttons stay in sight, however long what it shows and low the window", { context: { viewport: { width: 1280, height: 420 } } }, async (person) => {
     const cell = await person.converse();
-    await cell.run("import pandas as pd\nframe = pd.DataFrame({'n': range(500)})");
+    await cell.run("import pandas as pd\nframe = pd.DataFrame({'n': range(500)})\nleaves = {str(i): 'fern' for i in range(500)}\nlong_text = type('Text', (), {'__repr__': lambda self: 'moss\\n' * 60})()");
     const panel = await person.tab("Variables");
-    await panel.getByRole("button", { name: /frame/ }).first().click();
     const dialog = person.page.getByRole("dialog");
-    await sees(dialog.getByRole("table").or(dialog.getByRole("grid")).first());
-    await person.settle();
-    for (const name of ["Close", "Done"]) {
-      const box = await dialog.getByRole("button", { name, exact: true }).boundingBox();
-      assert.ok(box.y >= 0 && box.y + box.height <= 420, `${name} is cut off`);
+    for (const name of ["frame", "leaves", "long_text"]) {
+      await panel.getByRole("button", { name: new RegExp(name) }).first().click();
+      await sees(dialog.getByRole("grid").or(dialog.locator("pre")).first());
+      await person.settle();
+      const frame = await dialog.boundingBox();
+      assert.ok(frame.y >= 0 && frame.y + frame.height <= 420, `the dialog of ${name} is higher than the window`);
+      for (const label of ["Close", "Done"]) {
+        const button = dialog.getByRole("button", { name: label, exact: true });
+        const box = await button.boundingBox();
+        assert.ok(box.y >= frame.y && box.y + box.height <= frame.y + frame.height, `${label} of ${name} is cut off: ${JSON.stringify({ box, frame })}`);
+        // Nothing lies over it, and nothing clips it: each corner is the button's own.
+        const isWhole = await button.evaluate((element) => {
+          const { left, right, top, bottom } = element.getBoundingClientRect();
+          return [[left + 6, top + 6], [right - 6, top + 6], [left + 6, bottom - 6], [right - 6, bottom - 6]]
+            .every(([x, y]) => element.contains(document.elementFromPoint(x, y)));
+        });
+        assert.ok(isWhole, `${label} of ${name} is covered`);
+      }
+      await person.closeDialog();
     }
-    await person.closeDialog();
   });
 
   test("every page begins at its top", { context: { viewport: { width: 1000, height: 300 } } }, async (person) => {

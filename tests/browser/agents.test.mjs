@@ -30,6 +30,21 @@ export default subject("agents", {}, (test) => {
     await says(person.page.getByRole("main"), /mcp/i);
   });
 
+  test("a run without a session appears where the first page says it does, and opens there", async (person) => {
+    await person.open();
+    const main = person.page.getByRole("main");
+    await says(main, "what they run appears here as it happens");
+    await person.agent.call("POST", "/v1/run", { code: "import math\nprint('one shot', math.pi)" });
+    const row = main.getByRole("list", { name: /^runs/i }).getByRole("button", { name: /one shot/ });
+    await says(row, "print('one shot', math.pi)");
+    await says(row, /robot/);
+    await person.picture("welcome-runs");
+    await row.click();
+    const dialog = person.page.getByRole("dialog");
+    await says(dialog, "one shot 3.14");
+    await person.closeDialog();
+  });
+
   test("follow mode goes where an agent's run begins", async (person) => {
     await person.open("#/approvals");
     await person.role("switch", "Follow agents").click();

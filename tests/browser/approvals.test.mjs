@@ -55,7 +55,26 @@ export default subject("approvals", { config: CONFIG }, (test) => {
     assert.equal(result.structuredContent.verdict.kind, "denied");
     assert.match(result.structuredContent.verdict.message, /not on a Sunday/);
     assert.equal(result.structuredContent.stdout, "");
-    await says(held, /denied/i);
+    await says(held, /You denied it[\s\S]*not on a Sunday/);
+  });
+
+  test("one that was denied elsewhere says so, and why; and so does its cell", async (person, daemon) => {
+    await openWithKey(person, daemon);
+    const session = await person.agent.call("POST", "/v1/sessions", { name: "careful work", policy: "careful" });
+    const run = person.agent.run(session, CODE);
+    const held = cardOf(person);
+    await sees(held.getByRole("button", { name: /^deny/i }));
+    const { runs } = await person.agent.call("GET", "/v1/runs");
+    const { id } = runs.find(({ state }) => state === "held");
+    const answer = await fetch(`${daemon.url}/v1/runs/${id}/deny`, {
+      method: "POST", body: JSON.stringify({ why: "ask me first" }),
+      headers: { "Content-Type": "application/json", "Vivarium-Approve": daemon.key },
+    });
+    assert.equal(answer.status, 200);
+    await run;
+    await says(held, /Decided elsewhere[\s\S]*denied[\s\S]*ask me first/i);
+    await person.open(`#/s/${session.id}`);
+    await says(person.cell(1).output, /Denied[\s\S]*ask me first/);
   });
 
   test("without the key the page shows that something is held, and cannot decide", async (person) => {

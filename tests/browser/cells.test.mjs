@@ -75,6 +75,15 @@ export default subject("cells", {}, (test) => {
     await gone(mark);
   });
 
+  test("an error that the sandbox is the reason of says so: no network, no such module", async (person) => {
+    const cell = await person.converse();
+    await cell.run("import urllib.request\nurllib.request.urlopen('http://example.com')");
+    await says(cell.output, /URLError[\s\S]*This sandbox has no network: upload what the code needs under Files/);
+    await cell.run("import no_such_module_anywhere");
+    await says(cell.output, /Use a runtime that has it[\s\S]*No other runtime of this server has it/);
+    await person.picture("remedies");
+  });
+
   test("an interrupt ends a run, and the session lives on", async (person) => {
     const cell = await person.converse();
     await cell.start("kept = 7\n" + ENDLESS);

@@ -40,6 +40,23 @@ export default subject("state", {}, (test) => {
     await says(panel, /answer[\s\S]*changed/);
   });
 
+  test("what is open in the panel stays when the window becomes narrow, and wide again", async (person) => {
+    const cell = await person.converse();
+    await cell.run("words = ['moss', 'fern']");
+    const panel = await person.tab("Variables");
+    await panel.getByRole("button", { name: /words/ }).first().click();
+    const dialog = person.page.getByRole("dialog", { name: "words" });
+    await sees(dialog);
+    for (const width of [390, 1280, 390]) {
+      await person.page.setViewportSize({ width, height: 800 });
+      await eventually(() => person.page.evaluate((wide) => innerWidth === wide, width), "the other width");
+      await person.settle();
+      await says(dialog, "moss");
+    }
+    await person.closeDialog();
+    await sees(person.role("tab", "Variables")); // where it came from
+  });
+
   test("files come by drag and drop, are looked at, had back and deleted", async (person) => {
     const cell = await person.converse();
     await cell.run("1");
@@ -114,6 +131,25 @@ export default subject("state", {}, (test) => {
     const next = await person.another();
     await next.run("x");
     await says(next.output, "first state");
+  });
+
+  test("after going back each cell keeps what it ended as, and nothing that it says is untrue", async (person) => {
+    const cell = await person.converse();
+    await cell.run("import math\n# a note\nx = 'first'");
+    await (await person.another()).run("x = 'second'\n1 / 0");
+    await (await person.another()).run("import os\nos._exit(3)");
+    await (await person.another()).run("x = 'last'");
+    const crashed = await says(person.cell(3).output, /Rolled back: variables and files went back to what they were before this run/);
+    const panel = await person.tab("Timeline");
+    assert.equal(await panel.getByRole("button", { name: /import/ }).count(), 0, "a state is named by an import");
+    await panel.getByRole("button", { name: "Go back to x = 'first'" }).click();
+    await person.confirm("Go back");
+    await says(person.cell(4).output, "Undone");
+    await says(person.cell(2).output, /Failed[\s\S]*Undone[\s\S]*went back to before this run/);
+    assert.equal(await person.cell(3).output.innerText(), crashed);
+    await person.picture("undone");
+    await person.refresh();
+    await says(person.cell(2).output, /Failed[\s\S]*Undone/);
   });
 
   test("two states are compared", async (person) => {

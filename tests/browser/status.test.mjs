@@ -54,6 +54,21 @@ export default subject("status", { config: CONFIG }, (test) => {
     await person.picture("status");
   });
 
+  test("the pools are a table of what is ready and what is to be", async (person) => {
+    await enter(person);
+    await person.agent.call("POST", "/v1/run", { code: "1" }); // until something ran there is no pool
+    await person.role("link", /^status/i).click();
+    const table = person.role("region", "Sandboxes of each runtime").getByRole("table");
+    await sees(table);
+    const { pools } = await person.agent.call("GET", "/v1/status");
+    assert.ok(pools.length > 0);
+    assert.equal(await table.getByRole("row").count(), 1 + pools.length);
+    for (const [i, { runtime, keep }] of pools.entries()) {
+      const cells = await table.getByRole("row").nth(1 + i).getByRole("cell").allInnerTexts();
+      assert.deepEqual([cells[0], cells[3]], [runtime, String(keep)]);
+    }
+  });
+
   test("a run shows in the audit tail and the numbers while the page is open", async (person) => {
     await enter(person);
     await person.role("link", /^status/i).click();

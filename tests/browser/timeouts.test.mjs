@@ -4,7 +4,7 @@ import { assert, eventually, says, sees } from "./lib/expect.mjs";
 import { subject } from "./lib/runner.mjs";
 
 const CONFIG = `policies:
-  default: {timeout: 1s, timeout_max: 20s}
+  default: {timeout: 1s, timeout_max: 90s}
 `;
 
 export default subject("timeouts", { config: CONFIG }, (test) => {
@@ -13,7 +13,7 @@ export default subject("timeouts", { config: CONFIG }, (test) => {
     await cell.run("kept = 1");
     await cell.run("kept = 2\nwhile True: pass");
     await says(cell.output, /took longer than its timeout|timed out|stopped after/i);
-    await says(cell.output, /raise timeout|do less/i);
+    await says(cell.output, /up to 1 min 30 s here\), or do less/i);
     await says(cell.output, /rolled back/i);
     await sees(cell.output.getByRole("meter", { name: /time/i }));
     await person.picture("timeout");
@@ -30,6 +30,22 @@ export default subject("timeouts", { config: CONFIG }, (test) => {
     await says(cell.output, "through");
     await person.refresh(); // the cell keeps its time
     await sees(cell.button(/^Time limit of cell 1: 10 s/));
+  });
+
+  test("out of memory is said once, with the policy that has the most", async (person) => {
+    const cell = await person.converse();
+    await person.cell(1).button(/^Time limit of cell 1/).click();
+    await person.role("menuitem", "30 s", { exact: true }).click();
+    await cell.run("held = []\nwhile True: held.append(bytearray(b'x' * 2**24))", 40_000);
+    const text = await says(cell.output, "Out of memory");
+    assert.equal(text.match(/limit of 512 MiB|limit is 512/g)?.length, 1, text);
+    await says(cell.output, /It has 8 GiB of memory/);
+    await person.picture("memory");
+    await cell.output.getByRole("button", { name: "Use the policy heavy…" }).click();
+    const dialog = person.page.getByRole("dialog");
+    assert.equal(await dialog.getByLabel("Policy").inputValue(), "heavy");
+    await sees(dialog.getByRole("button", { name: "Save and restart the session" }));
+    await person.closeDialog();
   });
 
   test("a conversation chooses time, memory and Python, and its session is restarted with its files", async (person) => {

@@ -2,6 +2,7 @@
 // The latest runs of everybody, newest first: what agents are doing, and have done.
 import { useState } from "preact/hooks";
 import type { RunRow } from "../api/types";
+import { formatMs } from "../output/format";
 import { runs } from "../state/feed";
 import { go } from "../state/route";
 import { Button, EmptyState, Switch } from "../ui";
@@ -17,7 +18,7 @@ const PHASES = { held: "Waits for approval", waiting: "Waits", running: "Running
 
 function Outcome({ row }: { row: RunRow }) {
   if (row.state !== "over") return <span class={`outcome outcome-${row.state}`}>{PHASES[row.state]}</span>;
-  const took = row.wall_ms === undefined ? "" : row.wall_ms < 1000 ? ` · ${Math.round(row.wall_ms)} ms` : ` · ${(row.wall_ms / 1000).toFixed(1)} s`;
+  const took = row.wall_ms === undefined ? "" : ` · ${formatMs(row.wall_ms)}`;
   return <span class={row.verdict === "ok" ? "outcome outcome-good" : "outcome outcome-bad"}>{row.verdict ?? "over"}{took}</span>;
 }
 
@@ -34,17 +35,31 @@ function Row({ row, nowMs, onOpen }: { row: RunRow; nowMs: number; onOpen: () =>
   );
 }
 
-export function Activity() {
-  const [isOthers, setOthers] = useState(true);
-  const [count, setCount] = useState(PAGE);
+/** Runs as a list: one of a session leads to it, one without opens here. */
+export function Acts({ rows }: { rows: readonly RunRow[] }) {
   const [open, setOpen] = useState<RunRow | null>(null);
   const nowMs = useNow(10_000);
-  const all = isOthers ? runs.value.filter((row) => !isPage(row.who)) : runs.value;
-
   const show = (row: RunRow) => {
     if (row.session !== null && row.state !== "held") go(`#/s/${row.session}`);
     else setOpen(row);
   };
+  return (
+    <>
+      <ul class="acts" aria-label="Runs, newest first">
+        {rows.map((row) => <Row key={row.id} row={row} nowMs={nowMs} onOpen={() => show(row)} />)}
+      </ul>
+      {open && <RunDialog row={open} onClose={() => setOpen(null)} />}
+    </>
+  );
+}
+
+/** What others than pages ran, newest first. */
+export const agentRuns = () => runs.value.filter((row) => !isPage(row.who));
+
+export function Activity() {
+  const [isOthers, setOthers] = useState(true);
+  const [count, setCount] = useState(PAGE);
+  const all = isOthers ? agentRuns() : runs.value;
   return (
     <section class="activity" aria-labelledby="activity-title">
       <header class="activity-head">
@@ -56,12 +71,9 @@ export function Activity() {
           <p>Runs that come over HTTP or MCP show here as they happen, with who made them.</p>
         </EmptyState>
       ) : (
-        <ul class="acts" aria-label="Runs, newest first">
-          {all.slice(0, count).map((row) => <Row key={row.id} row={row} nowMs={nowMs} onOpen={() => show(row)} />)}
-        </ul>
+        <Acts rows={all.slice(0, count)} />
       )}
       {all.length > count && <Button onClick={() => setCount(count + PAGE)}>Show more</Button>}
-      {open && <RunDialog row={open} onClose={() => setOpen(null)} />}
     </section>
   );
 }

@@ -165,6 +165,7 @@ export function HeldCard({ card, mayDecide }: { card: Card; mayDecide: boolean }
         {fate !== "held" && (
           <p class="card-fate" role="status">
             {FATES[fate]}
+            {card.why && <span class="card-reason">{visible(card.why)}</span>}
             {fate === "allowed" && <Button size="small" onClick={() => (run.session === null ? setWatched(true) : go(`#/s/${run.session}`))}>Watch it</Button>}
           </p>
         )}

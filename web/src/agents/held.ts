@@ -2,9 +2,10 @@
 // Runs that wait for a person. A card keeps its place from the moment it is shown until the reader clears it: what was
 // decided, here or elsewhere, stays where it was, so that nothing ever moves under the pointer.
 import { computed, signal } from "@preact/signals";
-import { allowRun, denyRun, listHeld, status } from "../api/calls";
+import { allowRun, denyRun, getRun, listHeld, status } from "../api/calls";
 import { ApiError } from "../api/client";
 import type { HeldRun, RunRow, Status } from "../api/types";
+import { isRecord, ownText, own } from "../output/checks";
 import { onReload, onRun, runs } from "../state/feed";
 import { failed } from "../state/toasts";
 
@@ -14,6 +15,7 @@ export interface Card {
   run: HeldRun;
   seenMs: number; // when it was first shown here
   fate: Fate;
+  why?: string; // of one that was refused: what the person or the rule said
 }
 
 export const cards = signal<readonly Card[]>([]);
@@ -58,6 +60,17 @@ export function mergeHeld(old: readonly Card[], held: readonly HeldRun[], rows: 
   return all.filter((card) => surplus <= 0 || isOpen(card) || surplus-- <= 0).slice(0, CARDS_MAX);
 }
 
+const REFUSALS: readonly (string | null)[] = ["denied", "guard", "cancelled"];
+
+/** Reads why a run was refused, once that is known: by a person here or elsewhere, by time, or by the guard behind them. */
+async function askWhy({ run: { id } }: Card): Promise<void> {
+  if (!REFUSALS.includes(runs.peek().find((row) => row.id === id)?.verdict ?? null)) return;
+  const verdict = own(await getRun(id).catch(() => null), "verdict"); // who may not see it sees the fate alone
+  if (!isRecord(verdict)) return;
+  const why = ownText(verdict, "message", 1000);
+  cards.value = cards.peek().map((card) => (card.run.id === id ? { ...card, why } : card));
+}
+
 let asked = 0;
 export async function loadHeld(): Promise<void> {
   const mine = ++asked;
@@ -68,6 +81,7 @@ export async function loadHeld(): Promise<void> {
     approve.value = about.approve ?? null;
     heldError.value = null;
     cards.value = mergeHeld(cards.peek(), held, runs.peek(), Date.now());
+    for (const card of cards.peek()) if (!isOpen(card) && card.why === undefined) void askWhy(card);
   } catch (cause) {
     if (mine === asked) heldError.value = cause instanceof Error ? cause : new Error(String(cause));
   }
@@ -112,6 +126,6 @@ export const deny = (card: Card, why: string) => decide(card, "denied", () => de
 export function watchHeld(): void {
   onReload(loadSoon);
   onRun((row) => {
-    if (row.state === "held" || cards.peek().some((card) => card.run.id === row.id && isOpen(card))) loadSoon();
+    if (row.state === "held" || cards.peek().some((card) => card.run.id === row.id && card.why === undefined)) loadSoon();
   });
 }

@@ -114,7 +114,7 @@ export function EndingView({ ending, run, session, limits: given, mark, timeoutM
       <div class="ending-line">
         {isQuiet
           ? <span class="ending-quiet"><IconCheck size={13} /> {told.title} in {formatMs(ending.usage.wall_ms)}</span>
-          : mark !== "undone" && <span class="ending-badge">{told.title}</span>}
+          : !(isOk && mark === "undone") && <span class="ending-badge">{told.title}</span>}
         {mark && <span class="ending-badge is-back">{MARKS[mark][0]}</span>}
         {ending.state === "rolled_back" && <span class="ending-badge is-back">Rolled back</span>}
         {ending.state === "lost" && <span class="ending-badge is-back">Session lost</span>}

@@ -30,6 +30,14 @@ export function formatMs(ms: number): string {
   return minutes % 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes / 60} h`;
 }
 
+const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
+
+/** A limit as the daemon writes it (`120s`), as this page does (`2 min`); anything else as it is. */
+export function formatSpan(text: string): string {
+  const [, count, unit] = /^(\d{1,12})(h|m|s|ms)$/.exec(text) ?? [];
+  return unit ? formatMs(Number(count) * UNIT_MS[unit]!) : text;
+}
+
 /** A number of a chart: short, and never with more digits than it has. */
 export function formatNumber(value: number): string {
   const size = Math.abs(value);

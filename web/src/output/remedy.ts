@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What to do about a verdict, in the page's own words: the daemon's name fields of its API. One row per key of session/remedy.c.
 import type { Verdict } from "../api/types";
+import { formatSpan } from "./format";
 
 type Words = (detail: string) => string;
 
 const WORDS: Readonly<Record<string, Words>> = {
-  timeout: (most) => `Give the cell more time (up to ${most} here), or do less in one cell.`,
-  timeout_max: (most) => `Do less in one cell: this policy allows no more than ${most}.`,
+  timeout: (most) => `Give the cell more time (up to ${formatSpan(most)} here), or do less in one cell.`,
+  timeout_max: (most) => `Do less in one cell: this policy allows no more than ${formatSpan(most)}.`,
   memory: () => "Load less at a time (chunks, fewer columns, smaller types), or give the session more memory.",
   output: () => "Print less, or write to a file below /workspace: it appears under Files.",
   disk: () => "Write less, or delete files under Files.",
@@ -17,12 +18,12 @@ const WORDS: Readonly<Record<string, Words>> = {
   remote: () => "Ask whoever runs the machine that does these runs.",
   denied: () => "A person decides what runs under this policy: ask, or change the code.",
   guard: () => "Remove it, or use a policy whose guard allows it.",
-  module: (name) => `${name} is not in this runtime. Choose another one, or ask whoever runs this server to add it.`,
+  module: (name) => `${name} is not in this runtime. Use a runtime that has it, or ask whoever runs this server for one.`,
   stdin: () => "A cell has no keyboard to read from: set a variable in place of input().",
   no_data: (name) => `${name} is set when data comes with a run. Run the cell that makes it first.`,
   fresh: (name) => `The session was started anew, and ${name} is not in it: run the cells that make it again.`,
   descriptors: () => "Close files that are open.",
-  network: () => "A sandbox has no network: upload what the code needs under Files.",
+  network: () => "This sandbox has no network: upload what the code needs under Files.",
   read_only: () => "Only /workspace and /tmp can be written.",
 };
 

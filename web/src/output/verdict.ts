@@ -49,7 +49,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   memory: {
     title: "Out of memory", tone: "bad",
-    says: (v) => limited(v, (limit) => `The run needed more than its limit of ${limit} of memory and was stopped.`, "The run needed too much memory and was stopped."),
+    says: (v) => (v.limit === "locks" ? "" // the message says which memory that is
+      : limited(v, (limit) => `The run needed more than its limit of ${limit} of memory and was stopped.`, "The run needed too much memory and was stopped.")),
   },
   killed: {
     title: "Crashed", tone: "bad",
@@ -70,13 +71,17 @@ const ROWS: Readonly<Record<string, Row>> = {
   backend: { title: "Could not run", tone: "bad", says: () => "The sandbox could not do this run. That is not the code's fault." },
 };
 
+/** Kinds whose message is shown elsewhere, or says the same as the sentence. */
+const IN_OTHER_WORDS: ReadonlySet<string> = new Set(["ok", "exception", "exit", "timeout", "memory", "output", "interrupted", "cancelled"]);
+
 export function tellVerdict(verdict: Verdict): Told {
   const row = Object.hasOwn(ROWS, verdict.kind) ? ROWS[verdict.kind]! : { title: "Ended", tone: "warn" as const, says: () => "" };
-  const isSaid = ["ok", "exception", "exit", "timeout", "interrupted"].includes(verdict.kind); // shown elsewhere, or the same
+  const sentence = row.says(verdict);
+  const isSaid = IN_OTHER_WORDS.has(verdict.kind) && (sentence !== "" || verdict.kind === "ok");
   return {
     title: row.title,
     tone: row.tone,
-    sentence: row.says(verdict),
+    sentence,
     message: isSaid ? "" : verdict.message,
     remedy: tellRemedy(verdict),
   };
@@ -86,16 +91,17 @@ const STATES: Readonly<Record<RunState, string>> = {
   none: "",
   preserved: "",
   rolled_back: "",
-  lost: "The session's variables are lost: there was no checkpoint to go back to.",
+  lost: "The session's variables were lost: there was no checkpoint to go back to.",
 };
 
-/** Which state came back, which runs are undone, and why it is no newer one. */
+/** Which state came back, which runs were undone, and why it was no newer one. Told as what happened: later the session
+ * may go elsewhere, and this stays true. */
 function tellBack({ undone, why, hasFiles }: Back): string {
-  const what = hasFiles ? "variables and files are" : "variables are";
+  const what = hasFiles ? "variables and files went back to what they were before" : "variables went back to what they were before";
   const when = undone > 1
-    ? `${undone} runs are undone, this one and ${undone === 2 ? "the one" : `${undone - 1}`} before it; ${what} as they were before those.`
-    : `${what} as they were before this run.`;
-  return `Rolled back: ${when}${why ? ` No newer state was kept: ${why}.` : ""}${hasFiles ? "" : " Files stay as they are."}`;
+    ? `${undone} runs were undone, this one and ${undone === 2 ? "the one" : `${undone - 1}`} before it; ${what} those.`
+    : `${what} this run.`;
+  return `Rolled back: ${when}${why ? ` No newer state was kept: ${why}.` : ""}${hasFiles ? "" : " Files stayed as they were."}`;
 }
 
 interface Back {

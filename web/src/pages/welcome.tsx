@@ -2,6 +2,7 @@
 // The first look: what this is, in one line, and things to do with one click each.
 import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
+import { Acts, agentRuns } from "../agents/activity";
 import { runAll } from "../cells/run";
 import { DropZone } from "../panels/drop";
 import { chartFirst, showEnd } from "../panels/insert";
@@ -15,7 +16,11 @@ import { failed, toast } from "../state/toasts";
 import { Button, IconButton, Spinner } from "../ui";
 import { IconChart, IconCode, IconCopy, IconFile, IconPlay, IconUpload, Logo } from "../ui/icons";
 import { cellsOf, examples, sampleFile, type Example } from "./examples";
+import "../agents/agents.css";
+import "../panels/panels.css";
 import "./welcome.css";
+
+const RUNS_SHOWN = 5; // of agents; more are under Approvals
 
 const busy = signal<string | null>(null); // what was clicked and is being made
 
@@ -107,6 +112,7 @@ function Line({ label, text }: { label: string; text: string }) {
 
 /** Others come in by other doors; what they do shows up here. */
 function Agents() {
+  const rows = agentRuns();
   const token = settings.value.token ? ` -H "Authorization: Bearer $VIVARIUM_TOKEN"` : "";
   return (
     <section aria-labelledby="agents-title">
@@ -115,6 +121,12 @@ function Agents() {
         <Line label="MCP" text={`${location.origin}/mcp`} />
         <Line label="curl" text={`curl -s ${location.origin}/v1/run${token} -d '{"code":"6*7"}'`} />
       </div>
+      {rows.length > 0 && (
+        <div class="agent-runs">
+          <Acts rows={rows.slice(0, RUNS_SHOWN)} />
+          {rows.length > RUNS_SHOWN && <a href="#/approvals">All that agents ran</a>}
+        </div>
+      )}
     </section>
   );
 }

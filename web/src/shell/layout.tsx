@@ -31,7 +31,10 @@ function Side({ name, label, children }: SideProps) {
   const Tag = name === "sidebar" ? "nav" : "aside";
   return (
     <Tag ref={element} class={name} aria-label={label}
-      onKeyDown={(event: KeyboardEvent) => { if (isDrawer && event.key === "Escape") closeDrawer(); }}>
+      onKeyDown={(event: KeyboardEvent) => {
+        const isDialogs = (event.target as Element).closest("dialog") !== null; // what closes a dialog in here closes that alone
+        if (isDrawer && event.key === "Escape" && !isDialogs) closeDrawer();
+      }}>
       {children}
       {isDrawer && name === "panel" && <IconButton class="panel-close" label="Close the panel" icon={IconClose} onClick={closeDrawer} />}
     </Tag>

@@ -12,10 +12,11 @@ import { settings } from "../state/settings";
 import { Button, Dialog } from "../ui";
 import { restart } from "./deeds";
 
-const asked = signal<Conversation | null>(null);
+const asked = signal<{ conversation: Conversation; use: Use } | null>(null);
 
-export function askLimits(conversation: Conversation): void {
-  asked.value = conversation;
+/** Opens the dialog; `suggested` is chosen in it already. */
+export function askLimits(conversation: Conversation, suggested: Use = {}): void {
+  asked.value = { conversation, use: { ...conversation.use.peek(), ...suggested } };
 }
 
 interface PickProps {
@@ -52,8 +53,8 @@ function useRuntimes(): string[] {
   return names;
 }
 
-function Limits({ conversation }: { conversation: Conversation }) {
-  const [use, setUse] = useState<Use>(conversation.use.peek());
+function Limits({ conversation, use: given }: { conversation: Conversation; use: Use }) {
+  const [use, setUse] = useState<Use>(given);
   const runtimes = useRuntimes();
   const close = () => { asked.value = null; };
   const session = sessions.value.get(conversation.session.value ?? "");
@@ -96,6 +97,6 @@ function Limits({ conversation }: { conversation: Conversation }) {
 
 /** For the layout: shows the dialog when it was asked for. */
 export function LimitsDialog() {
-  const conversation = asked.value;
-  return conversation && <Limits key={conversation.id} conversation={conversation} />;
+  const open = asked.value;
+  return open && <Limits key={open.conversation.id} {...open} />;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What of the page is open. On a wide screen the sidebar and the panel stand beside the cells and are remembered; on a
 // narrow one they are drawers over them, at most one at a time, and closed at first.
-import { computed, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 
 const KEY = "vivarium.layout";
 const narrow = matchMedia("(max-width: 899.98px)");
@@ -19,13 +19,16 @@ function load(): { sidebar: boolean; panel: boolean } {
   }
 }
 
-narrow.addEventListener("change", () => {
-  isNarrow.value = narrow.matches;
-  drawer.value = "none";
-});
-
 export const isSidebarOpen = computed(() => (isNarrow.value ? drawer.value === "sidebar" : beside.value.sidebar));
 export const isPanelOpen = computed(() => (isNarrow.value ? drawer.value === "panel" : beside.value.panel));
+
+/** A panel with a dialog open in it stays where the window becomes narrow or wide: with the panel the dialog would go. */
+narrow.addEventListener("change", () => batch(() => {
+  const isHeld = isPanelOpen.peek() && document.querySelector(".panel dialog[open]") !== null;
+  isNarrow.value = narrow.matches;
+  drawer.value = isHeld && narrow.matches ? "panel" : "none";
+  if (isHeld) beside.value = { ...beside.peek(), panel: true };
+}));
 
 function toggle(part: "sidebar" | "panel"): void {
   if (isNarrow.value) {

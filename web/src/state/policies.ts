@@ -36,6 +36,15 @@ export const memoryOf = (policy: Policy | undefined) => countOf(policy?.["memory
 export const defaultTime = (policy: Policy | undefined) => countOf(policy?.["timeout_ms"]) ?? 0;
 export const longestTime = (policy: Policy | undefined) => countOf(policy?.["timeout_max_ms"]) ?? 0;
 
+/** The policy to suggest to whoever needs more than this one allows: that with the most, and sooner one whose runs need
+ * nobody to allow them. All that are listed may be used. */
+export function betterPolicy(policy: Policy | undefined, most: (policy: Policy) => number): Policy | undefined {
+  const held = (one: Policy) => Number(one["approve"] === true);
+  return policies.value
+    .filter((one) => policy !== undefined && most(one) > most(policy))
+    .toSorted((a, b) => held(a) - held(b) || most(b) - most(a))[0];
+}
+
 /** Times to choose from, the longest that the policy allows last. */
 export function timesOf(policy: Policy | undefined): number[] {
   const most = longestTime(policy);

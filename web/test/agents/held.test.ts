@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { describe, expect, it } from "vitest";
-import type { HeldRun, RunRow } from "../../src/api/types";
-import { mergeHeld, type Card } from "../../src/agents/held";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import * as calls from "../../src/api/calls";
+import type { HeldRun, RunRow, Status } from "../../src/api/types";
+import { cards as shown, loadHeld, mergeHeld, type Card } from "../../src/agents/held";
+import { runs } from "../../src/state/feed";
 
 const held = (id: string, more: Partial<HeldRun> = {}): HeldRun => ({
   id, session: null, op: "run", policy: "careful", runtime: "base", begun_ms: 0, events: 0, state: "held", line: id,
@@ -9,6 +11,27 @@ const held = (id: string, more: Partial<HeldRun> = {}): HeldRun => ({
   held_ms: 1, until_ms: Date.now() + 60_000, ...more,
 });
 const ids = (cards: readonly Card[]) => cards.map((card) => `${card.run.id} ${card.fate}`);
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  shown.value = [];
+  runs.value = [];
+});
+
+describe("cards of runs that were refused", () => {
+  it.each(["denied", "guard", "ok"])("say why: %s", async (verdict) => {
+    const getRun = vi.spyOn(calls, "getRun").mockResolvedValue({ id: "a", verdict: { kind: verdict, message: "not on a Sunday" } });
+    vi.spyOn(calls, "status").mockResolvedValue({} as Status);
+    vi.spyOn(calls, "listHeld").mockResolvedValue({ held: [] });
+    shown.value = [{ run: held("a"), seenMs: 0, fate: "held" }];
+    runs.value = [{ ...held("a"), state: "over", verdict } as RunRow];
+    await loadHeld();
+    await vi.waitFor(() => expect(shown.value[0]).toMatchObject({ fate: "elsewhere", ...(verdict === "ok" ? {} : { why: "not on a Sunday" }) }));
+    expect(getRun).toHaveBeenCalledTimes(verdict === "ok" ? 0 : 1);
+    await loadHeld();
+    expect(getRun).toHaveBeenCalledTimes(verdict === "ok" ? 0 : 1);
+  });
+});
 
 describe("cards of runs that wait", () => {
   it("keep their places: new ones go to the end, decided ones stay", () => {

@@ -173,8 +173,15 @@ describe("verdicts", () => {
     expect(told({ kind: "__proto__" }).title).toBe("Ended");
   });
 
+  it("say once that there was too little memory, and of other memory what it was", () => {
+    const full = told({ kind: "memory", limit: "memory", limit_value: 512 << 20, message: "out of memory: the limit is 512MiB, the peak was 511.0 MiB" });
+    expect([full.sentence, full.message]).toEqual(["The run needed more than its limit of 512 MiB of memory and was stopped.", ""]);
+    const locks = told({ kind: "memory", limit: "locks", limit_value: 1000, message: "ended: it held more than 1000 file locks" });
+    expect([locks.sentence, locks.message]).toEqual(["", "ended: it held more than 1000 file locks"]);
+  });
+
   it("tell of a roll back", () => {
-    expect(tellState("rolled_back", { undone: 1, why: "", hasFiles: true })).toContain("as they were before");
+    expect(tellState("rolled_back", { undone: 1, why: "", hasFiles: true })).toContain("went back to what they were before this run");
     expect(tellState("preserved", { undone: 1, why: "", hasFiles: true })).toBe("");
   });
 });

@@ -8,8 +8,20 @@ const verdict = (part: Partial<Verdict>): Verdict => ({
 });
 
 test("a remedy is in the page's own words", () => {
-  const told = tellVerdict(verdict({ remedy_key: "timeout", remedy_detail: "2m" }));
-  expect(told.remedy).toBe("Give the cell more time (up to 2m here), or do less in one cell.");
+  const told = tellVerdict(verdict({ remedy_key: "timeout", remedy_detail: "x" }));
+  expect(told.remedy).toBe("Give the cell more time (up to x here), or do less in one cell.");
+});
+
+test("a time is said as everywhere on the page", () => {
+  for (const [detail, text] of [["120s", "2 min"], ["90s", "1 min 30 s"], ["1500ms", "1.5 s"], ["1h", "1 h"], ["30s", "30 s"]] as const) {
+    expect(tellVerdict(verdict({ remedy_key: "timeout", remedy_detail: detail })).remedy).toContain(`(up to ${text} here)`);
+    expect(tellVerdict(verdict({ remedy_key: "timeout_max", remedy_detail: detail })).remedy).toContain(`no more than ${text}.`);
+  }
+});
+
+test("what to use in place of a runtime without a module is named", () => {
+  expect(tellVerdict(verdict({ remedy_key: "module", remedy_detail: "torch" })).remedy)
+    .toBe("torch is not in this runtime. Use a runtime that has it, or ask whoever runs this server for one.");
 });
 
 test("no remedy on the page names a flag, a field or a route", () => {

@@ -64,8 +64,8 @@ describe("an output", () => {
     expect(container.textContent).toContain("Timed out");
     expect(container.textContent).toContain("limit of 1 s");
     expect(container.textContent).toContain("do less");
-    expect(container.textContent).toContain("as they were before this run");
-    expect(container.textContent).not.toContain("runs are undone");
+    expect(container.textContent).toContain("variables and files went back to what they were before this run");
+    expect(container.textContent).not.toContain("runs were undone");
     expect(container.textContent).toContain("Some of stdout is left out");
     expect(screen.getByRole("meter", { name: "Memory" }).getAttribute("aria-valuetext")).toBe("256 MiB of 512 MiB");
     expect(screen.getByRole("meter", { name: "Time" }).getAttribute("aria-valuetext")).toBe("1 s of 1 s");
@@ -84,9 +84,25 @@ describe("an output", () => {
       return render(<OutputView output={output} session={null} limits={{}} label="Output of cell 1" />).container.textContent;
     };
     expect(ending("rolled_back", { id: "cp_1", undone: ["run_1", "run_2"], why: "thread worker-1", note: "" }))
-      .toContain("2 runs are undone, this one and the one before it; variables and files are as they were before those. No newer state was kept: thread worker-1.");
+      .toContain("2 runs were undone, this one and the one before it; variables and files went back to what they were before those. No newer state was kept: thread worker-1.");
     expect(ending("preserved", { id: "cp_1", woken: { missing: [] }, note: "the session was woken from its state on disk; could not be kept: conn" }))
       .toContain("The session was woken from its state on disk; could not be kept: conn.");
+  });
+
+  it("a run that is undone keeps what it ended as", () => {
+    const badges = (kind: string) => {
+      const output = new Output();
+      output.apply(event(1, {
+        type: "verdict", state: "preserved", walls: [], truncated: {}, files: [], checkpoint: null,
+        verdict: { kind, exit_code: null, signal: null, message: "", remedy: "", limit: null, peak: null, by: "supervisor" },
+        usage: { queue_ms: 0, wall_ms: 1, cpu_ms: 1, peak_memory: 1, output_bytes: 0 },
+      }));
+      const { container } = render(<OutputView output={output} session={null} limits={{}} mark="undone" />);
+      return [...container.querySelectorAll(".ending-badge")].map((badge) => badge.textContent);
+    };
+    expect(badges("exception")).toEqual(["Failed", "Undone"]);
+    expect(badges("timeout")).toEqual(["Timed out", "Undone"]);
+    expect(badges("ok")).toEqual(["Undone"]);
   });
 
   it("shows what comes while it is shown", async () => {

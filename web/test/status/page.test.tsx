@@ -36,3 +36,23 @@ it("says since when it draws: it knows nothing of before it was opened", async (
   render(<StatusPage />);
   expect(await screen.findByText(/^Since this page was opened/)).toBeTruthy();
 });
+
+it("lists the pools with what each has and is to have, and why one has none", async () => {
+  const pools = [
+    { runtime: "base", memory: 512 << 20, ready: 3, coming: 1, keep: 4 },
+    { runtime: "full", memory: 1 << 30, ready: 0, coming: 0, keep: 2, why: "lacks sklearn" },
+  ];
+  const about: Partial<Status> = { version: "0.1.0", uptime_ms: 1, backend: "native", backends: [], walls: [], wall_facts: [], runtimes: [], pools: pools as Status["pools"], sandboxes: 0 };
+  vi.spyOn(calls, "status").mockResolvedValue(about as Status);
+  vi.spyOn(calls, "metrics").mockResolvedValue("");
+  vi.spyOn(calls, "auditTail").mockResolvedValue([]);
+  render(<StatusPage />);
+  const table = (await screen.findByRole("region", { name: "Sandboxes of each runtime" })).querySelector("table")!;
+  const rows = [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent));
+  expect(rows).toEqual([
+    ["Runtime", "Ready", "Being made", "To keep", "Memory of each"],
+    ["base", "3", "1", "4", "512 MiB"],
+    ["full", "0", "0", "2", "1.0 GiB"],
+  ]);
+  expect(screen.getByText("full: lacks sklearn")).toBeTruthy();
+});
