@@ -161,6 +161,57 @@ class Pictures(unittest.TestCase):
         data = self.data("plt.hist([1, 1, 2, 4], bins=[0.5, 1.5, 2.5, 4.5])")
         self.assertEqual([(bar["label"], bar["value"]) for bar in data["elements"]],
                          [("1", 2.0), ("2", 1.0), ("3.5", 1.0)])
+        self.assertEqual(data["spans"], [[0.5, 1.5, 0], [1.5, 2.5, 0], [2.5, 4.5, 0]])
+        self.assertTrue(data["complete"])
+
+    def test_bars_without_names_have_places(self):
+        data = self.data("plt.hist([[1, 2], [2, 3]], bins=2, density=True, label=['p', 'q'])")
+        self.assertEqual([bar["group"] for bar in data["elements"]], ["p", "p", "q", "q"])
+        self.assertEqual([round(end, 6) for span in data["spans"] for end in span[:2]],
+                         [1.1, 1.5, 2.1, 2.5, 1.5, 1.9, 2.5, 2.9])
+        data = self.data("plt.hist([[1, 2], [2, 2]], bins=1, stacked=True, orientation='horizontal')")
+        self.assertEqual(([span[2] for span in data["spans"]], data["horizontal"]), ([0, 2.0], True))
+        data = self.data("plt.bar([2019, 2024], [1, 2], width=0.5, bottom=[1, 0])")
+        self.assertEqual((data["spans"], data["lacks"]), ([[2018.75, 2019.25, 1], [2023.75, 2024.25, 0]], []))
+        data = self.data("plt.bar(pd.to_datetime(['2024-01-02']), [1], width=1)")
+        self.assertEqual(data["spans"], [["2024-01-01T12:00:00", "2024-01-02T12:00:00", 0]])
+        for code in ("plt.bar(['a'], [1])", "pd.Series([1, 2], index=['p', 'q']).plot.bar()",
+                     "plt.bar([0, 1], [1, 2])\nplt.xticks([0, 1], ['x', 'y'])"):
+            self.assertNotIn("spans", self.data(code))
+
+    def test_the_frames_own_histograms_are_told(self):
+        frame = "f = pd.DataFrame({'a': [1., 2, 2], 'b': [2., 3, 9]})\n"
+        data = self.data(frame + "f.plot.hist(bins=4, alpha=0.5)")
+        self.assertEqual(({bar["group"] for bar in data["elements"]}, len(data["spans"]), data["complete"]),
+                         ({"a", "b"}, 8, True))
+        data = self.data(frame + "f.hist(bins=4)")
+        self.assertEqual([(part["title"], len(part["spans"]), part["x_grid"]) for part in data["elements"]],
+                         [("a", 4, True), ("b", 4, True)])
+
+    def test_bars_that_stand_in_front_of_each_other_are_told(self):
+        data = self.data("plt.bar(['a'], [3])\nplt.bar(['a'], [2])")
+        self.assertEqual((data["overlaid"], data["complete"]), (True, True))
+        self.assertNotIn("overlaid", self.data("plt.bar(['a', 'b'], [3, 1])"))
+
+    def test_grid_lines_are_told_as_they_are_drawn(self):
+        data = self.data("plt.plot([1, 2])\nplt.grid(axis='x')")
+        self.assertEqual((data["x_grid"], data["y_grid"]), (True, False))
+        self.assertNotIn("x_minor_grid", data)
+        data = self.data("plt.loglog([1, 2])\nplt.grid(True, which='both')")
+        self.assertTrue(data["x_minor_grid"] and data["y_grid"])
+
+    def test_boxes_that_lie_and_pies_that_turn_are_told(self):
+        data = self.data("plt.boxplot([[1, 2, 3]], vert=False)")
+        self.assertEqual((data["horizontal"], data["styles"][0]["fill"]), (True, False))
+        self.assertNotIn("horizontal", self.data("plt.boxplot([[1, 2, 3]])"))
+        data = self.data("plt.pie([1, 3], startangle=90, counterclock=False, wedgeprops={'width': 0.25})")
+        self.assertEqual((data["start"], data["clockwise"], data["hole"]), (90, True, 0.75))
+
+    def test_points_have_colours_sizes_and_shapes_of_their_own(self):
+        style, = self.data("plt.scatter([1, 2], [1, 2], c=['#ff0000', '#00ff00'], s=[9, 100], marker='^')")["styles"]
+        self.assertEqual(style, {"marker": "^", "colors": ["#ff0000", "#00ff00"], "sizes": [3.0, 10.0]})
+        style, = self.data("plt.scatter([1, 2], [1, 2], c='#ff0000', s=9, edgecolors='k')")["styles"]
+        self.assertEqual(style, {"marker": "o", "color": "#ff0000", "size": 3.0, "edge": "#000000"})
 
     def test_a_pie_has_angles(self):
         data = self.data("plt.pie([1, 3], labels=['a', 'b'], radius=2)")
@@ -215,11 +266,19 @@ class Pictures(unittest.TestCase):
                 ("plt.plot([1, 2])\nplt.fill_between([0, 1], [1, 2])", ["a filled area"]),
                 ("plt.plot([1, 2])\nplt.text(0, 1, 'here')\nplt.axvspan(0, 1)",
                  ["a shape", "a text"]),
-                ("plt.scatter([1, 2], [1, 2], c=[1, 2], s=[9, 99])",
-                 ["the colours of single points", "the sizes of single points"]),
+                ("plt.scatter([1, 2], [1, 2], c=[1, 2], s=[9, 99])", []),
+                ("plt.scatter([1, 2], [1, 2], c=[1, 2])\nplt.colorbar()", ["a colour bar"]),
+                ("plt.scatter([1, 2], [1, 2], marker='$a$')", ["the shapes of points"]),
                 ("plt.plot([1, 2])\nplt.yscale('symlog')", ["the symlog scale of y"]),
                 ("plt.subplot(projection='polar').plot([1, 2])", ["its polar axes"]),
-                ("plt.bar([1, 2], [3, 4], bottom=[1, 1])", ["where bars begin"]),
+                ("plt.bar([1, 2], [3, 4], bottom=[1, 1])", []),
+                ("plt.bar(['a', 'b'], [3, 4], bottom=[1, 1])", ["where bars begin"]),
+                ("plt.bar(['a'], [3], hatch='/')", ["the hatching of bars"]),
+                ("plt.bar(['a'], [3])\nplt.gca().yaxis.set_major_formatter('{x} m')", ["the texts along y"]),
+                ("plt.pie([1, 2], explode=[0.1, 0])", ["the slices that stand out"]),
+                ("plt.pie([1, 2])\nplt.pie([1, 2], radius=0.5)", ["the inner rings"]),
+                ("plt.boxplot([[1, 2, 3]], showmeans=True)", ["the means of boxes"]),
+                ("plt.plot([1, 2], label='a')\nplt.legend(title='which')", ["the title of the legend"]),
                 ("plt.pie([1, 2], labels=['a', 'b'], autopct='%d')", []),
                 ("plt.boxplot([[1, 2, 3], [4, 5, 99]])", []),
                 ("plt.plot([1, 2])\nplt.gca().twinx().plot([5, 6])",

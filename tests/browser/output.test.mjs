@@ -209,6 +209,35 @@ export default subject("output", {}, (test) => {
     await person.picture("figure-dark");
   });
 
+  test("the bars of a histogram touch when it becomes interactive", async (person) => {
+    await person.page.emulateMedia({ colorScheme: "light" });
+    const cell = await person.converse();
+    await cell.run("import matplotlib.pyplot as plt\nplt.hist([1, 2, 2, 3, 3, 3, 4, 4, 5, 6], bins=6, color='#d000d0')\nplt.grid(True)\nplt.xlabel('size')\nplt.show()", 40_000);
+    await sees(cell.output.getByRole("img"));
+    await cell.output.getByText("Interactive", { exact: true }).first().click();
+    const chart = person.chartIn(cell.output);
+    await sees(chart);
+    await person.settle();
+    assert.equal(await cell.output.getByText(/interactive form lacks/).count(), 0);
+    await eventually(() => has(chart, [0xd0, 0x00, 0xd0]), "the colour of the bars");
+    const widest = () => chart.locator("canvas").first().evaluate((canvas) => {
+      const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      let most = 0;
+      for (let y = 0; y < height; y++) {
+        let run = 0;
+        for (let x = 0; x < width; x++) {
+          const at = 4 * (y * width + x);
+          run = data[at] === 0xd0 && data[at + 1] === 0 && data[at + 2] === 0xd0 ? run + 1 : 0;
+          most = Math.max(most, run);
+        }
+      }
+      return most / width;
+    });
+    await eventually(async () => (await widest()) > 0.6, "a row of pixels that belongs to all bars without a gap");
+    await tells(person, chart);
+    await person.picture("twin-histogram");
+  });
+
   test("a figure with a picture in it says what its interactive form lacks", async (person) => {
     const cell = await person.converse();
     await cell.run("import matplotlib.pyplot as plt\nfig, (a, b) = plt.subplots(1, 2, figsize=(8, 3))\na.barh(['ants', 'bees'], [3, 9])\nb.imshow([[1, 2], [3, 4]])\n" +

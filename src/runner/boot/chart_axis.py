@@ -76,6 +76,9 @@ def axis_facts(axis, name, with_ticks):
         facts[f"{name}_tick_labels"] = [text for _, text in ticks[:TICKS_MAX]]
     if kind != "categorical" and not getattr(axis.axes, f"get_autoscale{name}_on")():
         facts[f"{name}_limits"] = [read(min(low, high)), read(max(low, high))]
+    facts[f"{name}_grid"] = any(tick.gridline.get_visible() for tick in axis.get_major_ticks())
+    if any(tick.gridline.get_visible() for tick in axis.get_minor_ticks()):
+        facts[f"{name}_minor_grid"] = True
     if low > high:
         facts[f"{name}_inverted"] = True
     return facts

@@ -7,8 +7,8 @@ Each chart also tells how its elements look ("styles", one for each), and "lacks
 and is not told; "complete" says whether there is such a thing.
 """
 
-from . import chart_lacks, chart_style
-from .chart_axis import axis_facts, has_named_ticks, is_number, kind_of, reader
+from . import chart_bars, chart_lacks, chart_style
+from .chart_axis import axis_facts, has_named_ticks, reader
 
 POINTS_MAX = 10000  # of one series
 TOTAL_MAX = 50000  # of one figure
@@ -109,7 +109,7 @@ def _scatters(axes, budget, told):
         offsets = group.get_offsets()
         label = _label(group, f"scatter {i + 1}")
         elements.append(_series(label, _points(offsets[:, 0], offsets[:, 1], axes, budget)))
-        style, lost = chart_style.of_points(group)
+        style, lost = chart_style.of_points(group, len(elements[-1]["points"]))
         told.add(style, group)
         told.lacks += lost
         if elements[-1].get("truncated"):
@@ -123,102 +123,38 @@ def _path_collections(axes):
             and group.get_visible()]
 
 
-def _bar_containers(axes):
-    return [group for group in _containers(axes, "BarContainer") if len(group.patches)]
-
-
-def _tick_texts(axis):
-    """Position -> text of the ticks that carry one."""
-    return {round(float(position), 6): tick.get_text()
-            for position, tick in zip(axis.get_ticklocs(), axis.get_ticklabels())
-            if tick.get_text()}
-
-
-def _bars(axes, budget, told):
-    elements = []
-    containers = _bar_containers(axes)
-    for i, group in enumerate(containers):
-        is_flat = getattr(group, "orientation", None) == "horizontal"
-        axis = axes.yaxis if is_flat else axes.xaxis
-        name = _bar_namer(axis, len(containers))
-        label = _label(group, f"group {i + 1}" if len(containers) > 1 else "")
-        count = budget.take(len(group.patches))
-        for bar in group.patches[:count]:
-            start, size = (bar.get_y(), bar.get_height()) if is_flat \
-                else (bar.get_x(), bar.get_width())
-            value = bar.get_width() if is_flat else bar.get_height()
-            elements.append({"label": name(start, size), "value": value, "group": label})
-            told.add(chart_style.of_patch(bar), bar)
-        if count < len(group.patches):
-            told.artists += group.patches[count:]
-            told.lacks.append("the last bars")
-    return elements
-
-
-def _bar_form(axes, told):
-    """{"horizontal","stacked"} of bars, where they are so. Bars that begin elsewhere are neither."""
-    form = {}
-    ends = {}
-    containers = _bar_containers(axes)
-    flats = {getattr(group, "orientation", None) == "horizontal" for group in containers}
-    if flats == {True}:
-        form["horizontal"] = True
-    for group in containers:
-        for bar in group.patches:
-            is_flat = getattr(group, "orientation", None) == "horizontal"
-            place, base = (bar.get_y(), bar.get_x()) if is_flat else (bar.get_x(), bar.get_y())
-            value = bar.get_width() if is_flat else bar.get_height()
-            key = (round(float(place), 6), bool(value < 0))
-            if base and abs(base - ends.get(key, 0.0)) <= 1e-6 * max(1.0, abs(base)):
-                form["stacked"] = True
-            elif base:
-                form["floating"] = True
-            ends[key] = base + value
-    if form.pop("floating", False):
-        form.pop("stacked", None)
-        told.lacks.append("where bars begin")
-    if len(flats) > 1:
-        told.lacks.append("the direction of some bars")
-    return form
-
-
-def _bar_namer(axis, groups):
-    """A function from a bar's start and size to its label: the text of the tick under the bar, or
-    beside it when several groups share one tick; else its middle."""
-    kind = kind_of(axis)
-    read = reader(axis)
-    formatter = type(axis.get_major_formatter()).__name__
-    texts = _tick_texts(axis) if kind == "categorical" or formatter in (
-        "FixedFormatter", "FuncFormatter", "StrCategoryFormatter") else {}
-
-    def name(start, size):
-        middle = start + size / 2
-        reach = 0.5 if groups > 1 else abs(size) / 2 + 1e-6
-        near = min(texts, key=lambda position: abs(position - middle), default=None)
-        if near is not None and abs(near - middle) <= reach:
-            return texts[near]
-        middle = read(middle)
-        return f"{middle:.6g}" if is_number(middle) else str(middle)
-
-    return name
-
-
 def _wedges(axes):
     return [patch for patch in axes.patches if type(patch).__name__ == "Wedge"]
 
 
 def _pie(axes, told):
+    """(elements, form): where it begins, which way it goes, and how wide its hole is, as a part of it."""
     wedges = _wedges(axes)[:ELEMENTS_MAX]
+    most = max(wedge.r for wedge in wedges)
+    wedges, inner = [wedge for wedge in wedges if wedge.r == most], [wedge for wedge in wedges if wedge.r != most]
     for wedge in wedges:
         told.add(chart_style.of_patch(wedge), wedge)
-    told.artists += axes.texts  # its labels and percents
+    told.artists += [*axes.texts, *inner]  # its labels and percents
+    if inner:
+        told.lacks.append("the inner rings")
+    if len({wedge.center for wedge in wedges}) > 1:
+        told.lacks.append("the slices that stand out")
+    is_clockwise = len(wedges) > 1 and abs(wedges[0].theta1 - wedges[1].theta2) < 1e-6
+    width = wedges[0].width
+    form = {"start": (wedges[0].theta2 if is_clockwise else wedges[0].theta1) % 360, "clockwise": is_clockwise,
+            "hole": 0.0 if width is None else max(0.0, 1 - width / most)}
     return [{"label": _label(wedge, ""), "angle": abs(wedge.theta2 - wedge.theta1),
-             "radius": wedge.r} for wedge in wedges]
+             "radius": wedge.r} for wedge in wedges], form
 
 
 def _boxes(axes, budget, told):
-    elements = []
+    elements, form = [], {}
     drawn = getattr(axes, "_vivarium_box_artists", [])
+    ways = {_is_lying(parts) for parts in drawn}
+    if ways == {True}:
+        form["horizontal"] = True
+    elif len(ways) > 1:
+        told.lacks.append("the direction of some boxes")
     for i, box in enumerate(axes._vivarium_boxes[:ELEMENTS_MAX]):
         outliers = box.get("fliers", ())
         element = {"label": str(box.get("label", i + 1)), "min": box["whislo"],
@@ -230,19 +166,25 @@ def _boxes(axes, budget, told):
         told.add(chart_style.of_patch(patches[0]) if patches else {})
     for parts in drawn:
         told.artists += [artist for group in parts.values() for artist in group]
-    return elements
+    if any(parts.get("means") for parts in drawn):
+        told.lacks.append("the means of boxes")
+    return elements, form
+
+
+def _is_lying(parts):
+    """Whether a box lies: its median stands upright then."""
+    return any(line.get_xdata()[0] == line.get_xdata()[-1] for line in parts.get("medians", ()))
 
 
 def _chart(axes, budget):
     """One axes as a chart."""
     kind, elements, form, told = "unknown", [], {}, _Told()
     if getattr(axes, "_vivarium_boxes", None):
-        kind, elements = "box_and_whisker", _boxes(axes, budget, told)
+        kind, (elements, form) = "box_and_whisker", _boxes(axes, budget, told)
     elif _wedges(axes):
-        kind, elements = "pie", _pie(axes, told)
-    elif _bar_containers(axes):
-        kind, elements = "bar", _bars(axes, budget, told)
-        form = _bar_form(axes, told)
+        kind, (elements, form) = "pie", _pie(axes, told)
+    elif chart_bars.containers(axes):
+        kind, (elements, form) = "bar", chart_bars.describe(axes, budget, told)
     elif _path_collections(axes):
         kind, elements = "scatter", _scatters(axes, budget, told)
     elif _data_lines(axes):
@@ -253,8 +195,14 @@ def _chart(axes, budget):
         for axis, name in ((axes.xaxis, "x"), (axes.yaxis, "y")):
             with_ticks = kind in ("line", "scatter")
             chart.update(axis_facts(axis, name, with_ticks))
-            if with_ticks and has_named_ticks(axis):
+            is_names = not with_ticks and "spans" not in form and (name == "y") == ("horizontal" in form)
+            if not is_names and has_named_ticks(axis):
                 told.lacks.append(f"the texts along {name}")
+    legend = axes.get_legend()
+    if legend is not None and legend.get_visible():
+        form = {**form, "legend": True}
+        if legend.get_title().get_text():
+            told.lacks.append("the title of the legend")
     lacks = chart_lacks.of_axes(axes, told.artists, told.lacks)
     return {**chart, **form, "styles": told.styles, "complete": not lacks, "lacks": lacks}
 

@@ -49,12 +49,13 @@ def of_axes(axes, told, more):
 
 
 def of_figure(figure, shown):
-    """What stands on the figure itself, and axes that share one place."""
+    """What stands on the figure itself, colour bars, and axes that share one place."""
     title = getattr(figure, "_suptitle", None)
     drawn = [artist for artist in (*figure.images, *figure.lines, *figure.patches, *figure.texts)
              if artist is not title and artist is not getattr(figure, "_supxlabel", None)
              and artist is not getattr(figure, "_supylabel", None)]
     words = [_name(artist) for artist in drawn if _is_drawn(artist)]
+    words += ["a colour bar" for axes in figure.axes if axes.get_label() == "<colorbar>" and axes.get_visible()]
     places = [tuple(round(part, 4) for part in axes.get_position().bounds) for axes in shown]
     if len(set(places)) < len(places):
         words.append("two axes in one place, which are drawn side by side")

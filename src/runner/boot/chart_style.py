@@ -22,6 +22,7 @@ _HOUSE = {
     "text.color": _INK, "xtick.color": _LINE, "xtick.labelcolor": _SOFT, "ytick.color": _LINE,
     "ytick.labelcolor": _SOFT,
 }
+MARKERS = "os^v<>Dd*+xPX."
 _DASHES = {"--": (3.7, 1.6), "-.": (6.4, 1.6, 1.0, 1.6), ":": (1.0, 1.65)}
 
 
@@ -73,24 +74,48 @@ def of_line(line):
         "step": step[len("steps-"):] if step.startswith("steps-") else None})
 
 
-def of_points(group):
-    """({"color","size"} of a scatter, what it lacks): one colour and one size are told."""
-    lacks = []
-    colours = {colour(value) for value in group.get_facecolors()} or {
-        colour(value) for value in group.get_edgecolors()}
-    sizes = {float(size) for size in group.get_sizes()}
-    if len(colours) > 1:
-        lacks.append("the colours of single points")
-    if len(sizes) > 1:
-        lacks.append("the sizes of single points")
-    size = max(sizes, default=36.0) ** 0.5
-    return _known({"color": colours.pop() if len(colours) == 1 else None,
-                   "size": round(size, 2) if len(sizes) == 1 else None}), lacks
+def of_points(group, count):
+    """({"color","size","edge","marker"} of a scatter, what it lacks). "colors" and "sizes" are those of its
+    first `count` points, where they differ."""
+    faces, edges = group.get_facecolors(), group.get_edgecolors()
+    total = len(group.get_offsets())
+    colours = [colour(value) for value in (faces if len(faces) else edges)]
+    sizes = [round(float(size) ** 0.5, 2) for size in group.get_sizes()]
+    style, lacks = {"marker": _marker(group)}, []
+    for name, words, values in (("color", "colours", colours), ("size", "sizes", sizes)):
+        if len(set(values)) == 1:
+            style[name] = values[0]
+        elif len(values) == total:
+            style[f"{name}s"] = values[:count]
+        elif values:
+            lacks.append(f"the {words} of single points")
+    if len(faces) == 1 and len(edges) == 1 and tuple(faces[0][:3]) != tuple(edges[0][:3]) and edges[0][3] > 0:
+        style["edge"] = colour(edges[0])
+    elif not len(faces):
+        style["fill"] = False
+    if style["marker"] is None:
+        lacks.append("the shapes of points")
+    return _known(style), lacks
+
+
+def _marker(group):
+    """The name of the marker that all points have, None when it is none of ours."""
+    paths = group.get_paths()
+    made = sys.modules["matplotlib.markers"].MarkerStyle
+    for name in MARKERS if len(paths) == 1 else "":
+        marker = made(name)
+        path = marker.get_path().transformed(marker.get_transform())
+        if path.vertices.shape == paths[0].vertices.shape and abs(path.vertices - paths[0].vertices).max() < 1e-6:
+            return name
+    return None
 
 
 def of_patch(patch):
-    """{"color"} of a bar, a wedge or a box."""
-    is_filled = getattr(patch, "get_fill", lambda: True)()
-    value = patch.get_facecolor() if hasattr(patch, "get_facecolor") and is_filled else \
-        patch.get_edgecolor() if hasattr(patch, "get_edgecolor") else patch.get_color()
-    return _known({"color": colour(value)})
+    """{"color","edge"} of a bar, a wedge or a box; "fill" is False where only its edge is drawn."""
+    if not hasattr(patch, "get_facecolor"):  # a box of lines
+        return _known({"color": colour(patch.get_color()), "fill": False})
+    face, edge = patch.get_facecolor(), patch.get_edgecolor()
+    if not patch.get_fill() or face[3] == 0:
+        return _known({"color": colour(edge), "fill": False})
+    has_edge = edge[3] > 0 and patch.get_linewidth() > 0 and tuple(edge[:3]) != tuple(face[:3])
+    return _known({"color": colour(face), "edge": colour(edge) if has_edge else None})

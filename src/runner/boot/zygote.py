@@ -21,7 +21,7 @@ PRELOAD_FAILED = 3
 _OURS = ("ast", "base64", "csv", "hashlib", "inspect", "io", "json", "keyword", "linecache",
          "pickle", "random", "re", "reprlib", "tempfile", "textwrap", "tokenize", "traceback",
          "types", "warnings")
-_PARTS = ("blockers", "charts", "chart_axis", "chart_data", "chart_lacks", "chart_style", "command",
+_PARTS = ("blockers", "charts", "chart_axis", "chart_bars", "chart_data", "chart_lacks", "chart_style", "command",
           "complete", "elitea", "errors", "files", "fingerprint", "fork", "guard", "inputs",
           "jsonsafe", "look", "look_files", "look_vars",
           "plotly_figures", "rich", "rows", "saved", "state", "state_read", "tables")

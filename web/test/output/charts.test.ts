@@ -179,6 +179,52 @@ describe("a figure as it was drawn", () => {
     expect(bars.color[0]).toBe("rgba(17,34,51,1)");
   });
 
+  it("has the bars of a histogram from edge to edge, on an axis of numbers", async () => {
+    const data = {
+      type: "bar", x_label: "height", x_scale: "linear", y_scale: "linear", x_grid: true, y_grid: false,
+      elements: [{ label: "1", value: 2, group: "" }, { label: "2", value: 5, group: "" }], spans: [[0.5, 1.5, 0], [1.5, 2.5, 0]], styles: [{ color: "#ff0000" }, { color: "#ff0000" }],
+    };
+    const { xAxis, yAxis, series } = option(data);
+    expect(xAxis).toMatchObject({ type: "value", name: "height", splitLine: { show: true } });
+    expect(yAxis).toMatchObject({ splitLine: { show: false } });
+    expect(series[0]).toMatchObject({ type: "custom", data: [[0.5, 1.5, 0, 2], [1.5, 2.5, 0, 5]] });
+    const echarts = await import("echarts");
+    const drawn = echarts.init(null, null, { renderer: "svg", ssr: true, width: 500, height: 400 });
+    drawn.setOption(option(data));
+    const bars = [...drawn.renderToSVGString().matchAll(/<path d="M([\d.]+) ([\d.]+)l([\d.]+) 0l0 ([\d.]+)l-[\d.]+ 0Z"[^>]*fill="(?:rgb\(255,0,0\)|#ff0000|red)/g)].map(([, ...numbers]) => numbers.slice(0, 4).map(Number));
+    drawn.dispose();
+    expect(bars).toHaveLength(2);
+    const [[x, y, width, height], [nextX, nextY, nextWidth]] = bars as [number[], number[]];
+    expect(x! + width!).toBe(nextX); // they touch
+    expect(Math.abs(width! - nextWidth!)).toBeLessThanOrEqual(1);
+    expect(y! + height!).toBeGreaterThan(nextY!);
+    expect(y).toBeGreaterThan(nextY!);
+  });
+
+  it("tells where a bar of a histogram stands, in its tooltip and its CSV, and takes no odd places", () => {
+    const data = { type: "bar", y_label: "count", elements: [{ label: "1", value: 2, group: "" }, { label: "2", value: 5, group: "" }], spans: [[2018.5, 2019.5, 0], ["x", {}, null]] };
+    const [chart] = readFigure(data).charts;
+    expect(sheetOf(chart!)).toEqual({ columns: ["from", "to", "count"], rows: [[2018.5, 2019.5, 2]] });
+    const { tooltip } = optionOf(chart!, theme.value, true) as { tooltip: { formatter: (item: object) => string } };
+    expect(tooltip.formatter({ seriesIndex: 0, dataIndex: 0 })).toBe("2,018.5 – 2,019.5\ncount: 2");
+    expect(tooltip.formatter({ seriesIndex: 9, dataIndex: 9 })).toBe("");
+    const dated = readFigure({ ...data, x_scale: "datetime", spans: [["2024-01-01", "2024-01-02", 0]] }).charts[0]!;
+    expect(sheetOf(dated).rows).toEqual([["2024-01-01", "2024-01-02", 2]]);
+  });
+
+  it("keeps boxes that lie, pies that turn, and points with colours and sizes of their own", () => {
+    const box = { label: "a", min: 1, first_quartile: 2, median: 3, third_quartile: 4, max: 5, outliers: [9] };
+    expect(option({ type: "box_and_whisker", horizontal: true, elements: [box] })).toMatchObject({ xAxis: { type: "value" }, yAxis: { type: "category" }, series: [{}, { data: [[9, 0]] }] });
+    expect(option({ type: "pie", start: 90, clockwise: false, hole: 0.5, elements: [{ label: "p", angle: 90 }] }).series[0]).toMatchObject({ startAngle: 90, clockwise: false, radius: ["31%", "62%"] });
+    const { series } = option({ type: "scatter", elements: [line], styles: [{ colors: ["#ff0000", "odd"], sizes: [3, 1e9], marker: "^", edge: "#000000" }] });
+    expect(series[0]).toMatchObject({ symbol: "triangle", itemStyle: { borderColor: "rgba(0,0,0,1)" }, data: [{ value: [1, 2], itemStyle: { color: "rgba(255,0,0,1)" } }, { value: [3, 4], symbolSize: 120 }] });
+  });
+
+  it("has a legend with one name where one was drawn", () => {
+    expect(legendOf(readFigure({ type: "line", elements: [line], legend: true }).charts[0]!)).toEqual(["a"]);
+    expect(legendOf(readFigure({ type: "line", elements: [line] }).charts[0]!)).toEqual([]);
+  });
+
   it("keeps the colours of single bars, slices and boxes", () => {
     const bars = option({ type: "bar", elements: [{ label: "p", value: 1, group: "" }, { label: "q", value: 2, group: "" }], styles: [{ color: "#111111" }, { color: "#ff0000" }] });
     expect(bars.series[0]!.data[1]).toEqual({ value: [1, 2], itemStyle: { color: "rgba(255,0,0,1)" } });

@@ -2,7 +2,7 @@
 // Charts and tables as CSV. A text that a spreadsheet would take for a formula gets an apostrophe in front: opening a file
 // that untrusted code filled must run nothing.
 import { textOf } from "../checks";
-import type { ChartModel } from "./model";
+import { isSpanned, type ChartModel } from "./model";
 import { momentText } from "./moments";
 
 type Value = string | number | null;
@@ -34,6 +34,11 @@ export function sheetOf(chart: ChartModel): Sheet {
     if (chart.x.scale === "category") return chart.categories[x] ?? null;
     return chart.x.scale === "time" ? momentText(x) : x;
   };
+  if (isSpanned(chart)) {
+    const rows = chart.series.flatMap(({ name, points, spans = [] }) => spans.map(([from, to], i) => [name, place(from), place(to), points[i]![1]]));
+    const isOne = chart.series.length === 1;
+    return { columns: [...(isOne ? [] : ["series"]), "from", "to", chart.y.label || "value"], rows: isOne ? rows.map((row) => row.slice(1)) : rows };
+  }
   const [first] = chart.series;
   const label = chart.x.label || (chart.x.scale === "category" ? "label" : "x");
   if (!first) return { columns: [label], rows: [] };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of ECharts that the page uses; loaded with the first chart.
-import { BarChart, BoxplotChart, LineChart, PieChart, ScatterChart } from "echarts/charts";
+import { BarChart, BoxplotChart, CustomChart, LineChart, PieChart, ScatterChart } from "echarts/charts";
 import { DataZoomComponent, GridComponent, LegendComponent, TooltipComponent } from "echarts/components";
 import { init, use, type ECharts } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
@@ -9,7 +9,7 @@ import { CanvasRenderer } from "echarts/renderers";
 Object.preventExtensions(Object.prototype);
 Object.preventExtensions(Object);
 
-use([LineChart, BarChart, PieChart, ScatterChart, BoxplotChart, GridComponent, TooltipComponent, LegendComponent, DataZoomComponent, CanvasRenderer]);
+use([LineChart, BarChart, PieChart, ScatterChart, BoxplotChart, CustomChart, GridComponent, TooltipComponent, LegendComponent, DataZoomComponent, CanvasRenderer]);
 
 export type { ECharts };
 

@@ -3,8 +3,8 @@
 // in the sandbox, so it is checked like anything else from there.
 import { own, ownList, ownText, textOf } from "../checks";
 import { formatCount } from "../format";
-import { drawable, LABEL_MAX, POINTS_MAX, SERIES_MAX, TITLE_MAX, type Axis, type Box, type ChartModel, type Series } from "./model";
-import { readLook } from "./looks";
+import { drawable, LABEL_MAX, POINTS_MAX, SERIES_MAX, TITLE_MAX, type Axis, type Box, type ChartModel, type Series, type Span } from "./model";
+import { readColour, readLook, readSize } from "./looks";
 import { momentOf } from "./moments";
 
 const CHARTS_MAX = 16;
@@ -20,13 +20,15 @@ function axisOf(data: unknown, name: "x" | "y"): Axis {
     scale: scale === "log" ? "log" : scale === "datetime" ? "time" : scale === "categorical" ? "category" : "value",
     ...(typeof low === "number" && typeof high === "number" && low < high ? { limits: [low, high] } : {}),
     ...(own(data, `${name}_inverted`) === true ? { isInverted: true } : {}),
+    ...(typeof own(data, `${name}_grid`) === "boolean" ? { hasGrid: own(data, `${name}_grid`) === true } : {}),
+    ...(own(data, `${name}_minor_grid`) === true ? { hasFineGrid: true } : {}),
   };
 }
 
 function blank(data: unknown, kind: ChartModel["kind"]): ChartModel {
   return {
     kind, title: ownText(data, "title", TITLE_MAX), x: axisOf(data, "x"), y: axisOf(data, "y"),
-    categories: [], series: [], boxes: [], notices: [],
+    categories: [], series: [], boxes: [], notices: [], ...(own(data, "legend") === true ? { hasLegend: true } : {}),
   };
 }
 
@@ -47,6 +49,7 @@ class Names {
 
 function readPoints(data: unknown, kind: "line" | "scatter"): ChartModel {
   const chart = blank(data, kind);
+  chart.y.isFree = true;
   const elements = ownList(data, "elements").slice(0, SERIES_MAX);
   const firstX = elements.flatMap((element) => ownList(element, "points").slice(0, 50)).map((point) => (Array.isArray(point) ? point[0] : null));
   if (chart.x.scale === "time" && !firstX.every((x) => momentOf(x) !== null)) chart.x.scale = "category";
@@ -60,10 +63,17 @@ function readPoints(data: unknown, kind: "line" | "scatter"): ChartModel {
   let room = POINTS_MAX;
   for (const [i, element] of elements.entries()) {
     const given = ownList(element, "points");
-    const series: Series = { name: ownText(element, "label", LABEL_MAX), points: [], look: readLook(styles[i]) };
-    for (const point of given.slice(0, Math.max(0, room))) {
+    const [colours, sizes] = [ownList(styles[i], "colors"), ownList(styles[i], "sizes")];
+    const series: Series = {
+      name: ownText(element, "label", LABEL_MAX), points: [], look: readLook(styles[i]),
+      ...(colours.length ? { colours: [] } : {}), ...(sizes.length ? { sizes: [] } : {}),
+    };
+    for (const [j, point] of given.slice(0, Math.max(0, room)).entries()) {
       const x = Array.isArray(point) ? place(point[0]) : null;
-      if (x !== null) series.points.push([x, drawable((point as unknown[])[1])]);
+      if (x === null) continue;
+      series.points.push([x, drawable((point as unknown[])[1])]);
+      series.colours?.push(readColour(colours[j]));
+      series.sizes?.push(readSize(sizes[j]));
     }
     room -= series.points.length;
     if (own(element, "truncated") === true) chart.notices.push(`"${series.name}" has more points than were sent; the image shows all.`);
@@ -78,15 +88,26 @@ function readPoints(data: unknown, kind: "line" | "scatter"): ChartModel {
 function oneColour({ colours = [], ...series }: Series): Series {
   const [first] = colours;
   if (colours.some((colour) => colour !== first)) return { ...series, colours };
-  return first ? { ...series, look: { colour: first } } : series;
+  return first ? { ...series, look: { ...series.look, colour: first } } : series;
+}
+
+/** Where a bar stands that has no name; null when it stands nowhere. */
+function readSpan(value: unknown, scale: Axis["scale"]): Span | null {
+  const [from, to, base] = Array.isArray(value) ? [value[0], value[1]].map((end) => (scale === "time" ? momentOf(end) : drawable(end))).concat(drawable(value[2])) : [];
+  return typeof from === "number" && typeof to === "number" && from <= to ? [from, to, base ?? 0] : null;
 }
 
 function readBars(data: unknown): ChartModel {
   const isFlat = own(data, "horizontal") === true;
   const chart = { ...blank(data, own(data, "stacked") === true ? "stacked-bar" : "bar"), ...(isFlat ? { isFlat } : {}) };
   if (isFlat) [chart.x, chart.y] = [chart.y, chart.x]; // x is where the bars stand, whichever way they go
-  chart.x.scale = "category";
-  delete chart.x.limits; // they are places of bars, which have names here
+  if (own(data, "overlaid") === true) chart.isOverlaid = true;
+  const spans = ownList(data, "spans");
+  const isNamed = spans.length === 0;
+  if (isNamed) {
+    chart.x.scale = "category";
+    delete chart.x.limits; // they are places of bars, which have names here
+  }
   if (chart.y.scale === "category" || chart.y.scale === "time") chart.y.scale = "value";
   const elements = ownList(data, "elements");
   const styles = ownList(data, "styles");
@@ -95,17 +116,25 @@ function readBars(data: unknown): ChartModel {
   const groups = new Map<string, { series: Series; seen: Map<string, number> }>();
   for (const [i, element] of elements.slice(0, BARS_MAX).entries()) {
     const name = textOf(own(element, "group"), LABEL_MAX);
+    const { colour, ...look } = readLook(styles[i]);
     let group = groups.get(name);
     if (!group) {
       if (groups.size >= SERIES_MAX) continue;
-      group = { series: { name, points: [], colours: [] }, seen: new Map() };
+      group = { series: { name, points: [], colours: [], look, ...(isNamed ? {} : { spans: [] }) }, seen: new Map() };
       groups.set(name, group);
     }
+    const span = isNamed ? null : readSpan(spans[i], chart.x.scale);
+    if (span) {
+      group.series.spans!.push(span);
+      group.series.points.push([(span[0] + span[1]) / 2, drawable(own(element, "value"))]);
+      group.series.colours!.push(colour ?? null);
+    }
+    if (!isNamed) continue;
     const label = textOf(own(element, "label"), LABEL_MAX);
     const before = group.seen.get(label) ?? 0; // two bars of one group may have the same label
     group.seen.set(label, before + 1);
     group.series.points.push([names.place(before ? `${label} (${before + 1})` : label), drawable(own(element, "value"))]);
-    group.series.colours!.push(readLook(styles[i]).colour ?? null);
+    group.series.colours!.push(colour ?? null);
   }
   chart.series = [...groups.values()].map(({ series }) => oneColour(series));
   chart.categories = names.list;
@@ -114,6 +143,8 @@ function readBars(data: unknown): ChartModel {
 
 function readPie(data: unknown): ChartModel {
   const chart = blank(data, "pie");
+  const [start, hole] = [drawable(own(data, "start")), drawable(own(data, "hole"))];
+  if (start !== null) chart.turn = { start, isClockwise: own(data, "clockwise") === true, hole: Math.max(0, Math.min(0.95, hole ?? 0)) };
   const colours: (string | null)[] = [];
   const series: Series = { name: "share (%)", points: [], colours };
   const styles = ownList(data, "styles");
@@ -130,8 +161,12 @@ function readPie(data: unknown): ChartModel {
 }
 
 function readBoxes(data: unknown): ChartModel {
-  const chart = blank(data, "box");
+  const isFlat = own(data, "horizontal") === true;
+  const chart = { ...blank(data, "box"), ...(isFlat ? { isFlat } : {}) };
+  if (isFlat) [chart.x, chart.y] = [chart.y, chart.x];
   chart.x.scale = "category";
+  delete chart.x.limits;
+  chart.y.isFree = true;
   const styles = ownList(data, "styles");
   let room = POINTS_MAX;
   for (const [i, element] of ownList(data, "elements").slice(0, 500).entries()) {
@@ -139,8 +174,8 @@ function readBoxes(data: unknown): ChartModel {
     if (five.some((number) => number === null)) continue;
     const outliers = ownList(element, "outliers").slice(0, Math.max(0, room)).map(drawable).filter((number) => number !== null);
     room -= outliers.length;
-    const { colour } = readLook(styles[i]);
-    chart.boxes.push({ label: textOf(own(element, "label"), LABEL_MAX), five: five as Box["five"], outliers, ...(colour ? { colour } : {}) });
+    const { colour, isOpen } = readLook(styles[i]);
+    chart.boxes.push({ label: textOf(own(element, "label"), LABEL_MAX), five: five as Box["five"], outliers, ...(colour ? { colour } : {}), ...(isOpen ? { isOpen } : {}) });
   }
   chart.categories = chart.boxes.map((box) => box.label);
   return chart;

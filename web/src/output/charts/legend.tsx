@@ -14,7 +14,7 @@ export function legendOf(chart: ChartModel): string[] {
   const [first] = chart.series;
   if (chart.kind === "box" || !first) return [];
   const names = chart.kind === "pie" ? slicesOf(chart, first).map(({ name }) => name) : chart.series.map(({ name }) => drawnText(name));
-  return names.length > 1 ? [...new Set(names)].slice(0, NAMES_MAX) : [];
+  return names.length > 1 || (chart.hasLegend && names[0]) ? [...new Set(names)].slice(0, NAMES_MAX) : [];
 }
 
 /** The colour of each name of the legend. */

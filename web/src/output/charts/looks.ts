@@ -14,6 +14,8 @@ export interface Look {
   rotate?: number;
   size?: number;
   step?: "start" | "middle" | "end";
+  edge?: string; // the colour around a bar or a point
+  isOpen?: boolean; // only its edge was drawn
 }
 
 const COLOUR = /^#[0-9a-f]{6}([0-9a-f]{2})?$/;
@@ -26,11 +28,23 @@ const SYMBOLS: ReadonlyMap<string, [symbol: string, rotate: number]> = new Map([
 const STEPS: ReadonlyMap<string, Look["step"]> = new Map([["pre", "start"], ["mid", "middle"], ["post", "end"]]);
 const POINT = 1.33; // pixels
 
+export function readColour(value: unknown): string | null {
+  const colour = typeof value === "string" ? value.slice(0, 9).toLowerCase() : "";
+  return COLOUR.test(colour) ? colour : null;
+}
+
+/** The size of a point that differs from others. */
+export function readSize(value: unknown): number {
+  return Math.max(1, Math.min(120, (drawable(value) ?? 6) * POINT));
+}
+
 /** A look as the runner tells it; what is odd in it is left out. */
 export function readLook(value: unknown): Look {
   const look: Look = {};
-  const colour = ownText(value, "color", 9).toLowerCase();
-  if (COLOUR.test(colour)) look.colour = colour;
+  const [colour, edge] = [readColour(own(value, "color")), readColour(own(value, "edge"))];
+  if (colour) look.colour = colour;
+  if (edge) look.edge = edge;
+  if (own(value, "fill") === false) look.isOpen = true;
   const within = (name: string, most: number) => {
     const number = drawable(own(value, name));
     return number !== null && number > 0 ? Math.min(most, number * POINT) : undefined;

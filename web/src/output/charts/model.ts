@@ -11,16 +11,24 @@ export interface Axis {
   scale: "category" | "value" | "time" | "log";
   limits?: [number, number]; // chosen by the code
   isInverted?: boolean;
+  isFree?: boolean; // need not begin at 0
+  hasGrid?: boolean; // lines at its ticks; where nobody says, the page decides
+  hasFineGrid?: boolean; // and between them
 }
 
 /** x is a number: the place in `categories`, a moment in ms, or a value, as the axis says. */
 export type Point = [x: number, y: number | null];
 
+/** A bar along an axis of numbers or of time, as histograms have them. */
+export type Span = [from: number, to: number, base: number];
+
 export interface Series {
   name: string;
   points: Point[];
+  spans?: Span[]; // one for each point, where bars have places instead of names
   look?: Look; // as the code drew it
-  colours?: (string | null)[]; // of single bars, slices or boxes, where they differ
+  colours?: (string | null)[]; // of single bars, slices, boxes or points, where they differ
+  sizes?: number[]; // of single points
 }
 
 export interface Box {
@@ -28,6 +36,14 @@ export interface Box {
   five: [min: number, q1: number, median: number, q3: number, max: number];
   outliers: number[];
   colour?: string;
+  isOpen?: boolean; // only its edge was drawn
+}
+
+/** A pie that begins elsewhere, goes the other way, or has a hole. */
+export interface Turn {
+  start: number; // degrees, against the clock from three o'clock
+  isClockwise: boolean;
+  hole: number; // of its radius
 }
 
 export interface ChartModel {
@@ -39,7 +55,10 @@ export interface ChartModel {
   series: Series[];
   boxes: Box[];
   notices: string[]; // what was left out
-  isFlat?: boolean; // bars lie
+  isFlat?: boolean; // bars or boxes lie
+  hasLegend?: boolean; // though there is one name
+  isOverlaid?: boolean; // bars of one name stand in front of each other
+  turn?: Turn;
 }
 
 export const POINTS_MAX = 300_000; // of one chart
@@ -68,6 +87,8 @@ export function describeChart(chart: ChartModel): string {
   const listed = names.length ? ` of ${names.slice(0, 8).join(", ")}${names.length > 8 ? " and more" : ""}` : "";
   return `${KIND_NAMES[chart.kind]}${title}, ${what}${listed}`;
 }
+
+export const isSpanned = (chart: ChartModel): boolean => chart.series.some(({ spans }) => spans);
 
 export const isEmpty = (chart: ChartModel): boolean =>
   chart.boxes.length === 0 && chart.series.every((series) => series.points.every(([, y]) => y === null));

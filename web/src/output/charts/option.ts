@@ -2,7 +2,7 @@
 // A chart as ECharts wants it. Tooltips are drawn on the canvas ("richText"): no label ever becomes HTML.
 import { formatNumber } from "../format";
 import { coloursOf, onPage } from "./looks";
-import type { Axis, ChartModel, Series } from "./model";
+import { isSpanned, type Axis, type ChartModel, type Series } from "./model";
 import { momentText } from "./moments";
 import type { Theme } from "./theme";
 
@@ -30,6 +30,8 @@ export function drawnText(text: string): string {
 }
 
 const short = (text: string) => drawnText(text.length > NAME_MAX ? text.slice(0, NAME_MAX) + "…" : text);
+/** A number as a place on an axis: years have no separators. */
+const placeText = (value: number) => (Number.isInteger(value) && Math.abs(value) < 10_000 ? String(value) : formatNumber(value));
 const isLog = (axis: Axis) => axis.scale === "log";
 
 /** More categories than there are pixels are places on a line: ECharts finds what is nearest to the pointer among those that
@@ -37,17 +39,32 @@ const isLog = (axis: Axis) => axis.scale === "log";
 const isCounted = (categories: readonly string[]) => categories.length > LARGE_MIN;
 
 function scaleOf(axis: Axis, categories: readonly string[], isX: boolean): Part {
-  if (!isX) return { type: isLog(axis) ? "log" : "value" };
+  if (!isX) return { type: isLog(axis) ? "log" : "value", ...(axis.isFree ? { scale: true } : {}) };
   if (axis.scale !== "category") return { type: axis.scale, scale: true };
   if (isCounted(categories)) return { type: "value", min: -0.5, max: categories.length - 0.5, minInterval: 1 };
   return { type: "category", data: categories.map(drawnText) };
 }
 
-function axisOf(axis: Axis, categories: readonly string[], theme: Theme, isX: boolean): Part {
+/** Times as short as they can be read alone. */
+const TIMES = {
+  year: "{yyyy}", month: "{MMM}", day: "{MMM} {d}", hour: "{HH}:{mm}", minute: "{HH}:{mm}", second: "{HH}:{mm}:{ss}", millisecond: "{mm}:{ss}.{SSS}",
+};
+
+/** An end of an axis that the code chose has a label only where a tick may be: others would stand close beside one. */
+function endLabels({ limits, scale }: Axis): Part {
+  if (!limits || scale !== "value") return {};
+  const rough = (limits[1] - limits[0]) / 5;
+  const unit = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 3, 5, 10].find((part) => part * unit >= rough * 0.8)! * unit;
+  const isTick = (end: number) => Math.abs(end / step - Math.round(end / step)) < 1e-6;
+  return { showMinLabel: isTick(limits[0]) ? null : false, showMaxLabel: isTick(limits[1]) ? null : false };
+}
+
+function axisOf(axis: Axis, categories: readonly string[], theme: Theme, isX: boolean, isUpright = !isX): Part {
   const isNames = isX && axis.scale === "category" && isCounted(categories);
   const format = (value: unknown) => {
     if (typeof value !== "number") return short(String(value));
-    return isNames ? short(categories[Math.round(value)] ?? "") : formatNumber(value);
+    return isNames ? short(categories[Math.round(value)] ?? "") : isX && !isLog(axis) ? placeText(value) : formatNumber(value);
   };
   return {
     ...scaleOf(axis, categories, isX),
@@ -55,17 +72,18 @@ function axisOf(axis: Axis, categories: readonly string[], theme: Theme, isX: bo
     ...(axis.isInverted ? { inverse: true } : {}),
     name: short(axis.label),
     nameLocation: "middle",
-    nameTextStyle: { color: theme.soft, fontSize: 12 },
-    axisLine: { show: isX, lineStyle: { color: theme.line } },
+    nameTextStyle: { color: theme.soft, fontSize: 12, padding: isUpright ? [0, 0, 8, 0] : [8, 0, 0, 0] }, // away from the labels
+    axisLine: { show: isX || axis.hasGrid === false, onZero: axis.hasGrid === undefined || axis.scale === "category", lineStyle: { color: theme.line } },
     axisTick: { lineStyle: { color: theme.line } },
-    splitLine: { show: !isX, lineStyle: { color: theme.line, opacity: 0.6 } },
-    axisLabel: { color: theme.soft, hideOverlap: true, ...(axis.scale === "time" ? {} : { formatter: format }) },
+    splitLine: { show: axis.hasGrid ?? !isX, lineStyle: { color: theme.line, opacity: 0.6 } },
+    ...(axis.hasFineGrid ? { minorTick: { show: true, lineStyle: { color: theme.line } }, minorSplitLine: { show: true, lineStyle: { color: theme.line, opacity: 0.35 } } } : {}),
+    axisLabel: { color: theme.soft, hideOverlap: true, formatter: axis.scale === "time" ? TIMES : format, ...endLabels(axis) },
     axisPointer: {
       label: {
         backgroundColor: theme.soft, color: theme.surface,
         formatter: ({ value }: { value: unknown }) => {
           if (typeof value !== "number" || isNames) return format(value);
-          return axis.scale === "time" ? momentText(Math.round(value)) : formatNumber(Number(value.toPrecision(4)));
+          return axis.scale === "time" ? momentText(Math.round(value)) : (isX ? placeText : formatNumber)(Number(value.toPrecision(4)));
         },
       },
     },
@@ -101,17 +119,36 @@ function seriesOf(chart: ChartModel, series: Series, theme: Theme): Part {
         ...lineLook(series),
       };
     case "scatter":
-      return {
-        ...base, type: "scatter", symbolSize: series.look?.size ?? (points.length > LARGE_MIN ? 3 : 7), large: points.length > LARGE_MIN,
-        largeThreshold: LARGE_MIN, progressive: 20_000, itemStyle: { opacity: points.length > 1000 ? 0.6 : 0.85 },
-      };
+      return { ...base, ...scatterOf(series, points, theme) };
     default:
+      if (series.spans) return spansOf(chart, series, theme);
       if (points.length > LARGE_MIN && !chart.isFlat) return { ...base, ...manyBars(chart.kind === "stacked-bar") };
       return {
-        ...base, data: barsOf(chart, series, theme), type: "bar", barMaxWidth: 64,
-        ...(chart.kind === "stacked-bar" ? { stack: "all" } : { itemStyle: { borderRadius: chart.isFlat ? [0, 2, 2, 0] : [2, 2, 0, 0] } }),
+        ...base, data: barsOf(chart, series, theme), type: "bar", barMaxWidth: 64, ...(chart.isOverlaid ? { barGap: "-100%" } : {}),
+        itemStyle: { ...edgeOf(series, theme), ...(chart.kind === "stacked-bar" ? {} : { borderRadius: chart.isFlat ? [0, 2, 2, 0] : [2, 2, 0, 0] }) },
+        ...(chart.kind === "stacked-bar" ? { stack: "all" } : {}),
       };
   }
+}
+
+function edgeOf({ look }: Series, theme: Theme): Part {
+  if (look?.isOpen && look.colour) return { color: "transparent", borderColor: onPage(look.colour, theme), borderWidth: 1.5 };
+  return look?.edge ? { borderColor: onPage(look.edge, theme), borderWidth: 1 } : {};
+}
+
+/** Points; each may have a colour and a size of its own. */
+function scatterOf(series: Series, points: Series["points"], theme: Theme): Part {
+  const { look, colours, sizes } = series;
+  const isSingle = colours !== undefined || sizes !== undefined;
+  const data = !isSingle ? points : points.map((value, i) => {
+    const colour = colours?.[i];
+    return { value, ...(sizes ? { symbolSize: sizes[i] } : {}), ...(colour ? { itemStyle: { color: onPage(colour, theme) } } : {}) };
+  });
+  return {
+    type: "scatter", data, symbolSize: look?.size ?? (points.length > LARGE_MIN ? 3 : 7), large: !isSingle && points.length > LARGE_MIN,
+    ...(look?.symbol ? { symbol: look.symbol, symbolRotate: look.rotate ?? 0 } : {}),
+    largeThreshold: LARGE_MIN, progressive: 20_000, itemStyle: { opacity: points.length > 1000 ? 0.6 : 0.85, ...edgeOf(series, theme) },
+  };
 }
 
 /** Single bars may have colours of their own; bars that lie have their value first. */
@@ -121,6 +158,48 @@ function barsOf(chart: ChartModel, series: Series, theme: Theme): unknown[] {
     const colour = series.colours?.[i];
     return colour ? { value, itemStyle: { color: onPage(colour, theme) } } : value;
   });
+}
+
+interface Drawer {
+  coord: (point: number[]) => number[];
+  value: (dimension: number) => number;
+  visual: (name: string) => unknown;
+}
+
+/** Bars at places of their own, drawn from edge to edge: those of a histogram touch. */
+function spansOf(chart: ChartModel, series: Series, theme: Theme): Part {
+  const data = series.spans!.map(([from, to, base], i) => {
+    const y = series.points[i]![1];
+    const top = y === null ? base : base + y;
+    const colour = series.colours?.[i];
+    const value = [from, to, isLog(chart.y) && base <= 0 ? top : base, top];
+    return colour ? { value, itemStyle: { color: onPage(colour, theme) } } : value;
+  });
+  const edge = edgeOf(series, theme);
+  const renderItem = (params: { coordSys: { x: number; y: number; height: number }; dataIndex: number }, api: Drawer) => {
+    const at = (place: number, value: number) => api.coord(chart.isFlat ? [value, place] : [place, value]) as [number, number];
+    const isGrounded = isLog(chart.y) && series.spans![params.dataIndex]![2] <= 0; // a logarithmic axis has no 0 to stand on
+    const [low, high] = [at(api.value(0), api.value(2)), at(api.value(1), api.value(3))];
+    if (isGrounded && chart.isFlat) low[0] = params.coordSys.x;
+    else if (isGrounded) low[1] = params.coordSys.y + params.coordSys.height;
+    const [x, y] = [Math.round(Math.min(low[0], high[0])), Math.round(Math.min(low[1], high[1]))];
+    const shape = { x, y, width: Math.round(Math.max(low[0], high[0])) - x, height: Math.round(Math.max(low[1], high[1])) - y };
+    return { type: "rect", shape, style: { fill: edge["color"] ?? api.visual("color"), stroke: edge["borderColor"], lineWidth: edge["borderWidth"] ?? 0 } };
+  };
+  return {
+    type: "custom", name: drawnText(series.name), data, renderItem, clip: true,
+    encode: chart.isFlat ? { x: [2, 3], y: [0, 1] } : { x: [0, 1], y: [2, 3] },
+  };
+}
+
+/** What a bar at a place of its own tells: where it stands, and its value. */
+function spanText(chart: ChartModel, { seriesIndex, dataIndex }: { seriesIndex: number; dataIndex: number }): string {
+  const series = chart.series[seriesIndex];
+  const [span, point] = [series?.spans?.[dataIndex], series?.points[dataIndex]];
+  if (!series || !span || !point) return "";
+  const place = (value: number) => (chart.x.scale === "time" ? momentText(Math.round(value)) : placeText(Number(value.toPrecision(6))));
+  const name = series.name || chart.y.label;
+  return `${place(span[0])} – ${place(span[1])}\n${name ? `${short(name)}: ` : ""}${point[1] === null ? "–" : formatNumber(point[1])}`;
 }
 
 /** Bars without a pixel each: the shape that they make side by side, of those in one pixel the lowest and the highest. */
@@ -152,7 +231,8 @@ function pieOption(chart: ChartModel, theme: Theme): Part {
   return {
     series: rings.map((series, i) => ({
       type: "pie", name: drawnText(series.name), data: slicesOf(chart, series), center: ["50%", "50%"],
-      radius: rings.length === 1 ? ["0%", "62%"] : [`${14 + i * width}%`, `${12 + (i + 1) * width}%`],
+      ...(chart.turn ? { startAngle: chart.turn.start, clockwise: chart.turn.isClockwise } : {}),
+      radius: rings.length === 1 ? [`${62 * (chart.turn?.hole ?? 0)}%`, "62%"] : [`${14 + i * width}%`, `${12 + (i + 1) * width}%`],
       label: {
         show: i === rings.length - 1, color: theme.text, lineHeight: 15, bleedMargin: 0,
         formatter: ({ name, percent }: { name: string; percent: number }) => `${short(name)}${gap}${Math.round(percent * 10) / 10}%`,
@@ -164,30 +244,37 @@ function pieOption(chart: ChartModel, theme: Theme): Part {
 }
 
 /** A box in its colour, open enough for the line of its median. */
-function boxLook(colour: string, theme: Theme): Part {
+function boxLook(colour: string, isOpen: boolean, theme: Theme): Part {
   const shown = onPage(colour, theme);
-  return { color: shown.replace(/[\d.]+\)$/, "0.25)"), borderColor: shown };
+  return { color: isOpen ? "transparent" : shown.replace(/[\d.]+\)$/, "0.25)"), borderColor: shown };
 }
 
 function boxOption(chart: ChartModel, theme: Theme): Part {
-  const outliers = chart.boxes.flatMap((box, i) => box.outliers.map((value) => [i, value]));
+  const outliers = chart.boxes.flatMap((box, i) => box.outliers.map((value) => (chart.isFlat ? [value, i] : [i, value])));
   return {
-    xAxis: axisOf(chart.x, chart.categories, theme, true),
-    yAxis: axisOf(chart.y, [], theme, false),
+    ...axesOf(chart, axisOf(chart.x, chart.categories, theme, true, chart.isFlat), axisOf(chart.y, [], theme, false, !chart.isFlat)),
     series: [
-      { type: "boxplot", name: "box", data: chart.boxes.map(({ five, colour }) => (colour ? { value: five, itemStyle: boxLook(colour, theme) } : five)), itemStyle: { color: theme.sunken, borderColor: theme.palette[0] } },
-      { type: "scatter", name: "outliers", data: outliers, symbolSize: 5, large: outliers.length > LARGE_MIN, itemStyle: { color: theme.palette[1] } },
+      { type: "boxplot", name: "box", data: chart.boxes.map(({ five, colour, isOpen }) => (colour ? { value: five, itemStyle: boxLook(colour, isOpen === true, theme) } : five)), itemStyle: { color: theme.sunken, borderColor: theme.palette[0] } },
+      { type: "scatter", name: "outliers", data: outliers, symbolSize: 5, large: outliers.length > LARGE_MIN, itemStyle: { color: chart.boxes[0]?.colour ? onPage(chart.boxes[0].colour, theme) : theme.palette[1] } },
     ],
   };
 }
 
+/** Where things stand goes up the page when they lie. */
+const axesOf = (chart: ChartModel, places: Part, values: Part): Part => (chart.isFlat ? { xAxis: values, yAxis: places } : { xAxis: places, yAxis: values });
+
+/** A strip below that shows the whole, where a series goes along it. */
+const hasSlider = (chart: ChartModel, longest: number) =>
+  chart.kind !== "pie" && chart.kind !== "box" && chart.kind !== "scatter" && !chart.isFlat && !isSpanned(chart) && longest >= SLIDER_MIN;
+
 function zoomOf(chart: ChartModel, longest: number, theme: Theme): Part[] {
-  if (chart.isFlat) return [{ type: "inside", id: "y", yAxisIndex: 0, zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false }];
-  const filterMode = chart.kind === "scatter" ? "none" : "filter"; // lines are sampled anew from what is in sight
+  const isWhole = chart.kind === "scatter" || isSpanned(chart);
+  if (chart.isFlat) return [{ type: "inside", id: "y", yAxisIndex: 0, zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, ...(isWhole ? { filterMode: "none" } : {}) }];
+  const filterMode = isWhole ? "none" : "filter"; // lines are sampled anew from what is in sight
   const inside = { type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: true, filterMode };
   const zooms: Part[] = [{ ...inside, id: "x", xAxisIndex: 0 }];
   if (chart.kind === "scatter") zooms.push({ ...inside, id: "y", yAxisIndex: 0 });
-  if (longest >= SLIDER_MIN) {
+  if (hasSlider(chart, longest)) {
     zooms.push({
       type: "slider", id: "slider", xAxisIndex: 0, height: 22, bottom: 6, filterMode,
       borderColor: theme.line, backgroundColor: "transparent", fillerColor: theme.palette[0] + "22",
@@ -203,11 +290,10 @@ function zoomOf(chart: ChartModel, longest: number, theme: Theme): Part[] {
 }
 
 function gridOption(chart: ChartModel, longest: number, theme: Theme): Part {
-  const isLine = chart.kind === "line" || chart.kind === "area";
-  const places = { ...axisOf(chart.x, chart.categories, theme, true), ...(isLine && chart.x.scale !== "category" && !chart.x.limits ? { min: "dataMin", max: "dataMax" } : {}) };
-  const values = axisOf(chart.y, [], theme, false);
+  const isLine = (chart.kind === "line" || chart.kind === "area") && !chart.series.some(({ look }) => look?.symbol); // marks at the ends would be cut
+  const places = { ...axisOf(chart.x, chart.categories, theme, true, chart.isFlat), ...(isLine && chart.x.scale !== "category" && !chart.x.limits ? { min: "dataMin", max: "dataMax" } : {}) };
   return {
-    ...(chart.isFlat ? { xAxis: values, yAxis: places } : { xAxis: places, yAxis: values }),
+    ...axesOf(chart, places, axisOf(chart.y, [], theme, false, !chart.isFlat)),
     dataZoom: zoomOf(chart, longest, theme),
     series: chart.series.map((series) => seriesOf(chart, series, theme)),
   };
@@ -227,9 +313,8 @@ function coloursIn(chart: ChartModel, theme: Theme): string[] {
 
 export function optionOf(chart: ChartModel, theme: Theme, isStill: boolean, off: ReadonlySet<string> = new Set()): Part {
   const longest = chart.series.reduce((most, { points }) => Math.max(most, points.length), 0);
-  const isPlain = chart.kind !== "pie" && chart.kind !== "box" && (chart.kind !== "scatter" || longest <= LARGE_MIN);
+  const isPlain = chart.kind !== "pie" && chart.kind !== "box" && !isSpanned(chart) && (chart.kind !== "scatter" || longest <= LARGE_MIN);
   const isShared = isPlain && chart.series.length <= SHARED_MAX; // tells what is nearest, wherever the pointer is
-  const hasSlider = chart.kind !== "pie" && chart.kind !== "box" && !chart.isFlat && longest >= SLIDER_MIN;
   return {
     ...bodyOf(chart, longest, theme),
     legend: hiddenLegend(off),
@@ -239,7 +324,7 @@ export function optionOf(chart: ChartModel, theme: Theme, isStill: boolean, off:
     animation: !isStill && longest <= LIVELY_MAX,
     animationDuration: 300,
     grid: {
-      left: 12, right: 20, top: 14, bottom: hasSlider ? 40 : 10,
+      left: 12, right: 20, top: 14, bottom: hasSlider(chart, longest) ? 40 : 10,
       outerBoundsMode: "same", outerBoundsContain: "all",
     },
     tooltip: {
@@ -247,6 +332,7 @@ export function optionOf(chart: ChartModel, theme: Theme, isStill: boolean, off:
       backgroundColor: theme.surface, borderColor: theme.line, borderWidth: 1, padding: [8, 10],
       textStyle: { color: theme.text, fontSize: 13 },
       axisPointer: { type: chart.kind.includes("bar") ? "shadow" : chart.kind === "scatter" ? "cross" : "line", crossStyle: { color: theme.soft }, lineStyle: { color: theme.soft }, shadowStyle: { color: theme.line, opacity: 0.3 } },
+      ...(isSpanned(chart) ? { formatter: (item: { seriesIndex: number; dataIndex: number }) => spanText(chart, item) } : {}),
       valueFormatter: (value: unknown) => (typeof value === "number" ? formatNumber(value) : value === null || value === undefined ? "–" : String(value)),
     },
   };
