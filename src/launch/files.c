@@ -49,7 +49,7 @@ struct files {
 	size_t next_count;
 };
 
-/* What the helper works with. */
+/* A job of the helper. */
 struct job {
 	uint32_t type;
 	uint32_t head;
@@ -307,16 +307,18 @@ static void put_off(struct files *files, const struct launch_request *request, i
 static void request_now(struct inner *inner, struct box *box, const struct launch_request *request,
 			int *take_fds, size_t fd_count)
 {
-	bool has_v2 = request->reserved != 0 && fd_count > 0;
+	size_t has_v2 = request->reserved != 0;
 	struct job job = {
 		.type = request->type,
 		.head = request->ref.head,
 		.tasks = take_fds + has_v2,
-		.task_count = fd_count - has_v2,
+		.task_count = inner->input.task_count,
 	};
 	struct answer answer = {0};
 
-	if (job.task_count != inner->input.task_count)
+	/* Without one of them the helper would be outside of a group, and so would what it copies.
+	 */
+	if (fd_count != has_v2 + job.task_count)
 		(void)err_set(&answer.err, ERR_BUSY, EMFILE,
 			      "viv-launch cannot take more descriptors");
 	else
@@ -343,7 +345,7 @@ void files_request(struct inner *inner, const struct launch_request *request, in
 		request_now(inner, box, request, take_fds, fd_count);
 }
 
-/* What is freed needs no cgroup. */
+/* Freeing memory needs no cgroup. */
 static void remove_unsaved(struct inner *inner, struct box *box)
 {
 	struct job job = {0};

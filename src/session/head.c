@@ -189,7 +189,7 @@ void head_forked(struct head *head, const struct frame *frame)
 	take_forked(head, frame);
 }
 
-/* What it says between runs belongs to nobody: where there is no end of it, whoever says it waits
+/* Frames between runs belong to nobody: where there is no end of them, whoever sends them waits
  * until something is asked. */
 static void count_noise(struct head *head, const struct frame *frame)
 {

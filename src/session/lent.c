@@ -52,7 +52,7 @@ static uint64_t empty(int read_end)
 
 	for (int64_t left = room; left > 0 && n > 0; left -= n)
 		n = TEMP_FAILURE_RETRY(read(read_end, bytes, sizeof(bytes)));
-	/* What is kept of it must not take our share of pipes: fs.pipe-user-pages-soft. */
+	/* A pipe that is kept open must not take our share of pages: fs.pipe-user-pages-soft. */
 	(void)fcntl(read_end, F_SETPIPE_SZ, 4096);
 	return room > 0 ? 0 : READ_STEP;
 }

@@ -190,7 +190,7 @@ static void drop_headless(struct session *session)
 	}
 }
 
-/* What they say is nobody's; it was held until now lest it was the end of a run. */
+/* Their frames belong to no run; they were held back until now lest one was the end of a run. */
 static void hear_checkpoints(struct session *session)
 {
 	struct checkpoint *checkpoint = NULL;

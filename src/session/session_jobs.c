@@ -220,7 +220,8 @@ void session_work(struct session *session)
 	/* Until launch has told of its sandbox all that there is of it is a record. */
 	if (session->is_ended || session->is_restored)
 		return;
-	/* What is no head is being ended: a fork would be, too. It kicks us when it is done. */
+	/* Processes that are no heads are being ended, and a fork would be, too. The end of that
+	 * kicks us. */
 	if (session->sandbox != NULL && session->sandbox->swept != NULL)
 		return;
 	if (session->state == SESSION_ASLEEP) {

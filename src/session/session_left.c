@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What runs have left running in a sandbox, once nothing runs in it any more. */
+/* Processes that runs have left in a sandbox, once nothing runs in it any more. */
 #include <errno.h>
 
 #include "base/c.h"

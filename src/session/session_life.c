@@ -87,8 +87,9 @@ static void freeze(struct session *session)
 	struct err err = {0};
 	struct checkpoint *current = session_find_checkpoint(session, session->current);
 
-	/* What nobody names will not be asked for: one way back is enough for a sleeper. And the
-	 * head is that state, in memory of its own: the checkpoint forks another when it wakes. */
+	/* States without a name will not be asked for: one way back is enough for a sleeper. And
+	 * the head is that state, in memory of its own: the checkpoint forks another when it wakes.
+	 */
 	session_trim_checkpoints(session, 1);
 	if (current != NULL && session->blocker[0] == '\0' && !session->files_dirty)
 		head_free(STEAL(session->head));

@@ -27,7 +27,7 @@ static int put_id(struct buf *buf, const char *before, const char *id)
 	return id[0] != '\0' ? put_text_member(buf, before, id) : buf_format(buf, "%snull", before);
 }
 
-/* What is on disk of it; and what is not, though it should be. */
+/* Its states on disk; and why the last one is not there, where it should be. */
 static int put_keeping(const struct session *session, struct buf *buf)
 {
 	const struct stored *stored = session->stored;
@@ -110,7 +110,7 @@ void session_show(struct session *session)
 	settings->changed(settings->user, session);
 }
 
-/* What both kinds have. */
+/* Members that both kinds have. */
 struct shown {
 	const char *id, *name, *parent, *run;
 	uint64_t created_ms, memory;

@@ -104,7 +104,8 @@ bool session_reload_changes(const struct session *session)
 	return session->reload != NULL && session->reload->job->change != NULL;
 }
 
-/* What could not be kept, of files and variables: the bytes themselves tell it when they are read.
+/* Names of what could not be kept, of files and variables: the bytes themselves tell it when they
+ * are read.
  */
 static void add_missing(struct reload *reload, const char *json, size_t size)
 {

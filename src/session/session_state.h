@@ -232,7 +232,7 @@ int session_no_checkpoint(const struct session *session, const char *id, struct 
 struct session_change *session_change_new(const struct session_change *from);
 void session_change_free(struct session_change *change);
 
-/* What the session is and `change` are exchanged: done twice, it is what it was. */
+/* The session and `change` exchange policy and kind: done twice, it is what it was. */
 void session_change_swap(struct session *session, struct session_change *change);
 
 /* It is, or will be, on its way to another policy: what is asked now would be under the old one. */

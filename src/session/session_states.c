@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What clients ask of the states of a session: keep one, go back, branch, forget, wake, restart. */
+/* Requests of clients about the states of a session: keep one, go back, branch, forget, wake,
+ * restart. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,20 +17,31 @@ int session_no_checkpoint(const struct session *session, const char *id, struct 
 					  "the session with keep");
 }
 
+/* A job that `done` is told of; what else it is about is the caller's to fill in. */
+static int ask(struct session *session, enum job_kind kind,
+	       void (*done)(void *user, const char *checkpoint, const struct err *why), void *user,
+	       struct job **ret_job, struct err *err)
+{
+	int r = session_check_open(session, err);
+
+	if (r < 0)
+		return r;
+	*ret_job = session_add_job(session, kind, user);
+	(*ret_job)->done = done;
+	session_kick(session);
+	return 0;
+}
+
 int session_checkpoint(struct session *session, const char *name,
 		       void (*done)(void *user, const char *checkpoint, const struct err *why),
 		       void *user, struct err *err)
 {
-	int r = session_check_open(session, err);
 	struct job *job = NULL;
+	int r = ask(session, JOB_CHECKPOINT, done, user, &job, err);
 
-	if (r < 0)
-		return r;
-	job = session_add_job(session, JOB_CHECKPOINT, user);
-	job->name = name != NULL ? strdup(name) : NULL;
-	job->done = done;
-	session_kick(session);
-	return 0;
+	if (r == 0 && name != NULL)
+		job->name = strdup(name);
+	return r;
 }
 
 int session_rollback(struct session *session, const char *checkpoint,
@@ -37,19 +49,19 @@ int session_rollback(struct session *session, const char *checkpoint,
 		     void *user, struct err *err)
 {
 	bool is_live = session_has_checkpoint(session, checkpoint);
-	int r = session_check_open(session, err);
 	struct job *job = NULL;
+	int r = session_check_open(session, err);
 
 	if (r < 0)
 		return r;
 	if (!is_live &&
 	    (session->stored == NULL || stored_find(session->stored, checkpoint) == NULL))
 		return session_no_checkpoint(session, checkpoint, err);
-	job = session_add_job(session, is_live ? JOB_ROLLBACK : JOB_RELOAD, user);
+	r = ask(session, is_live ? JOB_ROLLBACK : JOB_RELOAD, done, user, &job, err);
+	if (r < 0)
+		return r;
 	job->has_variables = true;
 	(void)snprintf(job->checkpoint, sizeof(job->checkpoint), "%s", checkpoint);
-	job->done = done;
-	session_kick(session);
 	return 0;
 }
 
@@ -116,20 +128,18 @@ int session_wake_up(struct session *session,
 		    void (*done)(void *user, const char *checkpoint, const struct err *why),
 		    void *user, struct err *err)
 {
-	int r = session_check_open(session, err);
 	struct job *job = NULL;
+	int r = session_check_open(session, err);
 
-	if (r < 0)
-		return r;
-	if (session->state != SESSION_ASLEEP) {
+	if (r == 0 && session->state != SESSION_ASLEEP) {
 		done(user, session->current, NULL);
 		return 0;
 	}
-	job = session_add_job(session, JOB_RELOAD, user);
-	job->has_variables = true;
-	job->done = done;
-	session_kick(session);
-	return 0;
+	if (r == 0)
+		r = ask(session, JOB_RELOAD, done, user, &job, err);
+	if (r == 0)
+		job->has_variables = true;
+	return r;
 }
 
 int session_restart(struct session *session, const struct session_change *change,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a run leaves of its session, as its result tells it: the checkpoint that was made, or why
+/* The end of a run in its session, as its result tells it: the checkpoint that was made, or why
  * there is none; the one that was gone back to, and which runs that undoes; what a session that
  * was woken lacks. */
 #include <jansson.h>

@@ -55,7 +55,7 @@ struct store_state {
 	TAILQ_ENTRY(store_state) entry;
 };
 
-/* What is there of one session. */
+/* The states of one session. */
 struct stored {
 	char id[ID_SIZE];
 	struct store *store;

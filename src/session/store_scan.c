@@ -170,7 +170,7 @@ static void read_states(struct stored *stored, int dir, const json_t *list)
 	}
 }
 
-/* What the meta does not name was on its way when somebody was killed. */
+/* Files that the meta does not name were on their way when the daemon was killed. */
 static void sweep_strays(const struct stored *stored, int dir)
 {
 	const struct dirent *entry = NULL;

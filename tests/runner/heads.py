@@ -156,9 +156,33 @@ class Session:
             head.close()
         self.process.stdout.close()
         self.process.stderr.close()
+        try:
+            self.process.wait(harness.DEADLINE_S)
+        finally:
+            self.sweep()
+
+    def sweep(self):
+        """What hangs below a head dies with its sandbox, and here is none. A head is a process group of
+        its own; all that were forked here have the name of the folder in their command line."""
+        left = self.processes()
+        while left:
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            left = self.processes()
         self.process.wait(harness.DEADLINE_S)
-        try:  # what hangs below a head dies with its sandbox, and here is none
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         shutil.rmtree(self.root, ignore_errors=True)
+
+    def processes(self):
+        """Those that live; a zombie has no command line."""
+        found = []
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{name}/cmdline", "rb") as file:
+                    if os.fsencode(self.root) + b"/" in file.read():
+                        found.append(int(name))
+            except OSError:
+                pass
+        return found

@@ -71,6 +71,15 @@ class Forks(unittest.TestCase):
             second.close()
             wait_for_end(second.pid)
 
+    def test_nothing_of_a_session_outlives_it(self):
+        """Neither a head that hangs nor its children: without a sandbox the end of a test is theirs."""
+        session = Session()
+        with session as first:
+            head = first.fork()
+            head.run("import os, time\nif not os.fork():\n    os.setsid()\n    time.sleep(10000)")
+            self.assertGreaterEqual(len(session.processes()), 3)
+        self.assertEqual(session.processes(), [])
+
     def test_heads_that_ended_are_reaped_when_their_parent_wakes(self):
         with Session() as first:
             second = first.fork()

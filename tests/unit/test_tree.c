@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -12,8 +13,7 @@
 #include "base/tree.h"
 #include "unit.h"
 
-#define ROUNDS 20
-#define FILES 100 /* each of them a chance to be led elsewhere */
+#define FILES 2 /* in each folder */
 #define STRANGER 65533
 
 struct place {
@@ -123,34 +123,61 @@ static bool is_whole(int dir, const char *folder)
 	return is_whole;
 }
 
-/* Swaps a folder in the tree with a link to the victim, as fast as it can. */
-static _Noreturn void swap_for_ever(int dir)
+/* A process that removes the tree, and stops before and after each of its system calls. */
+static pid_t remove_in_steps(int dir)
 {
-	for (;;)
-		(void)renameat2(dir, "tree/a", dir, "link", RENAME_EXCHANGE);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		(void)raise(SIGSTOP);
+		(void)tree_remove(dir, "tree");
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+/* Swaps a folder in the tree with a link to the victim at one of its stops, and back at a later
+ * one. Returns how many stops there were. */
+static int swap_at(int dir, int first, int second)
+{
+	pid_t pid = remove_in_steps(dir);
+	int stops = 0;
+	int status = 0;
+
+	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
+		if (stops == first || stops == second)
+			(void)renameat2(dir, "tree/a", dir, "link", RENAME_EXCHANGE);
+		stops++;
+		assert_return_code(ptrace(PTRACE_SYSCALL, pid, NULL, NULL), errno);
+	}
+	return stops;
 }
 
 static void is_not_led_elsewhere_by_somebody_who_swaps_folders_for_links(void **state)
 {
 	const struct place *place = *state;
 	int dir = place->dir;
-	pid_t pid;
+	int stops = 1;
 
-	fill(dir, "victim");
-	pid = fork();
-	if (pid == 0)
-		swap_for_ever(dir);
-	assert_true(pid > 0);
-	for (int i = 0; i < ROUNDS && is_whole(dir, "victim"); i++) {
-		(void)mkdirat(dir, "tree", 0700);
-		fill(dir, "tree/a");
-		(void)symlinkat("victim", dir, "link");
-		(void)tree_remove(dir, "tree");
-		(void)tree_remove(dir, "link"); /* the link, or the folder in its place */
+	/* From each stop on, for good and for one system call. */
+	for (int first = 0; first < stops; first++) {
+		for (int second = first; second <= first + 2; second += 2) {
+			int seen;
+
+			fill(dir, "victim");
+			(void)mkdirat(dir, "tree", 0700);
+			fill(dir, "tree/a");
+			(void)symlinkat("../victim", dir, "link");
+			seen = swap_at(dir, first, second);
+			stops = seen > stops ? seen : stops;
+			assert_true(is_whole(dir, "victim"));
+			(void)tree_remove(dir, "tree");
+			(void)tree_remove(dir, "link"); /* the link, or the folder in its place */
+		}
 	}
-	(void)kill(pid, SIGKILL);
-	(void)waitpid(pid, NULL, 0);
-	assert_true(is_whole(dir, "victim"));
+	assert_true(stops > 2 * FILES); /* each file took a call, and each call two stops */
 }
 
 static void root_uses_the_rights_of_the_folders_owner(void **state)
