@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/param.h"
@@ -288,33 +289,54 @@ static void put_request(struct writer *to, const struct op *op)
 	}
 }
 
-static void put_content(struct writer *to, const struct op *op)
+static void put_schema_of(struct writer *to, const char *type, const char *name)
 {
-	const struct schema *schema = schema_find(op->answer);
-
-	if (schema == NULL)
-		return;
-	put(to, ",\"content\":{\"");
-	put(to, schema->type != NULL ? schema->type : "application/json");
+	put(to, "\"");
+	put(to, type);
 	put(to, "\":{\"schema\":{\"$ref\":\"#/components/schemas/");
-	put(to, schema->name);
+	put(to, name);
 	put(to, "\"}}");
-	if (op->is_stream && schema->type == NULL)
-		put(to, ",\"application/x-ndjson\":{\"schema\":{\"$ref\":"
-			"\"#/components/schemas/Event\"}}");
-	put(to, "}");
+}
+
+/* What comes back with this status; the first of its answers says what it is. */
+static void put_response(struct writer *to, unsigned status, const char *const *answers,
+			 const char *joint)
+{
+	if (to->r == 0)
+		to->r = buf_format(to->buf, "%s\"%u\":{\"description\":", joint, status);
+	put_string(to, answers[0] != NULL ? answers[0] : "Done");
+	joint = ",\"content\":{";
+	for (; *answers != NULL; answers++) {
+		const struct schema *schema = schema_find(*answers);
+
+		if (schema == NULL)
+			continue;
+		put(to, joint);
+		put_schema_of(to, schema->type != NULL ? schema->type : "application/json",
+			      schema->name);
+		joint = ",";
+	}
+	put(to, joint[1] == '\0' ? "}}" : "}");
 }
 
 static void put_responses(struct writer *to, const struct op *op)
 {
 	unsigned status = op->status > 0 ? op->status : 200;
+	const char *name = op->also != NULL ? strchr(op->also, ' ') : NULL;
+	unsigned also = op->also != NULL ? (unsigned)strtoul(op->also, NULL, 10) : 0;
+	const char *answers[4] = {op->answer};
+	const char *others[] = {name != NULL ? name + 1 : NULL, NULL};
+	size_t n = op->answer != NULL ? 1 : 0;
 
-	if (to->r == 0)
-		to->r = buf_format(to->buf, ",\"responses\":{\"%u\":{\"description\":", status);
-	put_string(to, op->answer != NULL ? op->answer : "Done");
-	if (status != 204 && op->answer != NULL)
-		put_content(to, op);
-	put(to, "},\"default\":{\"$ref\":\"#/components/responses/Error\"}}");
+	if (op->is_stream && n > 0 && schema_find(op->answer)->type == NULL)
+		answers[n++] = "Event";
+	if (also == status)
+		answers[n] = others[0];
+	put(to, ",\"responses\":{");
+	put_response(to, status, answers, "");
+	if (also != 0 && also != status)
+		put_response(to, also, others, ",");
+	put(to, ",\"default\":{\"$ref\":\"#/components/responses/Error\"}}");
 }
 
 static void put_operation(struct writer *to, const struct op *op)

@@ -5,6 +5,15 @@
 #include "api/openapi.h"
 #include "base/c.h"
 
+/* What several schemas have. */
+#define SESSION                                                                                    \
+	"id!:text name:text? state!:starting|idle|running|frozen|asleep|lost policy:text "         \
+	"runtime:text "                                                                            \
+	"backend:text? "                                                                           \
+	"token:text? created_ms:int used_ms:int idle_ms:int ttl_ms:int runs:int memory:int? "      \
+	"transactional:bool head:text? run:text checkpoint_blocked_by:text files:text "            \
+	"keep:bool kept:@Kept why:text"
+
 /*
  * What is answered (contracts: native, 2.2, 2.3 and 3). More members may be added, so none forbids
  * others.
@@ -24,12 +33,12 @@ const struct schema schemas[] = {
 	{"Verdict",
 	 "kind!:ok|exception|exit|timeout|memory|killed|output|disk|guard|denied|interrupted|"
 	 "cancelled|backend exit_code!:int? signal:int? message:text remedy:text "
-	 "remedy_key:text? remedy_detail:text limit:any peak:int? "
+	 "remedy_key:text? remedy_detail:text limit:text? limit_value:int peak:int? "
 	 "by:supervisor|runner|remote",
 	 NULL},
 	{"Usage", "queue_ms:num wall_ms:num cpu_ms:num peak_memory:int? output_bytes:int", NULL},
 	{"Exception", "type:text message:text traceback:text line:int?", NULL},
-	{"Truncated", "stdout:bool stderr:bool files:bool", NULL},
+	{"Truncated", "stdout:bool stderr:bool files:bool result:bool events:bool", NULL},
 	{"Chart",
 	 "kind!:image|spec|plotly mime:text base64:text index:int scale:int data:any spec:any "
 	 "figure:any",
@@ -38,7 +47,8 @@ const struct schema schemas[] = {
 	 "id!:text session:text? who:@Who verdict!:@Verdict? "
 	 "state:none|held|preserved|rolled_back|lost "
 	 "stdout!:text stderr!:text truncated:@Truncated result:object? error:@Exception? "
-	 "displays:object[] charts:@Chart[] table:@Table? files:@File[] usage:@Usage backend:text? "
+	 "displays:object[] charts:@Chart[] table:@Table? files:@File[] missing:text[] "
+	 "usage:@Usage backend:text? limits:text? "
 	 "runtime:text? walls:text[] walls_by:text saved_state:@SavedState? "
 	 "checkpoint:@CheckpointMade?",
 	 NULL},
@@ -52,8 +62,15 @@ const struct schema schemas[] = {
 	 NULL},
 	{"Woken", "state!:text created_ms!:int variables!:bool missing!:@Lost[]", NULL},
 	{"Event",
-	 "seq!:int t_ms!:num type!:text text:text run:text verdict:@Verdict "
-	 "state:none|preserved|rolled_back|lost usage:@Usage",
+	 "seq:int t_ms:num type!:text run:text backend:text runtime:text text:text base64:text "
+	 "data:object chart:@Chart table:@Table file:@File result:object error:@Exception "
+	 "saved_state:@SavedState verdict:@Verdict state:none|preserved|rolled_back|lost "
+	 "usage:@Usage walls:text[] walls_by:text limits:text? truncated:@Truncated files:@File[] "
+	 "missing:text[] checkpoint:@CheckpointMade",
+	 "application/x-ndjson"},
+	{"SessionEvent",
+	 "seq:int t_ms:num type!:text run:text checkpoint:text files:text undone:text[] why:text "
+	 "woken:@Woken limit:text left_ms:int",
 	 "application/x-ndjson"},
 	{"Announced",
 	 "seq!:int type!:hello|reset|keepalive|session|session_gone|run|conversation|"
@@ -62,7 +79,8 @@ const struct schema schemas[] = {
 	{"Input", "kind!:text name:text? size:int? text:text", NULL},
 	{"HeldRun",
 	 "id!:text session:text? op:text policy:text runtime:text line:text? code_size:int? "
-	 "who:@Who state!:held begun_ms!:int code!:text held_ms!:int until_ms!:int "
+	 "who:@Who state!:held begun_ms!:int events:int verdict:text? code!:text held_ms!:int "
+	 "until_ms!:int "
 	 "inputs!:@Input[] may!:bool",
 	 NULL},
 	{"AuditLine",
@@ -77,6 +95,7 @@ const struct schema schemas[] = {
 	{"Held", "held!:@HeldRun[] more!:int", NULL},
 	{"Code", "text", "text/plain"},
 	{"RunId", "id!:text", NULL},
+	{"Taken", "object", NULL},
 	{"RunLine",
 	 "id!:text session:text? op:text policy:text runtime:text line:text? code_size:int? "
 	 "who:@Who state!:held|waiting|running|over begun_ms!:int events:int "
@@ -84,15 +103,9 @@ const struct schema schemas[] = {
 	 NULL},
 	{"Who", "token:text? via:text client:text? peer:text", NULL},
 	{"Runs", "runs!:@RunLine[]", NULL},
-	{"Session",
-	 "id!:text name:text? state!:starting|idle|running|frozen|asleep|lost policy:text "
-	 "runtime:text "
-	 "backend:text? "
-	 "created_ms:int idle_ms:int ttl_ms:int runs:int memory:int? head:text? "
-	 "keep:bool kept:@Kept why:text",
-	 NULL},
+	{"Session", SESSION, NULL},
 	{"Kept", "states!:int bytes!:int dropped!:int pending!:bool why:text", NULL},
-	{"Sessions", "sessions!:@Session[] next:text?", NULL},
+	{"Sessions", "sessions!:@Session[] files:text next:text?", NULL},
 	{"Conversation",
 	 "id!:text name!:text session!:text? sandbox!:bool cells!:int version!:int "
 	 "created_ms!:int changed_ms!:int document:object",
@@ -126,19 +139,23 @@ const struct schema schemas[] = {
 	{"Files", "files!:@File[] next:text", NULL},
 	{"FileContent", "path!:text size!:int mime!:text text:text base64:text", NULL},
 	{"Closed", "session_id!:text closed!:bool", NULL},
-	{"Bytes", "any", "application/octet-stream"},
+	{"Bytes", "any", "*/*"},
+	{"Csv", "text", "text/csv"},
 	{"Notebook", "object", "application/x-ipynb+json"},
 	{"Exported", "any", "application/vnd.vivarium.session"},
 	{"Lost", "name!:text why:text", NULL},
-	{"Imported", "id!:text state!:text policy:text runtime:text names!:text[] lost!:@Lost[]",
-	 NULL},
+	{"Imported", SESSION " names!:text[] lost!:@Lost[]", NULL},
 	{"Explored", "stdout:text stderr:text exit_code:int? truncated:any verdict:@Verdict", NULL},
 	{"Policy",
-	 "name!:text memory:int cpus:num pids:int disk:int output:int timeout_ms:int "
-	 "timeout_max_ms:int guard:object max:object runtimes:text[] warning:text?",
+	 "name!:text built_in:bool base:text memory:int cpus:num pids:int disk:int io:int "
+	 "files:int "
+	 "output:int timeout_ms:int timeout_max_ms:int background_ms:int runtime:text backend:text "
+	 "data:text guard:object network:text approve:bool approve_ms:int audit_code:bool "
+	 "limits:cgroup|measured trust:text swap:int max:object runtimes:text[] warning:text?",
 	 NULL},
 	{"Policies", "policies!:@Policy[] next:text?", NULL},
-	{"Runtime", "name!:text python:text preload:text[] pool:int", NULL},
+	{"Runtime",
+	 "name!:text built_in:bool python:text preload:text[] pool:int requirements:text", NULL},
 	{"Runtimes", "runtimes!:@Runtime[] next:text?", NULL},
 	{"Package", "name!:text version!:text", NULL},
 	{"Packages", "runtime:text packages!:@Package[] next:text?", NULL},

@@ -140,6 +140,7 @@ struct op {
 	const char
 		*answer;   /* what it answers, in a word or two: a schema of OpenAPI by this name */
 	unsigned status;   /* of success; 0: 200 */
+	const char *also;  /* another answer that is no error, "202 RunId" or "204"; NULL: none */
 	bool is_raw;       /* the body is bytes, not a JSON object */
 	uint64_t body_max; /* bytes of its body; 0: as many as the daemon takes */
 	bool is_open;      /* no token needed: health */

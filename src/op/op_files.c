@@ -203,6 +203,7 @@ const struct op op_files_write = {
 	.param_count = ARRAY_LEN(file_params),
 	.args_size = sizeof(struct files_args),
 	.answer = "File",
+	.also = "200 File",
 	.status = 201,
 	.is_raw = true,
 	.call = call_write,

@@ -38,6 +38,7 @@ const struct op op_health = {
 	.path = "/health",
 	.help = "Has code really run lately? 503 when it has not",
 	.answer = "Health",
+	.also = "503 Health",
 	.is_open = true,
 	.call = call_health,
 };

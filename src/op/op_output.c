@@ -110,6 +110,7 @@ const struct op op_output_get = {
 	.param_count = ARRAY_LEN(output_params),
 	.args_size = sizeof(struct output_args),
 	.answer = "Output",
+	.also = "204",
 	.call = call_get,
 };
 

@@ -371,6 +371,7 @@ const struct op op_run = {
 	.param_count = ARRAY_LEN(op_run_params),
 	.args_size = sizeof(struct op_run_args),
 	.answer = "Result",
+	.also = "202 RunId",
 	.is_stream = true,
 	.call = call_run,
 };
@@ -384,6 +385,7 @@ const struct op op_session_run = {
 	.param_count = ARRAY_LEN(session_run_params),
 	.args_size = sizeof(struct op_run_args),
 	.answer = "Result",
+	.also = "202 RunId",
 	.is_stream = true,
 	.call = call_session_run,
 };

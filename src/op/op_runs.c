@@ -201,5 +201,6 @@ const struct op op_run_stdin = {
 	.params = stdin_params,
 	.param_count = ARRAY_LEN(stdin_params),
 	.args_size = sizeof(struct run_args),
+	.answer = "Taken",
 	.call = call_stdin,
 };

@@ -443,7 +443,7 @@ const struct op op_session_events = {
 	.params = events_params,
 	.param_count = ARRAY_LEN(events_params),
 	.args_size = sizeof(struct session_args),
-	.answer = "Event",
+	.answer = "SessionEvent",
 	.is_stream = true,
 	.call = call_events,
 };

@@ -219,6 +219,7 @@ const struct op op_vars_table = {
 	.param_count = ARRAY_LEN(table_params),
 	.args_size = sizeof(struct vars_args),
 	.answer = "Table",
+	.also = "200 Csv",
 	.call = call_table,
 };
 

@@ -14,6 +14,7 @@ class Feed:
         self.connection = client.connection(unix, TIMEOUT)
         response = client.send(self.connection, "GET", f"/v1/events{query}", None, headers or {})
         self.response, self.status, self.headers = response, response.status, response.headers
+        self.described = client.described(unix)
         assert response.status == 200, (response.status, response.read())
         self.seq, self.lines = 0, []
         self.hello = self.next()
@@ -27,6 +28,7 @@ class Feed:
                 return None
             assert line.isascii() and line.endswith(b"\n"), line
             event = strict_json(line)
+            self.described.check_line("/v1/events", event)
             assert event["seq"] >= self.seq, (self.seq, event)
             self.seq = event["seq"]
             self.lines.append(event)

@@ -6,6 +6,8 @@ import json
 import socket
 import urllib.parse
 
+from described import Described
+
 TIMEOUT = 60
 NDJSON = "application/x-ndjson"
 
@@ -33,6 +35,7 @@ class Answer:
 
     def __init__(self, response):
         self.status, self.headers, self.body = response.status, response.headers, response.read()
+        self.kind = self.headers.get("Content-Type") or ""
 
     @property
     def json(self):
@@ -49,8 +52,8 @@ class Answer:
 class Events:
     """A stream of events, line by line. Each is checked: ASCII, one object, numbers without a gap."""
 
-    def __init__(self, connection, response, after=0):
-        self.connection, self.response = connection, response
+    def __init__(self, connection, response, after=0, check=lambda event: None):
+        self.connection, self.response, self.check = connection, response, check
         self.status, self.headers = response.status, response.headers
         self.seq = after
         self.held = None  # the run, when the stream said that it waits for a person
@@ -72,6 +75,7 @@ class Events:
                 return None
             assert line.isascii() and line.endswith(b"\n") and line.strip(), line
             event = strict_json(line)
+            self.check(event)
             if event["type"] == "keepalive":
                 continue
             if event["type"] == "held":
@@ -118,6 +122,8 @@ class Events:
 class Client:
     """The calls that tests make. `token` is sent where it is set."""
 
+    document = None  # Described; the same for every daemon of a build
+
     def __init__(self, host="127.0.0.1", port=0, unix="", token=None):
         self.host, self.port, self.unix, self.token = host, port, unix, token
         self.kept = None  # a connection that is used again and again
@@ -136,6 +142,12 @@ class Client:
         """The same daemon, seen by another caller."""
         return Client(self.host, self.port, self.unix, secret)
 
+    def unchecked(self):
+        """The same daemon, for answers with facts that the code in a sandbox forged."""
+        client = self.as_token(self.token)
+        client.described = lambda unix=False: None
+        return client
+
     def headers_for(self, given):
         return {**({"Authorization": f"Bearer {self.token}"} if self.token else {}), **(given or {})}
 
@@ -149,9 +161,26 @@ class Client:
         """One exchange on a connection of its own."""
         connection = self.connection(unix, timeout)
         try:
-            return Answer(self.send(connection, method, path, body, headers))
+            answer = Answer(self.send(connection, method, path, body, headers))
         finally:
             connection.close()
+        described = self.described(unix)
+        if described is not None:
+            described.check(method, path, answer)
+        return answer
+
+    def described(self, unix=False):
+        """What the daemon says that its answers are: asked once, of the first that says it."""
+        if Client.document is None:
+            connection = self.connection(unix)
+            try:
+                connection.request("GET", "/openapi.json")
+                answer = Answer(connection.getresponse())
+            finally:
+                connection.close()
+            if answer.status == 200:
+                Client.document = Described(answer.json)
+        return Client.document
 
     def ask(self, method, path, body=None, status=(200, 201, 202, 204), **kw):
         """One exchange that must go well; its JSON."""
@@ -164,7 +193,9 @@ class Client:
         connection = self.connection(unix, timeout)
         response = self.send(connection, method, path, body, {"Accept": NDJSON, **(headers or {})})
         assert response.status == 200, (response.status, response.read())
-        return Events(connection, response, after)
+        described = self.described(unix)
+        return Events(connection, response, after,
+                      lambda event: described and described.check_line(path, event))
 
     # ---- what most tests want ----
 

@@ -225,7 +225,7 @@ class HeldTest(Case):
         with open(daemon.path("state", "audit.jsonl"), "a", encoding="utf-8") as file:
             for i in range(1000):
                 for token in tokens:
-                    file.write(f'{{"token":{names[token]},"n":{i},"code":"{"#" * 15000}"}}\n')
+                    file.write(f'{{"token":{names[token]},"time":"{i}","run":"run_{i}","code":"{"#" * 15000}"}}\n')
         return "/v1/audit?limit=1000"
 
     def take_all(self, client, path):

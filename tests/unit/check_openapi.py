@@ -54,7 +54,7 @@ def check_schema(where, schema):
 
 def check_content(where, content):
     for kind, media in content.items():
-        if not re.fullmatch(r"[\w.+-]+/[\w.+-]+(; *[\w-]+=[\w.-]+)*", kind):
+        if not re.fullmatch(r"\*/\*|[\w.+-]+/[\w.+-]+(; *[\w-]+=[\w.-]+)*", kind):
             yield f"{where}: {kind} is no media type"
         yield from only(f"{where} {kind}", media, {"schema", "example", "examples", "encoding"})
         yield from check_schema(f"{where} {kind}", media.get("schema", True))
