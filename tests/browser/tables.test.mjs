@@ -193,6 +193,16 @@ export default subject("tables", {}, (test) => {
     await person.page.keyboard.press("Escape");
     await grid.scrollIntoViewIfNeeded();
     await person.picture("table-phone");
+    const hasMore = () => grid.evaluate((table) => getComputedStyle(table.parentElement.parentElement, "::after").backgroundImage.includes("gradient"));
+    await cell.run("import pandas as pd\npd.DataFrame({f'column {i}': [i] for i in range(20)})", 40_000);
+    await sees(grid);
+    await eventually(hasMore, "a shadow over the columns that are cut off");
+    await person.settle();
+    await person.picture("table-phone-wide");
+    await grid.evaluate((table) => table.parentElement.scrollTo(1e6, 0));
+    await eventually(async () => !(await hasMore()), "no shadow at the last column");
+    await cell.run("pd.DataFrame({'a': [1]})", 40_000);
+    await eventually(async () => !(await hasMore()), "no shadow where all is in sight");
     const over = await person.page.evaluate(() => document.scrollingElement.scrollWidth - document.documentElement.clientWidth);
     assert.ok(over <= 0, `the page scrolls sideways by ${over} px`);
   });

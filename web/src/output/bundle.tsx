@@ -123,10 +123,11 @@ export function BundleView({ bundle, session }: { bundle: Bundle; session: strin
   const forms = useMemo(() => formsOf(bundle), [bundle]);
   const [chosen, setChosen] = useState<FormName | null>(null);
   const form = forms.find(({ value }) => value === chosen) ?? forms[0]!;
+  const facts = form.value === "text" ? arrayText(bundle) : "";
   return (
-    <div class="bundle">
+    <div class={facts ? "bundle is-array" : "bundle"}>
       {forms.length > 1 && <Choice legend="Show the value as" options={forms} value={form.value} onChange={setChosen} />}
-      {form.value === "text" && arrayText(bundle) && <p class="out-soft">{arrayText(bundle)}</p>}
+      {facts && <p class="out-soft">{facts}</p>}
       <Shown bundle={bundle} form={form} session={session} />
     </div>
   );

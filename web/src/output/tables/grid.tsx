@@ -72,8 +72,26 @@ function useNeed(rows: Rows, down: Sight, base: number): void {
   useEffect(() => rows.need(base + first, base + last));
 }
 
+/** Marks the frame while columns stand to the right of what is in sight. */
+function useEdge(frame: { current: HTMLElement | null }, box: { current: HTMLElement | null }, width: number): void {
+  useLayoutEffect(() => {
+    const [around, element] = [frame.current, box.current];
+    if (!around || !element) return;
+    const note = () => around.classList.toggle("has-more", element.scrollLeft + element.clientWidth < element.scrollWidth - 1);
+    const observer = new ResizeObserver(note);
+    observer.observe(element);
+    element.addEventListener("scroll", note, { passive: true });
+    note();
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", note);
+    };
+  }, [width]);
+}
+
 export function Grid({ table, rows, query, name, target, onSort, onMenu }: GridProps) {
   const id = useId();
+  const frame = useRef<HTMLDivElement>(null);
   const box = useRef<HTMLDivElement>(null);
   const widths = useWidths(table);
   const [base, setBase] = useState(0); // the row with which the window begins
@@ -147,48 +165,51 @@ export function Grid({ table, rows, query, name, target, onSort, onMenu }: GridP
   };
   const seen = across.items.map((item) => ({ column: table.columns[item.index]!, place: index.length + item.index }));
   const width = indexWidth + across.before + across.after + seen.reduce((sum, { column }) => sum + widths.of(column.key), 0);
+  useEdge(frame, box, width);
   return (
-    <div class="table-box" ref={box}>
-      <table role="grid" tabIndex={0} aria-label={`Rows of ${name}`} aria-rowcount={rows.count + 1} aria-colcount={all.length} aria-busy={rows.isBusy}
-        aria-multiselectable="true" aria-activedescendant={isFocused ? cellId(active) : undefined} style={{ width: `${width}px` }}
-        onKeyDown={onKeyDown} onClick={onPoint} onFocus={() => setFocused(true)} onBlur={() => setFocused(false)}>
-        <colgroup>
-          {index.map((column) => <col key={column.key} style={{ width: `${widths.of(column.key)}px` }} />)}
-          <col style={{ width: `${across.before}px` }} />
-          {seen.map(({ column }) => <col key={column.key} style={{ width: `${widths.of(column.key)}px` }} />)}
-          <col style={{ width: `${across.after}px` }} />
-        </colgroup>
-        <thead>
-          <tr aria-rowindex={1} style={{ height: `${headHeight}px` }}>
-            {index.map((column, i) => column === NUMBERS
-              ? <th key="n" scope="col" id={cellId({ row: -1, column: i })} class="table-head table-corner is-fixed" aria-colindex={1} style={{ left: "0" }}><span class="out-hidden">Row</span></th>
-              : <Head key={column.key} {...headOf(column, i)} left={lefts[i]} />)}
-            <td class="table-space" aria-hidden="true" />
-            {seen.map(({ column, place }) => <Head key={column.key} {...headOf(column, place)} />)}
-            <td class="table-space" aria-hidden="true" />
-          </tr>
-        </thead>
-        <tbody>
-          <Space sight="before" height={down.before} />
-          {down.items.map((item) => {
-            const number = first + item.index;
-            const row = rows.at(number);
-            const cellOf = (column: Column, place: number) => ({
-              row, column, place: place + 1, isNumber: widths.isNumber(column.key) || column === NUMBERS, id: cellId({ row: number, column: place }),
-              state: state({ row: number, column: place }),
-            });
-            return (
-              <tr key={number} aria-rowindex={number + 2}>
-                {index.map((column, i) => <Cell key={column.key} {...cellOf(column, i)} isIndex left={lefts[i]} />)}
-                <td class="table-space" aria-hidden="true" />
-                {seen.map(({ column, place }) => <Cell key={column.key} {...cellOf(column, place)} isIndex={false} />)}
-                <td class="table-space" aria-hidden="true" />
-              </tr>
-            );
-          })}
-          <Space sight="after" height={down.after} />
-        </tbody>
-      </table>
+    <div class="table-frame" ref={frame}>
+      <div class="table-box" ref={box}>
+        <table role="grid" tabIndex={0} aria-label={`Rows of ${name}`} aria-rowcount={rows.count + 1} aria-colcount={all.length} aria-busy={rows.isBusy}
+          aria-multiselectable="true" aria-activedescendant={isFocused ? cellId(active) : undefined} style={{ width: `${width}px` }}
+          onKeyDown={onKeyDown} onClick={onPoint} onFocus={() => setFocused(true)} onBlur={() => setFocused(false)}>
+          <colgroup>
+            {index.map((column) => <col key={column.key} style={{ width: `${widths.of(column.key)}px` }} />)}
+            <col style={{ width: `${across.before}px` }} />
+            {seen.map(({ column }) => <col key={column.key} style={{ width: `${widths.of(column.key)}px` }} />)}
+            <col style={{ width: `${across.after}px` }} />
+          </colgroup>
+          <thead>
+            <tr aria-rowindex={1} style={{ height: `${headHeight}px` }}>
+              {index.map((column, i) => column === NUMBERS
+                ? <th key="n" scope="col" id={cellId({ row: -1, column: i })} class="table-head table-corner is-fixed" aria-colindex={1} style={{ left: "0" }}><span class="out-hidden">Row</span></th>
+                : <Head key={column.key} {...headOf(column, i)} left={lefts[i]} />)}
+              <td class="table-space" aria-hidden="true" />
+              {seen.map(({ column, place }) => <Head key={column.key} {...headOf(column, place)} />)}
+              <td class="table-space" aria-hidden="true" />
+            </tr>
+          </thead>
+          <tbody>
+            <Space sight="before" height={down.before} />
+            {down.items.map((item) => {
+              const number = first + item.index;
+              const row = rows.at(number);
+              const cellOf = (column: Column, place: number) => ({
+                row, column, place: place + 1, isNumber: widths.isNumber(column.key) || column === NUMBERS, id: cellId({ row: number, column: place }),
+                state: state({ row: number, column: place }),
+              });
+              return (
+                <tr key={number} aria-rowindex={number + 2}>
+                  {index.map((column, i) => <Cell key={column.key} {...cellOf(column, i)} isIndex left={lefts[i]} />)}
+                  <td class="table-space" aria-hidden="true" />
+                  {seen.map(({ column, place }) => <Cell key={column.key} {...cellOf(column, place)} isIndex={false} />)}
+                  <td class="table-space" aria-hidden="true" />
+                </tr>
+              );
+            })}
+            <Space sight="after" height={down.after} />
+          </tbody>
+        </table>
+      </div>
     </div>
   );
 
