@@ -26,15 +26,6 @@ static bool mark(struct decoding *work, const struct op_param *param)
 	return was;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-		return (c | 0x20) - 'a' + 10;
-	return -1;
-}
-
 int decode_percent(const char *text, size_t size, char *ret_text)
 {
 	size_t n = 0;

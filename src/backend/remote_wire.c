@@ -164,7 +164,7 @@ static void end_with(struct remote_wire *wire, const char *kind, int exit_code,
 	if (buf_format(end, "{\"verdict\":{\"kind\":\"%s\",\"exit_code\":%d,\"message\":", kind,
 		       exit_code) < 0 ||
 	    buf_append(end, message.text, message.size) < 0 || buf_text(end, "}}") < 0)
-		end->size = 0;
+		buf_cut(end, 0);
 }
 
 static bool starts(struct value text, const char *with)
@@ -347,7 +347,7 @@ int remote_wire_bytes(struct remote_wire *wire, enum config_remote kind, const c
 		if (end == NULL)
 			break;
 		take_line(wire, kind, (const char *)wire->rest.data, wire->rest.size);
-		wire->rest.size = 0;
+		buf_cut(&wire->rest, 0);
 		bytes = end + 1;
 		size -= piece + 1;
 	}
@@ -402,7 +402,7 @@ static int end_explore(struct remote_wire *wire, struct value object)
 				    buf_append(&wire->end, cut.text, cut.size) == 0)) &&
 	    buf_text(&wire->end, "}") == 0)
 		return 0;
-	wire->end.size = 0;
+	buf_cut(&wire->end, 0);
 	return -EPROTO;
 }
 

@@ -20,13 +20,21 @@ void buf_done(struct buf *buf)
 	*buf = (struct buf){.max = buf->max};
 }
 
+/* Keeps the first reason. */
+static int fail(struct buf *buf, int r)
+{
+	if (buf->failed == 0)
+		buf->failed = r;
+	return r;
+}
+
 int buf_reserve(struct buf *buf, size_t extra)
 {
 	size_t capacity = buf->capacity > 0 ? buf->capacity : 256;
 	uint8_t *data = NULL;
 
 	if (extra > buf->max || buf->size > buf->max - extra)
-		return -EMSGSIZE;
+		return fail(buf, -EMSGSIZE);
 	if (buf->size + extra < buf->capacity)
 		return 0;
 
@@ -34,7 +42,7 @@ int buf_reserve(struct buf *buf, size_t extra)
 		capacity *= 2;
 	data = realloc(buf->data, capacity);
 	if (data == NULL)
-		return -ENOMEM;
+		return fail(buf, -ENOMEM);
 
 	buf->data = data;
 	buf->capacity = capacity;
@@ -73,7 +81,7 @@ int buf_format(struct buf *buf, const char *format, ...)
 	need = vsnprintf((char *)buf->data + buf->size, room, format, args);
 	va_end(args);
 	if (need < 0)
-		return -EINVAL;
+		return fail(buf, -EINVAL);
 
 	r = buf_reserve(buf, (size_t)need + 1);
 	if (r < 0)
@@ -85,6 +93,12 @@ int buf_format(struct buf *buf, const char *format, ...)
 	}
 	buf->size += (size_t)need;
 	return 0;
+}
+
+void buf_cut(struct buf *buf, size_t size)
+{
+	buf->size = size < buf->size ? size : buf->size;
+	buf->failed = 0;
 }
 
 void buf_consume(struct buf *buf, size_t size)

@@ -2,8 +2,8 @@
 /*
  * C - the few words of C that every file uses
  *
- * Owns:    scope-bound ownership (AUTO_CLOSE, AUTO_FREE), sizes, the monotonic clock.
- * May not: grow. A helper used in one file stays static there.
+ * Owns:    scope-bound ownership (AUTO_CLOSE, AUTO_FREE), sizes, clocks, owned texts, digits.
+ * May not: hold what fewer than three files need: that stays static in its file.
  */
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -72,10 +73,50 @@ static inline void *xcalloc(size_t count, size_t size)
 	return pointer;
 }
 
+/* A copy of a text; of NULL it is NULL. Ends the program when there is no memory for it. */
+static inline char *xstrdup(const char *text)
+{
+	char *copy = text != NULL ? strdup(text) : NULL;
+
+	if (text != NULL && copy == NULL)
+		abort();
+	return copy;
+}
+
+/* The same; of NULL it is an empty text. */
+static inline char *xtext(const char *text)
+{
+	return xstrdup(text != NULL ? text : "");
+}
+
 static inline uint64_t now_ns(void)
 {
 	struct timespec now;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+}
+
+/* Time since 1970, as people and files count it; it may jump. */
+static inline uint64_t wall_us(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000ULL + (uint64_t)now.tv_nsec / 1000;
+}
+
+static inline uint64_t wall_ms(void)
+{
+	return wall_us() / 1000;
+}
+
+/* The value of a hexadecimal digit; -1: it is none. */
+static inline int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+		return (c | 0x20) - 'a' + 10;
+	return -1;
 }

@@ -103,7 +103,7 @@ static int take_lines(struct transfer *transfer, const char *bytes, size_t size)
 		}
 		if (r == 0 && end != NULL) {
 			r = transfer->call.line(transfer->call.user, line, line_size);
-			transfer->rest.size = 0;
+			buf_cut(&transfer->rest, 0);
 		}
 		if (r < 0)
 			return r;

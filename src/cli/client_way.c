@@ -15,24 +15,15 @@
 #define UNIX_PREFIX "unix:"
 #define PATH_MAX_HERE 4096
 
-static char *copy(const char *text)
-{
-	char *made = strdup(text);
-
-	if (made == NULL)
-		abort();
-	return made;
-}
-
 static void use_socket(struct client_way *way, const char *path)
 {
 	struct buf address;
 
 	buf_init(&address, PATH_MAX_HERE);
 	(void)buf_format(&address, UNIX_PREFIX "%s", path);
-	way->socket = copy(path);
-	way->url = copy("http://localhost");
-	way->address = copy(buf_string(&address));
+	way->socket = xstrdup(path);
+	way->url = xstrdup("http://localhost");
+	way->address = xstrdup(buf_string(&address));
 	buf_done(&address);
 }
 
@@ -40,10 +31,10 @@ static void use_url(struct client_way *way, const char *url)
 {
 	size_t size = strlen(url);
 
-	way->url = copy(url);
+	way->url = xstrdup(url);
 	while (size > 0 && way->url[size - 1] == '/')
 		way->url[--size] = '\0';
-	way->address = copy(way->url);
+	way->address = xstrdup(way->url);
 }
 
 static int use_asked(struct client_way *way, const char *asked, struct err *err)
@@ -163,7 +154,7 @@ static int find_token(struct client_way *way, const char *file, struct err *err)
 	size = strcspn(buf_string(&text), " \t\r\n");
 	if (size > 0) {
 		text.data[size] = '\0';
-		way->token = copy((const char *)text.data);
+		way->token = xstrdup((const char *)text.data);
 	}
 	buf_done(&text);
 	return 0;

@@ -28,7 +28,7 @@ static void print_held(const json_t *held)
 {
 	static const char *const titles[] = {"RUN",    "TOKEN", "VIA",  "CLIENT",
 					     "POLICY", "AGE",   "LINE", NULL};
-	uint64_t now = table_now_ms();
+	uint64_t now = wall_ms();
 	struct table table;
 	size_t index;
 	const json_t *run;

@@ -187,8 +187,8 @@ static int find_way(const struct options *options, const struct config *config,
 	if (asprintf(&way->socket, "%s/run/viv.sock", own->folder) < 0 ||
 	    asprintf(&way->address, "unix:%s/run/viv.sock", own->folder) < 0)
 		abort();
-	way->url = strdup("http://localhost");
-	return way->url != NULL ? 0 : -ENOMEM;
+	way->url = xstrdup("http://localhost");
+	return 0;
 }
 
 static int run(const struct cmd *cmd, const void *raw_options, const struct operands *operands)

@@ -187,9 +187,7 @@ static int try_runtime(const struct desk *desk, const struct runtime *runtime, j
 static void set_text(char **member, const char *text)
 {
 	free(*member);
-	*member = strdup(text);
-	if (*member == NULL)
-		abort();
+	*member = xstrdup(text);
 }
 
 /* Fills what the flags say; makes the venv when one is asked for, whose path goes to ret_made. */

@@ -36,7 +36,7 @@ static char *bytes(const struct edit *edit)
 
 void edit_set_text(struct edit *edit, const char *text)
 {
-	edit->text.size = 0;
+	buf_cut(&edit->text, 0);
 	(void)buf_text(&edit->text, text);
 	edit->cursor = edit->text.size;
 }
@@ -58,7 +58,7 @@ static void take_out(struct edit *edit, size_t from, size_t to, bool is_cut)
 	if (from >= to)
 		return;
 	if (is_cut) {
-		edit->cut.size = 0;
+		buf_cut(&edit->cut, 0);
 		(void)buf_append(&edit->cut, bytes(edit) + from, to - from);
 	}
 	memmove(bytes(edit) + from, bytes(edit) + to, edit->text.size - to);
@@ -136,7 +136,7 @@ static size_t word_right(const struct edit *edit, size_t at)
 static void show_entry(struct edit *edit, size_t at)
 {
 	if (edit->at == edit->history->count) {
-		edit->draft.size = 0;
+		buf_cut(&edit->draft, 0);
 		(void)buf_append(&edit->draft, bytes(edit), edit->text.size);
 	}
 	edit->at = at;
@@ -365,7 +365,7 @@ enum edit_end edit_read(struct edit *edit, struct buf *ret_text)
 	if (!term_raw(&term, edit->in))
 		return EDIT_OVER;
 	edit_print(edit, "\033[?2004h"); /* what is pasted comes between marks */
-	edit->text.size = 0;
+	buf_cut(&edit->text, 0);
 	edit->cursor = 0;
 	edit->row = 0;
 	edit->at = edit->history->count;
@@ -377,7 +377,7 @@ enum edit_end edit_read(struct edit *edit, struct buf *ret_text)
 	edit_print(edit, "\033[?2004l");
 	term_restore(&term);
 	if (end == EDIT_ENTRY) {
-		ret_text->size = 0;
+		buf_cut(ret_text, 0);
 		(void)buf_append(ret_text, edit->text.data, edit->text.size);
 	}
 	return end;

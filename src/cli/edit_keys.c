@@ -117,7 +117,7 @@ static enum edit_key take_paste(struct edit *edit)
 {
 	size_t end_size = strlen(PASTE_END);
 
-	edit->typed.size = 0;
+	buf_cut(&edit->typed, 0);
 	while (edit->typed.size < end_size ||
 	       memcmp(edit->typed.data + edit->typed.size - end_size, PASTE_END, end_size) != 0) {
 		char byte;
@@ -188,7 +188,7 @@ static enum edit_key take_char(struct edit *edit)
 
 	for (size_t i = 1; is_valid && i < size; i++)
 		is_valid = (edit->ahead[i] & 0xc0) == 0x80;
-	edit->typed.size = 0;
+	buf_cut(&edit->typed, 0);
 	if (is_valid)
 		(void)buf_append(&edit->typed, edit->ahead, size);
 	drop(edit, is_valid ? size : 1);

@@ -21,10 +21,6 @@
 
 static void append(struct history *history, const char *text)
 {
-	char *copy = strdup(text);
-
-	if (copy == NULL)
-		abort();
 	if (history->count == KEPT_MAX) {
 		free(history->entries[0]);
 		history->count--;
@@ -38,7 +34,7 @@ static void append(struct history *history, const char *text)
 		if (history->entries == NULL)
 			abort();
 	}
-	history->entries[history->count++] = copy;
+	history->entries[history->count++] = xstrdup(text);
 }
 
 static int write_entry(int fd, const char *text)

@@ -84,7 +84,7 @@ static void take_stream_line(struct mcp_transfer *transfer, const char *line, si
 		size--;
 	if (size == 0) {
 		pass(transfer, (char *)transfer->data.data, transfer->data.size);
-		transfer->data.size = 0;
+		buf_cut(&transfer->data, 0);
 	} else if (size > 6 && strncmp(line, "data: ", 6) == 0) {
 		(void)buf_append(&transfer->data, line + 6, size - 6);
 	} else if (size > 4 && strncmp(line, "id: ", 4) == 0 &&
@@ -106,7 +106,7 @@ static int take_stream(struct mcp_transfer *transfer, const char *bytes, size_t 
 		if (r == 0 && end != NULL) {
 			take_stream_line(transfer, (const char *)transfer->bytes.data,
 					 transfer->bytes.size);
-			transfer->bytes.size = 0;
+			buf_cut(&transfer->bytes, 0);
 		}
 		bytes += piece + (end != NULL ? 1 : 0);
 		size -= piece + (end != NULL ? 1 : 0);

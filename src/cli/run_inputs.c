@@ -202,9 +202,7 @@ static int read_file(const char *text, struct run_file *file, struct err *err)
 	free(host);
 	if (r < 0)
 		return err_wrap(err, "--file");
-	file->path = strdup(dest);
-	if (file->path == NULL)
-		abort();
+	file->path = xstrdup(dest);
 	return 0;
 }
 

@@ -212,7 +212,7 @@ static void take_output(struct run_lines *lines, int stream, const char *line, s
 
 static void keep(struct buf *buf, const char *value, size_t size)
 {
-	buf->size = 0;
+	buf_cut(buf, 0);
 	(void)buf_append(buf, value, size);
 }
 

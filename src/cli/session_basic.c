@@ -207,7 +207,7 @@ void session_print_list(const json_t *sessions, size_t width, FILE *out)
 {
 	static const char *const titles[] = {"SESSION", "NAME", "STATE",  "POLICY", "RUNTIME",
 					     "RUNS",    "MEM",  "UNUSED", "RUN",    NULL};
-	uint64_t now = table_now_ms();
+	uint64_t now = wall_ms();
 	struct table table;
 	size_t index;
 	const json_t *session;

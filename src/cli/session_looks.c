@@ -18,7 +18,7 @@
 static void print_files(const json_t *answer)
 {
 	static const char *const titles[] = {"SIZE", "AGE", "TYPE", "PATH", NULL};
-	uint64_t now = table_now_ms();
+	uint64_t now = wall_ms();
 	struct table table;
 	size_t index;
 	const json_t *file;

@@ -88,7 +88,7 @@ int verb_checkpoints(const struct session_desk *desk, struct err *err)
 	static const char *const titles[] = {"CHECKPOINT", "NAME", "KIND", "MEM",
 					     "AGE",        "RUN",  NULL};
 	json_auto_t *list = get_checkpoints(desk, err);
-	uint64_t now = table_now_ms();
+	uint64_t now = wall_ms();
 	struct table table;
 	size_t index;
 	const json_t *checkpoint;

@@ -120,10 +120,8 @@ static size_t add_titles(struct page *page, size_t count, const json_t *names)
 		buf_init(&title, 8UL * TABLE_CELL_MAX);
 		if (size > 0)
 			safe_put(&title, text, size);
-		page->titles[count] = strdup(buf_string(&title));
+		page->titles[count++] = xstrdup(buf_string(&title));
 		buf_done(&title);
-		if (page->titles[count++] == NULL)
-			abort();
 	}
 	return count;
 }

@@ -53,9 +53,7 @@ void table_add(struct table *table, const char *text)
 		text = "-";
 	buf_init(&cell, 4UL * LAST_MAX + 8);
 	safe_put(&cell, text, cut(text, is_last ? LAST_MAX : TABLE_CELL_MAX));
-	table->cells[table->count] = strdup(buf_string(&cell));
-	if (table->cells[table->count++] == NULL)
-		abort();
+	table->cells[table->count++] = xstrdup(buf_string(&cell));
 	buf_done(&cell);
 }
 
@@ -164,12 +162,4 @@ void table_print(const struct table *table, FILE *out, size_t width)
 	for (size_t i = 0; table->columns > 0 && i + table->columns <= table->count;
 	     i += table->columns)
 		print_row(table, (const char *const *)table->cells + i, widths, out, width);
-}
-
-uint64_t table_now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }

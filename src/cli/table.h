@@ -37,5 +37,3 @@ void table_add_member(struct table *table, const json_t *object, const char *nam
 
 /* With `width` > 0 no line is longer than that. */
 void table_print(const struct table *table, FILE *out, size_t width);
-
-uint64_t table_now_ms(void);

@@ -60,7 +60,7 @@ void watch_print_runs(const json_t *runs, size_t width, FILE *out)
 {
 	static const char *const titles[] = {"RUN",  "SESSION", "POLICY", "RUNTIME", "AGE",
 					     "WALL", "CPU",     "PEAK",   "VERDICT", NULL};
-	uint64_t now = table_now_ms();
+	uint64_t now = wall_ms();
 	struct table table;
 	size_t index;
 	const json_t *run;

@@ -138,14 +138,6 @@ static void request_finished(void *user, const struct router_finished *finished)
 	metrics_add(daemon->engine.metrics, METRIC_HTTP_REQUESTS, finished->route, status, 1);
 }
 
-static uint64_t wall_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static void tick_due(uv_timer_t *timer)
 {
 	struct daemon *daemon = timer->data;

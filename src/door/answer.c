@@ -18,22 +18,13 @@ struct headers {
 	char retry[16];
 };
 
-static char *copy_text(const char *text)
-{
-	char *copy = strdup(text);
-
-	if (copy == NULL)
-		abort();
-	return copy;
-}
-
 void door_set_header(struct door_call *call, const char *name, const char *value)
 {
 	struct visit *visit = (struct visit *)call;
 
 	if (visit->header_count < VISIT_HEADERS_MAX)
 		visit->headers[visit->header_count++] =
-			(struct header){copy_text(name), copy_text(value)};
+			(struct header){xstrdup(name), xstrdup(value)};
 }
 
 static bool has_header(const struct visit *visit, const char *name)
@@ -125,7 +116,7 @@ void door_answer_as(struct door_call *call, unsigned status, const char *type,
 		return;
 	}
 	visit->status = status;
-	visit->type = copy_text(type);
+	visit->type = xstrdup(type);
 	visit->answer = *take_body;
 	buf_init(take_body, take_body->max);
 	/* Clients that are still sending would see a connection that breaks. */

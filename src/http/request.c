@@ -9,17 +9,6 @@
 
 /* What a caller asks about a request. */
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* A form's text: '+' is a blank, a '%' that begins no byte is itself. */
 static char *decode(const char *text, size_t size)
 {

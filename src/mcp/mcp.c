@@ -12,14 +12,6 @@
 
 #define TICK_MS 1000
 
-uint64_t mcp_epoch_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static void on_tick(uv_timer_t *timer)
 {
 	struct mcp *mcp = timer->data;

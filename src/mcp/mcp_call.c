@@ -11,15 +11,6 @@
 
 /* ---- its life ---- */
 
-static char *copy_text(const char *text)
-{
-	char *copy = strdup(text != NULL ? text : "");
-
-	if (copy == NULL)
-		abort();
-	return copy;
-}
-
 static struct mcp_call *call_new(struct mcp_request *request, const struct mcp_view *view)
 {
 	struct mcp_call *call = xnew(struct mcp_call);
@@ -27,8 +18,8 @@ static struct mcp_call *call_new(struct mcp_request *request, const struct mcp_v
 	call->mcp = request->mcp;
 	call->view = view;
 	call->request = request;
-	call->name = copy_text(request->caller.name);
-	call->peer = copy_text(request->caller.peer);
+	call->name = xtext(request->caller.name);
+	call->peer = xtext(request->caller.peer);
 	call->caller = request->caller;
 	call->caller.name = call->name;
 	call->caller.peer = call->peer;

@@ -45,10 +45,8 @@ static struct mcp_request *request_new(struct mcp *mcp, const struct op_caller *
 	struct mcp_request *request = xnew(struct mcp_request);
 
 	request->mcp = mcp;
-	request->name = strdup(caller->name);
-	request->peer = strdup(caller->peer);
-	if (request->name == NULL || request->peer == NULL)
-		abort();
+	request->name = xstrdup(caller->name);
+	request->peer = xstrdup(caller->peer);
 	request->caller = *caller;
 	request->caller.name = request->name;
 	request->caller.peer = request->peer;

@@ -439,5 +439,3 @@ void mcp_watch(struct mcp *mcp);
 
 /* Gives the loop its handles back once the last op has answered. */
 void mcp_close_when_done(struct mcp *mcp);
-
-uint64_t mcp_epoch_ms(void);

@@ -54,15 +54,6 @@ static void on_done(void *user, const struct ask_result *result)
 	op_free(op);
 }
 
-static char *copy_text(const char *text)
-{
-	char *copy = strdup(text != NULL ? text : "");
-
-	if (copy == NULL)
-		abort();
-	return copy;
-}
-
 struct mcp_op *mcp_op_start(struct mcp *mcp, const struct op_caller *caller, const struct op *op,
 			    struct decoded *take_decoded, int *take_body,
 			    void (*line)(void *user, const char *text, size_t size),
@@ -83,8 +74,8 @@ struct mcp_op *mcp_op_start(struct mcp *mcp, const struct op_caller *caller, con
 	work->decoded = *take_decoded;
 	*take_decoded = (struct decoded){0};
 	work->body = take_body != NULL ? steal_fd(take_body) : -1;
-	work->name = copy_text(caller->name);
-	work->peer = copy_text(caller->peer);
+	work->name = xtext(caller->name);
+	work->peer = xtext(caller->peer);
 	work->line = line;
 	work->end = end;
 	work->user = user;

@@ -7,15 +7,6 @@
 
 #define IDLE_NS 3600000000000U /* a session that nothing was asked of for an hour */
 
-static char *copy_text(const char *text)
-{
-	char *copy = strdup(text != NULL ? text : "");
-
-	if (copy == NULL)
-		abort();
-	return copy;
-}
-
 /* The sandboxes that tools of this session kept for it. */
 static void close_sandboxes(struct mcp_session *session)
 {
@@ -132,8 +123,8 @@ struct mcp_session *mcp_session_new(struct mcp *mcp, const struct op_caller *cal
 	session = xnew(struct mcp_session);
 	session->mcp = mcp;
 	id_new("mcp_", session->id);
-	session->token = copy_text(caller->name);
-	session->peer = copy_text(caller->peer);
+	session->token = xtext(caller->name);
+	session->peer = xtext(caller->peer);
 	session->version = MCP_NEWEST_LEGACY;
 	session->log_level = -1;
 	session->used_ns = now_ns();

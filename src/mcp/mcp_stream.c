@@ -238,7 +238,7 @@ static void forget_sent(struct mcp_stream *stream)
 	    (can_resume(stream) && stream->bytes.size <= RESUME_MAX))
 		return;
 	stream->has_forgotten = true;
-	stream->bytes.size = 0;
+	buf_cut(&stream->bytes, 0);
 	stream->sent = 0;
 }
 

@@ -92,7 +92,7 @@ static bool make_room(struct mcp *mcp, size_t count_max)
 static void touch(struct mcp_task *task, enum mcp_task_status status)
 {
 	task->status = status;
-	task->updated_ms = mcp_epoch_ms();
+	task->updated_ms = wall_ms();
 	task->touched_ns = now_ns();
 }
 
@@ -129,10 +129,8 @@ struct mcp_task *mcp_task_make(struct mcp_call *call)
 	task = xnew(struct mcp_task);
 	task->mcp = mcp;
 	id_new("task_", task->id);
-	task->token = strdup(call->caller.name);
-	if (task->token == NULL)
-		abort();
-	task->created_ms = mcp_epoch_ms();
+	task->token = xstrdup(call->caller.name);
+	task->created_ms = wall_ms();
 	touch(task, MCP_TASK_WORKING);
 	buf_init(&task->result, 1);
 	task->call = call;

@@ -53,8 +53,8 @@ int audit_open(const char *path, const struct audit_calls *calls, struct audit *
 	if (r < 0)
 		return r;
 	audit = xnew(struct audit);
-	*audit = (struct audit){.fd = fd, .path = strdup(path), .calls = *calls};
-	if (audit->path == NULL || asprintf(&audit->old, "%s.1", path) < 0)
+	*audit = (struct audit){.fd = fd, .path = xstrdup(path), .calls = *calls};
+	if (asprintf(&audit->old, "%s.1", path) < 0)
 		abort();
 	*ret_audit = audit;
 	return 0;
@@ -329,7 +329,7 @@ static int read_end(int fd, size_t window, struct buf *text, bool *ret_is_whole,
 			       "the audit log is no file that can be read back");
 	at = status.st_size > (off_t)window ? status.st_size - (off_t)window : 0;
 	*ret_is_whole = at == 0;
-	text->size = 0;
+	buf_cut(text, 0);
 	if (buf_reserve(text, window) < 0)
 		return err_set(err, ERR_INTERNAL, ENOMEM, "no memory for the audit log");
 	while (text->size < window) {

@@ -102,11 +102,9 @@ struct announcer *announcer_new(uv_loop_t *loop)
 {
 	struct announcer *announcer = xnew(struct announcer);
 	uv_timer_t *const timers[] = {&announcer->wake, &announcer->keepalive};
-	struct timespec now;
 
 	/* Microseconds since 1970: whatever number a former start gave last, it was below. */
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	announcer->first = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	announcer->first = wall_us();
 	announcer->seq = announcer->first;
 	announcer->silence = SILENCE_MAX;
 	id_new("boot_", announcer->boot);

@@ -27,15 +27,6 @@ static const char *const left_names[] = {
 	[RUN_LEFT_LOST] = "lost",
 };
 
-char *flight_text(const char *text)
-{
-	char *copy = strdup(text != NULL ? text : "");
-
-	if (copy == NULL)
-		abort();
-	return copy;
-}
-
 struct flight *flight_new(struct engine *engine)
 {
 	struct flight *flight = xnew(struct flight);
@@ -361,8 +352,8 @@ static void take_off(struct op_call *call, const struct flight_kind *kind, struc
 	id_new("run_", flight->id);
 	flight->kind = kind;
 	flight->op = call->op->name;
-	flight->token = flight_text(call->caller.name);
-	flight->peer = flight_text(call->caller.peer);
+	flight->token = xtext(call->caller.name);
+	flight->peer = xtext(call->caller.peer);
 	flight->via = call->caller.via != NULL ? call->caller.via : "http";
 	memcpy(flight->client, call->caller.client, sizeof(flight->client));
 	flight->is_cancelled_with_client = call->is_cancelled_with_client;

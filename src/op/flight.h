@@ -131,7 +131,6 @@ void flight_note_code(struct flight *flight, const struct run_request *request);
 /* For flight*.c alone: one that nobody flies yet; its end; a text that goes with it (NULL: ""). */
 struct flight *flight_new(struct engine *engine);
 void flight_free(struct flight *flight);
-char *flight_text(const char *text);
 
 /* Answers the call with the events behind `after`; `follow`: also those to come. Lines are sent as
  * they are. A quiet stream says `keepalive` now and then, and with `follow` one of a run that is

@@ -15,14 +15,6 @@
 
 #define MESSAGE_MAX 700
 
-static uint64_t wall_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* ---- the beginning ---- */
 
 bool flight_is_to_be_held(const struct op_call *call, const struct flight_kind *kind,
@@ -133,7 +125,7 @@ int flight_keep(struct flight *flight, struct run_request *request, struct err *
 	buf_init(&inputs, INPUTS_MAX);
 	r = inputs_put(request, &inputs);
 	if (r == 0)
-		flight->inputs = flight_text(buf_string(&inputs));
+		flight->inputs = xtext(buf_string(&inputs));
 	buf_done(&inputs);
 	if (r < 0)
 		return err_set(err, ERR_TOO_LARGE, EFBIG,

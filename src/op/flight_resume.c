@@ -2,6 +2,7 @@
 /* A run that was on when a former daemon died, from the head of its log. */
 #include <string.h>
 
+#include "base/c.h"
 #include "base/json.h"
 #include "op/flight.h"
 #include "session/testimony.h"
@@ -52,10 +53,10 @@ static void take_head(struct flight *flight, const char *head, size_t size)
 	head_text(head, size, "session", flight->session, sizeof(flight->session));
 	head_text(head, size, "sha256", flight->sha256, sizeof(flight->sha256));
 	head_text(head, size, "peer", text, sizeof(text));
-	flight->peer = flight_text(text);
+	flight->peer = xtext(text);
 	take_who(flight, head, size);
 	head_text(head, size, "token", text, sizeof(text));
-	flight->token = flight_text(text);
+	flight->token = xtext(text);
 	head_text(head, size, "policy", text, sizeof(text));
 	flight->policy = config_policy(config, text, &err);
 	flight->op = flight->session[0] != '\0' ? "session.run" : "run";

@@ -51,7 +51,7 @@ static int64_t read_bytes(void *user, void *data, size_t room)
 	memcpy(data, download->pending.data + download->taken, n);
 	download->taken += n;
 	if (download->taken == download->pending.size) {
-		download->pending.size = 0;
+		buf_cut(&download->pending, 0);
 		download->taken = 0;
 		/* One large piece must not stay for as long as the client takes for all. */
 		if (download->pending.capacity > 2 * PENDING_HIGH)

@@ -114,14 +114,6 @@ static void put_journal(struct object *object, const struct journal *journal)
 	object_close(object, '}');
 }
 
-static uint64_t epoch_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* What a caller needs to decide on held runs, and whether this one may. */
 static void put_approve(struct object *object, const struct op_call *call)
 {
@@ -150,7 +142,7 @@ static void call_status(struct op_call *call)
 	const struct engine *engine = call->engine;
 	const struct launch_hello *hello = engine->pool != NULL ? pool_hello(engine->pool) : NULL;
 	const struct backend_host host = op_host(engine);
-	uint64_t now = epoch_ms();
+	uint64_t now = wall_ms();
 	struct object object;
 
 	object_init(&object, ANSWER_MAX);

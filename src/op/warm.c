@@ -32,10 +32,8 @@ static void take(struct engine *engine, struct engine_warm *warm, const struct p
 	struct err err = {0};
 
 	drop(engine, warm);
-	warm->trust = strdup(kind->trust);
-	warm->data = strdup(kind->data != NULL ? kind->data : "");
-	if (warm->trust == NULL || warm->data == NULL)
-		abort();
+	warm->trust = xstrdup(kind->trust);
+	warm->data = xtext(kind->data);
 	warm->kind = *kind;
 	warm->kind.trust = warm->trust;
 	warm->kind.data = kind->data != NULL ? warm->data : NULL;

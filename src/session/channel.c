@@ -164,7 +164,7 @@ static ssize_t peek(struct channel *channel, struct buf *bytes, size_t room)
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
 	ssize_t n;
 
-	bytes->size = 0;
+	buf_cut(bytes, 0);
 	if (buf_reserve(bytes, room) < 0)
 		return -ENOMEM;
 	iov.iov_base = bytes->data;

@@ -60,9 +60,7 @@ struct conversation_owner *conversation_owner(struct conversations *conversation
 	if (owner != NULL)
 		return owner;
 	owner = xnew(struct conversation_owner);
-	owner->token = strdup(token);
-	if (owner->token == NULL)
-		abort();
+	owner->token = xstrdup(token);
 	TAILQ_INIT(&owner->list);
 	LIST_INSERT_HEAD(&conversations->owners, owner, entry);
 	return owner;
@@ -140,14 +138,6 @@ void conversations_each(struct conversations *conversations, const char *token,
 }
 
 /* ---- changes ---- */
-
-static uint64_t wall_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 /* The elements of a list that is valid JSON: its commas, and one. */
 static uint64_t count_elements(const char *list, size_t size)

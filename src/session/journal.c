@@ -340,14 +340,6 @@ static struct segment *room_for(struct journal *journal, size_t need, struct err
 	return begin_segment(journal, need, err);
 }
 
-static uint64_t now_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000ULL + (uint64_t)now.tv_nsec / 1000ULL;
-}
-
 int journal_append(struct journal *journal, const struct journal_record *record,
 		   const struct iovec *more, size_t more_count, struct journal_place *ret_place,
 		   struct err *err)
@@ -367,7 +359,7 @@ int journal_append(struct journal *journal, const struct journal_record *record,
 		return -err->num;
 
 	if (stamped.t_us == 0)
-		stamped.t_us = now_us();
+		stamped.t_us = wall_us();
 	ret_place->at = segment_append(segment, &stamped, more, more_count);
 	ret_place->segment = segment->number;
 	segment_let_go(segment, journal->resident);

@@ -472,9 +472,7 @@ struct log_text *logs_notebook_open(struct logs *logs, const char *session, cons
 	book->text.free = free_book;
 	(void)snprintf(book->session, sizeof(book->session), "%s", session);
 	if (name != NULL) {
-		book->name = strdup(name);
-		if (book->name == NULL)
-			abort();
+		book->name = xstrdup(name);
 	}
 	return &book->text;
 }

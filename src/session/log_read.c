@@ -175,7 +175,7 @@ int log_pieces(const struct log *log, struct buf *buf)
 		if (r == 0 && left > 0 && !journal_next(journal, &place))
 			r = -ENOENT;
 		if (r < 0) {
-			buf->size = before;
+			buf_cut(buf, before);
 			return r;
 		}
 	}

@@ -199,7 +199,7 @@ static int put_small(struct result_text *result, enum result_member member)
 		return r;
 	if (result_empty(member) != NULL)
 		return buf_text(out, result_empty(member));
-	out->size = before;
+	buf_cut(out, before);
 	return 0;
 }
 

@@ -10,14 +10,6 @@
 
 #define PREFIX_MAX 160U /* {"seq":...,"t_ms":...,"type":"..." */
 
-static uint64_t real_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000ULL + (uint64_t)now.tv_nsec / 1000ULL;
-}
-
 /* A note says how far its log had come, for a time when the events before it are gone. */
 static void count_in(const struct log *log, struct journal_record *note)
 {
@@ -33,7 +25,7 @@ static int append_one(struct log *log, struct journal_record *record, const stru
 
 	memcpy(record->id, log->id, sizeof(record->id));
 	if (record->t_us == 0)
-		record->t_us = real_us();
+		record->t_us = wall_us();
 	r = journal_append(log->logs->journal, record, more, more_count, &place, err);
 	if (r < 0)
 		return err_wrap(err, "log of %s", log->id);
@@ -163,7 +155,7 @@ static double last_t_ms(const struct log *log)
 static uint64_t start_of(const struct log *log, uint64_t now)
 {
 	uint64_t since_us = log->last.segment != 0 ? log->last_us : log->begun_us;
-	uint64_t real = real_us();
+	uint64_t real = wall_us();
 	uint64_t passed_ns = (uint64_t)(last_t_ms(log) * 1e6);
 
 	if (log->seq == 0)

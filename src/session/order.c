@@ -33,7 +33,7 @@ static void flush(struct maker *maker)
 		maker->r = io_write_all(maker->order.members, maker->text.data, maker->text.size,
 					maker->err);
 	maker->order.members_size += maker->text.size;
-	maker->text.size = 0;
+	buf_cut(&maker->text, 0);
 }
 
 static void put(struct maker *maker, const char *text)

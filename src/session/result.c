@@ -85,7 +85,7 @@ static int put_member(struct buf *buf, enum result_member member, bool is_first,
 		return r;
 	if (row->empty != NULL)
 		return buf_text(buf, row->empty);
-	buf->size = before;
+	buf_cut(buf, before);
 	return 0;
 }
 

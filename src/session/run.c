@@ -363,8 +363,8 @@ static struct run *run_new(struct pool *pool, const struct run_request *request,
 {
 	struct run *run = run_blank(pool, request->id, calls, user);
 
-	run->runtime = strdup(request->kind.runtime->name);
-	if (run->runtime == NULL || getrandom(&run->nonce, sizeof(run->nonce), 0) < 0)
+	run->runtime = xstrdup(request->kind.runtime->name);
+	if (getrandom(&run->nonce, sizeof(run->nonce), 0) < 0)
 		abort();
 	set_limits(run, request);
 	for (size_t i = 0; i < ARRAY_LEN(run->streams); i++)

@@ -231,7 +231,7 @@ static void keep_fact(struct run *run, const struct event_row *row, const char *
 		(void)buf_append(part, ",", 1);
 	before = part->size;
 	if (testimony_ascii(part, value, size) < 0) {
-		part->size = before > 0 ? before - 1 : 0;
+		buf_cut(part, before > 0 ? before - 1 : 0);
 		run->is_result_cut = true;
 		return;
 	}

@@ -8,15 +8,6 @@
 #include "policy/number.h"
 #include "session/run_state.h"
 
-static char *copy_text(const char *text)
-{
-	char *copy = text != NULL ? strdup(text) : NULL;
-
-	if (text != NULL && copy == NULL)
-		abort();
-	return copy;
-}
-
 /* uv's clock is the monotonic one: a clock that is set denies nothing early or late. */
 static void hold_due(uv_timer_t *timer)
 {
@@ -39,8 +30,8 @@ int run_keep_held(struct run *run, const struct run_request *request, struct err
 		return r;
 	run->held_guard_runtime = request->is_command ? NULL : request->guard_runtime;
 	run->held_kind = request->kind;
-	run->held_kind.trust = copy_text(request->kind.trust);
-	run->held_kind.data = copy_text(request->kind.data);
+	run->held_kind.trust = xstrdup(request->kind.trust);
+	run->held_kind.data = xstrdup(request->kind.data);
 	run->is_held = true;
 	if (request->held_ms > 0)
 		(void)uv_timer_start(&run->timer, hold_due, request->held_ms, request->held_ms);
@@ -118,7 +109,7 @@ void run_bury_held(struct pool *pool, struct log *log, enum run_left left, const
 	run->log = log;
 	run->keep_events = true;
 	run->left = left;
-	run->runtime = copy_text("");
+	run->runtime = xstrdup("");
 	run_deny(run, message);
 	run_free(run);
 }

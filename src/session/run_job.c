@@ -71,9 +71,7 @@ static void job_started(void *user, const char *runtime)
 		return;
 	if (runtime[0] != '\0') {
 		free(run->runtime);
-		run->runtime = strdup(runtime);
-		if (run->runtime == NULL)
-			abort();
+		run->runtime = xstrdup(runtime);
 	}
 	tell_started(run);
 }
@@ -275,9 +273,7 @@ int run_job_prepare(struct run *run, const struct run_request *request, struct e
 	run->no_limits = true;
 	free(run->runtime);
 	run->runtime =
-		strdup(request->kind.runtime->is_shell ? request->kind.runtime->name : ELSEWHERE);
-	if (run->runtime == NULL)
-		abort();
+		xstrdup(request->kind.runtime->is_shell ? request->kind.runtime->name : ELSEWHERE);
 	return 0;
 }
 

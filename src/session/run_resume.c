@@ -28,14 +28,6 @@ struct note {
 	char runtime[NAME_SIZE];
 };
 
-static uint64_t wall_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000ULL + (uint64_t)now.tv_nsec / 1000;
-}
-
 /* The same moment on the other clock; a clock that jumped backwards makes it now. */
 static uint64_t to_wall(uint64_t ns)
 {
@@ -132,9 +124,7 @@ static void set_note(struct run *run, const struct note *note)
 	run->facts.timeout_max_ms = note->timeout_max_ms;
 	run->keep_events = true;
 	free(run->runtime);
-	run->runtime = strdup(note->runtime);
-	if (run->runtime == NULL)
-		abort();
+	run->runtime = xstrdup(note->runtime);
 }
 
 /* What the log has of its output was taken; the rest is still in pipe and spool. */
@@ -234,9 +224,7 @@ void run_bury(struct pool *pool, struct log *log, enum run_left left, const stru
 	run->log = log;
 	run->keep_events = true;
 	run->left = left;
-	run->runtime = strdup("");
-	if (run->runtime == NULL)
-		abort();
+	run->runtime = xstrdup("");
 	run->frame_mark = (uint32_t)log_marks(log, 2);
 	run_abandon(run, false, take_death(run) ? &none : why);
 	run_free(run);

@@ -8,23 +8,6 @@
 #include "base/log.h"
 #include "session/session_state.h"
 
-static uint64_t wall_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-static char *copy_text(const char *text)
-{
-	char *copy = strdup(text != NULL ? text : "");
-
-	if (copy == NULL)
-		abort();
-	return copy;
-}
-
 /* ---- the table ---- */
 
 size_t session_bucket(const char *id)
@@ -151,12 +134,12 @@ void session_copy_ask(struct session *session, const struct session_ask *ask)
 {
 	const struct sessions_settings *set = &session->table->settings;
 
-	session->name = copy_text(ask->name);
-	session->token = copy_text(ask->token);
+	session->name = xtext(ask->name);
+	session->token = xtext(ask->token);
 	session->policy = ask->policy;
 	session->kind = ask->kind;
-	session->kind.trust = copy_text(ask->kind.trust);
-	session->kind.data = ask->kind.data != NULL ? copy_text(ask->kind.data) : NULL;
+	session->kind.trust = xtext(ask->kind.trust);
+	session->kind.data = xstrdup(ask->kind.data);
 	session->idle_ms = ask->idle_ms > 0 ? ask->idle_ms : set->idle_ms;
 	session->ttl_ms = ask->ttl_ms > 0 ? ask->ttl_ms : set->ttl_ms;
 	session->is_transactional = ask->is_transactional;
@@ -370,7 +353,7 @@ const char *session_id(const struct session *session)
 void session_rename(struct session *session, const char *name)
 {
 	free(session->name);
-	session->name = copy_text(name);
+	session->name = xtext(name);
 	/* One that waits for its sandbox is written down when it has it. */
 	if (!session->is_restored && session->state != SESSION_STARTING)
 		session_record(session);

@@ -202,11 +202,9 @@ static void hear_checkpoints(struct session *session)
 /* Ages by the wall clock, which alone both processes share; one that was set back makes them 0. */
 static void set_ages(struct session *session)
 {
-	struct timespec now;
-	uint64_t wall, mono = now_ns();
+	uint64_t wall = wall_ms();
+	uint64_t mono = now_ns();
 
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	wall = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 	session->created_ns =
 		wall > session->created_ms ? mono - (wall - session->created_ms) * 1000000 : mono;
 	session->used_ns =

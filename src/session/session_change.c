@@ -6,22 +6,13 @@
 #include "base/c.h"
 #include "session/session_state.h"
 
-static char *copy_text(const char *text)
-{
-	char *copy = strdup(text);
-
-	if (copy == NULL)
-		abort();
-	return copy;
-}
-
 struct session_change *session_change_new(const struct session_change *from)
 {
 	struct session_change *change = xnew(struct session_change);
 
 	*change = *from;
-	change->kind.trust = copy_text(from->kind.trust != NULL ? from->kind.trust : "");
-	change->kind.data = from->kind.data != NULL ? copy_text(from->kind.data) : NULL;
+	change->kind.trust = xtext(from->kind.trust);
+	change->kind.data = xstrdup(from->kind.data);
 	return change;
 }
 

@@ -8,14 +8,6 @@
 #include "base/log.h"
 #include "session/session_state.h"
 
-static uint64_t wall_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* ---- checkpoints ---- */
 
 struct checkpoint *session_find_checkpoint(const struct session *session, const char *id)

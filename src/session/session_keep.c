@@ -35,14 +35,6 @@ struct keeping {
 
 static void ask(struct keeping *keeping);
 
-static uint64_t wall_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* ---- what is to be written ---- */
 
 static bool is_stored(const struct session *session, const char *id)
@@ -126,7 +118,7 @@ static struct keeping *plan(struct session *session)
 		memcpy(state->id, from->id, ID_SIZE);
 		memcpy(state->parent, from->parent, ID_SIZE);
 		memcpy(state->run, from->run, ID_SIZE);
-		state->name = from->name != NULL ? strdup(from->name) : NULL;
+		state->name = xstrdup(from->name);
 		state->created_ms = from->created_ms;
 		state->memory = from->memory;
 		keeping->version = from->files_version;
@@ -386,7 +378,7 @@ void session_name_state(struct session *session, const char *id, const char *nam
 	if (state == NULL)
 		return;
 	free(state->name);
-	state->name = name != NULL ? strdup(name) : NULL;
+	state->name = xstrdup(name);
 	if (stored_write(session->stored, &err) < 0)
 		log_event(LOG_LEVEL_WARNING, "session.keep", "session=%s why=%s", session->id,
 			  err.text);

@@ -239,10 +239,7 @@ void session_timer_due(uv_timer_t *timer)
 
 void session_wake(struct session *session)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	session->used_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	session->used_ms = wall_ms();
 	session->used_ns = now_ns();
 	session->is_warned = false;
 	session->left = LEFT_UNKNOWN;

@@ -39,8 +39,8 @@ int session_checkpoint(struct session *session, const char *name,
 	struct job *job = NULL;
 	int r = ask(session, JOB_CHECKPOINT, done, user, &job, err);
 
-	if (r == 0 && name != NULL)
-		job->name = strdup(name);
+	if (r == 0)
+		job->name = xstrdup(name);
 	return r;
 }
 

@@ -45,15 +45,6 @@ void shelf_free(struct shelf *shelf)
 	free(shelf);
 }
 
-static char *copy_text(const char *text)
-{
-	char *copy = strdup(text != NULL ? text : "");
-
-	if (copy == NULL)
-		abort();
-	return copy;
-}
-
 int shelf_get(struct pool *pool, const struct pool_kind *kind, struct shelf **ret_shelf,
 	      struct err *err)
 {
@@ -76,8 +67,8 @@ int shelf_get(struct pool *pool, const struct pool_kind *kind, struct shelf **re
 
 	shelf = xnew(struct shelf);
 	shelf->kind = *kind;
-	shelf->kind.trust = shelf->trust = copy_text(kind->trust);
-	shelf->kind.data = shelf->data = copy_text(kind->data);
+	shelf->kind.trust = shelf->trust = xtext(kind->trust);
+	shelf->kind.data = shelf->data = xtext(kind->data);
 	shelf->lineage = lineage;
 	TAILQ_INIT(&shelf->ready);
 	TAILQ_INIT(&shelf->tickets);

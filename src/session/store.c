@@ -20,23 +20,14 @@
 
 /* ---- the index ---- */
 
-static char *copy_text(const char *text)
-{
-	char *copy = strdup(text);
-
-	if (copy == NULL)
-		abort();
-	return copy;
-}
-
 struct stored *stored_new(struct store *store, const char *id, const char *token)
 {
 	struct stored *stored = xnew(struct stored);
 
 	(void)snprintf(stored->id, sizeof(stored->id), "%s", id);
 	stored->store = store;
-	stored->token = copy_text(token);
-	stored->record = copy_text("{}");
+	stored->token = xstrdup(token);
+	stored->record = xstrdup("{}");
 	stored->next_number = 1;
 	TAILQ_INIT(&stored->files);
 	TAILQ_INIT(&stored->states);
@@ -459,5 +450,5 @@ char *store_missing(const char *json, size_t size)
 		free(text);
 		text = json_dumps(list, JSON_COMPACT);
 	}
-	return text != NULL ? text : copy_text("[]");
+	return text != NULL ? text : xstrdup("[]");
 }

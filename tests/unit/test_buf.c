@@ -75,6 +75,27 @@ static void is_an_empty_text_before_the_first_byte_and_after_done(void **state)
 	buf_done(NULL);
 }
 
+static void remembers_its_first_failure_until_it_is_cut(void **state)
+{
+	struct buf buf;
+
+	(void)state;
+	buf_init(&buf, 8);
+	(void)buf_text(&buf, "four");
+	(void)buf_text(&buf, "far too long");
+	(void)buf_text(&buf, "x");
+	assert_int_equal(buf.failed, -EMSGSIZE);
+	buf_cut(&buf, 4);
+	assert_int_equal(buf.failed, 0);
+	assert_string_equal(buf_string(&buf), "four");
+	buf_cut(&buf, 99);
+	assert_int_equal(buf.size, 4);
+	(void)buf_format(&buf, "%s", "far too long");
+	assert_int_equal(buf.failed, -EMSGSIZE);
+	buf_done(&buf);
+	assert_int_equal(buf.failed, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -82,6 +103,7 @@ int main(void)
 		cmocka_unit_test(refuses_more_than_its_maximum_and_stays_as_it_was),
 		cmocka_unit_test(formats_behind_what_is_there),
 		cmocka_unit_test(consumes_from_the_front),
+		cmocka_unit_test(remembers_its_first_failure_until_it_is_cut),
 		cmocka_unit_test(is_an_empty_text_before_the_first_byte_and_after_done),
 	};
 

@@ -189,10 +189,8 @@ int zygotes_lineage(struct zygotes *zygotes, const struct runtime *runtime, cons
 	}
 
 	lineage = xnew(struct lineage);
-	lineage->trust = strdup(trust);
-	lineage->data = data != NULL ? strdup(data) : NULL;
-	if (lineage->trust == NULL || (data != NULL && lineage->data == NULL))
-		abort();
+	lineage->trust = xstrdup(trust);
+	lineage->data = xstrdup(data);
 	lineage->runtime = runtime;
 	(void)snprintf(lineage->python, sizeof(lineage->python), "%s", layout.python);
 	lineage->root = root;

@@ -183,7 +183,7 @@ static bool add_item(struct buf *list, const char *value, size_t size)
 
 	if ((before == 0 || buf_text(list, ",") == 0) && buf_append(list, value, size) == 0)
 		return true;
-	list->size = before;
+	buf_cut(list, before);
 	return false;
 }
 
@@ -199,7 +199,7 @@ static void keep_part(struct atlas_python *python, struct buf *to, const char *t
 	}
 	if (buf_format(to, "{\"type\":\"%s\",\"data\":", type) < 0 ||
 	    buf_append(to, value, size) < 0 || buf_text(to, "}\n") < 0)
-		to->size = before;
+		buf_cut(to, before);
 }
 
 static bool take_chart(struct atlas_python *python, const char *line, size_t size)

@@ -49,7 +49,7 @@ static int put_printed(struct buf *body, const struct ending *ending)
 
 	if (r == 0 && json_is_valid(body->data + before, body->size - before))
 		return 1;
-	body->size = before;
+	buf_cut(body, before);
 	return r;
 }
 

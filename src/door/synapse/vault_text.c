@@ -99,7 +99,7 @@ int vault_indent(const void *json, size_t size, struct buf *buf)
 		return -EINVAL;
 	r = put_indented(json, (const uint8_t *)json + size, buf);
 	if (r < 0)
-		buf->size = before;
+		buf_cut(buf, before);
 	return r;
 }
 
