@@ -60,7 +60,7 @@ const struct schema schemas[] = {
 	{"CheckpointMade",
 	 "id:text skipped:text last:text? files:text undone:text[] why:text woken:@Woken note:text",
 	 NULL},
-	{"Woken", "state!:text created_ms!:int variables!:bool missing!:@Lost[]", NULL},
+	{"Woken", "state!:text created_ms!:int variables!:bool files!:bool missing!:@Lost[]", NULL},
 	{"Event",
 	 "seq:int t_ms:num type!:text run:text backend:text runtime:text text:text base64:text "
 	 "data:object chart:@Chart table:@Table file:@File result:object error:@Exception "

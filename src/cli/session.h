@@ -56,6 +56,7 @@ int verb_checkpoints(const struct session_desk *desk, struct err *err);
 int verb_rollback_to(const struct session_desk *desk, struct err *err);
 int verb_wake(const struct session_desk *desk, struct err *err);
 int verb_restart(const struct session_desk *desk, struct err *err);
+int verb_keep(const struct session_desk *desk, struct err *err);
 int verb_fork_off(const struct session_desk *desk, struct err *err);
 int verb_diff(const struct session_desk *desk, struct err *err);
 /* session_vars.c */

@@ -139,6 +139,11 @@ static int ask_anew(const struct session_desk *desk, const char *path, json_t *t
 
 	if (session == NULL)
 		return -err->num;
+	if (told == NULL) /* of a restart */
+		told = json_is_object(json_object_get(session, "kept"))
+			       ? "is restarted: its files are there, its variables are not"
+			       : "is restarted; it was not kept on disk, so its files and "
+				 "variables are gone";
 	if (!desk->options->run.is_json)
 		(void)printf("%s %s\n", desk->id, told);
 	return CMD_OK;
@@ -156,7 +161,25 @@ int verb_restart(const struct session_desk *desk, struct err *err)
 	return ask_anew(
 		desk, "/restart",
 		json_pack("{s:s*, s:s*}", "policy", options->policy, "runtime", options->runtime),
-		"is restarted: its files are there, its variables are not", err);
+		NULL, err);
+}
+
+int verb_keep(const struct session_desk *desk, struct err *err)
+{
+	bool is_off = desk->rest_count > 0;
+	json_auto_t *session = NULL;
+
+	if (is_off && strcmp(desk->rest[0], "off") != 0)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "keep: '%.100s' is not 'off'",
+			       desk->rest[0]);
+	session = session_ask(desk, "PATCH", json_pack("{s:b}", "keep", !is_off), err, "%s", "");
+	if (session == NULL)
+		return -err->num;
+	if (!desk->options->run.is_json)
+		(void)printf("%s %s\n", desk->id,
+			     is_off ? "is not kept: it ends with the daemon, and is not on disk"
+				    : "is kept: its states are written to disk from now on");
+	return CMD_OK;
 }
 
 int verb_fork_off(const struct session_desk *desk, struct err *err)

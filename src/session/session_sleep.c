@@ -121,13 +121,19 @@ static void add_missing(struct reload *reload, const char *json, size_t size)
 	free(text);
 }
 
+static bool is_on_disk(const struct session *session)
+{
+	return session->is_kept && session->table->store != NULL;
+}
+
 /* The first run that follows tells what it goes on from. */
 static void note_woken(struct session *session, const struct reload *reload)
 {
-	json_auto_t *woken = json_pack(
-		"{s:s, s:I, s:b, s:o*}", "state", reload->state.id, "created_ms",
-		(json_int_t)reload->state.created_ms, "variables", reload->job->has_variables,
-		"missing", json_loads(reload->missing != NULL ? reload->missing : "[]", 0, NULL));
+	json_auto_t *woken =
+		json_pack("{s:s, s:I, s:b, s:b, s:o*}", "state", reload->state.id, "created_ms",
+			  (json_int_t)reload->state.created_ms, "variables",
+			  reload->job->has_variables, "files", is_on_disk(session), "missing",
+			  json_loads(reload->missing != NULL ? reload->missing : "[]", 0, NULL));
 	struct buf members;
 
 	free(session->woken);
@@ -221,8 +227,10 @@ static void fail(struct reload *reload, const struct err *why)
 	    session->state == SESSION_CLOSED)
 		return; /* it is being let go of already */
 	if (reload->job->change != NULL)
-		(void)err_wrap(&copy, "the session stays what it was, and sleeps");
-	else
+		(void)err_wrap(&copy, is_on_disk(session)
+					      ? "the session stays what it was, and sleeps"
+					      : "the session is lost");
+	else if (is_on_disk(session))
 		(void)err_wrap(&copy, "the session cannot be woken from this state (another one, "
 				      "or a restart, still can)");
 	if (session_can_sleep(session))
@@ -477,8 +485,9 @@ void session_begin_reload(struct session *session)
 		session_kick(session);
 		return;
 	}
-	if (session->sandbox != NULL)
-		session_record_end(session); /* a successor finds it asleep, not half full */
+	/* A successor finds it asleep, not half full; or lost, where it has nothing on disk. */
+	if (session->sandbox != NULL && is_on_disk(session))
+		session_record_end(session);
 	session->reload = reload;
 	if (reload->job->change != NULL)
 		session_change_swap(session, reload->job->change);

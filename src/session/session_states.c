@@ -146,18 +146,15 @@ int session_restart(struct session *session, const struct session_change *change
 		    void (*done)(void *user, const char *checkpoint, const struct err *why),
 		    void *user, struct err *err)
 {
-	int r = session_check_open(session, err);
 	struct job *job = NULL;
+	int r;
 
-	if (r < 0)
-		return r;
-	if (!session->is_kept || session->table->store == NULL)
+	if (session->is_kept && session->table->store == NULL)
 		return err_set(err, ERR_CONFLICT, EINVAL,
-			       "its files are not kept on disk, and a restart would lose them; "
-			       "set `keep` first, or make a new session");
-	job = session_add_job(session, JOB_RELOAD, user);
-	job->change = change != NULL ? session_change_new(change) : NULL;
-	job->done = done;
-	session_kick(session);
-	return 0;
+			       "its files are to be kept, and there is no disk to keep them on; "
+			       "set `keep` to false to restart it without them");
+	r = ask(session, JOB_RELOAD, done, user, &job, err);
+	if (r == 0 && change != NULL)
+		job->change = session_change_new(change);
+	return r;
 }

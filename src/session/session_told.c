@@ -87,10 +87,14 @@ static void put_note_woken(const struct session *session, struct buf *buf)
 	size_t i = 0;
 
 	buf_init(&text, RUN_LEFT_MAX / 4);
-	(void)buf_text(&text, json_is_true(json_object_get(woken, "variables"))
-				      ? "the session was woken from its state on disk"
-				      : "the session was restarted: its files are there, its "
-					"variables are not");
+	if (json_is_true(json_object_get(woken, "variables")))
+		(void)buf_text(&text, "the session was woken from its state on disk");
+	else if (json_is_true(json_object_get(woken, "files")))
+		(void)buf_text(&text, "the session was restarted: its files are there, its "
+				      "variables are not");
+	else
+		(void)buf_text(&text, "the session was restarted, and was not kept on disk: its "
+				      "files and variables are gone");
 	json_array_foreach(missing, i, fact)
 		(void)buf_format(&text, "%s%s", i == 0 ? "; could not be kept: " : ", ",
 				 json_string_value(json_object_get(fact, "name")));

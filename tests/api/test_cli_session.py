@@ -143,6 +143,18 @@ class SessionTest(DaemonCase):
         self.assertIn("live", self.text("session", "checkpoints", name))
         self.assertIn("is awake", self.text("session", "wake", name))
 
+    def test_keeping_can_be_asked_for_later(self):
+        name = self.text("session", "new", "--runtime", "bare").strip()
+        self.addCleanup(self.viv, "session", "rm", name)
+        self.text("session", "run", name, "-c", "open('f', 'w').write('old')")
+        self.assertIn("its files and variables are gone", self.text("session", "restart", name))
+        self.text("session", "run", name, "-c", "open('f', 'w').write('new')")
+        self.assertIn("is kept", self.text("session", "keep", name))
+        self.assertIn("its files are there", self.text("session", "restart", name))
+        self.assertEqual(self.text("session", "run", name, "-c", "open('f').read()"), "'new'\n")
+        self.assertIn("is not kept", self.text("session", "keep", name, "off"))
+        self.assertIn("is not 'off'", self.viv("session", "keep", name, "no").err.decode())
+
     def test_states_are_kept_and_gone_back_to(self):
         name = self.session()
         self.text("session", "run", name, "-c", "x = 1\nopen('f', 'w').write('old')")

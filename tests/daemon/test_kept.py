@@ -227,10 +227,22 @@ class RestartTest(KeptCase):
         self.assertEqual(daemon.value("open('f').read()", session), "made")
         daemon.stop()
 
-    def test_a_restart_without_disk_is_refused(self):
-        daemon = self.serve(KEPT)
+    def test_a_restart_of_one_that_is_not_kept_says_that_its_files_are_gone(self):
+        daemon = self.serve(KEPT + "policies:\n  small: {base: default, memory: 200MiB}\n")
         session = daemon.session(runtime="bare")
-        self.expect_error(daemon.request("POST", f"/v1/sessions/{session}/restart"), 409, "conflict")
+        daemon.run("x = 1\nopen('f', 'w').write('made')", session)
+        told = daemon.ask("POST", f"/v1/sessions/{session}/restart", {"policy": "small"})
+        self.assertEqual((told["state"], told["policy"], told["keep"]), ("idle", "small", False))
+        result = daemon.run("import os\n['x' in globals(), os.listdir()]", session)
+        self.assertEqual(result["result"]["application/json"], [False, []])
+        woken = result["checkpoint"]["woken"]
+        self.assertEqual((woken["variables"], woken["files"]), (False, False))
+        self.assertIn("files and variables are gone", result["checkpoint"]["note"])
+        # It is a session as any: it goes back, and outlives the daemon.
+        daemon.run("x = 2", session)
+        daemon.run("os._exit(1)", session, kind="exit")
+        daemon.restart()
+        self.assertEqual(daemon.value("x", session), 2)
         daemon.stop()
 
     def test_keeping_can_begin_later_and_end(self):
