@@ -3,7 +3,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { FIGURE } from "./lib/codes.mjs";
-import { assert, eventually, says, sees } from "./lib/expect.mjs";
+import { assert, eventually, gone, says, sees } from "./lib/expect.mjs";
 import { subject } from "./lib/runner.mjs";
 
 const require = createRequire(join(process.env.VIV_NODE_MODULES, "/"));
@@ -149,6 +149,16 @@ export default subject("access", {}, (test) => {
     await insert.click({ trial: true }); // fails where something else would take it
     const [tools, note] = await Promise.all([person.role("toolbar", "Tools of cell 2").boundingBox(), insert.boundingBox()]);
     assert.ok(note.x + note.width <= tools.x || note.y + note.height <= tools.y, "the tools cover Note");
+  });
+
+  test("on a phone a drawer closes where another page is shown", { context: { viewport: { width: 390, height: 740 } } }, async (person) => {
+    await person.open("#/status");
+    await person.page.goto("/#/settings");
+    await person.openMenu();
+    await sees(person.sidebar);
+    await person.page.goBack();
+    await gone(person.sidebar);
+    await sees(person.role("heading", "Status"));
   });
 
   // At 300 px the body of each of these dialogs is longer than the window: without a part that scrolls, Done is cut off.

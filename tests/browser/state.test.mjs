@@ -182,6 +182,25 @@ export default subject("state", {}, (test) => {
     await says(last.output, "trunk");
   });
 
+  test("a branch from a state that is undone here has its run, and says so by its name", async (person) => {
+    const cell = await person.converse();
+    await cell.run("x = 'first'");
+    await (await person.another()).run("x = 'second'");
+    const panel = await person.tab("Timeline");
+    await panel.getByRole("button", { name: /^go back to x = 'first/i }).click();
+    await person.confirm("Go back");
+    await says(person.cell(2).output, "Undone");
+    const trunk = person.page.url();
+    await panel.getByRole("button", { name: /^branch here, from x = 'second/i }).click();
+    await eventually(() => person.page.url() !== trunk, "the branch");
+    await says(person.heading, "Branch of x = 'first'");
+    await says(person.cell(2).output, "Done");
+    assert.doesNotMatch(await person.cell(2).output.innerText(), /Undone/);
+    const next = await person.another();
+    await next.run("x");
+    await says(next.output, "second");
+  });
+
   test("a run that was rolled back says so, and the variables are those of before", async (person) => {
     const cell = await person.converse();
     await cell.run("safe = 'before'");

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import type { RunRow } from "../api/types";
 import { formatMs } from "../output/format";
+import { titleOfKind } from "../output/verdict";
 import { runs } from "../state/feed";
 import { go } from "../state/route";
 import { Button, EmptyState, Switch } from "../ui";
@@ -18,8 +19,8 @@ const PHASES = { held: "Waits for approval", waiting: "Waits", running: "Running
 
 function Outcome({ row }: { row: RunRow }) {
   if (row.state !== "over") return <span class={`outcome outcome-${row.state}`}>{PHASES[row.state]}</span>;
-  const took = row.wall_ms === undefined ? "" : ` · ${formatMs(row.wall_ms)}`;
-  return <span class={row.verdict === "ok" ? "outcome outcome-good" : "outcome outcome-bad"}>{row.verdict ?? "over"}{took}</span>;
+  const took = row.wall_ms ? ` · ${formatMs(row.wall_ms)}` : ""; // one that was refused took no time
+  return <span class={row.verdict === "ok" ? "outcome outcome-good" : "outcome outcome-bad"}>{titleOfKind(row.verdict ?? "")}{took}</span>;
 }
 
 function Row({ row, nowMs, onOpen }: { row: RunRow; nowMs: number; onOpen: () => void }) {

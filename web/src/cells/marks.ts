@@ -2,7 +2,7 @@
 // What became of a cell's result after its run: the session went back to before it (undone), or a cell above, whose
 // variables it reads, has run since (stale). Marks are kept with the conversation and end with the cell's next run.
 import * as calls from "../api/calls";
-import type { Checkpoint } from "../api/types";
+import type { CellMark, Checkpoint } from "../api/types";
 import type { Cell, Conversation } from "../state/conversation";
 import { sessions } from "../state/feed";
 import { namesOf, type Names } from "./names";
@@ -39,9 +39,20 @@ export function markStale(conversation: Conversation, cell: Cell): void {
   if (isChanged) conversation.touch();
 }
 
+interface Sides {
+  live: ReadonlySet<string>;
+  undone: ReadonlySet<string>;
+}
+
+/** The mark of a cell whose last run is this one, where these runs are part of the state and those are not. */
+export function markAt(mark: CellMark | null, run: string | null, { live, undone }: Sides): CellMark | null {
+  if (run === null) return mark;
+  return undone.has(run) ? "undone" : mark === "undone" && live.has(run) ? null : mark;
+}
+
 /** Which runs are part of the head's state, and which were left behind by going back. Of others nothing is known: their
  * checkpoints are gone, or there never was one. */
-export function sidesOf(checkpoints: readonly Checkpoint[], head: string): { live: Set<string>; undone: Set<string> } {
+export function sidesOf(checkpoints: readonly Checkpoint[], head: string): Sides {
   const byId = new Map(checkpoints.map((one) => [one.id, one]));
   const past = new Set<Checkpoint>();
   let from = Infinity;
@@ -62,11 +73,10 @@ export async function markUndone(conversation: Conversation): Promise<void> {
   if (!session || !head) return;
   const checkpoints = await calls.listCheckpoints(session).catch(() => []); // the session may just have ended
   if (sessions.peek().get(session)?.head !== head) return; // it has moved on: that is told as well
-  const { live, undone } = sidesOf(checkpoints, head);
+  const sides = sidesOf(checkpoints, head);
   let isChanged = false;
   for (const { mark, output } of conversation.cells.peek()) {
-    const run = output.peek()?.run ?? "";
-    const next = undone.has(run) ? "undone" : mark.peek() === "undone" && live.has(run) ? null : mark.peek();
+    const next = markAt(mark.peek(), output.peek()?.run ?? null, sides);
     if (next === mark.peek()) continue;
     mark.value = next;
     isChanged = true;

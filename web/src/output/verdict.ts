@@ -74,8 +74,13 @@ const ROWS: Readonly<Record<string, Row>> = {
 /** Kinds whose message is shown elsewhere, or says the same as the sentence. */
 const IN_OTHER_WORDS: ReadonlySet<string> = new Set(["ok", "exception", "exit", "timeout", "memory", "output", "interrupted", "cancelled"]);
 
+const rowOf = (kind: string): Row => (Object.hasOwn(ROWS, kind) ? ROWS[kind]! : { title: "Ended", tone: "warn", says: () => "" });
+
+/** How a run ended, in a word or two: the same wherever it is said. */
+export const titleOfKind = (kind: string) => rowOf(kind).title;
+
 export function tellVerdict(verdict: Verdict): Told {
-  const row = Object.hasOwn(ROWS, verdict.kind) ? ROWS[verdict.kind]! : { title: "Ended", tone: "warn" as const, says: () => "" };
+  const row = rowOf(verdict.kind);
   const sentence = row.says(verdict);
   const isSaid = IN_OTHER_WORDS.has(verdict.kind) && (sentence !== "" || verdict.kind === "ok");
   return {

@@ -3,7 +3,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { status } from "../api/calls";
 import type { Pool, Status } from "../api/types";
-import { bytes, span, visible } from "../panels/format";
+import { bytes, visible } from "../panels/format";
+import { formatMs } from "../output/format";
 import { Trouble } from "../panels/trouble";
 import { onReload } from "../state/feed";
 import { Loading } from "../ui";
@@ -41,7 +42,7 @@ function Facts({ about }: { about: Status }) {
   return (
     <dl class="status-facts">
       <div><dt>Version</dt><dd>{visible(about.version)}</dd></div>
-      <div><dt>Up for</dt><dd>{span(about.uptime_ms)}</dd></div>
+      <div><dt>Up for</dt><dd>{formatMs(Math.round(about.uptime_ms / 1000) * 1000)}</dd></div>
       <div><dt>Backend</dt><dd>{visible(about.backend)}</dd></div>
       <div><dt>Live sandboxes</dt><dd>{sandboxes}</dd></div>
       {about.config && <div><dt>Configuration</dt><dd><code>{visible(about.config)}</code></dd></div>}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be done with a checkpoint: go back to it, branch from it, keep it under a name.
 import { fork, makeCheckpoint, putOutput, rollback } from "../api/calls";
-import type { Checkpoint } from "../api/types";
+import type { CellRecord, Checkpoint } from "../api/types";
+import { markAt, sidesOf } from "../cells/marks";
 import { saveOutput } from "../output/saved";
 import type { Cell, Conversation } from "../state/conversation";
 import { createConversation } from "../state/conversations";
@@ -53,6 +54,16 @@ export function cellsUpTo(cells: readonly Cell[], run: string | null): Cell[] {
   return at >= 0 ? cells.slice(0, at + 1) : [...cells];
 }
 
+/** The cells as they are in a session that goes on from this state: what is undone here may not be there. */
+function recordsAt(cells: readonly Cell[], { checkpoints }: History, from: Checkpoint): CellRecord[] {
+  const sides = sidesOf(checkpoints, from.id);
+  return cells.map((cell) => {
+    const { mark = null, ...record } = cell.record();
+    const next = markAt(mark, record.run, sides);
+    return next ? { ...record, mark: next } : record;
+  });
+}
+
 /** What the cells showed goes along: the logs of their runs do not stay for ever. One that cannot be copied is read from
  * its log while that is there. */
 async function copyOutputs(to: string, cells: readonly Cell[]): Promise<void> {
@@ -67,9 +78,9 @@ export async function branchHere(conversation: Conversation, history: History, f
   const isHead = from.id === history.session.head && !history.session.checkpoint_blocked_by;
   try {
     const [branch] = await fork(history.session.id, isHead ? undefined : from.id);
-    const name = `${conversation.name.peek()} (branch)`;
+    const name = `Branch of ${conversation.name.peek()}`; // in front: a list cuts the end
     const cells = cellsUpTo(conversation.cells.peek(), from.run);
-    const made = await createConversation({ name, session: branch!.id, sandbox: true, cells: cells.map((cell) => cell.record()) });
+    const made = await createConversation({ name, session: branch!.id, sandbox: true, cells: recordsAt(cells, history, from) });
     void copyOutputs(made.id, cells);
     toast("This is the branch: variables are its own, files are shared with the original.", "good");
   } catch (cause) {

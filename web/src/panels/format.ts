@@ -25,7 +25,7 @@ export function ago(thenMs: number, nowMs = Date.now()): string {
   return new Date(thenMs).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }
 
-/** A length of time: "4:05", "2 h 3 min", "1 d 4 h". */
+/** What is left of a time, as a clock that runs down: "4:05", "2 h 3 min", "1 d 4 h". */
 export function span(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
   if (seconds < 3600) return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;

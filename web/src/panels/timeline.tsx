@@ -2,6 +2,7 @@
 // The states a session can go back to, newest first, as a small tree.
 import { useState } from "preact/hooks";
 import type { Checkpoint } from "../api/types";
+import { titleOfKind } from "../output/verdict";
 import type { Conversation } from "../state/conversation";
 import { Button, EmptyState, IconButton, Loading } from "../ui";
 import { IconBranch, IconHistory, IconPin, IconRefresh, IconUndo } from "../ui/icons";
@@ -102,7 +103,7 @@ function UndoneRow({ conversation, history, run }: { conversation: Conversation;
     <li class="state state-undone">
       <div class="state-main">
         <p class="state-title"><span class="state-code" title={title}>{title}</span></p>
-        <p class="state-facts">Rolled back ({run.verdict}) · {ago(run.begunMs)}</p>
+        <p class="state-facts">{titleOfKind(run.verdict)}, rolled back · {ago(run.begunMs)}</p>
       </div>
     </li>
   );

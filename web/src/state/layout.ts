@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What of the page is open. On a wide screen the sidebar and the panel stand beside the cells and are remembered; on a
 // narrow one they are drawers over them, at most one at a time, and closed at first.
-import { batch, computed, signal } from "@preact/signals";
+import { batch, computed, effect, signal } from "@preact/signals";
+import { route } from "./route";
 
 const KEY = "vivarium.layout";
 const narrow = matchMedia("(max-width: 899.98px)");
@@ -21,6 +22,14 @@ function load(): { sidebar: boolean; panel: boolean } {
 
 export const isSidebarOpen = computed(() => (isNarrow.value ? drawer.value === "sidebar" : beside.value.sidebar));
 export const isPanelOpen = computed(() => (isNarrow.value ? drawer.value === "panel" : beside.value.panel));
+
+/** A drawer lies over the page it was opened on: where another one is shown, by the browser's own keys, too, it closes. */
+let shownAt = JSON.stringify(route.peek());
+effect(() => {
+  const at = JSON.stringify(route.value);
+  if (at !== shownAt) drawer.value = "none";
+  shownAt = at;
+});
 
 /** A panel with a dialog open in it stays where the window becomes narrow or wide: with the panel the dialog would go. */
 narrow.addEventListener("change", () => batch(() => {

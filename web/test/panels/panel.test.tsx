@@ -128,7 +128,7 @@ describe("the timeline", () => {
     show("timeline");
     expect(await screen.findByText("x = 1")).toBeTruthy();
     expect(screen.getByText("Files changed")).toBeTruthy();
-    expect(screen.getByText(/Rolled back \(timeout\)/)).toBeTruthy();
+    expect(screen.getByText(/Timed out, rolled back/)).toBeTruthy();
     expect(screen.getAllByRole("listitem").find((row) => row.getAttribute("aria-current") === "step")?.textContent).toContain("Now");
   });
 

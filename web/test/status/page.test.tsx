@@ -42,7 +42,7 @@ it("lists the pools with what each has and is to have, and why one has none", as
     { runtime: "base", memory: 512 << 20, ready: 3, coming: 1, keep: 4 },
     { runtime: "full", memory: 1 << 30, ready: 0, coming: 0, keep: 2, why: "lacks sklearn" },
   ];
-  const about: Partial<Status> = { version: "0.1.0", uptime_ms: 1, backend: "native", backends: [], walls: [], wall_facts: [], runtimes: [], pools: pools as Status["pools"], sandboxes: 0 };
+  const about: Partial<Status> = { version: "0.1.0", uptime_ms: 183_900_000, backend: "native", backends: [], walls: [], wall_facts: [], runtimes: [], pools: pools as Status["pools"], sandboxes: 0 };
   vi.spyOn(calls, "status").mockResolvedValue(about as Status);
   vi.spyOn(calls, "metrics").mockResolvedValue("");
   vi.spyOn(calls, "auditTail").mockResolvedValue([]);
@@ -55,4 +55,5 @@ it("lists the pools with what each has and is to have, and why one has none", as
     ["full", "0", "0", "2", "1.0 GiB"],
   ]);
   expect(screen.getByText("full: lacks sklearn")).toBeTruthy();
+  expect(screen.getByText("2 d 3 h")).toBeTruthy();
 });
