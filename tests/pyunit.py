@@ -9,13 +9,33 @@ The path of viv reaches the tests as the environment variable VIV.
 import argparse
 import os
 import sys
+import time
 import unittest
+
+SLOWEST = 10  # tests whose time is shown, for whoever wants the suites to be faster
 
 
 class Result(unittest.TextTestResult):
     """Names each skipped test in a line of its own; with VIV_MUST_RUN=1 a skip is a failure."""
 
     passed = 0
+
+    def __init__(self, *args, **kw):
+        super().__init__(*args, **kw)
+        self.seconds = {}  # of each test, by its name
+        self.begin = 0
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.begin = time.monotonic()
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.seconds[test.id()] = time.monotonic() - self.begin
+
+    def print_slowest(self):
+        for name in sorted(self.seconds, key=self.seconds.get)[-SLOWEST:]:
+            print(f"{self.seconds[name]:7.1f} s  {name}")
 
     def addSuccess(self, test):
         super().addSuccess(test)
@@ -57,6 +77,7 @@ def main():
         tests = unittest.TestSuite(test for test in each_of(tests)
                                    if not any(name in test.id() for name in args.without))
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, resultclass=Result).run(tests)
+    result.print_slowest()
     failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
     passed = result.passed + len(result.expectedFailures)
     print(f"{passed} passed, {failed} failed")
