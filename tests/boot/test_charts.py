@@ -193,6 +193,13 @@ class Pictures(unittest.TestCase):
         self.assertEqual((data["overlaid"], data["complete"]), (True, True))
         self.assertNotIn("overlaid", self.data("plt.bar(['a', 'b'], [3, 1])"))
 
+    def test_lines_over_bars_and_points_are_told_beside_them(self):
+        for code in ("plt.hist([1, 2])", "plt.scatter([1, 2], [3, 4])"):
+            data = self.data(f"{code}\nplt.plot([1, 2], [5, 6], 'r--', label='fit')")
+            self.assertEqual(data["lines"], [{"label": "fit", "points": [[1.0, 5.0], [2.0, 6.0]]}])
+            self.assertEqual((data["line_styles"][0]["color"], data["complete"]), ("#ff0000", True))
+            self.assertEqual(len(data["styles"]), len(data["elements"]))
+
     def test_grid_lines_are_told_as_they_are_drawn(self):
         data = self.data("plt.plot([1, 2])\nplt.grid(axis='x')")
         self.assertEqual((data["x_grid"], data["y_grid"]), (True, False))
@@ -261,7 +268,9 @@ class Pictures(unittest.TestCase):
     def test_every_artist_is_told_or_said_to_be_lacking(self):
         for code, lacks in (
                 ("plt.plot([1, 2])", []),
-                ("plt.bar([1, 2], [3, 4])\nplt.plot([1, 2], [3, 4])", ["a line"]),
+                ("plt.bar([1, 2], [3, 4])\nplt.plot([1, 2], [3, 4])", []),
+                ("plt.bar(['a', 'b'], [3, 4])\nplt.plot([0, 1], [3, 4])", ["a line"]),
+                ("plt.bar(['a', 'b'], [3, 4], yerr=1, capsize=3)", ["error bars"]),
                 ("plt.plot([1, 2])\nplt.axhline(1.5)\nplt.axhline(1.7)", ["2 × a line"]),
                 ("plt.plot([1, 2])\nplt.fill_between([0, 1], [1, 2])", ["a filled area"]),
                 ("plt.plot([1, 2])\nplt.text(0, 1, 'here')\nplt.axvspan(0, 1)",
@@ -291,9 +300,8 @@ class Pictures(unittest.TestCase):
     def test_error_bars_and_reference_lines_are_no_series(self):
         data = self.data("plt.errorbar([1, 2], [3, 4], yerr=1, capsize=3, label='e')\n"
                          "plt.axvline(1)")
-        self.assertEqual([element["points"] for element in data["elements"]],
-                         [[[1.0, 3.0], [2.0, 4.0]]])
-        self.assertFalse(data["complete"])
+        self.assertEqual(data["elements"], [{"label": "e", "points": [[1.0, 3.0], [2.0, 4.0]]}])
+        self.assertEqual(data["lacks"], ["a line", "error bars"])
 
     def test_colours_dashes_markers_and_widths_are_told(self):
         data = self.data("plt.plot([1, 2], color='#ff0000', ls='--', lw=2)\n"

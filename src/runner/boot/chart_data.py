@@ -94,13 +94,23 @@ def _data_lines(axes):
 
 def _lines(axes, budget, told):
     elements = []
+    owners = {id(group.lines[0]): group for group in _containers(axes, "ErrorbarContainer")}  # they have its label
     for i, line in enumerate(_data_lines(axes)[:ELEMENTS_MAX]):
-        label = _label(line, f"line {i + 1}")
+        label = _label(owners.get(id(line), line), f"line {i + 1}")
         elements.append(_series(label, _points(*_numbers(line), axes, budget)))
         told.add(chart_style.of_line(line), line)
         if elements[-1].get("truncated"):
             told.lacks.append(f"the last points of {label[:80]}")
     return elements
+
+
+def _beside(axes, budget, told):
+    """The lines over bars or points: {"lines","line_styles"}, where there are any."""
+    lines = _Told()
+    elements = _lines(axes, budget, lines)
+    told.artists += lines.artists
+    told.lacks += lines.lacks
+    return {"lines": elements, "line_styles": lines.styles} if elements else {}
 
 
 def _scatters(axes, budget, told):
@@ -189,6 +199,9 @@ def _chart(axes, budget):
         kind, elements = "scatter", _scatters(axes, budget, told)
     elif _data_lines(axes):
         kind, elements = "line", _lines(axes, budget, told)
+
+    if (kind == "scatter" or "spans" in form) and "horizontal" not in form:
+        form = {**form, **_beside(axes, budget, told)}
 
     chart = {"type": kind, "title": axes.get_title() or None, "elements": elements}
     if kind in ("line", "scatter", "bar", "box_and_whisker"):

@@ -33,12 +33,22 @@ def _is_drawn(artist):
     return artist.get_visible() and not (hasattr(artist, "get_text") and not artist.get_text().strip())
 
 
+def _error_bars(axes):
+    """The artists of each set of error bars, but for the line that they belong to."""
+    for group in axes.containers:
+        if type(group).__name__ == "ErrorbarContainer":
+            _, caps, bars = group.lines
+            yield [*caps, *bars]
+
+
 def of_axes(axes, told, more):
     """What this axes has beside the artists in `told`; `more` are words for what they lose."""
-    known = {id(artist) for artist in told}
+    errors = list(_error_bars(axes))
+    known = {id(artist) for artist in (*told, *(artist for group in errors for artist in group))}
     drawn = [*axes.images, *axes.collections, *axes.patches, *axes.lines, *axes.texts,
              *getattr(axes, "tables", ()), *getattr(axes, "artists", ())]
     words = [_name(artist) for artist in drawn if id(artist) not in known and _is_drawn(artist)]
+    words += ["error bars" for _ in errors[:1]]
     words += ["an inset" for child in getattr(axes, "child_axes", ()) if child.get_visible()]
     if axes.name != "rectilinear" and (words or told):
         words.append(f"its {axes.name} axes")

@@ -220,6 +220,17 @@ describe("a figure as it was drawn", () => {
     expect(series[0]).toMatchObject({ symbol: "triangle", itemStyle: { borderColor: "rgba(0,0,0,1)" }, data: [{ value: [1, 2], itemStyle: { color: "rgba(255,0,0,1)" } }, { value: [3, 4], symbolSize: 120 }] });
   });
 
+  it("has the lines that were drawn over bars and points", () => {
+    const over = { lines: [{ label: "fit", points: [[1, 5], [2, 6]] }], line_styles: [{ color: "#ff0000" }] };
+    const points = readFigure({ type: "scatter", elements: [line], ...over }).charts[0]!;
+    expect(option({ type: "scatter", elements: [line], ...over }).series.map(({ type }) => type)).toEqual(["scatter", "line"]);
+    expect(legendOf(points)).toEqual([]);
+    const bars = { type: "bar", elements: [{ label: "1", value: 2, group: "" }], spans: [[0, 2, 0]], ...over };
+    expect(option(bars).series.map(({ type }) => type)).toEqual(["custom", "line"]);
+    expect(sheetOf(readFigure(bars).charts[0]!).rows).toEqual([["", 0, 2, 2], ["fit", 1, 1, 5], ["fit", 2, 2, 6]]);
+    expect(option({ type: "bar", elements: bars.elements, ...over }).series.map(({ type }) => type)).toEqual(["bar"]);
+  });
+
   it("has a legend with one name where one was drawn", () => {
     expect(legendOf(readFigure({ type: "line", elements: [line], legend: true }).charts[0]!)).toEqual(["a"]);
     expect(legendOf(readFigure({ type: "line", elements: [line] }).charts[0]!)).toEqual([]);

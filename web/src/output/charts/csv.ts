@@ -35,7 +35,10 @@ export function sheetOf(chart: ChartModel): Sheet {
     return chart.x.scale === "time" ? momentText(x) : x;
   };
   if (isSpanned(chart)) {
-    const rows = chart.series.flatMap(({ name, points, spans = [] }) => spans.map(([from, to], i) => [name, place(from), place(to), points[i]![1]]));
+    const rows = chart.series.flatMap(({ name, points, spans }) => points.map(([x, y], i) => {
+      const [from, to] = spans?.[i] ?? [x, x];
+      return [name, place(from), place(to), y];
+    }));
     const isOne = chart.series.length === 1;
     return { columns: [...(isOne ? [] : ["series"]), "from", "to", chart.y.label || "value"], rows: isOne ? rows.map((row) => row.slice(1)) : rows };
   }

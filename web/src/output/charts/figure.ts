@@ -181,13 +181,20 @@ function readBoxes(data: unknown): ChartModel {
   return chart;
 }
 
+/** Lines that were drawn over bars or points. */
+function withLines(chart: ChartModel, data: unknown): ChartModel {
+  if (chart.x.scale === "category" || chart.isFlat) return chart;
+  const { series, x } = readPoints({ ...(data as object), elements: ownList(data, "lines"), styles: ownList(data, "line_styles") }, "line");
+  return x.scale === chart.x.scale ? { ...chart, series: [...chart.series, ...series.map((line) => ({ ...line, isLine: true }))] } : chart;
+}
+
 function readAxes(data: unknown): ChartModel | null {
   switch (own(data, "type")) {
     case "line":
     case "scatter":
-      return readPoints(data, own(data, "type") as "line" | "scatter");
+      return withLines(readPoints(data, own(data, "type") as "line" | "scatter"), data);
     case "bar":
-      return readBars(data);
+      return withLines(readBars(data), data);
     case "pie":
       return readPie(data);
     case "box_and_whisker":

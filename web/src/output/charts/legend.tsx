@@ -14,6 +14,7 @@ export function legendOf(chart: ChartModel): string[] {
   const [first] = chart.series;
   if (chart.kind === "box" || !first) return [];
   const names = chart.kind === "pie" ? slicesOf(chart, first).map(({ name }) => name) : chart.series.map(({ name }) => drawnText(name));
+  if (chart.series.some(({ isLine }) => isLine) && !chart.hasLegend) return []; // nobody gave them names
   return names.length > 1 || (chart.hasLegend && names[0]) ? [...new Set(names)].slice(0, NAMES_MAX) : [];
 }
 

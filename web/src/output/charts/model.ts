@@ -26,6 +26,7 @@ export interface Series {
   name: string;
   points: Point[];
   spans?: Span[]; // one for each point, where bars have places instead of names
+  isLine?: boolean; // a line beside bars or points
   look?: Look; // as the code drew it
   colours?: (string | null)[]; // of single bars, slices, boxes or points, where they differ
   sizes?: number[]; // of single points

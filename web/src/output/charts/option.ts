@@ -60,7 +60,7 @@ function endLabels({ limits, scale }: Axis): Part {
   return { showMinLabel: isTick(limits[0]) ? null : false, showMaxLabel: isTick(limits[1]) ? null : false };
 }
 
-function axisOf(axis: Axis, categories: readonly string[], theme: Theme, isX: boolean, isUpright = !isX): Part {
+function axisOf(axis: Axis, categories: readonly string[], theme: Theme, isX: boolean): Part {
   const isNames = isX && axis.scale === "category" && isCounted(categories);
   const format = (value: unknown) => {
     if (typeof value !== "number") return short(String(value));
@@ -72,7 +72,7 @@ function axisOf(axis: Axis, categories: readonly string[], theme: Theme, isX: bo
     ...(axis.isInverted ? { inverse: true } : {}),
     name: short(axis.label),
     nameLocation: "middle",
-    nameTextStyle: { color: theme.soft, fontSize: 12, padding: isUpright ? [0, 0, 8, 0] : [8, 0, 0, 0] }, // away from the labels
+    nameTextStyle: { color: theme.soft, fontSize: 12, textMargin: [10, 2] }, // away from the labels
     axisLine: { show: isX || axis.hasGrid === false, onZero: axis.hasGrid === undefined || axis.scale === "category", lineStyle: { color: theme.line } },
     axisTick: { lineStyle: { color: theme.line } },
     splitLine: { show: axis.hasGrid ?? !isX, lineStyle: { color: theme.line, opacity: 0.6 } },
@@ -110,7 +110,7 @@ function lineLook({ look, points }: Series): Part {
 function seriesOf(chart: ChartModel, series: Series, theme: Theme): Part {
   const points = drawn(series, chart);
   const base = { name: drawnText(series.name), data: points, emphasis: { focus: chart.series.length > 4 && chart.kind === "line" ? "series" : "none" } };
-  switch (chart.kind) {
+  switch (series.isLine ? "line" : chart.kind) {
     case "line":
     case "area":
       return {
@@ -196,10 +196,10 @@ function spansOf(chart: ChartModel, series: Series, theme: Theme): Part {
 function spanText(chart: ChartModel, { seriesIndex, dataIndex }: { seriesIndex: number; dataIndex: number }): string {
   const series = chart.series[seriesIndex];
   const [span, point] = [series?.spans?.[dataIndex], series?.points[dataIndex]];
-  if (!series || !span || !point) return "";
+  if (!series || !point) return "";
   const place = (value: number) => (chart.x.scale === "time" ? momentText(Math.round(value)) : placeText(Number(value.toPrecision(6))));
   const name = series.name || chart.y.label;
-  return `${place(span[0])} – ${place(span[1])}\n${name ? `${short(name)}: ` : ""}${point[1] === null ? "–" : formatNumber(point[1])}`;
+  return `${span ? `${place(span[0])} – ${place(span[1])}` : place(point[0])}\n${name ? `${short(name)}: ` : ""}${point[1] === null ? "–" : formatNumber(point[1])}`;
 }
 
 /** Bars without a pixel each: the shape that they make side by side, of those in one pixel the lowest and the highest. */
@@ -252,7 +252,7 @@ function boxLook(colour: string, isOpen: boolean, theme: Theme): Part {
 function boxOption(chart: ChartModel, theme: Theme): Part {
   const outliers = chart.boxes.flatMap((box, i) => box.outliers.map((value) => (chart.isFlat ? [value, i] : [i, value])));
   return {
-    ...axesOf(chart, axisOf(chart.x, chart.categories, theme, true, chart.isFlat), axisOf(chart.y, [], theme, false, !chart.isFlat)),
+    ...axesOf(chart, axisOf(chart.x, chart.categories, theme, true), axisOf(chart.y, [], theme, false)),
     series: [
       { type: "boxplot", name: "box", data: chart.boxes.map(({ five, colour, isOpen }) => (colour ? { value: five, itemStyle: boxLook(colour, isOpen === true, theme) } : five)), itemStyle: { color: theme.sunken, borderColor: theme.palette[0] } },
       { type: "scatter", name: "outliers", data: outliers, symbolSize: 5, large: outliers.length > LARGE_MIN, itemStyle: { color: chart.boxes[0]?.colour ? onPage(chart.boxes[0].colour, theme) : theme.palette[1] } },
@@ -291,9 +291,9 @@ function zoomOf(chart: ChartModel, longest: number, theme: Theme): Part[] {
 
 function gridOption(chart: ChartModel, longest: number, theme: Theme): Part {
   const isLine = (chart.kind === "line" || chart.kind === "area") && !chart.series.some(({ look }) => look?.symbol); // marks at the ends would be cut
-  const places = { ...axisOf(chart.x, chart.categories, theme, true, chart.isFlat), ...(isLine && chart.x.scale !== "category" && !chart.x.limits ? { min: "dataMin", max: "dataMax" } : {}) };
+  const places = { ...axisOf(chart.x, chart.categories, theme, true), ...(isLine && chart.x.scale !== "category" && !chart.x.limits ? { min: "dataMin", max: "dataMax" } : {}) };
   return {
-    ...axesOf(chart, places, axisOf(chart.y, [], theme, false, !chart.isFlat)),
+    ...axesOf(chart, places, axisOf(chart.y, [], theme, false)),
     dataZoom: zoomOf(chart, longest, theme),
     series: chart.series.map((series) => seriesOf(chart, series, theme)),
   };
