@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "api/exchange.h"
+#include "api/router_state.h"
 #include "base/c.h"
 #include "policy/number.h"
 
@@ -51,7 +51,7 @@ void bodies_done(struct router *router)
 }
 
 /* All bodies together must leave memory for the runs. */
-int router_hold(struct router *router, struct router_held *held, const struct config_token *token,
+int bodies_hold(struct router *router, struct router_held *held, const struct config_token *token,
 		uint64_t size, struct err *err)
 {
 	const struct router_settings *settings = &router->settings;

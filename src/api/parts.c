@@ -72,6 +72,17 @@ int parts_finish(struct parts *parts, struct err *err)
 	return parts->fd >= 0 ? flush(parts, err) : 0;
 }
 
+int parts_fd(struct parts *parts, int *ret_fd, struct err *err)
+{
+	int r = parts->fd < 0 ? open_memfd(parts, err) : 0;
+
+	if (r == 0)
+		r = flush(parts, err);
+	if (r == 0)
+		*ret_fd = parts->fd;
+	return r;
+}
+
 /* Private: a shared mapping would keep the memfd from being sealed (man 2 fcntl, F_SEAL_WRITE). */
 static int map_all(struct parts *parts, struct err *err)
 {

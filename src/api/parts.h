@@ -34,6 +34,9 @@ int parts_append(struct parts *parts, const void *data, size_t size, struct err 
 /* All is there: nothing is appended any more. */
 int parts_finish(struct parts *parts, struct err *err);
 
+/* Everything as a memfd, borrowed, however little it is. After parts_finish. */
+int parts_fd(struct parts *parts, int *ret_fd, struct err *err);
+
 /* A part, borrowed from the parts. With `in_memory` its data can be read in place, else a part of a
  * memfd has data NULL. Only after parts_finish. */
 int parts_bytes(struct parts *parts, uint64_t at, uint64_t size, bool in_memory,

@@ -60,15 +60,14 @@ static bool is_closer(const char *pattern, const char *than)
 	return *than == '{' && *pattern != '{';
 }
 
-static void allow(struct route *route, const char *method)
+static void allow(char *text, const char *method)
 {
 	const char *shown = strcmp(method, "GET") == 0 ? "GET, HEAD" : method;
-	char *text = route->allow;
 	size_t used = strlen(text);
 
 	if (strstr(text, shown) == NULL)
-		(void)snprintf(text + used, sizeof(route->allow) - used, "%s%s",
-			       used > 0 ? ", " : "", shown);
+		(void)snprintf(text + used, ROUTE_ALLOW_SIZE - used, "%s%s", used > 0 ? ", " : "",
+			       shown);
 }
 
 static int set_vars(struct route *route, const struct spans *spans, struct err *err)
@@ -95,34 +94,63 @@ static int set_vars(struct route *route, const struct spans *spans, struct err *
 	return 0;
 }
 
-int route_find(const struct op *const *const *tables, const char *method, const char *path,
+/* What one rank has for a path. */
+struct hit {
+	const struct route_row *first; /* the first row of this path, by whatever method */
+	const struct route_row *row;   /* the closest one with the method */
+	struct spans spans;
+	char allow[ROUTE_ALLOW_SIZE];
+};
+
+static void look(struct hit *hit, const struct route_row *row, const char *method,
+		 const struct spans *spans)
+{
+	if (hit->first == NULL)
+		hit->first = row;
+	allow(hit->allow, row->method);
+	if (strcmp(row->method, method) != 0 ||
+	    (hit->row != NULL && !is_closer(row->path, hit->row->path)))
+		return;
+	hit->row = row;
+	hit->spans = *spans;
+}
+
+static const struct hit *choose(const struct hit hits[ROUTE_RANK_COUNT])
+{
+	const struct hit *front = &hits[ROUTE_FRONT];
+	const struct hit *own = &hits[ROUTE_OWN];
+
+	if (front->row != NULL || (front->first != NULL && own->row == NULL))
+		return front;
+	return own->first != NULL ? own : &hits[ROUTE_BACK];
+}
+
+int route_find(const struct route_table *table, const char *method, const char *path,
 	       struct route *ret_route, struct err *err)
 {
 	const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
-	struct spans best = {0};
+	struct hit hits[ROUTE_RANK_COUNT] = {0};
+	const struct route_row *row = NULL;
+	const struct hit *hit;
 	struct spans spans = {0};
 
 	*ret_route = (struct route){0};
-	for (; *tables != NULL; tables++) {
-		for (const struct op *const *op = *tables; *op != NULL; op++) {
-			if ((*op)->method == NULL || !matches((*op)->path, path, &spans))
-				continue;
-			allow(ret_route, (*op)->method);
-			if (strcmp((*op)->method, wanted) != 0)
-				continue;
-			if (ret_route->op != NULL && !is_closer((*op)->path, ret_route->op->path))
-				continue;
-			ret_route->op = *op;
-			best = spans;
-		}
+	TAILQ_FOREACH(row, table, entry) {
+		if (!row->is_shared && matches(row->path, path, &spans))
+			look(&hits[row->rank], row, wanted, &spans);
 	}
-	if (ret_route->op != NULL)
-		return set_vars(ret_route, &best, err);
-	if (ret_route->allow[0] != '\0')
+	hit = choose(hits);
+	if (hit->first == NULL)
+		return err_set(err, ERR_NOT_FOUND, ENOENT,
+			       "there is no such path; GET /openapi.json lists them all");
+	memcpy(ret_route->allow, hit->allow, sizeof(hit->allow));
+	ret_route->row = hit->row;
+	ret_route->opened = hit->first->opened;
+	if (hit->row == NULL)
 		return err_set(err, ERR_UNSUPPORTED, EPERM, "this path takes %s, not %.20s",
-			       ret_route->allow, method);
-	return err_set(err, ERR_NOT_FOUND, ENOENT,
-		       "there is no such path; GET /openapi.json lists them all");
+			       hit->allow, method);
+	ret_route->opened = hit->row->opened;
+	return set_vars(ret_route, &hit->spans, err);
 }
 
 void route_done(struct route *route)
@@ -131,4 +159,35 @@ void route_done(struct route *route)
 		return;
 	free(route->text);
 	*route = (struct route){0};
+}
+
+bool route_is_own(const struct route_table *table, const char *path)
+{
+	const struct route_row *row = NULL;
+	struct spans spans = {0};
+
+	TAILQ_FOREACH(row, table, entry) {
+		if (row->rank == ROUTE_OWN && matches(row->path, path, &spans))
+			return true;
+	}
+	return false;
+}
+
+bool route_is_same(const struct route_row *a, const struct route_row *b)
+{
+	const char *left = a->path;
+	const char *right = b->path;
+
+	if (strcmp(a->method, b->method) != 0)
+		return false;
+	/* Variables are the same whatever they are called. */
+	while (*left == *right && *left != '\0') {
+		if (*left == '{') {
+			left += strcspn(left, "}");
+			right += strcspn(right, "}");
+		}
+		left++;
+		right++;
+	}
+	return *left == *right;
 }

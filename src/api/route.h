@@ -1,32 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Route - which op a method and a path mean
+ * Route - which row of the route table a method and a path mean
  *
- * Owns:    the matching of paths against the patterns of the ops, and their variables.
+ * Owns:    the rows of all doors, the order among them, the matching of paths against their
+ *          patterns, and the variables.
  * May not: know a request or an answer.
  */
 #pragma once
 
 #include <stddef.h>
 
+#include <sys/queue.h>
+
 #include "api/decode.h"
+#include "api/door.h"
 #include "base/err.h"
 #include "op/op.h"
 
 #define ROUTE_VARS_MAX 4
 #define ROUTE_ALLOW_SIZE 80
 
+/* A door that is open. */
+struct opened {
+	const struct door *door;
+	void *state;             /* owned: the door's own */
+	uint32_t exchange_count; /* that go through it now */
+	bool is_open;
+	TAILQ_ENTRY(opened) entry;
+};
+
+/* The first rank that knows a path decides, but our own rows take a method that a door in front of
+ * them does not have. */
+enum route_rank {
+	ROUTE_FRONT, /* doors at the prefix that the config gives them, or at their name */
+	ROUTE_OWN,   /* our own API and the page */
+	ROUTE_BACK,  /* doors at the root by default */
+	ROUTE_RANK_COUNT,
+};
+
+struct route_row {
+	enum route_rank rank;
+	const char *method;
+	char *path; /* owned: the whole pattern */
+	bool is_open;
+	const struct op *op; /* what the members of its body are; NULL: the body as it is */
+	struct op members;   /* `op` of a row that calls none */
+	const struct door_route *route;
+	struct opened *opened; /* borrowed */
+	bool is_shared;        /* two doors would have it by default: so neither has it */
+	TAILQ_ENTRY(route_row) entry;
+};
+
+TAILQ_HEAD(route_table, route_row);
+
 struct route {
-	const struct op *op;
+	const struct route_row *row; /* NULL: none */
+	struct opened *opened;       /* whose path it is, also by another method; NULL: nobody's */
 	struct decode_pair vars[ROUTE_VARS_MAX];
 	size_t var_count;
 	char *text;                   /* owned: names and values of the variables */
-	char allow[ROUTE_ALLOW_SIZE]; /* the methods of this path, for -EPERM and OPTIONS; or "" */
+	char allow[ROUTE_ALLOW_SIZE]; /* the methods of this path, or "" */
 };
 
-/* Looks through `tables`, each an array of ops with NULL behind the last, and NULL behind them.
- * HEAD goes where GET goes. -ENOENT: no such path; -EPERM: not by this method (allow is set);
- * -EINVAL: a variable cannot be decoded. `ret_route` is always the caller's to end. */
-int route_find(const struct op *const *const *tables, const char *method, const char *path,
+/* HEAD goes where GET goes. -ENOENT: no such path; -EPERM: not by this method; -EINVAL: a variable
+ * cannot be decoded. `ret_route` is always the caller's to end. */
+int route_find(const struct route_table *table, const char *method, const char *path,
 	       struct route *ret_route, struct err *err);
 void route_done(struct route *route);
+
+/* Has our own API or the page a row for this path, whatever the method? */
+bool route_is_own(const struct route_table *table, const char *path);
+
+/* Do both patterns mean the same requests? */
+bool route_is_same(const struct route_row *a, const struct route_row *b);

@@ -267,7 +267,6 @@ static int open_door(struct daemon *daemon, struct err *err)
 			daemon->config->answers / (daemon->config->token_count > 1 ? 2 : 1),
 	};
 	struct router_settings full = settings;
-	struct doors_settings doors = {.engine = &daemon->engine, .body_max = settings.body_max};
 	int r;
 
 	daemon->access = access_new(daemon->config);
@@ -275,18 +274,13 @@ static int open_door(struct daemon *daemon, struct err *err)
 	if (r < 0)
 		return r;
 	full.access = daemon->access;
-	daemon->router = router_new(&full, err);
-	if (daemon->router == NULL)
-		return -err->num;
-	if (daemon->config->page_enabled)
-		daemon->page = page_new(daemon->access, daemon->router);
-	doors.access = daemon->access;
-	doors.page = daemon->page;
-	doors.router = daemon->router;
-	doors.main = daemon->options->dialect;
-	r = doors_new(&doors, &daemon->doors, err);
+	full.page = daemon->config->page_enabled ? page_door() : NULL;
+	full.doors = door_table;
+	full.main = daemon->options->dialect;
+	r = router_new(&full, &daemon->router, err);
 	if (r == 0)
-		r = http_new(&daemon->loop, &http, &doors_calls, daemon->doors, &daemon->http, err);
+		r = http_new(&daemon->loop, &http, &router_calls, daemon->router, &daemon->http,
+			     err);
 	return r < 0 ? r : daemon_listen(daemon, err);
 }
 
@@ -395,8 +389,6 @@ static void close_all(struct daemon *daemon)
 	engine->pool = NULL;
 	daemon_close_backends(daemon);
 	warm_forget(engine);
-	doors_close(daemon->doors);
-	page_free(daemon->page);
 	router_close(daemon->router);
 	announcer_close(STEAL(engine->announcer));
 	close_handles(daemon);

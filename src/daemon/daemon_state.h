@@ -12,7 +12,7 @@
 #include "api/access.h"
 #include "api/router.h"
 #include "daemon/daemon.h"
-#include "door/doors.h"
+#include "door/door_table.h"
 #include "http/http.h"
 #include "obs/audit.h"
 #include "obs/metrics.h"
@@ -38,8 +38,6 @@ struct daemon {
 	struct pressure *pressure;
 	struct access *access;
 	struct router *router;
-	struct page *page; /* NULL: switched off, or not built */
-	struct doors *doors;
 	uv_poll_t lifeline; /* stdin, where the daemon is somebody's own */
 	struct http *http;
 	char key[96];     /* of whoever decides on held runs; "": tokens do */

@@ -9,7 +9,7 @@
 #include "base/c.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
-#include "door/doors.h"
+#include "door/door_table.h"
 #include "policy/config.h"
 
 #define LISTEN_MAX 64
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 	log_set_level(arguments.is_verbose ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING);
 	r = config_load(arguments.config, &config, &err);
 	if (r == 0 && arguments.options.dialect != NULL &&
-	    doors_boot(arguments.options.dialect, config, &err) < 0) {
+	    door_boot(door_table, arguments.options.dialect, config, &err) < 0) {
 		(void)fprintf(stderr, "viv serve: %s\n", err.text);
 		config_free(config);
 		return EXIT_BOOT;

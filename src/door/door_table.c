@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "door/door.h"
+#include "door/door_table.h"
 
 extern const struct door door_agentrail;
 extern const struct door door_atlas;

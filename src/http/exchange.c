@@ -197,10 +197,8 @@ static enum MHD_Result take_head(struct http_request *request, const char *metho
 		request->query = mark + 1;
 	}
 	request->is_told = true;
-	request->calls = &http->calls;
-	request->calls_user = http->user;
 	conn_enter(conn, request->body_size != 0 ? CONN_BODY : CONN_WAIT);
-	request->calls->head(request->calls_user, request);
+	http->calls.head(http->user, request);
 	/* Without a body libmicrohttpd asks once more at once; queued there, the connection lives
 	 * on. */
 	if (!request->is_answered || request->body_size == 0)
@@ -228,7 +226,7 @@ static enum MHD_Result take_body(struct http_request *request, const char *data,
 	conn_enter(conn, CONN_BODY);
 	request->is_woken = false;
 	request->is_in_body = true;
-	taken = request->calls->body(request->calls_user, request, data, *size);
+	taken = conn->http->calls.body(conn->http->user, request, data, *size);
 	request->is_in_body = false;
 	if (conn->is_cut)
 		return MHD_NO;
@@ -255,7 +253,7 @@ static enum MHD_Result take_end(struct http_request *request)
 		request->is_complete = true;
 		conn_enter(conn, CONN_WAIT);
 		if (!request->is_answered)
-			request->calls->complete(request->calls_user, request);
+			conn->http->calls.complete(conn->http->user, request);
 		if (conn->is_left && !request->is_answered)
 			exchange_left(request);
 	}
@@ -313,7 +311,7 @@ void on_completed(void *user, struct MHD_Connection *mhd, void **context,
 	if (request->answer != NULL)
 		MHD_destroy_response(request->answer);
 	if (request->is_told)
-		request->calls->gone(request->calls_user, request, is_sent);
+		http->calls.gone(http->user, request, is_sent);
 	TAILQ_REMOVE(&http->conns, request->conn, entry);
 	TAILQ_INSERT_TAIL(&http->conns, request->conn, entry);
 	conn_enter(request->conn, CONN_IDLE);
@@ -324,10 +322,12 @@ void on_completed(void *user, struct MHD_Connection *mhd, void **context,
 
 void exchange_left(struct http_request *request)
 {
-	if (!request->is_told || request->is_left_told || request->calls->left == NULL)
+	const struct http *http = request->conn->http;
+
+	if (!request->is_told || request->is_left_told || http->calls.left == NULL)
 		return;
 	request->is_left_told = true;
-	request->calls->left(request->calls_user, request);
+	http->calls.left(http->user, request);
 }
 
 /* ---- answering ---- */

@@ -108,10 +108,6 @@ const char *http_header(const struct http_request *request, const char *name); /
  * False: its owner has as many connections as it may; the answer ends this one. */
 bool http_own(struct http_request *request, const void *owner);
 
-/* From here on its calls are these, with this user: only from inside `head`, whose rest is then the
- * other's to call. */
-void http_hand_over(struct http_request *request, const struct http_calls *calls, void *user);
-
 /* Bytes announced for the body; -1: chunked; 0: none. */
 int64_t http_body_size(const struct http_request *request);
 

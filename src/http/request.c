@@ -97,12 +97,6 @@ void http_set_user(struct http_request *request, void *user)
 	request->user = user;
 }
 
-void http_hand_over(struct http_request *request, const struct http_calls *calls, void *user)
-{
-	request->calls = calls;
-	request->calls_user = user;
-}
-
 void *http_user(const struct http_request *request)
 {
 	return request->user;

@@ -92,8 +92,6 @@ struct conn {
 struct http_request {
 	struct conn *conn;
 	void *user;
-	const struct http_calls *calls; /* borrowed: the server's, or whose it was handed over to */
-	void *calls_user;
 	const char *method; /* borrowed: libmicrohttpd's, until on_completed */
 	const char *raw;    /* borrowed: where the target stands in its buffer */
 	char *target;       /* owned: as sent; the path ends at `query` */

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "api/exchange.h"
 #include "base/c.h"
 #include "base/json.h"
-#include "door/door.h"
 #include "mcp/mcp_inside.h"
 #include "session/engine.h"
 
@@ -15,27 +15,27 @@
 
 /* ---- what is refused before there is a request ---- */
 
-static void refuse_as(struct door_call *call, unsigned status, const char *id, int code,
+static void refuse_as(struct exchange *call, unsigned status, const char *id, int code,
 		      const char *message)
 {
 	struct buf json;
 
 	buf_init(&json, 4 * KIB);
 	mcp_put_error(&json, id, (enum mcp_code)code, message, NULL);
-	door_answer(call, status, &json);
+	exchange_answer(call, status, &json);
 }
 
-static void refuse(struct door_call *call, unsigned status, const struct err *err)
+static void refuse(struct exchange *call, unsigned status, const struct err *err)
 {
 	refuse_as(call, status, "", status >= 500 ? MCP_INTERNAL : MCP_INVALID_REQUEST, err->text);
 }
 
-static void accept_only(struct door_call *call)
+static void accept_only(struct exchange *call)
 {
 	struct buf nothing;
 
 	buf_init(&nothing, 1);
-	door_answer(call, 202, &nothing);
+	exchange_answer(call, 202, &nothing);
 }
 
 /* ---- requests ---- */
@@ -66,7 +66,7 @@ static void request_forget(struct mcp_request *request)
 }
 
 /* From here on it is answered by its stream. */
-static void begin(struct door_call *call, struct mcp_request *request)
+static void begin(struct exchange *call, struct mcp_request *request)
 {
 	struct mcp *mcp = request->mcp;
 	struct mcp_stream *stream = mcp_stream_new(mcp, request->session);
@@ -98,10 +98,10 @@ static void refuse_version(struct mcp_request *request, const char *asked)
 }
 
 /* A header that must say what the body says. */
-static bool check_header(struct mcp_request *request, const struct door_call *call,
-			 const char *name, const char *text)
+static bool check_header(struct mcp_request *request, const struct exchange *call, const char *name,
+			 const char *text)
 {
-	const char *header = door_header(call, name);
+	const char *header = exchange_header(call, name);
 
 	if (text == NULL || mcp_header_is(header, text))
 		return true;
@@ -113,12 +113,12 @@ static bool check_header(struct mcp_request *request, const struct door_call *ca
 }
 
 /* An argument that is also a header is there in both, or in none. */
-static bool check_routed(struct mcp_request *request, const struct door_call *call)
+static bool check_routed(struct mcp_request *request, const struct exchange *call)
 {
 	static const char name[] = "Mcp-Param-Session-Id";
 	const char *tool = mcp_text(request->message.params, "name");
 	const struct mcp_view *view = tool != NULL ? mcp_view_find(request->mcp, tool) : NULL;
-	const char *header = door_header(call, name);
+	const char *header = exchange_header(call, name);
 	const char *value = NULL;
 	size_t size = 0;
 	bool is_given;
@@ -139,7 +139,7 @@ static bool check_routed(struct mcp_request *request, const struct door_call *ca
 }
 
 /* What every request of this era must have. False: it was answered. */
-static bool check_modern(struct mcp_request *request, const struct door_call *call)
+static bool check_modern(struct mcp_request *request, const struct exchange *call)
 {
 	const struct mcp_message *message = &request->message;
 	const char *version = mcp_text(message->meta, MCP_META "protocolVersion");
@@ -172,7 +172,7 @@ static bool check_modern(struct mcp_request *request, const struct door_call *ca
 	return check_routed(request, call);
 }
 
-static void take_modern(struct door_call *call, struct mcp_request *request)
+static void take_modern(struct exchange *call, struct mcp_request *request)
 {
 	request->is_modern = true;
 	if (request->message.method == NULL) {
@@ -195,9 +195,9 @@ static void take_modern(struct door_call *call, struct mcp_request *request)
 /* ---- the 2025 era ---- */
 
 /* The session that the header names. NULL: it was answered. */
-static struct mcp_session *find_session(struct door_call *call, struct mcp *mcp, const char *id)
+static struct mcp_session *find_session(struct exchange *call, struct mcp *mcp, const char *id)
 {
-	const char *header = door_header(call, SESSION_HEADER);
+	const char *header = exchange_header(call, SESSION_HEADER);
 	struct mcp_session *session;
 
 	if (header == NULL) {
@@ -212,7 +212,7 @@ static struct mcp_session *find_session(struct door_call *call, struct mcp *mcp,
 	return session;
 }
 
-static void take_initialize(struct door_call *call, struct mcp_request *request)
+static void take_initialize(struct exchange *call, struct mcp_request *request)
 {
 	const char *version = mcp_text(request->message.params, "protocolVersion");
 	struct err err = {0};
@@ -238,7 +238,7 @@ static void take_initialize(struct door_call *call, struct mcp_request *request)
 	}
 	if (mcp_legacy_version(version) != NULL)
 		request->session->version = mcp_legacy_version(version);
-	door_set_header(call, SESSION_HEADER, request->session->id);
+	exchange_set_header(call, SESSION_HEADER, request->session->id);
 	request->method = mcp_method_find("initialize", false);
 	begin(call, request);
 	request->method->call(request);
@@ -260,7 +260,7 @@ static void take_notification(struct mcp_session *session, const struct mcp_mess
 		mcp_request_drop(request);
 }
 
-static void take_legacy_request(struct door_call *call, struct mcp_request *request)
+static void take_legacy_request(struct exchange *call, struct mcp_request *request)
 {
 	if (mcp_request_find(request->session, request->message.id) != NULL) {
 		refuse_as(call, 400, request->message.id, MCP_INVALID_REQUEST,
@@ -277,7 +277,7 @@ static void take_legacy_request(struct door_call *call, struct mcp_request *requ
 		request->method->call(request);
 }
 
-static void take_legacy(struct door_call *call, struct mcp_request *request)
+static void take_legacy(struct exchange *call, struct mcp_request *request)
 {
 	const struct mcp_message *message = &request->message;
 
@@ -302,9 +302,9 @@ static void take_legacy(struct door_call *call, struct mcp_request *request)
 
 /* ---- POST ---- */
 
-static bool is_modern(const struct door_call *call, const struct mcp_message *message)
+static bool is_modern(const struct exchange *call, const struct mcp_message *message)
 {
-	const char *header = door_header(call, VERSION_HEADER);
+	const char *header = exchange_header(call, VERSION_HEADER);
 	const char *version = mcp_text(message->meta, MCP_META "protocolVersion");
 
 	if (version != NULL)
@@ -313,10 +313,10 @@ static bool is_modern(const struct door_call *call, const struct mcp_message *me
 }
 
 /* False: it was answered. */
-static bool check_post(struct door_call *call, struct mcp *mcp)
+static bool check_post(struct exchange *call, struct mcp *mcp)
 {
-	const char *accept = door_header(call, "Accept");
-	const char *type = door_header(call, "Content-Type");
+	const char *accept = exchange_header(call, "Accept");
+	const char *type = exchange_header(call, "Content-Type");
 
 	if (accept != NULL && (!mcp_accepts(accept, "application/json") ||
 			       !mcp_accepts(accept, "text/event-stream"))) {
@@ -329,21 +329,21 @@ static bool check_post(struct door_call *call, struct mcp *mcp)
 			  "Content-Type: must be application/json");
 		return false;
 	}
-	if (door_body_size(call) > MCP_MESSAGE_MAX) {
+	if (exchange_body_size(call) > MCP_MESSAGE_MAX) {
 		refuse_as(call, 413, "", MCP_INVALID_REQUEST,
 			  "a message may have 16 MiB; larger files go to "
 			  "PUT /v1/sessions/{id}/files/{path}");
 		return false;
 	}
 	if (mcp->request_count >= MCP_REQUESTS_MAX ||
-	    !mcp_has_room(mcp, &call->caller, door_body_size(call))) {
+	    !mcp_has_room(mcp, &call->caller, exchange_body_size(call))) {
 		refuse_as(call, 503, "", MCP_INTERNAL, TOO_MANY);
 		return false;
 	}
 	return true;
 }
 
-static void post(struct door_call *call)
+static void post(struct exchange *call)
 {
 	struct mcp *mcp = call->state;
 	struct mcp_request *request;
@@ -355,7 +355,7 @@ static void post(struct door_call *call)
 	if (!check_post(call, mcp))
 		return;
 	request = request_new(mcp, &call->caller);
-	r = door_body(call, true, &bytes, &err);
+	r = exchange_body(call, true, &bytes, &err);
 	if (r == 0 && buf_append(&request->bytes, bytes.data, (size_t)bytes.size) < 0)
 		r = err_set(&err, ERR_INTERNAL, ENOMEM, "no memory for the message");
 	request->held = request->bytes.size;
@@ -381,26 +381,26 @@ static void post(struct door_call *call)
 
 /* ---- GET and DELETE, of the 2025 era alone ---- */
 
-static bool check_legacy(struct door_call *call)
+static bool check_legacy(struct exchange *call)
 {
-	const char *version = door_header(call, VERSION_HEADER);
+	const char *version = exchange_header(call, VERSION_HEADER);
 
 	if (version == NULL || mcp_legacy_version(version) != NULL)
 		return true;
-	door_set_header(call, "Allow", "POST");
+	exchange_set_header(call, "Allow", "POST");
 	refuse_as(call, 405, "", MCP_INVALID_REQUEST, "this version of the protocol has only POST");
 	return false;
 }
 
-static void get(struct door_call *call)
+static void get(struct exchange *call)
 {
-	const char *last = door_header(call, "Last-Event-ID");
+	const char *last = exchange_header(call, "Last-Event-ID");
 	struct mcp_stream *stream = NULL;
 	struct mcp_session *session;
 
 	if (!check_legacy(call))
 		return;
-	if (!mcp_accepts(door_header(call, "Accept"), "text/event-stream")) {
+	if (!mcp_accepts(exchange_header(call, "Accept"), "text/event-stream")) {
 		refuse_as(call, 406, "", MCP_INVALID_REQUEST,
 			  "Accept: must have text/event-stream");
 		return;
@@ -426,7 +426,7 @@ static void get(struct door_call *call)
 	mcp_wire_resume(stream->wire);
 }
 
-static void delete_session(struct door_call *call)
+static void delete_session(struct exchange *call)
 {
 	struct mcp_session *session;
 	struct buf nothing;
@@ -438,7 +438,7 @@ static void delete_session(struct door_call *call)
 		return;
 	mcp_session_end(session);
 	buf_init(&nothing, 1);
-	door_answer(call, 204, &nothing);
+	exchange_answer(call, 204, &nothing);
 }
 
 static int open_door(struct engine *engine, void **ret_state, struct err *err)

@@ -157,8 +157,8 @@ void mcp_tell_change(struct mcp *mcp, enum mcp_change change);
 void mcp_streams_tick(struct mcp *mcp, uint64_t now);
 
 /* What a wire can do (mcp_wire.c). The stream is answered by this call from now on. */
-struct door_call;
-void mcp_wire_join(struct door_call *call, struct mcp_stream *stream);
+struct exchange;
+void mcp_wire_join(struct exchange *call, struct mcp_stream *stream);
 void mcp_wire_reply(struct mcp_wire *wire, unsigned status, struct buf *take_json);
 void mcp_wire_begin(struct mcp_wire *wire);
 void mcp_wire_ready(struct mcp_wire *wire); /* the stream has more; it is the caller's to release */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/exchange.h"
 #include "base/c.h"
-#include "door/door.h"
 #include "mcp/mcp_inside.h"
 
 #define PIECE (64U << 10)
 
 /* One HTTP answer. */
 struct mcp_wire {
-	struct door_call *call;    /* it lives in the call's memory */
+	struct exchange *call;     /* it lives in the call's memory */
 	struct mcp_stream *stream; /* borrowed; NULL: it has its answer */
 	bool is_begun;
 };
@@ -15,14 +15,14 @@ struct mcp_wire {
 void mcp_wire_reply(struct mcp_wire *wire, unsigned status, struct buf *take_json)
 {
 	wire->stream = NULL;
-	door_answer(wire->call, status, take_json);
+	exchange_answer(wire->call, status, take_json);
 }
 
 void mcp_wire_begin(struct mcp_wire *wire)
 {
 	wire->is_begun = true;
-	door_set_header(wire->call, "X-Accel-Buffering", "no");
-	door_stream(wire->call, 200, "text/event-stream");
+	exchange_set_header(wire->call, "X-Accel-Buffering", "no");
+	exchange_queue(wire->call, 200, "text/event-stream");
 }
 
 /* Hands over what there is, as far as the client keeps up. True: that was the end. */
@@ -36,14 +36,14 @@ static bool pump(struct mcp_wire *wire)
 	piece = malloc(PIECE);
 	while (piece != NULL && n > 0) {
 		n = mcp_stream_read(wire->stream, piece, PIECE);
-		if (n > 0 && !door_write(wire->call, piece, (size_t)n))
+		if (n > 0 && !exchange_write(wire->call, piece, (size_t)n))
 			return false;
 	}
 	if (n != -1)
 		return false;
 	wire->stream->wire = NULL;
 	wire->stream = NULL;
-	door_end(wire->call);
+	exchange_end(wire->call);
 	return true;
 }
 
@@ -60,12 +60,12 @@ void mcp_wire_resume(struct mcp_wire *wire)
 		mcp_stream_wire_gone(stream);
 }
 
-static void on_drained(struct door_call *call)
+static void on_drained(struct exchange *call)
 {
 	mcp_wire_resume(call->user);
 }
 
-static void on_left(struct door_call *call)
+static void on_left(struct exchange *call)
 {
 	struct mcp_wire *wire = call->user;
 	struct mcp_stream *stream = wire->stream;
@@ -77,17 +77,17 @@ static void on_left(struct door_call *call)
 		return;
 	wire->stream = NULL;
 	if (wire->is_begun) {
-		door_end(call);
+		exchange_end(call);
 	} else {
 		buf_init(&nothing, 1);
-		door_answer(call, 400, &nothing);
+		exchange_answer(call, 400, &nothing);
 	}
 	mcp_stream_wire_gone(stream);
 }
 
-void mcp_wire_join(struct door_call *call, struct mcp_stream *stream)
+void mcp_wire_join(struct exchange *call, struct mcp_stream *stream)
 {
-	struct mcp_wire *wire = door_memory(call, sizeof(*wire));
+	struct mcp_wire *wire = exchange_memory(call, sizeof(*wire));
 
 	wire->call = call;
 	wire->stream = stream;

@@ -6,86 +6,33 @@
 #include <string.h>
 #include <strings.h>
 
-#include <netinet/in.h>
 #include <sys/random.h>
 
+#include "api/exchange.h"
 #include "base/c.h"
-#include "base/json.h"
 #include "page/files.h"
 
-#define ASSETS "/assets/"
 #define NONCE_BYTES 16
 #define CSP_MAX 640
-#define HEADERS_MAX 24
 #define TEXT_MAX (1U << 20)
+#define NO_FILE "there is no such file of the page"
 #define HTML "text/html; charset=utf-8"
 
-struct page {
-	const struct access *access; /* borrowed, as the router */
-	struct router *router;
+/* What is left to send of a file. */
+struct sending {
+	const struct page_file *file;
+	size_t sent;
 };
-
-/* One request. */
-struct visit {
-	const struct page_file *file; /* of a stream: what is sent, */
-	size_t sent;                  /* and how much of it */
-	const char *route;
-	unsigned status;
-	uint64_t start_ns;
-};
-
-struct headers {
-	const char *items[HEADERS_MAX + 1]; /* name, value, ... NULL */
-	size_t count;
-};
-
-static void add(struct headers *headers, const char *name, const char *value)
-{
-	if (headers->count + 2 > HEADERS_MAX)
-		return;
-	headers->items[headers->count++] = name;
-	headers->items[headers->count++] = value;
-}
-
-/* On everything. No other site may load or open any of it, nor learn where a person came from. */
-static void add_common(struct headers *headers, const char *cache)
-{
-	add(headers, "Cache-Control", cache);
-	add(headers, "X-Content-Type-Options", "nosniff");
-	add(headers, "Referrer-Policy", "no-referrer");
-	add(headers, "Cross-Origin-Resource-Policy", "same-origin");
-}
 
 /* ---- what a request asks for ---- */
 
-static const struct page_file *find_file(const char *path)
+static const struct page_file *find_file(const char *name)
 {
 	const struct page_file *file = page_files;
 
-	if (strncmp(path, ASSETS, strlen(ASSETS)) != 0)
-		return NULL;
-	while (file->name != NULL && strcmp(file->name, path + strlen(ASSETS)) != 0)
+	while (file->name != NULL && strcmp(file->name, name) != 0)
 		file++;
 	return file->name != NULL ? file : NULL;
-}
-
-static const char *route_of(const char *path)
-{
-	if (strcmp(path, "/") == 0)
-		return "/";
-	if (strcmp(path, "/frame") == 0)
-		return "/frame";
-	return strncmp(path, ASSETS, strlen(ASSETS)) == 0 ? "/assets/{name}" : NULL;
-}
-
-static bool is_get(const char *method)
-{
-	return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
-}
-
-bool page_knows(const struct page *page, const char *method, const char *path)
-{
-	return page != NULL && (method == NULL || is_get(method)) && route_of(path) != NULL;
 }
 
 /* Is `word` in a list of a header, without q=0? `*` stands for every word. */
@@ -112,18 +59,18 @@ static bool is_listed(const char *list, const char *word, bool *ret_is_refused)
 }
 
 /* Without the header every coding is fine (RFC 9110, 12.5.3). */
-static bool accepts_gzip(const struct http_request *request)
+static bool accepts_gzip(const struct exchange *exchange)
 {
-	const char *header = http_header(request, "Accept-Encoding");
+	const char *header = exchange_header(exchange, "Accept-Encoding");
 	bool is_refused = false;
 
 	return header == NULL || (is_listed(header, "gzip", &is_refused) && !is_refused);
 }
 
 /* Has the client this one already? A W/ in front changes nothing here (RFC 9110, 13.1.2). */
-static bool has_tag(const struct http_request *request, const char *tag)
+static bool has_tag(const struct exchange *exchange, const char *tag)
 {
-	const char *header = http_header(request, "If-None-Match");
+	const char *header = exchange_header(exchange, "If-None-Match");
 	const char *found = header != NULL ? strstr(header, tag) : NULL;
 
 	return header != NULL && (found != NULL || strcmp(header, "*") == 0);
@@ -131,47 +78,39 @@ static bool has_tag(const struct http_request *request, const char *tag)
 
 /* ---- answers ---- */
 
-static void refuse(struct http_request *request, unsigned status, enum err_kind kind,
-		   const char *message)
+static void fail(struct exchange *exchange, unsigned status, enum err_kind kind,
+		 const char *message)
 {
-	struct visit *visit = http_user(request);
-	struct headers headers = {0};
-	struct buf body;
+	struct err err = {0};
 
-	add_common(&headers, "no-store");
-	if (status == 405 || status == 204)
-		add(&headers, "Allow", "GET, HEAD, OPTIONS");
-	buf_init(&body, TEXT_MAX);
-	if (status != 204) {
-		(void)buf_format(&body,
-				 "{\"error\":{\"kind\":\"%s\",\"message\":", err_kind_name(kind));
-		(void)json_put_text(&body, message);
-		(void)buf_text(&body, "}}\n");
-	}
-	visit->status = status;
-	http_reply(request, status, headers.items, body.size > 0 ? "application/json" : NULL,
-		   &body);
+	(void)err_set(&err, kind, EIO, "%s", message);
+	exchange_error(exchange, status, &err);
 }
 
-static void reply_html(struct http_request *request, const char *policy, struct buf *take_body)
+/* A name that cannot be decoded is none that we have. */
+static void refuse(struct exchange *exchange, unsigned status, const struct err *err)
 {
-	struct visit *visit = http_user(request);
-	struct headers headers = {0};
+	if (err->kind == ERR_BAD_REQUEST)
+		fail(exchange, 404, ERR_NOT_FOUND, NO_FILE);
+	else
+		exchange_error(exchange, status, err);
+}
 
-	add_common(&headers, "no-store");
-	add(&headers, "Content-Security-Policy", policy);
-	add(&headers, "Cross-Origin-Opener-Policy", "same-origin");
-	/* Where a note has a link the browser would ask for its host's address unasked. */
-	add(&headers, "X-DNS-Prefetch-Control", "off");
-	add(&headers, "Permissions-Policy",
-	    "accelerometer=(), autoplay=(), camera=(), clipboard-read=(), "
-	    "clipboard-write=(self), display-capture=(), encrypted-media=(), fullscreen=(), "
-	    "geolocation=(), gyroscope=(), hid=(), idle-detection=(), local-fonts=(), "
-	    "magnetometer=(), microphone=(), midi=(), payment=(), picture-in-picture=(), "
-	    "publickey-credentials-get=(), screen-wake-lock=(), serial=(), usb=(), "
-	    "xr-spatial-tracking=()");
-	visit->status = 200;
-	http_reply(request, 200, headers.items, HTML, take_body);
+static void answer_html(struct exchange *exchange, const char *policy, struct buf *take_body)
+{
+	exchange_set_header(exchange, "Content-Security-Policy", policy);
+	exchange_set_header(exchange, "Cross-Origin-Opener-Policy", "same-origin");
+	/* Browsers would look up the hosts of links in a note without being asked to. */
+	exchange_set_header(exchange, "X-DNS-Prefetch-Control", "off");
+	exchange_set_header(
+		exchange, "Permissions-Policy",
+		"accelerometer=(), autoplay=(), camera=(), clipboard-read=(), "
+		"clipboard-write=(self), display-capture=(), encrypted-media=(), fullscreen=(), "
+		"geolocation=(), gyroscope=(), hid=(), idle-detection=(), local-fonts=(), "
+		"magnetometer=(), microphone=(), midi=(), payment=(), picture-in-picture=(), "
+		"publickey-credentials-get=(), screen-wake-lock=(), serial=(), usb=(), "
+		"xr-spatial-tracking=()");
+	exchange_answer_as(exchange, 200, HTML, take_body);
 }
 
 static void make_nonce(char ret_nonce[2 * NONCE_BYTES + 1])
@@ -204,7 +143,7 @@ static int put_index(struct buf *body, const char *nonce)
 	return r;
 }
 
-static void answer_index(struct http_request *request)
+static void answer_index(struct exchange *exchange)
 {
 	char nonce[2 * NONCE_BYTES + 1];
 	char policy[CSP_MAX];
@@ -220,15 +159,15 @@ static void answer_index(struct http_request *request)
 	buf_init(&body, TEXT_MAX);
 	if (put_index(&body, nonce) < 0) {
 		buf_done(&body);
-		refuse(request, 500, ERR_INTERNAL, "no memory for the page");
+		fail(exchange, 500, ERR_INTERNAL, "no memory for the page");
 		return;
 	}
-	reply_html(request, policy, &body);
+	answer_html(exchange, policy, &body);
 }
 
 /* What shows HTML and plotly figures that a sandbox made: no origin, no network, no script but
  * ours. */
-static void answer_frame(struct http_request *request)
+static void answer_frame(struct exchange *exchange)
 {
 	char policy[CSP_MAX];
 	struct buf body;
@@ -241,146 +180,91 @@ static void answer_frame(struct http_request *request)
 	buf_init(&body, TEXT_MAX);
 	if (buf_append(&body, page_frame.data, page_frame.size) < 0) {
 		buf_done(&body);
-		refuse(request, 500, ERR_INTERNAL, "no memory for the frame");
+		fail(exchange, 500, ERR_INTERNAL, "no memory for the frame");
 		return;
 	}
-	reply_html(request, policy, &body);
+	answer_html(exchange, policy, &body);
 }
 
 static int64_t read_file(void *user, void *data, size_t room)
 {
-	struct visit *visit = user;
-	size_t left = visit->file->size - visit->sent;
+	struct sending *sending = user;
+	size_t left = sending->file->size - sending->sent;
 	size_t n = left < room ? left : room;
 
 	if (n == 0)
 		return -1;
-	memcpy(data, visit->file->data + visit->sent, n);
-	visit->sent += n;
+	memcpy(data, sending->file->data + sending->sent, n);
+	sending->sent += n;
 	return (int64_t)n;
 }
 
-static void answer_file(struct http_request *request)
+static void answer_file(struct exchange *exchange)
 {
-	struct visit *visit = http_user(request);
-	const struct page_file *file = find_file(http_path(request));
-	struct headers headers = {0};
+	const struct page_file *file = find_file(exchange_var(exchange, "name"));
+	struct sending *sending;
 	struct buf none;
 
 	if (file == NULL) {
-		refuse(request, 404, ERR_NOT_FOUND, "there is no such file of the page");
+		fail(exchange, 404, ERR_NOT_FOUND, NO_FILE);
 		return;
 	}
-	if (!accepts_gzip(request)) {
-		refuse(request, 406, ERR_UNSUPPORTED, "this is only there with the coding gzip");
+	if (!accepts_gzip(exchange)) {
+		fail(exchange, 406, ERR_UNSUPPORTED, "this is only there with the coding gzip");
 		return;
 	}
-	add_common(&headers, "public, max-age=31536000, immutable");
-	add(&headers, "ETag", file->tag);
-	add(&headers, "Vary", "Accept-Encoding");
-	if (has_tag(request, file->tag)) {
-		visit->status = 304;
+	exchange_set_header(exchange, "Cache-Control", "public, max-age=31536000, immutable");
+	exchange_set_header(exchange, "ETag", file->tag);
+	exchange_set_header(exchange, "Vary", "Accept-Encoding");
+	if (has_tag(exchange, file->tag)) {
 		buf_init(&none, 0);
-		http_reply(request, 304, headers.items, NULL, &none);
+		exchange_answer(exchange, 304, &none);
 		return;
 	}
-	add(&headers, "Content-Encoding", "gzip");
-	visit->status = 200;
-	visit->file = file;
-	http_stream(request, 200, headers.items, file->type, (int64_t)file->size,
-		    &(const struct http_source){.read = read_file, .user = visit});
+	exchange_set_header(exchange, "Content-Encoding", "gzip");
+	sending = exchange_memory(exchange, sizeof(*sending));
+	sending->file = file;
+	exchange_stream(exchange, 200, file->type, (int64_t)file->size,
+			&(const struct op_source){.read = read_file, .user = sending});
 }
 
-/* ---- the transport's calls ---- */
-
-static int check_hosts(const struct page *page, const struct http_request *request, struct err *err)
+static void answer_options(struct exchange *exchange)
 {
-	char peer[INET6_ADDRSTRLEN];
-	const struct access_request asked = {
-		.host = http_header(request, "Host"),
-		.origin = http_header(request, "Origin"),
-		.peer = http_is_unix(request) ? NULL : peer,
-	};
+	struct buf none;
 
-	http_peer(request, peer, sizeof(peer));
-	return access_check_hosts(page->access, &asked, err);
+	buf_init(&none, 0);
+	exchange_set_header(exchange, "Allow", exchange->match.allow);
+	exchange_answer(exchange, 204, &none);
 }
 
-static void on_head(void *user, struct http_request *request)
+/* ---- the door ---- */
+
+#define ROUTE(path_, run_)                                                                         \
+	{.method = "GET", .path = (path_), .is_open = true, .run = (run_)},                        \
+	{                                                                                          \
+		.method = "OPTIONS", .path = (path_), .is_open = true, .run = answer_options       \
+	}
+
+static const struct door_route routes[] = {
+	ROUTE("/", answer_index),
+	ROUTE("/frame", answer_frame),
+	ROUTE("/assets/{name}", answer_file),
+};
+
+/* No other site may load or open any of it, nor learn where a person came from. */
+static const char *const headers[] = {"Referrer-Policy", "no-referrer",
+				      "Cross-Origin-Resource-Policy", "same-origin", NULL};
+
+static const struct door door = {
+	.name = "page",
+	.routes = routes,
+	.route_count = ARRAY_LEN(routes),
+	.is_public = true,
+	.headers = headers,
+	.refuse = refuse,
+};
+
+const struct door *page_door(void)
 {
-	struct page *page = user;
-	struct visit *visit = xnew(struct visit);
-	const char *method = http_method(request);
-	struct err err = {0};
-
-	visit->route = route_of(http_path(request));
-	visit->start_ns = now_ns();
-	http_set_user(request, visit);
-	router_enter(page->router);
-	if (check_hosts(page, request, &err) < 0)
-		refuse(request, router_status(&err), err.kind, err.text);
-	else if (strcmp(method, "OPTIONS") == 0)
-		refuse(request, 204, ERR_NONE, "");
-	else if (!is_get(method))
-		refuse(request, 405, ERR_UNSUPPORTED, "this path takes GET, HEAD");
-}
-
-static size_t on_body(void *user, struct http_request *request, const void *data, size_t size)
-{
-	(void)user;
-	(void)request;
-	(void)data;
-	return size;
-}
-
-static void on_complete(void *user, struct http_request *request)
-{
-	const struct visit *visit = http_user(request);
-	const char *path = http_path(request);
-
-	(void)user;
-	if (visit->status != 0)
-		return;
-	if (strcmp(path, "/") == 0)
-		answer_index(request);
-	else if (strcmp(path, "/frame") == 0)
-		answer_frame(request);
-	else
-		answer_file(request);
-}
-
-static void on_gone(void *user, struct http_request *request, bool is_sent)
-{
-	struct page *page = user;
-	struct visit *visit = http_user(request);
-	const struct router_finished finished = {
-		.route = visit->route,
-		.method = "GET",
-		.status = visit->status,
-		.seconds = (double)(now_ns() - visit->start_ns) / 1e9,
-	};
-
-	(void)is_sent;
-	free(visit);
-	router_leave(page->router, &(struct router_held){0}, &finished);
-}
-
-const struct http_calls page_calls = {
-	.head = on_head, .body = on_body, .complete = on_complete, .gone = on_gone};
-
-struct page *page_new(const struct access *access, struct router *router)
-{
-	struct page *page = NULL;
-
-	if (page_index.size == 0)
-		return NULL;
-	page = xnew(struct page);
-	page->access = access;
-	page->router = router;
-	return page;
-}
-
-void page_free(struct page *page)
-{
-	free(page);
+	return page_index.size > 0 ? &door : NULL;
 }

@@ -7,25 +7,25 @@
  */
 #pragma once
 
-#include "door/doors.h"
+#include "api/exchange.h"
 #include "router_fixture.h"
 
 /* ---- two doors that show what they were given ---- */
 
 static unsigned begin_count, ended_count, door_left_count, drained_count;
 static bool is_full_house;
-static struct door_call *kept; /* one that waits for the test */
+static struct exchange *kept; /* one that waits for the test */
 
-static void say(struct door_call *call, unsigned status, const char *text)
+static void say(struct exchange *call, unsigned status, const char *text)
 {
 	struct buf body;
 
 	buf_init(&body, 2000);
 	assert_int_equal(buf_text(&body, text), 0);
-	door_answer(call, status, &body);
+	exchange_answer(call, status, &body);
 }
 
-static void refuse(struct door_call *call, unsigned status, const struct err *err)
+static void refuse(struct exchange *call, unsigned status, const struct err *err)
 {
 	char text[700];
 
@@ -34,25 +34,25 @@ static void refuse(struct door_call *call, unsigned status, const struct err *er
 	say(call, status == 405 ? 404 : status, text);
 }
 
-static void count_left(struct door_call *call)
+static void count_left(struct exchange *call)
 {
 	(void)call;
 	door_left_count++;
 }
 
-static void count_ended(struct door_call *call)
+static void count_ended(struct exchange *call)
 {
 	(void)call;
 	ended_count++;
 }
 
-static inline void count_drained(struct door_call *call)
+static inline void count_drained(struct exchange *call)
 {
 	(void)call;
 	drained_count++;
 }
 
-static void begin(struct door_call *call)
+static void begin(struct exchange *call)
 {
 	begin_count++;
 	call->ended = count_ended;
@@ -60,36 +60,38 @@ static void begin(struct door_call *call)
 		say(call, 429, "full");
 }
 
-static void show(struct door_call *call)
+static void show(struct exchange *call)
 {
 	struct run_bytes code = {0};
-	json_t *number = door_member(call, "number");
-	bool has_code = door_large(call, "code", true, &code);
+	json_t *number = exchange_member(call, "number");
+	bool has_code = exchange_large(call, "code", true, &code);
 	char text[300];
 
-	(void)snprintf(
-		text, sizeof(text), "%s %s@%s code=%s%.*s number=%lld size=%u x=%s q=%s",
-		call->door->name, call->caller.name, call->caller.peer, has_code ? "" : "none",
-		(int)code.size, code.size > 0 ? (const char *)code.data : "",
-		number != NULL ? json_integer_value(number) : -1, (unsigned)door_body_size(call),
-		door_header(call, "X-It"), door_query(call, "q"));
-	door_set_header(call, "X-Mine", "yes");
+	(void)snprintf(text, sizeof(text), "%s %s@%s code=%s%.*s number=%lld size=%u x=%s q=%s",
+		       call->door->name, call->caller.name, call->caller.peer,
+		       has_code ? "" : "none", (int)code.size,
+		       code.size > 0 ? (const char *)code.data : "",
+		       number != NULL ? json_integer_value(number) : -1,
+		       (unsigned)exchange_body_size(call), exchange_header(call, "X-It"),
+		       exchange_query(call, "q"));
+	exchange_set_header(call, "X-Mine", "yes");
 	say(call, 200, text);
 }
 
-static void show_tree(struct door_call *call)
+static void show_tree(struct exchange *call)
 {
 	struct err err = {0};
-	json_t *tree = door_json(call, &err);
+	json_t *tree = exchange_json(call, &err);
 
 	if (tree == NULL)
-		refuse(call, door_status(&err), &err);
+		refuse(call, exchange_status(&err), &err);
 	else
-		door_answer_tree(call, 200,
-				 json_pack("{s:O,s:s}", "got", tree, "id", door_var(call, "id")));
+		exchange_answer_tree(
+			call, 200,
+			json_pack("{s:O,s:s}", "got", tree, "id", exchange_var(call, "id")));
 }
 
-static void wait(struct door_call *call)
+static void wait(struct exchange *call)
 {
 	kept = call;
 	call->left = count_left;
@@ -128,42 +130,41 @@ static const struct door dify = {.name = "dify",
 				 .route_count = ARRAY_LEN(dify_routes),
 				 DOOR_CONFIG(dify),
 				 .refuse = refuse};
+
+static const struct door_route page_routes[] = {
+	{.method = "GET", .path = "/sheet", .is_open = true, .run = show},
+	{.method = "GET", .path = "/sheets/{name}", .is_open = true, .run = show},
+	{.method = "GET", .path = "/trees/ours", .is_open = true, .run = show},
+};
+static const struct door page = {.name = "page",
+				 .routes = page_routes,
+				 .route_count = ARRAY_LEN(page_routes),
+				 .is_public = true,
+				 .refuse = refuse};
 static const struct door *const table[] = {&piston, &dify, NULL};
 
 /* ---- the house ---- */
 
 struct house {
 	struct world world;
-	struct doors *doors;
 };
 
 static int house_init(struct house *house, const char *yaml, const char *name, struct err *err)
 {
-	struct doors_settings settings = {.table = table, .main = name, .body_max = BODY_MAX};
-	int r;
-
 	begin_count = ended_count = door_left_count = drained_count = 0;
 	is_full_house = false;
 	kept = NULL;
-	house->doors = NULL;
-	world_init(&house->world, yaml, 0);
-	house->world.engine.config = house->world.config;
-	settings.engine = &house->world.engine;
-	settings.access = house->world.access;
-	settings.router = house->world.router;
-	r = doors_new(&settings, &house->doors, err);
-	return r;
+	return world_open(&house->world, yaml, 0, &page, table, name, err);
 }
 
 static void house_done(struct house *house)
 {
-	doors_close(house->doors);
 	world_done(&house->world);
 }
 
 static const char *send_it(struct house *house, const char *body)
 {
-	fake_ask(&house->world.request, &doors_calls, house->doors, body);
+	fake_ask(&house->world.request, &router_calls, house->world.router, body);
 	return buf_string(&house->world.request.body);
 }
 
@@ -175,7 +176,7 @@ static const char *call(struct house *house, const char *method, const char *pat
 
 static void gone(struct house *house)
 {
-	fake_gone(&house->world.request, &doors_calls, house->doors);
+	fake_gone(&house->world.request, &router_calls, house->world.router);
 }
 
 static inline void says(struct house *house, const char *method, const char *path, const char *body,

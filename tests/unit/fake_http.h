@@ -20,8 +20,6 @@ struct http_request {
 	int64_t body_size;
 	bool is_unix;
 	void *user;
-	const struct http_calls *calls; /* whom it was handed over to; NULL: nobody */
-	void *calls_user;
 
 	bool is_answered;
 	unsigned status;
@@ -41,12 +39,6 @@ void http_set_user(struct http_request *request, void *user)
 void *http_user(const struct http_request *request)
 {
 	return request->user;
-}
-
-void http_hand_over(struct http_request *request, const struct http_calls *calls, void *user)
-{
-	request->calls = calls;
-	request->calls_user = user;
 }
 
 const char *http_query(const struct http_request *request, const char *name)
@@ -163,10 +155,6 @@ static inline void fake_gone(struct http_request *request, const struct http_cal
 {
 	if (request->is_stream && request->source.close != NULL)
 		request->source.close(request->source.user);
-	if (request->calls != NULL) {
-		calls = request->calls;
-		user = request->calls_user;
-	}
 	calls->gone(user, request, request->is_answered);
 	buf_done(&request->body);
 }
@@ -178,10 +166,6 @@ static inline void fake_ask(struct http_request *request, const struct http_call
 	size_t size = body != NULL ? strlen(body) : 0;
 
 	calls->head(user, request);
-	if (request->calls != NULL) {
-		calls = request->calls;
-		user = request->calls_user;
-	}
 	for (size_t at = 0; !request->is_answered && at < size; at += 3) {
 		size_t n = size - at < 3 ? size - at : 3;
 

@@ -206,12 +206,17 @@ static void keep_finished(void *user, const struct router_finished *finished)
 	world->finished_count++;
 }
 
-static void world_init(struct world *world, const char *yaml, uint64_t held_max)
+/* With this page and these doors, of which `main` is the one we stand in for; all may be NULL. */
+static int world_open(struct world *world, const char *yaml, uint64_t held_max,
+		      const struct door *page, const struct door *const *doors, const char *main,
+		      struct err *err)
 {
-	struct err err = {0};
 	struct router_settings settings = {
 		.engine = &world->engine,
 		.ops = ops,
+		.page = page,
+		.doors = doors,
+		.main = main,
 		.body_max = BODY_MAX,
 		.held_max = held_max,
 		.metrics = put_metrics,
@@ -221,11 +226,18 @@ static void world_init(struct world *world, const char *yaml, uint64_t held_max)
 
 	*world = (struct world){0};
 	left_count = close_count = 0;
-	assert_ok(config_parse(yaml, strlen(yaml), "test", &world->config, &err), err);
+	assert_ok(config_parse(yaml, strlen(yaml), "test", &world->config, err), *err);
+	world->engine.config = world->config;
 	world->access = access_new(world->config);
 	settings.access = world->access;
-	world->router = router_new(&settings, &err);
-	assert_non_null(world->router);
+	return router_new(&settings, &world->router, err);
+}
+
+static inline void world_init(struct world *world, const char *yaml, uint64_t held_max)
+{
+	struct err err = {0};
+
+	assert_ok(world_open(world, yaml, held_max, NULL, NULL, NULL, &err), err);
 }
 
 static void world_done(struct world *world)
@@ -253,7 +265,7 @@ static inline void add_header(struct world *world, const char *name, const char 
 	world->request.headers[i + 1] = value;
 }
 
-static const char *send_prepared(struct world *world, const char *body)
+static inline const char *send_prepared(struct world *world, const char *body)
 {
 	fake_ask(&world->request, &router_calls, world->router, body);
 	return buf_string(&world->request.body);

@@ -40,7 +40,7 @@ static void bodies_have_the_limits_of_the_router(void **state)
 	says(&house, "POST", "/piston/show", body, 413, "piston refuses 413");
 	(void)prepare(&house.world, "POST", "/piston/show");
 	house.world.request.body_size = 1 << 20;
-	doors_calls.head(house.doors, &house.world.request);
+	router_calls.head(house.world.router, &house.world.request);
 	assert_int_equal(house.world.request.status, 413);
 	gone(&house);
 	house_done(&house);
@@ -56,12 +56,12 @@ static void a_refusal_waits_for_the_end_of_a_small_body(void **state)
 	is_full_house = true;
 	(void)prepare(&house.world, "POST", "/piston/show");
 	request->body_size = 2;
-	doors_calls.head(house.doors, request);
+	router_calls.head(house.world.router, request);
 	assert_int_equal(begin_count, 1);
 	assert_false(request->is_answered);
-	assert_int_equal(request->calls->body(request->calls_user, request, "{}", 2), 2);
+	assert_int_equal(router_calls.body(house.world.router, request, "{}", 2), 2);
 	assert_false(request->is_answered);
-	request->calls->complete(request->calls_user, request);
+	router_calls.complete(house.world.router, request);
 	assert_int_equal(request->status, 429);
 	assert_contains(request->told, "Retry-After: 1");
 	gone(&house);
@@ -82,23 +82,23 @@ static void a_stream_flows_and_holds_back(void **state)
 	open_house(&house, "dialects: {piston: {enabled: true}}\n", NULL);
 	(void)call(&house, "GET", "/piston/wait", NULL);
 	assert_false(request->is_answered);
-	door_set_header(kept, "Cache-Control", "no-cache");
-	door_stream(kept, 200, "text/event-stream");
+	exchange_set_header(kept, "Cache-Control", "no-cache");
+	exchange_queue(kept, 200, "text/event-stream");
 	assert_true(request->is_stream);
 	assert_contains(request->told, "Cache-Control: no-cache");
 	assert_int_equal(request->source.read(request->source.user, data, sizeof(data)), 0);
-	assert_true(door_write(kept, "hello", 5));
+	assert_true(exchange_write(kept, "hello", 5));
 	assert_true(request->ready_count > 0);
 	assert_int_equal(request->source.read(request->source.user, data, sizeof(data)), 5);
 	assert_memory_equal(data, "hello", 5);
 
-	assert_true(door_write(kept, block, sizeof(block)));
-	assert_false(door_write(kept, block, sizeof(block)));
+	assert_true(exchange_write(kept, block, sizeof(block)));
+	assert_false(exchange_write(kept, block, sizeof(block)));
 	while (drained_count == 0)
 		assert_int_equal(request->source.read(request->source.user, block, sizeof(block)),
 				 sizeof(block));
 	assert_int_equal(drained_count, 1);
-	door_end(kept);
+	exchange_end(kept);
 	while (request->source.read(request->source.user, block, sizeof(block)) > 0)
 		;
 	assert_int_equal(request->source.read(request->source.user, block, sizeof(block)), -1);
@@ -117,41 +117,41 @@ static void a_client_that_leaves_is_told_once_and_the_answer_goes_nowhere(void *
 	(void)state;
 	open_house(&house, "dialects: {piston: {enabled: true}}\n", NULL);
 	(void)call(&house, "GET", "/piston/wait", NULL);
-	request->calls->left(request->calls_user, request);
+	router_calls.left(house.world.router, request);
 	gone(&house);
 	assert_int_equal(door_left_count, 1);
 	assert_int_equal(ended_count, 0);
-	assert_null(door_header(kept, "Host"));
+	assert_null(exchange_header(kept, "Host"));
 	say(kept, 200, "for nobody");
 	assert_int_equal(ended_count, 1);
 
 	/* In the middle of a stream. */
 	(void)call(&house, "GET", "/piston/wait", NULL);
-	door_stream(kept, 200, "text/plain");
-	(void)door_write(kept, "x", 1);
+	exchange_queue(kept, 200, "text/plain");
+	(void)exchange_write(kept, "x", 1);
 	gone(&house);
 	assert_int_equal(door_left_count, 2);
-	assert_true(door_write(kept, "y", 1));
-	door_end(kept);
+	assert_true(exchange_write(kept, "y", 1));
+	exchange_end(kept);
 	assert_int_equal(ended_count, 2);
 
 	/* With more than it takes waiting for it. */
 	(void)call(&house, "GET", "/piston/wait", NULL);
-	door_stream(kept, 200, "text/plain");
-	assert_false(door_write(kept, block, sizeof(block)));
+	exchange_queue(kept, 200, "text/plain");
+	assert_false(exchange_write(kept, block, sizeof(block)));
 	gone(&house);
 	assert_int_equal(drained_count, 1);
-	assert_true(door_write(kept, block, sizeof(block)));
-	door_end(kept);
+	assert_true(exchange_write(kept, block, sizeof(block)));
+	exchange_end(kept);
 	assert_int_equal(ended_count, 3);
 
 	/* Held by somebody beyond its answer. */
 	(void)call(&house, "GET", "/piston/wait", NULL);
-	door_hold(kept);
+	exchange_hold(kept);
 	say(kept, 200, "now");
 	gone(&house);
 	assert_int_equal(ended_count, 3);
-	door_release(kept);
+	exchange_release(kept);
 	assert_int_equal(ended_count, 4);
 	house_done(&house);
 }

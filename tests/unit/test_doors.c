@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors_fixture.h"
 
+/* The sum is of "secret". */
+#define TOKENS                                                                                     \
+	"tokens:\n  - {name: alice, sha256: "                                                      \
+	"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b}\n"
+
 /* ---- where doors are ---- */
 
 static void a_door_is_shut_until_the_config_opens_it(void **state)
@@ -51,6 +56,47 @@ static void at_the_root_by_name_it_wins(void **state)
 	open_house(&house, "dialects: {piston: {enabled: true, prefix: /a/b}}\n", NULL);
 	says(&house, "GET", "/a/b/open", NULL, 200, "piston");
 	is_ours(&house, "/open");
+	house_done(&house);
+}
+
+static void the_page_has_rows_of_its_own_and_needs_no_token(void **state)
+{
+	struct house house;
+
+	(void)state;
+	open_house(&house, "dialects: {piston: {enabled: true}}\n" TOKENS, NULL);
+	says(&house, "GET", "/sheet", NULL, 200, "page @");
+	says(&house, "HEAD", "/sheets/a", NULL, 200, "page @");
+	says(&house, "POST", "/sheet", NULL, 404, "page refuses 405");
+	assert_contains(house.world.finished.route, "none");
+	says(&house, "GET", "/sheets/a/b", NULL, 401, "\"kind\":\"unauthorized\"");
+	/* Any page may load it, and nothing else. */
+	(void)prepare(&house.world, "GET", "/sheet");
+	add_header(&house.world, "Sec-Fetch-Site", "cross-site");
+	assert_contains(send_it(&house, NULL), "page @");
+	gone(&house);
+	(void)prepare(&house.world, "GET", "/open");
+	add_header(&house.world, "Sec-Fetch-Site", "cross-site");
+	assert_contains(send_it(&house, NULL), "Sec-Fetch-Site");
+	gone(&house);
+	house_done(&house);
+}
+
+static void a_door_in_front_leaves_us_the_methods_that_it_has_not(void **state)
+{
+	struct house house;
+
+	(void)state;
+	open_house(&house, "dialects: {piston: {enabled: true, prefix: /}}\n", NULL);
+	says(&house, "PUT", "/trees/ours", "{}", 200, "\"id\":\"ours\"");
+	says(&house, "GET", "/trees/ours", NULL, 200, "page @");
+	says(&house, "DELETE", "/trees/ours", NULL, 404, "piston refuses 405");
+	house_done(&house);
+
+	/* By default a door is behind us: what we know by one method is ours by every other. */
+	open_house(&house, "dialects: {piston: {enabled: true}}\n", NULL);
+	says(&house, "PUT", "/trees/ours", "{}", 404, "page refuses 405");
+	says(&house, "PUT", "/piston/trees/ours", "{}", 200, "\"id\":\"ours\"");
 	house_done(&house);
 }
 
@@ -106,10 +152,7 @@ static void an_exclusive_one_has_only_v1_beside_it(void **state)
 
 static void tokens_and_hosts_are_checked_for_every_door(void **state)
 {
-	/* of "secret" */
-	static const char yaml[] =
-		"dialects: {piston: {enabled: true}}\ntokens:\n  - {name: alice, sha256: "
-		"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b}\n";
+	static const char yaml[] = "dialects: {piston: {enabled: true}}\n" TOKENS;
 	struct house house;
 
 	(void)state;
@@ -173,6 +216,8 @@ int main(void)
 		cmocka_unit_test(a_door_is_shut_until_the_config_opens_it),
 		cmocka_unit_test(by_default_it_is_at_its_name_and_where_nothing_else_is),
 		cmocka_unit_test(at_the_root_by_name_it_wins),
+		cmocka_unit_test(the_page_has_rows_of_its_own_and_needs_no_token),
+		cmocka_unit_test(a_door_in_front_leaves_us_the_methods_that_it_has_not),
 		cmocka_unit_test(two_doors_at_one_place_are_an_error),
 		cmocka_unit_test(the_main_one_is_at_the_root_and_has_the_last_word),
 		cmocka_unit_test(an_exclusive_one_has_only_v1_beside_it),

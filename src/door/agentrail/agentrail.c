@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/exchange.h"
 #include "api/values.h"
 #include "base/c.h"
 #include "base/json.h"
-#include "door/door.h"
 
 #define NUMBER_MAX 9007199254740992.0 /* beyond it numbers of JSON are no integers */
 
@@ -36,9 +36,9 @@ static const struct op_param members[] = {
 	{.name = "case_insensitive", .type = OP_BOOL},
 };
 
-static void refuse(struct door_call *call, unsigned status, const struct err *err)
+static void refuse(struct exchange *call, unsigned status, const struct err *err)
 {
-	door_answer_text(call, status, "error", err->text);
+	exchange_answer_text(call, status, "error", err->text);
 }
 
 static int wrong(const struct op_param *param, const char *wanted, struct err *err)
@@ -79,7 +79,7 @@ static int take_text(const struct op_param *param, const json_t *value, void *fi
 	return 0;
 }
 
-static int take_texts(struct door_call *call, const struct op_param *param, const json_t *value,
+static int take_texts(struct exchange *call, const struct op_param *param, const json_t *value,
 		      void *field, struct err *err)
 {
 	const char **list;
@@ -88,7 +88,7 @@ static int take_texts(struct door_call *call, const struct op_param *param, cons
 
 	if (!json_is_array(value))
 		return wrong(param, "a list of texts", err);
-	list = door_memory(call, (json_array_size(value) + 1) * sizeof(*list));
+	list = exchange_memory(call, (json_array_size(value) + 1) * sizeof(*list));
 	json_array_foreach(value, i, item) {
 		list[i] = json_string_value(item);
 		if (list[i] == NULL || strlen(list[i]) != json_string_length(item))
@@ -98,7 +98,7 @@ static int take_texts(struct door_call *call, const struct op_param *param, cons
 	return 0;
 }
 
-static int take_small(struct door_call *call, const struct op_param *param, const json_t *value,
+static int take_small(struct exchange *call, const struct op_param *param, const json_t *value,
 		      void *field, struct err *err)
 {
 	enum op_bool flag = json_is_true(value) ? OP_YES : OP_NO;
@@ -115,7 +115,7 @@ static int take_small(struct door_call *call, const struct op_param *param, cons
 	return 0;
 }
 
-static int take_args(struct door_call *call, const struct agentrail_tool *tool,
+static int take_args(struct exchange *call, const struct agentrail_tool *tool,
 		     struct agentrail_args *args, struct err *err)
 {
 	for (size_t i = 0; i < tool->param_count; i++) {
@@ -125,11 +125,11 @@ static int take_args(struct door_call *call, const struct agentrail_tool *tool,
 		int r = 0;
 
 		if (param->type == OP_BYTES) {
-			if (!door_large(call, param->name, true, field))
+			if (!exchange_large(call, param->name, true, field))
 				return wrong(param, "a text", err);
 			continue;
 		}
-		value = door_member(call, param->name);
+		value = exchange_member(call, param->name);
 		if (value != NULL && !json_is_null(value))
 			r = take_small(call, param, value, field, err);
 		else if (param->is_required)
@@ -160,36 +160,37 @@ static int put_answer(struct buf *body, const struct agentrail_answer *answer)
 
 static void job_done(void *user, const struct agentrail_answer *answer)
 {
-	struct door_call *call = user;
+	struct exchange *call = user;
 	struct buf body;
 
 	call->user = NULL;
 	if (answer->err != NULL) {
 		call->retry_after_s = answer->retry_after_s;
-		door_answer_text(call, door_status(answer->err), "error", answer->err->text);
+		exchange_answer_text(call, exchange_status(answer->err), "error",
+				     answer->err->text);
 	} else {
 		buf_init(&body, 2ULL * AGENTRAIL_ANSWER_MAX + KIB);
 		if (put_answer(&body, answer) == 0) {
-			door_answer(call, 200, &body);
+			exchange_answer(call, 200, &body);
 		} else {
 			buf_done(&body);
-			door_answer_text(call, 500, "error", "the answer is too large");
+			exchange_answer_text(call, 500, "error", "the answer is too large");
 		}
 	}
-	door_release(call);
+	exchange_release(call);
 }
 
-static void client_left(struct door_call *call)
+static void client_left(struct exchange *call)
 {
 	if (call->user != NULL)
 		agentrail_cancel(call->user);
 }
 
-static void run(struct door_call *call)
+static void run(struct exchange *call)
 {
-	const char *name = door_var(call, "tool");
+	const char *name = exchange_var(call, "tool");
 	const struct agentrail_tool *tool = name != NULL ? agentrail_find(name) : NULL;
-	struct agentrail_args *args = door_memory(call, sizeof(*args));
+	struct agentrail_args *args = exchange_memory(call, sizeof(*args));
 	struct agentrail_ask ask = {
 		.engine = call->engine,
 		.caller = call->caller,
@@ -203,7 +204,7 @@ static void run(struct door_call *call)
 	int r;
 
 	if (tool == NULL) {
-		door_answer_text(call, 404, "error", "there is no such tool");
+		exchange_answer_text(call, 404, "error", "there is no such tool");
 		return;
 	}
 	r = take_args(call, tool, args, &err);
@@ -211,10 +212,10 @@ static void run(struct door_call *call)
 	if (r == 0)
 		r = agentrail_new(&ask, &job, &err);
 	if (r < 0) {
-		door_answer_text(call, door_status(&err), "error", err.text);
+		exchange_answer_text(call, exchange_status(&err), "error", err.text);
 		return;
 	}
-	door_hold(call);
+	exchange_hold(call);
 	call->user = job;
 	call->left = client_left;
 	agentrail_go(job);

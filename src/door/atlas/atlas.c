@@ -13,12 +13,12 @@
 #define CONCURRENT_MAX 10
 #define DIR_DEFAULT "/semantic"
 
-void atlas_say(struct door_call *call, unsigned status, const char *text)
+void atlas_say(struct exchange *call, unsigned status, const char *text)
 {
-	door_answer_text(call, status, "error", text);
+	exchange_answer_text(call, status, "error", text);
 }
 
-static void refuse(struct door_call *call, unsigned status, const struct err *err)
+static void refuse(struct exchange *call, unsigned status, const struct err *err)
 {
 	if (call->route != NULL && call->route->run == atlas_explore) {
 		atlas_explore_refuse(call, status, err);
@@ -40,10 +40,9 @@ static void refuse(struct door_call *call, unsigned status, const struct err *er
 	}
 }
 
-uint64_t atlas_timeout(struct door_call *call, uint64_t initial_ms, uint64_t min_ms,
-		       uint64_t max_ms)
+uint64_t atlas_timeout(struct exchange *call, uint64_t initial_ms, uint64_t min_ms, uint64_t max_ms)
 {
-	const json_t *asked = door_member(call, "timeout");
+	const json_t *asked = exchange_member(call, "timeout");
 	double timeout = json_is_number(asked) ? json_number_value(asked) : (double)initial_ms;
 
 	if (!(timeout >= (double)min_ms))
@@ -60,7 +59,7 @@ void atlas_leave(struct atlas_place *place)
 	place->is_taken = false;
 }
 
-static void leave_early(struct door_call *call)
+static void leave_early(struct exchange *call)
 {
 	atlas_leave(call->user);
 }
@@ -75,7 +74,7 @@ static unsigned count_places(const struct atlas *atlas, const struct config_toke
 	return count;
 }
 
-static void begin_execution(struct door_call *call)
+static void begin_execution(struct exchange *call)
 {
 	struct atlas *atlas = call->state;
 	const struct config_token *token = call->caller.token;
@@ -88,7 +87,7 @@ static void begin_execution(struct door_call *call)
 		refuse(call, 429, &err);
 		return;
 	}
-	place = door_memory(call, sizeof(*place));
+	place = exchange_memory(call, sizeof(*place));
 	*place = (struct atlas_place){.is_taken = true, .token = token};
 	LIST_INSERT_HEAD(&atlas->places, place, entry);
 	call->user = place;
@@ -97,27 +96,27 @@ static void begin_execution(struct door_call *call)
 
 /* ---- routes ---- */
 
-static bool is_empty(struct door_call *call)
+static bool is_empty(struct exchange *call)
 {
-	if (door_body_size(call) > 0)
+	if (exchange_body_size(call) > 0)
 		return false;
 	atlas_say(call, 400, "Invalid JSON body");
 	return true;
 }
 
-static void exec(struct door_call *call)
+static void exec(struct exchange *call)
 {
 	if (!is_empty(call))
 		atlas_run_command(call);
 }
 
-static void exec_python(struct door_call *call)
+static void exec_python(struct exchange *call)
 {
 	if (!is_empty(call))
 		atlas_run_python(call, false);
 }
 
-static void exec_python_stream(struct door_call *call)
+static void exec_python_stream(struct exchange *call)
 {
 	if (!is_empty(call))
 		atlas_run_python(call, true);
@@ -137,7 +136,7 @@ static int64_t count_entries(const char *path)
 	return count;
 }
 
-static void health(struct door_call *call)
+static void health(struct exchange *call)
 {
 	const struct atlas *atlas = call->state;
 	int64_t count = count_entries(atlas->semantic_dir);
@@ -148,8 +147,8 @@ static void health(struct door_call *call)
 	if (count < 0 && atlas->is_dir_meant) {
 		(void)snprintf(why, sizeof(why), "SEMANTIC_DIR not readable: %s",
 			       strerrordesc_np((int)-count));
-		door_answer_tree(call, 503,
-				 json_pack("{s:s,s:s}", "status", "error", "error", why));
+		exchange_answer_tree(call, 503,
+				     json_pack("{s:s,s:s}", "status", "error", "error", why));
 		return;
 	}
 	if (atlas->bash == NULL)
@@ -161,7 +160,7 @@ static void health(struct door_call *call)
 			   "pythonAvailable", call->engine->health_why.kind == ERR_NONE);
 	if (warning != NULL)
 		(void)json_object_set_new(answer, "warning", json_string(warning));
-	door_answer_tree(call, atlas->bash != NULL ? 200 : 503, answer);
+	exchange_answer_tree(call, atlas->bash != NULL ? 200 : 503, answer);
 }
 
 static const struct op_param exec_members[] = {

@@ -10,7 +10,7 @@
 
 #include <sys/queue.h>
 
-#include "door/door.h"
+#include "api/exchange.h"
 #include "door/escaped.h"
 
 #define ATLAS_OUTPUT_MAX (1U << 20) /* bytes of each stream; of all that a stream route sends */
@@ -38,7 +38,7 @@ struct atlas_chart {
 
 /* One /exec-python or /exec-python-stream. */
 struct atlas_python {
-	struct door_call *call;
+	struct exchange *call;
 	struct atlas_place *place;
 	struct ask *ask; /* borrowed: until done; NULL: over */
 	struct op_run_args args;
@@ -65,18 +65,18 @@ struct atlas_python {
 };
 
 /* {"error": "..."} of a field, an exhausted limit and the like. */
-void atlas_say(struct door_call *call, unsigned status, const char *text);
+void atlas_say(struct exchange *call, unsigned status, const char *text);
 
-void atlas_run_python(struct door_call *call, bool is_stream);
-void atlas_run_command(struct door_call *call);
+void atlas_run_python(struct exchange *call, bool is_stream);
+void atlas_run_command(struct exchange *call);
 
 /* POST /api/v1/explore, of Atlas's own API: one text for all that came of a command; and what it
  * says where `run` is not reached. */
-void atlas_explore(struct door_call *call);
-void atlas_explore_refuse(struct door_call *call, unsigned status, const struct err *err);
+void atlas_explore(struct exchange *call);
+void atlas_explore_refuse(struct exchange *call, unsigned status, const struct err *err);
 
 /* The member `timeout`: clamped, never refused. */
-uint64_t atlas_timeout(struct door_call *call, uint64_t initial_ms, uint64_t min_ms,
+uint64_t atlas_timeout(struct exchange *call, uint64_t initial_ms, uint64_t min_ms,
 		       uint64_t max_ms);
 
 /* The words of an end that is no success, as the inside of a string, behind what is in `buf`. */

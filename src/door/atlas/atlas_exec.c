@@ -18,17 +18,17 @@ struct atlas_exec {
 	struct op_explore_args args;
 };
 
-static void fail(struct door_call *call, const char *why)
+static void fail(struct exchange *call, const char *why)
 {
 	char text[sizeof(((struct err *)0)->text) + 32];
 
 	(void)snprintf(text, sizeof(text), "Execution failed: %s", why);
-	door_answer_tree(call, 500,
-			 json_pack("{s:s,s:s,s:s,s:i}", "error", text, "stdout", "", "stderr", why,
-				   "exitCode", 1));
+	exchange_answer_tree(call, 500,
+			     json_pack("{s:s,s:s,s:s,s:i}", "error", text, "stdout", "", "stderr",
+				       why, "exitCode", 1));
 }
 
-static void fail_by(struct door_call *call, const struct err *err)
+static void fail_by(struct exchange *call, const struct err *err)
 {
 	if (err->kind == ERR_BUSY)
 		atlas_say(call, 429, "Too many concurrent executions");
@@ -65,14 +65,14 @@ static int put_answer(struct buf *buf, const struct ending *ending)
 		      : r;
 }
 
-static void answer(struct door_call *call, const struct ask_result *result)
+static void answer(struct exchange *call, const struct ask_result *result)
 {
 	struct ending ending;
 	struct buf body;
 	int r;
 
 	(void)ending_read(result->bytes, result->size, &ending);
-	buf_init(&body, DOOR_QUEUE_MAX);
+	buf_init(&body, EXCHANGE_QUEUE_MAX);
 	if (ending_is(&ending, "backend") || ending_is(&ending, "denied")) {
 		(void)escaped_decode(&body, ending.message);
 		fail(call, buf_string(&body));
@@ -82,12 +82,12 @@ static void answer(struct door_call *call, const struct ask_result *result)
 	r = put_answer(&body, &ending);
 	if (r < 0)
 		buf_consume(&body, body.size);
-	door_answer(call, r < 0 ? 500 : 200, &body);
+	exchange_answer(call, r < 0 ? 500 : 200, &body);
 }
 
 static void exec_is_done(void *user, const struct ask_result *result)
 {
-	struct door_call *call = user;
+	struct exchange *call = user;
 	struct atlas_exec *exec = call->user;
 
 	exec->ask = NULL;
@@ -98,7 +98,7 @@ static void exec_is_done(void *user, const struct ask_result *result)
 		answer(call, result);
 }
 
-static void client_left(struct door_call *call)
+static void client_left(struct exchange *call)
 {
 	struct atlas_exec *exec = call->user;
 
@@ -106,7 +106,7 @@ static void client_left(struct door_call *call)
 		ask_cancel(exec->ask);
 }
 
-static void ended(struct door_call *call)
+static void ended(struct exchange *call)
 {
 	struct atlas_exec *exec = call->user;
 
@@ -114,21 +114,21 @@ static void ended(struct door_call *call)
 }
 
 /* The command, with a NUL behind it; NULL: there is none that could be run. */
-static const char *command_of(struct door_call *call)
+static const char *command_of(struct exchange *call)
 {
 	struct run_bytes bytes = {0};
 	char *text;
 
-	if (!door_large(call, "command", true, &bytes) || bytes.size == 0 ||
+	if (!exchange_large(call, "command", true, &bytes) || bytes.size == 0 ||
 	    memchr(bytes.data, '\0', (size_t)bytes.size) != NULL)
 		return NULL;
-	text = door_memory(call, (size_t)bytes.size + 1);
+	text = exchange_memory(call, (size_t)bytes.size + 1);
 	memcpy(text, bytes.data, (size_t)bytes.size);
 	return text;
 }
 
 /* As it is called inside; the folder's own path on the host stands for that, too. */
-static const char *cwd_of(struct door_call *call, const char *asked, const char *folder)
+static const char *cwd_of(struct exchange *call, const char *asked, const char *folder)
 {
 	size_t size = strlen(folder);
 	const char *rest = "";
@@ -146,17 +146,17 @@ static const char *cwd_of(struct door_call *call, const char *asked, const char 
 		between = "/";
 		rest = asked;
 	}
-	path = door_memory(call, strlen(INSIDE) + strlen(rest) + 2);
+	path = exchange_memory(call, strlen(INSIDE) + strlen(rest) + 2);
 	(void)stpcpy(stpcpy(stpcpy(path, INSIDE), between), rest);
 	return path;
 }
 
-void atlas_run_command(struct door_call *call)
+void atlas_run_command(struct exchange *call)
 {
 	static const struct ask_calls calls = {.done = exec_is_done};
 	const struct atlas *atlas = call->state;
-	struct atlas_exec *exec = door_memory(call, sizeof(*exec));
-	const json_t *cwd = door_member(call, "cwd");
+	struct atlas_exec *exec = exchange_memory(call, sizeof(*exec));
+	const json_t *cwd = exchange_member(call, "cwd");
 
 	exec->place = call->user;
 	call->user = exec;
@@ -177,5 +177,5 @@ void atlas_run_command(struct door_call *call)
 	exec->args.folder = atlas->folder;
 	exec->args.timeout_ms =
 		atlas_timeout(call, TIMEOUT_DEFAULT_MS, TIMEOUT_MIN_MS, TIMEOUT_MAX_MS);
-	exec->ask = door_ask(call, &op_explore, &exec->args, &calls);
+	exec->ask = exchange_ask(call, &op_explore, &exec->args, &calls);
 }

@@ -23,22 +23,23 @@ struct atlas_explore {
 	struct op_explore_args args;
 };
 
-static void say(struct door_call *call, unsigned status, const char *error, const char *message)
+static void say(struct exchange *call, unsigned status, const char *error, const char *message)
 {
-	door_answer_tree(call, status, json_pack("{s:s,s:s}", "error", error, "message", message));
+	exchange_answer_tree(call, status,
+			     json_pack("{s:s,s:s}", "error", error, "message", message));
 }
 
-static void fail(struct door_call *call)
+static void fail(struct exchange *call)
 {
 	char id[ID_SIZE];
 
 	id_new("req_", id);
-	door_answer_tree(call, 500,
-			 json_pack("{s:s,s:s,s:s}", "error", "internal_error", "message",
-				   "The command could not be run.", "requestId", id));
+	exchange_answer_tree(call, 500,
+			     json_pack("{s:s,s:s,s:s}", "error", "internal_error", "message",
+				       "The command could not be run.", "requestId", id));
 }
 
-void atlas_explore_refuse(struct door_call *call, unsigned status, const struct err *err)
+void atlas_explore_refuse(struct exchange *call, unsigned status, const struct err *err)
 {
 	if (status == 400)
 		say(call, 400, "invalid_request", "Invalid JSON body.");
@@ -54,12 +55,12 @@ void atlas_explore_refuse(struct door_call *call, unsigned status, const struct 
 		say(call, status, "invalid_request", err->text);
 }
 
-static void refuse_command(struct door_call *call, const char *message)
+static void refuse_command(struct exchange *call, const char *message)
 {
-	door_answer_tree(call, 422,
-			 json_pack("{s:s,s:s,s:[{s:[s],s:s}]}", "error", "validation_error",
-				   "message", "Invalid request body.", "details", "path", "command",
-				   "message", message));
+	exchange_answer_tree(call, 422,
+			     json_pack("{s:s,s:s,s:[{s:[s],s:s}]}", "error", "validation_error",
+				       "message", "Invalid request body.", "details", "path",
+				       "command", "message", message));
 }
 
 /* ---- the answer ---- */
@@ -111,7 +112,7 @@ static int put_output(struct buf *buf, const char *answer, size_t size)
 	return r == 0 ? buf_text(buf, "\"}") : r;
 }
 
-static void answer_error(struct door_call *call, const struct err *err)
+static void answer_error(struct exchange *call, const struct err *err)
 {
 	struct buf body;
 
@@ -128,14 +129,14 @@ static void answer_error(struct door_call *call, const struct err *err)
 		return;
 	}
 	/* The folder is not there: an answer, as for any backend of theirs that is down. */
-	buf_init(&body, DOOR_QUEUE_MAX);
+	buf_init(&body, EXCHANGE_QUEUE_MAX);
 	(void)buf_text(&body, "{\"output\":\"" UNAVAILABLE "the folder is not there\"}");
-	door_answer(call, 200, &body);
+	exchange_answer(call, 200, &body);
 }
 
 static void is_done(void *user, const struct ask_result *result)
 {
-	struct door_call *call = user;
+	struct exchange *call = user;
 	struct atlas_explore *explore = call->user;
 	struct buf body;
 
@@ -145,16 +146,16 @@ static void is_done(void *user, const struct ask_result *result)
 		answer_error(call, result->err);
 		return;
 	}
-	buf_init(&body, DOOR_QUEUE_MAX);
+	buf_init(&body, EXCHANGE_QUEUE_MAX);
 	if (put_output(&body, result->bytes, result->size) == 0) {
-		door_answer(call, 200, &body);
+		exchange_answer(call, 200, &body);
 	} else {
 		buf_done(&body);
 		fail(call);
 	}
 }
 
-static void client_left(struct door_call *call)
+static void client_left(struct exchange *call)
 {
 	struct atlas_explore *explore = call->user;
 
@@ -162,7 +163,7 @@ static void client_left(struct door_call *call)
 		ask_cancel(explore->ask);
 }
 
-static void ended(struct door_call *call)
+static void ended(struct exchange *call)
 {
 	struct atlas_explore *explore = call->user;
 
@@ -189,14 +190,14 @@ static size_t count_units(const char *text, size_t size)
 }
 
 /* Trimmed, with a NUL behind it; NULL when that was answered already. */
-static const char *take_command(struct door_call *call)
+static const char *take_command(struct exchange *call)
 {
 	struct run_bytes bytes = {0};
 	const char *text = NULL;
 	char *copy = NULL;
 	size_t size;
 
-	if (!door_large(call, "command", true, &bytes)) {
+	if (!exchange_large(call, "command", true, &bytes)) {
 		refuse_command(call, "Expected string");
 		return NULL;
 	}
@@ -216,22 +217,22 @@ static const char *take_command(struct door_call *call)
 		refuse_command(call, "command must be at most 4000 characters");
 		return NULL;
 	}
-	copy = door_memory(call, size + 1);
+	copy = exchange_memory(call, size + 1);
 	memcpy(copy, text, size);
 	return copy;
 }
 
-void atlas_explore(struct door_call *call)
+void atlas_explore(struct exchange *call)
 {
 	static const struct ask_calls calls = {.done = is_done};
 	const struct atlas *atlas = call->state;
-	struct atlas_explore *explore = door_memory(call, sizeof(*explore));
+	struct atlas_explore *explore = exchange_memory(call, sizeof(*explore));
 
 	explore->place = call->user;
 	call->user = explore;
 	call->left = client_left;
 	call->ended = ended;
-	if (door_body_size(call) == 0) {
+	if (exchange_body_size(call) == 0) {
 		atlas_explore_refuse(call, 400, NULL);
 		return;
 	}
@@ -241,5 +242,5 @@ void atlas_explore(struct door_call *call)
 	explore->args.cwd = INSIDE;
 	explore->args.folder = atlas->folder;
 	explore->args.timeout_ms = TIMEOUT_MS;
-	explore->ask = door_ask(call, &op_explore, &explore->args, &calls);
+	explore->ask = exchange_ask(call, &op_explore, &explore->args, &calls);
 }

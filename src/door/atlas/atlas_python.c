@@ -24,11 +24,11 @@
 
 static void begin_stream(struct atlas_python *python)
 {
-	if (door_is_answered(python->call))
+	if (exchange_is_answered(python->call))
 		return;
-	door_set_header(python->call, "Cache-Control", "no-cache");
-	door_set_header(python->call, "X-Accel-Buffering", "no");
-	door_stream(python->call, 200, NDJSON);
+	exchange_set_header(python->call, "Cache-Control", "no-cache");
+	exchange_set_header(python->call, "X-Accel-Buffering", "no");
+	exchange_queue(python->call, 200, NDJSON);
 }
 
 /* {"type":"<type>","data":<before><value><behind>}; false: the client has enough for now. */
@@ -40,11 +40,11 @@ static bool tell(struct atlas_python *python, const char *type, const char *befo
 
 	begin_stream(python);
 	(void)snprintf(head, sizeof(head), "{\"type\":\"%s\",\"data\":", type);
-	(void)door_write(python->call, head, strlen(head));
-	(void)door_write(python->call, before, strlen(before));
-	(void)door_write(python->call, value.text, value.size);
-	(void)door_write(python->call, behind, strlen(behind));
-	has_room = door_write(python->call, "}\n", 2);
+	(void)exchange_write(python->call, head, strlen(head));
+	(void)exchange_write(python->call, before, strlen(before));
+	(void)exchange_write(python->call, value.text, value.size);
+	(void)exchange_write(python->call, behind, strlen(behind));
+	has_room = exchange_write(python->call, "}\n", 2);
 	return has_room;
 }
 
@@ -285,7 +285,7 @@ static bool take_event(void *user, const char *line, size_t size)
 		{"table", take_table},   {"error", take_error},   {"verdict", take_verdict},
 		{"started", take_start},
 	};
-	struct door_call *call = user;
+	struct exchange *call = user;
 	struct atlas_python *python = call->user;
 	struct escaped type = escaped_member(line, size, "type");
 
@@ -302,7 +302,7 @@ static bool take_event(void *user, const char *line, size_t size)
 
 static void write_part(struct atlas_python *python, const struct buf *part)
 {
-	(void)door_write(python->call, part->data, part->size);
+	(void)exchange_write(python->call, part->data, part->size);
 }
 
 static void end_stream(struct atlas_python *python)
@@ -327,7 +327,7 @@ static void end_stream(struct atlas_python *python)
 			   (struct escaped){buf_string(&words), words.size}, "\"}");
 		buf_done(&words);
 	}
-	door_end(python->call);
+	exchange_end(python->call);
 }
 
 static void end_whole(struct atlas_python *python)
@@ -337,13 +337,13 @@ static void end_whole(struct atlas_python *python)
 		       strcmp(python->kind, "denied") == 0;
 	struct buf body;
 
-	buf_init(&body, DOOR_QUEUE_MAX);
+	buf_init(&body, EXCHANGE_QUEUE_MAX);
 	if (atlas_put_result(python, &body) < 0) {
 		buf_consume(&body, body.size);
 		(void)buf_text(&body, "{\"success\":false,\"error\":\"Execution failed: the result "
 				      "is too large\"}");
 	}
-	door_answer(python->call, is_ours ? 500 : 200, &body);
+	exchange_answer(python->call, is_ours ? 500 : 200, &body);
 }
 
 /* It never began. */
@@ -358,22 +358,22 @@ static void fail(struct atlas_python *python, const struct err *err)
 	}
 	buf_init(&text, sizeof(err->text) + 64);
 	(void)buf_format(&text, "Execution failed: %s", err->text);
-	buf_init(&body, DOOR_QUEUE_MAX);
+	buf_init(&body, EXCHANGE_QUEUE_MAX);
 	if (buf_text(&body, "{\"success\":false,\"error\":") == 0 &&
 	    json_put_string(&body, text.data, text.size) == 0)
 		(void)buf_text(&body, "}");
 	buf_done(&text);
-	door_answer(python->call, 500, &body);
+	exchange_answer(python->call, 500, &body);
 }
 
 static void python_is_done(void *user, const struct ask_result *result)
 {
-	struct door_call *call = user;
+	struct exchange *call = user;
 	struct atlas_python *python = call->user;
 
 	python->ask = NULL;
 	atlas_leave(python->place);
-	if (result->err != NULL && !door_is_answered(call)) {
+	if (result->err != NULL && !exchange_is_answered(call)) {
 		fail(python, result->err);
 		return;
 	}
@@ -388,7 +388,7 @@ static void python_is_done(void *user, const struct ask_result *result)
 		end_whole(python);
 }
 
-static void client_left(struct door_call *call)
+static void client_left(struct exchange *call)
 {
 	struct atlas_python *python = call->user;
 
@@ -396,7 +396,7 @@ static void client_left(struct door_call *call)
 		ask_cancel(python->ask);
 }
 
-static void drained(struct door_call *call)
+static void drained(struct exchange *call)
 {
 	struct atlas_python *python = call->user;
 
@@ -404,7 +404,7 @@ static void drained(struct door_call *call)
 		ask_go_on(python->ask);
 }
 
-static void ended(struct door_call *call)
+static void ended(struct exchange *call)
 {
 	struct atlas_python *python = call->user;
 	struct buf *const bufs[] = {&python->out,    &python->err,   &python->error,
@@ -422,7 +422,7 @@ static void ended(struct door_call *call)
 
 /* ---- the beginning ---- */
 
-static void init(struct atlas_python *python, struct door_call *call, bool is_stream)
+static void init(struct atlas_python *python, struct exchange *call, bool is_stream)
 {
 	python->call = call;
 	python->is_stream = is_stream;
@@ -440,23 +440,24 @@ static void init(struct atlas_python *python, struct door_call *call, bool is_st
 	call->ended = ended;
 }
 
-void atlas_run_python(struct door_call *call, bool is_stream)
+void atlas_run_python(struct exchange *call, bool is_stream)
 {
 	static const struct ask_calls calls = {.event = take_event, .done = python_is_done};
 	static const char *const env[] = {"MPLBACKEND=Agg", "LANG=C.UTF-8",
 					  "ATLAS_CHART_DIR=/tmp/charts", NULL};
 	const struct config *config = call->engine->config;
 	uint64_t most_ms = TIMEOUT_MAX_MS;
-	struct atlas_python *python = door_memory(call, sizeof(*python));
+	struct atlas_python *python = exchange_memory(call, sizeof(*python));
 	const struct policy *policy;
 	struct err err = {0};
 
 	init(python, call, is_stream);
-	if (!door_large(call, "code", true, &python->args.code) || python->args.code.size == 0) {
+	if (!exchange_large(call, "code", true, &python->args.code) ||
+	    python->args.code.size == 0) {
 		atlas_say(call, 400, "Missing or invalid 'code' field");
 		return;
 	}
-	(void)door_large(call, "data", false, &python->args.data);
+	(void)exchange_large(call, "data", false, &python->args.data);
 	if (python->args.data.size > config->atlas_data_max) {
 		atlas_say(call, 413, "'data' is too large");
 		return;
@@ -471,5 +472,5 @@ void atlas_run_python(struct door_call *call, bool is_stream)
 		python->args.limits.output = ATLAS_OUTPUT_MAX;
 	python->args.env = env;
 	python->args.is_atlas = true;
-	python->ask = door_ask(call, &op_run, &python->args, &calls);
+	python->ask = exchange_ask(call, &op_run, &python->args, &calls);
 }

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/exchange.h"
 #include "base/c.h"
 #include "base/json.h"
-#include "door/door.h"
 #include "door/script.h"
 
 #define ANSWER_MAX (4ULL << 30)
@@ -22,13 +22,13 @@ struct execution {
 	struct buf code; /* with what Dify puts in front of it; else unused */
 };
 
-static void say(struct door_call *call, unsigned status, int code, const char *text)
+static void say(struct exchange *call, unsigned status, int code, const char *text)
 {
-	door_answer_tree(call, status,
-			 json_pack("{s:i,s:s,s:n}", "code", code, "message", text, "data"));
+	exchange_answer_tree(call, status,
+			     json_pack("{s:i,s:s,s:n}", "code", code, "message", text, "data"));
 }
 
-static void refuse(struct door_call *call, unsigned status, const struct err *err)
+static void refuse(struct exchange *call, unsigned status, const struct err *err)
 {
 	struct buf none;
 
@@ -38,7 +38,7 @@ static void refuse(struct door_call *call, unsigned status, const struct err *er
 		break;
 	case 401:
 		buf_init(&none, 1);
-		door_answer(call, 401, &none);
+		exchange_answer(call, 401, &none);
 		buf_done(&none);
 		break;
 	default:
@@ -47,9 +47,9 @@ static void refuse(struct door_call *call, unsigned status, const struct err *er
 }
 
 /* What is our doing and not the code's. Dify knows 503, and else only that it did not work. */
-static void fail(struct door_call *call, const struct err *err)
+static void fail(struct exchange *call, const struct err *err)
 {
-	unsigned status = door_status(err);
+	unsigned status = exchange_status(err);
 
 	if (status == 429 || status == 503)
 		say(call, 503, -503, err->text);
@@ -83,7 +83,7 @@ static int put_error(struct buf *buf, struct script *script)
 	return put_text(buf, "error", &script->message);
 }
 
-static void answer_run(struct door_call *call, struct script *script)
+static void answer_run(struct exchange *call, struct script *script)
 {
 	struct buf buf;
 	int r;
@@ -101,13 +101,13 @@ static void answer_run(struct door_call *call, struct script *script)
 	if (r < 0)
 		say(call, 200, CODE_FAILED, "no memory for the answer");
 	else
-		door_answer(call, 200, &buf);
+		exchange_answer(call, 200, &buf);
 	buf_done(&buf);
 }
 
 static bool take_event(void *user, const char *line, size_t size)
 {
-	struct execution *execution = ((struct door_call *)user)->user;
+	struct execution *execution = ((struct exchange *)user)->user;
 
 	script_take(&execution->script, line, size);
 	return true;
@@ -115,7 +115,7 @@ static bool take_event(void *user, const char *line, size_t size)
 
 static void finish(void *user, const struct ask_result *result)
 {
-	struct door_call *call = user;
+	struct exchange *call = user;
 	struct execution *execution = call->user;
 	struct script *script = &execution->script;
 
@@ -129,7 +129,7 @@ static void finish(void *user, const struct ask_result *result)
 }
 
 /* Nobody could read the answer later. */
-static void cancel(struct door_call *call)
+static void cancel(struct exchange *call)
 {
 	struct execution *execution = call->user;
 
@@ -137,7 +137,7 @@ static void cancel(struct door_call *call)
 		ask_cancel(execution->ask);
 }
 
-static void forget(struct door_call *call)
+static void forget(struct exchange *call)
 {
 	struct execution *execution = call->user;
 
@@ -146,14 +146,14 @@ static void forget(struct door_call *call)
 }
 
 /* The code, behind what is to run before it. */
-static bool take_code(struct door_call *call, struct execution *execution)
+static bool take_code(struct exchange *call, struct execution *execution)
 {
 	struct run_bytes code, preload;
 
-	if (!door_large(call, "code", true, &code) || code.size == 0)
+	if (!exchange_large(call, "code", true, &code) || code.size == 0)
 		return false;
 	execution->args.code = code;
-	if (!door_large(call, "preload", true, &preload) || preload.size == 0)
+	if (!exchange_large(call, "preload", true, &preload) || preload.size == 0)
 		return true;
 	buf_init(&execution->code, ANSWER_MAX);
 	if (buf_append(&execution->code, preload.data, preload.size) < 0 ||
@@ -168,12 +168,12 @@ static bool take_code(struct door_call *call, struct execution *execution)
 	return true;
 }
 
-static void run(struct door_call *call)
+static void run(struct exchange *call)
 {
 	static const struct ask_calls calls = {.event = take_event, .done = finish};
 	static const char *const argv[] = {"main.py", NULL};
-	const char *language = json_string_value(door_member(call, "language"));
-	struct execution *execution = door_memory(call, sizeof(*execution));
+	const char *language = json_string_value(exchange_member(call, "language"));
+	struct execution *execution = exchange_memory(call, sizeof(*execution));
 
 	script_init(&execution->script);
 	call->user = execution;
@@ -183,7 +183,7 @@ static void run(struct door_call *call)
 		say(call, 200, CODE_BAD, "language: only python3 runs here");
 		return;
 	}
-	if (door_is_wrong(call, "preload")) {
+	if (exchange_is_wrong(call, "preload")) {
 		say(call, 200, CODE_BAD, "preload: not a string");
 		return;
 	}
@@ -192,14 +192,14 @@ static void run(struct door_call *call)
 		return;
 	}
 	execution->args.argv = argv;
-	execution->ask = door_ask(call, &op_run, &execution->args, &calls);
+	execution->ask = exchange_ask(call, &op_run, &execution->args, &calls);
 }
 
 /* ---- packages ---- */
 
 static void take_packages(void *user, const struct ask_result *result)
 {
-	struct door_call *call = user;
+	struct exchange *call = user;
 	const char *list = NULL;
 	size_t size = 0;
 	struct buf buf;
@@ -214,31 +214,32 @@ static void take_packages(void *user, const struct ask_result *result)
 	    buf_append(&buf, list, size) < 0 || buf_text(&buf, "}}") < 0)
 		say(call, 200, CODE_FAILED, "no memory for the answer");
 	else
-		door_answer(call, 200, &buf);
+		exchange_answer(call, 200, &buf);
 	buf_done(&buf);
 }
 
-static void dependencies(struct door_call *call)
+static void dependencies(struct exchange *call)
 {
 	static const struct ask_calls calls = {.done = take_packages};
 
-	(void)door_ask(call, &op_packages, door_memory(call, op_packages.args_size), &calls);
+	(void)exchange_ask(call, &op_packages, exchange_memory(call, op_packages.args_size),
+			   &calls);
 }
 
 /* Runtimes are made by `viv runtime`: there is nothing to do, and nothing to refuse. */
-static void update(struct door_call *call)
+static void update(struct exchange *call)
 {
-	door_answer_tree(call, 200,
-			 json_pack("{s:i,s:s,s:{}}", "code", 0, "message", "success", "data"));
+	exchange_answer_tree(call, 200,
+			     json_pack("{s:i,s:s,s:{}}", "code", 0, "message", "success", "data"));
 }
 
-static void health(struct door_call *call)
+static void health(struct exchange *call)
 {
 	struct buf buf;
 
 	buf_init(&buf, 8);
 	(void)buf_text(&buf, "\"ok\"");
-	door_answer(call, 200, &buf);
+	exchange_answer(call, 200, &buf);
 	buf_done(&buf);
 }
 

@@ -5,21 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/exchange.h"
 #include "base/c.h"
 #include "door/boot_token.h"
-#include "door/door.h"
 #include "op/flight.h"
 
 #define ANSWER_MAX (256UL << 20)
 
 /* What its client reads of a 503 is `stderr`, else `detail`; of all others the text as it is. */
-static void refuse(struct door_call *call, unsigned status, const struct err *err)
+static void refuse(struct exchange *call, unsigned status, const struct err *err)
 {
 	const char *detail = err->text;
 
 	if (status == 401)
 		detail = "Sandbox auth token invalid";
-	door_answer_text(call, status, "detail", detail);
+	exchange_answer_text(call, status, "detail", detail);
 }
 
 static const struct op_param members[] = {
@@ -35,17 +35,17 @@ struct visit {
 	struct ask *ask; /* borrowed: while the run is on */
 };
 
-static void answer(struct door_call *call, struct buf *body, int r)
+static void answer(struct exchange *call, struct buf *body, int r)
 {
 	if (r < 0) {
 		buf_done(body);
-		door_answer_text(call, 503, "detail", "the answer is too large");
+		exchange_answer_text(call, 503, "detail", "the answer is too large");
 		return;
 	}
-	door_answer(call, 200, body);
+	exchange_answer(call, 200, body);
 }
 
-static void refuse_softly(struct door_call *call, const char *why)
+static void refuse_softly(struct exchange *call, const char *why)
 {
 	const struct visit *visit = call->user;
 	struct buf body;
@@ -56,16 +56,17 @@ static void refuse_softly(struct door_call *call, const char *why)
 
 static void run_done(void *user, const struct ask_result *result)
 {
-	struct door_call *call = user;
+	struct exchange *call = user;
 	struct visit *visit = call->user;
 	struct ending ending;
 	struct buf body;
 
 	visit->ask = NULL;
 	if (result->err != NULL) {
-		unsigned status = door_status(result->err);
+		unsigned status = exchange_status(result->err);
 
-		door_answer_text(call, status == 429 ? 503 : status, "detail", result->err->text);
+		exchange_answer_text(call, status == 429 ? 503 : status, "detail",
+				     result->err->text);
 		return;
 	}
 	buf_init(&body, ANSWER_MAX);
@@ -74,7 +75,7 @@ static void run_done(void *user, const struct ask_result *result)
 }
 
 /* The run is of no use to anybody else: the session would go back with its answer. */
-static void client_left(struct door_call *call)
+static void client_left(struct exchange *call)
 {
 	const struct visit *visit = call->user;
 
@@ -83,12 +84,12 @@ static void client_left(struct door_call *call)
 }
 
 /* A session that cannot be read must not pass for none: the next answer would take its place. */
-static const char *wrong_member(struct door_call *call)
+static const char *wrong_member(struct exchange *call)
 {
-	const json_t *metadata = door_member(call, "session_metadata");
-	const json_t *stateful = door_member(call, "stateful");
+	const json_t *metadata = exchange_member(call, "session_metadata");
+	const json_t *stateful = exchange_member(call, "stateful");
 
-	if (door_is_wrong(call, "session_bytes"))
+	if (exchange_is_wrong(call, "session_bytes"))
 		return "session_bytes: base64 text or null is required";
 	if (metadata != NULL && !json_is_object(metadata) && !json_is_null(metadata))
 		return "session_metadata: an object or null is required";
@@ -99,21 +100,22 @@ static const char *wrong_member(struct door_call *call)
 
 /* The client sends both members of the session with every run, and null in the first: that they
  * are there says that it wants them back. */
-static void take_session(struct door_call *call, struct elitea_run *run)
+static void take_session(struct exchange *call, struct elitea_run *run)
 {
-	json_t *metadata = door_member(call, "session_metadata");
+	json_t *metadata = exchange_member(call, "session_metadata");
 
-	(void)door_large(call, "session_bytes", true, &run->args.saved);
+	(void)exchange_large(call, "session_bytes", true, &run->args.saved);
 	run->metadata = json_is_object(metadata) ? metadata : NULL;
 	run->is_stateful = metadata != NULL || run->args.saved.data != NULL ||
-			   json_is_true(door_member(call, "stateful"));
+			   json_is_true(exchange_member(call, "stateful"));
 }
 
-static void take_timeout(struct door_call *call, struct elitea_run *run)
+static void take_timeout(struct exchange *call, struct elitea_run *run)
 {
 	struct run_bytes text = {0};
 
-	if (door_large(call, "timeout_seconds", true, &text) && text.size < sizeof(run->timeout))
+	if (exchange_large(call, "timeout_seconds", true, &text) &&
+	    text.size < sizeof(run->timeout))
 		memcpy(run->timeout, text.data, text.size);
 }
 
@@ -122,23 +124,23 @@ static bool is_too_large(const struct elitea_limits *limits, const struct elitea
 	return run->args.saved.size > (limits->session_max + 2) / 3 * 4;
 }
 
-static void execute(struct door_call *call)
+static void execute(struct exchange *call)
 {
 	static const struct ask_calls calls = {.done = run_done};
-	struct visit *visit = door_memory(call, sizeof(*visit));
+	struct visit *visit = exchange_memory(call, sizeof(*visit));
 	struct elitea_run *run = &visit->run;
 	const struct elitea_limits *limits = call->state;
 	const char *wrong;
 	char why[200];
 
 	call->user = visit;
-	if (!door_large(call, "code", true, &run->args.code)) {
-		door_answer_text(call, 422, "detail", "code: a text is required");
+	if (!exchange_large(call, "code", true, &run->args.code)) {
+		exchange_answer_text(call, 422, "detail", "code: a text is required");
 		return;
 	}
 	wrong = wrong_member(call);
 	if (wrong != NULL) {
-		door_answer_text(call, 422, "detail", wrong);
+		exchange_answer_text(call, 422, "detail", wrong);
 		return;
 	}
 	take_session(call, run);
@@ -160,7 +162,7 @@ static void execute(struct door_call *call)
 	take_timeout(call, run);
 	elitea_prepare(limits, call->engine->config, &call->caller, run);
 	call->left = client_left;
-	visit->ask = door_ask(call, &op_run, &run->args, &calls);
+	visit->ask = exchange_ask(call, &op_run, &run->args, &calls);
 }
 
 static int open_door(struct engine *engine, void **ret_state, struct err *err)

@@ -19,15 +19,15 @@
 #define GONE_MAX (1U << 20)
 #define CODE_EMPTY "pass"
 
-void chat_say(struct door_call *call, unsigned status, const char *text)
+void chat_say(struct exchange *call, unsigned status, const char *text)
 {
 	if (status == 429)
-		door_answer_tree(call, 429,
-				 json_pack("{s:s,s:i}", "error", "rate_limited",
-					   "retry_after_seconds",
-					   call->retry_after_s > 0 ? (int)call->retry_after_s : 1));
+		exchange_answer_tree(
+			call, 429,
+			json_pack("{s:s,s:i}", "error", "rate_limited", "retry_after_seconds",
+				  call->retry_after_s > 0 ? (int)call->retry_after_s : 1));
 	else
-		door_answer_text(call, status, "error", text);
+		exchange_answer_text(call, status, "error", text);
 }
 
 void chat_fail(struct chat *chat, const struct ask_result *result)
@@ -37,10 +37,10 @@ void chat_fail(struct chat *chat, const struct ask_result *result)
 	else if (result->err->kind == ERR_BUSY)
 		chat_say(chat->call, 429, result->err->text);
 	else
-		chat_say(chat->call, door_status(result->err), result->err->text);
+		chat_say(chat->call, exchange_status(result->err), result->err->text);
 }
 
-static void refuse(struct door_call *call, unsigned status, const struct err *err)
+static void refuse(struct exchange *call, unsigned status, const struct err *err)
 {
 	chat_say(call, status == 405 ? 404 : status,
 		 status == 400 ? "the body is not a JSON object" : err->text);
@@ -48,7 +48,7 @@ static void refuse(struct door_call *call, unsigned status, const struct err *er
 
 /* ---- the life of a call ---- */
 
-static void leave(struct door_call *call)
+static void leave(struct exchange *call)
 {
 	struct chat *chat = call->user;
 
@@ -57,7 +57,7 @@ static void leave(struct door_call *call)
 		ask_cancel(chat->ask);
 }
 
-static void forget(struct door_call *call)
+static void forget(struct exchange *call)
 {
 	struct chat *chat = call->user;
 
@@ -67,9 +67,9 @@ static void forget(struct door_call *call)
 	script_done(&chat->script);
 }
 
-struct chat *chat_new(struct door_call *call)
+struct chat *chat_new(struct exchange *call)
 {
-	struct chat *chat = door_memory(call, sizeof(*chat));
+	struct chat *chat = exchange_memory(call, sizeof(*chat));
 
 	chat->call = call;
 	buf_init(&chat->sessions, SESSIONS_MAX);
@@ -99,7 +99,7 @@ void chat_drop_session(struct chat *chat)
 
 static bool take_event(void *user, const char *line, size_t size)
 {
-	struct chat *chat = ((struct door_call *)user)->user;
+	struct chat *chat = ((struct exchange *)user)->user;
 
 	script_take(&chat->script, line, size);
 	return true;
@@ -107,7 +107,7 @@ static bool take_event(void *user, const char *line, size_t size)
 
 static void finish_run(void *user, const struct ask_result *result)
 {
-	struct chat *chat = ((struct door_call *)user)->user;
+	struct chat *chat = ((struct exchange *)user)->user;
 
 	chat->ask = NULL;
 	if (result->err != NULL || chat->script.kind[0] == '\0' ||
@@ -125,7 +125,7 @@ static void finish_run(void *user, const struct ask_result *result)
 static void take_created(void *user, const struct ask_result *result)
 {
 	static const struct ask_calls calls = {.event = take_event, .done = finish_run};
-	struct chat *chat = ((struct door_call *)user)->user;
+	struct chat *chat = ((struct exchange *)user)->user;
 	struct escaped id;
 
 	chat->ask = NULL;
@@ -141,7 +141,7 @@ static void take_created(void *user, const struct ask_result *result)
 		return;
 	}
 	chat->run.session = chat->session;
-	chat->ask = door_ask(chat->call, &op_session_run, &chat->run, &calls);
+	chat->ask = exchange_ask(chat->call, &op_session_run, &chat->run, &calls);
 }
 
 void chat_run(struct chat *chat)
@@ -151,7 +151,7 @@ void chat_run(struct chat *chat)
 	chat->session[0] = '\0';
 	chat->create.transactional = OP_NO;
 	chat->run.files = chat->files;
-	chat->ask = door_ask(chat->call, &op_session_create, &chat->create, &calls);
+	chat->ask = exchange_ask(chat->call, &op_session_create, &chat->create, &calls);
 }
 
 /* ---- files of earlier runs ---- */
@@ -167,7 +167,7 @@ static void note_gone(struct chat *chat)
 
 static void take_bytes(void *user, const struct ask_result *result)
 {
-	struct chat *chat = ((struct door_call *)user)->user;
+	struct chat *chat = ((struct exchange *)user)->user;
 	struct run_file *file = &chat->files[chat->run.file_count];
 	char *copy;
 
@@ -177,11 +177,11 @@ static void take_bytes(void *user, const struct ask_result *result)
 	} else if (result->size > HELD_MAX - chat->held) {
 		chat_say(chat->call, 413, "the files are too large together");
 		return;
-	} else if (!door_keep(chat->call, result->size)) {
+	} else if (!exchange_keep(chat->call, result->size)) {
 		chat_say(chat->call, 503, "too many files are on their way; try again later");
 		return;
 	} else {
-		copy = door_memory(chat->call, result->size + 1);
+		copy = exchange_memory(chat->call, result->size + 1);
 		memcpy(copy, result->bytes, result->size);
 		file->path = chat->refs[chat->at].name;
 		file->bytes = (struct run_bytes){.data = copy, .size = result->size, .fd = -1};
@@ -224,8 +224,8 @@ static bool take_refs(struct chat *chat, const json_t *list)
 		return false;
 	if (count > REFS_MAX)
 		return false;
-	chat->refs = door_memory(chat->call, (count + 1) * sizeof(*chat->refs));
-	chat->files = door_memory(chat->call, (count + 1) * sizeof(*chat->files));
+	chat->refs = exchange_memory(chat->call, (count + 1) * sizeof(*chat->refs));
+	chat->files = exchange_memory(chat->call, (count + 1) * sizeof(*chat->files));
 	for (size_t i = 0; i < count; i++) {
 		const json_t *given = json_array_get(list, i);
 		const json_t *session = json_object_get(given, "storage_session_id");
@@ -303,7 +303,7 @@ static void answer_exec(struct chat *chat)
 	if (r < 0)
 		chat_say(chat->call, 503, "no memory for the answer");
 	else
-		door_answer(chat->call, 200, &buf);
+		exchange_answer(chat->call, 200, &buf);
 	buf_done(&buf);
 	free(text);
 	if (!is_kept)
@@ -313,7 +313,7 @@ static void answer_exec(struct chat *chat)
 static bool take_arguments(struct chat *chat, const json_t *list)
 {
 	size_t count = json_array_size(list);
-	const char **argv = door_memory(chat->call, (count + 2) * sizeof(*argv));
+	const char **argv = exchange_memory(chat->call, (count + 2) * sizeof(*argv));
 
 	argv[0] = "main.py";
 	if ((list != NULL && !json_is_null(list) && !json_is_array(list)) || count > ARGS_MAX)
@@ -327,9 +327,9 @@ static bool take_arguments(struct chat *chat, const json_t *list)
 	return true;
 }
 
-static void exec(struct door_call *call)
+static void exec(struct exchange *call)
 {
-	const char *language = json_string_value(door_member(call, "lang"));
+	const char *language = json_string_value(exchange_member(call, "lang"));
 	struct chat *chat = chat_new(call);
 	struct run_bytes code;
 
@@ -338,11 +338,11 @@ static void exec(struct door_call *call)
 	} else if (strcmp(language, "py") != 0 && strcmp(language, "python") != 0 &&
 		   strcmp(language, "bash") != 0) {
 		chat_say(call, 400, "lang: only py and bash run here");
-	} else if (!door_large(call, "code", true, &code) || code.size == 0) {
+	} else if (!exchange_large(call, "code", true, &code) || code.size == 0) {
 		chat_say(call, 400, "code: a string that is not empty is needed");
-	} else if (!take_arguments(chat, door_member(call, "args"))) {
+	} else if (!take_arguments(chat, exchange_member(call, "args"))) {
 		chat_say(call, 400, "args: a list of strings is needed");
-	} else if (!take_refs(chat, door_member(call, "files"))) {
+	} else if (!take_refs(chat, exchange_member(call, "files"))) {
 		chat_say(call, 400,
 			 "files: a list of at most 100 {id, name, storage_session_id} is needed");
 	} else {
@@ -371,7 +371,7 @@ static void answer_upload(struct chat *chat)
 					    json_pack("{s:s,s:s}", "fileId", id, "filename", path));
 	}
 	chat_short_session(chat->session, id);
-	door_answer_tree(
+	exchange_answer_tree(
 		chat->call, 200,
 		json_pack("{s:s,s:s,s:o}", "message", "success", "session_id", id, "files", files));
 	if (chat->is_left)
@@ -388,7 +388,7 @@ static bool take_part(struct chat *chat, const struct multipart_part *part)
 		return true;
 	if (chat->run.file_count >= REFS_MAX)
 		return false;
-	name = door_memory(chat->call, part->filename.size + 1);
+	name = exchange_memory(chat->call, part->filename.size + 1);
 	memcpy(name, part->filename.text, part->filename.size);
 	if (strlen(name) != part->filename.size || !chat_is_path(name) ||
 	    !walk_is_utf8(name, part->filename.size))
@@ -403,7 +403,7 @@ static bool take_part(struct chat *chat, const struct multipart_part *part)
 	return true;
 }
 
-static void upload(struct door_call *call)
+static void upload(struct exchange *call)
 {
 	struct chat *chat = chat_new(call);
 	struct multipart_part part;
@@ -412,12 +412,12 @@ static void upload(struct door_call *call)
 	struct err err = {0};
 	int r = -1;
 
-	chat->files = door_memory(call, REFS_MAX * sizeof(*chat->files));
-	if (door_body(call, true, &body, &err) < 0) {
-		chat_say(call, door_status(&err), err.text);
+	chat->files = exchange_memory(call, REFS_MAX * sizeof(*chat->files));
+	if (exchange_body(call, true, &body, &err) < 0) {
+		chat_say(call, exchange_status(&err), err.text);
 		return;
 	}
-	if (multipart_open(&parts, door_header(call, "Content-Type"), body.data, body.size)) {
+	if (multipart_open(&parts, exchange_header(call, "Content-Type"), body.data, body.size)) {
 		do {
 			r = multipart_next(&parts, &part);
 		} while (r == 1 && take_part(chat, &part));

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "api/decode.h"
-#include "door/door.h"
+#include "api/exchange.h"
 #include "door/script.h"
 #include "op/op_session.h"
 
@@ -25,7 +25,7 @@ struct chat_ref {
 };
 
 struct chat {
-	struct door_call *call;
+	struct exchange *call;
 	struct ask *ask;        /* borrowed while it runs; NULL: none does */
 	bool is_left;           /* by its client */
 	struct decoded decoded; /* of the op that is asked now */
@@ -47,9 +47,9 @@ struct chat {
 };
 
 /* The state of a call, its fields empty; freed with the call. */
-struct chat *chat_new(struct door_call *call);
+struct chat *chat_new(struct exchange *call);
 
-void chat_say(struct door_call *call, unsigned status, const char *text);
+void chat_say(struct exchange *call, unsigned status, const char *text);
 void chat_fail(struct chat *chat, const struct ask_result *result);
 
 /* ---- librechat_files.c ---- */
@@ -73,8 +73,8 @@ void chat_find_path(struct chat *chat);
 json_t *chat_files_of(const struct chat *chat);
 
 /* GET /download/{session}/{file}, GET /files/{session} */
-void chat_download(struct door_call *call);
-void chat_list(struct door_call *call);
+void chat_download(struct exchange *call);
+void chat_list(struct exchange *call);
 
 /* ---- librechat.c ---- */
 

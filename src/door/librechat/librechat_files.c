@@ -96,7 +96,7 @@ void chat_ask(struct chat *chat, const struct op *op, const char *path,
 		chat_say(chat->call, 400, err.text);
 		return;
 	}
-	chat->ask = door_ask(chat->call, op, chat->decoded.args, calls);
+	chat->ask = exchange_ask(chat->call, op, chat->decoded.args, calls);
 }
 
 /* The list of files that an answer holds; NULL: it holds none, or more than becomes a tree. */
@@ -105,7 +105,7 @@ static json_t *files_of(const char *json, size_t size)
 	const char *list = NULL;
 	size_t n = 0;
 
-	if (!json_find(json, size, "files", &list, &n) || n > DOOR_JSON_MAX)
+	if (!json_find(json, size, "files", &list, &n) || n > EXCHANGE_JSON_MAX)
 		return NULL;
 	return json_loadb(list, n, 0, NULL);
 }
@@ -121,7 +121,7 @@ static const char *path_of(const json_t *file)
 
 static void take_listing(void *user, const struct ask_result *result)
 {
-	struct door_call *call = user;
+	struct exchange *call = user;
 	struct chat *chat = call->user;
 	json_auto_t *files = NULL;
 	const json_t *file;
@@ -157,7 +157,7 @@ static void look_for_path(struct chat *chat)
 
 static void take_sessions(void *user, const struct ask_result *result)
 {
-	struct door_call *call = user;
+	struct exchange *call = user;
 	struct chat *chat = call->user;
 
 	chat->ask = NULL;
@@ -174,7 +174,7 @@ void chat_find_path(struct chat *chat)
 	if (chat->sessions.size > 0)
 		look_for_path(chat);
 	else
-		chat->ask = door_ask(chat->call, &op_session_list, NULL, &calls);
+		chat->ask = exchange_ask(chat->call, &op_session_list, NULL, &calls);
 }
 
 /* ---- files, as they are told ---- */
@@ -197,7 +197,7 @@ json_t *chat_files_of(const struct chat *chat)
 	const json_t *file;
 	size_t i;
 
-	if (chat->script.files.size > 0 && chat->script.files.size <= DOOR_JSON_MAX)
+	if (chat->script.files.size > 0 && chat->script.files.size <= EXCHANGE_JSON_MAX)
 		files = json_loadb((const char *)chat->script.files.data, chat->script.files.size,
 				   0, NULL);
 	json_array_foreach(files, i, file) {
@@ -238,7 +238,7 @@ static json_t *describe_fully(const struct chat *chat, const json_t *file, const
 
 static void take_file(void *user, const struct ask_result *result)
 {
-	struct door_call *call = user;
+	struct exchange *call = user;
 	struct chat *chat = call->user;
 	struct buf body;
 
@@ -251,8 +251,8 @@ static void take_file(void *user, const struct ask_result *result)
 	if (buf_append(&body, result->bytes, result->size) < 0) {
 		chat_say(call, 503, "no memory for the file");
 	} else {
-		door_set_header(call, "Content-Disposition", "attachment");
-		door_answer_as(call, 200, "application/octet-stream", &body);
+		exchange_set_header(call, "Content-Disposition", "attachment");
+		exchange_answer_as(call, 200, "application/octet-stream", &body);
 	}
 	buf_done(&body);
 }
@@ -268,20 +268,20 @@ static void download_path(struct chat *chat, const char *path)
 }
 
 /* A call with one file, or none, of the session in its path. */
-static struct chat *chat_of_path(struct door_call *call)
+static struct chat *chat_of_path(struct exchange *call)
 {
 	struct chat *chat = chat_new(call);
 
-	chat->refs = door_memory(call, sizeof(*chat->refs));
+	chat->refs = exchange_memory(call, sizeof(*chat->refs));
 	chat->refs[0] = (struct chat_ref){
-		.session = door_var(call, "session"),
-		.id = door_var(call, "file"),
+		.session = exchange_var(call, "session"),
+		.id = exchange_var(call, "file"),
 	};
 	chat->ref_count = 1;
 	return chat;
 }
 
-void chat_download(struct door_call *call)
+void chat_download(struct exchange *call)
 {
 	struct chat *chat = chat_of_path(call);
 
@@ -294,7 +294,7 @@ void chat_download(struct door_call *call)
 
 static void tell_listing(void *user, const struct ask_result *result)
 {
-	struct door_call *call = user;
+	struct exchange *call = user;
 	struct chat *chat = call->user;
 	json_auto_t *files = NULL;
 	json_t *told = json_array();
@@ -314,14 +314,14 @@ static void tell_listing(void *user, const struct ask_result *result)
 		json_decref(told);
 		chat_fail(chat, result);
 	} else {
-		door_answer_tree(call, 200, told);
+		exchange_answer_tree(call, 200, told);
 	}
 }
 
 static void list_files(void *user, const struct ask_result *result)
 {
 	static const struct ask_calls calls = {.done = tell_listing};
-	struct door_call *call = user;
+	struct exchange *call = user;
 	struct chat *chat = call->user;
 
 	chat->ask = NULL;
@@ -333,10 +333,10 @@ static void list_files(void *user, const struct ask_result *result)
 		chat_ask(chat, &op_files_list, NULL, &calls);
 }
 
-void chat_list(struct door_call *call)
+void chat_list(struct exchange *call)
 {
 	static const struct ask_calls calls = {.done = list_files};
 	struct chat *chat = chat_of_path(call);
 
-	chat->ask = door_ask(call, &op_session_list, NULL, &calls);
+	chat->ask = exchange_ask(call, &op_session_list, NULL, &calls);
 }

@@ -19,12 +19,12 @@ struct execution {
 	struct ask *ask; /* borrowed while it runs; NULL: it does not */
 };
 
-void piston_say(struct door_call *call, unsigned status, const char *text)
+void piston_say(struct exchange *call, unsigned status, const char *text)
 {
-	door_answer_text(call, status, "message", text);
+	exchange_answer_text(call, status, "message", text);
 }
 
-static void refuse(struct door_call *call, unsigned status, const struct err *err)
+static void refuse(struct exchange *call, unsigned status, const struct err *err)
 {
 	switch (status) {
 	case 400:
@@ -41,29 +41,29 @@ static void refuse(struct door_call *call, unsigned status, const struct err *er
 
 /* ---- which Python this is ---- */
 
-static void answer_runtimes(struct door_call *call)
+static void answer_runtimes(struct exchange *call)
 {
 	const struct piston *piston = call->state;
 	json_t *names = json_array();
 
 	for (size_t i = 0; piston_aliases[i] != NULL; i++)
 		(void)json_array_append_new(names, json_string(piston_aliases[i]));
-	door_answer_tree(call, 200,
-			 json_pack("[{s:s,s:s,s:o}]", "language", PISTON_LANGUAGE, "version",
-				   piston->version, "aliases", names));
+	exchange_answer_tree(call, 200,
+			     json_pack("[{s:s,s:s,s:o}]", "language", PISTON_LANGUAGE, "version",
+				       piston->version, "aliases", names));
 }
 
-static void execute_checked(struct door_call *call);
+static void execute_checked(struct exchange *call);
 
 static void take_version(void *user, const struct ask_result *result)
 {
-	struct door_call *call = user;
+	struct exchange *call = user;
 	struct piston *piston = call->state;
 	const char *text = NULL;
 	size_t size = 0;
 
 	if (result->err != NULL) {
-		piston_say(call, door_status(result->err), result->err->text);
+		piston_say(call, exchange_status(result->err), result->err->text);
 		return;
 	}
 	if (json_find(result->bytes, result->size, "stdout", &text, &size) && size > 2)
@@ -79,18 +79,18 @@ static void take_version(void *user, const struct ask_result *result)
 	}
 }
 
-static void ask_version(struct door_call *call)
+static void ask_version(struct exchange *call)
 {
 	static const char code[] = "import sys; print('%d.%d.%d' % sys.version_info[:3], end='')";
 	static const struct ask_calls calls = {.done = take_version};
-	struct op_run_args *args = door_memory(call, sizeof(*args));
+	struct op_run_args *args = exchange_memory(call, sizeof(*args));
 
 	args->code = (struct run_bytes){.data = code, .size = sizeof(code) - 1, .fd = -1};
 	args->is_probe = true;
-	(void)door_ask(call, &op_run, args, &calls);
+	(void)exchange_ask(call, &op_run, args, &calls);
 }
 
-static void runtimes(struct door_call *call)
+static void runtimes(struct exchange *call)
 {
 	const struct piston *piston = call->state;
 
@@ -154,7 +154,7 @@ static int put_end(struct buf *buf, struct script *script)
 	return r;
 }
 
-static void answer_execution(struct door_call *call, struct script *script)
+static void answer_execution(struct exchange *call, struct script *script)
 {
 	const struct piston *piston = call->state;
 	struct buf buf;
@@ -176,19 +176,19 @@ static void answer_execution(struct door_call *call, struct script *script)
 	if (r < 0)
 		piston_say(call, 500, "no memory for the answer");
 	else
-		door_answer(call, 200, &buf);
+		exchange_answer(call, 200, &buf);
 	buf_done(&buf);
 }
 
 /* Nothing is known of the code: it is we who failed. */
-static void answer_lost(struct door_call *call, struct script *script)
+static void answer_lost(struct exchange *call, struct script *script)
 {
 	struct buf buf;
 
 	buf_init(&buf, ANSWER_MAX);
 	if (buf_format(&buf, "{\"message\":\"the run was lost: %s\"}",
 		       buf_string(&script->message)) == 0)
-		door_answer(call, 500, &buf);
+		exchange_answer(call, 500, &buf);
 	else
 		piston_say(call, 500, "the run was lost");
 	buf_done(&buf);
@@ -196,7 +196,7 @@ static void answer_lost(struct door_call *call, struct script *script)
 
 static bool take_event(void *user, const char *line, size_t size)
 {
-	struct execution *execution = ((struct door_call *)user)->user;
+	struct execution *execution = ((struct exchange *)user)->user;
 
 	script_take(&execution->script, line, size);
 	return true;
@@ -204,33 +204,33 @@ static bool take_event(void *user, const char *line, size_t size)
 
 static void finish(void *user, const struct ask_result *result)
 {
-	struct door_call *call = user;
+	struct exchange *call = user;
 	struct execution *execution = call->user;
 	struct script *script = &execution->script;
 
 	execution->ask = NULL;
 	if (result->err != NULL)
-		piston_say(call, door_status(result->err), result->err->text);
+		piston_say(call, exchange_status(result->err), result->err->text);
 	else if (script_is(script, "backend") || script->kind[0] == '\0')
 		answer_lost(call, script);
 	else
 		answer_execution(call, script);
 }
 
-static void execute_checked(struct door_call *call)
+static void execute_checked(struct exchange *call)
 {
 	static const struct ask_calls calls = {.event = take_event, .done = finish};
 	struct execution *execution = call->user;
 	struct err err = {0};
-	const json_t *body = door_json(call, &err);
+	const json_t *body = exchange_json(call, &err);
 
 	if (piston_take(call, body, &execution->args) < 0)
 		return;
-	execution->ask = door_ask(call, &op_run, &execution->args, &calls);
+	execution->ask = exchange_ask(call, &op_run, &execution->args, &calls);
 }
 
 /* Nobody could read the answer later. */
-static void cancel(struct door_call *call)
+static void cancel(struct exchange *call)
 {
 	struct execution *execution = call->user;
 
@@ -238,29 +238,29 @@ static void cancel(struct door_call *call)
 		ask_cancel(execution->ask);
 }
 
-static void forget(struct door_call *call)
+static void forget(struct exchange *call)
 {
 	struct execution *execution = call->user;
 
 	script_done(&execution->script);
 }
 
-static void execute(struct door_call *call)
+static void execute(struct exchange *call)
 {
 	const struct piston *piston = call->state;
 	struct execution *execution;
 	struct err err = {0};
-	const json_t *body = door_json(call, &err);
+	const json_t *body = exchange_json(call, &err);
 
 	if (body == NULL && (err.kind == ERR_TOO_LARGE || err.kind == ERR_BUSY)) {
-		piston_say(call, door_status(&err), err.text);
+		piston_say(call, exchange_status(&err), err.text);
 		return;
 	}
 	if (!json_is_object(body)) {
 		piston_say(call, 400, "the body is not a JSON object");
 		return;
 	}
-	execution = door_memory(call, sizeof(*execution));
+	execution = exchange_memory(call, sizeof(*execution));
 	script_init(&execution->script);
 	call->user = execution;
 	call->ended = forget;

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "door/door.h"
+#include "api/exchange.h"
 #include "door/piston/range.h"
 
 #define PISTON_LANGUAGE "python"
@@ -20,8 +20,8 @@ struct piston {
 	struct version parts;
 };
 
-void piston_say(struct door_call *call, unsigned status, const char *text);
+void piston_say(struct exchange *call, unsigned status, const char *text);
 
 /* Fills the run from the body of an execute; what is in it is borrowed from the call. On failure
  * the call is answered. */
-int piston_take(struct door_call *call, const json_t *body, struct op_run_args *args);
+int piston_take(struct exchange *call, const json_t *body, struct op_run_args *args);

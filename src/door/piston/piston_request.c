@@ -15,8 +15,7 @@
 
 const char *const piston_aliases[] = {"py", "py3", "python3", NULL};
 
-__attribute__((format(printf, 2, 3))) static int bad(struct door_call *call, const char *format,
-						     ...)
+__attribute__((format(printf, 2, 3))) static int bad(struct exchange *call, const char *format, ...)
 {
 	char text[512];
 	va_list list;
@@ -29,8 +28,8 @@ __attribute__((format(printf, 2, 3))) static int bad(struct door_call *call, con
 }
 
 /* A limit: absent and 0 are not given, a negative one is none where that is allowed. */
-static int take_limit(struct door_call *call, const json_t *body, const char *name,
-		      bool may_be_none, uint64_t max, uint64_t min, uint64_t *ret_limit)
+static int take_limit(struct exchange *call, const json_t *body, const char *name, bool may_be_none,
+		      uint64_t max, uint64_t min, uint64_t *ret_limit)
 {
 	const json_t *value = json_object_get(body, name);
 	double number;
@@ -52,14 +51,14 @@ static int take_limit(struct door_call *call, const json_t *body, const char *na
 	return 0;
 }
 
-static int take_limits(struct door_call *call, const json_t *body, struct policy_ask *limits)
+static int take_limits(struct exchange *call, const json_t *body, struct policy_ask *limits)
 {
 	struct err err = {0};
 	const struct policy *policy = op_policy(call->engine->config, &call->caller, NULL, &err);
 	int r;
 
 	if (policy == NULL) {
-		piston_say(call, door_status(&err), err.text);
+		piston_say(call, exchange_status(&err), err.text);
 		return -err.num;
 	}
 	r = take_limit(call, body, "run_timeout", false, policy->timeout_max_ms, TIMEOUT_MIN_MS,
@@ -80,7 +79,7 @@ static int take_limits(struct door_call *call, const json_t *body, struct policy
 }
 
 /* The bytes of a file; `content` as it stands, or decoded. */
-static int decode_content(struct door_call *call, const json_t *content, const char *encoding,
+static int decode_content(struct exchange *call, const json_t *content, const char *encoding,
 			  size_t i, struct run_bytes *ret_bytes)
 {
 	const char *text = json_string_value(content);
@@ -93,7 +92,7 @@ static int decode_content(struct door_call *call, const json_t *content, const c
 	*ret_bytes = (struct run_bytes){.data = text, .size = size, .fd = -1};
 	if (strcmp(encoding, "utf8") == 0)
 		return 0;
-	bytes = door_memory(call, size + 1);
+	bytes = exchange_memory(call, size + 1);
 	if (strcmp(encoding, "base64") == 0)
 		r = sodium_base642bin(bytes, size + 1, text, size, "\r\n", &n, &end,
 				      sodium_base64_VARIANT_ORIGINAL);
@@ -123,7 +122,7 @@ static bool is_name_fine(const char *name)
 	return name[strlen(name) - 1] != '/';
 }
 
-static int take_file(struct door_call *call, const json_t *given, size_t i, struct run_file *file,
+static int take_file(struct exchange *call, const json_t *given, size_t i, struct run_file *file,
 		     bool *ret_is_text)
 {
 	const json_t *content = json_object_get(given, "content");
@@ -140,7 +139,7 @@ static int take_file(struct door_call *call, const json_t *given, size_t i, stru
 				   i);
 		file->path = json_string_value(name);
 	} else {
-		path = door_memory(call, 32);
+		path = exchange_memory(call, 32);
 		(void)snprintf(path, 32, "file%zu.code", i);
 		file->path = path;
 	}
@@ -149,7 +148,7 @@ static int take_file(struct door_call *call, const json_t *given, size_t i, stru
 }
 
 /* All of them are put there; the first that is text is the program. */
-static int take_files(struct door_call *call, const json_t *body, struct op_run_args *args,
+static int take_files(struct exchange *call, const json_t *body, struct op_run_args *args,
 		      const char **ret_main)
 {
 	const json_t *list = json_object_get(body, "files");
@@ -160,7 +159,7 @@ static int take_files(struct door_call *call, const json_t *body, struct op_run_
 		return bad(call, "files: a list is needed");
 	if (count > FILES_MAX)
 		return bad(call, "files: at most %u", FILES_MAX);
-	files = door_memory(call, (count + 1) * sizeof(*files));
+	files = exchange_memory(call, (count + 1) * sizeof(*files));
 	for (size_t i = 0; i < count; i++) {
 		bool is_text = false;
 		int r = take_file(call, json_array_get(list, i), i, &files[i], &is_text);
@@ -179,7 +178,7 @@ static int take_files(struct door_call *call, const json_t *body, struct op_run_
 	return 0;
 }
 
-static int take_arguments(struct door_call *call, const json_t *body, const char *main_file,
+static int take_arguments(struct exchange *call, const json_t *body, const char *main_file,
 			  struct op_run_args *args)
 {
 	const json_t *list = json_object_get(body, "args");
@@ -190,7 +189,7 @@ static int take_arguments(struct door_call *call, const json_t *body, const char
 		return bad(call, "args: not a list");
 	if (count > ARGS_MAX)
 		return bad(call, "args: at most %u", ARGS_MAX);
-	argv = door_memory(call, (count + 2) * sizeof(*argv));
+	argv = exchange_memory(call, (count + 2) * sizeof(*argv));
 	argv[0] = main_file;
 	for (size_t i = 0; i < count; i++) {
 		argv[i + 1] = json_string_value(json_array_get(list, i));
@@ -201,7 +200,7 @@ static int take_arguments(struct door_call *call, const json_t *body, const char
 	return 0;
 }
 
-static int take_stdin(struct door_call *call, const json_t *body, struct op_run_args *args)
+static int take_stdin(struct exchange *call, const json_t *body, struct op_run_args *args)
 {
 	const json_t *text = json_object_get(body, "stdin");
 
@@ -216,7 +215,7 @@ static int take_stdin(struct door_call *call, const json_t *body, struct op_run_
 	return 0;
 }
 
-static int check_language(struct door_call *call, const json_t *body)
+static int check_language(struct exchange *call, const json_t *body)
 {
 	const struct piston *piston = call->state;
 	const char *language = json_string_value(json_object_get(body, "language"));
@@ -236,7 +235,7 @@ static int check_language(struct door_call *call, const json_t *body)
 	return 0;
 }
 
-int piston_take(struct door_call *call, const json_t *body, struct op_run_args *args)
+int piston_take(struct exchange *call, const json_t *body, struct op_run_args *args)
 {
 	const char *main_file = NULL;
 	int r = check_language(call, body);

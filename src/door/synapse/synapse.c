@@ -46,23 +46,23 @@ uint64_t synapse_seconds(const struct config *config, int64_t asked, int64_t mos
 
 /* ---- failures, as FastAPI says them ---- */
 
-void synapse_detail(struct door_call *call, unsigned status, const char *text)
+void synapse_detail(struct exchange *call, unsigned status, const char *text)
 {
-	door_answer_text(call, status, "detail", text);
+	exchange_answer_text(call, status, "detail", text);
 }
 
-void synapse_invalid(struct door_call *call, const char *type, const char *field,
+void synapse_invalid(struct exchange *call, const char *type, const char *field,
 		     const char *message)
 {
 	json_t *location =
 		field != NULL ? json_pack("[s,s]", "body", field) : json_pack("[s]", "body");
 
-	door_answer_tree(call, 422,
-			 json_pack("{s:[{s:s,s:o,s:s}]}", "detail", "type", type, "loc", location,
-				   "msg", message));
+	exchange_answer_tree(call, 422,
+			     json_pack("{s:[{s:s,s:o,s:s}]}", "detail", "type", type, "loc",
+				       location, "msg", message));
 }
 
-static void refuse(struct door_call *call, unsigned status, const struct err *err)
+static void refuse(struct exchange *call, unsigned status, const struct err *err)
 {
 	switch (status) {
 	case 400:
@@ -105,7 +105,7 @@ static const struct op_param run_members[] = {
 	{.name = "timeout", .type = OP_COUNT},
 };
 
-static void fail_run(struct door_call *call, unsigned status, const char *why)
+static void fail_run(struct exchange *call, unsigned status, const char *why)
 {
 	char text[600];
 
@@ -115,7 +115,7 @@ static void fail_run(struct door_call *call, unsigned status, const char *why)
 
 static void run_done(void *user, const struct ask_result *result)
 {
-	struct door_call *call = user;
+	struct exchange *call = user;
 	struct job *job = call->user;
 	struct ending ending;
 	struct buf body;
@@ -124,7 +124,7 @@ static void run_done(void *user, const struct ask_result *result)
 
 	job->ask = NULL;
 	if (result->err != NULL) {
-		status = door_status(result->err);
+		status = exchange_status(result->err);
 		fail_run(call, status == 429 || status == 503 || status == 403 ? status : 500,
 			 result->err->text);
 		return;
@@ -152,11 +152,11 @@ static void run_done(void *user, const struct ask_result *result)
 		fail_run(call, 500, "the output is too large");
 		return;
 	}
-	door_answer(call, status, &body);
+	exchange_answer(call, status, &body);
 }
 
 /* Nobody will read what it says. */
-static void client_left(struct door_call *call)
+static void client_left(struct exchange *call)
 {
 	struct job *job = call->user;
 
@@ -192,13 +192,13 @@ static bool read_seconds(const json_t *value, int64_t *ret_seconds)
 }
 
 /* The object that the code gets, or {}. */
-static bool read_object(struct door_call *call, const char *name, struct run_bytes *ret_bytes)
+static bool read_object(struct exchange *call, const char *name, struct run_bytes *ret_bytes)
 {
 	struct run_bytes given = {0};
 	const char *at;
 
 	*ret_bytes = (struct run_bytes){.data = "{}", .size = 2};
-	if (!door_large(call, name, true, &given))
+	if (!exchange_large(call, name, true, &given))
 		return true;
 	at = given.data;
 	if (given.size == 0 || at == NULL || at[0] != '{')
@@ -207,19 +207,19 @@ static bool read_object(struct door_call *call, const char *name, struct run_byt
 	return true;
 }
 
-static void start_run(struct door_call *call, enum kind kind)
+static void start_run(struct exchange *call, enum kind kind)
 {
 	static const struct ask_calls calls = {.done = run_done};
-	struct job *job = door_memory(call, sizeof(*job));
+	struct job *job = exchange_memory(call, sizeof(*job));
 	int64_t seconds = SYNAPSE_TIMEOUT_S;
 	const char *object = kind == KIND_TRANSFORM ? "state" : "args";
 	struct run_bytes *code = &job->args.code;
 
-	if (door_is_wrong(call, "code")) {
+	if (exchange_is_wrong(call, "code")) {
 		synapse_invalid(call, "string_type", "code", "Input should be a valid string");
 		return;
 	}
-	if (!door_large(call, "code", true, code)) {
+	if (!exchange_large(call, "code", true, code)) {
 		synapse_invalid(call, "missing", "code", "Field required");
 		return;
 	}
@@ -228,7 +228,7 @@ static void start_run(struct door_call *call, enum kind kind)
 		return;
 	}
 	/* The time of a custom tool is not the caller's to choose. */
-	if (kind != KIND_CUSTOM && !read_seconds(door_member(call, "timeout"), &seconds)) {
+	if (kind != KIND_CUSTOM && !read_seconds(exchange_member(call, "timeout"), &seconds)) {
 		synapse_invalid(call, "int_parsing", "timeout", "Input should be a valid integer");
 		return;
 	}
@@ -247,20 +247,20 @@ static void start_run(struct door_call *call, enum kind kind)
 		job->args.tail = BYTES(TAIL_TRANSFORM);
 	call->user = job;
 	call->left = client_left;
-	job->ask = door_ask(call, &op_run, &job->args, &calls);
+	job->ask = exchange_ask(call, &op_run, &job->args, &calls);
 }
 
-static void run_test(struct door_call *call)
+static void run_test(struct exchange *call)
 {
 	start_run(call, KIND_TEST);
 }
 
-static void run_custom(struct door_call *call)
+static void run_custom(struct exchange *call)
 {
 	start_run(call, KIND_CUSTOM);
 }
 
-static void run_transform(struct door_call *call)
+static void run_transform(struct exchange *call)
 {
 	start_run(call, KIND_TRANSFORM);
 }
@@ -268,24 +268,25 @@ static void run_transform(struct door_call *call)
 /* ---- what stands for Docker ---- */
 
 /* We are what its client takes for Docker: there as long as sandboxes can be made. */
-static void get_status(struct door_call *call)
+static void get_status(struct exchange *call)
 {
 	bool is_up = call->engine->pool != NULL && !call->engine->is_stopping;
 
-	door_answer_tree(call, 200,
-			 json_pack("{s:b,s:b,s:b}", "installed", true, "running", is_up,
-				   "image_exists", is_up));
+	exchange_answer_tree(call, 200,
+			     json_pack("{s:b,s:b,s:b}", "installed", true, "running", is_up,
+				       "image_exists", is_up));
 }
 
-static void build(struct door_call *call)
+static void build(struct exchange *call)
 {
-	door_answer_tree(call, 200,
-			 json_pack("{s:b,s:s}", "success", true, "output",
-				   "Nothing to build: code runs in Vivarium's sandboxes, with the "
-				   "packages of its runtimes (viv runtime list).\n"));
+	exchange_answer_tree(
+		call, 200,
+		json_pack("{s:b,s:s}", "success", true, "output",
+			  "Nothing to build: code runs in Vivarium's sandboxes, with the "
+			  "packages of its runtimes (viv runtime list).\n"));
 }
 
-static void get_packages(struct door_call *call)
+static void get_packages(struct exchange *call)
 {
 	static const char *const names[] = {
 		"pandas",     "pandas_ta",  "numpy",      "scipy",  "scikit-learn",
@@ -297,7 +298,7 @@ static void get_packages(struct door_call *call)
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		(void)json_array_append_new(list, json_string(names[i]));
-	door_answer_tree(call, 200, json_pack("{s:o}", "packages", list));
+	exchange_answer_tree(call, 200, json_pack("{s:o}", "packages", list));
 }
 
 /* ---- the door ---- */

@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/exchange.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "door/door.h"
 #include "door/ending.h"
 #include "door/synapse/vault.h"
 #include "policy/config.h"
@@ -55,16 +55,16 @@ int synapse_vault_open(const struct config *config, const struct op_caller *call
 /* ---- over HTTP (synapse_vault.c) ---- */
 
 /* FastAPI's words for a failure. */
-void synapse_detail(struct door_call *call, unsigned status, const char *text);
-void synapse_invalid(struct door_call *call, const char *type, const char *field,
+void synapse_detail(struct exchange *call, unsigned status, const char *text);
+void synapse_invalid(struct exchange *call, const char *type, const char *field,
 		     const char *message);
 
-void synapse_get_tree(struct door_call *call);
-void synapse_search(struct door_call *call);
-void synapse_get_file(struct door_call *call);
-void synapse_create_file(struct door_call *call);
-void synapse_update_file(struct door_call *call);
-void synapse_create_folder(struct door_call *call);
-void synapse_delete_item(struct door_call *call);
+void synapse_get_tree(struct exchange *call);
+void synapse_search(struct exchange *call);
+void synapse_get_file(struct exchange *call);
+void synapse_create_file(struct exchange *call);
+void synapse_update_file(struct exchange *call);
+void synapse_create_folder(struct exchange *call);
+void synapse_delete_item(struct exchange *call);
 
 extern const struct op_param synapse_file_members[3]; /* path, name, content */

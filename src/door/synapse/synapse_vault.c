@@ -31,7 +31,7 @@ int synapse_vault_open(const struct config *config, const struct op_caller *call
 }
 
 /* In Synapse's words and numbers. */
-static void fail(struct door_call *call, const struct err *err, const char *missing,
+static void fail(struct exchange *call, const struct err *err, const char *missing,
 		 const char *exists)
 {
 	if (err->num == EPERM && strncmp(err->text, "policy", 6) != 0)
@@ -41,7 +41,7 @@ static void fail(struct door_call *call, const struct err *err, const char *miss
 	else if (err->kind == ERR_CONFLICT)
 		synapse_detail(call, 409, exists);
 	else
-		synapse_detail(call, door_status(err), err->text);
+		synapse_detail(call, exchange_status(err), err->text);
 }
 
 /* From the last dot of the name on, in lower case; a name that begins with it has none. */
@@ -138,7 +138,7 @@ static int tell_match(void *user, const struct vault_entry *entry)
 	return ++listing->count < SEARCH_MAX ? 0 : -ECANCELED;
 }
 
-static void answer_walk(struct door_call *call, struct vault_walk *walk, const char *lead,
+static void answer_walk(struct exchange *call, struct vault_walk *walk, const char *lead,
 			const char *tail)
 {
 	struct listing *listing = walk->user;
@@ -158,7 +158,7 @@ static void answer_walk(struct door_call *call, struct vault_walk *walk, const c
 		vault_close(&vault);
 	}
 	if (r == 0) {
-		door_answer(call, 200, &listing->body);
+		exchange_answer(call, 200, &listing->body);
 		return;
 	}
 	buf_done(&listing->body);
@@ -167,7 +167,7 @@ static void answer_walk(struct door_call *call, struct vault_walk *walk, const c
 	fail(call, &err, NULL, "");
 }
 
-void synapse_get_tree(struct door_call *call)
+void synapse_get_tree(struct exchange *call)
 {
 	struct listing listing = {0};
 	struct vault_walk walk = {
@@ -176,15 +176,15 @@ void synapse_get_tree(struct door_call *call)
 	answer_walk(call, &walk, "{\"tree\":[", "],\"source\":\"local\"}");
 }
 
-void synapse_search(struct door_call *call)
+void synapse_search(struct exchange *call)
 {
-	const char *query = door_query(call, "q");
+	const char *query = exchange_query(call, "q");
 	struct listing listing = {0};
 	struct vault_walk walk = {.tell = tell_match, .user = &listing};
 	char *text;
 
 	query = query != NULL ? query + strspn(query, " \t\r\n") : "";
-	text = door_memory(call, strlen(query) + 1);
+	text = exchange_memory(call, strlen(query) + 1);
 	memcpy(text, query, strlen(query));
 	while (text[0] != '\0' && strchr(" \t\r\n", text[strlen(text) - 1]) != NULL)
 		text[strlen(text) - 1] = '\0';
@@ -194,7 +194,7 @@ void synapse_search(struct door_call *call)
 
 /* ---- files ---- */
 
-static void answer_file(struct door_call *call, const char *path, const void *content, size_t size)
+static void answer_file(struct exchange *call, const char *path, const void *content, size_t size)
 {
 	const char *name = base_name(path);
 	char extension[64];
@@ -225,12 +225,12 @@ static void answer_file(struct door_call *call, const char *path, const void *co
 		synapse_detail(call, 500, "the file does not fit in an answer");
 		return;
 	}
-	door_answer(call, 200, &body);
+	exchange_answer(call, 200, &body);
 }
 
-void synapse_get_file(struct door_call *call)
+void synapse_get_file(struct exchange *call)
 {
-	const char *asked = door_query(call, "path");
+	const char *asked = exchange_query(call, "path");
 	char path[VAULT_PATH_SIZE];
 	struct vault vault;
 	struct err err = {0};
@@ -258,9 +258,9 @@ void synapse_get_file(struct door_call *call)
 }
 
 /* A text of the body; NULL: it is none, and that was said. */
-static const char *need_text(struct door_call *call, const char *name)
+static const char *need_text(struct exchange *call, const char *name)
 {
-	const json_t *value = door_member(call, name);
+	const json_t *value = exchange_member(call, name);
 	const char *text = json_string_value(value);
 
 	if (text != NULL && strlen(text) == json_string_length(value))
@@ -291,7 +291,7 @@ static int child_path(const struct vault *vault, const char *parent, const char 
 }
 
 /* What a new file has in it when nobody says. */
-static void default_content(struct door_call *call, const char *name, const char *extension,
+static void default_content(struct exchange *call, const char *name, const char *extension,
 			    struct run_bytes *ret_content)
 {
 	const char *text = "";
@@ -301,7 +301,7 @@ static void default_content(struct door_call *call, const char *name, const char
 	if (strcmp(extension, ".json") == 0)
 		text = "{}\n";
 	if (strcmp(extension, ".md") == 0) {
-		title = door_memory(call, stem + 8);
+		title = exchange_memory(call, stem + 8);
 		(void)snprintf(title, stem + 8, "# %.*s\n\n", (int)stem, name);
 		text = title;
 	}
@@ -309,15 +309,15 @@ static void default_content(struct door_call *call, const char *name, const char
 }
 
 /* False, and answered: something else than a text would be lost without a word. */
-static bool may_have_content(struct door_call *call)
+static bool may_have_content(struct exchange *call)
 {
-	if (!door_is_wrong(call, "content"))
+	if (!exchange_is_wrong(call, "content"))
 		return true;
 	synapse_invalid(call, "string_type", "content", "Input should be a valid string");
 	return false;
 }
 
-void synapse_create_file(struct door_call *call)
+void synapse_create_file(struct exchange *call)
 {
 	const char *parent = need_text(call, "path");
 	const char *name = parent != NULL ? need_text(call, "name") : NULL;
@@ -337,7 +337,7 @@ void synapse_create_file(struct door_call *call)
 	}
 	if (!may_have_content(call))
 		return;
-	if (!door_large(call, "content", true, &content) || content.size == 0)
+	if (!exchange_large(call, "content", true, &content) || content.size == 0)
 		default_content(call, name, extension, &content);
 	r = synapse_vault_open(call->engine->config, &call->caller, &vault, &err);
 	if (r == 0)
@@ -354,12 +354,12 @@ void synapse_create_file(struct door_call *call)
 }
 
 /* {"status":"ok","path":...} */
-static void answer_ok(struct door_call *call, const char *path)
+static void answer_ok(struct exchange *call, const char *path)
 {
-	door_answer_tree(call, 200, json_pack("{s:s,s:s}", "status", "ok", "path", path));
+	exchange_answer_tree(call, 200, json_pack("{s:s,s:s}", "status", "ok", "path", path));
 }
 
-void synapse_update_file(struct door_call *call)
+void synapse_update_file(struct exchange *call)
 {
 	const char *asked = need_text(call, "path");
 	struct run_bytes content = {.data = ""};
@@ -374,7 +374,7 @@ void synapse_update_file(struct door_call *call)
 		return;
 	if (!may_have_content(call))
 		return;
-	if (!door_large(call, "content", true, &content)) {
+	if (!exchange_large(call, "content", true, &content)) {
 		synapse_invalid(call, "missing", "content", "Field required");
 		return;
 	}
@@ -401,7 +401,7 @@ void synapse_update_file(struct door_call *call)
 		fail(call, &err, "File not found", "");
 }
 
-void synapse_create_folder(struct door_call *call)
+void synapse_create_folder(struct exchange *call)
 {
 	const char *parent = need_text(call, "path");
 	const char *name = parent != NULL ? need_text(call, "name") : NULL;
@@ -419,7 +419,7 @@ void synapse_create_folder(struct door_call *call)
 		r = vault_make_folder(&vault, path, &err);
 	vault_close(&vault);
 	if (r == 0)
-		door_answer_tree(
+		exchange_answer_tree(
 			call, 200,
 			json_pack("{s:s,s:s,s:s}", "path", path, "name", name, "type", "folder"));
 	else if (r == -ENOENT)
@@ -428,7 +428,7 @@ void synapse_create_folder(struct door_call *call)
 		fail(call, &err, NULL, "Folder already exists");
 }
 
-void synapse_delete_item(struct door_call *call)
+void synapse_delete_item(struct exchange *call)
 {
 	const char *asked = need_text(call, "path");
 	char path[VAULT_PATH_SIZE];
