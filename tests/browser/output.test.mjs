@@ -304,7 +304,7 @@ export default subject("output", {}, (test) => {
     await says(cell.output, /out of memory/i);
     await says(cell.output, /load less|smaller|raise/i);
     await says(cell.output, /rolled back/i);
-    await sees(cell.output.getByRole("button", { name: /another policy/i }));
+    await sees(cell.output.getByRole("button", { name: /use the policy/i }));
     await person.picture("memory");
     await cell.run("raise ValueError('of ours')");
     await says(cell.output, "of ours");
