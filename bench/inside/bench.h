@@ -91,8 +91,8 @@ void memory_touch(uint64_t bytes);
 struct bench {
 	struct trial trial;
 	struct twin twin;
-	struct pool_kind kind; /* runtime borrowed from the config */
-	uint32_t keep;         /* sandboxes kept ready now */
+	struct box_kind kind; /* runtime borrowed from the config */
+	uint32_t keep;        /* sandboxes kept ready now */
 };
 
 /* Keeps `count` ready and waits until they are. */
@@ -106,7 +106,7 @@ int bench_burst(struct bench *bench, const char *code, uint32_t runs, uint32_t w
 		uint64_t *ret_ns, struct err *err);
 
 /* Waits until launch holds nothing but what is kept ready. */
-int bench_settle(struct bench *bench, struct launch_counted *ret_counted, struct err *err);
+int bench_settle(struct bench *bench, struct backend_counted *ret_counted, struct err *err);
 
 /* ---- figures (bench_figures.c) ---- */
 

@@ -150,7 +150,7 @@ static int add_fork_cpu(struct bench *bench, enum twin_task task, uint32_t spawn
 /* Makes `spawns` sandboxes and ends them, unused. */
 static int spawn_and_end(struct bench *bench, uint32_t spawns, struct err *err)
 {
-	struct launch_counted counted;
+	struct backend_counted counted;
 	int r;
 
 	r = bench_keep(bench, spawns, err);
@@ -168,7 +168,7 @@ static int spawn_and_end(struct bench *bench, uint32_t spawns, struct err *err)
 static int measure_cpu(struct bench *bench, uint32_t spawns, json_t *report, struct err *err)
 {
 	const uint32_t chunk = spawns / CPU_TURNS;
-	pid_t launch = pool_launch_pid(bench->trial.pool);
+	pid_t launch = pool_helper(bench->trial.pool);
 	uint64_t before;
 	uint64_t ready_ns = 0;
 	uint64_t bare_ns = 0;
@@ -228,10 +228,10 @@ static int measure_rate(struct bench *bench, uint32_t spawns, json_t *report, st
 static int measure_memory(struct bench *bench, json_t *report, struct err *err)
 {
 	const uint32_t count = 32;
-	pid_t launch = pool_launch_pid(bench->trial.pool);
+	pid_t launch = pool_helper(bench->trial.pool);
 	pid_t *before = xcalloc(PROC_TREE_MAX, sizeof(*before));
 	pid_t *after = xcalloc(PROC_TREE_MAX, sizeof(*after));
-	struct launch_counted counted;
+	struct backend_counted counted;
 	size_t before_count = 0;
 	size_t after_count = 0;
 	uint64_t bytes = 0;

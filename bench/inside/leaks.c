@@ -49,9 +49,9 @@ static uint64_t own_fds(void)
 
 static int take_stock(struct bench *bench, uint64_t ret_values[HELD_COUNT], struct err *err)
 {
-	pid_t outer = pool_launch_pid(bench->trial.pool);
+	pid_t outer = pool_helper(bench->trial.pool);
 	pid_t *pids = xcalloc(PROC_TREE_MAX, sizeof(*pids));
-	struct launch_counted counted = {0};
+	struct backend_counted counted = {0};
 	char path[48];
 	size_t processes;
 	pid_t inner;

@@ -31,8 +31,8 @@ struct options {
 /* The model of the processor; no name of the host. */
 static json_t *machine(const struct bench *bench)
 {
-	const struct launch_hello *hello = bench->trial.hello;
-	uint32_t limits = hello != NULL ? hello->limits : LAUNCH_LIMITS_MEASURED;
+	const struct backend_facts *hello = bench->trial.hello;
+	uint32_t limits = hello != NULL ? hello->limits : BOX_LIMITS_MEASURED;
 	struct utsname name = {0};
 	char model[128] = "unknown";
 	FILE *stream = fopen("/proc/cpuinfo", "re");
@@ -54,9 +54,9 @@ static json_t *machine(const struct bench *bench)
 		"{s:s, s:I, s:s, s:I, s:s, s:s}", "cpu", model, "cores",
 		(json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "kernel", name.release, "memory",
 		(json_int_t)sysconf(_SC_PHYS_PAGES) * (json_int_t)sysconf(_SC_PAGESIZE), "limits",
-		limits == LAUNCH_LIMITS_V2   ? "cgroup v2"
-		: limits == LAUNCH_LIMITS_V1 ? "cgroup v1"
-					     : "measured",
+		limits == BOX_LIMITS_V2   ? "cgroup v2"
+		: limits == BOX_LIMITS_V1 ? "cgroup v1"
+					  : "measured",
 		"user", geteuid() == 0 ? "root" : "ordinary");
 }
 
@@ -103,8 +103,10 @@ static int open_all(struct bench *bench, const struct config *config, const stru
 	r = policy_narrow(policy, NULL, &grant, err);
 	if (r < 0)
 		return r;
-	bench->kind =
-		(struct pool_kind){.runtime = runtime, .trust = TRIAL_TRUST, .plan = grant.plan};
+	bench->kind = (struct box_kind){.backend = &backend_namespace,
+					.runtime = runtime,
+					.trust = TRIAL_TRUST,
+					.plan = grant.plan};
 
 	/* A thousand sandboxes need more descriptors than the usual 1024; launch inherits this. */
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {

@@ -64,7 +64,7 @@ int bench_keep(struct bench *bench, uint32_t count, struct err *err)
 	return r < 0 ? r : wait_ready(bench, err);
 }
 
-int bench_settle(struct bench *bench, struct launch_counted *ret_counted, struct err *err)
+int bench_settle(struct bench *bench, struct backend_counted *ret_counted, struct err *err)
 {
 	uint64_t end = now_ns() + SETTLE_MS * 1000000ULL;
 	int r;
@@ -88,7 +88,7 @@ int bench_one(struct bench *bench, const char *code, uint64_t *ret_ns, struct er
 {
 	struct run_request request = request_of(bench, code);
 	const struct run_calls calls = {0};
-	struct launch_counted counted;
+	struct backend_counted counted;
 	struct run *run = NULL;
 	uint64_t start;
 	int r;

@@ -34,10 +34,8 @@ const struct backend backend_gvisor = {
 	.probe = probe_absent,
 };
 
-const struct backend *const backend_table[] = {
-	&backend_microvm, &backend_gvisor,  &backend_namespace,
-	&backend_remote,  &backend_process, NULL,
-};
+#define ROW(name) &backend_##name,
+const struct backend *const backend_table[] = {BACKEND_NAMES(ROW) NULL};
 
 const struct backend *backend_find(const char *name)
 {
@@ -46,4 +44,36 @@ const struct backend *backend_find(const char *name)
 			return backend_table[i];
 	}
 	return NULL;
+}
+
+const struct backend *const *backend_all(const struct backend_host *host)
+{
+	return host->table != NULL ? host->table : backend_table;
+}
+
+static const struct backend_seen *find_seen(const struct backend *backend,
+					    const struct backend_host *host)
+{
+	for (size_t i = 0; i < host->seen_count; i++) {
+		if (host->seen[i].backend == backend)
+			return &host->seen[i];
+	}
+	return NULL;
+}
+
+int backend_probe(const struct backend *backend, const struct backend_host *host, struct err *err)
+{
+	const struct backend_seen *seen = find_seen(backend, host);
+	const struct err *why = NULL;
+
+	if (seen != NULL && seen->why != NULL)
+		why = seen->why;
+	else if (backend->open != NULL && host->why != NULL)
+		why = host->why;
+	else if (seen != NULL && seen->facts != NULL && seen->facts->unfit.kind != ERR_NONE)
+		why = &seen->facts->unfit;
+	if (why != NULL)
+		return err_set(err, ERR_UNSUPPORTED, why->num > 0 ? why->num : ENOTCONN, "%s",
+			       why->text);
+	return backend->probe != NULL ? backend->probe(host, err) : 0;
 }

@@ -2,6 +2,7 @@
 #include "backend/choose.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,21 +22,6 @@ static const char *const order_names[] = {
 	[CONFIG_ORDER_STRENGTH] = "strength",
 	[CONFIG_ORDER_DOCUMENTED] = "atlas-documented",
 	[CONFIG_ORDER_PLANNER] = "atlas-planner",
-};
-
-/* Atlas's documents put the sidecar first, for Python. Its planner, which serves explore in both,
- * has it behind what isolates by itself and before a jail that nobody asked for. */
-static const struct backend *const by_strength[] = {
-	&backend_microvm, &backend_gvisor,  &backend_namespace,
-	&backend_remote,  &backend_process, NULL,
-};
-static const struct backend *const by_documents[] = {
-	&backend_remote,    &backend_microvm, &backend_gvisor,
-	&backend_namespace, &backend_process, NULL,
-};
-static const struct backend *const by_planner[] = {
-	&backend_microvm,   &backend_gvisor,  &backend_remote,
-	&backend_namespace, &backend_process, NULL,
 };
 
 /* What was passed over, and why. */
@@ -82,18 +68,44 @@ const char *backend_order_name(const struct config *config)
 								    : order_names[order_of(config)];
 }
 
-static const struct backend *const *preset(const struct config *config, enum backend_use use)
+/* Where a backend stands in an order; the highest is tried first. Atlas's documents put the sidecar
+ * first, for Python. Its planner, which serves explore in both, has it behind what isolates by
+ * itself and before a jail that nobody asked for. */
+static int rank(const struct backend *backend, const struct config *config, enum backend_use use)
 {
-	switch (order_of(config)) {
-	case CONFIG_ORDER_DOCUMENTED:
-		return use == BACKEND_PYTHON ? by_documents : by_planner;
-	case CONFIG_ORDER_PLANNER:
-		return by_planner;
-	case CONFIG_ORDER_AUTO:
-	case CONFIG_ORDER_STRENGTH:
-		break;
+	enum config_order order = order_of(config);
+
+	if (backend != &backend_remote || order == CONFIG_ORDER_STRENGTH)
+		return backend->priority;
+	if (order == CONFIG_ORDER_DOCUMENTED && use == BACKEND_PYTHON)
+		return INT_MAX;
+	return backend_namespace.priority + 1;
+}
+
+/* The next one behind `last` (NULL: the first), or NULL. No two have one priority. */
+static const struct backend *next_of(const struct backend_host *host, enum backend_use use,
+				     const struct backend *last)
+{
+	const struct backend *const *all = backend_all(host);
+	const struct backend *best = NULL;
+
+	for (size_t i = 0; all[i] != NULL; i++) {
+		int at = rank(all[i], host->config, use);
+
+		if ((last == NULL || at < rank(last, host->config, use)) &&
+		    (best == NULL || at > rank(best, host->config, use)))
+			best = all[i];
 	}
-	return by_strength;
+	return best;
+}
+
+static const struct backend *find(const struct backend_host *host, const char *name)
+{
+	const struct backend *const *all = backend_all(host);
+
+	while (*all != NULL && strcmp((*all)->name, name) != 0)
+		all++;
+	return *all;
 }
 
 int backend_is_for(const struct backend *backend, const struct backend_host *host,
@@ -101,7 +113,7 @@ int backend_is_for(const struct backend *backend, const struct backend_host *hos
 {
 	if (!(backend->uses & (1U << use)))
 		return err_set(err, ERR_UNSUPPORTED, EOPNOTSUPP, "%s", backend->not_for);
-	return backend->probe(host, err);
+	return backend_probe(backend, host, err);
 }
 
 /* ---- refusals ---- */
@@ -152,15 +164,16 @@ static int refuse_pin(const struct backend *backend, enum backend_use use,
 		       backend->name, why);
 }
 
-static int refuse_list(const struct config *config, const struct trail *trail, bool is_atlas,
+static int refuse_list(const struct backend_host *host, const struct trail *trail, bool is_atlas,
 		       struct err *err)
 {
+	const struct config *config = host->config;
 	bool is_theirs = is_atlas || config->atlas.has_priority;
 	char names[200] = "";
 	char tried[400] = "";
 
 	for (size_t i = 0; i < config->backend_priority.count; i++) {
-		const struct backend *backend = backend_find(config->backend_priority.items[i]);
+		const struct backend *backend = find(host, config->backend_priority.items[i]);
 
 		if (backend != NULL)
 			add(names, sizeof(names), "%s%s", i > 0 ? ", " : "",
@@ -215,7 +228,7 @@ static int check_allowed(const struct config *config, const char *pin, struct er
 static int choose_pin(const struct backend_host *host, enum backend_use use, const char *pin,
 		      bool is_theirs, const struct backend **ret_backend, struct err *err)
 {
-	const struct backend *backend = backend_find(pin);
+	const struct backend *backend = find(host, pin);
 	int r;
 
 	if (backend == NULL)
@@ -250,21 +263,21 @@ static int choose_listed(const struct backend_host *host, enum backend_use use, 
 	struct trail trail = {0};
 
 	for (size_t i = 0; i < list->count; i++) {
-		const struct backend *backend = backend_find(list->items[i]);
+		const struct backend *backend = find(host, list->items[i]);
 
 		if (backend != NULL && take_if_good(backend, host, use, &trail)) {
 			*ret_backend = backend;
 			return 0;
 		}
 	}
-	return refuse_list(host->config, &trail, is_atlas, err);
+	return refuse_list(host, &trail, is_atlas, err);
 }
 
 int backend_choose(const struct backend_host *host, enum backend_use use, const char *pin,
 		   bool is_atlas, const struct backend **ret_backend, struct err *err)
 {
 	const struct config *config = host->config;
-	const struct backend *const *order = preset(config, use);
+	const struct backend *backend = NULL;
 	struct trail trail = {0};
 
 	if (is_name(pin))
@@ -273,12 +286,12 @@ int backend_choose(const struct backend_host *host, enum backend_use use, const 
 		return choose_pin(host, use, config->backend_pin, true, ret_backend, err);
 	if (config != NULL && config->backend_priority.count > 0)
 		return choose_listed(host, use, is_atlas, ret_backend, err);
-	for (size_t i = 0; order[i] != NULL; i++) {
+	while ((backend = next_of(host, use, backend)) != NULL) {
 		/* Not there is no reason worth a word; asked for and not there is. */
-		if (order[i]->start == NULL && order[i]->jobs == NULL)
+		if (backend->open == NULL && backend->jobs == NULL)
 			continue;
-		if (take_if_good(order[i], host, use, &trail)) {
-			*ret_backend = order[i];
+		if (take_if_good(backend, host, use, &trail)) {
+			*ret_backend = backend;
 			return 0;
 		}
 	}
@@ -288,13 +301,13 @@ int backend_choose(const struct backend_host *host, enum backend_use use, const 
 int backend_choose_local(const struct backend_host *host, const struct backend **ret_backend,
 			 struct err *err)
 {
+	const struct backend *const *all = backend_all(host);
 	struct trail trail = {0};
 
-	for (size_t i = 0; backend_table[i] != NULL; i++) {
-		const struct backend *backend = backend_table[i];
+	for (size_t i = 0; all[i] != NULL; i++) {
+		const struct backend *backend = all[i];
 
-		if (backend->start != NULL &&
-		    take_if_good(backend, host, BACKEND_SESSION, &trail)) {
+		if (backend->open != NULL && take_if_good(backend, host, BACKEND_SESSION, &trail)) {
 			*ret_backend = backend;
 			return 0;
 		}

@@ -99,7 +99,7 @@ static enum audit_outcome judge(const struct audit *audit, const struct audit_pr
 static int settle(struct audit *audit, struct err *err)
 {
 	uint64_t end = now_ns() + SETTLE_MS * 1000000ULL;
-	struct launch_counted counted;
+	struct backend_counted counted;
 	int r;
 
 	do {
@@ -137,7 +137,7 @@ static int attack(struct audit *audit, const struct audit_probe *probe, struct e
 	char detail[400];
 	int r;
 
-	if (probe->needs_cgroup && audit->trial.hello->limits == LAUNCH_LIMITS_MEASURED) {
+	if (probe->needs_cgroup && audit->trial.hello->limits == BOX_LIMITS_MEASURED) {
 		tell(audit, probe->wall, probe->name, probe->tries, AUDIT_SKIPPED,
 		     "measured limits do not promise this (see viv doctor)");
 		return 0;

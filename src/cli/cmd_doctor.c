@@ -64,7 +64,7 @@ static void report_backends(struct report *report, const struct backend_host *ho
 	for (size_t i = 0; backend_table[i] != NULL; i++) {
 		const struct backend *backend = backend_table[i];
 		struct err err = {0};
-		bool is_there = backend->probe(host, &err) == 0;
+		bool is_there = backend_probe(backend, host, &err) == 0;
 		const char *detail = is_there ? backend->isolation : err.text;
 		char uses[80];
 		struct fact *fact = NULL;
@@ -126,12 +126,13 @@ static bool try_sandbox(struct report *report, struct trial *trial, const struct
 static struct backend_host look_around(struct trial *trial, const struct config *config,
 				       const struct err *launch_why, struct remote **ret_remote)
 {
-	struct backend_host host = {
-		.config = config,
-		.hello = trial->hello,
-		.launch_why = launch_why->kind != ERR_NONE ? launch_why : NULL,
-	};
+	struct backend_host host = {0};
 	struct err err = {0};
+
+	if (trial->pool != NULL)
+		host = pool_host(trial->pool);
+	host.config = config;
+	host.why = launch_why->kind != ERR_NONE ? launch_why : NULL;
 
 	if (trial->has_loop && remote_new(&trial->loop, config, ret_remote, &err) == 0)
 		host.remote = *ret_remote;

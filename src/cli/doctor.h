@@ -26,7 +26,7 @@ void doctor_host(struct report *report);
 
 /* Which cgroups there are and whether this user may use them; `hello` NULL: launch did not start.
  */
-void doctor_limits(struct report *report, const struct launch_hello *hello);
+void doctor_limits(struct report *report, const struct backend_facts *hello);
 
 /* What weakens a host without stopping a run: KSM, swap, SMT, core dumps, io_uring. */
 void doctor_notes(struct report *report);

@@ -254,7 +254,7 @@ static void report_cgroup_version(struct report *report)
 				 "sudo mount -t cgroup2 none /sys/fs/cgroup", "none is mounted");
 }
 
-static void report_ids(struct report *report, const struct launch_hello *hello)
+static void report_ids(struct report *report, const struct backend_facts *hello)
 {
 	if (hello->uid_count > 1)
 		(void)report_add(report, DOCTOR_LIMITS, "ids", FACT_ON, NULL,
@@ -267,22 +267,22 @@ static void report_ids(struct report *report, const struct launch_hello *hello)
 			"one: all sandboxes share yours, per-user limits are shared too");
 }
 
-void doctor_limits(struct report *report, const struct launch_hello *hello)
+void doctor_limits(struct report *report, const struct backend_facts *hello)
 {
 	report_cgroup_version(report);
 	if (hello == NULL)
 		return;
 
-	switch ((enum launch_limits)hello->limits) {
-	case LAUNCH_LIMITS_V2:
+	switch ((enum box_limits)hello->limits) {
+	case BOX_LIMITS_V2:
 		(void)report_add(report, DOCTOR_LIMITS, "limits", FACT_ON, NULL,
 				 "memory, pids and cpu by cgroup v2");
 		break;
-	case LAUNCH_LIMITS_V1:
+	case BOX_LIMITS_V1:
 		(void)report_add(report, DOCTOR_LIMITS, "limits", FACT_ON, NULL,
 				 "memory, pids and cpu by cgroup v1");
 		break;
-	case LAUNCH_LIMITS_MEASURED:
+	case BOX_LIMITS_MEASURED:
 		(void)report_add(report, DOCTOR_LIMITS, "limits", FACT_NOTE,
 				 "systemd-run --user --scope -p Delegate=yes viv ...",
 				 "measured: rlimits, and launch looks every 50 ms (%.200s)",

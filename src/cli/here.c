@@ -41,7 +41,7 @@ static void signal_came(uv_poll_t *poll, int status, int events)
 int here_open(struct here *here, bool may_be_remote, struct err *err)
 {
 	struct pool_settings settings = {.config = here->config};
-	const struct launch_hello *hello = NULL;
+	const struct backend_facts *hello = NULL;
 	struct err none = {0};
 	int r = may_be_remote ? remote_new(&here->loop, here->config, &here->remote, err) : 0;
 

@@ -20,7 +20,7 @@
 struct trial {
 	uv_loop_t loop;
 	struct pool *pool; /* owned */
-	const struct launch_hello *hello;
+	const struct backend_facts *hello;
 	bool has_loop;
 };
 

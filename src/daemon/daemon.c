@@ -369,7 +369,7 @@ static void leave(struct daemon *daemon)
 static void close_all(struct daemon *daemon)
 {
 	struct engine *engine = &daemon->engine;
-	const struct launch_hello *hello = NULL;
+	const struct backend_facts *hello = NULL;
 	struct err err = {0};
 
 	cancel_all(daemon);
@@ -433,7 +433,7 @@ static void say_where(struct daemon *daemon)
 }
 
 int daemon_serve(const struct config *config, const struct daemon_options *options,
-		 const struct launcher_stay *stay, struct err *err)
+		 const struct backend_stay *stay, struct err *err)
 {
 	struct daemon *daemon = xnew(struct daemon);
 	int r;

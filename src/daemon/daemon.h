@@ -26,7 +26,7 @@ struct daemon_options {
 /* Serves until a signal ends it. `stay` tells where viv-launch is, or is to be. Returns the exit
  * status, or a negative errno when it could not start. */
 int daemon_serve(const struct config *config, const struct daemon_options *options,
-		 const struct launcher_stay *stay, struct err *err);
+		 const struct backend_stay *stay, struct err *err);
 
 /* For an ordinary user: serves as who we are. For root: as the user `vivarium`, beside a process
  * that keeps root's rights for one thing alone, to start viv-launch. */

@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backend/choose.h"
 #include "base/c.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -138,11 +139,18 @@ static void keep_ready(struct daemon *daemon)
 	struct policy_grant grant = {0};
 	struct err err = {0};
 	const struct policy *policy = config_policy(config, "default", &err);
+	const struct backend_host host = pool_host(daemon->engine.pool);
+	const struct backend *backend = NULL;
 
 	if (policy == NULL || policy_narrow(policy, NULL, &grant, &err) < 0)
 		return;
+	/* Where runs are done elsewhere, the import guard still looks at them here. */
+	if (backend_choose(&host, BACKEND_SESSION, policy->backend, false, &backend, &err) < 0 &&
+	    backend_choose_local(&host, &backend, &err) < 0)
+		return;
 	for (size_t i = 0; i < config->runtime_count; i++) {
-		const struct pool_kind kind = {
+		const struct box_kind kind = {
+			.backend = backend,
 			.runtime = &config->runtimes[i],
 			.trust = op_trust(policy, NULL),
 			.plan = grant.plan,

@@ -15,7 +15,7 @@ static void count_session(void *user, struct session *session)
 	counts->memory += (double)session_memory(session);
 }
 
-static void put_pool(void *user, const struct pool_kind *kind, uint32_t keep, uint32_t ready,
+static void put_pool(void *user, const struct box_kind *kind, uint32_t keep, uint32_t ready,
 		     uint32_t coming, const struct err *why)
 {
 	struct metrics *metrics = user;

@@ -29,7 +29,7 @@
 struct daemon {
 	const struct config *config;          /* borrowed */
 	const struct daemon_options *options; /* borrowed */
-	struct launcher_stay stay;
+	struct backend_stay stay;
 	char launch_path[512];
 	uv_loop_t loop;
 	struct engine engine;

@@ -83,7 +83,7 @@ static int become(const struct passwd *user, pid_t minder, struct err *err)
 }
 
 struct minder {
-	const struct launcher_stay *stay;
+	const struct backend_stay *stay;
 	bool is_keeping;     /* what is in launch is for a successor */
 	pid_t serve, launch; /* launch is 0 while there is none, or another minder's */
 	int lock;            /* owned */
@@ -188,7 +188,7 @@ static int watch_signals(int *ret_fd, struct err *err)
 }
 
 static int serve_as(const struct config *config, const struct daemon_options *options,
-		    const struct passwd *user, pid_t minder, const struct launcher_stay *stay,
+		    const struct passwd *user, pid_t minder, const struct backend_stay *stay,
 		    struct err *err)
 {
 	sigset_t none;
@@ -212,7 +212,7 @@ static int first_launch(struct minder *minder, int *ret_connected, struct err *e
 }
 
 static int run_as(const struct config *config, const struct daemon_options *options,
-		  const struct passwd *user, struct launcher_stay *stay, struct err *err)
+		  const struct passwd *user, struct backend_stay *stay, struct err *err)
 {
 	struct minder minder = {
 		.stay = stay, .is_keeping = options->keep, .lock = -1, .signals = -1, .wish = -1};
@@ -256,11 +256,11 @@ int daemon_main(const struct config *config, const struct daemon_options *option
 	const char *unit = getenv("VIVARIUM_LAUNCH"); /* a service manager's: it starts launch */
 	const struct passwd *user = NULL;
 	char path[512];
-	struct launcher_stay stay = {.path = path,
-				     .owner = geteuid(),
-				     .reattach_ms = (uint32_t)config->reattach_ms,
-				     .connected = -1,
-				     .wish = -1};
+	struct backend_stay stay = {.path = path,
+				    .owner = geteuid(),
+				    .reattach_ms = (uint32_t)config->reattach_ms,
+				    .connected = -1,
+				    .wish = -1};
 
 	(void)snprintf(path, sizeof(path), "%s/launch.sock", config->runtime_dir);
 	stay.is_minded = unit != NULL || geteuid() == 0;

@@ -117,7 +117,7 @@ static void look_at_locks(struct outer *outer)
 	size_t count = read_locks(pids, LOCKS_SEEN_MAX);
 	size_t next = 0;
 
-	if (count <= LAUNCH_LOCKS_MAX)
+	if (count <= PLAN_LOCKS_MAX)
 		return;
 	qsort(pids, count, sizeof(*pids), compare);
 	for (size_t i = 0; i < outer->slot_count; i++)
@@ -131,7 +131,7 @@ static void look_at_locks(struct outer *outer)
 			slot->locks += (uint32_t)(next - i);
 	}
 	for (size_t i = 0; i < outer->slot_count; i++) {
-		if (outer->slots[i].is_live && outer->slots[i].locks > LAUNCH_LOCKS_MAX)
+		if (outer->slots[i].is_live && outer->slots[i].locks > PLAN_LOCKS_MAX)
 			end_for_locks(outer, &outer->slots[i]);
 	}
 }

@@ -177,7 +177,7 @@ static int make_request(struct flight *flight, const struct op_call *call,
 	    memcmp(args->stdin_bytes.data, live, strlen(live)) == 0)
 		own.stdin_kind = RUN_STDIN_PIPE;
 	if (session != NULL) {
-		const struct pool_kind *kind = session_kind(session);
+		const struct box_kind *kind = session_kind(session);
 
 		own.policy = session_policy(session)->name;
 		own.runtime = kind->runtime->name;
@@ -241,7 +241,6 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 {
 	struct engine *engine = flight->engine;
 	struct run_request request = {0};
-	const struct backend *backend = NULL;
 	struct session *session = NULL;
 	int r;
 
@@ -254,7 +253,7 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 	else
 		r = make_request(flight, call, call->args, session, &request, err);
 	if (r == 0 && session == NULL)
-		r = run_choose(engine->pool, &request, &backend, err);
+		r = run_choose(engine->pool, &request, err);
 	if (r < 0)
 		return r;
 	assert(request.kind.runtime != NULL);
@@ -270,7 +269,7 @@ static int lift(struct flight *flight, struct op_call *call, struct err *err)
 	if (r < 0)
 		return r;
 	request.log = flight->log;
-	if (backend != NULL && backend->jobs == NULL)
+	if (session == NULL && request.kind.backend->jobs == NULL)
 		warm_use(engine, &request.kind);
 	return start(flight, session, &request, err);
 }

@@ -16,7 +16,7 @@ struct backend_host op_host(const struct engine *engine)
 		return pool_host(engine->pool);
 	return (struct backend_host){
 		.config = engine->config,
-		.launch_why = &restarting,
+		.why = &restarting,
 		.remote = engine->remote,
 	};
 }
@@ -25,7 +25,7 @@ static void put_backend(struct object *object, const struct backend *backend,
 			const struct backend_host *host)
 {
 	struct err why = {0};
-	int r = backend->probe(host, &why);
+	int r = backend_probe(backend, host, &why);
 
 	object_open(object, NULL, '{');
 	object_text(object, "name", backend->name);
@@ -64,7 +64,7 @@ void op_put_backends(struct object *object, const struct backend_host *host)
 	object_text(object, "order", backend_order_name(config));
 	object_text(object, "pin", is_pinned ? config->backend_pin : NULL);
 	object_open(object, "backends", '[');
-	for (size_t i = 0; backend_table[i] != NULL; i++)
-		put_backend(object, backend_table[i], host);
+	for (const struct backend *const *all = backend_all(host); *all != NULL; all++)
+		put_backend(object, *all, host);
 	object_close(object, ']');
 }

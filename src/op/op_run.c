@@ -279,7 +279,7 @@ static void set_inputs(const struct op_run_args *args, struct run_request *reque
 
 static int set_kind(const struct config *config, const struct op_run_args *args,
 		    const struct policy *policy, const struct policy_grant *grant,
-		    struct pool_kind *kind, struct err *err)
+		    struct box_kind *kind, struct err *err)
 {
 	/* A command names no imports: the smallest runtime, unless one is asked for. */
 	const void *code = is_command(args) ? "" : args->code.data;

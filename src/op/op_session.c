@@ -123,6 +123,7 @@ int op_session_choose(const struct op_call *call, const struct op_create_args *a
 		r = choose_runtime(config, policy, args->runtime, &choice.kind.runtime, err);
 	if (r < 0)
 		return r;
+	choice.pin = args->backend != NULL ? backend_find(args->backend) : NULL;
 	choice.kind.plan = grant.plan;
 	choice.kind.trust = op_trust(policy, &call->caller);
 	choice.kind.data = policy->data[0] != '\0' ? policy->data : NULL;
@@ -149,6 +150,7 @@ static int make_ask(const struct op_call *call, const struct op_create_args *arg
 		return r;
 	ask->policy = choice.policy;
 	ask->kind = choice.kind;
+	ask->pin = choice.pin;
 	ask->name = args->name != NULL ? args->name : "";
 	ask->token = call->caller.name;
 	ask->idle_ms = (uint32_t)args->idle_ms;
@@ -159,14 +161,13 @@ static int make_ask(const struct op_call *call, const struct op_create_args *arg
 }
 
 /* A session stays on this host: is there a backend that may, and can? */
-static int choose_backend(const struct engine *engine, const struct policy *policy,
-			  const char *asked, struct err *err)
+static int choose_backend(const struct engine *engine, struct session_ask *ask, const char *asked,
+			  struct err *err)
 {
 	const struct backend_host host = op_host(engine);
-	const struct backend *backend = NULL;
 
-	return backend_choose(&host, BACKEND_SESSION, op_backend_pin(policy, asked), false,
-			      &backend, err);
+	return backend_choose(&host, BACKEND_SESSION, op_backend_pin(ask->policy, asked), false,
+			      &ask->kind.backend, err);
 }
 
 void op_session_make(struct op_call *call, const struct op_create_args *args,
@@ -184,7 +185,7 @@ void op_session_make(struct op_call *call, const struct op_create_args *args,
 	if (r == 0 && engine->pool == NULL)
 		r = err_set(&err, ERR_BUSY, EAGAIN, "viv-launch is being started again");
 	if (r == 0)
-		r = choose_backend(engine, ask.policy, args->backend, &err);
+		r = choose_backend(engine, &ask, args->backend, &err);
 	if (r == 0 &&
 	    admission_session(engine->admission, call->caller.token, now_ns(), &refusal) < 0) {
 		metrics_add(engine->metrics, METRIC_REJECTS, refusal.reason, NULL, 1);

@@ -15,9 +15,9 @@
 #define ANSWER_MAX (1U << 20)
 
 /* A sandbox that lacks one of these does not run; where memory is only measured, cgroup is none. */
-static void put_walls(struct object *object, const struct launch_hello *hello)
+static void put_walls(struct object *object, const struct backend_facts *hello)
 {
-	bool is_measured = hello != NULL && hello->limits == LAUNCH_LIMITS_MEASURED;
+	bool is_measured = hello != NULL && hello->limits == BOX_LIMITS_MEASURED;
 
 	object_open(object, "walls", '[');
 	for (unsigned id = 0; hello != NULL && id < WALL_COUNT; id++) {
@@ -39,7 +39,7 @@ static void put_runtimes(struct object *object, const struct config *config)
 	object_close(object, ']');
 }
 
-static void put_pool(void *user, const struct pool_kind *kind, uint32_t keep, uint32_t ready,
+static void put_pool(void *user, const struct box_kind *kind, uint32_t keep, uint32_t ready,
 		     uint32_t coming, const struct err *why)
 {
 	struct object *object = user;
@@ -55,12 +55,12 @@ static void put_pool(void *user, const struct pool_kind *kind, uint32_t keep, ui
 }
 
 static void put_limits(struct object *object, const struct config *config,
-		       const struct launch_hello *hello)
+		       const struct backend_facts *hello)
 {
 	static const char *const modes[] = {
-		[LAUNCH_LIMITS_V2] = "cgroup v2",
-		[LAUNCH_LIMITS_V1] = "cgroup v1",
-		[LAUNCH_LIMITS_MEASURED] = "measured",
+		[BOX_LIMITS_V2] = "cgroup v2",
+		[BOX_LIMITS_V1] = "cgroup v1",
+		[BOX_LIMITS_MEASURED] = "measured",
 	};
 
 	object_open(object, "limits", '{');
@@ -140,7 +140,8 @@ static void put_caller(struct object *object, const struct op_caller *caller)
 static void call_status(struct op_call *call)
 {
 	const struct engine *engine = call->engine;
-	const struct launch_hello *hello = engine->pool != NULL ? pool_hello(engine->pool) : NULL;
+	const struct backend_facts *hello =
+		engine->pool != NULL ? pool_facts(engine->pool, NULL) : NULL;
 	const struct backend_host host = op_host(engine);
 	uint64_t now = wall_ms();
 	struct object object;

@@ -37,10 +37,10 @@ static void put(struct object *object, const char *name, bool is_on, const char 
 	object_close(object, '}');
 }
 
-void wall_facts_put(struct object *object, const struct launch_hello *hello, const char *why,
+void wall_facts_put(struct object *object, const struct backend_facts *hello, const char *why,
 		    const char *remedy)
 {
-	bool is_measured = hello != NULL && hello->limits == LAUNCH_LIMITS_MEASURED;
+	bool is_measured = hello != NULL && hello->limits == BOX_LIMITS_MEASURED;
 	const char *why_measured = hello != NULL ? hello->why.text : why;
 	bool has_ids = hello != NULL && hello->uid_count > 1;
 

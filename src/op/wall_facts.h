@@ -8,9 +8,9 @@
  */
 #pragma once
 
+#include "backend/backend.h"
 #include "op/object.h"
-#include "proto/launch_msg.h"
 
 /* Adds the list "wall_facts". `hello` NULL: nothing runs here now, and `why` says why not. */
-void wall_facts_put(struct object *object, const struct launch_hello *hello, const char *why,
+void wall_facts_put(struct object *object, const struct backend_facts *hello, const char *why,
 		    const char *remedy);

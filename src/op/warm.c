@@ -18,16 +18,16 @@ static void drop(struct engine *engine, struct engine_warm *warm)
 	*warm = (struct engine_warm){0};
 }
 
-static bool is_kind(const struct engine_warm *warm, const struct pool_kind *kind)
+static bool is_kind(const struct engine_warm *warm, const struct box_kind *kind)
 {
 	const char *data = kind->data != NULL ? kind->data : "";
 
-	return warm->kind.runtime == kind->runtime &&
+	return warm->kind.backend == kind->backend && warm->kind.runtime == kind->runtime &&
 	       memcmp(&warm->kind.plan, &kind->plan, sizeof(kind->plan)) == 0 &&
 	       strcmp(warm->trust, kind->trust) == 0 && strcmp(warm->data, data) == 0;
 }
 
-static void take(struct engine *engine, struct engine_warm *warm, const struct pool_kind *kind)
+static void take(struct engine *engine, struct engine_warm *warm, const struct box_kind *kind)
 {
 	struct err err = {0};
 
@@ -42,7 +42,7 @@ static void take(struct engine *engine, struct engine_warm *warm, const struct p
 			  err.text);
 }
 
-void warm_use(struct engine *engine, const struct pool_kind *kind)
+void warm_use(struct engine *engine, const struct box_kind *kind)
 {
 	struct engine_warm *oldest = &engine->warm[0];
 

@@ -11,7 +11,7 @@
 #include "session/pool.h"
 
 /* Somebody runs something of this kind: the next one finds a sandbox ready. */
-void warm_use(struct engine *engine, const struct pool_kind *kind);
+void warm_use(struct engine *engine, const struct box_kind *kind);
 
 /* The pool is another one: nothing is kept ready in it yet. */
 void warm_forget(struct engine *engine);

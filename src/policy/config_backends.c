@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "base/c.h"
+#include "policy/backend_names.h"
 #include "policy/config_parts.h"
 
-#define NAMES "microvm, gvisor, namespace, remote or process"
 #define LIST_SIZE_MAX 400U
 
-const char *const config_backends[] = {"microvm", "gvisor", "namespace", "remote", "process", NULL};
+#define NAME(name) #name,
+const char *const config_backends[] = {BACKEND_NAMES(NAME) NULL};
 
 /* Atlas's words for what we have under another name. */
 static const struct {
@@ -69,10 +70,10 @@ static int check_priority(const struct text_list *list, struct err *err)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		if (!is_backend(list->items[i]))
-			return err_set(
-				err, ERR_BAD_REQUEST, EINVAL,
-				"backends.priority: there is no backend %.80s; allowed: " NAMES,
-				list->items[i]);
+			return err_set(err, ERR_BAD_REQUEST, EINVAL,
+				       "backends.priority: there is no backend %.80s; "
+				       "allowed: " BACKEND_NAMES_TEXT,
+				       list->items[i]);
 		for (size_t j = 0; j < i; j++) {
 			if (strcmp(list->items[i], list->items[j]) == 0)
 				return err_set(err, ERR_BAD_REQUEST, EINVAL,
@@ -112,7 +113,8 @@ int config_check_backends(const struct config *config, const char **ret_key, str
 	*ret_key = "backends.pin";
 	if (strcmp(config->backend_pin, "auto") != 0 && !is_backend(config->backend_pin))
 		return err_set(err, ERR_BAD_REQUEST, EINVAL,
-			       "backends.pin: there is no backend %.80s; allowed: auto, " NAMES,
+			       "backends.pin: there is no backend %.80s; allowed: "
+			       "auto, " BACKEND_NAMES_TEXT,
 			       config->backend_pin);
 	r = check_pin(config, err);
 	if (r < 0)

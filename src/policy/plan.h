@@ -36,6 +36,8 @@ enum wall_id {
 /* Slower than this, others would wait too long for a page that a sandbox is just reading. */
 #define PLAN_IO_MIN (1024 * 1024)
 
+#define PLAN_LOCKS_MAX 8192 /* ranges of files that a sandbox may have locked */
+
 enum limits_mode {
 	LIMITS_CGROUP,   /* cgroup or nothing */
 	LIMITS_MEASURED, /* rlimits and sampling are good enough where no cgroup can be had */

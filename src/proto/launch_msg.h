@@ -24,7 +24,6 @@
 #define LAUNCH_HEADS_MAX 32 /* of one sandbox at a time */
 #define LAUNCH_KEPT_MAX 7   /* descriptors kept with a sandbox */
 #define LAUNCH_NAME_MAX 64
-#define LAUNCH_LOCKS_MAX 8192 /* ranges of files that a sandbox may have locked */
 #define LAUNCH_HEAD_FDS_MAX 5 /* channel; with pipes of its own also out, err and their spools */
 
 enum launch_type {

@@ -32,7 +32,7 @@ struct sessions;
 
 /* A kind of sandbox that is kept ready; runtime NULL: a free place. */
 struct engine_warm {
-	struct pool_kind kind;
+	struct box_kind kind;
 	char *trust, *data; /* owned: what the kind points to */
 	uint64_t used_ns;
 };

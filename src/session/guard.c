@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "backend/choose.h"
 #include "base/c.h"
 #include "session/sandbox.h"
 #include "session/testimony.h"
@@ -67,7 +68,7 @@ static void channel_ended(void *user, const struct err *why)
 	refuse(user, why->kind != ERR_NONE ? why->text : "the checker ended");
 }
 
-static void sandbox_exited(void *user, const struct launch_exit *facts, const struct err *why)
+static void sandbox_exited(void *user, const struct box_exit *facts, const struct err *why)
 {
 	struct guard *guard = user;
 
@@ -75,9 +76,9 @@ static void sandbox_exited(void *user, const struct launch_exit *facts, const st
 		say(guard, NULL, why);
 		return;
 	}
-	if (facts->cause == LAUNCH_CAUSE_DEADLINE)
+	if (facts->cause == BOX_CAUSE_DEADLINE)
 		refuse(guard, "it took too long");
-	else if (facts->cause == LAUNCH_CAUSE_MEMORY || facts->oom_kills > 0)
+	else if (facts->cause == BOX_CAUSE_MEMORY || facts->oom_kills > 0)
 		refuse(guard, "it took too much memory");
 	else
 		refuse(guard, "the checker ended");
@@ -113,7 +114,16 @@ static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err 
 	(void)channel_send(&sandbox->channel, &guard->payload.frame, &guard->payload.memfd, &err);
 }
 
-int guard_start(struct pool *pool, const struct pool_kind *kind, struct payload *take_payload,
+int guard_kind(struct pool *pool, struct box_kind *kind, struct err *err)
+{
+	const struct backend_host host = pool_host(pool);
+
+	if (kind->backend != NULL && kind->backend->jobs == NULL)
+		return 0;
+	return backend_choose_local(&host, &kind->backend, err);
+}
+
+int guard_start(struct pool *pool, const struct box_kind *kind, struct payload *take_payload,
 		uint64_t nonce,
 		void (*answer)(void *user, const struct verdict_testimony *testimony,
 			       const struct err *why),

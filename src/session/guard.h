@@ -14,9 +14,13 @@
 
 struct guard;
 
+/* Whose box a check is in: that of its run, or, where the run is done elsewhere, the best of this
+ * host. */
+int guard_kind(struct pool *pool, struct box_kind *kind, struct err *err);
+
 /* Asks. `answer` comes from the loop, once: with what the guard says (ok, or guard and why), or
  * NULL and how the check itself failed. Consumes the payload. */
-int guard_start(struct pool *pool, const struct pool_kind *kind, struct payload *take_payload,
+int guard_start(struct pool *pool, const struct box_kind *kind, struct payload *take_payload,
 		uint64_t nonce,
 		void (*answer)(void *user, const struct verdict_testimony *testimony,
 			       const struct err *why),

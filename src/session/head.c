@@ -36,34 +36,60 @@ static void fail(struct head *head, const struct err *why)
 	head->calls->failed(head->user, head, why);
 }
 
-/* ---- launch ---- */
+/* ---- its box ---- */
 
-int head_ask(struct head *head, enum launch_type what, struct err *err)
+static int gone(struct err *err)
 {
-	const struct launch_request request = {
-		.type = what,
-		.ref = {.sandbox = head->sandbox->id, .head = head->number},
-	};
+	return err_set(err, ERR_INTERNAL, ECHILD, "the sandbox is gone");
+}
 
-	return launcher_send(head->sandbox->launcher, &request, NULL, 0, err);
+/* Those of a box's calls that are about one head. NULL: it cannot. */
+static int ask(struct head *head, int (*what)(struct box *box, uint32_t head, struct err *err),
+	       struct err *err)
+{
+	struct box *box = head->sandbox->box;
+
+	if (box == NULL)
+		return gone(err);
+	if (what == NULL)
+		return err_set(err, ERR_UNSUPPORTED, EOPNOTSUPP, "the backend cannot do that");
+	return what(box, head->number, err);
+}
+
+#define ASK(head, what, err)                                                                       \
+	ask(head, (head)->sandbox->box != NULL ? (head)->sandbox->box->impl->what : NULL, err)
+
+int head_end(struct head *head, struct err *err)
+{
+	return ASK(head, end, err);
+}
+
+int head_interrupt(struct head *head, struct err *err)
+{
+	return ASK(head, interrupt, err);
+}
+
+int head_save(struct head *head, struct err *err)
+{
+	return ASK(head, save, err);
+}
+
+int head_restore(struct head *head, struct err *err)
+{
+	return ASK(head, restore, err);
 }
 
 int head_begin(struct head *head, uint32_t timeout_ms, struct err *err)
 {
-	const struct launch_request request = {
-		.type = LAUNCH_BEGIN,
-		.begin = {.sandbox = head->sandbox->id,
-			  .head = head->number,
-			  .timeout_ms = timeout_ms},
-	};
+	struct box *box = head->sandbox->box;
 
-	head->is_armed = false; /* launch forgets the last deadline with this one */
-	return launcher_send(head->sandbox->launcher, &request, NULL, 0, err);
+	head->is_armed = false; /* the last deadline is forgotten with this one */
+	return box != NULL ? box->impl->begin(box, head->number, timeout_ms, err) : gone(err);
 }
 
 static bool runs_beside(const struct head *head)
 {
-	for (size_t i = 0; i < LAUNCH_HEADS_MAX; i++) {
+	for (size_t i = 0; i < BOX_HEADS_MAX; i++) {
 		const struct head *other = head->sandbox->heads[i];
 
 		if (other != NULL && other != head && other->mark.is_set)
@@ -78,20 +104,24 @@ void head_mark(struct head *head)
 
 	/* For the next run, where it was closed. */
 	(void)sandbox_meter(head->sandbox, &err);
-	meter_mark(&head->sandbox->meter, head->pid, &head->mark);
+	box_mark(head->sandbox->box, head->pid, &head->mark);
 }
 
 void head_count(struct head *head)
 {
-	meter_count(&head->sandbox->meter, !runs_beside(head), &head->mark);
+	struct box *box = head->sandbox->box;
+
+	if (box != NULL && box->impl->count != NULL)
+		box->impl->count(box, !runs_beside(head), &head->mark);
 }
 
-bool head_measure(struct head *head, struct launch_exit *ret_facts)
+bool head_measure(struct head *head, struct box_exit *ret_facts)
 {
-	struct launch_exit facts = {.sandbox = head->sandbox->id, .head = head->number, .code = -1};
+	struct box *box = head->sandbox->box;
+	struct box_exit facts = {.code = -1};
 
-	if (head->state != HEAD_READY || head->is_dropped ||
-	    !meter_read(&head->sandbox->meter, &head->mark, &facts))
+	if (head->state != HEAD_READY || head->is_dropped || box == NULL ||
+	    box->impl->measure == NULL || !box->impl->measure(box, &head->mark, &facts))
 		return false;
 	head->mark.is_set = false;
 	head->is_armed = true;
@@ -103,9 +133,9 @@ void head_disarm(struct head *head)
 {
 	struct err err = {0};
 
-	/* A wire that is gone took the head with it, and its deadline. */
+	/* A backend that is gone took the head with it, and its deadline. */
 	if (head->is_armed)
-		(void)head_ask(head, LAUNCH_DISARM, &err);
+		(void)ASK(head, disarm, &err);
 	head->is_armed = false;
 }
 
@@ -116,23 +146,24 @@ void head_drop(struct head *head)
 	if (head->is_dropped || head->state == HEAD_OVER)
 		return;
 	head->is_dropped = true;
-	/* A wire that is gone took the sandbox with it; everybody is told. */
-	if (head->state != HEAD_COMING)
-		(void)head_ask(head, LAUNCH_DROP, &err);
+	if (head->state == HEAD_COMING)
+		return;
+	/* Where it is the only one that can be, the sandbox ends with it. A backend that is gone
+	 * took the sandbox with it; everybody is told. */
+	if (head->sandbox->box != NULL && head->sandbox->box->impl->drop_head == NULL)
+		sandbox_kill(head->sandbox);
+	else
+		(void)ASK(head, drop_head, &err);
 }
 
 /* ---- a fork that comes up ---- */
 
 static void take_hello(struct head *head, const struct frame *frame)
 {
-	struct launch_request request = {
-		.type = LAUNCH_HEAD,
-		.head = {.sandbox = head->sandbox->id,
-			 .head = head->number,
-			 .parent = head->parent,
-			 .is_look = head->is_look},
-	};
-	const int fds[LAUNCH_HEAD_FDS_MAX] = {
+	struct box *box = head->sandbox->box;
+	struct box_head placed = {
+		.head = head->number, .parent = head->parent, .is_look = head->is_look};
+	const int fds[BOX_HEAD_FDS_MAX] = {
 		head->channel->fd,
 		head->has_pipes ? head->pipes.out->fd : -1,
 		head->has_pipes ? head->pipes.err->fd : -1,
@@ -141,15 +172,15 @@ static void take_hello(struct head *head, const struct frame *frame)
 	};
 	struct err why = {0};
 
-	if (frame->header.size != sizeof(struct frame_hello)) {
+	if (frame->header.size != sizeof(struct frame_hello) || box == NULL) {
 		(void)err_set(&why, ERR_INTERNAL, EPROTO, "a fork said something else than HELLO");
 		fail(head, &why);
 		return;
 	}
-	head->pid = request.head.pid = head->channel->sender;
+	head->pid = placed.pid = head->channel->sender;
 	head->state = HEAD_PLACING;
-	head->sandbox->head_bits |= 1U << head->number; /* launch's until it says EXIT */
-	if (launcher_send(head->sandbox->launcher, &request, fds, head->has_pipes ? 5 : 1, &why) <
+	head->sandbox->head_bits |= 1U << head->number; /* the backend's until its end is told */
+	if (box->impl->fork_head(box, &placed, fds, head->has_pipes ? BOX_HEAD_FDS_MAX : 1, &why) <
 	    0)
 		fail(head, &why);
 }
@@ -231,7 +262,7 @@ static void idle_end(void *user, const struct err *why)
 	}
 	if (ended.kind == ERR_NONE)
 		(void)err_set(&ended, ERR_INTERNAL, EPIPE, "the fork ended before it was ready");
-	/* One that was ready is told of by launch, with the facts. */
+	/* The end of one that was ready is told by its box, with the facts. */
 	fail(head, &ended);
 }
 
@@ -294,8 +325,8 @@ int head_adopt(struct sandbox *sandbox, uint32_t number, pid_t pid, int *take_ch
 	struct head *head = NULL;
 	int r;
 
-	if (number >= LAUNCH_HEADS_MAX || sandbox->heads[number] != NULL)
-		return err_set(err, ERR_INTERNAL, EPROTO, "launch keeps no head %u", number);
+	if (number >= BOX_HEADS_MAX || sandbox->heads[number] != NULL)
+		return err_set(err, ERR_INTERNAL, EPROTO, "no head %u was kept", number);
 	if (number == 0) {
 		*ret_head = head_first(sandbox, calls, user);
 		(*ret_head)->pid = pid;
@@ -321,7 +352,7 @@ int head_adopt(struct sandbox *sandbox, uint32_t number, pid_t pid, int *take_ch
 
 static int free_number(const struct sandbox *sandbox, uint32_t *ret_number, struct err *err)
 {
-	for (uint32_t i = 1; i < LAUNCH_HEADS_MAX; i++) {
+	for (uint32_t i = 1; i < BOX_HEADS_MAX; i++) {
 		if (sandbox->heads[i] == NULL && !(sandbox->head_bits & (1U << i))) {
 			*ret_number = i;
 			return 0;
@@ -329,7 +360,7 @@ static int free_number(const struct sandbox *sandbox, uint32_t *ret_number, stru
 	}
 	return err_set(err, ERR_BUSY, EMFILE,
 		       "the session has %d states already: drop checkpoints or branches",
-		       LAUNCH_HEADS_MAX);
+		       BOX_HEADS_MAX);
 }
 
 static int send_fork(struct head *parent, bool is_look, int *take_theirs, int *take_ends,
@@ -359,6 +390,9 @@ int head_fork(struct head *parent, bool is_look, const struct head_pipes *pipes,
 	uint32_t number = 0;
 	int r;
 
+	if (parent->sandbox->box == NULL || parent->sandbox->box->impl->fork_head == NULL)
+		return err_set(err, ERR_UNSUPPORTED, EOPNOTSUPP,
+			       "the backend cannot fork an interpreter");
 	if (parent->state != HEAD_READY || parent->forking != NULL)
 		return err_set(err, ERR_BUSY, EBUSY, "the interpreter is busy forking");
 	r = free_number(parent->sandbox, &number, err);
@@ -407,57 +441,47 @@ static void forget_fork(struct head *head)
 
 /* ---- its end ---- */
 
-/* Launch hears of a run's beginning late, and of a short one too late to see its time pass. */
-static void tell_ended(struct head *head, const struct launch_event *event)
+void head_up(struct head *head, const struct err *why)
 {
-	struct launch_event full = *event;
-	uint64_t own_us = meter_own_us(&head->mark);
-
-	if (own_us > full.exit.cpu_us)
-		full.exit.cpu_us = own_us;
-	head->mark.is_set = false;
-	head->calls->told(head->user, head, &full);
+	if (head->state != HEAD_PLACING)
+		return;
+	if (why->kind != ERR_NONE) {
+		fail(head, why);
+		return;
+	}
+	head->state = HEAD_READY;
+	forget_fork(head);
+	head->calls->ready(head->user, head);
 }
 
-void head_event(struct head *head, const struct launch_event *event)
+/* The backend hears of a run's beginning late, and of a short one too late to see its time pass. */
+void head_ended(struct head *head, const struct box_exit *told)
 {
-	struct err why = event->err;
+	struct box_exit facts = *told;
+	uint64_t own_us = box_own_us(&head->mark);
 
-	switch (event->type) {
-	case LAUNCH_HEAD_UP:
-		if (head->state != HEAD_PLACING)
-			break;
-		if (why.kind != ERR_NONE) {
-			fail(head, &why);
-			break;
-		}
-		head->state = HEAD_READY;
-		forget_fork(head);
-		head->calls->ready(head->user, head);
-		break;
-	case LAUNCH_EXIT:
-		if (head->state == HEAD_OVER)
-			break;
-		if (head->state != HEAD_READY) {
-			/* Launch tells of ends behind HEAD_UP: this is that of an earlier head with
-			 * the number, which a former viv did not hear. */
-			if (why.kind != ERR_NONE)
-				fail(head, &why);
-			break;
-		}
-		head->state = HEAD_OVER;
-		head->calls->exited(head->user, head, why.kind == ERR_NONE ? &event->exit : NULL,
-				    &why);
-		break;
-	case LAUNCH_ENDED:
-		if (head->state == HEAD_READY)
-			tell_ended(head, event);
-		break;
-	default:
-		if (head->state == HEAD_READY)
-			head->calls->told(head->user, head, event);
-		break;
+	if (head->state != HEAD_READY)
+		return;
+	if (own_us > facts.cpu_us)
+		facts.cpu_us = own_us;
+	head->mark.is_set = false;
+	if (head->calls->ended != NULL)
+		head->calls->ended(head->user, head, &facts);
+}
+
+void head_exited(struct head *head, const struct box_exit *facts, const struct err *why)
+{
+	if (head->state == HEAD_OVER)
+		return;
+	if (head->state != HEAD_READY) {
+		/* Ends are told behind head_up: this is that of an earlier head with the number,
+		 * which a former viv did not hear. */
+		if (why->kind != ERR_NONE)
+			fail(head, why);
+		return;
 	}
+	head->state = HEAD_OVER;
+	head->calls->exited(head->user, head, why->kind == ERR_NONE ? facts : NULL, why);
 }
 
 static void deaf_frame(void *user, const struct frame *frame)

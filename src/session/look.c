@@ -132,7 +132,7 @@ static void head_failed(void *user, struct head *head, const struct err *why)
 		session_kick(session);
 }
 
-static void head_exited(void *user, struct head *head, const struct launch_exit *facts,
+static void look_exited(void *user, struct head *head, const struct box_exit *facts,
 			const struct err *why)
 {
 	struct look *look = user;
@@ -141,18 +141,10 @@ static void head_exited(void *user, struct head *head, const struct launch_exit 
 	run_exited(look->run, facts, why);
 }
 
-static void head_told(void *user, struct head *head, const struct launch_event *event)
-{
-	(void)user;
-	(void)head;
-	(void)event;
-}
-
 static const struct head_calls look_head_calls = {
 	.ready = head_ready,
 	.failed = head_failed,
-	.exited = head_exited,
-	.told = head_told,
+	.exited = look_exited,
 };
 
 /* Whom to fork: what was asked for; the head when it is idle; else the last checkpoint. */

@@ -2,6 +2,7 @@
 #include "session/pool.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,112 +25,140 @@ void pool_free_when_done(struct pool *pool)
 		free(pool);
 }
 
-/* ---- what launch tells ---- */
+/* ---- what backends tell ---- */
 
-static void lose(struct pool *pool, const struct err *why)
+/* What the choice of a backend goes by. One that worked and died is being started again: whoever
+ * takes a sandbox is told. */
+static void note_seen(struct pool_backend *maker)
 {
+	struct pool *pool = maker->pool;
+	bool is_hopeless = maker->is_lost &&
+			   (maker->seen.facts == NULL || maker->seen.facts->unfit.kind != ERR_NONE);
+
+	maker->seen.why = is_hopeless ? &maker->why : NULL;
+	pool->seen[maker - pool->backends] = maker->seen;
+}
+
+static void lose(struct pool_backend *maker, const struct err *why)
+{
+	struct pool *pool = maker->pool;
+	struct sandbox *sandbox = LIST_FIRST(&pool->sandboxes);
 	struct shelf *shelf = NULL;
 
-	pool->is_lost = true;
-	pool->why = *why;
-	for (uint32_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
-		if (pool->sandboxes[i] != NULL)
-			sandbox_lost(pool->sandboxes[i], why);
+	maker->is_lost = true;
+	maker->why = *why;
+	note_seen(maker);
+	while (sandbox != NULL) {
+		struct sandbox *next = LIST_NEXT(sandbox, in_pool);
+
+		if (sandbox->backend == maker->seen.backend)
+			sandbox_lost(sandbox, why);
+		sandbox = next;
 	}
-	LIST_FOREACH(shelf, &pool->shelves, entry)
-		shelf_fail_tickets(shelf, why);
+	LIST_FOREACH(shelf, &pool->shelves, entry) {
+		if (shelf->maker == maker)
+			shelf_fail_tickets(shelf, why);
+	}
 }
 
-static void launch_lost(void *user, const struct err *why)
+static void backend_lost(void *user, const struct err *why)
 {
-	struct pool *pool = user;
+	struct pool_backend *maker = user;
+	const struct pool_settings *set = &maker->pool->settings;
 
-	lose(pool, why);
-	if (pool->settings.kept != NULL)
-		pool->settings.kept->lost(pool->settings.kept_user, why);
+	lose(maker, why);
+	if (set->kept != NULL)
+		set->kept->lost(set->kept_user, why);
 }
 
-static void launch_hello(void *user, const struct launch_hello *hello)
+static void backend_hello(void *user, const struct backend_facts *facts)
 {
-	struct pool *pool = user;
-	const struct backend_host host = {.hello = hello};
-	struct err err = {0};
+	struct pool_backend *maker = user;
 
-	if (backend_choose_local(&host, &pool->backend, &err) < 0) {
-		lose(pool, &err);
+	maker->seen.facts = facts;
+	note_seen(maker);
+	if (facts->unfit.kind != ERR_NONE)
+		lose(maker, &facts->unfit);
+	else
+		pool_work(maker->pool);
+}
+
+static void backend_changed(void *user)
+{
+	struct pool_backend *maker = user;
+
+	pool_work(maker->pool);
+}
+
+static void box_kept(void *user, struct box *box, const char *name, int *take_fds, size_t fd_count)
+{
+	struct pool_backend *maker = user;
+	const struct pool_settings *set = &maker->pool->settings;
+	struct sandbox *sandbox = NULL;
+
+	if (set->kept == NULL || shelf_adopt(maker->pool, box, take_fds, fd_count, &sandbox) < 0)
 		return;
-	}
-	pool_work(pool);
+	(void)snprintf(sandbox->kept_name, sizeof(sandbox->kept_name), "%s", name);
+	set->kept->sandbox(set->kept_user, sandbox, name);
 }
 
-/* A sandbox that launch kept for us, or one of its heads. */
-static void take_kept(struct pool *pool, const struct launch_event *event, int *take_fds,
+static void head_kept(void *user, struct box *box, uint32_t head, pid_t pid, int *take_fds,
 		      size_t fd_count)
 {
-	const struct pool_kept_calls *calls = pool->settings.kept;
-	struct sandbox *sandbox =
-		event->id < LAUNCH_SANDBOXES_MAX ? pool->sandboxes[event->id] : NULL;
-	char name[LAUNCH_NAME_MAX];
+	struct pool_backend *maker = user;
+	const struct pool_settings *set = &maker->pool->settings;
 
-	if (event->type == LAUNCH_ATTACHED) {
-		pool->is_attached = true;
-		calls->all(pool->settings.kept_user);
-		pool_work(pool);
-	} else if (event->type == LAUNCH_KEPT_HEAD) {
-		if (sandbox != NULL && (fd_count >= 1 || event->head.head == 0))
-			calls->head(pool->settings.kept_user, sandbox, event->head.head,
-				    event->head.pid, take_fds, fd_count);
-	} else if (shelf_adopt(pool, event->id, take_fds, fd_count, &sandbox) == 0) {
-		memcpy(name, event->kept.name, sizeof(name));
-		name[sizeof(name) - 1] = '\0';
-		memcpy(sandbox->kept_name, name, sizeof(name));
-		calls->sandbox(pool->settings.kept_user, sandbox, name);
-	}
+	if (set->kept != NULL && box->calls == &sandbox_box_calls)
+		set->kept->head(set->kept_user, box->user, head, pid, take_fds, fd_count);
 }
 
-static void launch_event(void *user, const struct launch_event *event, int *take_fds,
-			 size_t fd_count)
+static void all_attached(void *user)
 {
-	struct pool *pool = user;
+	struct pool_backend *maker = user;
+	const struct pool_settings *set = &maker->pool->settings;
 
-	if (zygotes_event(pool->zygotes, event))
-		return;
-	if (pool->settings.kept != NULL &&
-	    (event->type == LAUNCH_KEPT || event->type == LAUNCH_KEPT_HEAD ||
-	     event->type == LAUNCH_ATTACHED)) {
-		take_kept(pool, event, take_fds, fd_count);
-		return;
-	}
-	if (event->type == LAUNCH_METERED && event->id < LAUNCH_SANDBOXES_MAX &&
-	    pool->sandboxes[event->id] != NULL) {
-		meter_take(&pool->meters, &pool->sandboxes[event->id]->meter, take_fds, fd_count);
-		return;
-	}
-	if (event->type == LAUNCH_COUNTED) {
-		pool->counted = event->counted;
-		pool->has_counted = true;
-	} else if (event->id < LAUNCH_SANDBOXES_MAX && pool->sandboxes[event->id] != NULL) {
-		sandbox_event(pool->sandboxes[event->id], event);
-	}
+	maker->is_attached = true;
+	if (set->kept != NULL)
+		set->kept->all(set->kept_user);
+	pool_work(maker->pool);
 }
 
-static void zygotes_changed(void *user)
+static void backend_counted(void *user, const struct backend_counted *counted)
 {
-	pool_work(user);
+	struct pool *pool = ((struct pool_backend *)user)->pool;
+
+	pool->counted = *counted;
+	pool->has_counted = true;
 }
+
+static const struct backend_calls backend_calls = {
+	.hello = backend_hello,
+	.changed = backend_changed,
+	.kept = box_kept,
+	.kept_head = head_kept,
+	.attached = all_attached,
+	.counted = backend_counted,
+	.lost = backend_lost,
+};
 
 static void tick(uv_timer_t *timer)
 {
 	struct pool *pool = timer->data;
+	struct sandbox *sandbox = NULL;
+	struct sandbox *next = NULL;
 	struct err why = {0};
 
-	zygotes_tick(pool->zygotes);
+	for (size_t i = 0; i < pool->backend_count; i++) {
+		struct pool_backend *maker = &pool->backends[i];
+
+		if (maker->instance != NULL && maker->seen.backend->tick != NULL)
+			maker->seen.backend->tick(maker->instance);
+	}
 	(void)err_set(&why, ERR_INTERNAL, ETIMEDOUT, "a sandbox did not come up in %llu s",
 		      HELLO_MAX_NS / 1000000000ULL);
-	for (uint32_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
-		struct sandbox *sandbox = pool->sandboxes[i];
-
-		if (sandbox != NULL && sandbox->state == SANDBOX_COMING &&
+	for (sandbox = LIST_FIRST(&pool->sandboxes); sandbox != NULL; sandbox = next) {
+		next = LIST_NEXT(sandbox, in_pool);
+		if (sandbox->state == SANDBOX_COMING &&
 		    now_ns() - sandbox->asked_ns >= HELLO_MAX_NS)
 			shelf_sandbox_failed(pool, sandbox, &why);
 	}
@@ -156,16 +185,48 @@ static void raise_file_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
+/* One that cannot be opened is remembered with its reason; when none can, that of the first is the
+ * answer. */
+static int open_backends(struct pool *pool, struct err *err)
+{
+	const struct pool_settings *set = &pool->settings;
+	const struct backend_settings how = {
+		.stay = set->stay,
+		.socket = set->launch_socket,
+		.forks_max = set->zygote_forks_max,
+		.age_ms = set->zygote_age_ms,
+	};
+	const struct backend *const *table = set->table != NULL ? set->table : backend_table;
+	bool is_any = false;
+
+	for (; *table != NULL; table++) {
+		struct pool_backend *maker = &pool->backends[pool->backend_count];
+
+		if ((*table)->open == NULL || pool->backend_count == POOL_BACKENDS_MAX)
+			continue;
+		*maker = (struct pool_backend){
+			.pool = pool, .seen.backend = *table, .is_attached = set->stay == NULL};
+		if ((*table)->open(pool->loop, &how, &backend_calls, maker, &maker->instance,
+				   &maker->why) < 0)
+			maker->is_lost = true;
+		else
+			is_any = true;
+		pool->backend_count++;
+		note_seen(maker);
+	}
+	if (is_any)
+		return 0;
+	*err = pool->backends[0].why;
+	return err->num > 0 ? -err->num : -ENOSYS;
+}
+
 int pool_new(uv_loop_t *loop, const struct pool_settings *settings, struct pool **ret_pool,
 	     struct err *err)
 {
-	static const struct launcher_calls calls = {
-		.event = launch_event, .hello = launch_hello, .lost = launch_lost};
 	struct pool *pool = xnew(struct pool);
 	struct pool_settings *set = &pool->settings;
 	int r;
 
-	meters_init(&pool->meters);
 	if (settings != NULL)
 		*set = *settings;
 	set->spawns_max = set->spawns_max > 0 ? set->spawns_max : SPAWNS_MAX;
@@ -174,21 +235,14 @@ int pool_new(uv_loop_t *loop, const struct pool_settings *settings, struct pool 
 	set->busy_defer_ms = set->busy_defer_ms > 0 ? set->busy_defer_ms : BUSY_DEFER_MS;
 	raise_file_limit();
 	pool->loop = loop;
-	pool->is_attached = set->stay == NULL;
 	LIST_INIT(&pool->shelves);
+	LIST_INIT(&pool->sandboxes);
 
-	if (set->stay != NULL)
-		r = launcher_connect(loop, set->stay, &calls, pool, &pool->launcher, err);
-	else if (set->launch_socket > 0)
-		r = launcher_attach(loop, &set->launch_socket, &calls, pool, &pool->launcher, err);
-	else
-		r = launcher_open(loop, &calls, pool, &pool->launcher, err);
+	r = open_backends(pool, err);
 	if (r < 0) {
 		free(pool);
 		return r;
 	}
-	pool->zygotes = zygotes_new(pool->launcher, set->zygote_forks_max, set->zygote_age_ms,
-				    zygotes_changed, pool);
 	(void)uv_timer_init(loop, &pool->refill_timer);
 	(void)uv_timer_init(loop, &pool->tick_timer);
 	pool->refill_timer.data = pool->tick_timer.data = pool;
@@ -206,35 +260,65 @@ void pool_close(struct pool *pool)
 		return;
 	(void)err_set(&why, ERR_INTERNAL, ESHUTDOWN, "the pool was closed");
 	pool->is_closed = true;
-	launcher_close(pool->launcher);
-	lose(pool, &why);
+	for (size_t i = 0; i < pool->backend_count; i++) {
+		struct pool_backend *maker = &pool->backends[i];
+
+		lose(maker, &why);
+		if (maker->instance != NULL)
+			maker->seen.backend->close(STEAL(maker->instance));
+	}
 	while (!LIST_EMPTY(&pool->shelves))
 		shelf_free(LIST_FIRST(&pool->shelves));
-	zygotes_free(pool->zygotes);
 	uv_close((uv_handle_t *)&pool->refill_timer, handle_closed);
 	uv_close((uv_handle_t *)&pool->tick_timer, handle_closed);
 }
 
-const struct launch_hello *pool_hello(const struct pool *pool)
+struct pool_backend *pool_maker(struct pool *pool, const struct backend *backend)
 {
-	return launcher_hello(pool->launcher);
-}
-
-int pool_wait_hello(struct pool *pool, const struct launch_hello **ret_hello, struct err *err)
-{
-	while (pool_hello(pool) == NULL && !pool->is_lost)
-		(void)uv_run(pool->loop, UV_RUN_ONCE);
-	if (pool_hello(pool) == NULL) {
-		*err = pool->why;
-		return -pool->why.num;
+	for (size_t i = 0; i < pool->backend_count; i++) {
+		if (pool->backends[i].seen.backend == backend)
+			return &pool->backends[i];
 	}
-	*ret_hello = pool_hello(pool);
-	return 0;
+	return NULL;
 }
 
-pid_t pool_launch_pid(const struct pool *pool)
+const struct backend_facts *pool_facts(const struct pool *pool, const struct backend *backend)
 {
-	return launcher_pid(pool->launcher);
+	for (size_t i = 0; i < pool->backend_count; i++) {
+		if (pool->seen[i].facts != NULL &&
+		    (backend == NULL || pool->seen[i].backend == backend))
+			return pool->seen[i].facts;
+	}
+	return NULL;
+}
+
+static bool is_undecided(const struct pool *pool)
+{
+	for (size_t i = 0; i < pool->backend_count; i++) {
+		if (pool->seen[i].facts == NULL && !pool->backends[i].is_lost)
+			return true;
+	}
+	return false;
+}
+
+int pool_wait_hello(struct pool *pool, const struct backend_facts **ret_facts, struct err *err)
+{
+	while (is_undecided(pool))
+		(void)uv_run(pool->loop, UV_RUN_ONCE);
+	*ret_facts = pool_facts(pool, NULL);
+	if (*ret_facts != NULL)
+		return 0;
+	*err = pool->backends[0].why;
+	return err->num > 0 ? -err->num : -ENOSYS;
+}
+
+pid_t pool_helper(const struct pool *pool)
+{
+	const struct pool_backend *maker = &pool->backends[0];
+
+	return maker->instance != NULL && maker->seen.backend->helper != NULL
+		       ? maker->seen.backend->helper(maker->instance)
+		       : 0;
 }
 
 uv_loop_t *pool_loop(const struct pool *pool)
@@ -244,23 +328,16 @@ uv_loop_t *pool_loop(const struct pool *pool)
 
 struct backend_host pool_host(const struct pool *pool)
 {
-	/* One that worked and died is being started again: whoever takes a sandbox is told. */
-	bool is_hopeless = pool->is_lost && pool->backend == NULL;
-
 	return (struct backend_host){
 		.config = pool->settings.config,
-		.hello = pool_hello(pool),
-		.launch_why = is_hopeless ? &pool->why : NULL,
+		.table = pool->settings.table,
+		.seen = pool->seen,
+		.seen_count = pool->backend_count,
 		.remote = pool->settings.remote,
 	};
 }
 
-const struct backend *pool_backend(const struct pool *pool)
-{
-	return pool->backend;
-}
-
-int pool_keep(struct pool *pool, const struct pool_kind *kind, uint32_t count, struct err *err)
+int pool_keep(struct pool *pool, const struct box_kind *kind, uint32_t count, struct err *err)
 {
 	struct shelf *shelf = NULL;
 	int r = shelf_get(pool, kind, &shelf, err);
@@ -279,7 +356,7 @@ int pool_keep(struct pool *pool, const struct pool_kind *kind, uint32_t count, s
 	return 0;
 }
 
-void pool_ready(const struct pool *pool, const struct pool_kind *kind, uint32_t *ret_ready,
+void pool_ready(const struct pool *pool, const struct box_kind *kind, uint32_t *ret_ready,
 		uint32_t *ret_coming)
 {
 	const struct shelf *shelf = shelf_find(pool, kind);
@@ -288,7 +365,7 @@ void pool_ready(const struct pool *pool, const struct pool_kind *kind, uint32_t 
 	*ret_coming = shelf != NULL ? shelf->coming_count : 0;
 }
 
-int pool_take(struct pool *pool, const struct pool_kind *kind,
+int pool_take(struct pool *pool, const struct box_kind *kind,
 	      void (*taken)(void *user, struct sandbox *sandbox, const struct err *why), void *user,
 	      struct pool_ticket **ret_ticket, struct err *err)
 {
@@ -296,9 +373,11 @@ int pool_take(struct pool *pool, const struct pool_kind *kind,
 	struct shelf *shelf = NULL;
 	int r;
 
-	if (pool->is_lost) {
-		*err = pool->why;
-		return -pool->why.num;
+	const struct pool_backend *maker = pool_maker(pool, kind->backend);
+
+	if (maker != NULL && maker->is_lost) {
+		*err = maker->why;
+		return err->num > 0 ? -err->num : -EIO;
 	}
 	r = shelf_get(pool, kind, &shelf, err);
 	if (r < 0)
@@ -340,7 +419,7 @@ void pool_rest(struct pool *pool, struct sandbox *sandbox, bool is_resting)
 }
 
 void pool_each(const struct pool *pool,
-	       void (*each)(void *user, const struct pool_kind *kind, uint32_t keep, uint32_t ready,
+	       void (*each)(void *user, const struct box_kind *kind, uint32_t keep, uint32_t ready,
 			    uint32_t coming, const struct err *why),
 	       void *user)
 {
@@ -355,34 +434,40 @@ void pool_each(const struct pool *pool,
 
 uint32_t pool_sandboxes(const struct pool *pool)
 {
+	const struct sandbox *sandbox = NULL;
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++)
-		count += pool->sandboxes[i] != NULL;
+	LIST_FOREACH(sandbox, &pool->sandboxes, in_pool)
+		count++;
 	return count;
 }
 
 void pool_quit(struct pool *pool)
 {
-	const struct launch_request request = {.type = LAUNCH_QUIT};
-	struct err err = {0};
+	for (size_t i = 0; i < pool->backend_count; i++) {
+		struct pool_backend *maker = &pool->backends[i];
 
-	(void)launcher_send(pool->launcher, &request, NULL, 0, &err);
+		if (maker->instance != NULL && maker->seen.backend->quit != NULL)
+			maker->seen.backend->quit(maker->instance);
+	}
 }
 
-int pool_count(struct pool *pool, struct launch_counted *ret_counted, struct err *err)
+int pool_count(struct pool *pool, struct backend_counted *ret_counted, struct err *err)
 {
-	const struct launch_request request = {.type = LAUNCH_COUNT};
-	int r = launcher_send(pool->launcher, &request, NULL, 0, err);
+	const struct pool_backend *maker = &pool->backends[0];
+	int r;
 
+	if (maker->instance == NULL || maker->seen.backend->count == NULL)
+		return err_set(err, ERR_UNSUPPORTED, ENOSYS, "the backend does not count");
+	pool->has_counted = false;
+	r = maker->seen.backend->count(maker->instance, err);
 	if (r < 0)
 		return r;
-	pool->has_counted = false;
-	while (!pool->has_counted && !pool->is_lost)
+	while (!pool->has_counted && !maker->is_lost)
 		(void)uv_run(pool->loop, UV_RUN_ONCE);
 	if (!pool->has_counted) {
-		*err = pool->why;
-		return -pool->why.num;
+		*err = maker->why;
+		return -maker->why.num;
 	}
 	*ret_counted = pool->counted;
 	return 0;

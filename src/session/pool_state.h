@@ -3,17 +3,15 @@
  * Pool state - the inside of the pool, for pool.c and shelf.c alone
  *
  * Owns:    nothing of its own: shelf.c makes, keeps and hands out sandboxes; pool.c starts and ends
- *          it all, and speaks with launch.
+ *          it all, and hears the backends.
  */
 #pragma once
 
 #include <sys/queue.h>
 
 #include "backend/backend.h"
-#include "backend/namespace/launcher.h"
 #include "session/pool.h"
 #include "session/sandbox.h"
-#include "backend/namespace/zygote.h"
 
 struct pool_ticket {
 	struct shelf *shelf; /* borrowed: lives while it has tickets */
@@ -23,12 +21,24 @@ struct pool_ticket {
 	TAILQ_ENTRY(pool_ticket) entry;
 };
 
+#define POOL_BACKENDS_MAX 8
+
+/* A backend that is open. */
+struct pool_backend {
+	struct pool *pool;
+	struct backend_instance *instance; /* owned; NULL: it could not be opened */
+	struct backend_seen seen;          /* its row, and what it has said */
+	bool is_lost;
+	bool is_attached; /* what its helper had kept has been told: numbers are known */
+	struct err why;   /* is_lost */
+};
+
 /* The sandboxes of one kind. */
 struct shelf {
-	struct pool_kind kind; /* trust and data are owned copies */
-	char *trust, *data;    /* owned */
-	struct lineage *lineage;
-	uint32_t keep; /* how many to have ready */
+	struct box_kind kind;       /* trust and data are owned copies */
+	char *trust, *data;         /* owned */
+	struct pool_backend *maker; /* borrowed: the pool's */
+	uint32_t keep;              /* how many to have ready */
 	uint32_t ready_count, coming_count;
 	uint32_t failures;
 	struct err why; /* of the last failure */
@@ -41,32 +51,28 @@ struct shelf {
 struct pool {
 	uv_loop_t *loop; /* borrowed */
 	struct pool_settings settings;
-	struct launcher *launcher; /* owned */
-	const struct backend *backend;
-	struct zygotes *zygotes; /* owned */
+	struct pool_backend backends[POOL_BACKENDS_MAX];
+	size_t backend_count;
+	struct backend_seen seen[POOL_BACKENDS_MAX]; /* copies, for the choice */
 	uv_timer_t refill_timer, tick_timer;
 	LIST_HEAD(, shelf) shelves;
-	struct sandbox *sandboxes[LAUNCH_SANDBOXES_MAX]; /* by number; NULL: free */
-	struct meters meters;                            /* of all of them */
-	uint32_t next_id;
+	LIST_HEAD(, sandbox) sandboxes; /* all that are not gone */
 	uint32_t coming_count;
 	uint32_t taken_count; /* taken and not ended */
 	uint32_t busy_count;  /* of these, the ones in which something runs */
 	uint64_t busy_since_ns;
 	bool is_working, needs_work; /* pool_work runs; and must look once more */
-	bool is_lost, is_closed;
-	bool is_attached; /* what launch had kept has been told: numbers are known */
-	struct err why;   /* is_lost */
+	bool is_closed;
 	bool has_counted;
-	struct launch_counted counted;
+	struct backend_counted counted;
 	int handles;
 };
 
 /* The shelf for this kind; NULL when there is none. */
-struct shelf *shelf_find(const struct pool *pool, const struct pool_kind *kind);
+struct shelf *shelf_find(const struct pool *pool, const struct box_kind *kind);
 
 /* The same; made when new. */
-int shelf_get(struct pool *pool, const struct pool_kind *kind, struct shelf **ret_shelf,
+int shelf_get(struct pool *pool, const struct box_kind *kind, struct shelf **ret_shelf,
 	      struct err *err);
 
 void shelf_free(struct shelf *shelf);
@@ -82,10 +88,12 @@ void shelf_fail_tickets(struct shelf *shelf, const struct err *why);
 /* A sandbox that is not taken is of no use: ended, and its shelf set back. */
 void shelf_sandbox_failed(void *user, struct sandbox *sandbox, const struct err *why);
 
-/* A sandbox that launch kept of a former viv, as if it had been taken here. Consumes the
- * descriptors. */
-int shelf_adopt(struct pool *pool, uint32_t id, int *take_fds, size_t fd_count,
+/* A box that was kept of a former viv, as if it had been taken here. Consumes the descriptors. */
+int shelf_adopt(struct pool *pool, struct box *box, int *take_fds, size_t fd_count,
 		struct sandbox **ret_sandbox);
+
+/* The one that is open under this row; NULL: none. */
+struct pool_backend *pool_maker(struct pool *pool, const struct backend *backend);
 
 /* Looks at all shelves and spawns what is due. */
 void pool_work(struct pool *pool);

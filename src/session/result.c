@@ -9,9 +9,9 @@
 #include "session/run_state.h"
 
 static const char *const limits_names[] = {
-	[LAUNCH_LIMITS_V2] = "cgroup v2",
-	[LAUNCH_LIMITS_V1] = "cgroup v1",
-	[LAUNCH_LIMITS_MEASURED] = "measured",
+	[BOX_LIMITS_V2] = "cgroup v2",
+	[BOX_LIMITS_V1] = "cgroup v1",
+	[BOX_LIMITS_MEASURED] = "measured",
 };
 
 static const char *const left_names[] = {

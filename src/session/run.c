@@ -169,11 +169,11 @@ void run_timer_due(uv_timer_t *timer)
 
 void run_fail_later(struct run *run, const struct err *why)
 {
-	const struct launch_hello *hello = pool_hello(run->pool);
+	const struct backend_facts *facts = pool_facts(run->pool, run->maker);
 
 	/* A policy that wants cgroups is refused where there are none; all else is our failure. */
 	run->facts.is_denied =
-		run->needs_cgroup && hello != NULL && hello->limits == LAUNCH_LIMITS_MEASURED;
+		run->needs_cgroup && facts != NULL && facts->limits == BOX_LIMITS_MEASURED;
 	run->facts.why = *why;
 	/* From the loop: whoever started the run holds it by then. */
 	(void)uv_timer_start(&run->timer, run_timer_due, 0, 0);
@@ -213,7 +213,7 @@ void run_stop(struct run *run)
 		return;
 	}
 	(void)uv_timer_start(&run->timer, run_timer_due, END_MS, 0);
-	run->own_us = meter_own_us(&run->mark);
+	run->own_us = box_own_us(&run->mark);
 	if (run->host == NULL)
 		sandbox_kill(run->sandbox);
 	else if (run->testimony.is_given && !run->facts.is_output_exceeded && is_measured(run))
@@ -225,13 +225,13 @@ void run_stop(struct run *run)
 		run->host->stop(run->host_user, run);
 }
 
-void run_ended(struct run *run, const struct launch_exit *facts)
+void run_ended(struct run *run, const struct box_exit *facts)
 {
 	run_take_exit(run, facts);
 	run_finish(run);
 }
 
-void run_exited(struct run *run, const struct launch_exit *facts, const struct err *why)
+void run_exited(struct run *run, const struct box_exit *facts, const struct err *why)
 {
 	/* What it said before it ended counts. */
 	if (run->state == RUN_RUNNING) {
@@ -249,7 +249,7 @@ void run_exited(struct run *run, const struct launch_exit *facts, const struct e
 	run_finish(run);
 }
 
-void run_sandbox_exited(void *user, const struct launch_exit *facts, const struct err *why)
+void run_sandbox_exited(void *user, const struct box_exit *facts, const struct err *why)
 {
 	run_exited(user, facts, why);
 }
@@ -363,6 +363,7 @@ static struct run *run_new(struct pool *pool, const struct run_request *request,
 {
 	struct run *run = run_blank(pool, request->id, calls, user);
 
+	run->maker = request->kind.backend;
 	run->runtime = xstrdup(request->kind.runtime->name);
 	if (getrandom(&run->nonce, sizeof(run->nonce), 0) < 0)
 		abort();
@@ -374,7 +375,7 @@ static struct run *run_new(struct pool *pool, const struct run_request *request,
 
 static int ask_guard(struct run *run, const struct run_request *request, struct err *err)
 {
-	struct pool_kind kind = request->kind;
+	struct box_kind kind = request->kind;
 	struct payload payload = {.memfd = -1};
 	int r;
 
@@ -382,7 +383,9 @@ static int ask_guard(struct run *run, const struct run_request *request, struct 
 		return 0;
 	kind.runtime = request->guard_runtime;
 	kind.data = NULL;
-	r = payload_check(request, run->nonce, &payload, err);
+	r = guard_kind(run->pool, &kind, err);
+	if (r == 0)
+		r = payload_check(request, run->nonce, &payload, err);
 	if (r == 0)
 		r = guard_start(run->pool, &kind, &payload, run->nonce, run_guard_answered, run,
 				&run->guard, err);
@@ -430,17 +433,17 @@ static int start(struct run *run, const struct run_request *request, struct err 
 int run_start(struct pool *pool, const struct run_request *request, const struct run_calls *calls,
 	      void *user, struct run **ret_run, struct err *err)
 {
-	const struct backend *backend = NULL;
+	struct run_request chosen = *request;
 	struct run *run = NULL;
-	int r = run_choose(pool, request, &backend, err);
+	int r = chosen.kind.backend == NULL ? run_choose(pool, &chosen, err) : 0;
 
 	if (r < 0)
 		return r;
-	run = run_new(pool, request, calls, user);
-	run->use = run_use(request);
-	if (backend->jobs != NULL)
-		run->elsewhere = backend;
-	r = start(run, request, err);
+	run = run_new(pool, &chosen, calls, user);
+	run->use = run_use(&chosen);
+	if (chosen.kind.backend->jobs != NULL)
+		run->elsewhere = chosen.kind.backend;
+	r = start(run, &chosen, err);
 	if (r == 0)
 		*ret_run = run;
 	return r;

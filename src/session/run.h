@@ -63,7 +63,7 @@ struct run_request {
 	struct run_bytes lead, tail; /* Python of a door's own, run before and behind the code */
 	struct run_bytes tool; /* ... run in its place, with the code as `_code`; size 0: none */
 
-	struct pool_kind kind;
+	struct box_kind kind;
 	const struct runtime *guard_runtime; /* not NULL: check the code first, in a bare sandbox */
 	const struct text_list *guard_block; /* names added to the guard's own list; may be NULL */
 	const struct text_list *guard_allow; /* ... and taken from it */
@@ -171,7 +171,7 @@ struct run_facts {
 	uint32_t walls;  /* a bit per enum wall_id, as the sandbox reported */
 	bool is_claimed; /* all of this is another machine's word */
 	bool has_limits;
-	enum launch_limits limits;
+	enum box_limits limits;
 	struct verdict verdict; /* kind VERDICT_NONE while it runs */
 	struct run_usage usage;
 	bool truncated_stdout, truncated_stderr, truncated_files, truncated_result,
@@ -187,9 +187,9 @@ struct run_facts {
 	const struct buf *checkpoint; /* member of the result, from its comma on */
 };
 
-/* The backend that would do it now; ERR_UNSUPPORTED and its like when none may or can. */
-int run_choose(struct pool *pool, const struct run_request *request,
-	       const struct backend **ret_backend, struct err *err);
+/* Chooses the backend that does it: request->kind.backend, from here to its box. ERR_UNSUPPORTED
+ * and its like when none may or can. */
+int run_choose(struct pool *pool, struct run_request *request, struct err *err);
 
 /* Starts a run. On success exactly one `done` follows. Fails only for requests that cannot be
  * (a bad path, a payload too large): nothing has happened then. */
@@ -214,12 +214,12 @@ int run_resume(struct pool *pool, struct log *log, const struct run_host *host, 
 void run_bury(struct pool *pool, struct log *log, enum run_left left, const struct err *why);
 
 /* The host's answers: the facts of a run whose head lives on, or of a head's end. */
-void run_ended(struct run *run, const struct launch_exit *facts);
-void run_exited(struct run *run, const struct launch_exit *facts, const struct err *why);
+void run_ended(struct run *run, const struct box_exit *facts);
+void run_exited(struct run *run, const struct box_exit *facts, const struct err *why);
 
 /* Its head has ended, and what that left is being seen to: a successor of this viv must know how.
  * `exit` NULL: launch did not say. */
-void run_note_death(struct run *run, const struct launch_exit *exit);
+void run_note_death(struct run *run, const struct box_exit *exit);
 
 /* It cannot go on, whatever state it is in: over at once, as `cancelled` or for this reason. */
 void run_abandon(struct run *run, bool is_cancelled, const struct err *why);

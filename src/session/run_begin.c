@@ -32,11 +32,11 @@ void run_tell_started(struct run *run)
 
 void run_sit(struct run *run)
 {
-	const struct launch_hello *hello = pool_hello(run->pool);
 	struct sandbox *sandbox = run->head != NULL ? run->head->sandbox : run->sandbox;
+	const struct backend_facts *facts = pool_facts(run->pool, sandbox->backend);
 
 	run->backend = sandbox->backend->name;
-	run->limits = hello != NULL ? (enum launch_limits)hello->limits : LAUNCH_LIMITS_MEASURED;
+	run->limits = facts != NULL ? facts->limits : BOX_LIMITS_MEASURED;
 	run->hello = sandbox->hello;
 	run->channel = run->head != NULL ? run->head->channel : &sandbox->channel;
 	run->out = run->head != NULL ? run->head->pipes.out : &sandbox->out;
@@ -102,7 +102,7 @@ static int send_code(struct run *run, struct err *err)
 	if (run->host != NULL)
 		return send_to_head(run, err);
 	/* The code first: the sandbox is awake while we still tell launch. */
-	meter_mark(&run->sandbox->meter, run->sandbox->channel.sender, &run->mark);
+	box_mark(run->sandbox->box, run->sandbox->channel.sender, &run->mark);
 	r = payload_lend(&run->payload, &lent, err);
 	if (r == 0)
 		r = channel_send(run->channel, &run->payload.frame, &lent, err);

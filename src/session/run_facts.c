@@ -57,9 +57,9 @@ struct events *run_events(struct run *run)
 
 /* Launch hears of a run's beginning when a short one is over: what the interpreter itself has used
  * since its code was sent is counted, too. */
-void run_take_exit(struct run *run, const struct launch_exit *facts)
+void run_take_exit(struct run *run, const struct box_exit *facts)
 {
-	struct launch_exit *exit = &run->facts.exit;
+	struct box_exit *exit = &run->facts.exit;
 	uint64_t before = run->mark.own_us;
 
 	run->facts.has_exit = true;

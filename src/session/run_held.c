@@ -44,7 +44,7 @@ void run_held_done(struct run *run)
 	run->held_check.memfd = -1;
 	free((char *)(uintptr_t)run->held_kind.trust);
 	free((char *)(uintptr_t)run->held_kind.data);
-	run->held_kind = (struct pool_kind){0};
+	run->held_kind = (struct box_kind){0};
 }
 
 bool run_is_held(const struct run *run)
@@ -54,12 +54,14 @@ bool run_is_held(const struct run *run)
 
 static int ask_guard(struct run *run, struct err *err)
 {
-	struct pool_kind kind = run->held_kind;
+	struct box_kind kind = run->held_kind;
 
 	if (run->held_guard_runtime == NULL)
 		return 0;
 	kind.runtime = run->held_guard_runtime;
 	kind.data = NULL;
+	if (guard_kind(run->pool, &kind, err) < 0)
+		return -err->num;
 	return guard_start(run->pool, &kind, &run->held_check, run->nonce, run_guard_answered, run,
 			   &run->guard, err);
 }

@@ -28,8 +28,7 @@ enum backend_use run_use(const struct run_request *request)
 	return request->is_command ? BACKEND_COMMAND : BACKEND_PYTHON;
 }
 
-int run_choose(struct pool *pool, const struct run_request *request,
-	       const struct backend **ret_backend, struct err *err)
+int run_choose(struct pool *pool, struct run_request *request, struct err *err)
 {
 	const struct backend_host host = pool_host(pool);
 	const struct backend *backend = NULL;
@@ -49,7 +48,7 @@ int run_choose(struct pool *pool, const struct run_request *request,
 		*err = why;
 		return -why.num;
 	}
-	*ret_backend = backend;
+	request->kind.backend = backend;
 	return 0;
 }
 
@@ -201,9 +200,9 @@ static void take_walls(struct run *run, const char *event, size_t size)
 static void take_limits(struct run *run, const char *event, size_t size)
 {
 	static const char *const names[] = {
-		[LAUNCH_LIMITS_V2] = "\"cgroup v2\"",
-		[LAUNCH_LIMITS_V1] = "\"cgroup v1\"",
-		[LAUNCH_LIMITS_MEASURED] = "\"measured\"",
+		[BOX_LIMITS_V2] = "\"cgroup v2\"",
+		[BOX_LIMITS_V1] = "\"cgroup v1\"",
+		[BOX_LIMITS_MEASURED] = "\"measured\"",
 	};
 	const char *value = NULL;
 	size_t value_size = 0;
@@ -212,7 +211,7 @@ static void take_limits(struct run *run, const char *event, size_t size)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		if (value_size == strlen(names[i]) && memcmp(value, names[i], value_size) == 0) {
-			run->limits = (enum launch_limits)i;
+			run->limits = (enum box_limits)i;
 			run->no_limits = false;
 		}
 	}

@@ -10,7 +10,7 @@
 #include "session/head.h"
 #include "session/run_state.h"
 
-#define NOTE_VERSION 2U
+#define NOTE_VERSION 3U
 #define NAME_SIZE 40
 
 /* A run that is on, for the next viv of this very build. Its testimony may follow, or the facts of
@@ -81,7 +81,7 @@ void run_note(struct run *run, const void *done, size_t size)
 	put_note(run, false, done, size);
 }
 
-void run_note_death(struct run *run, const struct launch_exit *exit)
+void run_note_death(struct run *run, const struct box_exit *exit)
 {
 	struct verdict_facts facts = run->facts;
 

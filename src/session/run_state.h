@@ -61,6 +61,7 @@ struct run {
 	struct payload payload;
 	struct guard *guard; /* owned; NULL: not asked, or has said yes */
 	struct pool_ticket *ticket;
+	const struct backend *maker; /* a static row: who makes its sandbox; NULL: nobody did */
 	struct sandbox *sandbox;     /* ours from taking to sandbox_end; a host's: NULL */
 	struct head *head;           /* the host's, lent from run_begin to the end */
 	const struct run_host *host; /* NULL: a sandbox of its own */
@@ -92,10 +93,10 @@ struct run {
 	bool is_told;                    /* `started` has been */
 	enum backend_use use;            /* what it is for */
 	bool no_limits;                  /* nobody says by what its memory is limited */
-	enum launch_limits limits;
+	enum box_limits limits;
 	uint64_t asked_ns, begun_ns, over_ns;
-	struct meter_mark mark; /* of an interpreter of its own, when the code was sent, */
-	uint64_t own_us;        /* ... and what it had used when it was done */
+	struct box_mark mark; /* of an interpreter of its own, when the code was sent, */
+	uint64_t own_us;      /* ... and what it had used when it was done */
 	uint32_t timeout_ms;
 	uint64_t output_max, files_bytes_max;
 	uint32_t files_max;
@@ -119,7 +120,7 @@ struct run {
 
 	/* While it is held: what its sandbox is to be, and what its guard is asked. */
 	bool is_held;
-	struct pool_kind held_kind;               /* trust and data are owned copies */
+	struct box_kind held_kind;                /* trust and data are owned copies */
 	const struct runtime *held_guard_runtime; /* NULL: no guard */
 	struct payload held_check;                /* owned */
 
@@ -139,7 +140,7 @@ void run_drain(struct run *run);
 void run_finish(struct run *run);
 
 /* run_facts.c: what launch has told of its end. */
-void run_take_exit(struct run *run, const struct launch_exit *facts);
+void run_take_exit(struct run *run, const struct box_exit *facts);
 
 /* run.c: one with its timer, and nothing else. */
 struct run *run_blank(struct pool *pool, const char *id, const struct run_calls *calls, void *user);
@@ -182,7 +183,7 @@ void run_job_finish(struct run *run);
 bool run_take_fact(struct run *run, const char *type, const char *value, size_t size);
 
 /* run.c, for run_begin.c and run_resume.c. */
-void run_sandbox_exited(void *user, const struct launch_exit *facts, const struct err *why);
+void run_sandbox_exited(void *user, const struct box_exit *facts, const struct err *why);
 void run_timer_due(uv_timer_t *timer);
 void run_channel_ended(void *user, const struct err *why);
 void run_feed_closed(void *user);

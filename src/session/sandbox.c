@@ -19,7 +19,6 @@ static void free_when_done(struct sandbox *sandbox)
 {
 	if (sandbox->state != SANDBOX_OVER || !sandbox->is_gone || sandbox->handles > 0)
 		return;
-	meter_done(&sandbox->meter); /* it may have come after the end */
 	free(sandbox);
 }
 
@@ -83,14 +82,11 @@ static void fail(struct sandbox *sandbox, const struct err *why)
 
 static int check_hello(struct sandbox *sandbox, const struct frame *frame, struct err *err)
 {
-	const struct launch_hello *host = launcher_hello(sandbox->launcher);
-	uint32_t all = WALLS_ALL;
+	const struct box *box = sandbox->box;
 	struct frame_hello hello;
 
-	/* The one graded wall: where limits are measured (and the plan accepts that) it is told as
-	 * absent. */
-	if (host != NULL && host->limits == LAUNCH_LIMITS_MEASURED)
-		all &= ~(1U << WALL_CGROUP);
+	if (box == NULL)
+		return err_set(err, ERR_INTERNAL, ECHILD, "the sandbox is gone");
 	if (frame->header.type != FRAME_HELLO || frame->header.size != sizeof(hello))
 		return err_set(err, ERR_INTERNAL, EPROTO, "a sandbox spoke before its HELLO");
 
@@ -99,11 +95,11 @@ static int check_hello(struct sandbox *sandbox, const struct frame *frame, struc
 		return err_set(err, ERR_INTERNAL, EPROTO, "the runner speaks version %u, viv %u",
 			       hello.version, FRAME_VERSION);
 	/* Closed, or nothing: one wall that does not stand, and nothing runs here. */
-	if (hello.walls != all || hello.shown < sandbox->shown)
+	if (hello.walls != box->walls || hello.shown < box->shown)
 		return err_set(err, ERR_INTERNAL, EPERM,
 			       "a sandbox came up without all its walls (%#x of %#x, filter %u of "
 			       "%u); see `viv doctor`",
-			       hello.walls, all, hello.shown, sandbox->shown);
+			       hello.walls, box->walls, hello.shown, box->shown);
 	sandbox->hello = hello;
 	return 0;
 }
@@ -117,6 +113,8 @@ static void early_frame(void *user, const struct frame *frame)
 		(void)err_set(&why, ERR_INTERNAL, EPROTO, "a sandbox spoke before its run");
 	else if (check_hello(sandbox, frame, &why) == 0) {
 		sandbox->state = SANDBOX_READY;
+		if (sandbox->box->impl->stands != NULL)
+			sandbox->box->impl->stands(sandbox->box);
 		sandbox->calls->ready(sandbox->user, sandbox);
 		return;
 	}
@@ -147,13 +145,12 @@ static void early_bytes(void *user, int number, const uint8_t *data, size_t size
 static const struct channel_calls early_calls = {.frame = early_frame, .ended = early_end};
 
 /* Our ends in `ours`, the sandbox's in `theirs`. What was opened is open even on failure. */
-static int make_descriptors(int ours[BACKEND_FD_COUNT], int theirs[BACKEND_FD_COUNT],
-			    struct err *err)
+static int make_descriptors(int ours[BOX_FD_COUNT], int theirs[BOX_FD_COUNT], struct err *err)
 {
 	int pair[2];
 
-	for (int i = BACKEND_STDIN; i <= BACKEND_STDERR; i++) {
-		bool is_input = i == BACKEND_STDIN;
+	for (int i = BOX_STDIN; i <= BOX_STDERR; i++) {
+		bool is_input = i == BOX_STDIN;
 
 		if (pipe2(pair, O_CLOEXEC) < 0)
 			return err_sys(err, "pipe");
@@ -167,8 +164,8 @@ static int make_descriptors(int ours[BACKEND_FD_COUNT], int theirs[BACKEND_FD_CO
 	}
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, "socketpair");
-	ours[BACKEND_CHANNEL] = pair[0];
-	theirs[BACKEND_CHANNEL] = pair[1];
+	ours[BOX_CHANNEL] = pair[0];
+	theirs[BOX_CHANNEL] = pair[1];
 	return 0;
 }
 
@@ -210,15 +207,11 @@ static int make_spools(int fds[SANDBOX_KEPT_COUNT], struct err *err)
 	return 0;
 }
 
-static struct sandbox *make(uv_loop_t *loop, struct launcher *launcher,
-			    const struct backend *backend, uint32_t id,
+static struct sandbox *make(uv_loop_t *loop, const struct backend *backend,
 			    const struct sandbox_calls *calls, void *user)
 {
 	struct sandbox *sandbox = xnew(struct sandbox);
 
-	sandbox->id = id;
-	sandbox->zygote = -1;
-	sandbox->launcher = launcher;
 	sandbox->backend = backend;
 	sandbox->calls = calls;
 	sandbox->user = user;
@@ -238,48 +231,47 @@ static void unmake(struct sandbox *sandbox)
 	free_when_done(sandbox);
 }
 
-int sandbox_new(uv_loop_t *loop, struct launcher *launcher, const struct backend *backend,
-		struct backend_start *start, bool is_spooled, const struct sandbox_calls *calls,
-		void *user, struct sandbox **ret_sandbox, struct err *err)
+int sandbox_new(uv_loop_t *loop, struct backend_instance *instance, const struct box_kind *kind,
+		bool is_spooled, const struct sandbox_calls *calls, void *user,
+		struct sandbox **ret_sandbox, struct err *err)
 {
-	struct sandbox *sandbox = make(loop, launcher, backend, start->sandbox, calls, user);
-	int ends[BACKEND_FD_COUNT] = {-1, -1, -1, -1};
+	struct sandbox *sandbox = make(loop, instance->backend, calls, user);
+	int ends[BOX_FD_COUNT] = {-1, -1, -1, -1};
+	int theirs[BOX_FD_COUNT] = {-1, -1, -1, -1};
 	int ours[SANDBOX_KEPT_COUNT] = {-1, -1, -1, -1, -1, -1};
-	int r;
+	int r = make_descriptors(ends, theirs, err);
 
-	memset(start->fds, 0xff, sizeof(start->fds));
-	sandbox->shown = start->plan.shown;
-	sandbox->zygote = start->zygote;
-	r = make_descriptors(ends, start->fds, err);
-	ours[SANDBOX_KEPT_CHANNEL] = ends[BACKEND_CHANNEL];
-	ours[SANDBOX_KEPT_OUT] = ends[BACKEND_STDOUT];
-	ours[SANDBOX_KEPT_ERR] = ends[BACKEND_STDERR];
-	ours[SANDBOX_KEPT_IN] = ends[BACKEND_STDIN];
+	ours[SANDBOX_KEPT_CHANNEL] = ends[BOX_CHANNEL];
+	ours[SANDBOX_KEPT_OUT] = ends[BOX_STDOUT];
+	ours[SANDBOX_KEPT_ERR] = ends[BOX_STDERR];
+	ours[SANDBOX_KEPT_IN] = ends[BOX_STDIN];
 	if (r == 0 && is_spooled)
 		r = make_spools(ours, err);
 	if (r == 0)
 		r = open_handles(sandbox, loop, ours, err);
 	if (r == 0)
-		r = backend->start(launcher, start, err);
+		r = instance->backend->make(instance, kind, theirs, &sandbox_box_calls, sandbox,
+					    &sandbox->box, err);
 
-	/* The sandbox's ends are launch's now: with ours alone, its end is our end of file. */
-	for (size_t i = 0; i < BACKEND_FD_COUNT; i++)
-		drop_fd(&start->fds[i]);
+	/* The sandbox's ends are the backend's now: with ours alone, its end is our end of file. */
+	for (size_t i = 0; i < BOX_FD_COUNT; i++)
+		drop_fd(&theirs[i]);
 	for (size_t i = 0; i < SANDBOX_KEPT_COUNT; i++)
 		drop_fd(&ours[i]);
 	if (r < 0) {
 		unmake(sandbox);
 		return r;
 	}
+	sandbox->id = sandbox->box->number;
 	*ret_sandbox = sandbox;
 	return 0;
 }
 
-int sandbox_adopt(uv_loop_t *loop, struct launcher *launcher, const struct backend *backend,
-		  uint32_t id, int take_fds[SANDBOX_KEPT_COUNT], const struct sandbox_calls *calls,
-		  void *user, struct sandbox **ret_sandbox, struct err *err)
+int sandbox_adopt(uv_loop_t *loop, struct box *box, int take_fds[SANDBOX_KEPT_COUNT],
+		  const struct sandbox_calls *calls, void *user, struct sandbox **ret_sandbox,
+		  struct err *err)
 {
-	struct sandbox *sandbox = make(loop, launcher, backend, id, calls, user);
+	struct sandbox *sandbox = make(loop, box->backend, calls, user);
 	int r = open_handles(sandbox, loop, take_fds, err);
 
 	for (size_t i = 0; i < SANDBOX_KEPT_COUNT; i++)
@@ -288,6 +280,10 @@ int sandbox_adopt(uv_loop_t *loop, struct launcher *launcher, const struct backe
 		unmake(sandbox);
 		return r;
 	}
+	sandbox->box = box;
+	sandbox->id = box->number;
+	box->calls = &sandbox_box_calls;
+	box->user = sandbox;
 	/* What it says belongs to the run that was on, and who that is will be known in a while. */
 	channel_pause(&sandbox->channel);
 	sandbox->state = SANDBOX_TAKEN;
@@ -295,33 +291,8 @@ int sandbox_adopt(uv_loop_t *loop, struct launcher *launcher, const struct backe
 	return 0;
 }
 
-int sandbox_meter(struct sandbox *sandbox, struct err *err)
-{
-	const struct launch_request request = {.type = LAUNCH_METER, .id = sandbox->id};
-
-	if (sandbox->meter.meters != NULL || sandbox->meter.is_asked)
-		return 0;
-	sandbox->meter.is_asked = true;
-	return launcher_send(sandbox->launcher, &request, NULL, 0, err);
-}
-
-void sandbox_drop_head(struct sandbox *sandbox, uint32_t number)
-{
-	const struct launch_request request = {
-		.type = LAUNCH_DROP,
-		.ref = {.sandbox = sandbox->id, .head = number},
-	};
-	struct err err = {0};
-
-	if (number >= LAUNCH_HEADS_MAX)
-		return;
-	sandbox->head_bits |= 1U << number; /* its number is free when its EXIT has come */
-	(void)launcher_send(sandbox->launcher, &request, NULL, 0, &err);
-}
-
 void sandbox_take(struct sandbox *sandbox,
-		  void (*exited)(void *taker, const struct launch_exit *facts,
-				 const struct err *why),
+		  void (*exited)(void *taker, const struct box_exit *facts, const struct err *why),
 		  void *taker)
 {
 	sandbox->state = SANDBOX_TAKEN;
@@ -334,23 +305,20 @@ void sandbox_take(struct sandbox *sandbox,
 
 int sandbox_begin(struct sandbox *sandbox, uint32_t timeout_ms, struct err *err)
 {
-	const struct launch_request request = {
-		.type = LAUNCH_BEGIN,
-		.begin = {.sandbox = sandbox->id, .timeout_ms = timeout_ms},
-	};
-
-	return launcher_send(sandbox->launcher, &request, NULL, 0, err);
+	if (sandbox->box == NULL)
+		return err_set(err, ERR_INTERNAL, ECHILD, "the sandbox is gone");
+	return sandbox->box->impl->begin(sandbox->box, 0, timeout_ms, err);
 }
 
 void sandbox_kill(struct sandbox *sandbox)
 {
 	struct err err = {0};
 
-	if (sandbox->is_killed || sandbox->is_gone)
+	if (sandbox->is_killed || sandbox->box == NULL)
 		return;
 	sandbox->is_killed = true;
-	/* A wire that is gone took the sandbox with it; `lost` tells everybody. */
-	(void)sandbox->backend->kill(sandbox->launcher, sandbox->id, &err);
+	/* A backend that is gone took the sandbox with it; `lost` tells everybody. */
+	(void)sandbox->box->impl->kill(sandbox->box, &err);
 }
 
 void sandbox_end(struct sandbox *sandbox)
@@ -363,7 +331,6 @@ void sandbox_end(struct sandbox *sandbox)
 	sandbox_kill(sandbox);
 	sandbox->state = SANDBOX_OVER;
 	sandbox->exited = NULL;
-	meter_done(&sandbox->meter);
 	channel_listen(&sandbox->channel, &early_calls, sandbox); /* that is: nobody */
 	channel_pause(&sandbox->channel);
 	stream_listen(&sandbox->out, NULL, NULL);
@@ -375,8 +342,7 @@ void sandbox_end(struct sandbox *sandbox)
 		sandbox->calls->ended(sandbox->user, sandbox);
 }
 
-static void tell_exit(struct sandbox *sandbox, const struct launch_exit *facts,
-		      const struct err *why)
+static void tell_exit(struct sandbox *sandbox, const struct box_exit *facts, const struct err *why)
 {
 	if (sandbox->is_exited)
 		return;
@@ -387,91 +353,140 @@ static void tell_exit(struct sandbox *sandbox, const struct launch_exit *facts,
 
 static void lose_heads(struct sandbox *sandbox, const struct err *why)
 {
-	const struct launch_event event = {.type = LAUNCH_EXIT, .id = sandbox->id, .err = *why};
-
 	sandbox->is_ending = true;
 	sandbox->head_bits = 0;
-	for (uint32_t i = 0; i < LAUNCH_HEADS_MAX; i++) {
-		struct head *head = sandbox->heads[i];
-
-		if (head == NULL)
-			continue;
-		head_event(head, &event);
+	for (uint32_t i = 0; i < BOX_HEADS_MAX; i++) {
+		if (sandbox->heads[i] != NULL)
+			head_exited(sandbox->heads[i], NULL, why);
 	}
 }
 
-/* What launch says of one interpreter. True when it was a head's affair. */
-static bool tell_head(struct sandbox *sandbox, const struct launch_event *event)
+static struct head *find_head(const struct sandbox *sandbox, uint32_t number)
 {
-	bool is_exit = event->type == LAUNCH_EXIT || event->type == LAUNCH_ENDED;
-	uint32_t number = is_exit ? event->exit.head : event->head.head;
-	struct head *head = number < LAUNCH_HEADS_MAX ? sandbox->heads[number] : NULL;
-	bool is_free;
-
-	/* The end of one that had the number before leaves it to the one that is being placed. */
-	is_free = event->type == LAUNCH_EXIT
-			  ? head == NULL || head->state != HEAD_PLACING
-			  : event->type == LAUNCH_HEAD_UP && event->err.kind != ERR_NONE;
-	if (number < LAUNCH_HEADS_MAX && is_free)
-		sandbox->head_bits &= ~(1U << number);
-	if (head != NULL)
-		head_event(head, event);
-	return head != NULL || number > 0;
+	return number < BOX_HEADS_MAX ? sandbox->heads[number] : NULL;
 }
 
-static void become_gone(struct sandbox *sandbox)
+static void free_number(struct sandbox *sandbox, uint32_t number)
 {
+	if (number < BOX_HEADS_MAX)
+		sandbox->head_bits &= ~(1U << number);
+}
+
+/* Nothing of it is left. */
+static void end_all(struct sandbox *sandbox, const struct err *why)
+{
+	lose_heads(sandbox, why);
+	tell_exit(sandbox, NULL, why);
+	fail(sandbox, why);
 	sandbox->is_gone = true;
+	sandbox->box = NULL;
 	sandbox->calls->gone(sandbox->user, sandbox);
 	free_when_done(sandbox);
 }
 
 /* Its first interpreter ended; where nobody has taken it yet that is a reason not to. */
-static void take_exit(struct sandbox *sandbox, const struct launch_exit *facts, struct err *why)
+static void take_exit(struct sandbox *sandbox, const struct box_exit *facts, const struct err *told)
 {
-	tell_exit(sandbox, facts, why);
+	struct err why = *told;
+
+	tell_exit(sandbox, facts, told);
 	if (sandbox->state != SANDBOX_COMING && sandbox->state != SANDBOX_READY)
 		return;
-	if (why->kind == ERR_NONE)
-		(void)err_set(why, ERR_INTERNAL, ECHILD, "the interpreter ended (%s %d)",
+	if (why.kind == ERR_NONE)
+		(void)err_set(&why, ERR_INTERNAL, ECHILD, "the interpreter ended (%s %d)",
 			      facts->signal != 0 ? "signal" : "status",
 			      facts->signal != 0 ? facts->signal : facts->code);
-	fail(sandbox, why);
+	fail(sandbox, &why);
 }
 
-void sandbox_event(struct sandbox *sandbox, const struct launch_event *event)
+static void box_exited(void *user, uint32_t number, const struct box_exit *facts,
+		       const struct err *why)
 {
-	struct err why = event->err;
+	struct sandbox *sandbox = user;
+	struct head *head = find_head(sandbox, number);
 
-	if (event->type == LAUNCH_SWEPT) {
-		sandbox_swept(sandbox, event);
-		return;
-	}
-	if (event->type != LAUNCH_GONE && event->type != LAUNCH_SPAWNED &&
-	    event->type != LAUNCH_FROZEN && tell_head(sandbox, event))
-		return;
-	if (event->type == LAUNCH_FROZEN) {
-		if (sandbox->frozen != NULL)
-			sandbox->frozen(sandbox->taker, &why);
-		return;
-	}
-	if (event->type == LAUNCH_EXIT) {
-		take_exit(sandbox, &event->exit, &why);
-	} else if (event->type == LAUNCH_GONE) {
-		if (why.kind == ERR_NONE)
-			(void)err_set(&why, ERR_INTERNAL, ECHILD, "the sandbox is gone");
-		lose_heads(sandbox, &why);
-		tell_exit(sandbox, NULL, &why);
-		fail(sandbox, &why);
-		become_gone(sandbox);
-	}
+	/* The end of one that had the number before leaves it to the one that is being placed. */
+	if (head == NULL || head->state != HEAD_PLACING)
+		free_number(sandbox, number);
+	if (head != NULL)
+		head_exited(head, facts, why);
+	else if (number == 0)
+		take_exit(sandbox, facts, why);
 }
+
+static void box_ended(void *user, uint32_t number, const struct box_exit *facts)
+{
+	struct head *head = find_head(user, number);
+
+	if (head != NULL)
+		head_ended(head, facts);
+}
+
+static void box_head_up(void *user, uint32_t number, const struct err *why)
+{
+	struct head *head = find_head(user, number);
+
+	if (why->kind != ERR_NONE)
+		free_number(user, number);
+	if (head != NULL)
+		head_up(head, why);
+}
+
+static void box_saved(void *user, uint32_t number, const struct err *why)
+{
+	struct head *head = find_head(user, number);
+
+	if (head != NULL && head->state == HEAD_READY && head->calls->saved != NULL)
+		head->calls->saved(head->user, head, why);
+}
+
+static void box_restored(void *user, uint32_t number, const struct err *why)
+{
+	struct head *head = find_head(user, number);
+
+	if (head != NULL && head->state == HEAD_READY && head->calls->restored != NULL)
+		head->calls->restored(head->user, head, why);
+}
+
+static void box_frozen(void *user, const struct err *why)
+{
+	struct sandbox *sandbox = user;
+
+	if (sandbox->frozen != NULL)
+		sandbox->frozen(sandbox->taker, why);
+}
+
+static void box_swept(void *user, uint64_t left)
+{
+	struct sandbox *sandbox = user;
+	void (*swept)(void *user, struct sandbox *sandbox, uint64_t left) = STEAL(sandbox->swept);
+
+	if (swept != NULL)
+		swept(sandbox->sweeper, sandbox, left);
+}
+
+static void box_gone(void *user, const struct err *told)
+{
+	struct err why = *told;
+
+	if (why.kind == ERR_NONE)
+		(void)err_set(&why, ERR_INTERNAL, ECHILD, "the sandbox is gone");
+	end_all(user, &why);
+}
+
+const struct box_calls sandbox_box_calls = {
+	.exited = box_exited,
+	.ended = box_ended,
+	.head_up = box_head_up,
+	.saved = box_saved,
+	.restored = box_restored,
+	.frozen = box_frozen,
+	.swept = box_swept,
+	.gone = box_gone,
+};
 
 void sandbox_lost(struct sandbox *sandbox, const struct err *why)
 {
 	sandbox->is_killed = true;
-	lose_heads(sandbox, why);
-	tell_exit(sandbox, NULL, why);
-	fail(sandbox, why);
-	become_gone(sandbox);
+	end_all(sandbox, why);
 }

@@ -5,8 +5,8 @@
  * Owns:    its channel, its pipes, and where it is in its life: coming, ready, taken, over.
  * May not: decide: the pool makes and hands out sandboxes, a run uses one.
  *
- * The memory goes when three things are true: nobody holds it, launch said that nothing of it is
- * left, and the loop has closed its handles.
+ * The memory goes when three things are true: nobody holds it, nothing of its box is left, and the
+ * loop has closed its handles.
  */
 #pragma once
 
@@ -18,9 +18,7 @@
 
 #include "backend/backend.h"
 #include "proto/frame.h"
-#include "proto/launch_msg.h"
 #include "session/channel.h"
-#include "backend/namespace/meter.h"
 #include "session/stream.h"
 
 #define SANDBOX_STARTUP_MAX 1024 /* bytes kept of what it prints before HELLO */
@@ -35,7 +33,7 @@ enum sandbox_state {
 struct head;
 struct sandbox;
 
-/* What is kept of a sandbox in launch, in this order: viv's ends, for the next viv. */
+/* What is kept of a sandbox by its backend, in this order: viv's ends, for the next viv. */
 enum sandbox_kept {
 	SANDBOX_KEPT_CHANNEL,
 	SANDBOX_KEPT_OUT,
@@ -65,70 +63,71 @@ struct sandbox_calls {
 struct sandbox {
 	uint32_t id;
 	enum sandbox_state state;
+	struct box *box;               /* borrowed from its backend until it is gone; then NULL */
 	const struct backend *backend; /* borrowed: a static row */
-	struct launcher *launcher;     /* borrowed: from the pool, which outlives it */
 	const struct sandbox_calls *calls;
 	void *user;        /* borrowed: the pool */
 	void *shelf;       /* borrowed: the pool's, for its own use */
-	int32_t zygote;    /* that it comes from; -1: none */
-	uint32_t shown;    /* enum plan_shown: what its filter must know at least */
 	uint64_t asked_ns; /* when it was asked for */
 	struct frame_hello hello;
 
 	struct channel channel;
 	struct stream out, err;
-	struct meter meter;              /* a session's; else empty */
-	int in;                          /* owned: the writing end of its stdin; -1: closed */
-	char kept_name[LAUNCH_NAME_MAX]; /* by which launch keeps it; "": it does not */
+	int in;                       /* owned: the writing end of its stdin; -1: closed */
+	char kept_name[BOX_NAME_MAX]; /* by which its backend keeps it; "": it does not */
 
 	/* For whoever took it: the facts of its end, once; NULL and why when there are none. With
 	 * heads it is told when all of it is gone. */
-	void (*exited)(void *taker, const struct launch_exit *facts, const struct err *why);
+	void (*exited)(void *taker, const struct box_exit *facts, const struct err *why);
 	void *taker; /* borrowed until sandbox_end */
 
-	/* FROZEN, for a session that asked; NULL: nobody did. */
+	/* The answer to sandbox_freeze, for a session that asked; NULL: nobody did. */
 	void (*frozen)(void *taker, const struct err *why);
 
-	/* SWEPT, for who asked; NULL: nobody did. Until it comes nothing begins and nothing forks
-	 * in there: a process that is no head yet would be ended, too. */
+	/* The answer to sandbox_sweep, for who asked; NULL: nobody did. Until it comes nothing
+	 * begins and nothing forks in there: a process that is no head yet would be ended, too. */
 	void (*swept)(void *user, struct sandbox *sandbox, uint64_t left);
 	void *sweeper; /* borrowed: what outlives the sandbox */
 
 	/* A session's: its interpreters by number, NULL where there is none (head.h), and the
-	 * numbers that launch has not given back. */
-	struct head *heads[LAUNCH_HEADS_MAX];
+	 * numbers that its backend has not given back. */
+	struct head *heads[BOX_HEADS_MAX];
 	uint32_t head_bits;
 	uint32_t sessions; /* that share it: a session and its branches */
 	uint64_t lent;     /* bytes of our memory that it keeps (lent.h) */
 	bool is_resting;   /* nobody runs anything in it */
 	bool is_frozen;
 
-	bool is_killed;    /* LAUNCH_KILL was sent */
-	bool is_exited;    /* LAUNCH_EXIT came, or will not come any more */
-	bool is_gone;      /* LAUNCH_GONE came */
+	bool is_killed;    /* its end was asked for */
+	bool is_exited;    /* its end was told, or will not be any more */
+	bool is_gone;      /* nothing of it is left */
 	bool is_ending;    /* nothing in it is alive: its heads are being told */
 	int handles;       /* open libuv handles */
 	uv_timer_t closer; /* closes them, and what they are for, after sandbox_end */
 	char startup[SANDBOX_STARTUP_MAX];
 	size_t startup_size;
-	TAILQ_ENTRY(sandbox) entry; /* the pool's */
+	TAILQ_ENTRY(sandbox) entry;  /* the pool's: among those that are ready */
+	LIST_ENTRY(sandbox) in_pool; /* ... among all */
 };
 
-/* Makes pipes and channel and asks the backend for the rest. `start` lacks only its descriptors.
- * `is_spooled`: its output can be taken up by another viv. */
-int sandbox_new(uv_loop_t *loop, struct launcher *launcher, const struct backend *backend,
-		struct backend_start *start, bool is_spooled, const struct sandbox_calls *calls,
-		void *user, struct sandbox **ret_sandbox, struct err *err);
+/* Makes pipes and channel and asks the backend for the rest. `is_spooled`: its output can be taken
+ * up by another viv. -EAGAIN: not yet (backend.h). */
+int sandbox_new(uv_loop_t *loop, struct backend_instance *instance, const struct box_kind *kind,
+		bool is_spooled, const struct sandbox_calls *calls, void *user,
+		struct sandbox **ret_sandbox, struct err *err);
 
-/* One that a former viv had taken, from what launch kept of it. Consumes the descriptors. */
-int sandbox_adopt(uv_loop_t *loop, struct launcher *launcher, const struct backend *backend,
-		  uint32_t id, int take_fds[SANDBOX_KEPT_COUNT], const struct sandbox_calls *calls,
-		  void *user, struct sandbox **ret_sandbox, struct err *err);
+/* One that a former viv had taken, from what its backend kept of it. Consumes the descriptors. */
+int sandbox_adopt(uv_loop_t *loop, struct box *box, int take_fds[SANDBOX_KEPT_COUNT],
+		  const struct sandbox_calls *calls, void *user, struct sandbox **ret_sandbox,
+		  struct err *err);
 
-/* Launch keeps it, under this name, should we die. */
+/* The calls of every box that a sandbox has. */
+extern const struct box_calls sandbox_box_calls;
+
+/* The backend keeps it, under this name, should we die. Nothing where it keeps none. */
 int sandbox_keep(struct sandbox *sandbox, const char *name, struct err *err);
 
-/* Asks launch for its meter: until it comes, and where there is none, launch is asked for facts. */
+/* Opens its meter, where it has one. */
 int sandbox_meter(struct sandbox *sandbox, struct err *err);
 
 /* ... with this stdin (-1: none any more) beside the rest; not where it is not kept at all. */
@@ -139,18 +138,21 @@ int sandbox_keep_stdin(struct sandbox *sandbox, int fd, struct err *err);
 int sandbox_sweep(struct sandbox *sandbox, bool kills,
 		  void (*swept)(void *user, struct sandbox *sandbox, uint64_t left), void *user,
 		  struct err *err);
-void sandbox_swept(struct sandbox *sandbox, const struct launch_event *event);
 
-/* Ends a head that launch has and we have not. */
+/* Stops all of it, or lets it go on; `frozen` tells. */
+int sandbox_freeze(struct sandbox *sandbox, bool is_on,
+		   void (*frozen)(void *taker, const struct err *why), void *taker,
+		   struct err *err);
+
+/* Ends a head that its backend has and we have not. */
 void sandbox_drop_head(struct sandbox *sandbox, uint32_t number);
 
 /* Takes a ready one. `exited` tells of its end. */
 void sandbox_take(struct sandbox *sandbox,
-		  void (*exited)(void *taker, const struct launch_exit *facts,
-				 const struct err *why),
+		  void (*exited)(void *taker, const struct box_exit *facts, const struct err *why),
 		  void *taker);
 
-/* User code starts now; launch ends it after so long. */
+/* User code starts now; its backend ends it after so long. */
 int sandbox_begin(struct sandbox *sandbox, uint32_t timeout_ms, struct err *err);
 
 /* Ends everything in it. `exited` follows unless it has come already. */
@@ -159,8 +161,5 @@ void sandbox_kill(struct sandbox *sandbox);
 /* Gives it up: killed if it is not, closed, no call to the taker any more. Accepts NULL. */
 void sandbox_end(struct sandbox *sandbox);
 
-/* An event of launch about this sandbox: SPAWNED, EXIT, GONE. */
-void sandbox_event(struct sandbox *sandbox, const struct launch_event *event);
-
-/* viv-launch is gone, and every sandbox with it. */
+/* Its backend is gone, and every sandbox with it. */
 void sandbox_lost(struct sandbox *sandbox, const struct err *why);

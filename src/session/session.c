@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "backend/choose.h"
 #include "base/c.h"
 #include "base/log.h"
 #include "session/session_state.h"
@@ -137,6 +138,7 @@ void session_copy_ask(struct session *session, const struct session_ask *ask)
 	session->name = xtext(ask->name);
 	session->token = xtext(ask->token);
 	session->policy = ask->policy;
+	session->pin = ask->pin;
 	session->kind = ask->kind;
 	session->kind.trust = xtext(ask->kind.trust);
 	session->kind.data = xstrdup(ask->kind.data);
@@ -225,6 +227,15 @@ static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err 
 	session_tell(session, "created", "");
 	session_kick(session);
 	tell_created(session, NULL);
+}
+
+int session_choose(struct session *session, struct err *err)
+{
+	const struct backend_host host = pool_host(session->table->pool);
+
+	return backend_choose(&host, BACKEND_SESSION,
+			      session->pin != NULL ? session->pin->name : session->policy->backend,
+			      false, &session->kind.backend, err);
 }
 
 int session_take_sandbox(struct session *session, struct err *err)
@@ -404,7 +415,7 @@ const struct policy *session_policy(const struct session *session)
 	return session->policy;
 }
 
-const struct pool_kind *session_kind(const struct session *session)
+const struct box_kind *session_kind(const struct session *session)
 {
 	return &session->kind;
 }

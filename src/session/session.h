@@ -122,8 +122,9 @@ void sessions_rewrite(struct sessions *sessions);
 struct session_ask {
 	const char *name, *token; /* "": none */
 	const struct policy *policy;
-	struct pool_kind kind;
-	uint32_t idle_ms, ttl_ms; /* 0: default */
+	struct box_kind kind;
+	const struct backend *pin; /* a static row: that one or none; NULL: the best there is */
+	uint32_t idle_ms, ttl_ms;  /* 0: default */
 	bool is_transactional;
 	bool is_kept; /* its states are written to disk, and it sleeps instead of ending */
 };
@@ -143,7 +144,7 @@ const char *session_id(const struct session *session);
 const char *session_name(const struct session *session); /* "": none */
 const char *session_token(const struct session *session);
 const struct policy *session_policy(const struct session *session);
-const struct pool_kind *session_kind(const struct session *session);
+const struct box_kind *session_kind(const struct session *session);
 enum session_state session_state(const struct session *session);
 bool session_is_transactional(const struct session *session);
 uint64_t session_memory(const struct session *session); /* bytes, at the end of its last run */
@@ -194,7 +195,8 @@ int session_wake_up(struct session *session,
  * come along, or anything else fails, it stays what it was. */
 struct session_change {
 	const struct policy *policy;
-	struct pool_kind kind;
+	struct box_kind kind;
+	const struct backend *pin; /* as in struct session_ask */
 };
 int session_restart(struct session *session, const struct session_change *change,
 		    void (*done)(void *user, const char *checkpoint, const struct err *why),

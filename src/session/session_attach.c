@@ -74,7 +74,7 @@ static void claim_head(void *user, struct session *session)
 	if (checkpoint == NULL && !is_process(kept, session->head_number, session->head_pid))
 		return;
 	kept->is_claimed = true;
-	if (kept->fd_count == LAUNCH_HEAD_FDS_MAX && session->pipes == NULL)
+	if (kept->fd_count == BOX_HEAD_FDS_MAX && session->pipes == NULL)
 		session_adopt_pipes(session, &kept->fds[1]);
 	if (head_adopt(session->sandbox, kept->number, kept->pid, &kept->fds[0],
 		       &session_head_calls, session, &head, &err) < 0) {

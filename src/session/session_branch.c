@@ -90,6 +90,7 @@ static struct session *make_branch(struct session *session)
 		.token = session->token,
 		.policy = session->policy,
 		.kind = session->kind,
+		.pin = session->pin,
 		.idle_ms = session->idle_ms,
 		.ttl_ms = session->ttl_ms,
 		.is_transactional = session->is_transactional,
@@ -139,7 +140,7 @@ static void branch_failed(void *user, struct head *head, const struct err *why)
 	session_close(branch);
 }
 
-static void branch_exited(void *user, struct head *head, const struct launch_exit *facts,
+static void branch_exited(void *user, struct head *head, const struct box_exit *facts,
 			  const struct err *why)
 {
 	(void)facts;
@@ -150,7 +151,6 @@ static const struct head_calls branch_calls = {
 	.ready = branch_ready,
 	.failed = branch_failed,
 	.exited = branch_exited,
-	.told = session_head_told,
 };
 
 /* The branch is there, or is not to be: the session goes on. */

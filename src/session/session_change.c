@@ -27,10 +27,12 @@ void session_change_free(struct session_change *change)
 
 void session_change_swap(struct session *session, struct session_change *change)
 {
-	const struct session_change is = {.policy = session->policy, .kind = session->kind};
+	const struct session_change is = {
+		.policy = session->policy, .kind = session->kind, .pin = session->pin};
 
 	session->policy = change->policy;
 	session->kind = change->kind;
+	session->pin = change->pin;
 	*change = is;
 }
 

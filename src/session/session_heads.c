@@ -145,25 +145,24 @@ static void checkpoint_made(struct session *session)
 	session_trim_checkpoints(session, session->memory > session->kind.plan.memory / 2
 						  ? 1
 						  : session->table->settings.checkpoints_max);
-	if (has_files && !shares_files(session) &&
-	    head_ask(checkpoint->head, LAUNCH_SAVE, &err) == 0)
+	if (has_files && !shares_files(session) && head_save(checkpoint->head, &err) == 0)
 		return; /* settled when launch has the copies */
 	session_settle(session, checkpoint->id, NULL);
 }
 
-static void files_saved(struct session *session, struct head *head,
-			const struct launch_event *event)
+static void files_saved(void *user, struct head *head, const struct err *why)
 {
+	struct session *session = user;
 	struct checkpoint *checkpoint = session_find_checkpoint(session, session->current);
 
 	if (session->state != SESSION_FORKING || checkpoint == NULL || checkpoint->head != head)
 		return;
-	checkpoint->files = event->err.kind == ERR_NONE ? FILES_SAVED : FILES_SKIPPED;
+	checkpoint->files = why->kind == ERR_NONE ? FILES_SAVED : FILES_SKIPPED;
 	session->files = checkpoint->files;
 	session->files_dirty = false;
-	if (event->err.kind != ERR_NONE)
+	if (why->kind != ERR_NONE)
 		log_event(LOG_LEVEL_INFO, "session.files", "session=%s why=%s", session->id,
-			  event->err.text);
+			  why->text);
 	session_settle(session, checkpoint->id, NULL);
 }
 
@@ -303,18 +302,21 @@ static void rolled_back(struct session *session)
 	session->files_dirty = false;
 	session->files_version = checkpoint->files_version;
 	if (!is_same && checkpoint->files != FILES_SKIPPED && !shares_files(session) &&
-	    head_ask(checkpoint->head, LAUNCH_RESTORE, &err) == 0)
+	    head_restore(checkpoint->head, &err) == 0)
 		return; /* settled when the files are back */
 	session_settle(session, checkpoint->id, NULL);
 }
 
-static void files_restored(struct session *session, const struct launch_event *event)
+static void files_restored(void *user, struct head *head, const struct err *why)
 {
+	struct session *session = user;
+
+	(void)head;
 	if (session->state != SESSION_ROLLING)
 		return;
-	if (event->err.kind != ERR_NONE) {
+	if (why->kind != ERR_NONE) {
 		log_event(LOG_LEVEL_WARNING, "session.files", "session=%s why=%s", session->id,
-			  event->err.text);
+			  why->text);
 		session->files_dirty = true;
 	}
 	session_settle(session, session->current, NULL);
@@ -366,8 +368,8 @@ static void lost_head(struct session *session, const struct err *why)
 	go_back(session, last, &lost);
 }
 
-static void head_exited(void *user, struct head *head, const struct launch_exit *facts,
-			const struct err *why)
+static void session_head_exited(void *user, struct head *head, const struct box_exit *facts,
+				const struct err *why)
 {
 	struct session *session = user;
 	struct checkpoint *checkpoint = NULL;
@@ -415,24 +417,12 @@ static void head_exited(void *user, struct head *head, const struct launch_exit 
 		session_lose(session, &copy);
 }
 
-void session_head_told(void *user, struct head *head, const struct launch_event *event)
+static void session_head_ended(void *user, struct head *head, const struct box_exit *facts)
 {
 	struct session *session = user;
 
-	switch (event->type) {
-	case LAUNCH_ENDED:
-		if (head == session->head && session->run != NULL)
-			run_ended(session->run, &event->exit);
-		break;
-	case LAUNCH_SAVED:
-		files_saved(session, head, event);
-		break;
-	case LAUNCH_RESTORED:
-		files_restored(session, event);
-		break;
-	default:
-		break;
-	}
+	if (head == session->head && session->run != NULL)
+		run_ended(session->run, facts);
 }
 
 static void head_forked_one(void *user, struct head *head)
@@ -445,6 +435,8 @@ const struct head_calls session_head_calls = {
 	.forked = head_forked_one,
 	.ready = head_ready,
 	.failed = head_failed,
-	.exited = head_exited,
-	.told = session_head_told,
+	.exited = session_head_exited,
+	.ended = session_head_ended,
+	.saved = files_saved,
+	.restored = files_restored,
 };

@@ -277,7 +277,7 @@ static void host_end(void *user, struct run *run)
 	(void)run;
 	/* A wire that is gone takes the head with it, and that is told. */
 	if (session->dead == NULL)
-		(void)head_ask(session->head, LAUNCH_END, &err);
+		(void)head_end(session->head, &err);
 }
 
 static void host_stop(void *user, struct run *run)
@@ -426,7 +426,7 @@ int session_interrupt(struct session *session, const char *run, uint32_t grace_m
 		return err_set(err, ERR_CONFLICT, ESRCH, "run: %s is not the one that runs", run);
 	if (session->interrupted != NULL)
 		return err_set(err, ERR_CONFLICT, EALREADY, "it is being interrupted already");
-	r = head_ask(session->head, LAUNCH_SIGNAL, err);
+	r = head_interrupt(session->head, err);
 	if (r < 0)
 		return r;
 	session->interrupted = done;

@@ -41,9 +41,9 @@ static bool is_quiet(const struct session *session, bool kills)
 
 static void mark_heads(const struct sandbox *sandbox)
 {
-	for (size_t i = 0; i < LAUNCH_HEADS_MAX; i++) {
+	for (size_t i = 0; i < BOX_HEADS_MAX; i++) {
 		if (sandbox->heads[i] != NULL)
-			sandbox->heads[i]->rest_us = meter_process_us(sandbox->heads[i]->pid);
+			sandbox->heads[i]->rest_us = box_process_us(sandbox->heads[i]->pid);
 	}
 }
 
@@ -97,7 +97,7 @@ uint64_t session_look_ms(const struct session *session)
 
 static void look_at(const struct session *session, struct head *head)
 {
-	uint64_t now_us = meter_process_us(head->pid);
+	uint64_t now_us = box_process_us(head->pid);
 	uint64_t used_us = now_us > head->rest_us ? now_us - head->rest_us : 0;
 
 	head->rest_us = now_us;

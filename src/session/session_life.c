@@ -54,15 +54,16 @@ static void warn(struct session *session, uint64_t left, const char *which)
 
 static bool may_freeze(const struct session *session)
 {
-	const struct launch_hello *hello =
-		session->table->pool != NULL ? pool_hello(session->table->pool) : NULL;
+	const struct backend_facts *facts =
+		session->table->pool != NULL && session->sandbox != NULL
+			? pool_facts(session->table->pool, session->sandbox->backend)
+			: NULL;
 
-	return session->state == SESSION_IDLE && session->sandbox != NULL && hello != NULL &&
-	       hello->can_freeze != 0 && session->table->settings.freeze_ms > 0 &&
-	       session->sandbox->sessions == 1 && session->coming == NULL && session->run == NULL &&
-	       LIST_EMPTY(&session->looks) && session_next_job(session) == NULL &&
-	       !session->needs_checkpoint && !session_keep_is_due(session) &&
-	       session->sandbox->swept == NULL;
+	return session->state == SESSION_IDLE && facts != NULL && facts->can_freeze &&
+	       session->table->settings.freeze_ms > 0 && session->sandbox->sessions == 1 &&
+	       session->coming == NULL && session->run == NULL && LIST_EMPTY(&session->looks) &&
+	       session_next_job(session) == NULL && !session->needs_checkpoint &&
+	       !session_keep_is_due(session) && session->sandbox->swept == NULL;
 }
 
 static void frozen(void *user, const struct err *why)
@@ -72,14 +73,7 @@ static void frozen(void *user, const struct err *why)
 
 static int send_freeze(struct session *session, bool is_on, struct err *err)
 {
-	const struct launch_request request = {
-		.type = LAUNCH_FREEZE,
-		.ref = {.sandbox = session->sandbox->id, .head = is_on ? 1 : 0},
-	};
-
-	session->sandbox->frozen = frozen;
-	session->sandbox->taker = session;
-	return launcher_send(session->sandbox->launcher, &request, NULL, 0, err);
+	return sandbox_freeze(session->sandbox, is_on, frozen, session, err);
 }
 
 static void freeze(struct session *session)

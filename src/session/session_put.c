@@ -67,9 +67,7 @@ int session_put(const struct session *session, struct buf *buf)
 	if (r == 0)
 		r = put_text_member(buf, ",\"runtime\":", session->kind.runtime->name);
 	if (r == 0)
-		r = put_text_member(buf, ",\"backend\":",
-				    session->sandbox != NULL ? session->sandbox->backend->name
-							     : "namespace");
+		r = put_text_member(buf, ",\"backend\":", session->kind.backend->name);
 	if (r == 0)
 		r = buf_format(buf,
 			       ",\"created_ms\":%llu,\"used_ms\":%llu,\"idle_ms\":%u,\"ttl_ms\":%u,"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/c.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -55,6 +56,8 @@ static int put_texts(struct buf *buf, const struct session *session)
 		{"policy", session->policy->name},
 		{"runtime", session->kind.runtime->name},
 		{"trust", session->kind.trust},
+		{"backend", session->kind.backend->name},
+		{"pin", session->pin != NULL ? session->pin->name : ""},
 		{"current", session->current},
 		{"last_run", session->last_run},
 		{"blocker", session->blocker},
@@ -261,6 +264,16 @@ static int read_ask(const struct config *config, const json_t *record, struct se
 		return r;
 	ask->kind.plan = grant.plan;
 	ask->kind.trust = text_of(record, "trust");
+	/* Records of an older viv name none: there was one. */
+	ask->kind.backend = backend_find(text_of(record, "backend"));
+	if (ask->kind.backend == NULL)
+		ask->kind.backend = &backend_namespace;
+	if (text_of(record, "pin")[0] != '\0') {
+		ask->pin = backend_find(text_of(record, "pin"));
+		if (ask->pin == NULL)
+			return err_set(err, ERR_NOT_FOUND, ENOENT, "there is no backend %.80s",
+				       text_of(record, "pin"));
+	}
 	ask->kind.data = ask->policy->data[0] != '\0' ? ask->policy->data : NULL;
 	return 0;
 }

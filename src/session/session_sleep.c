@@ -501,6 +501,6 @@ void session_begin_reload(struct session *session)
 	session->blocker[0] = '\0';
 	session->created_ns = session->used_ns = now_ns();
 	session_show(session);
-	if (session_take_sandbox(session, &err) < 0)
+	if (session_choose(session, &err) < 0 || session_take_sandbox(session, &err) < 0)
 		fail(reload, &err);
 }

@@ -89,7 +89,8 @@ struct session {
 	struct sessions *table;
 	struct pool *pool; /* borrowed: NULL once lost */
 	const struct policy *policy;
-	struct pool_kind kind; /* trust and data are owned copies */
+	struct box_kind kind;      /* trust and data are owned copies */
+	const struct backend *pin; /* a static row: its sandboxes are of this one; NULL: the best */
 	enum session_state state;
 	bool is_transactional;
 	bool is_restored; /* from the journal, and launch has not told of its sandbox yet */
@@ -105,7 +106,7 @@ struct session {
 	/* The head that died with its run: what is left is told when it is known. */
 	struct head *dead; /* owned; NULL: none */
 	bool has_dead_facts;
-	struct launch_exit dead_facts;
+	struct box_exit dead_facts;
 	struct err dead_why;
 
 	struct branch_pipes *pipes; /* owned; NULL: the sandbox's */
@@ -201,6 +202,7 @@ void session_open_log(struct session *session);
 void session_let_go(struct session *session, const struct err *why);
 void session_let_sandbox_go(struct session *session);
 int session_take_sandbox(struct session *session, struct err *err);
+int session_choose(struct session *session, struct err *err); /* who makes its next sandbox */
 
 /* session_put.c: whoever follows it is told, if a client would see a difference. */
 void session_show(struct session *session);
@@ -247,7 +249,6 @@ struct checkpoint *session_find_checkpoint(const struct session *session, const 
 struct checkpoint *session_last_checkpoint(const struct session *session);
 void session_free_checkpoint(struct session *session, struct checkpoint *checkpoint);
 void session_trim_checkpoints(struct session *session, uint32_t keep);
-void session_head_told(void *user, struct head *head, const struct launch_event *event);
 void session_fork_late(uv_timer_t *timer);
 void session_tell_dead(struct session *session); /* its run is over now */
 void session_settle(struct session *session, const char *checkpoint, const struct err *why);

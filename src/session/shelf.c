@@ -16,17 +16,17 @@
 
 /* ---- shelves ---- */
 
-static bool kind_is(const struct pool_kind *a, const struct pool_kind *b)
+static bool kind_is(const struct box_kind *a, const struct box_kind *b)
 {
 	const char *data_a = a->data != NULL ? a->data : "";
 	const char *data_b = b->data != NULL ? b->data : "";
 
-	return a->runtime == b->runtime && a->is_cold == b->is_cold &&
+	return a->backend == b->backend && a->runtime == b->runtime && a->is_cold == b->is_cold &&
 	       memcmp(&a->plan, &b->plan, sizeof(a->plan)) == 0 &&
 	       strcmp(a->trust, b->trust) == 0 && strcmp(data_a, data_b) == 0;
 }
 
-struct shelf *shelf_find(const struct pool *pool, const struct pool_kind *kind)
+struct shelf *shelf_find(const struct pool *pool, const struct box_kind *kind)
 {
 	struct shelf *shelf = NULL;
 
@@ -45,23 +45,25 @@ void shelf_free(struct shelf *shelf)
 	free(shelf);
 }
 
-int shelf_get(struct pool *pool, const struct pool_kind *kind, struct shelf **ret_shelf,
+int shelf_get(struct pool *pool, const struct box_kind *kind, struct shelf **ret_shelf,
 	      struct err *err)
 {
 	struct shelf *shelf = shelf_find(pool, kind);
-	struct lineage *lineage = NULL;
+	struct pool_backend *maker = pool_maker(pool, kind->backend);
 	int r;
 
 	if (shelf != NULL) {
 		*ret_shelf = shelf;
 		return 0;
 	}
+	if (maker == NULL || maker->instance == NULL)
+		return err_set(err, ERR_UNSUPPORTED, ENOSYS, "backend: %s makes no sandboxes here",
+			       kind->backend != NULL ? kind->backend->name : "none");
 	r = plan_check(&kind->plan, err);
 	if (r == 0 && pool->settings.config != NULL)
 		r = config_check_shown(pool->settings.config, kind->runtime, kind->data, err);
 	if (r == 0)
-		r = zygotes_lineage(pool->zygotes, kind->runtime, kind->trust, kind->data, &lineage,
-				    err);
+		r = maker->seen.backend->prepare(maker->instance, kind, err);
 	if (r < 0)
 		return r;
 
@@ -69,7 +71,7 @@ int shelf_get(struct pool *pool, const struct pool_kind *kind, struct shelf **re
 	shelf->kind = *kind;
 	shelf->kind.trust = shelf->trust = xtext(kind->trust);
 	shelf->kind.data = shelf->data = xtext(kind->data);
-	shelf->lineage = lineage;
+	shelf->maker = maker;
 	TAILQ_INIT(&shelf->ready);
 	TAILQ_INIT(&shelf->tickets);
 	LIST_INSERT_HEAD(&pool->shelves, shelf, entry);
@@ -142,7 +144,6 @@ static void sandbox_is_ready(void *user, struct sandbox *sandbox)
 	pool->coming_count--;
 	shelf->coming_count--;
 	shelf->failures = 0;
-	zygotes_landed(pool->zygotes, sandbox->zygote);
 	TAILQ_INSERT_TAIL(&shelf->ready, sandbox, entry);
 	shelf->ready_count++;
 
@@ -181,6 +182,7 @@ void shelf_sandbox_failed(void *user, struct sandbox *sandbox, const struct err 
 {
 	struct pool *pool = user;
 	struct shelf *shelf = sandbox->shelf;
+	const struct pool_backend *maker = shelf->maker; /* outlives the shelf */
 	bool is_news;
 
 	if (sandbox->state == SANDBOX_READY) {
@@ -189,7 +191,6 @@ void shelf_sandbox_failed(void *user, struct sandbox *sandbox, const struct err 
 	} else {
 		pool->coming_count--;
 		shelf->coming_count--;
-		zygotes_landed(pool->zygotes, sandbox->zygote);
 	}
 	sandbox_end(sandbox);
 	is_news = shelf_set_back(shelf, why);
@@ -198,13 +199,13 @@ void shelf_sandbox_failed(void *user, struct sandbox *sandbox, const struct err 
 		struct pool_ticket *ticket = TAILQ_FIRST(&shelf->tickets);
 
 		ticket->attempts++;
-		if (ticket->attempts >= (shelf->kind.is_cold ? 1 : ATTEMPTS_MAX) || pool->is_lost)
+		if (ticket->attempts >= (shelf->kind.is_cold ? 1 : ATTEMPTS_MAX) || maker->is_lost)
 			ticket_answer(ticket, NULL, why);
-	} else if (is_news && !pool->is_closed && !pool->is_lost) {
+	} else if (is_news && !pool->is_closed && !maker->is_lost) {
 		log_event(LOG_LEVEL_WARNING, "pool.spawn", "runtime=%s failures=%u why=%s",
 			  shelf->kind.runtime->name, shelf->failures, why->text);
 	}
-	if (!pool->is_closed && !pool->is_lost)
+	if (!pool->is_closed && !maker->is_lost)
 		pool_work_later(pool, IDLE_DELAY_MS);
 }
 
@@ -223,9 +224,8 @@ static void sandbox_has_ended(void *user, struct sandbox *sandbox)
 
 static void sandbox_is_gone(void *user, struct sandbox *sandbox)
 {
-	struct pool *pool = user;
-
-	pool->sandboxes[sandbox->id] = NULL;
+	(void)user;
+	LIST_REMOVE(sandbox, in_pool);
 }
 
 static const struct sandbox_calls sandbox_calls = {
@@ -237,66 +237,40 @@ static const struct sandbox_calls sandbox_calls = {
 
 /* ---- refill: what ---- */
 
-static int free_id(struct pool *pool, uint32_t *ret_id, struct err *err)
+static int spawn(struct pool *pool, struct shelf *shelf, struct err *err)
 {
-	for (uint32_t i = 0; i < LAUNCH_SANDBOXES_MAX; i++) {
-		uint32_t id = (pool->next_id + i) % LAUNCH_SANDBOXES_MAX;
-
-		if (pool->sandboxes[id] == NULL) {
-			pool->next_id = id + 1;
-			*ret_id = id;
-			return 0;
-		}
-	}
-	return err_set(err, ERR_BUSY, EBUSY, "all %d sandboxes are in use", LAUNCH_SANDBOXES_MAX);
-}
-
-static int spawn(struct pool *pool, struct shelf *shelf, const struct place *place, struct err *err)
-{
-	struct backend_start start = {
-		.root = place->root,
-		.zygote = place->zygote,
-		.python = place->python,
-		.plan = shelf->kind.plan,
-	};
 	struct sandbox *sandbox = NULL;
-	int r = free_id(pool, &start.sandbox, err);
+	int r = sandbox_new(pool->loop, shelf->maker->instance, &shelf->kind,
+			    pool->settings.stay != NULL, &sandbox_calls, pool, &sandbox, err);
 
-	start.plan.shown = place->shown;
-	if (r == 0)
-		r = sandbox_new(pool->loop, pool->launcher, pool->backend, &start,
-				pool->settings.stay != NULL, &sandbox_calls, pool, &sandbox, err);
 	if (r < 0)
 		return r;
-
 	assert(sandbox != NULL);
 	sandbox->shelf = shelf;
-	pool->sandboxes[sandbox->id] = sandbox;
+	LIST_INSERT_HEAD(&pool->sandboxes, sandbox, in_pool);
 	pool->coming_count++;
 	shelf->coming_count++;
-	zygotes_forked(pool->zygotes, place->zygote);
 	return 0;
 }
 
-int shelf_adopt(struct pool *pool, uint32_t id, int *take_fds, size_t fd_count,
+int shelf_adopt(struct pool *pool, struct box *box, int *take_fds, size_t fd_count,
 		struct sandbox **ret_sandbox)
 {
 	int fds[SANDBOX_KEPT_COUNT] = {-1, -1, -1, -1, -1, -1};
 	struct err err = {0};
 	int r;
 
-	if (id >= LAUNCH_SANDBOXES_MAX || pool->sandboxes[id] != NULL ||
-	    fd_count < SANDBOX_KEPT_IN || fd_count > SANDBOX_KEPT_COUNT)
+	if (fd_count < SANDBOX_KEPT_IN || fd_count > SANDBOX_KEPT_COUNT)
 		return -EPROTO;
 	for (size_t i = 0; i < fd_count; i++)
 		fds[i] = steal_fd(&take_fds[i]);
-	r = sandbox_adopt(pool->loop, pool->launcher, pool->backend, id, fds, &sandbox_calls, pool,
-			  ret_sandbox, &err);
+	r = sandbox_adopt(pool->loop, box, fds, &sandbox_calls, pool, ret_sandbox, &err);
 	if (r < 0) {
-		log_event(LOG_LEVEL_ERROR, "pool.adopt", "sandbox=%u why=%s", id, err.text);
+		log_event(LOG_LEVEL_ERROR, "pool.adopt", "sandbox=%u why=%s", box->number,
+			  err.text);
 		return r;
 	}
-	pool->sandboxes[id] = *ret_sandbox;
+	LIST_INSERT_HEAD(&pool->sandboxes, *ret_sandbox, in_pool);
 	pool->taken_count++;
 	if (pool->busy_count++ == 0)
 		pool->busy_since_ns = now_ns();
@@ -344,15 +318,11 @@ static void shelf_work(struct pool *pool, struct shelf *shelf, bool *ret_more)
 	uint32_t count = shelf_wants(pool, shelf, ret_more);
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct place place;
 		struct err err = {0};
-		int r = lineage_place(pool->zygotes, shelf->lineage, shelf->kind.is_cold, &place,
-				      &err);
+		int r = spawn(pool, shelf, &err);
 
 		if (r == -EAGAIN)
 			return;
-		if (r == 0)
-			r = spawn(pool, shelf, &place, &err);
 		if (r < 0) {
 			bool is_news = shelf_set_back(shelf, &err);
 
@@ -367,6 +337,11 @@ static void shelf_work(struct pool *pool, struct shelf *shelf, bool *ret_more)
 	}
 }
 
+static bool is_open(const struct pool_backend *maker)
+{
+	return maker->seen.facts != NULL && maker->is_attached && !maker->is_lost;
+}
+
 static void shelves_work(struct pool *pool)
 {
 	struct shelf *shelf = LIST_FIRST(&pool->shelves);
@@ -375,15 +350,16 @@ static void shelves_work(struct pool *pool)
 	while (shelf != NULL) {
 		struct shelf *next = NULL;
 
-		shelf_work(pool, shelf, &has_more);
+		if (is_open(shelf->maker))
+			shelf_work(pool, shelf, &has_more);
 		next = LIST_NEXT(shelf, entry);
 		if (shelf->keep == 0 && shelf->ready_count == 0 && shelf->coming_count == 0 &&
 		    TAILQ_EMPTY(&shelf->tickets))
 			shelf_free(shelf);
 		shelf = next;
 	}
-	/* Answers that come (HELLO, a zygote up) call again; a wait that no answer ends needs the
-	 * clock. */
+	/* Answers that come (HELLO, a template that is up) call again; a wait that no answer ends
+	 * needs the clock. */
 	if (has_more && pool->coming_count == 0)
 		pool_work_later(pool, pool->settings.busy_defer_ms);
 }
@@ -397,8 +373,7 @@ void pool_work(struct pool *pool)
 		return;
 
 	pool->is_working = true;
-	while (pool->needs_work && !pool->is_closed && !pool->is_lost && pool->is_attached &&
-	       pool->backend != NULL) {
+	while (pool->needs_work && !pool->is_closed) {
 		pool->needs_work = false;
 		shelves_work(pool);
 	}

@@ -145,11 +145,11 @@ static void set_locks(struct verdict *verdict)
 {
 	set_kind(verdict, VERDICT_MEMORY);
 	verdict->limit = "locks";
-	verdict->limit_value = LAUNCH_LOCKS_MAX;
+	verdict->limit_value = PLAN_LOCKS_MAX;
 	say(verdict->message,
 	    "ended: it held more than %d file locks, which are memory of the "
 	    "kernel",
-	    LAUNCH_LOCKS_MAX);
+	    PLAN_LOCKS_MAX);
 	say(verdict->remedy, "lock files as a whole, or fewer ranges of them");
 }
 
@@ -185,7 +185,7 @@ static void set_killed(struct verdict *verdict, int number, const char *why)
 }
 
 /* The interpreter ended without a word: its exit status is all there is. */
-static void set_exit(struct verdict *verdict, const struct launch_exit *exit, bool is_session)
+static void set_exit(struct verdict *verdict, const struct box_exit *exit, bool is_session)
 {
 	if (exit->signal != 0) {
 		set_killed(verdict, exit->signal, NULL);
@@ -266,7 +266,7 @@ static void set_testimony(struct verdict *verdict, const struct verdict_facts *f
 struct verdict verdict_of(const struct verdict_facts *facts,
 			  const struct verdict_testimony *testimony)
 {
-	const struct launch_exit *exit = &facts->exit;
+	const struct box_exit *exit = &facts->exit;
 	struct verdict verdict = {0};
 
 	if (facts->is_denied) {
@@ -283,18 +283,17 @@ struct verdict verdict_of(const struct verdict_facts *facts,
 		say(verdict.message, "cancelled");
 	} else if (facts->is_output_exceeded) {
 		set_output(&verdict, facts);
-	} else if (facts->has_exit && exit->cause == LAUNCH_CAUSE_LOCKS) {
+	} else if (facts->has_exit && exit->cause == BOX_CAUSE_LOCKS) {
 		set_locks(&verdict);
-	} else if (facts->has_exit && (exit->cause == LAUNCH_CAUSE_MEMORY || exit->oom_kills > 0)) {
+	} else if (facts->has_exit && (exit->cause == BOX_CAUSE_MEMORY || exit->oom_kills > 0)) {
 		set_memory(&verdict, facts);
-	} else if (facts->is_timed_out ||
-		   (facts->has_exit && exit->cause == LAUNCH_CAUSE_DEADLINE)) {
+	} else if (facts->is_timed_out || (facts->has_exit && exit->cause == BOX_CAUSE_DEADLINE)) {
 		set_timeout(&verdict, facts);
 	} else if (facts->is_protocol_broken) {
 		set_killed(&verdict, SIGKILL, facts->why.text);
 	} else if (testimony->is_given && facts->has_exit) {
 		set_testimony(&verdict, facts, testimony);
-	} else if (facts->has_exit && exit->cause == LAUNCH_CAUSE_SELF) {
+	} else if (facts->has_exit && exit->cause == BOX_CAUSE_SELF) {
 		set_exit(&verdict, exit, facts->is_session);
 	} else {
 		set_backend(&verdict, &facts->why);

@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backend/box.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "proto/launch_msg.h"
 #include "session/remedy.h"
 
 enum verdict_kind {
@@ -40,7 +40,7 @@ enum verdict_kind {
 /* What the supervisor knows. Everything here was seen from outside the sandbox. */
 struct verdict_facts {
 	bool has_exit; /* `exit` is set: launch reported the end of the interpreter */
-	struct launch_exit exit;
+	struct box_exit exit;
 	bool is_timed_out;       /* our own timer, the second line behind launch's */
 	bool is_output_exceeded; /* a stream or the events went past 16x their limit */
 	bool is_cancelled;

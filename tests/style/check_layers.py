@@ -33,6 +33,12 @@ ALLOWED = {
     # A door's own command line (`viv compat`) gives its answers in its dialect.
     "cli": ["base", "policy", "proto", "backend", "session", "op", "door"],
 }
+# What speaks launch's protocol is inside one backend. Nobody above it knows how sandboxes are built;
+# whoever starts programs of ours may ask where they are.
+INSIDE = {
+    "backend/namespace/": ["backend", "daemon", "cli"],
+    "proto/launch_msg.h": ["backend", "launch", "runner", "proto"],
+}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 
@@ -42,6 +48,9 @@ def check_include(src, path, folder, target):
         return f'include "{target}" from src/, so that its folder shows'
     if not os.path.isfile(os.path.join(src, target)):
         return f'there is no src/{target}'
+    for inside, allowed in INSIDE.items():
+        if target.startswith(inside) and folder not in allowed:
+            return f"{folder} may not include {target}: it is the inside of a backend"
     to_folder = target.split("/")[0]
     door = f"{folder}/{os.path.basename(os.path.dirname(path))}/"
     if folder == to_folder == "door" and target.count("/") == 2 and not target.startswith(door):

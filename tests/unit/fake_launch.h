@@ -48,11 +48,11 @@ struct fake {
 	struct fake_sandbox sandboxes[FAKE_SANDBOXES]; /* in the order of their spawns */
 	size_t spawn_count, kill_count, zygote_count, retire_count;
 	uint32_t last_retired;
-	uint32_t walls;         /* what new sandboxes report */
-	bool fails_spawns;      /* they never stand */
-	bool is_slow;           /* HELLO comes only by fake_hello() */
-	bool is_mute;           /* KILL is not answered */
-	struct launch_exit end; /* told after KILL; cause ASKED unless set */
+	uint32_t walls;      /* what new sandboxes report */
+	bool fails_spawns;   /* they never stand */
+	bool is_slow;        /* HELLO comes only by fake_hello() */
+	bool is_mute;        /* KILL is not answered */
+	struct box_exit end; /* told after KILL; cause ASKED unless set */
 };
 
 static inline void fake_tell(struct fake *fake, const struct launch_event *event)
@@ -103,11 +103,19 @@ static inline void fake_close(struct fake_sandbox *sandbox)
 }
 
 static inline void fake_exit(struct fake *fake, struct fake_sandbox *sandbox,
-			     const struct launch_exit *exit)
+			     const struct box_exit *exit)
 {
-	struct launch_event event = {.type = LAUNCH_EXIT, .id = sandbox->id, .exit = *exit};
+	struct launch_event event = {.type = LAUNCH_EXIT,
+				     .id = sandbox->id,
+				     .exit = {.sandbox = sandbox->id,
+					      .cause = exit->cause,
+					      .code = exit->code,
+					      .signal = exit->signal,
+					      .oom_kills = exit->oom_kills,
+					      .peak = exit->peak,
+					      .cpu_us = exit->cpu_us,
+					      .memory = exit->memory}};
 
-	event.exit.sandbox = sandbox->id;
 	fake_tell(fake, &event);
 	event = (struct launch_event){.type = LAUNCH_GONE, .id = sandbox->id};
 	fake_tell(fake, &event);
@@ -243,9 +251,10 @@ static inline void fake_tick(uv_timer_t *timer)
 	(void)timer;
 }
 
-static inline struct pool_kind fake_kind(const struct fake *fake, bool is_cold)
+static inline struct box_kind fake_kind(const struct fake *fake, bool is_cold)
 {
-	return (struct pool_kind){
+	return (struct box_kind){
+		.backend = &backend_namespace,
 		.runtime = &fake->runtime,
 		.trust = "test",
 		.plan = {.version = PLAN_VERSION,
@@ -270,7 +279,7 @@ static inline void fake_open(struct fake *fake, struct pool_settings *settings)
 
 	*fake = (struct fake){
 		.walls = WALLS_ALL,
-		.end = {.cause = LAUNCH_CAUSE_ASKED, .code = -1, .signal = SIGKILL, .peak = 1000}};
+		.end = {.cause = BOX_CAUSE_ASKED, .code = -1, .signal = SIGKILL, .peak = 1000}};
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	fake->socket = pair[0];
 	assert_int_equal(fcntl(fake->socket, F_SETFL, O_NONBLOCK), 0);

@@ -9,8 +9,15 @@
 #include "policy/config.h"
 #include "unit.h"
 
-static const struct launch_hello good = {.version = LAUNCH_VERSION, .landlock_abi = 1};
-static const struct launch_hello bad = {.version = LAUNCH_VERSION, .landlock_abi = 0};
+static const struct backend_facts facts_good = {.landlock_abi = 1};
+static const struct backend_facts facts_bad = {
+	.unfit = {.kind = ERR_UNSUPPORTED,
+		  .num = EOPNOTSUPP,
+		  .text = "landlock is off on this kernel; boot with lsm=landlock,..."}};
+
+/* What namespace has said here. */
+static const struct backend_seen good = {.backend = &backend_namespace, .facts = &facts_good};
+static const struct backend_seen bad = {.backend = &backend_namespace, .facts = &facts_bad};
 
 /* The probe of the remote asks for no more of it than that it is not NULL while nothing is known.
  */
@@ -27,12 +34,12 @@ static struct config *config_of(const char *text)
 }
 
 /* What `use` gets, or NULL and why in `err`. The remote is there when the config names one. */
-static const char *choose(const char *text, const struct launch_hello *hello, enum backend_use use,
+static const char *choose(const char *text, const struct backend_seen *seen, enum backend_use use,
 			  const char *pin, struct err *err)
 {
 	struct config *config = config_of(text);
 	uv_loop_t loop;
-	struct backend_host host = {.config = config, .hello = hello};
+	struct backend_host host = {.config = config, .seen = seen, .seen_count = seen != NULL};
 	const struct backend *backend = NULL;
 	int r;
 
@@ -49,7 +56,7 @@ static const char *choose(const char *text, const struct launch_hello *hello, en
 
 static const struct {
 	const char *config;
-	const struct launch_hello *hello;
+	const struct backend_seen *seen;
 	enum backend_use use;
 	const char *pin, *chosen; /* NULL: refused */
 } rows[] = {
@@ -111,7 +118,7 @@ static void each_row_of_the_order_gives_its_backend(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct err err = {0};
 		const char *chosen =
-			choose(rows[i].config, rows[i].hello, rows[i].use, rows[i].pin, &err);
+			choose(rows[i].config, rows[i].seen, rows[i].use, rows[i].pin, &err);
 
 		if (rows[i].chosen == NULL && chosen != NULL)
 			fail_msg("row %zu: %s instead of a refusal", i, chosen);
@@ -156,7 +163,7 @@ static void a_refusal_says_what_was_tried_and_why(void **state)
 static void refuse_as_atlas(struct config *config, enum backend_use use, bool is_atlas,
 			    struct err *err)
 {
-	const struct backend_host host = {.config = config, .hello = &bad};
+	const struct backend_host host = {.config = config, .seen = &bad, .seen_count = 1};
 	const struct backend *backend = NULL;
 
 	*err = (struct err){0};
@@ -202,12 +209,12 @@ static void what_is_active_is_told_and_never_a_weaker_one(void **state)
 {
 	struct config *config =
 		config_of("backends: {pin: namespace, process: {development: true}}");
-	struct backend_host host = {.config = config, .hello = &good};
+	struct backend_host host = {.config = config, .seen = &good, .seen_count = 1};
 
 	(void)state;
 	assert_string_equal(backend_active(&host, BACKEND_PYTHON), "namespace");
 	assert_string_equal(backend_order_name(config), "strength");
-	host.hello = &bad;
+	host.seen = &bad;
 	assert_string_equal(backend_active(&host, BACKEND_PYTHON), "fail-closed");
 	assert_string_equal(backend_active(&host, BACKEND_EXPLORE), "fail-closed");
 	config_free(config);

@@ -15,7 +15,7 @@ static void on_failed(void *user, struct head *head, const struct err *why)
 	failed_count++;
 }
 
-static void on_exited(void *user, struct head *head, const struct launch_exit *facts,
+static void on_exited(void *user, struct head *head, const struct box_exit *facts,
 		      const struct err *why)
 {
 	(void)user;
@@ -30,10 +30,11 @@ static const struct head_calls calls = {.failed = on_failed, .exited = on_exited
 /* Launch tells of the end of head 1, as it does of one that a former viv had. */
 static void tell_exit(struct sandbox *sandbox)
 {
-	const struct launch_event event = {.type = LAUNCH_EXIT, .exit = {.head = 1}};
+	const struct box_exit facts = {0};
+	const struct err none = {0};
 
 	failed_count = exited_count = 0;
-	sandbox_event(sandbox, &event);
+	sandbox_box_calls.exited(sandbox, 1, &facts, &none);
 }
 
 static void the_end_of_an_earlier_head_is_not_that_of_one_that_comes(void **state)
@@ -72,12 +73,12 @@ static void one_that_is_up_has_an_end(void **state)
 static void one_that_comes_fails_with_its_sandbox(void **state)
 {
 	struct head head = {.number = 1, .calls = &calls, .state = HEAD_COMING};
-	struct launch_event event = {.type = LAUNCH_EXIT};
+	struct err why = {0};
 
 	(void)state;
 	failed_count = exited_count = 0;
-	(void)err_set(&event.err, ERR_INTERNAL, ECHILD, "viv-launch is gone");
-	head_event(&head, &event);
+	(void)err_set(&why, ERR_INTERNAL, ECHILD, "viv-launch is gone");
+	head_exited(&head, NULL, &why);
 	assert_int_equal(failed_count, 1);
 	assert_int_equal(head.state, HEAD_OVER);
 }

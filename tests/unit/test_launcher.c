@@ -185,7 +185,7 @@ static void a_new_launch_has_nothing_of_its_starter(void **state)
 {
 	char path[512] = "";
 	const ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 32);
-	const struct launcher_stay stay = {.path = "", .owner = getuid()};
+	const struct backend_stay stay = {.path = "", .owner = getuid()};
 	char *name = NULL;
 
 	(void)state;

@@ -22,7 +22,7 @@ static struct twins make_twins(struct stage *stage)
 	run->backend = "namespace";
 	run->runtime = strdup("base \"one\"");
 	run->hello.walls = 5;
-	run->limits = LAUNCH_LIMITS_V1;
+	run->limits = BOX_LIMITS_V1;
 	run->begun_ns = 2500000;
 	run->over_ns = 9000000;
 	run->facts.exit.cpu_us = 1234;

@@ -5,8 +5,8 @@
 
 #include <sys/mman.h>
 
-#include "base/c.h"
 #include "backend/namespace/meter.h"
+#include "base/c.h"
 #include "unit.h"
 
 static void put(int fd, const char *text)
@@ -32,9 +32,10 @@ static void open_one(struct meters *meters, struct meter *meter)
 	assert_int_equal(fds[0], -1);
 }
 
-static void mark_one(struct meter *meter, bool is_alone, struct meter_mark *mark)
+static void mark_one(struct meter *meter, bool is_alone, struct box_mark *mark)
 {
-	meter_mark(meter, 0, mark);
+	*mark = (struct box_mark){.is_set = true};
+	meter_mark(meter, mark);
 	meter_count(meter, is_alone, mark);
 }
 
@@ -42,8 +43,8 @@ static void counts_from_the_mark_on(void **state)
 {
 	struct meters meters = {0};
 	struct meter meter = {0};
-	struct meter_mark mark;
-	struct launch_exit facts = {0};
+	struct box_mark mark;
+	struct box_exit facts = {0};
 
 	(void)state;
 	meters_init(&meters);
@@ -61,8 +62,8 @@ static void cannot_say_where_something_was_killed(void **state)
 {
 	struct meters meters = {0};
 	struct meter meter = {0};
-	struct meter_mark mark;
-	struct launch_exit facts = {0};
+	struct box_mark mark;
+	struct box_exit facts = {0};
 
 	(void)state;
 	meters_init(&meters);
@@ -79,13 +80,14 @@ static void what_is_killed_in_the_first_moment_counts(void **state)
 {
 	struct meters meters = {0};
 	struct meter meter = {0};
-	struct meter_mark mark;
-	struct launch_exit facts = {0};
+	struct box_mark mark;
+	struct box_exit facts = {0};
 
 	(void)state;
 	meters_init(&meters);
 	open_one(&meters, &meter);
-	meter_mark(&meter, 0, &mark);
+	mark = (struct box_mark){.is_set = true};
+	meter_mark(&meter, &mark);
 	assert_false(meter_read(&meter, &mark, &facts)); /* it has not begun */
 	put(meter.fds[LAUNCH_METER_KILLS], "under_oom 0\noom_kill 3\n");
 	meter_count(&meter, false, &mark);
@@ -97,8 +99,8 @@ static void cannot_say_without_a_mark_or_when_closed(void **state)
 {
 	struct meters meters = {0};
 	struct meter meter = {0};
-	struct meter_mark mark;
-	struct launch_exit facts = {0};
+	struct box_mark mark;
+	struct box_exit facts = {0};
 
 	(void)state;
 	meters_init(&meters);
@@ -116,7 +118,7 @@ static void the_one_used_longest_ago_is_closed(void **state)
 {
 	static struct meter all[METERS_MAX + 2];
 	struct meters meters = {0};
-	struct meter_mark mark;
+	struct box_mark mark;
 
 	(void)state;
 	meters_init(&meters);

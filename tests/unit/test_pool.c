@@ -18,7 +18,7 @@ static void on_taken(void *user, struct sandbox *sandbox, const struct err *why)
 		taken->why = *why;
 }
 
-static void take(struct fake *fake, const struct pool_kind *kind, struct taken *taken)
+static void take(struct fake *fake, const struct box_kind *kind, struct taken *taken)
 {
 	struct pool_ticket *ticket = NULL;
 	struct err err = {0};
@@ -26,7 +26,7 @@ static void take(struct fake *fake, const struct pool_kind *kind, struct taken *
 	assert_ok(pool_take(fake->pool, kind, on_taken, taken, &ticket, &err), err);
 }
 
-static uint32_t ready_of(const struct fake *fake, const struct pool_kind *kind)
+static uint32_t ready_of(const struct fake *fake, const struct box_kind *kind)
 {
 	uint32_t ready = 0;
 	uint32_t coming = 0;
@@ -40,7 +40,7 @@ static void keeps_as_many_ready_as_it_is_told(void **state)
 	struct fake fake;
 	struct pool_settings settings = {0};
 	struct taken taken = {0};
-	struct pool_kind kind;
+	struct box_kind kind;
 	struct err err = {0};
 
 	(void)state;
@@ -70,7 +70,7 @@ static void refill_waits_while_a_run_is_busy(void **state)
 	struct fake fake;
 	struct pool_settings settings = {.busy_defer_ms = 100000};
 	struct taken taken = {0};
-	struct pool_kind kind;
+	struct box_kind kind;
 	struct err err = {0};
 
 	(void)state;
@@ -92,7 +92,7 @@ static void a_nearly_empty_shelf_is_filled_all_the_same(void **state)
 	struct fake fake;
 	struct pool_settings settings = {.busy_defer_ms = 100};
 	struct taken taken[3] = {0};
-	struct pool_kind kind;
+	struct box_kind kind;
 	struct err err = {0};
 
 	(void)state;
@@ -113,8 +113,8 @@ static void kinds_are_not_mixed(void **state)
 	struct fake fake;
 	struct pool_settings settings = {0};
 	struct taken taken = {0};
-	struct pool_kind kind;
-	struct pool_kind other;
+	struct box_kind kind;
+	struct box_kind other;
 	struct err err = {0};
 
 	(void)state;
@@ -149,7 +149,7 @@ static void a_cold_one_needs_no_zygote(void **state)
 	struct fake fake;
 	struct pool_settings settings = {0};
 	struct taken taken = {0};
-	struct pool_kind kind;
+	struct box_kind kind;
 
 	(void)state;
 	fake_open(&fake, &settings);
@@ -166,7 +166,7 @@ static void the_next_zygote_is_up_before_the_last_retires(void **state)
 {
 	struct fake fake;
 	struct pool_settings settings = {.zygote_forks_max = 3};
-	struct pool_kind kind;
+	struct box_kind kind;
 
 	(void)state;
 	fake_open(&fake, &settings);
@@ -192,7 +192,7 @@ static void a_zygote_retires_when_nothing_comes_from_it_any_more(void **state)
 	struct fake fake;
 	struct pool_settings settings = {.zygote_forks_max = 2};
 	struct taken taken[2] = {0};
-	struct pool_kind kind;
+	struct box_kind kind;
 
 	(void)state;
 	fake_open(&fake, &settings);
@@ -219,7 +219,7 @@ static void whoever_waits_is_told_after_a_few_failures(void **state)
 	struct fake fake;
 	struct pool_settings settings = {0};
 	struct taken taken = {0};
-	struct pool_kind kind;
+	struct box_kind kind;
 
 	(void)state;
 	fake_open(&fake, &settings);
@@ -237,7 +237,7 @@ static void refill_backs_off_when_spawning_fails(void **state)
 {
 	struct fake fake;
 	struct pool_settings settings = {.busy_defer_ms = 1};
-	struct pool_kind kind;
+	struct box_kind kind;
 	struct err err = {0};
 
 	(void)state;
@@ -257,8 +257,8 @@ static void a_dead_one_is_replaced(void **state)
 {
 	struct fake fake;
 	struct pool_settings settings = {0};
-	const struct launch_exit exit = {.cause = LAUNCH_CAUSE_SELF, .signal = SIGKILL};
-	struct pool_kind kind;
+	const struct box_exit exit = {.cause = BOX_CAUSE_SELF, .signal = SIGKILL};
+	struct box_kind kind;
 	struct err err = {0};
 
 	(void)state;
@@ -276,7 +276,7 @@ static void one_that_speaks_out_of_turn_is_not_used(void **state)
 {
 	struct fake fake;
 	struct pool_settings settings = {0};
-	struct pool_kind kind;
+	struct box_kind kind;
 	struct err err = {0};
 
 	(void)state;
@@ -295,7 +295,7 @@ static void giving_up_a_place_in_the_queue_is_final(void **state)
 	struct pool_settings settings = {0};
 	struct pool_ticket *ticket = NULL;
 	struct taken taken = {0};
-	struct pool_kind kind;
+	struct box_kind kind;
 	struct err err = {0};
 
 	(void)state;

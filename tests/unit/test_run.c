@@ -282,7 +282,7 @@ static void events_without_end_are_dropped_then_ended(void **state)
 static void an_exit_without_a_word_is_a_fact(void **state)
 {
 	struct scene *scene = *state;
-	const struct launch_exit exit = {.cause = LAUNCH_CAUSE_SELF, .code = 41};
+	const struct box_exit exit = {.cause = BOX_CAUSE_SELF, .code = 41};
 
 	start(scene);
 	fake_print(scene->sandbox, 1, "last words", 10);
@@ -295,7 +295,7 @@ static void an_exit_without_a_word_is_a_fact(void **state)
 static void what_was_said_before_the_exit_counts(void **state)
 {
 	struct scene *scene = *state;
-	const struct launch_exit exit = {.cause = LAUNCH_CAUSE_SELF, .code = 1};
+	const struct box_exit exit = {.cause = BOX_CAUSE_SELF, .code = 1};
 
 	start(scene);
 	fake_say(scene->sandbox, FRAME_DONE, "{\"kind\":\"ok\"}");
@@ -408,7 +408,7 @@ static void a_checker_that_dies_refuses(void **state)
 {
 	struct scene *scene = *state;
 	struct fake_sandbox *checker = NULL;
-	const struct launch_exit exit = {.cause = LAUNCH_CAUSE_DEADLINE, .signal = SIGKILL};
+	const struct box_exit exit = {.cause = BOX_CAUSE_DEADLINE, .signal = SIGKILL};
 	struct err err = {0};
 
 	scene->request.guard_runtime = &scene->fake.runtime;

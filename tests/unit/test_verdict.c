@@ -18,11 +18,11 @@ struct row {
 	int exit_status;
 };
 
-#define EXITED(code_) .has_exit = true, .exit = {.cause = LAUNCH_CAUSE_SELF, .code = (code_)}
+#define EXITED(code_) .has_exit = true, .exit = {.cause = BOX_CAUSE_SELF, .code = (code_)}
 #define SIGNALLED(signal_)                                                                         \
-	.has_exit = true, .exit = {.cause = LAUNCH_CAUSE_SELF, .code = -1, .signal = (signal_)}
+	.has_exit = true, .exit = {.cause = BOX_CAUSE_SELF, .code = -1, .signal = (signal_)}
 #define KILLED_AS_ASKED                                                                            \
-	.has_exit = true, .exit = {.cause = LAUNCH_CAUSE_ASKED, .code = -1, .signal = SIGKILL}
+	.has_exit = true, .exit = {.cause = BOX_CAUSE_ASKED, .code = -1, .signal = SIGKILL}
 #define ENDED(cause_) .has_exit = true, .exit = {.cause = (cause_), .code = -1, .signal = SIGKILL}
 #define SAID(kind_, code_) .is_given = true, .kind = (kind_), .exit_code = (code_)
 #define WHY(text_) .why = {.kind = ERR_INTERNAL, .num = EIO, .text = (text_)}
@@ -51,9 +51,9 @@ static const struct row rows[] = {
 	 0,
 	 true,
 	 0},
-	{"the deadline", {ENDED(LAUNCH_CAUSE_DEADLINE)}, {0}, VERDICT_TIMEOUT, 124, 0, false, 124},
+	{"the deadline", {ENDED(BOX_CAUSE_DEADLINE)}, {0}, VERDICT_TIMEOUT, 124, 0, false, 124},
 	{"too many locks",
-	 {ENDED(LAUNCH_CAUSE_LOCKS)},
+	 {ENDED(BOX_CAUSE_LOCKS)},
 	 {SAID(VERDICT_OK, 0)},
 	 VERDICT_MEMORY,
 	 137,
@@ -62,17 +62,16 @@ static const struct row rows[] = {
 	 137},
 	{"our own clock", {.is_timed_out = true}, {0}, VERDICT_TIMEOUT, 124, 0, false, 124},
 	{"ok, but past the deadline",
-	 {ENDED(LAUNCH_CAUSE_DEADLINE)},
+	 {ENDED(BOX_CAUSE_DEADLINE)},
 	 {SAID(VERDICT_OK, 0)},
 	 VERDICT_TIMEOUT,
 	 124,
 	 0,
 	 false,
 	 124},
-	{"measured memory", {ENDED(LAUNCH_CAUSE_MEMORY)}, {0}, VERDICT_MEMORY, 137, 0, false, 137},
+	{"measured memory", {ENDED(BOX_CAUSE_MEMORY)}, {0}, VERDICT_MEMORY, 137, 0, false, 137},
 	{"ok, but the cgroup killed a child",
-	 {.has_exit = true,
-	  .exit = {.cause = LAUNCH_CAUSE_ASKED, .signal = SIGKILL, .oom_kills = 1}},
+	 {.has_exit = true, .exit = {.cause = BOX_CAUSE_ASKED, .signal = SIGKILL, .oom_kills = 1}},
 	 {SAID(VERDICT_OK, 0)},
 	 VERDICT_MEMORY,
 	 137,
@@ -150,7 +149,7 @@ static void facts_outweigh_testimony(void **state)
 
 static void a_timeout_says_how_far_it_may_be_raised(void **state)
 {
-	struct verdict_facts facts = {ENDED(LAUNCH_CAUSE_DEADLINE), .timeout_ms = 30000,
+	struct verdict_facts facts = {ENDED(BOX_CAUSE_DEADLINE), .timeout_ms = 30000,
 				      .timeout_max_ms = 120000};
 	struct verdict verdict = verdict_of(&facts, &(struct verdict_testimony){0});
 	char text[VERDICT_TEXT_MAX];
@@ -176,7 +175,7 @@ static void a_timeout_says_how_far_it_may_be_raised(void **state)
 
 static void out_of_memory_names_limit_and_peak(void **state)
 {
-	struct verdict_facts facts = {ENDED(LAUNCH_CAUSE_MEMORY), .memory_max = 512 * MIB};
+	struct verdict_facts facts = {ENDED(BOX_CAUSE_MEMORY), .memory_max = 512 * MIB};
 	struct verdict verdict;
 	char text[VERDICT_TEXT_MAX];
 

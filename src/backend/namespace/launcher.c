@@ -291,7 +291,7 @@ int launcher_attach(uv_loop_t *loop, int *take_socket, const struct launcher_cal
 	return 0;
 }
 
-int launcher_connect(uv_loop_t *loop, const struct launcher_stay *stay,
+int launcher_connect(uv_loop_t *loop, const struct backend_stay *stay,
 		     const struct launcher_calls *calls, void *user, struct launcher **ret_launcher,
 		     struct err *err)
 {

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <uv.h>
 
+#include "backend/backend.h"
 #include "base/err.h"
 #include "proto/launch_msg.h"
 
@@ -37,19 +38,9 @@ struct launcher_calls {
 int launcher_open(uv_loop_t *loop, const struct launcher_calls *calls, void *user,
 		  struct launcher **ret_launcher, struct err *err);
 
-/* The one that stays: it listens at `path`, for `owner` alone. */
-struct launcher_stay {
-	const char *path;
-	uid_t owner;
-	uint32_t reattach_ms;
-	bool is_minded; /* somebody else starts it: wait for that, never start one */
-	int wish;       /* a byte here asks that somebody for it; -1: he watches by himself */
-	int connected;  /* the first connection, if there is one already; -1: none */
-};
-
 /* Connects to the one that stays; where nobody answers, starts one, in a session of its own. Takes
  * stay->connected. */
-int launcher_connect(uv_loop_t *loop, const struct launcher_stay *stay,
+int launcher_connect(uv_loop_t *loop, const struct backend_stay *stay,
 		     const struct launcher_calls *calls, void *user, struct launcher **ret_launcher,
 		     struct err *err);
 

@@ -184,7 +184,7 @@ bool launcher_is_absent(int r)
 	return r == -ECONNREFUSED || r == -ENOENT;
 }
 
-int launcher_listen(const struct launcher_stay *stay, int *ret_socket, struct err *err)
+int launcher_listen(const struct backend_stay *stay, int *ret_socket, struct err *err)
 {
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	struct sockaddr_un address;
@@ -215,7 +215,7 @@ int launcher_listen(const struct launcher_stay *stay, int *ret_socket, struct er
 }
 
 /* In the grandchild: nobody's child, in a session of its own. */
-static _Noreturn void become_launch(const char *program, const struct launcher_stay *stay,
+static _Noreturn void become_launch(const char *program, const struct backend_stay *stay,
 				    int socket)
 {
 	char name[] = "viv-launch";
@@ -251,7 +251,7 @@ static void await_exec(int *take_writer, int reader)
 		;
 }
 
-int launcher_spawn(const struct launcher_stay *stay, int socket, pid_t *ret_pid, struct err *err)
+int launcher_spawn(const struct backend_stay *stay, int socket, pid_t *ret_pid, struct err *err)
 {
 	AUTO_CLOSE int reader = -1;
 	AUTO_CLOSE int writer = -1;

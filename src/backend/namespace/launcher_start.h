@@ -28,12 +28,12 @@ void launcher_environment(char **env, size_t room, char *text, size_t size);
 int launcher_child(int socket, pid_t *ret_pid, int *ret_pidfd, struct err *err);
 
 /* The socket that one that stays listens on; a dead one at that path is replaced. */
-int launcher_listen(const struct launcher_stay *stay, int *ret_socket, struct err *err);
+int launcher_listen(const struct backend_stay *stay, int *ret_socket, struct err *err);
 
 /* Starts it on that socket (still the caller's), and returns when it has none of our other
  * descriptors any more. With `ret_pid` it is the caller's child, in a session of its own; else
  * nobody's. */
-int launcher_spawn(const struct launcher_stay *stay, int socket, pid_t *ret_pid, struct err *err);
+int launcher_spawn(const struct backend_stay *stay, int socket, pid_t *ret_pid, struct err *err);
 
 /* A connection to the one that stays; never waits. */
 int launcher_dial(const char *path, int *ret_socket, struct err *err);

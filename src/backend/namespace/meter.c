@@ -58,43 +58,13 @@ static bool read_number(const struct meter *meter, enum launch_meter which, cons
 	return true;
 }
 
-/* Its own clock has what the cgroup's sum has not seen yet: the slice that runs now. */
-static uint64_t own_us(clockid_t clock)
+void meter_mark(const struct meter *meter, struct box_mark *mark)
 {
-	struct timespec used;
-
-	if (clock == 0 || clock_gettime(clock, &used) < 0)
-		return 0;
-	return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
+	mark->has_kills = meter->meters != NULL &&
+			  read_number(meter, LAUNCH_METER_KILLS, "oom_kill ", &mark->kills);
 }
 
-uint64_t meter_process_us(pid_t pid)
-{
-	clockid_t clock = 0;
-
-	return pid > 0 && clock_getcpuclockid(pid, &clock) == 0 ? own_us(clock) : 0;
-}
-
-uint64_t meter_own_us(const struct meter_mark *mark)
-{
-	uint64_t now = mark->is_set ? own_us(mark->clock) : 0;
-
-	return now > mark->own_us ? now - mark->own_us : 0;
-}
-
-void meter_mark(struct meter *meter, pid_t pid, struct meter_mark *ret_mark)
-{
-	struct meter_mark mark = {.is_set = true};
-
-	if (pid > 0 && clock_getcpuclockid(pid, &mark.clock) != 0)
-		mark.clock = 0;
-	mark.own_us = own_us(mark.clock);
-	mark.has_kills = meter->meters != NULL &&
-			 read_number(meter, LAUNCH_METER_KILLS, "oom_kill ", &mark.kills);
-	*ret_mark = mark;
-}
-
-void meter_count(struct meter *meter, bool is_alone, struct meter_mark *mark)
+void meter_count(struct meter *meter, bool is_alone, struct box_mark *mark)
 {
 	if (meter->meters == NULL)
 		return;
@@ -107,9 +77,9 @@ void meter_count(struct meter *meter, bool is_alone, struct meter_mark *mark)
 			   read_number(meter, LAUNCH_METER_CPU, "usage_usec ", &mark->cpu_us);
 }
 
-bool meter_read(const struct meter *meter, const struct meter_mark *mark, struct launch_exit *facts)
+bool meter_read(const struct meter *meter, const struct box_mark *mark, struct box_exit *facts)
 {
-	uint64_t own = meter_own_us(mark);
+	uint64_t own = box_own_us(mark);
 	uint64_t cpu = 0, kills = 0;
 
 	if (meter->meters == NULL || !mark->has_counts ||

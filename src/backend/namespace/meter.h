@@ -17,6 +17,7 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include "backend/box.h"
 #include "proto/launch_msg.h"
 
 #define METERS_MAX 256 /* open at a time */
@@ -36,37 +37,20 @@ struct meters {
 	uint32_t count;
 };
 
-/* Where a run began. */
-struct meter_mark {
-	uint64_t cpu_us; /* of the sandbox */
-	uint64_t own_us; /* of the interpreter */
-	clockid_t clock; /* its own; 0: none */
-	uint64_t kills;
-	bool has_kills, has_counts; /* the meter was open by then */
-	bool is_set;                /* a run is on */
-};
-
 void meters_init(struct meters *meters);
 
 /* What launch answered. Consumes the descriptors; none: nobody counts here. */
 void meter_take(struct meters *meters, struct meter *meter, int *take_fds, size_t fd_count);
 void meter_done(struct meter *meter);
 
-/* CPU time that a process has taken; 0: it is gone. */
-uint64_t meter_process_us(pid_t pid);
-
-/* CPU time of the interpreter alone since the mark. */
-uint64_t meter_own_us(const struct meter_mark *mark);
-
-/* A run of the interpreter `pid` is about to begin. */
-void meter_mark(struct meter *meter, pid_t pid, struct meter_mark *ret_mark);
+/* A run is about to begin. */
+void meter_mark(const struct meter *meter, struct box_mark *mark);
 
 /* It has begun, just now: the rest of the mark, for which the code need not wait. What it has used
  * by then is in its own clock, and its memory is still in use. `is_alone`: the peak is counted
  * anew. */
-void meter_count(struct meter *meter, bool is_alone, struct meter_mark *mark);
+void meter_count(struct meter *meter, bool is_alone, struct box_mark *mark);
 
 /* Fills cpu_us, peak and memory of a run that has ended well. False: the meter cannot say, or the
  * kernel killed something meanwhile. */
-bool meter_read(const struct meter *meter, const struct meter_mark *mark,
-		struct launch_exit *facts);
+bool meter_read(const struct meter *meter, const struct box_mark *mark, struct box_exit *facts);

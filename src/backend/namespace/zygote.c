@@ -159,6 +159,20 @@ static int find_root(struct zygotes *zygotes, struct launch_root *made_of, uint3
 		       LAUNCH_ROOTS_MAX);
 }
 
+struct lineage *zygotes_find(const struct zygotes *zygotes, const struct runtime *runtime,
+			     const char *trust, const char *data)
+{
+	struct lineage *lineage = NULL;
+
+	LIST_FOREACH(lineage, &zygotes->lineages, entry) {
+		if (lineage->runtime == runtime && strcmp(lineage->trust, trust) == 0 &&
+		    strcmp(lineage->data != NULL ? lineage->data : "", data != NULL ? data : "") ==
+			    0)
+			return lineage;
+	}
+	return NULL;
+}
+
 int zygotes_lineage(struct zygotes *zygotes, const struct runtime *runtime, const char *trust,
 		    const char *data, struct lineage **ret_lineage, struct err *err)
 {
@@ -183,6 +197,10 @@ int zygotes_lineage(struct zygotes *zygotes, const struct runtime *runtime, cons
 	LIST_FOREACH(lineage, &zygotes->lineages, entry) {
 		if (lineage->runtime == runtime && lineage->root == root &&
 		    strcmp(lineage->trust, trust) == 0) {
+			/* The runtime's folders may have changed and changed back: this is the one
+			 * that zygotes_find has to find. */
+			LIST_REMOVE(lineage, entry);
+			LIST_INSERT_HEAD(&zygotes->lineages, lineage, entry);
 			*ret_lineage = lineage;
 			return 0;
 		}
@@ -400,11 +418,6 @@ void zygotes_landed(struct zygotes *zygotes, int32_t zygote)
 		retire(zygotes, (uint32_t)zygote);
 	else if (from->state == ZYGOTE_DOWN)
 		*from = (struct zygote){.state = ZYGOTE_NONE};
-}
-
-uint64_t lineage_retry_ns(const struct lineage *lineage)
-{
-	return lineage->failures > 0 ? lineage->retry_ns : 0;
 }
 
 /* A runtime without some of its packages serves code that needs none of them. It is told once for

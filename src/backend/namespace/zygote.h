@@ -40,6 +40,10 @@ void zygotes_free(struct zygotes *zygotes);
 int zygotes_lineage(struct zygotes *zygotes, const struct runtime *runtime, const char *trust,
 		    const char *data, struct lineage **ret_lineage, struct err *err);
 
+/* The one that zygotes_lineage last gave for these; NULL: none. Asks nobody. */
+struct lineage *zygotes_find(const struct zygotes *zygotes, const struct runtime *runtime,
+			     const char *trust, const char *data);
+
 /* The place to spawn in now. -EAGAIN: on its way, `changed` follows. Other errors say why there is
  * none for the time being. */
 int lineage_place(struct zygotes *zygotes, struct lineage *lineage, bool is_cold,
@@ -50,9 +54,6 @@ void zygotes_forked(struct zygotes *zygotes, int32_t zygote);
 
 /* That sandbox is there, or will never be: only then may the zygote retire. */
 void zygotes_landed(struct zygotes *zygotes, int32_t zygote);
-
-/* When a lineage that failed may be tried again, in now_ns() time; 0: now. */
-uint64_t lineage_retry_ns(const struct lineage *lineage);
 
 /* ROOT_MADE, ZYGOTE_UP, ZYGOTE_DOWN; false for any other event. */
 bool zygotes_event(struct zygotes *zygotes, const struct launch_event *event);
