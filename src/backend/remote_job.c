@@ -351,19 +351,17 @@ void remote_job_go(struct backend_job *job, const struct err *why)
 /* A name that is not the usual one is for a Vivarium: job->beyond says so. */
 static int put_explore(struct buf *buf, const struct backend_ask *ask)
 {
-	int r = buf_text(buf, ",\"command\":");
-
-	if (r == 0)
-		r = json_put_text(buf, ask->command);
-	if (r == 0 && ask->cwd[0] != '\0')
-		r = buf_text(buf, ",\"cwd\":");
-	if (r == 0 && ask->cwd[0] != '\0')
-		r = json_put_text(buf, ask->cwd);
-	if (r == 0 && ask->root != NULL)
-		r = buf_text(buf, ",\"root\":");
-	if (r == 0 && ask->root != NULL)
-		r = json_put_text(buf, ask->root);
-	return r;
+	buf_text(buf, ",\"command\":");
+	json_put_text(buf, ask->command);
+	if (ask->cwd[0] != '\0') {
+		buf_text(buf, ",\"cwd\":");
+		json_put_text(buf, ask->cwd);
+	}
+	if (ask->root != NULL) {
+		buf_text(buf, ",\"root\":");
+		json_put_text(buf, ask->root);
+	}
+	return buf->failed;
 }
 
 static int copy_ask(struct backend_job *job, const struct backend_ask *ask, struct err *err)

@@ -91,14 +91,13 @@ static int make_secret(struct token *token, struct err *err)
 /* The entry as it stands in the file. By the rule for names they need no quotes there. */
 static int put_lines(const struct token *token, struct buf *lines)
 {
-	int r = buf_format(lines, "  - name: %s\n    sha256: %s\n", token->name, token->sum);
-
-	for (size_t i = 0; i < token->policies.count && r == 0; i++)
-		r = buf_format(lines, "%s%s", i == 0 ? "    policies: [" : ", ",
-			       token->policies.items[i]);
-	if (r == 0 && token->policies.count > 0)
-		r = buf_text(lines, "]\n");
-	return r;
+	buf_format(lines, "  - name: %s\n    sha256: %s\n", token->name, token->sum);
+	for (size_t i = 0; i < token->policies.count; i++)
+		buf_format(lines, "%s%s", i == 0 ? "    policies: [" : ", ",
+			   token->policies.items[i]);
+	if (token->policies.count > 0)
+		buf_text(lines, "]\n");
+	return lines->failed;
 }
 
 static int print_json(const struct token *token, const char *lines)

@@ -195,17 +195,17 @@ struct escaped escaped_cut_whole(struct escaped text, size_t *count)
 
 int escaped_put(struct buf *buf, const struct escaped *texts, size_t text_count, size_t count)
 {
-	int r = buf_text(buf, "\"");
-
-	for (size_t i = 0; r == 0 && i < text_count; i++) {
+	buf_text(buf, "\"");
+	for (size_t i = 0; i < text_count; i++) {
 		struct escaped part = texts[i];
 
 		if (count != SIZE_MAX)
 			part = escaped_cut_whole(part, &count);
 
-		r = buf_append(buf, part.text, part.size);
+		buf_append(buf, part.text, part.size);
 	}
-	return r < 0 ? r : buf_text(buf, "\"");
+	buf_text(buf, "\"");
+	return buf->failed;
 }
 
 static int put_code(struct buf *buf, uint32_t code)
@@ -223,15 +223,13 @@ static int put_code(struct buf *buf, uint32_t code)
 
 int escaped_decode(struct buf *buf, struct escaped text)
 {
-	int r = 0;
-
-	while (r == 0 && text.size > 0) {
+	while (text.size > 0) {
 		uint32_t code;
 		size_t n = step_whole(text, &code);
 
-		r = put_code(buf, code);
+		put_code(buf, code);
 		text.text += n;
 		text.size -= n;
 	}
-	return r;
+	return buf->failed;
 }

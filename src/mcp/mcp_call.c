@@ -116,37 +116,34 @@ void mcp_answer_refusal(struct mcp_call *call, enum mcp_code code, const char *m
 
 static int put_text_item(struct buf *buf, const char *joint, const char *text, size_t size)
 {
-	int r = buf_format(buf, "%s{\"type\":\"text\",\"text\":", joint);
-
-	if (r == 0)
-		r = json_put_string(buf, text, size);
-	return r == 0 ? buf_text(buf, "}") : r;
+	buf_format(buf, "%s{\"type\":\"text\",\"text\":", joint);
+	json_put_string(buf, text, size);
+	buf_text(buf, "}");
+	return buf->failed;
 }
 
 void mcp_answer_json(struct mcp_call *call, bool is_error, const char *text, const char *json,
 		     size_t size)
 {
 	struct buf members;
-	int r;
 
 	/* Ops end their answers with a newline. */
 	while (json != NULL && size > 0 && json[size - 1] == '\n')
 		size--;
 	buf_init(&members, MCP_ANSWER_MAX);
-	r = buf_text(&members, "\"content\":[");
-	if (r == 0 && text != NULL)
-		r = put_text_item(&members, "", text, strlen(text));
-	if (r == 0 && json != NULL)
-		r = put_text_item(&members, text != NULL ? "," : "", json, size);
-	if (r == 0)
-		r = buf_text(&members, "]");
-	if (r == 0 && json != NULL)
-		r = buf_text(&members, ",\"structuredContent\":");
-	if (r == 0 && json != NULL)
-		r = buf_append(&members, json, size);
-	if (r == 0 && is_error)
-		r = buf_text(&members, ",\"isError\":true");
-	if (r == 0) {
+	buf_text(&members, "\"content\":[");
+	if (text != NULL)
+		put_text_item(&members, "", text, strlen(text));
+	if (json != NULL)
+		put_text_item(&members, text != NULL ? "," : "", json, size);
+	buf_text(&members, "]");
+	if (json != NULL) {
+		buf_text(&members, ",\"structuredContent\":");
+		buf_append(&members, json, size);
+	}
+	if (is_error)
+		buf_text(&members, ",\"isError\":true");
+	if (members.failed == 0) {
 		mcp_answer_members(call, &members);
 		return;
 	}

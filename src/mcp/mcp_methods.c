@@ -32,25 +32,26 @@ const char *mcp_legacy_version(const char *version)
 
 int mcp_put_versions(struct buf *buf)
 {
-	int r = buf_text(buf, "[\"" MCP_NEWEST "\"");
-
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(legacy_versions); i++)
-		r = buf_format(buf, ",\"%s\"", legacy_versions[i]);
-	return r == 0 ? buf_text(buf, "]") : r;
+	buf_text(buf, "[\"" MCP_NEWEST "\"");
+	for (size_t i = 0; i < ARRAY_LEN(legacy_versions); i++)
+		buf_format(buf, ",\"%s\"", legacy_versions[i]);
+	buf_text(buf, "]");
+	return buf->failed;
 }
 
 static int put_capabilities(const struct mcp_request *request, struct buf *buf)
 {
 	bool has_all = mcp_extra != NULL;
-	int r = buf_text(buf, has_all ? "\"capabilities\":{\"tools\":{\"listChanged\":true},"
-					"\"prompts\":{\"listChanged\":true},\"resources\":{"
-					"\"subscribe\":true,\"listChanged\":true},"
-					"\"completions\":{},\"logging\":{}"
-				      : "\"capabilities\":{\"tools\":{},\"resources\":{}");
 
-	if (r == 0 && request->is_modern)
-		r = buf_text(buf, ",\"extensions\":{\"" MCP_TASKS "\":{}}");
-	return r == 0 ? buf_text(buf, "}") : r;
+	buf_text(buf, has_all ? "\"capabilities\":{\"tools\":{\"listChanged\":true},"
+				"\"prompts\":{\"listChanged\":true},\"resources\":{"
+				"\"subscribe\":true,\"listChanged\":true},"
+				"\"completions\":{},\"logging\":{}"
+			      : "\"capabilities\":{\"tools\":{},\"resources\":{}");
+	if (request->is_modern)
+		buf_text(buf, ",\"extensions\":{\"" MCP_TASKS "\":{}}");
+	buf_text(buf, "}");
+	return buf->failed;
 }
 
 static void call_discover(struct mcp_request *request)

@@ -40,33 +40,28 @@ static void send_answer(struct mcp_request *request, unsigned status, struct buf
 
 static int put_tail(const struct mcp_request *request, struct buf *buf, bool is_complete)
 {
-	int r = 0;
-
 	if (!request->is_modern)
 		return buf_text(buf, "}}");
 	if (is_complete && request->method != NULL && request->method->is_cached)
-		r = buf_format(buf, "\"ttlMs\":%u,\"cacheScope\":\"private\",",
-			       request->method->ttl_ms);
-	return r == 0 ? buf_text(buf, SERVER_INFO "}}") : r;
+		buf_format(buf, "\"ttlMs\":%u,\"cacheScope\":\"private\",",
+			   request->method->ttl_ms);
+	buf_text(buf, SERVER_INFO "}}");
+	return buf->failed;
 }
 
 void mcp_reply(struct mcp_request *request, const char *type, const char *members, size_t size)
 {
 	const char *comma = size > 0 && request->is_modern ? "," : "";
 	struct buf json;
-	int r;
 
 	buf_init(&json, MCP_ANSWER_MAX + ERROR_MAX);
-	r = buf_format(&json, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{", request->message.id);
-	if (r == 0 && request->is_modern)
-		r = buf_format(&json, "\"resultType\":\"%s\",", type != NULL ? type : "complete");
-	if (r == 0)
-		r = buf_append(&json, members, size);
-	if (r == 0)
-		r = buf_text(&json, comma);
-	if (r == 0)
-		r = put_tail(request, &json, type == NULL);
-	if (r == 0) {
+	buf_format(&json, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{", request->message.id);
+	if (request->is_modern)
+		buf_format(&json, "\"resultType\":\"%s\",", type != NULL ? type : "complete");
+	buf_append(&json, members, size);
+	buf_text(&json, comma);
+	put_tail(request, &json, type == NULL);
+	if (json.failed == 0) {
 		send_answer(request, 200, &json);
 		return;
 	}

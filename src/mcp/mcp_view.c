@@ -76,17 +76,15 @@ static const char *yes_no(unsigned hints, enum mcp_hint hint)
 static int put_hints(const struct mcp_tool *tool, struct buf *buf)
 {
 	unsigned hints = tool->hints;
-	int r = buf_text(buf, ",\"annotations\":{\"title\":");
 
-	if (r == 0)
-		r = json_put_text(buf, tool->title != NULL ? tool->title : tool->name);
-	if (r == 0)
-		r = buf_format(buf,
-			       ",\"readOnlyHint\":%s,\"destructiveHint\":%s,\"idempotentHint\":%s,"
-			       "\"openWorldHint\":%s}",
-			       yes_no(hints, MCP_READ_ONLY), yes_no(hints, MCP_DESTRUCTIVE),
-			       yes_no(hints, MCP_IDEMPOTENT), yes_no(hints, MCP_OPEN_WORLD));
-	return r;
+	buf_text(buf, ",\"annotations\":{\"title\":");
+	json_put_text(buf, tool->title != NULL ? tool->title : tool->name);
+	buf_format(buf,
+		   ",\"readOnlyHint\":%s,\"destructiveHint\":%s,\"idempotentHint\":%s,"
+		   "\"openWorldHint\":%s}",
+		   yes_no(hints, MCP_READ_ONLY), yes_no(hints, MCP_DESTRUCTIVE),
+		   yes_no(hints, MCP_IDEMPOTENT), yes_no(hints, MCP_OPEN_WORLD));
+	return buf->failed;
 }
 
 /* One more property behind the others: "}}" becomes ",...}}". */

@@ -111,15 +111,12 @@ static int put_time(struct buf *line)
 
 static int put_member(struct buf *line, const char *name, const char *text)
 {
-	int r = buf_text(line, ",");
+	buf_text(line, ",");
+	json_put_text(line, name);
+	buf_text(line, ":");
 
-	if (r == 0)
-		r = json_put_text(line, name);
-	if (r == 0)
-		r = buf_text(line, ":");
-
-	if (r < 0)
-		return r;
+	if (line->failed < 0)
+		return line->failed;
 	return text != NULL ? json_put_text(line, text) : buf_text(line, "null");
 }
 
@@ -153,13 +150,12 @@ static int put_names(struct buf *line, const struct audit_run *run)
 static int put_code(struct buf *line, const struct audit_run *run)
 {
 	bool is_cut = run->code_size > AUDIT_CODE_MAX;
-	int r = buf_text(line, ",\"code\":");
 
-	if (r == 0)
-		r = json_put_string(line, run->code, is_cut ? AUDIT_CODE_MAX : run->code_size);
-	if (r == 0 && is_cut)
-		r = buf_text(line, ",\"code_cut\":true");
-	return r;
+	buf_text(line, ",\"code\":");
+	json_put_string(line, run->code, is_cut ? AUDIT_CODE_MAX : run->code_size);
+	if (is_cut)
+		buf_text(line, ",\"code_cut\":true");
+	return line->failed;
 }
 
 static int put_line(struct buf *line, const struct audit_run *run)
@@ -305,15 +301,12 @@ static void take_lines(struct tail *tail, const char *text, size_t size, bool is
 
 static int put_lines(const struct tail *tail, struct buf *buf)
 {
-	int r = 0;
-
-	for (size_t i = tail->count; i > 0 && r == 0; i--) {
+	for (size_t i = tail->count; i > 0; i--) {
 		if (i < tail->count)
-			r = buf_text(buf, ",");
-		if (r == 0)
-			r = buf_append(buf, tail->lines[i - 1], tail->sizes[i - 1]);
+			buf_text(buf, ",");
+		buf_append(buf, tail->lines[i - 1], tail->sizes[i - 1]);
 	}
-	return r;
+	return buf->failed;
 }
 
 /* The last `window` bytes of the file. */

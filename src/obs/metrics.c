@@ -211,16 +211,15 @@ void metrics_observe(struct metrics *metrics, enum metric metric, const char *fi
 
 static int put_label(struct buf *buf, const char *name, const char *value, const char *separator)
 {
-	int r = buf_format(buf, "%s%s=\"", separator, name);
-
+	buf_format(buf, "%s%s=\"", separator, name);
 	/* A line break cannot be here: copy_label took it away. */
-	for (; r == 0 && *value != '\0'; value++) {
+	for (; *value != '\0'; value++) {
 		if (*value == '\\' || *value == '"')
-			r = buf_append(buf, "\\", 1);
-		if (r == 0)
-			r = buf_append(buf, value, 1);
+			buf_append(buf, "\\", 1);
+		buf_append(buf, value, 1);
 	}
-	return r < 0 ? r : buf_append(buf, "\"", 1);
+	buf_append(buf, "\"", 1);
+	return buf->failed;
 }
 
 /* name<suffix>{labels,le="bound"} with a blank behind. `bound` NULL: none. */
@@ -228,43 +227,38 @@ static int put_name(struct buf *buf, const struct metric_row *row, const char *s
 		    const struct series *series, const char *bound)
 {
 	const char *separator = "{";
-	int r = buf_format(buf, "%s%s", row->name, suffix);
 
-	for (size_t i = 0; i < 2 && r == 0 && row->labels[i][0] != '\0'; i++) {
-		r = put_label(buf, row->labels[i], series->labels.text[i], separator);
+	buf_format(buf, "%s%s", row->name, suffix);
+	for (size_t i = 0; i < 2 && row->labels[i][0] != '\0'; i++) {
+		put_label(buf, row->labels[i], series->labels.text[i], separator);
 		separator = ",";
 	}
-	if (r == 0 && bound != NULL) {
-		r = put_label(buf, "le", bound, separator);
+	if (bound != NULL) {
+		put_label(buf, "le", bound, separator);
 		separator = ",";
 	}
-	if (r < 0)
-		return r;
-	return buf_text(buf, *separator == ',' ? "} " : " ");
+	buf_text(buf, *separator == ',' ? "} " : " ");
+	return buf->failed;
 }
 
 static int put_histogram(struct buf *buf, const struct metric_row *row, const struct series *series)
 {
 	uint64_t count = 0;
-	int r = 0;
 
-	for (size_t i = 0; i < BUCKETS && r == 0; i++) {
+	for (size_t i = 0; i < BUCKETS; i++) {
 		char bound[24] = "+Inf";
 
 		if (i < ARRAY_LEN(bounds))
 			(void)snprintf(bound, sizeof(bound), "%g", bounds[i]);
 		count += series->buckets[i];
-		r = put_name(buf, row, "_bucket", series, bound);
-		if (r == 0)
-			r = buf_format(buf, "%llu\n", (unsigned long long)count);
+		put_name(buf, row, "_bucket", series, bound);
+		buf_format(buf, "%llu\n", (unsigned long long)count);
 	}
-	if (r == 0)
-		r = put_name(buf, row, "_sum", series, NULL);
-	if (r == 0)
-		r = buf_format(buf, "%.15g\n", series->value);
-	if (r == 0)
-		r = put_name(buf, row, "_count", series, NULL);
-	return r < 0 ? r : buf_format(buf, "%llu\n", (unsigned long long)count);
+	put_name(buf, row, "_sum", series, NULL);
+	buf_format(buf, "%.15g\n", series->value);
+	put_name(buf, row, "_count", series, NULL);
+	buf_format(buf, "%llu\n", (unsigned long long)count);
+	return buf->failed;
 }
 
 static int put_family(struct buf *buf, const struct metric_row *row, const struct family *family)
@@ -274,21 +268,20 @@ static int put_family(struct buf *buf, const struct metric_row *row, const struc
 		[METRIC_GAUGE] = "gauge",
 		[METRIC_HISTOGRAM] = "histogram",
 	};
-	int r = buf_format(buf, "# HELP %s %s.\n# TYPE %s %s\n", row->name, row->help, row->name,
-			   kinds[row->kind]);
 
-	for (size_t i = 0; i < family->count && r == 0; i++) {
+	buf_format(buf, "# HELP %s %s.\n# TYPE %s %s\n", row->name, row->help, row->name,
+		   kinds[row->kind]);
+	for (size_t i = 0; i < family->count; i++) {
 		const struct series *series = &family->series[i];
 
 		if (row->kind == METRIC_HISTOGRAM) {
-			r = put_histogram(buf, row, series);
+			put_histogram(buf, row, series);
 			continue;
 		}
-		r = put_name(buf, row, "", series, NULL);
-		if (r == 0)
-			r = buf_format(buf, "%.15g\n", series->value);
+		put_name(buf, row, "", series, NULL);
+		buf_format(buf, "%.15g\n", series->value);
 	}
-	return r;
+	return buf->failed;
 }
 
 int metrics_put(struct metrics *metrics, struct buf *buf)

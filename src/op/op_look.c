@@ -123,19 +123,16 @@ void op_look_pass(struct op_call *call, const char *json, size_t size, const cha
 {
 	struct err err = {0};
 	struct buf body;
-	int r;
 
 	buf_init(&body, size + KIB);
-	r = buf_append(&body, json, as_of[0] != '\0' ? size - 1 : size);
-	if (r == 0 && as_of[0] != '\0')
-		r = buf_format(&body, "%s\"as_of\":\"%s\"}", has_members(json, size) ? "," : "",
-			       as_of);
-	if (r == 0)
-		r = buf_text(&body, "\n");
-	if (r == 0) {
+	buf_append(&body, json, as_of[0] != '\0' ? size - 1 : size);
+	if (as_of[0] != '\0')
+		buf_format(&body, "%s\"as_of\":\"%s\"}", has_members(json, size) ? "," : "", as_of);
+	buf_text(&body, "\n");
+	if (body.failed == 0) {
 		op_answer(call, 0, &body);
 	} else {
-		(void)err_set(&err, ERR_INTERNAL, -r, "no memory for the answer");
+		(void)err_set(&err, ERR_INTERNAL, -body.failed, "no memory for the answer");
 		op_fail(call, &err);
 	}
 	buf_done(&body);

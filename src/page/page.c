@@ -129,18 +129,17 @@ static int put_index(struct buf *body, const char *nonce)
 {
 	const char *at = page_index.data;
 	const char *end = at + page_index.size;
-	int r = 0;
 
-	while (r == 0 && at < end) {
+	while (at < end) {
 		const char *place = memmem(at, (size_t)(end - at), PAGE_NONCE, strlen(PAGE_NONCE));
 		const char *stop = place != NULL ? place : end;
 
-		r = buf_append(body, at, (size_t)(stop - at));
-		if (r == 0 && place != NULL)
-			r = buf_text(body, nonce);
+		buf_append(body, at, (size_t)(stop - at));
+		if (place != NULL)
+			buf_text(body, nonce);
 		at = place != NULL ? place + strlen(PAGE_NONCE) : end;
 	}
-	return r;
+	return body->failed;
 }
 
 static void answer_index(struct exchange *exchange)

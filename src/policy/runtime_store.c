@@ -54,28 +54,20 @@ static int make_directories(const char *path, size_t size, struct err *err)
 /* The rows as YAML: JSON's strings and lists are YAML, too. */
 static int write_rows(const struct runtime *runtime, struct buf *text)
 {
-	int r;
-
-	r = buf_text(text, "python: ");
-	if (r == 0)
-		r = json_put_text(text, runtime->python);
-	if (r == 0)
-		r = buf_text(text, "\npreload: [");
-	for (size_t i = 0; r == 0 && i < runtime->preload.count; i++) {
-		r = buf_text(text, i > 0 ? ", " : "");
-		if (r == 0)
-			r = json_put_text(text, runtime->preload.items[i]);
+	buf_text(text, "python: ");
+	json_put_text(text, runtime->python);
+	buf_text(text, "\npreload: [");
+	for (size_t i = 0; i < runtime->preload.count; i++) {
+		buf_text(text, i > 0 ? ", " : "");
+		json_put_text(text, runtime->preload.items[i]);
 	}
-	if (r == 0)
-		r = buf_format(text, "]\npool: %llu\n", (unsigned long long)runtime->pool);
-	if (r == 0 && runtime->requirements[0] != '\0') {
-		r = buf_text(text, "requirements: ");
-		if (r == 0)
-			r = json_put_text(text, runtime->requirements);
-		if (r == 0)
-			r = buf_text(text, "\n");
+	buf_format(text, "]\npool: %llu\n", (unsigned long long)runtime->pool);
+	if (runtime->requirements[0] != '\0') {
+		buf_text(text, "requirements: ");
+		json_put_text(text, runtime->requirements);
+		buf_text(text, "\n");
 	}
-	return r;
+	return text->failed;
 }
 
 /* Writes beside the file and renames: a reader sees the old one or the new one. */

@@ -347,26 +347,22 @@ uint64_t conversation_version(const struct conversation *conversation)
 
 int conversation_put(const struct conversation *conversation, struct buf *buf)
 {
-	int r = buf_format(buf, "{\"id\":\"%s\",\"name\":", conversation->id);
-
-	if (r == 0)
-		r = json_put_text(buf, conversation->name);
-	if (r == 0)
-		r = buf_text(buf, ",\"session\":");
-	if (r == 0 && conversation->session[0] != '\0')
-		r = json_put_text(buf, conversation->session);
-	else if (r == 0)
-		r = buf_text(buf, "null");
-	if (r < 0)
-		return r;
-	return buf_format(buf,
-			  ",\"sandbox\":%s,\"cells\":%llu,\"version\":%llu,"
-			  "\"created_ms\":%llu,\"changed_ms\":%llu",
-			  conversation->has_sandbox ? "true" : "false",
-			  (unsigned long long)conversation->cells,
-			  (unsigned long long)conversation->version,
-			  (unsigned long long)conversation->created_ms,
-			  (unsigned long long)conversation->changed_ms);
+	buf_format(buf, "{\"id\":\"%s\",\"name\":", conversation->id);
+	json_put_text(buf, conversation->name);
+	buf_text(buf, ",\"session\":");
+	if (conversation->session[0] != '\0')
+		json_put_text(buf, conversation->session);
+	else
+		buf_text(buf, "null");
+	buf_format(buf,
+		   ",\"sandbox\":%s,\"cells\":%llu,\"version\":%llu,"
+		   "\"created_ms\":%llu,\"changed_ms\":%llu",
+		   conversation->has_sandbox ? "true" : "false",
+		   (unsigned long long)conversation->cells,
+		   (unsigned long long)conversation->version,
+		   (unsigned long long)conversation->created_ms,
+		   (unsigned long long)conversation->changed_ms);
+	return buf->failed;
 }
 
 int conversation_open(const struct conversation *conversation, int *ret_fd, uint64_t *ret_size,

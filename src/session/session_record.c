@@ -16,33 +16,27 @@
 
 static int put_member(struct buf *buf, const char *name, const char *text)
 {
-	int r = buf_text(buf, ",");
+	buf_text(buf, ",");
+	json_put_text(buf, name);
+	buf_text(buf, ":");
 
-	if (r == 0)
-		r = json_put_text(buf, name);
-	if (r == 0)
-		r = buf_text(buf, ":");
-
-	return r < 0 ? r : json_put_text(buf, text);
+	json_put_text(buf, text);
+	return buf->failed;
 }
 
 static int put_checkpoint(struct buf *buf, const struct checkpoint *checkpoint, bool is_first)
 {
-	int r = buf_format(
-		buf, "%s{\"head\":%u,\"pid\":%d,\"created\":%llu,\"memory\":%llu,\"files\":%d",
-		is_first ? "" : ",", checkpoint->head->number, checkpoint->head->pid,
-		(unsigned long long)checkpoint->created_ms, (unsigned long long)checkpoint->memory,
-		checkpoint->files);
-
-	if (r == 0)
-		r = put_member(buf, "id", checkpoint->id);
-	if (r == 0)
-		r = put_member(buf, "parent", checkpoint->parent);
-	if (r == 0)
-		r = put_member(buf, "run", checkpoint->run);
-	if (r == 0 && checkpoint->name != NULL)
-		r = put_member(buf, "name", checkpoint->name);
-	return r == 0 ? buf_text(buf, "}") : r;
+	buf_format(buf, "%s{\"head\":%u,\"pid\":%d,\"created\":%llu,\"memory\":%llu,\"files\":%d",
+		   is_first ? "" : ",", checkpoint->head->number, checkpoint->head->pid,
+		   (unsigned long long)checkpoint->created_ms,
+		   (unsigned long long)checkpoint->memory, checkpoint->files);
+	put_member(buf, "id", checkpoint->id);
+	put_member(buf, "parent", checkpoint->parent);
+	put_member(buf, "run", checkpoint->run);
+	if (checkpoint->name != NULL)
+		put_member(buf, "name", checkpoint->name);
+	buf_text(buf, "}");
+	return buf->failed;
 }
 
 static int put_texts(struct buf *buf, const struct session *session)
@@ -65,48 +59,44 @@ static int put_texts(struct buf *buf, const struct session *session)
 		{"why", session->state == SESSION_LOST ? session->why.text : ""},
 		{"kept", session->kept},
 	};
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(texts); i++)
-		r = put_member(buf, texts[i].name, texts[i].text);
-	return r;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		put_member(buf, texts[i].name, texts[i].text);
+	return buf->failed;
 }
 
 int session_put_record(struct buf *buf, const struct session *session)
 {
 	const struct checkpoint *checkpoint = NULL;
 	bool is_first = true;
-	int r = buf_format(
-		buf,
-		"{\"sandbox\":%u,\"head\":%d,\"pid\":%d,\"transactional\":%s,\"frozen\":%s,"
-		"\"branch\":%s,\"keep\":%s,"
-		"\"idle_ms\":%u,\"ttl_ms\":%u,\"created\":%llu,\"used\":%llu,\"runs\":%llu,"
-		"\"memory\":%llu,\"files\":%d,\"files_dirty\":%s",
-		session->sandbox_id, session->head != NULL ? (int)session->head->number : -1,
-		session->head != NULL ? session->head->pid : 0,
-		session->is_transactional ? "true" : "false",
-		session->state == SESSION_FROZEN || session->state == SESSION_FREEZING ? "true"
-										       : "false",
-		session->pipes != NULL ? "true" : "false", session->is_kept ? "true" : "false",
-		session->idle_ms, session->ttl_ms, (unsigned long long)session->created_ms,
-		(unsigned long long)session->used_ms, (unsigned long long)session->runs,
-		(unsigned long long)session->memory, session->files,
-		session->files_dirty ? "true" : "false");
 
-	if (r == 0)
-		r = put_texts(buf, session);
-	if (r == 0)
-		r = buf_text(buf, ",\"since\":[");
-	for (uint32_t i = 0; r == 0 && i < session->since_count; i++)
-		r = buf_format(buf, "%s\"%s\"", i > 0 ? "," : "", session->since[i]);
-	if (r == 0)
-		r = buf_text(buf, "],\"checkpoints\":[");
+	buf_format(buf,
+		   "{\"sandbox\":%u,\"head\":%d,\"pid\":%d,\"transactional\":%s,\"frozen\":%s,"
+		   "\"branch\":%s,\"keep\":%s,"
+		   "\"idle_ms\":%u,\"ttl_ms\":%u,\"created\":%llu,\"used\":%llu,\"runs\":%llu,"
+		   "\"memory\":%llu,\"files\":%d,\"files_dirty\":%s",
+		   session->sandbox_id, session->head != NULL ? (int)session->head->number : -1,
+		   session->head != NULL ? session->head->pid : 0,
+		   session->is_transactional ? "true" : "false",
+		   session->state == SESSION_FROZEN || session->state == SESSION_FREEZING ? "true"
+											  : "false",
+		   session->pipes != NULL ? "true" : "false", session->is_kept ? "true" : "false",
+		   session->idle_ms, session->ttl_ms, (unsigned long long)session->created_ms,
+		   (unsigned long long)session->used_ms, (unsigned long long)session->runs,
+		   (unsigned long long)session->memory, session->files,
+		   session->files_dirty ? "true" : "false");
+	put_texts(buf, session);
+	buf_text(buf, ",\"since\":[");
+	for (uint32_t i = 0; i < session->since_count; i++)
+		buf_format(buf, "%s\"%s\"", i > 0 ? "," : "", session->since[i]);
+	buf_text(buf, "],\"checkpoints\":[");
 	TAILQ_FOREACH(checkpoint, &session->checkpoints, entry) {
-		if (r == 0 && checkpoint->head != NULL)
-			r = put_checkpoint(buf, checkpoint, is_first);
+		if (checkpoint->head != NULL)
+			put_checkpoint(buf, checkpoint, is_first);
 		is_first = is_first && checkpoint->head == NULL;
 	}
-	return r == 0 ? buf_text(buf, "]}") : r;
+	buf_text(buf, "]}");
+	return buf->failed;
 }
 
 static void append(struct session *session, enum journal_type type, const struct buf *data)

@@ -115,23 +115,17 @@ uint64_t stored_bytes(const struct stored *stored)
 
 static int put_texts(struct buf *buf, const struct store_state *state)
 {
-	int r = buf_text(buf, "{\"id\":");
-
-	if (r == 0)
-		r = json_put_text(buf, state->id);
-	if (r == 0)
-		r = buf_text(buf, ",\"parent\":");
-	if (r == 0)
-		r = json_put_text(buf, state->parent);
-	if (r == 0)
-		r = buf_text(buf, ",\"run\":");
-	if (r == 0)
-		r = json_put_text(buf, state->run);
-	if (r == 0 && state->name != NULL)
-		r = buf_text(buf, ",\"name\":");
-	if (r == 0 && state->name != NULL)
-		r = json_put_text(buf, state->name);
-	return r;
+	buf_text(buf, "{\"id\":");
+	json_put_text(buf, state->id);
+	buf_text(buf, ",\"parent\":");
+	json_put_text(buf, state->parent);
+	buf_text(buf, ",\"run\":");
+	json_put_text(buf, state->run);
+	if (state->name != NULL) {
+		buf_text(buf, ",\"name\":");
+		json_put_text(buf, state->name);
+	}
+	return buf->failed;
 }
 
 static int put_meta(const struct stored *stored, struct buf *buf)
@@ -139,35 +133,30 @@ static int put_meta(const struct stored *stored, struct buf *buf)
 	const struct store_state *state = NULL;
 	const struct store_files *files = NULL;
 	const char *joint = "";
-	int r = buf_format(buf, "{\"record\":%s,\"next\":%llu,\"dropped\":%llu,\"states\":[",
-			   stored->record, (unsigned long long)stored->next_number,
-			   (unsigned long long)stored->dropped);
 
+	buf_format(buf, "{\"record\":%s,\"next\":%llu,\"dropped\":%llu,\"states\":[",
+		   stored->record, (unsigned long long)stored->next_number,
+		   (unsigned long long)stored->dropped);
 	TAILQ_FOREACH(state, &stored->states, entry) {
-		if (r == 0)
-			r = buf_text(buf, joint);
-		if (r == 0)
-			r = put_texts(buf, state);
-		if (r == 0)
-			r = buf_format(
-				buf,
-				",\"created\":%llu,\"memory\":%llu,\"files\":%llu,\"has_files\":%s,"
-				"\"missing\":%s}",
-				(unsigned long long)state->created_ms,
-				(unsigned long long)state->memory, (unsigned long long)state->files,
-				state->has_files ? "true" : "false", state->missing);
+		buf_text(buf, joint);
+		put_texts(buf, state);
+		buf_format(buf,
+			   ",\"created\":%llu,\"memory\":%llu,\"files\":%llu,\"has_files\":%s,"
+			   "\"missing\":%s}",
+			   (unsigned long long)state->created_ms, (unsigned long long)state->memory,
+			   (unsigned long long)state->files, state->has_files ? "true" : "false",
+			   state->missing);
 		joint = ",\n";
 	}
 	joint = "";
-	if (r == 0)
-		r = buf_text(buf, "],\"files\":[");
+	buf_text(buf, "],\"files\":[");
 	TAILQ_FOREACH(files, &stored->files, entry) {
-		if (r == 0)
-			r = buf_format(buf, "%s{\"number\":%llu,\"missing\":%s}", joint,
-				       (unsigned long long)files->number, files->missing);
+		buf_format(buf, "%s{\"number\":%llu,\"missing\":%s}", joint,
+			   (unsigned long long)files->number, files->missing);
 		joint = ",";
 	}
-	return r == 0 ? buf_text(buf, "]}\n") : r;
+	buf_text(buf, "]}\n");
+	return buf->failed;
 }
 
 /* A full disk is nobody's mistake, and it passes. */

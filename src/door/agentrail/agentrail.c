@@ -144,18 +144,13 @@ static int take_args(struct exchange *call, const struct agentrail_tool *tool,
 
 static int put_answer(struct buf *body, const struct agentrail_answer *answer)
 {
-	int r = buf_text(body, "{\"content\":[{\"type\":\"text\",\"text\":");
-
-	if (r == 0)
-		r = buf_append(body, answer->text->data, answer->text->size);
-	if (r == 0)
-		r = buf_text(body, "}],\"details\":{");
-	if (r == 0)
-		r = buf_append(body, answer->details->data, answer->details->size);
-	if (r == 0)
-		r = buf_format(body, "}%s,\"session_id\":\"%s\"}",
-			       answer->is_refused ? ",\"isError\":true" : "", answer->session);
-	return r;
+	buf_text(body, "{\"content\":[{\"type\":\"text\",\"text\":");
+	buf_append(body, answer->text->data, answer->text->size);
+	buf_text(body, "}],\"details\":{");
+	buf_append(body, answer->details->data, answer->details->size);
+	buf_format(body, "}%s,\"session_id\":\"%s\"}",
+		   answer->is_refused ? ",\"isError\":true" : "", answer->session);
+	return body->failed;
 }
 
 static void job_done(void *user, const struct agentrail_answer *answer)

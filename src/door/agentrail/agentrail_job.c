@@ -105,20 +105,19 @@ static void name_script(char *path, size_t size)
 
 static int put_text(struct buf *buf, const char *name, const char *text)
 {
-	int r;
-
 	if (text == NULL)
 		return 0;
-	r = buf_format(buf, ",\"%s\":", name);
-	return r < 0 ? r : json_put_text(buf, text);
+	buf_format(buf, ",\"%s\":", name);
+	json_put_text(buf, text);
+	return buf->failed;
 }
 
 /* Given or not, what the tool needs is there: an empty text. */
 static int put_bytes(struct buf *buf, const char *name, const struct run_bytes *bytes)
 {
-	int r = buf_format(buf, ",\"%s\":", name);
-
-	return r < 0 ? r : json_put_string(buf, bytes->data, (size_t)bytes->size);
+	buf_format(buf, ",\"%s\":", name);
+	json_put_string(buf, bytes->data, (size_t)bytes->size);
+	return buf->failed;
 }
 
 static int put_request(struct agentrail_job *job, const char *folder, uint64_t timeout_ms)

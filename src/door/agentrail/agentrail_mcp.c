@@ -12,19 +12,14 @@
 static int put_answer(struct buf *members, const struct agentrail_answer *answer,
 		      bool tells_session)
 {
-	int r = buf_text(members, "\"content\":[{\"type\":\"text\",\"text\":");
-
-	if (r == 0)
-		r = buf_append(members, answer->text->data, answer->text->size);
-	if (r == 0)
-		r = buf_text(members, "}],\"structuredContent\":{");
-	if (r == 0)
-		r = buf_append(members, answer->details->data, answer->details->size);
-	if (r == 0 && tells_session)
-		r = buf_format(members, ",\"session_id\":\"%s\"", answer->session);
-	return r < 0 ? r
-		     : buf_format(members, "},\"isError\":%s",
-				  answer->is_refused ? "true" : "false");
+	buf_text(members, "\"content\":[{\"type\":\"text\",\"text\":");
+	buf_append(members, answer->text->data, answer->text->size);
+	buf_text(members, "}],\"structuredContent\":{");
+	buf_append(members, answer->details->data, answer->details->size);
+	if (tells_session)
+		buf_format(members, ",\"session_id\":\"%s\"", answer->session);
+	buf_format(members, "},\"isError\":%s", answer->is_refused ? "true" : "false");
+	return members->failed;
 }
 
 static void job_done(void *user, const struct agentrail_answer *answer)

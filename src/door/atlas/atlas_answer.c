@@ -40,15 +40,15 @@ static int put_signal(const struct atlas_python *python, struct buf *buf)
 	struct escaped message = inside(&python->message);
 	struct escaped said = escaped_cut(escaped_trim(inside(&python->err)), STDERR_SHOWN);
 	size_t name = message.size > 0 ? strcspn(message.text, ":\"") : 0;
-	int r;
 
 	if (name >= message.size || strncmp(message.text, "SIGKILL", name) == 0)
 		return buf_text(buf,
 				"Python execution killed (likely exceeded time or memory limit)");
-	r = buf_format(buf, "Python process terminated by %.*s", (int)name, message.text);
-	if (r == 0 && said.size > 0)
-		r = buf_text(buf, ": ");
-	return r == 0 ? put_escaped(buf, said) : r;
+	buf_format(buf, "Python process terminated by %.*s", (int)name, message.text);
+	if (said.size > 0)
+		buf_text(buf, ": ");
+	put_escaped(buf, said);
+	return buf->failed;
 }
 
 int atlas_put_error(const struct atlas_python *python, struct buf *buf)
@@ -110,32 +110,28 @@ static int compare_charts(const void *left, const void *right)
 
 static int put_charts(struct atlas_python *python, struct buf *buf)
 {
-	int r = buf_text(buf, ",\"charts\":[");
-
+	buf_text(buf, ",\"charts\":[");
 	qsort(python->charts, python->chart_count, sizeof(python->charts[0]), compare_charts);
-	for (size_t i = 0; r == 0 && i < python->chart_count; i++) {
-		r = buf_text(buf, i > 0 ? ",{\"base64\":\"" : "{\"base64\":\"");
-		if (r == 0)
-			r = buf_text(buf, python->charts[i].base64);
-		if (r == 0)
-			r = buf_text(buf, "\",\"mimeType\":\"image/png\"}");
+	for (size_t i = 0; i < python->chart_count; i++) {
+		buf_text(buf, i > 0 ? ",{\"base64\":\"" : "{\"base64\":\"");
+		buf_text(buf, python->charts[i].base64);
+		buf_text(buf, "\",\"mimeType\":\"image/png\"}");
 	}
-	return r == 0 ? buf_text(buf, "]") : r;
+	buf_text(buf, "]");
+	return buf->failed;
 }
 
 /* ,"name":<before>value<behind> */
 static int put_member(struct buf *buf, const char *name, char before, struct escaped value,
 		      char behind)
 {
-	int r = buf_format(buf, ",\"%s\":", name);
-
-	if (r == 0 && before != '\0')
-		r = buf_append(buf, &before, 1);
-	if (r == 0)
-		r = put_escaped(buf, value);
-	if (r == 0 && behind != '\0')
-		r = buf_append(buf, &behind, 1);
-	return r;
+	buf_format(buf, ",\"%s\":", name);
+	if (before != '\0')
+		buf_append(buf, &before, 1);
+	put_escaped(buf, value);
+	if (behind != '\0')
+		buf_append(buf, &behind, 1);
+	return buf->failed;
 }
 
 /* What was printed, and behind it what is missing: nothing is left out without a word. */
@@ -143,16 +139,15 @@ static int put_output(const struct atlas_python *python, struct buf *buf)
 {
 	struct escaped out = escaped_trim(inside(&python->out));
 	const char *notice = python->is_cut ? ATLAS_CUT : "";
-	int r = 0;
 
 	if (out.size == 0 && !python->is_cut && !python->is_reduced)
 		return 0;
-	r = put_member(buf, "output", '"', out, '\0');
-	if (r == 0)
-		r = buf_text(buf, notice);
-	if (r == 0 && python->is_reduced)
-		r = buf_text(buf, "\\n[charts left out: they are too large]");
-	return r == 0 ? buf_text(buf, "\"") : r;
+	put_member(buf, "output", '"', out, '\0');
+	buf_text(buf, notice);
+	if (python->is_reduced)
+		buf_text(buf, "\\n[charts left out: they are too large]");
+	buf_text(buf, "\"");
+	return buf->failed;
 }
 
 int atlas_put_result(struct atlas_python *python, struct buf *buf)

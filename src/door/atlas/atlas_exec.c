@@ -50,19 +50,16 @@ static int put_answer(struct buf *buf, const struct ending *ending)
 	/* stdout is passed on as it is, to the byte: what is missing of it is said beside it. */
 	bool is_cut = ending->is_out_cut || ending->is_err_cut;
 	const struct escaped err[] = {ending->err, escaped_plain(is_cut ? ATLAS_CUT : "")};
-	int r = buf_text(buf, "{\"stdout\":");
 
-	if (r == 0)
-		r = escaped_put(buf, &ending->out, 1, SIZE_MAX);
-	if (r == 0)
-		r = buf_text(buf, ",\"stderr\":");
-	if (r == 0)
-		r = escaped_put(buf, err, ARRAY_LEN(err), SIZE_MAX);
-	if (r == 0 && is_killed(ending))
-		return buf_format(buf, ",\"exitCode\":%d}", KILLED);
-	return r == 0 ? buf_format(buf, ",\"exitCode\":%.*s}", (int)ending->code.size,
-				   ending->code.at)
-		      : r;
+	buf_text(buf, "{\"stdout\":");
+	escaped_put(buf, &ending->out, 1, SIZE_MAX);
+	buf_text(buf, ",\"stderr\":");
+	escaped_put(buf, err, ARRAY_LEN(err), SIZE_MAX);
+	if (is_killed(ending))
+		buf_format(buf, ",\"exitCode\":%d}", KILLED);
+	else
+		buf_format(buf, ",\"exitCode\":%.*s}", (int)ending->code.size, ending->code.at);
+	return buf->failed;
 }
 
 static void answer(struct exchange *call, const struct ask_result *result)

@@ -72,44 +72,43 @@ static int put_escaped(struct buf *buf, struct escaped text, const char *absent)
 
 static int put_failure(struct buf *buf, const struct ending *ending, struct span code)
 {
-	int r;
-
 	if (ending_is(ending, "backend") || ending_is(ending, "denied")) {
-		r = buf_text(buf, UNAVAILABLE);
-		return r == 0 ? put_escaped(buf, ending->message, "the sandbox could not be made")
-			      : r;
+		buf_text(buf, UNAVAILABLE);
+		put_escaped(buf, ending->message, "the sandbox could not be made");
+		return buf->failed;
 	}
-	r = buf_format(buf, "Error (exit %.*s):\\n", code.size > 0 ? (int)code.size : 1,
-		       code.size > 0 ? code.at : "1");
-	if (r == 0 && ending_is(ending, "timeout"))
-		return buf_format(buf, "Command timed out after %ums", TIMEOUT_MS);
-	if (r == 0)
-		r = put_escaped(buf, ending->err, "");
+	buf_format(buf, "Error (exit %.*s):\\n", code.size > 0 ? (int)code.size : 1,
+		   code.size > 0 ? code.at : "1");
+	if (ending_is(ending, "timeout")) {
+		buf_format(buf, "Command timed out after %ums", TIMEOUT_MS);
+		return buf->failed;
+	}
+	put_escaped(buf, ending->err, "");
 	/* Ended from outside: its own words do not say why. */
-	if (r == 0 && !ending_is(ending, "exit"))
-		r = buf_append(buf, ending->message.text, ending->message.size);
-	if (r == 0 && ending->is_err_cut)
-		r = buf_text(buf, ATLAS_CUT);
-	return r;
+	if (!ending_is(ending, "exit"))
+		buf_append(buf, ending->message.text, ending->message.size);
+	if (ending->is_err_cut)
+		buf_text(buf, ATLAS_CUT);
+	return buf->failed;
 }
 
 static int put_output(struct buf *buf, const char *answer, size_t size)
 {
 	struct ending ending;
-	int r = buf_text(buf, "{\"output\":\"");
 
+	buf_text(buf, "{\"output\":\"");
 	(void)ending_read(answer, size, &ending);
 	/* One that was ended for its output has shown all of it that anybody gets. */
-	if (r == 0 &&
+	if (buf->failed == 0 &&
 	    (ending_is(&ending, "ok") || (ending_is(&ending, "output") && ending.is_out_cut))) {
-		r = put_escaped(buf, ending.out, "(no output)");
-		if (r == 0 && ending.is_out_cut)
-			r = buf_text(buf, ATLAS_CUT);
-	} else if (r == 0) {
-		r = put_failure(buf, &ending,
-				span_member((struct span){answer, size}, "exit_code"));
+		put_escaped(buf, ending.out, "(no output)");
+		if (ending.is_out_cut)
+			buf_text(buf, ATLAS_CUT);
+	} else {
+		put_failure(buf, &ending, span_member((struct span){answer, size}, "exit_code"));
 	}
-	return r == 0 ? buf_text(buf, "\"}") : r;
+	buf_text(buf, "\"}");
+	return buf->failed;
 }
 
 static void answer_error(struct exchange *call, const struct err *err)

@@ -61,11 +61,10 @@ static void fail(struct exchange *call, const struct err *err)
 
 static int put_text(struct buf *buf, const char *name, const struct buf *text)
 {
-	int r = buf_format(buf, "\"%s\":\"", name);
-
-	if (r == 0)
-		r = buf_append(buf, text->data, text->size);
-	return r == 0 ? buf_text(buf, "\",") : r;
+	buf_format(buf, "\"%s\":\"", name);
+	buf_append(buf, text->data, text->size);
+	buf_text(buf, "\",");
+	return buf->failed;
 }
 
 /* Dify takes any `error` for a failure: what only warns on stderr is none. Its result is read from
@@ -86,19 +85,14 @@ static int put_error(struct buf *buf, struct script *script)
 static void answer_run(struct exchange *call, struct script *script)
 {
 	struct buf buf;
-	int r;
 
 	buf_init(&buf, ANSWER_MAX);
-	r = buf_text(&buf, "{\"code\":0,\"message\":\"success\",\"data\":{");
-	if (r == 0)
-		r = put_text(&buf, "stdout", &script->out);
-	if (r == 0)
-		r = put_text(&buf, "stderr", &script->err);
-	if (r == 0)
-		r = put_error(&buf, script);
-	if (r == 0)
-		r = buf_format(&buf, "\"exit_code\":%lld}}", (long long)script->exit_code);
-	if (r < 0)
+	buf_text(&buf, "{\"code\":0,\"message\":\"success\",\"data\":{");
+	put_text(&buf, "stdout", &script->out);
+	put_text(&buf, "stderr", &script->err);
+	put_error(&buf, script);
+	buf_format(&buf, "\"exit_code\":%lld}}", (long long)script->exit_code);
+	if (buf.failed < 0)
 		say(call, 200, CODE_FAILED, "no memory for the answer");
 	else
 		exchange_answer(call, 200, &buf);

@@ -103,10 +103,10 @@ static json_t *metadata_after(const json_t *before, const struct ending *ending)
 static int put_tree(struct buf *buf, const json_t *tree)
 {
 	char *text = tree != NULL ? json_dumps(tree, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
-	int r = buf_text(buf, text != NULL ? text : "null");
 
+	buf_text(buf, text != NULL ? text : "null");
 	free(text);
-	return r;
+	return buf->failed;
 }
 
 static int put_bytes_before(const struct elitea_run *run, struct buf *buf)
@@ -122,9 +122,9 @@ static int put_bytes_before(const struct elitea_run *run, struct buf *buf)
 
 static int put_metadata(struct buf *buf, const json_t *metadata)
 {
-	int r = buf_text(buf, ",\"session_metadata\":");
-
-	return r == 0 ? put_tree(buf, metadata) : r;
+	buf_text(buf, ",\"session_metadata\":");
+	put_tree(buf, metadata);
+	return buf->failed;
 }
 
 /* The session as it came. */

@@ -118,11 +118,10 @@ static const char *status_of(const struct script *script)
 
 static int put_stream(struct buf *buf, const char *name, const struct buf *text)
 {
-	int r = buf_format(buf, "\"%s\":\"", name);
-
-	if (r == 0)
-		r = buf_append(buf, text->data, text->size);
-	return r == 0 ? buf_text(buf, "\",") : r;
+	buf_format(buf, "\"%s\":\"", name);
+	buf_append(buf, text->data, text->size);
+	buf_text(buf, "\",");
+	return buf->failed;
 }
 
 static int put_end(struct buf *buf, struct script *script)
@@ -132,48 +131,39 @@ static int put_end(struct buf *buf, struct script *script)
 	int signal = script->signal > 0 ? (int)script->signal : SIGKILL;
 	const char *name = sigabbrev_np(signal);
 	const char *message = buf_string(&script->message);
-	int r;
 
 	if (script->message.size == 0 && (script->is_out_cut || script->is_err_cut))
 		message = SCRIPT_CUT;
 
 	if (is_killed)
-		r = buf_format(buf, "\"code\":null,\"signal\":\"SIG%s\",",
-			       name != NULL ? name : "KILL");
+		buf_format(buf, "\"code\":null,\"signal\":\"SIG%s\",",
+			   name != NULL ? name : "KILL");
 	else
-		r = buf_format(buf, "\"code\":%lld,\"signal\":null,", (long long)script->exit_code);
-	if (r == 0 && status == NULL)
-		r = buf_text(buf, "\"message\":null,\"status\":null,");
-	else if (r == 0)
-		r = buf_format(buf, "\"message\":\"%s\",\"status\":\"%s\",", message, status);
-	if (r == 0)
-		r = buf_format(buf, "\"cpu_time\":%llu,\"wall_time\":%llu,\"memory\":%llu",
-			       (unsigned long long)script->cpu_ms,
-			       (unsigned long long)script->wall_ms,
-			       (unsigned long long)script->memory);
-	return r;
+		buf_format(buf, "\"code\":%lld,\"signal\":null,", (long long)script->exit_code);
+	if (status == NULL)
+		buf_text(buf, "\"message\":null,\"status\":null,");
+	else
+		buf_format(buf, "\"message\":\"%s\",\"status\":\"%s\",", message, status);
+	buf_format(buf, "\"cpu_time\":%llu,\"wall_time\":%llu,\"memory\":%llu",
+		   (unsigned long long)script->cpu_ms, (unsigned long long)script->wall_ms,
+		   (unsigned long long)script->memory);
+	return buf->failed;
 }
 
 static void answer_execution(struct exchange *call, struct script *script)
 {
 	const struct piston *piston = call->state;
 	struct buf buf;
-	int r;
 
 	buf_init(&buf, ANSWER_MAX);
-	r = buf_format(&buf, "{\"language\":\"" PISTON_LANGUAGE "\",\"version\":\"%s\",\"run\":{",
-		       piston->version);
-	if (r == 0)
-		r = put_stream(&buf, "stdout", &script->out);
-	if (r == 0)
-		r = put_stream(&buf, "stderr", &script->err);
-	if (r == 0)
-		r = put_stream(&buf, "output", &script->both);
-	if (r == 0)
-		r = put_end(&buf, script);
-	if (r == 0)
-		r = buf_text(&buf, "}}");
-	if (r < 0)
+	buf_format(&buf, "{\"language\":\"" PISTON_LANGUAGE "\",\"version\":\"%s\",\"run\":{",
+		   piston->version);
+	put_stream(&buf, "stdout", &script->out);
+	put_stream(&buf, "stderr", &script->err);
+	put_stream(&buf, "output", &script->both);
+	put_end(&buf, script);
+	buf_text(&buf, "}}");
+	if (buf.failed < 0)
 		piston_say(call, 500, "no memory for the answer");
 	else
 		exchange_answer(call, 200, &buf);

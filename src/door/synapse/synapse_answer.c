@@ -24,21 +24,17 @@ int synapse_put_stderr(struct buf *buf, const struct ending *ending, size_t char
 
 int synapse_put_test(struct buf *body, uint64_t seconds, const struct ending *ending)
 {
-	int r;
-
 	if (ending_is(ending, "timeout"))
 		return buf_format(body,
 				  "{\"exit_code\":-1,\"stdout\":\"\",\"stderr\":\"Execution timed "
 				  "out after %llus\"}",
 				  (unsigned long long)seconds);
-	r = buf_format(body, "{\"exit_code\":%d,\"stdout\":", ending->exit_code);
-	if (r == 0)
-		r = escaped_put(body, &ending->out, 1, STDOUT_CHARS);
-	if (r == 0)
-		r = buf_text(body, ",\"stderr\":");
-	if (r == 0)
-		r = synapse_put_stderr(body, ending, STDERR_CHARS);
-	return r < 0 ? r : buf_text(body, "}");
+	buf_format(body, "{\"exit_code\":%d,\"stdout\":", ending->exit_code);
+	escaped_put(body, &ending->out, 1, STDOUT_CHARS);
+	buf_text(body, ",\"stderr\":");
+	synapse_put_stderr(body, ending, STDERR_CHARS);
+	buf_text(body, "}");
+	return body->failed;
 }
 
 /* The JSON that was printed, as it stands; 0: it is none. */
@@ -113,7 +109,6 @@ static int put_failure(struct buf *body, uint64_t seconds, const struct ending *
 	char lead[80];
 	char late[80];
 	struct escaped parts[4] = {{0}, ending->err, ending->traceback, {0}};
-	int r;
 
 	(void)snprintf(lead, sizeof(lead), "Transform failed (exit %d): ", ending->exit_code);
 	if (ending_is(ending, "timeout")) {
@@ -127,10 +122,10 @@ static int put_failure(struct buf *body, uint64_t seconds, const struct ending *
 		parts[3] = ending->message;
 	}
 	parts[0] = escaped_plain(lead);
-	r = buf_text(body, "{\"detail\":");
-	if (r == 0)
-		r = escaped_put(body, parts, ARRAY_LEN(parts), strlen(lead) + TRANSFORM_CHARS);
-	return r < 0 ? r : buf_text(body, "}");
+	buf_text(body, "{\"detail\":");
+	escaped_put(body, parts, ARRAY_LEN(parts), strlen(lead) + TRANSFORM_CHARS);
+	buf_text(body, "}");
+	return body->failed;
 }
 
 int synapse_put_transform(struct buf *body, uint64_t seconds, const struct ending *ending,

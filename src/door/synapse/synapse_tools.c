@@ -66,7 +66,6 @@ static int put_result(struct buf *body, const struct mcp_call *call, const struc
 	const struct execute_args *args = mcp_call_args(call);
 	struct ending told = *ending;
 	struct buf err;
-	int r;
 
 	buf_init(&err, ANSWER_MAX);
 	if (args->allow_network == OP_YES)
@@ -74,15 +73,13 @@ static int put_result(struct buf *body, const struct mcp_call *call, const struc
 				     "have no network\\n");
 	(void)buf_append(&err, ending->err.text, ending->err.size);
 	told.err = (struct escaped){.text = buf_string(&err), .size = err.size};
-	r = buf_format(body, "{\"exit_code\":%d,\"stdout\":", ending->exit_code);
-	if (r == 0)
-		r = escaped_put(body, &ending->out, 1, OUTPUT_CHARS);
-	if (r == 0)
-		r = buf_text(body, ",\"stderr\":");
-	if (r == 0)
-		r = synapse_put_stderr(body, &told, OUTPUT_CHARS);
+	buf_format(body, "{\"exit_code\":%d,\"stdout\":", ending->exit_code);
+	escaped_put(body, &ending->out, 1, OUTPUT_CHARS);
+	buf_text(body, ",\"stderr\":");
+	synapse_put_stderr(body, &told, OUTPUT_CHARS);
 	buf_done(&err);
-	return r < 0 ? r : buf_text(body, "}");
+	buf_text(body, "}");
+	return body->failed;
 }
 
 static void run_done(struct mcp_call *call, const char *json, size_t size, const struct err *err)

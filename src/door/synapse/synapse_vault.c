@@ -81,26 +81,23 @@ struct listing {
 
 static int put_names(struct buf *buf, const struct vault_entry *entry)
 {
-	int r = buf_text(buf, "{\"name\":");
-
-	if (r == 0)
-		r = json_put_text(buf, entry->name);
-	if (r == 0)
-		r = buf_text(buf, ",\"path\":");
-	return r < 0 ? r : json_put_text(buf, entry->path);
+	buf_text(buf, "{\"name\":");
+	json_put_text(buf, entry->name);
+	buf_text(buf, ",\"path\":");
+	json_put_text(buf, entry->path);
+	return buf->failed;
 }
 
 static int put_file(struct buf *buf, const struct vault_entry *entry, bool has_type)
 {
 	char extension[64];
-	int r = put_names(buf, entry);
 
+	put_names(buf, entry);
 	put_extension(entry->name, extension, sizeof(extension));
-	if (r == 0)
-		r = buf_text(buf, has_type ? ",\"type\":\"file\",\"ext\":" : ",\"ext\":");
-	if (r == 0)
-		r = json_put_text(buf, extension);
-	return r < 0 ? r : buf_text(buf, "}");
+	buf_text(buf, has_type ? ",\"type\":\"file\",\"ext\":" : ",\"ext\":");
+	json_put_text(buf, extension);
+	buf_text(buf, "}");
+	return buf->failed;
 }
 
 static int tell_tree(void *user, const struct vault_entry *entry)
@@ -199,28 +196,19 @@ static void answer_file(struct exchange *call, const char *path, const void *con
 	const char *name = base_name(path);
 	char extension[64];
 	struct buf body;
-	int r;
 
 	put_extension(name, extension, sizeof(extension));
 	buf_init(&body, ANSWER_MAX + 256);
-	r = buf_text(&body, "{\"path\":");
-	if (r == 0)
-		r = json_put_text(&body, path);
-	if (r == 0)
-		r = buf_text(&body, ",\"name\":");
-	if (r == 0)
-		r = json_put_text(&body, name);
-	if (r == 0)
-		r = buf_text(&body, ",\"ext\":");
-	if (r == 0)
-		r = json_put_text(&body, extension);
-	if (r == 0)
-		r = buf_text(&body, ",\"content\":");
-	if (r == 0)
-		r = json_put_string(&body, content, size);
-	if (r == 0)
-		r = buf_text(&body, "}");
-	if (r < 0) {
+	buf_text(&body, "{\"path\":");
+	json_put_text(&body, path);
+	buf_text(&body, ",\"name\":");
+	json_put_text(&body, name);
+	buf_text(&body, ",\"ext\":");
+	json_put_text(&body, extension);
+	buf_text(&body, ",\"content\":");
+	json_put_string(&body, content, size);
+	buf_text(&body, "}");
+	if (body.failed < 0) {
 		buf_done(&body);
 		synapse_detail(call, 500, "the file does not fit in an answer");
 		return;

@@ -109,19 +109,19 @@ static int put_value(struct buf *buf, const json_t *value);
 
 static int put_string(struct buf *buf, const char *text, size_t size)
 {
-	int r = buf_text(buf, "\"");
-
-	for (size_t i = 0; r == 0 && i < size; i++) {
+	buf_text(buf, "\"");
+	for (size_t i = 0; i < size; i++) {
 		uint8_t byte = (uint8_t)text[i];
 
 		if (byte < 0x20)
-			r = buf_format(buf, "\\u%04x", byte);
+			buf_format(buf, "\\u%04x", byte);
 		else if (byte == '"' || byte == '\\')
-			r = buf_format(buf, "\\%c", byte);
+			buf_format(buf, "\\%c", byte);
 		else
-			r = buf_append(buf, &byte, 1);
+			buf_append(buf, &byte, 1);
 	}
-	return r < 0 ? r : buf_text(buf, "\"");
+	buf_text(buf, "\"");
+	return buf->failed;
 }
 
 /* The shortest text that is this number: 0.1 stays 0.1. */
