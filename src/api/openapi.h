@@ -19,9 +19,10 @@ int openapi_put(const struct op *const *const *tables, struct buf *buf);
 
 /* A schema of components/schemas. */
 struct schema {
-	const char *name;    /* what an op's `answer` says */
-	const char *members; /* in the notation that schemas.c explains */
-	const char *type;    /* of the answer's bytes; NULL: application/json */
+	const char *name;                 /* what an op's `answer` says */
+	const char *members;              /* in the notation that schemas.c explains */
+	const char *type;                 /* of the answer's bytes; NULL: application/json */
+	int (*describe)(struct buf *buf); /* appends what `members` would be; NULL: it is there */
 };
 
 /* Every schema; a name of NULL is behind the last. */

@@ -8,13 +8,13 @@
 #include "base/c.h"
 
 /* A variable in the pattern and what stands there in the path; neither is terminated. */
-struct span {
+struct part {
 	const char *name, *value;
 	size_t name_size, value_size;
 };
 
 struct spans {
-	struct span items[ROUTE_VARS_MAX];
+	struct part items[ROUTE_VARS_MAX];
 	size_t count;
 };
 
@@ -22,7 +22,7 @@ static void add_span(struct spans *spans, const char *name, size_t name_size, co
 		     size_t value_size)
 {
 	if (spans->count < ROUTE_VARS_MAX)
-		spans->items[spans->count++] = (struct span){name, value, name_size, value_size};
+		spans->items[spans->count++] = (struct part){name, value, name_size, value_size};
 }
 
 /* {name} takes one segment that is not empty, {name...} all that is left. */
@@ -79,7 +79,7 @@ static int set_vars(struct route *route, const struct spans *spans, struct err *
 		size += spans->items[i].name_size + spans->items[i].value_size + 2;
 	to = route->text = xcalloc(1, size + 1);
 	for (size_t i = 0; i < spans->count; i++) {
-		const struct span *span = &spans->items[i];
+		const struct part *span = &spans->items[i];
 
 		memcpy(to, span->name, span->name_size);
 		route->vars[i].name = to;

@@ -4,6 +4,7 @@
 
 #include "api/openapi.h"
 #include "base/c.h"
+#include "session/result.h"
 
 /* What several schemas have. */
 #define SESSION                                                                                    \
@@ -14,6 +15,21 @@
 	"transactional:bool head:text? run:text checkpoint_blocked_by:text files:text "            \
 	"keep:bool kept:@Kept why:text"
 
+static int describe_verdict(struct buf *buf)
+{
+	return fields_describe(verdict_fields, buf);
+}
+
+static int describe_usage(struct buf *buf)
+{
+	return fields_describe(usage_fields, buf);
+}
+
+static int describe_truncated(struct buf *buf)
+{
+	return fields_describe(truncated_fields, buf);
+}
+
 /*
  * What is answered (contracts: native, 2.2, 2.3 and 3). More members may be added, so none forbids
  * others.
@@ -21,7 +37,7 @@
  * Members are `name:type` with blanks between; a `!` behind the name: it is always there. A type is
  * text, int, num, bool, object or any; one of several words, a|b; or another schema, @Name. Behind
  * it stands [] for a list of these, and ? where null may stand instead. Without a colon it is all
- * one type.
+ * one type. Results, events and their parts are described by their own table (session/result.c).
  */
 const struct schema schemas[] = {
 	{"Error", "error!:@ErrorBody", NULL},
@@ -30,28 +46,15 @@ const struct schema schemas[] = {
 	 "internal message!:text field:text remedy:text",
 	 NULL},
 	{"InputFile", "path!:text text:text base64:text", NULL},
-	{"Verdict",
-	 "kind!:ok|exception|exit|timeout|memory|killed|output|disk|guard|denied|interrupted|"
-	 "cancelled|backend exit_code!:int? signal:int? message:text remedy:text "
-	 "remedy_key:text? remedy_detail:text limit:text? limit_value:int peak:int? "
-	 "by:supervisor|runner|remote",
-	 NULL},
-	{"Usage", "queue_ms:num wall_ms:num cpu_ms:num peak_memory:int? output_bytes:int", NULL},
+	{"Verdict", NULL, NULL, describe_verdict},
+	{"Usage", NULL, NULL, describe_usage},
 	{"Exception", "type:text message:text traceback:text line:int?", NULL},
-	{"Truncated", "stdout:bool stderr:bool files:bool result:bool events:bool", NULL},
+	{"Truncated", NULL, NULL, describe_truncated},
 	{"Chart",
 	 "kind!:image|spec|plotly mime:text base64:text index:int scale:int data:any spec:any "
 	 "figure:any",
 	 NULL},
-	{"Result",
-	 "id!:text session:text? who:@Who verdict!:@Verdict? "
-	 "state:none|held|preserved|rolled_back|lost "
-	 "stdout!:text stderr!:text truncated:@Truncated result:object? error:@Exception? "
-	 "displays:object[] charts:@Chart[] table:@Table? files:@File[] missing:text[] "
-	 "usage:@Usage backend:text? limits:text? "
-	 "runtime:text? walls:text[] walls_by:text saved_state:@SavedState? "
-	 "checkpoint:@CheckpointMade?",
-	 NULL},
+	{"Result", NULL, NULL, result_describe},
 	{"EliteaResult",
 	 "result:any output:text error:text status:text charts:any[] execution_info!:text "
 	 "session_id:text",
@@ -61,13 +64,7 @@ const struct schema schemas[] = {
 	 "id:text skipped:text last:text? files:text undone:text[] why:text woken:@Woken note:text",
 	 NULL},
 	{"Woken", "state!:text created_ms!:int variables!:bool files!:bool missing!:@Lost[]", NULL},
-	{"Event",
-	 "seq:int t_ms:num type!:text run:text backend:text runtime:text text:text base64:text "
-	 "data:object chart:@Chart table:@Table file:@File result:object error:@Exception "
-	 "saved_state:@SavedState verdict:@Verdict state:none|preserved|rolled_back|lost "
-	 "usage:@Usage walls:text[] walls_by:text limits:text? truncated:@Truncated files:@File[] "
-	 "missing:text[] checkpoint:@CheckpointMade",
-	 "application/x-ndjson"},
+	{"Event", NULL, "application/x-ndjson", result_describe_event},
 	{"SessionEvent",
 	 "seq:int t_ms:num type!:text run:text checkpoint:text files:text undone:text[] why:text "
 	 "woken:@Woken limit:text left_ms:int",
@@ -293,9 +290,8 @@ static void put_required(struct writer *to, const char *members)
 	put(to, joint[1] == '"' ? "" : "\"]");
 }
 
-static void put_schema(struct writer *to, const struct schema *schema)
+static void put_members(struct writer *to, const char *member)
 {
-	const char *member = schema->members;
 	const char *joint = "\"";
 
 	if (strchr(member, ':') == NULL) {
@@ -318,6 +314,22 @@ static void put_schema(struct writer *to, const struct schema *schema)
 		member += strspn(member, " ");
 	}
 	put(to, "}}");
+}
+
+static void put_schema(struct writer *to, const struct schema *schema)
+{
+	struct buf members;
+
+	if (schema->describe == NULL) {
+		put_members(to, schema->members);
+		return;
+	}
+	buf_init(&members, 16 * KIB);
+	if (to->r == 0)
+		to->r = schema->describe(&members);
+	if (to->r == 0)
+		put_members(to, buf_string(&members));
+	buf_done(&members);
 }
 
 int schema_put(const struct schema *schema, bool is_whole, struct buf *buf)

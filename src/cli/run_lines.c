@@ -2,7 +2,6 @@
 #include "cli/run_lines.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <sodium.h>
 #include <string.h>
 #include <unistd.h>
@@ -131,63 +130,30 @@ static void give_file(struct run_lines *lines, const char *file, size_t size)
 
 /* ---- the verdict ---- */
 
-static enum verdict_kind kind_of(const char *name)
-{
-	for (enum verdict_kind kind = VERDICT_OK; name != NULL && kind <= VERDICT_BACKEND; kind++) {
-		if (strcmp(verdict_name(kind), name) == 0)
-			return kind;
-	}
-	return VERDICT_BACKEND;
-}
-
-static void copy_text(char *to, size_t room, const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	(void)snprintf(to, room, "%s", text != NULL ? text : "");
-}
-
-static json_t *load(const char *line, size_t size, const char *name)
-{
-	const char *value = NULL;
-	size_t value_size = 0;
-
-	if (!json_find(line, size, name, &value, &value_size))
-		return NULL;
-	return json_loadb(value, value_size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-}
-
 static void take_verdict(struct run_lines *lines, const char *line, size_t size)
 {
-	json_auto_t *object = load(line, size, "verdict");
-	json_auto_t *truncated = load(line, size, "truncated");
-	struct verdict *verdict = &lines->facts.verdict;
 	struct run_facts *facts = &lines->facts;
-	const char *value = NULL;
-	const char *key = NULL;
-	size_t value_size = 0;
+	const char *note = NULL;
+	size_t note_size = 0;
+	struct span missing, state, checkpoint;
+	struct result end;
 
-	verdict->kind = kind_of(json_string_value(json_object_get(object, "kind")));
-	verdict->exit_code = (int)json_integer_value(json_object_get(object, "exit_code"));
-	verdict->signal = (int)json_integer_value(json_object_get(object, "signal"));
-	copy_text(verdict->message, sizeof(verdict->message), object, "message");
-	copy_text(verdict->remedy, sizeof(verdict->remedy), object, "remedy");
-	copy_text(verdict->remedy_detail, sizeof(verdict->remedy_detail), object, "remedy_detail");
-	key = json_string_value(json_object_get(object, "remedy_key"));
-	verdict->remedy_key = key != NULL ? remedy_key(key, strlen(key)) : NULL;
-	facts->truncated_stdout = json_is_true(json_object_get(truncated, "stdout"));
-	facts->truncated_stderr = json_is_true(json_object_get(truncated, "stderr"));
-	facts->truncated_files = json_is_true(json_object_get(truncated, "files"));
-	facts->truncated_result = json_is_true(json_object_get(truncated, "result"));
-	facts->truncated_events = json_is_true(json_object_get(truncated, "events"));
+	result_read(line, size, &end);
+	missing = end.members[RESULT_MISSING];
+	state = end.members[RESULT_STATE];
+	checkpoint = end.members[RESULT_CHECKPOINT];
+	facts->verdict = end.verdict;
+	if (facts->verdict.kind == VERDICT_NONE)
+		facts->verdict.kind = VERDICT_BACKEND;
+	facts->truncated = end.truncated;
 	/* As our own runs have it: what stands between the brackets. */
-	if (json_find(line, size, "missing", &value, &value_size) && value_size > 2)
-		(void)buf_append(&lines->missing, value + 1, value_size - 2);
-	if (json_find(line, size, "state", &value, &value_size))
-		testimony_text(value, value_size, lines->state, sizeof(lines->state));
-	if (json_find(line, size, "checkpoint", &value, &value_size) && value[0] == '{' &&
-	    json_find(value, value_size, "note", &value, &value_size))
-		testimony_text(value, value_size, lines->note, sizeof(lines->note));
+	if (missing.size > 2)
+		(void)buf_append(&lines->missing, missing.at + 1, missing.size - 2);
+	if (state.size > 0)
+		testimony_text(state.at, state.size, lines->state, sizeof(lines->state));
+	if (checkpoint.size > 0 && checkpoint.at[0] == '{' &&
+	    json_find(checkpoint.at, checkpoint.size, "note", &note, &note_size))
+		testimony_text(note, note_size, lines->note, sizeof(lines->note));
 	lines->has_verdict = true;
 }
 

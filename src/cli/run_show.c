@@ -329,11 +329,11 @@ static void list_cuts(struct show *show, const struct run_facts *facts)
 		bool is_cut;
 		const char *what;
 	} rows[] = {
-		{facts->truncated_stdout, "stdout was cut: the policy's output limit"},
-		{facts->truncated_stderr, "stderr was cut: the policy's output limit"},
-		{facts->truncated_files, "there are more files than were taken"},
-		{facts->truncated_result, "a value was too large and was cut"},
-		{facts->truncated_events, "there were more events than were kept"},
+		{facts->truncated.out, "stdout was cut: the policy's output limit"},
+		{facts->truncated.err, "stderr was cut: the policy's output limit"},
+		{facts->truncated.files, "there are more files than were taken"},
+		{facts->truncated.result, "a value was too large and was cut"},
+		{facts->truncated.events, "there were more events than were kept"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

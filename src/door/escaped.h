@@ -13,16 +13,11 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "session/result.h"
 
 struct escaped {
 	const char *text; /* borrowed, not terminated */
 	size_t size;
-};
-
-/* A JSON value as text. */
-struct span {
-	const char *at; /* borrowed */
-	size_t size;    /* 0: there is none */
 };
 
 /* A member of an object, of any type. */

@@ -5,7 +5,7 @@
 #include "base/c.h"
 #include "base/json.h"
 #include "mcp/mcp_inside.h"
-#include "session/verdict.h"
+#include "session/result.h"
 
 #define LINKS_MAX 200
 #define WORKSPACE "/workspace/"
@@ -130,10 +130,18 @@ static bool find_text(const char *json, size_t size, const char *first, const ch
 	return true;
 }
 
+static struct verdict verdict_of_result(const char *json, size_t size)
+{
+	struct result result;
+
+	result_read(json, size, &result);
+	return result.verdict;
+}
+
 /* The remedy in the words of MCP, as JSON wants it. */
 static void show_remedy(struct out *out, const char *result, size_t size)
 {
-	struct verdict verdict = verdict_elsewhere(result, size, false);
+	struct verdict verdict = verdict_of_result(result, size);
 	char text[VERDICT_TEXT_MAX];
 	struct buf quoted;
 

@@ -9,44 +9,9 @@
 #include "session/log_text.h"
 #include "session/result.h"
 
-/* Which member of an event becomes which of the result. */
-enum how {
-	HOW_TEXT,  /* strings, one behind the other */
-	HOW_ITEM,  /* of a list */
-	HOW_VALUE, /* the last one counts */
-};
-
-static const struct fold_row {
-	const char *type;
-	const char *member;
-	enum result_member to;
-	enum how how;
-} fold_rows[] = {
-	{"started", "backend", RESULT_BACKEND, HOW_VALUE},
-	{"started", "runtime", RESULT_RUNTIME, HOW_VALUE},
-	{"stdout", "text", RESULT_STDOUT, HOW_TEXT},
-	{"stderr", "text", RESULT_STDERR, HOW_TEXT},
-	{"display", "data", RESULT_DISPLAYS, HOW_ITEM},
-	{"chart", "chart", RESULT_CHARTS, HOW_ITEM},
-	{"file", "file", RESULT_FILES, HOW_ITEM},
-	{"table", "table", RESULT_TABLE, HOW_VALUE},
-	{"result", "result", RESULT_RESULT, HOW_VALUE},
-	{"error", "error", RESULT_ERROR, HOW_VALUE},
-	{"saved_state", "saved_state", RESULT_SAVED, HOW_VALUE},
-	{"verdict", "verdict", RESULT_VERDICT, HOW_VALUE},
-	{"verdict", "state", RESULT_STATE, HOW_VALUE},
-	{"verdict", "truncated", RESULT_TRUNCATED, HOW_VALUE},
-	{"verdict", "missing", RESULT_MISSING, HOW_VALUE},
-	{"verdict", "checkpoint", RESULT_CHECKPOINT, HOW_VALUE},
-	{"verdict", "usage", RESULT_USAGE, HOW_VALUE},
-	{"verdict", "walls", RESULT_WALLS, HOW_VALUE},
-	{"verdict", "walls_by", RESULT_WALLS_BY, HOW_VALUE},
-	{"verdict", "limits", RESULT_LIMITS, HOW_VALUE},
-};
-
 /* What the lines say of a member. */
 struct found {
-	struct log_text_span value; /* HOW_VALUE: of the last line */
+	struct log_text_span value; /* RESULT_VALUE: of the last line */
 	uint64_t first, last; /* else: numbers of the lines that have some of it; 0: none has */
 };
 
@@ -59,34 +24,35 @@ struct result_text {
 	/* Each member is written in turn, once all lines were looked at. */
 	bool is_indexed;
 	unsigned member;
-	const struct fold_row *row; /* of the list or text that is open; NULL: none is */
+	const struct result_row *row; /* of the list or text that is open; NULL: none is */
 	bool has_items;
 };
 
 /* ---- looking for what there is ---- */
 
-static const struct fold_row *row_of(const char *type, const struct members *members,
-				     const char *bytes)
+/* The member of the result that this type of line tells, by this member of it (NULL: by any). */
+static enum result_member told_by(const char *type, const struct members *members,
+				  const char *bytes)
 {
-	for (size_t i = 0; i < ARRAY_LEN(fold_rows); i++) {
-		const struct fold_row *row = &fold_rows[i];
+	for (unsigned i = 0; i < RESULT_COUNT; i++) {
+		const char *event = result_rows[i].event;
 
-		if (strcmp(row->type, type) == 0 &&
-		    (members == NULL || members_is_named(members, bytes, row->member)))
-			return row;
+		if (event != NULL && strcmp(event, type) == 0 &&
+		    (members == NULL || members_is_named(members, bytes, result_from(i))))
+			return (enum result_member)i;
 	}
-	return NULL;
+	return RESULT_COUNT;
 }
 
 /* A line of a list or text is only counted: what is in it is looked at when its turn comes. */
 static bool count_line(struct result_text *result)
 {
-	const struct fold_row *row = row_of(result->text.line.type, NULL, NULL);
+	enum result_member member = told_by(result->text.line.type, NULL, NULL);
 	struct found *found;
 
-	if (row == NULL || row->how == HOW_VALUE)
-		return row == NULL;
-	found = &result->found[row->to];
+	if (member == RESULT_COUNT || result_rows[member].how == RESULT_VALUE)
+		return member == RESULT_COUNT;
+	found = &result->found[member];
 	found->last = result->text.reader.after;
 	if (found->first == 0)
 		found->first = found->last;
@@ -108,7 +74,7 @@ static int next_member(struct log_text *text, const char **ret_bytes, size_t *bu
 static int index_step(struct result_text *result, size_t *budget)
 {
 	struct log_text *text = &result->text;
-	const struct fold_row *row;
+	enum result_member member;
 	const char *bytes = NULL;
 	int r;
 
@@ -126,9 +92,9 @@ static int index_step(struct result_text *result, size_t *budget)
 	r = next_member(text, &bytes, budget);
 	if (r <= 0)
 		return r;
-	row = row_of(text->line.type, &text->line.members, bytes);
-	if (row != NULL)
-		result->found[row->to].value = log_text_value(text, &text->line.members, 0);
+	member = told_by(text->line.type, &text->line.members, bytes);
+	if (member != RESULT_COUNT)
+		result->found[member].value = log_text_value(text, &text->line.members, 0);
 	return 0;
 }
 
@@ -148,7 +114,7 @@ static int put_from_head(const struct log *log, enum result_member member, struc
 	size_t size = 0;
 
 	if (!log_head(log, &head, &head_size) ||
-	    !json_find(head, head_size, result_name(member), &value, &size))
+	    !json_find(head, head_size, result_rows[member].name, &value, &size))
 		return 0;
 	return buf_append(buf, value, size);
 }
@@ -156,15 +122,16 @@ static int put_from_head(const struct log *log, enum result_member member, struc
 /* Of a run that goes on: how long it does, and how much it wrote. */
 static int put_usage_so_far(const struct log *log, struct buf *buf)
 {
+	struct run_usage usage = {.output_bytes = log->marks[0] + log->marks[1]};
 	struct timespec now;
-	double wall_ms = 0;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	if (log->first.segment != 0)
-		wall_ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6 -
-			  (double)log->begun_us / 1e3;
-	return result_put_usage(buf, 0, wall_ms > 0 ? wall_ms : 0, 0, 0,
-				log->marks[0] + log->marks[1]);
+		usage.wall_ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6 -
+				(double)log->begun_us / 1e3;
+	if (usage.wall_ms < 0)
+		usage.wall_ms = 0;
+	return fields_put(usage_fields, &usage, buf);
 }
 
 /* A member that no line has told of. */
@@ -189,7 +156,7 @@ static int put_small(struct result_text *result, enum result_member member)
 	struct buf *out = &result->text.out;
 	size_t before = out->size;
 	size_t start;
-	int r = buf_format(out, "%s\"%s\":", member == 0 ? "{" : ",", result_name(member));
+	int r = buf_format(out, "%s\"%s\":", member == 0 ? "{" : ",", result_rows[member].name);
 
 	if (r < 0)
 		return r;
@@ -197,19 +164,10 @@ static int put_small(struct result_text *result, enum result_member member)
 	r = put_other(result, member, out);
 	if (r < 0 || out->size > start)
 		return r;
-	if (result_empty(member) != NULL)
-		return buf_text(out, result_empty(member));
+	if (result_rows[member].empty != NULL)
+		return buf_text(out, result_rows[member].empty);
 	buf_cut(out, before);
 	return 0;
-}
-
-static const struct fold_row *row_to(enum result_member member)
-{
-	for (size_t i = 0; i < ARRAY_LEN(fold_rows); i++) {
-		if (fold_rows[i].to == member)
-			return &fold_rows[i];
-	}
-	return NULL;
 }
 
 static int begin_member(struct result_text *result)
@@ -221,17 +179,17 @@ static int begin_member(struct result_text *result)
 
 	if (found->first == 0 && !is_value(found))
 		return put_small(result, member);
-	r = buf_format(&text->out, ",\"%s\":", result_name(member));
+	r = buf_format(&text->out, ",\"%s\":", result_rows[member].name);
 	if (r < 0)
 		return r;
 	if (is_value(found)) {
 		log_text_put(text, NULL, &found->value);
 		return 0;
 	}
-	result->row = row_to(member);
+	result->row = &result_rows[member];
 	result->has_items = false;
 	log_text_follow(text, result->log, found->first - 1);
-	return buf_text(&text->out, result->row->how == HOW_TEXT ? "\"" : "[");
+	return buf_text(&text->out, result->row->how == RESULT_TEXT ? "\"" : "[");
 }
 
 /* Text stays as it is escaped: its quotes go, and two pieces are one. */
@@ -240,7 +198,7 @@ static void put_item(struct result_text *result, const char *bytes)
 	struct log_text *text = &result->text;
 	struct log_text_span span = log_text_value(text, &text->line.members, 0);
 
-	if (result->row->how == HOW_ITEM) {
+	if (result->row->how == RESULT_ITEM) {
 		log_text_put(text, result->has_items ? "," : NULL, &span);
 		result->has_items = true;
 	} else if (span.size >= 2 && bytes[span.at] == '"') {
@@ -252,24 +210,24 @@ static void put_item(struct result_text *result, const char *bytes)
 static int item_step(struct result_text *result, size_t *budget)
 {
 	struct log_text *text = &result->text;
-	const struct fold_row *row = result->row;
+	const struct result_row *row = result->row;
 	const char *bytes = NULL;
 	int r;
 
 	if (text->line.size == 0) {
-		if (text->reader.after < result->found[row->to].last)
+		if (text->reader.after < result->found[row - result_rows].last)
 			return log_text_next_line(text, budget);
 		result->row = NULL;
-		return buf_text(&text->out, row->how == HOW_TEXT ? "\"" : "]");
+		return buf_text(&text->out, row->how == RESULT_TEXT ? "\"" : "]");
 	}
-	if (strcmp(text->line.type, row->type) != 0) {
+	if (strcmp(text->line.type, row->event) != 0) {
 		text->line.size = 0;
 		return 0;
 	}
 	r = next_member(text, &bytes, budget);
 	if (r <= 0)
 		return r;
-	if (members_is_named(&text->line.members, bytes, row->member))
+	if (members_is_named(&text->line.members, bytes, row->from))
 		put_item(result, bytes);
 	return 0;
 }

@@ -90,7 +90,7 @@ static void run_done(void *user, struct run *run)
 	struct run_facts facts = run_facts(run);
 	struct err why = {0};
 
-	if (facts.verdict.kind == VERDICT_OK && facts.truncated_files)
+	if (facts.verdict.kind == VERDICT_OK && facts.truncated.files)
 		(void)err_set(&why, ERR_TOO_LARGE, EFBIG, "it is larger than the session may be");
 	else if (facts.verdict.kind == VERDICT_TIMEOUT)
 		(void)err_set(&why, ERR_CONFLICT, ETIMEDOUT,

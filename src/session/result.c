@@ -2,16 +2,18 @@
 #include "session/result.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/c.h"
 #include "base/json.h"
 #include "session/run_state.h"
 
-static const char *const limits_names[] = {
+const char *const limits_names[] = {
 	[BOX_LIMITS_V2] = "cgroup v2",
 	[BOX_LIMITS_V1] = "cgroup v1",
 	[BOX_LIMITS_MEASURED] = "measured",
+	[BOX_LIMITS_MEASURED + 1] = NULL,
 };
 
 static const char *const left_names[] = {
@@ -21,46 +23,60 @@ static const char *const left_names[] = {
 	[RUN_LEFT_LOST] = "lost",
 };
 
-/* empty: what is written when there is nothing; NULL: then the member is left out. */
-static const struct result_row {
-	const char *name;
-	const char *empty;
-} rows[] = {
-	[RESULT_ID] = {"id", "null"},
-	[RESULT_SESSION] = {"session", "null"},
-	[RESULT_WHO] = {"who", NULL},
-	[RESULT_VERDICT] = {"verdict", "null"},
-	[RESULT_STATE] = {"state", "\"none\""},
-	[RESULT_STDOUT] = {"stdout", "\"\""},
-	[RESULT_STDERR] = {"stderr", "\"\""},
-	[RESULT_TRUNCATED] = {"truncated", "{\"stdout\":false,\"stderr\":false,\"files\":false,"
-					   "\"result\":false,\"events\":false}"},
-	[RESULT_RESULT] = {"result", "null"},
-	[RESULT_ERROR] = {"error", "null"},
-	[RESULT_DISPLAYS] = {"displays", "[]"},
-	[RESULT_CHARTS] = {"charts", "[]"},
-	[RESULT_TABLE] = {"table", "null"},
-	[RESULT_FILES] = {"files", "[]"},
-	[RESULT_MISSING] = {"missing", "[]"},
-	[RESULT_SAVED] = {"saved_state", NULL},
-	[RESULT_CHECKPOINT] = {"checkpoint", NULL},
-	[RESULT_USAGE] = {"usage", "null"},
-	[RESULT_BACKEND] = {"backend", "\"\""},
-	[RESULT_RUNTIME] = {"runtime", "\"\""},
-	[RESULT_WALLS] = {"walls", "[]"},
-	[RESULT_WALLS_BY] = {"walls_by", NULL},
-	[RESULT_LIMITS] = {"limits", "null"},
+#define TOLD(event_type) .event = event_type
+#define AT_END TOLD("verdict")
+#define NOTHING_CUT                                                                                \
+	"{\"stdout\":false,\"stderr\":false,\"files\":false,\"result\":false,\"events\":false}"
+
+const struct result_row result_rows[RESULT_COUNT] = {
+	[RESULT_ID] = {"id", "text", "null"},
+	[RESULT_SESSION] = {"session", "text?", "null"},
+	[RESULT_WHO] = {"who", "@Who", NULL},
+	[RESULT_VERDICT] = {"verdict", "@Verdict?", "null", AT_END},
+	[RESULT_STATE] = {"state", "none|held|preserved|rolled_back|lost", "\"none\"", AT_END},
+	[RESULT_STDOUT] = {"stdout", "text", "\"\"", TOLD("stdout"), "text", RESULT_TEXT},
+	[RESULT_STDERR] = {"stderr", "text", "\"\"", TOLD("stderr"), "text", RESULT_TEXT},
+	[RESULT_TRUNCATED] = {"truncated", "@Truncated", NOTHING_CUT, AT_END},
+	[RESULT_RESULT] = {"result", "object?", "null", TOLD("result")},
+	[RESULT_ERROR] = {"error", "@Exception?", "null", TOLD("error")},
+	[RESULT_DISPLAYS] = {"displays", "object[]", "[]", TOLD("display"), "data", RESULT_ITEM},
+	[RESULT_CHARTS] = {"charts", "@Chart[]", "[]", TOLD("chart"), "chart", RESULT_ITEM},
+	[RESULT_TABLE] = {"table", "@Table?", "null", TOLD("table")},
+	[RESULT_FILES] = {"files", "@File[]", "[]", TOLD("file"), "file", RESULT_ITEM,
+			  .is_listed = true},
+	[RESULT_MISSING] = {"missing", "text[]", "[]", AT_END},
+	[RESULT_SAVED] = {"saved_state", "@SavedState", NULL, TOLD("saved_state")},
+	[RESULT_CHECKPOINT] = {"checkpoint", "@CheckpointMade", NULL, AT_END},
+	[RESULT_USAGE] = {"usage", "@Usage", "null", AT_END},
+	[RESULT_BACKEND] = {"backend", "text", "\"\"", TOLD("started")},
+	[RESULT_RUNTIME] = {"runtime", "text", "\"\"", TOLD("started")},
+	[RESULT_WALLS] = {"walls", "text[]", "[]", AT_END},
+	[RESULT_WALLS_BY] = {"walls_by", "text", NULL, AT_END},
+	[RESULT_LIMITS] = {"limits", "text?", "null", AT_END},
 };
-_Static_assert(ARRAY_LEN(rows) == RESULT_COUNT, "a member of the result has no row");
 
-const char *result_name(enum result_member member)
-{
-	return rows[member].name;
-}
+#define USAGE(member) .offset = offsetof(struct run_usage, member), .max = 1LL << 50
+#define CUT(member) FIELD_BOOL, .offset = offsetof(struct run_truncated, member)
 
-const char *result_empty(enum result_member member)
+const struct field usage_fields[] = {
+	{"queue_ms", FIELD_MS, USAGE(queue_ms)},
+	{"wall_ms", FIELD_MS, USAGE(wall_ms)},
+	{"cpu_ms", FIELD_MS, USAGE(cpu_ms)},
+	{"peak_memory", FIELD_SIZE, USAGE(peak_memory)},
+	{"output_bytes", FIELD_SIZE, USAGE(output_bytes)},
+	{0},
+};
+
+const struct field truncated_fields[] = {
+	{"stdout", CUT(out)},    {"stderr", CUT(err)},    {"files", CUT(files)},
+	{"result", CUT(result)}, {"events", CUT(events)}, {0},
+};
+
+const char *result_from(enum result_member member)
 {
-	return rows[member].empty;
+	const struct result_row *row = &result_rows[member];
+
+	return row->from != NULL ? row->from : row->name;
 }
 
 /* "name":value, behind a comma unless it is the first. */
@@ -68,7 +84,7 @@ static int put_member(struct buf *buf, enum result_member member, bool is_first,
 		      int (*put)(const void *user, enum result_member member, struct buf *buf),
 		      const void *user)
 {
-	const struct result_row *row = &rows[member];
+	const struct result_row *row = &result_rows[member];
 	size_t before = buf->size;
 	size_t start;
 	int r = buf_text(buf, is_first ? "\"" : ",\"");
@@ -104,27 +120,65 @@ int result_put(struct buf *buf,
 	return 0;
 }
 
-int result_put_usage(struct buf *buf, double queue_ms, double wall_ms, double cpu_ms,
-		     unsigned long long peak_memory, unsigned long long output_bytes)
+/* ---- describing and reading ---- */
+
+int result_describe(struct buf *buf)
 {
-	return buf_format(buf,
-			  "{\"queue_ms\":%.3f,\"wall_ms\":%.3f,\"cpu_ms\":%.3f,"
-			  "\"peak_memory\":%llu,\"output_bytes\":%llu}",
-			  queue_ms, wall_ms, cpu_ms, peak_memory, output_bytes);
+	int r = 0;
+
+	for (size_t i = 0; i < RESULT_COUNT && r == 0; i++) {
+		const struct result_row *row = &result_rows[i];
+
+		r = buf_format(buf, "%s%s%s:%s", i > 0 ? " " : "", row->name,
+			       row->empty != NULL ? "!" : "", row->type);
+	}
+	return r;
+}
+
+/* An item is one of the list that the member is. */
+static int describe_told(const struct result_row *row, struct buf *buf)
+{
+	const char *from = row->from != NULL ? row->from : row->name;
+	size_t size = strlen(row->type) - (row->how == RESULT_ITEM ? strlen("[]") : 0);
+	int r = 0;
+
+	if (row->event != NULL && row->how != RESULT_TEXT)
+		r = buf_format(buf, " %s:%.*s", from, (int)size, row->type);
+	if (r == 0 && row->is_listed)
+		r = buf_format(buf, " %s:%s", row->name, row->type);
+	return r;
+}
+
+int result_describe_event(struct buf *buf)
+{
+	int r = buf_text(buf, "seq:int t_ms:num type!:text run:text text:text base64:text");
+
+	for (size_t i = 0; i < RESULT_COUNT && r == 0; i++)
+		r = describe_told(&result_rows[i], buf);
+	return r;
+}
+
+void result_read(const char *json, size_t size, struct result *ret_result)
+{
+	struct span *members = ret_result->members;
+	struct json_member member = {0};
+
+	*ret_result = (struct result){0};
+	while (size > 0 && json[0] == '{' && json_next(json, size, &member)) {
+		for (size_t i = 0; i < RESULT_COUNT; i++) {
+			if (members[i].size == 0 && json_is_named(&member, result_rows[i].name))
+				members[i] = (struct span){member.value, member.size};
+		}
+	}
+	ret_result->verdict =
+		verdict_read(members[RESULT_VERDICT].at, members[RESULT_VERDICT].size);
+	fields_read(usage_fields, members[RESULT_USAGE].at, members[RESULT_USAGE].size,
+		    &ret_result->usage);
+	fields_read(truncated_fields, members[RESULT_TRUNCATED].at, members[RESULT_TRUNCATED].size,
+		    &ret_result->truncated);
 }
 
 /* ---- of a run ---- */
-
-static int put_truncated(struct buf *buf, const struct run_facts *facts)
-{
-	return buf_format(buf,
-			  "{\"stdout\":%s,\"stderr\":%s,\"files\":%s,\"result\":%s,\"events\":%s}",
-			  facts->truncated_stdout ? "true" : "false",
-			  facts->truncated_stderr ? "true" : "false",
-			  facts->truncated_files ? "true" : "false",
-			  facts->truncated_result ? "true" : "false",
-			  facts->truncated_events ? "true" : "false");
-}
 
 static int put_walls(struct buf *buf, uint32_t walls)
 {
@@ -166,19 +220,20 @@ static int put_checkpoint(struct buf *buf, const struct buf *member)
 static int put_fact(const void *user, enum result_member member, struct buf *buf)
 {
 	const struct run_facts *facts = user;
-	const struct run_usage *usage = &facts->usage;
 
 	switch (member) {
 	case RESULT_ID:
 		return json_put_text(buf, facts->id);
 	case RESULT_VERDICT:
-		return facts->verdict.kind != VERDICT_NONE ? verdict_put(&facts->verdict, buf) : 0;
+		return facts->verdict.kind != VERDICT_NONE
+			       ? fields_put(verdict_fields, &facts->verdict, buf)
+			       : 0;
 	case RESULT_STDOUT:
 		return json_put_string(buf, facts->out->data, facts->out->size);
 	case RESULT_STDERR:
 		return json_put_string(buf, facts->err->data, facts->err->size);
 	case RESULT_TRUNCATED:
-		return put_truncated(buf, facts);
+		return fields_put(truncated_fields, &facts->truncated, buf);
 	case RESULT_RESULT:
 		return buf_append(buf, facts->result->data, facts->result->size);
 	case RESULT_ERROR:
@@ -196,8 +251,7 @@ static int put_fact(const void *user, enum result_member member, struct buf *buf
 	case RESULT_SAVED:
 		return buf_append(buf, facts->saved->data, facts->saved->size);
 	case RESULT_USAGE:
-		return result_put_usage(buf, usage->queue_ms, usage->wall_ms, usage->cpu_ms,
-					usage->peak_memory, usage->output_bytes);
+		return fields_put(usage_fields, &facts->usage, buf);
 	case RESULT_BACKEND:
 		return json_put_text(buf, facts->backend);
 	case RESULT_RUNTIME:
@@ -222,15 +276,15 @@ static int put_fact(const void *user, enum result_member member, struct buf *buf
 
 int result_verdict_members(const struct run *run, struct buf *buf)
 {
-	static const enum result_member members[] = {
-		RESULT_VERDICT, RESULT_STATE,     RESULT_USAGE, RESULT_WALLS,   RESULT_WALLS_BY,
-		RESULT_LIMITS,  RESULT_TRUNCATED, RESULT_FILES, RESULT_MISSING, RESULT_CHECKPOINT,
-	};
 	struct run_facts facts = run_facts(run);
 	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(members) && r == 0; i++)
-		r = put_member(buf, members[i], false, put_fact, &facts);
+	for (unsigned i = 0; i < RESULT_COUNT && r == 0; i++) {
+		const struct result_row *row = &result_rows[i];
+
+		if (row->is_listed || (row->event != NULL && strcmp(row->event, "verdict") == 0))
+			r = put_member(buf, (enum result_member)i, false, put_fact, &facts);
+	}
 	return r;
 }
 

@@ -20,6 +20,7 @@
 #include "session/events.h"
 #include "session/log.h"
 #include "session/pool.h"
+#include "session/result.h"
 #include "session/verdict.h"
 
 #define RUN_RETURNED_MAX (8U << 20) /* bytes of one file in its event */
@@ -155,14 +156,6 @@ struct run_host {
 
 struct head;
 
-struct run_usage {
-	double queue_ms; /* from request to a sandbox */
-	double wall_ms;  /* from sandbox to verdict */
-	double cpu_ms;
-	uint64_t peak_memory;
-	uint64_t output_bytes; /* written by the code, kept or not */
-};
-
 /* What is known when a run is over; run_facts() gives it. */
 struct run_facts {
 	const char *id;
@@ -174,8 +167,7 @@ struct run_facts {
 	enum box_limits limits;
 	struct verdict verdict; /* kind VERDICT_NONE while it runs */
 	struct run_usage usage;
-	bool truncated_stdout, truncated_stderr, truncated_files, truncated_result,
-		truncated_events;
+	struct run_truncated truncated;
 	const struct buf *out, *err;                 /* raw bytes, cut at output_max */
 	const struct buf *result, *error, *table;    /* JSON text each; empty: null */
 	const struct buf *displays, *charts, *files; /* JSON texts with commas between; empty: [] */

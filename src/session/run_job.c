@@ -155,94 +155,60 @@ static void job_fact(void *user, const char *type, const char *value, size_t siz
 
 /* ---- its end ---- */
 
-static bool is_set(const char *object, size_t size, const char *name)
-{
-	const char *value = NULL;
-	size_t value_size = 0;
-
-	return find(object, size, name, 't', &value, &value_size);
-}
-
-static uint64_t number(const char *object, size_t size, const char *name, double most)
-{
-	const char *value = NULL;
-	size_t value_size = 0;
-	char text[40];
-	double found;
-
-	if (!json_find(object, size, name, &value, &value_size) || value_size >= sizeof(text) ||
-	    value[0] < '0' || value[0] > '9')
-		return 0;
-	memcpy(text, value, value_size);
-	text[value_size] = '\0';
-	found = strtod(text, NULL);
-	return found >= 0 && found <= most ? (uint64_t)found : 0;
-}
-
 /* Only names that we know, too, are passed on. */
-static void take_walls(struct run *run, const char *event, size_t size)
+static void take_walls(struct run *run, struct span list)
 {
-	const char *list = NULL;
-	size_t list_size = 0;
-
 	run->hello.walls = 0;
-	if (!find(event, size, "walls", '[', &list, &list_size))
-		return;
 	for (enum wall_id id = 0; id < WALL_COUNT; id++) {
 		char quoted[32];
 		int n = snprintf(quoted, sizeof(quoted), "\"%s\"", wall_name(id));
 
-		if (memmem(list, list_size, quoted, (size_t)n) != NULL)
+		if (list.size > 0 && list.at[0] == '[' &&
+		    memmem(list.at, list.size, quoted, (size_t)n) != NULL)
 			run->hello.walls |= 1U << id;
 	}
 }
 
-static void take_limits(struct run *run, const char *event, size_t size)
+static void take_limits(struct run *run, struct span value)
 {
-	static const char *const names[] = {
-		[BOX_LIMITS_V2] = "\"cgroup v2\"",
-		[BOX_LIMITS_V1] = "\"cgroup v1\"",
-		[BOX_LIMITS_MEASURED] = "\"measured\"",
-	};
-	const char *value = NULL;
-	size_t value_size = 0;
+	char name[16] = "";
 
-	if (!find(event, size, "limits", '"', &value, &value_size))
-		return;
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		if (value_size == strlen(names[i]) && memcmp(value, names[i], value_size) == 0) {
+	if (value.size > 0)
+		testimony_text(value.at, value.size, name, sizeof(name));
+	for (size_t i = 0; limits_names[i] != NULL; i++) {
+		if (strcmp(limits_names[i], name) == 0) {
 			run->limits = (enum box_limits)i;
 			run->no_limits = false;
 		}
 	}
 }
 
-static void take_rest(struct run *run, const char *event, size_t size)
+/* All of it is a claim, if another machine says so. */
+static void take_end(struct run *run, const struct result *end)
 {
-	const char *part = NULL;
-	size_t part_size = 0;
+	struct span missing = end->members[RESULT_MISSING];
 
-	take_walls(run, event, size);
-	take_limits(run, event, size);
-	if (find(event, size, "usage", '{', &part, &part_size)) {
-		run->facts.exit.cpu_us = 1000 * number(part, part_size, "cpu_ms", 1e12);
-		run->facts.exit.peak = number(part, part_size, "peak_memory", 1e15);
-	}
-	if (find(event, size, "truncated", '{', &part, &part_size)) {
-		run->streams[0].is_cut |= is_set(part, part_size, "stdout");
-		run->streams[1].is_cut |= is_set(part, part_size, "stderr");
-		run->is_files_cut |= is_set(part, part_size, "files");
-		run->is_result_cut |= is_set(part, part_size, "result");
-		run->is_events_cut |= is_set(part, part_size, "events");
-	}
+	run->claim = end->verdict;
+	run->claim.by =
+		run->elsewhere->jobs->is_claimed ? VERDICT_BY_REMOTE : VERDICT_BY_SUPERVISOR;
+	take_walls(run, end->members[RESULT_WALLS]);
+	take_limits(run, end->members[RESULT_LIMITS]);
+	run->facts.exit.cpu_us = (uint64_t)(1000 * end->usage.cpu_ms);
+	run->facts.exit.peak = end->usage.peak_memory;
+	run->streams[0].is_cut |= end->truncated.out;
+	run->streams[1].is_cut |= end->truncated.err;
+	run->is_files_cut |= end->truncated.files;
+	run->is_result_cut |= end->truncated.result;
+	run->is_events_cut |= end->truncated.events;
 	/* What stands between the brackets. */
-	if (find(event, size, "missing", '[', &part, &part_size) && part_size > 2)
-		(void)testimony_ascii(&run->extras.missing, part + 1, part_size - 2);
+	if (missing.size > 2 && missing.at[0] == '[')
+		(void)testimony_ascii(&run->extras.missing, missing.at + 1, missing.size - 2);
 }
 
 static void job_ended(void *user, const char *event, size_t size, const struct err *why)
 {
 	struct run *run = user;
+	struct result end;
 
 	run->job = NULL;
 	if (run->state != RUN_RUNNING)
@@ -251,11 +217,11 @@ static void job_ended(void *user, const char *event, size_t size, const struct e
 	if (event == NULL) {
 		run->facts.why = *why;
 	} else {
-		run->claim = verdict_elsewhere(event, size, run->elsewhere->jobs->is_claimed);
+		result_read(event, size, &end);
+		take_end(run, &end);
 		if (run->claim.kind == VERDICT_NONE)
 			(void)err_set(&run->facts.why, ERR_INTERNAL, EPROTO,
 				      "what it told as the run's end is no verdict");
-		take_rest(run, event, size);
 	}
 	run_finish(run);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,27 +14,36 @@
 
 #define OUTPUT_FACTOR 16U /* how far past its limit a stream may go */
 
-/* Name, exit status where the verdict itself decides it (-1: the code's own), may a runner claim
- * it? */
+static const char *const kind_names[] = {
+	[VERDICT_NONE] = "", /* not over yet */
+	[VERDICT_OK] = "ok",
+	[VERDICT_EXCEPTION] = "exception",
+	[VERDICT_EXIT] = "exit",
+	[VERDICT_TIMEOUT] = "timeout",
+	[VERDICT_MEMORY] = "memory",
+	[VERDICT_KILLED] = "killed",
+	[VERDICT_OUTPUT] = "output",
+	[VERDICT_DISK] = "disk",
+	[VERDICT_GUARD] = "guard",
+	[VERDICT_DENIED] = "denied",
+	[VERDICT_INTERRUPTED] = "interrupted",
+	[VERDICT_CANCELLED] = "cancelled",
+	[VERDICT_BACKEND] = "backend",
+	[VERDICT_BACKEND + 1] = NULL,
+};
+
+/* Exit status where the verdict itself decides it (-1: the code's own); may a runner claim it? */
 static const struct kind_row {
-	const char *name;
 	int exit_status;
 	bool is_testimony;
 } kinds[] = {
-	[VERDICT_NONE] = {"none", 125, false},
-	[VERDICT_OK] = {"ok", 0, true},
-	[VERDICT_EXCEPTION] = {"exception", 1, true},
-	[VERDICT_EXIT] = {"exit", -1, true},
-	[VERDICT_TIMEOUT] = {"timeout", 124, false},
-	[VERDICT_MEMORY] = {"memory", 137, false},
-	[VERDICT_KILLED] = {"killed", -1, false},
-	[VERDICT_OUTPUT] = {"output", 1, false},
-	[VERDICT_DISK] = {"disk", 1, true},
-	[VERDICT_GUARD] = {"guard", 126, true},
-	[VERDICT_DENIED] = {"denied", 126, false},
-	[VERDICT_INTERRUPTED] = {"interrupted", 130, true},
-	[VERDICT_CANCELLED] = {"cancelled", 143, false},
-	[VERDICT_BACKEND] = {"backend", 125, false},
+	[VERDICT_NONE] = {125, false},      [VERDICT_OK] = {0, true},
+	[VERDICT_EXCEPTION] = {1, true},    [VERDICT_EXIT] = {-1, true},
+	[VERDICT_TIMEOUT] = {124, false},   [VERDICT_MEMORY] = {137, false},
+	[VERDICT_KILLED] = {-1, false},     [VERDICT_OUTPUT] = {1, false},
+	[VERDICT_DISK] = {1, true},         [VERDICT_GUARD] = {126, true},
+	[VERDICT_DENIED] = {126, false},    [VERDICT_INTERRUPTED] = {130, true},
+	[VERDICT_CANCELLED] = {143, false}, [VERDICT_BACKEND] = {125, false},
 };
 
 /* Names of exceptions by which libraries say that they reached nobody. One that a local socket can
@@ -56,14 +66,14 @@ static const char *const unreached[] = {
 
 const char *verdict_name(enum verdict_kind kind)
 {
-	return kinds[kind].name;
+	return kind != VERDICT_NONE ? kind_names[kind] : "none";
 }
 
 enum verdict_kind verdict_claimed(const char *name, size_t size)
 {
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-		if (kinds[i].is_testimony && strlen(kinds[i].name) == size &&
-		    memcmp(kinds[i].name, name, size) == 0)
+		if (kinds[i].is_testimony && strlen(kind_names[i]) == size &&
+		    memcmp(kind_names[i], name, size) == 0)
 			return (enum verdict_kind)i;
 	}
 	return VERDICT_NONE;
@@ -245,7 +255,7 @@ static void set_testimony(struct verdict *verdict, const struct verdict_facts *f
 			  const struct verdict_testimony *testimony)
 {
 	verdict->kind = testimony->kind;
-	verdict->is_by_runner = true;
+	verdict->by = VERDICT_BY_RUNNER;
 	verdict->exit_code = kinds[testimony->kind].exit_status;
 	if (verdict->exit_code < 0)
 		verdict->exit_code = testimony->exit_code;
@@ -307,45 +317,48 @@ bool verdict_is_fact(const struct verdict_facts *facts)
 	       facts->is_output_exceeded || facts->is_timed_out || facts->why.kind != ERR_NONE;
 }
 
-int verdict_put(const struct verdict *verdict, struct buf *buf)
+static const char *find_limit(const char *text, size_t size)
 {
-	int r = buf_format(buf, "{\"kind\":\"%s\",\"exit_code\":%d,\"signal\":",
-			   verdict_name(verdict->kind), verdict->exit_code);
+	static const char *const limits[] = {"memory", "timeout_ms", "output", "disk", "locks"};
 
-	if (r == 0)
-		r = verdict->signal != 0 ? buf_format(buf, "%d", verdict->signal)
-					 : buf_text(buf, "null");
-	if (r == 0)
-		r = buf_text(buf, ",\"message\":");
-	if (r == 0)
-		r = json_put_text(buf, verdict->message);
-	if (r == 0)
-		r = buf_text(buf, ",\"remedy\":");
-	if (r == 0)
-		r = json_put_text(buf, verdict->remedy);
-	if (r == 0 && verdict->remedy_key != NULL)
-		r = buf_format(buf, ",\"remedy_key\":\"%s\"", verdict->remedy_key);
-	else if (r == 0)
-		r = buf_text(buf, ",\"remedy_key\":null");
-	if (r == 0 && verdict->remedy_detail[0] != '\0')
-		r = buf_text(buf, ",\"remedy_detail\":");
-	if (r == 0 && verdict->remedy_detail[0] != '\0')
-		r = json_put_text(buf, verdict->remedy_detail);
-	if (r == 0 && verdict->limit != NULL)
-		r = buf_format(buf, ",\"limit\":\"%s\"", verdict->limit);
-	else if (r == 0)
-		r = buf_text(buf, ",\"limit\":null");
-	if (r == 0 && verdict->limit_value > 0)
-		r = buf_format(buf, ",\"limit_value\":%llu",
-			       (unsigned long long)verdict->limit_value);
-	if (r == 0)
-		r = verdict->peak > 0
-			    ? buf_format(buf, ",\"peak\":%llu", (unsigned long long)verdict->peak)
-			    : buf_text(buf, ",\"peak\":null");
-	if (r == 0)
-		r = buf_format(buf, ",\"by\":\"%s\"}",
-			       verdict->is_by_remote   ? "remote"
-			       : verdict->is_by_runner ? "runner"
-						       : "supervisor");
-	return r;
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+		if (strlen(limits[i]) == size && memcmp(limits[i], text, size) == 0)
+			return limits[i];
+	}
+	return NULL;
+}
+
+static const char *const by_names[] = {"supervisor", "runner", "remote", NULL};
+
+#define MEMBER(member) .offset = offsetof(struct verdict, member)
+#define TEXT(member) MEMBER(member), .room = sizeof(((struct verdict *)0)->member)
+#define SIZE_READ_MAX (1LL << 50)
+
+const struct field verdict_fields[] = {
+	{"kind", FIELD_NAMED, MEMBER(kind), .names = kind_names},
+	{"exit_code", FIELD_INT, MEMBER(exit_code), .max = 255},
+	{"signal", FIELD_INT, FIELD_OR_NULL, MEMBER(signal), .max = 64},
+	{"message", FIELD_TEXT, TEXT(message)},
+	{"remedy", FIELD_TEXT, TEXT(remedy)},
+	{"remedy_key", FIELD_WORD, FIELD_OR_NULL, MEMBER(remedy_key), .find = remedy_key},
+	{"remedy_detail", FIELD_TEXT, FIELD_OR_NOT, TEXT(remedy_detail)},
+	{"limit", FIELD_WORD, FIELD_OR_NULL, MEMBER(limit), .find = find_limit},
+	{"limit_value", FIELD_SIZE, FIELD_OR_NOT, MEMBER(limit_value), .max = SIZE_READ_MAX},
+	{"peak", FIELD_SIZE, FIELD_OR_NULL, MEMBER(peak), .max = SIZE_READ_MAX},
+	{"by", FIELD_NAMED, MEMBER(by), .names = by_names},
+	{0},
+};
+
+struct verdict verdict_read(const char *object, size_t size)
+{
+	struct verdict verdict = {.exit_code = -1};
+
+	fields_read(verdict_fields, object, size, &verdict);
+	if (verdict.kind == VERDICT_NONE)
+		return (struct verdict){0};
+	if (verdict.exit_code < 0) {
+		verdict.exit_code = 0;
+		verdict.exit_code = verdict_exit_status(&verdict);
+	}
+	return verdict;
 }

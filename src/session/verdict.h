@@ -16,6 +16,7 @@
 #include "backend/box.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "session/fields.h"
 #include "session/remedy.h"
 
 enum verdict_kind {
@@ -36,6 +37,13 @@ enum verdict_kind {
 };
 
 #define VERDICT_TEXT_MAX 1000
+
+/* Who says so. */
+enum verdict_by {
+	VERDICT_BY_SUPERVISOR,
+	VERDICT_BY_RUNNER,
+	VERDICT_BY_REMOTE, /* all of it is another machine's word */
+};
 
 /* What the supervisor knows. Everything here was seen from outside the sandbox. */
 struct verdict_facts {
@@ -80,9 +88,11 @@ struct verdict {
 	const char *limit; /* static: "memory", "timeout_ms", "output", "disk"; NULL: none */
 	uint64_t limit_value;
 	uint64_t peak; /* 0: not known */
-	bool is_by_runner;
-	bool is_by_remote; /* all of it is another machine's word */
+	enum verdict_by by;
 };
+
+/* Its members in JSON. */
+extern const struct field verdict_fields[];
 
 struct verdict verdict_of(const struct verdict_facts *facts,
 			  const struct verdict_testimony *testimony);
@@ -97,18 +107,15 @@ void verdict_remedy(const struct verdict *verdict, enum remedy_place place, char
 /* Do these say by themselves how a run ended: cancelled, late, too loud, refused? */
 bool verdict_is_fact(const struct verdict_facts *facts);
 
-/* Of a run done elsewhere: the last event there, checked JSON. VERDICT_NONE for one that says no
- * more than nothing. */
-struct verdict verdict_elsewhere(const char *event, size_t size, bool is_remote);
+/* The verdict object of a result or event that another process wrote, checked JSON. VERDICT_NONE:
+ * it says no verdict. */
+struct verdict verdict_read(const char *object, size_t size);
 
 /* "ok", "exception", ... */
 const char *verdict_name(enum verdict_kind kind);
 
 /* The kind of that name among those a runner may claim; VERDICT_NONE for any other. */
 enum verdict_kind verdict_claimed(const char *name, size_t size);
-
-/* The object {"kind":...} of a result, appended. */
-int verdict_put(const struct verdict *verdict, struct buf *buf);
 
 /* The exit status of `viv run` for this verdict. */
 int verdict_exit_status(const struct verdict *verdict);

@@ -190,8 +190,8 @@ static void output_is_cut_and_far_too_much_ends_the_run(void **state)
 	assert_int_equal(finish(scene)->kind, VERDICT_OUTPUT);
 	facts = run_facts(scene->run);
 	assert_int_equal(facts.out->size, 1000);
-	assert_true(facts.truncated_stdout);
-	assert_false(facts.truncated_stderr);
+	assert_true(facts.truncated.out);
+	assert_false(facts.truncated.err);
 }
 
 static void another_nonce_is_not_heard(void **state)
@@ -233,7 +233,7 @@ static void nonsense_ends_the_run(void **state)
 		start(scene);
 		fake_say(scene->sandbox, rows[i].type, rows[i].payload);
 		verdict = finish(scene);
-		if (verdict->kind != VERDICT_KILLED || verdict->is_by_runner)
+		if (verdict->kind != VERDICT_KILLED || verdict->by == VERDICT_BY_RUNNER)
 			fail_msg("%s: %s", rows[i].payload, verdict_name(verdict->kind));
 		run_free(STEAL(scene->run));
 		scene->is_done = false;
@@ -276,7 +276,7 @@ static void events_without_end_are_dropped_then_ended(void **state)
 			fake_turn(&scene->fake);
 	}
 	assert_int_equal(finish(scene)->kind, VERDICT_OUTPUT);
-	assert_true(run_facts(scene->run).truncated_events);
+	assert_true(run_facts(scene->run).truncated.events);
 }
 
 static void an_exit_without_a_word_is_a_fact(void **state)

@@ -84,7 +84,7 @@ static void assert_end(struct scene *scene, size_t file_count, bool is_cut)
 	fake_until(&scene->fake, scene->is_done);
 	assert_int_equal(run_facts(scene->run).verdict.kind, VERDICT_OK);
 	assert_int_equal(scene->file_count, file_count);
-	assert_int_equal(run_facts(scene->run).truncated_files, is_cut);
+	assert_int_equal(run_facts(scene->run).truncated.files, is_cut);
 }
 
 /* The files may take 64 KiB and 1 MiB: as much as 272 folders. */

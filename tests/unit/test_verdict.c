@@ -139,11 +139,12 @@ static void facts_outweigh_testimony(void **state)
 		struct verdict verdict = verdict_of(&row->facts, &row->testimony);
 
 		if (verdict.kind != row->kind || verdict.exit_code != row->exit_code ||
-		    verdict.signal != row->signal || verdict.is_by_runner != row->is_by_runner ||
+		    verdict.signal != row->signal ||
+		    (verdict.by == VERDICT_BY_RUNNER) != row->is_by_runner ||
 		    verdict_exit_status(&verdict) != row->exit_status)
 			fail_msg("%s: %s exit_code=%d signal=%d by_runner=%d status=%d", row->name,
 				 verdict_name(verdict.kind), verdict.exit_code, verdict.signal,
-				 verdict.is_by_runner, verdict_exit_status(&verdict));
+				 verdict.by == VERDICT_BY_RUNNER, verdict_exit_status(&verdict));
 	}
 }
 
@@ -286,7 +287,7 @@ static void the_json_has_every_key(void **state)
 
 	(void)state;
 	buf_init(&json, 4096);
-	assert_int_equal(verdict_put(&verdict, &json), 0);
+	assert_int_equal(fields_put(verdict_fields, &verdict, &json), 0);
 	assert_string_equal(
 		buf_string(&json),
 		"{\"kind\":\"killed\",\"exit_code\":137,\"signal\":9,\"message\":\"SIGKILL: the "
