@@ -39,7 +39,7 @@ struct door {
 	const struct door_route *routes;
 	size_t route_count;
 
-	/* Where the config has it: DOOR_CONFIG(atlas) means atlas_enabled and atlas_prefix. */
+	/* Where the config has it: DOOR_CONFIG(NAME) means NAME_enabled and NAME_prefix. */
 	size_t enabled_at, prefix_at;
 
 	const char *token_header;   /* for the secret, beside Authorization: Bearer; NULL: none */

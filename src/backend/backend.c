@@ -8,7 +8,7 @@
 
 #define USES_ALL ((1U << BACKEND_USE_COUNT) - 1)
 
-/* Named by the design and by Atlas's settings, and not part of this build: a list or a pin that
+/* Named by the design and by a dialect's settings, and not part of this build: a list or a pin that
  * names one gets a plain answer instead of "no such thing". */
 static int probe_absent(const struct backend_host *host, struct err *err)
 {

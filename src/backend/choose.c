@@ -118,9 +118,9 @@ int backend_is_for(const struct backend *backend, const struct backend_host *hos
 
 /* ---- refusals ---- */
 
-static const char *called(const struct backend *backend, bool is_atlas)
+static const char *called(const struct backend *backend, bool is_sidecar)
 {
-	const char *theirs = is_atlas ? config_atlas_name(backend->name) : NULL;
+	const char *theirs = is_sidecar ? config_atlas_name(backend->name) : NULL;
 
 	return theirs != NULL ? theirs : backend->name;
 }
@@ -138,11 +138,11 @@ static void add(char *text, size_t size, const char *format, ...)
 	va_end(args);
 }
 
-static void put_tried(const struct trail *trail, bool is_atlas, char *text, size_t size)
+static void put_tried(const struct trail *trail, bool is_sidecar, char *text, size_t size)
 {
 	for (size_t i = 0; i < trail->count; i++)
 		add(text, size, "%s%s: %.150s", i > 0 ? "; " : "",
-		    called(trail->tried[i].backend, is_atlas), trail->tried[i].why.text);
+		    called(trail->tried[i].backend, is_sidecar), trail->tried[i].why.text);
 }
 
 static int refuse_pin(const struct backend *backend, enum backend_use use,
@@ -164,11 +164,11 @@ static int refuse_pin(const struct backend *backend, enum backend_use use,
 		       backend->name, why);
 }
 
-static int refuse_list(const struct backend_host *host, const struct trail *trail, bool is_atlas,
+static int refuse_list(const struct backend_host *host, const struct trail *trail, bool is_sidecar,
 		       struct err *err)
 {
 	const struct config *config = host->config;
-	bool is_theirs = is_atlas || config->atlas.has_priority;
+	bool is_theirs = is_sidecar || config->atlas.has_priority;
 	char names[200] = "";
 	char tried[400] = "";
 
@@ -186,9 +186,9 @@ static int refuse_list(const struct backend_host *host, const struct trail *trai
 }
 
 static int refuse_all(enum backend_use use, const struct config *config, const struct trail *trail,
-		      bool is_atlas, struct err *err)
+		      bool is_sidecar, struct err *err)
 {
-	bool is_theirs = is_atlas || (config != NULL && config->atlas.has_url);
+	bool is_theirs = is_sidecar || (config != NULL && config->atlas.has_url);
 	char tried[400] = "";
 
 	put_tried(trail, is_theirs, tried, sizeof(tried));
@@ -256,7 +256,7 @@ static bool take_if_good(const struct backend *backend, const struct backend_hos
 	return false;
 }
 
-static int choose_listed(const struct backend_host *host, enum backend_use use, bool is_atlas,
+static int choose_listed(const struct backend_host *host, enum backend_use use, bool is_sidecar,
 			 const struct backend **ret_backend, struct err *err)
 {
 	const struct text_list *list = &host->config->backend_priority;
@@ -270,11 +270,11 @@ static int choose_listed(const struct backend_host *host, enum backend_use use, 
 			return 0;
 		}
 	}
-	return refuse_list(host, &trail, is_atlas, err);
+	return refuse_list(host, &trail, is_sidecar, err);
 }
 
 int backend_choose(const struct backend_host *host, enum backend_use use, const char *pin,
-		   bool is_atlas, const struct backend **ret_backend, struct err *err)
+		   bool is_sidecar, const struct backend **ret_backend, struct err *err)
 {
 	const struct config *config = host->config;
 	const struct backend *backend = NULL;
@@ -285,7 +285,7 @@ int backend_choose(const struct backend_host *host, enum backend_use use, const 
 	if (config != NULL && is_name(config->backend_pin))
 		return choose_pin(host, use, config->backend_pin, true, ret_backend, err);
 	if (config != NULL && config->backend_priority.count > 0)
-		return choose_listed(host, use, is_atlas, ret_backend, err);
+		return choose_listed(host, use, is_sidecar, ret_backend, err);
 	while ((backend = next_of(host, use, backend)) != NULL) {
 		/* Not there is no reason worth a word; asked for and not there is. */
 		if (backend->open == NULL && backend->jobs == NULL)
@@ -295,7 +295,7 @@ int backend_choose(const struct backend_host *host, enum backend_use use, const 
 			return 0;
 		}
 	}
-	return refuse_all(use, config, &trail, is_atlas, err);
+	return refuse_all(use, config, &trail, is_sidecar, err);
 }
 
 int backend_choose_local(const struct backend_host *host, const struct backend **ret_backend,

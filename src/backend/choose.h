@@ -15,11 +15,11 @@
 
 #include "backend/backend.h"
 
-/* The backend for `use`. `pin` is a name, or "auto" or NULL; `is_atlas`: refusals in Atlas's words.
- * ERR_NOT_FOUND: no such name; ERR_FORBIDDEN: the config allows others only; ERR_UNSUPPORTED: it,
- * or all of them, cannot run here, and why. */
+/* The backend for `use`. `pin` is a name, or "auto" or NULL; `is_sidecar`: refusals in Atlas's
+ * words. ERR_NOT_FOUND: no such name; ERR_FORBIDDEN: the config allows others only;
+ * ERR_UNSUPPORTED: it, or all of them, cannot run here, and why. */
 int backend_choose(const struct backend_host *host, enum backend_use use, const char *pin,
-		   bool is_atlas, const struct backend **ret_backend, struct err *err);
+		   bool is_sidecar, const struct backend **ret_backend, struct err *err);
 
 /* The best that makes sandboxes on this host, for whoever keeps them ready. */
 int backend_choose_local(const struct backend_host *host, const struct backend **ret_backend,

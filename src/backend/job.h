@@ -43,7 +43,7 @@ struct backend_ask {
 	int members; /* the job's copy is its own */
 	uint64_t core_size, members_size;
 	const char *beyond; /* name of a member that no sidecar takes; NULL: there is none */
-	bool is_atlas; /* it means what it means to a sidecar: by those routes, whoever it is */
+	bool is_sidecar; /* it means what it means to a sidecar: by those routes, whoever it is */
 
 	/* Explore. */
 	const char *command;

@@ -336,7 +336,7 @@ static void ask_explore(struct backend_job *job)
 void remote_job_go(struct backend_job *job, const struct err *why)
 {
 	/* A Vivarium speaks to a sidecar's clients, too, where its config says so. */
-	job->kind = job->is_atlas ? CONFIG_REMOTE_ATLAS : job->remote->kind;
+	job->kind = job->is_sidecar ? CONFIG_REMOTE_ATLAS : job->remote->kind;
 	if (job->remote->kind == CONFIG_REMOTE_AUTO)
 		fail(job, "the remote at %.100s: %.300s", transfers_origin(job->remote->transfers),
 		     why->text);
@@ -367,7 +367,7 @@ static int put_explore(struct buf *buf, const struct backend_ask *ask)
 static int copy_ask(struct backend_job *job, const struct backend_ask *ask, struct err *err)
 {
 	job->use = ask->use;
-	job->is_atlas = ask->is_atlas && ask->use == BACKEND_PYTHON;
+	job->is_sidecar = ask->is_sidecar && ask->use == BACKEND_PYTHON;
 	job->timeout_ms = ask->timeout_ms;
 	job->core_size = ask->core_size;
 	job->members_size = ask->members_size;

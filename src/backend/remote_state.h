@@ -48,7 +48,7 @@ struct backend_job {
 	struct remote_wire wire;
 	enum backend_use use;
 	enum config_remote kind; /* which routes it goes by, once it goes */
-	bool is_atlas;
+	bool is_sidecar;
 	uint32_t timeout_ms;
 	int members; /* owned */
 	uint64_t core_size, members_size;

@@ -133,7 +133,7 @@ int root_without_python(int stage, struct err *err)
 
 	if (r == 0 && mkdirat(stage, NO_FOLDER, 0755) < 0)
 		r = err_sys(err, "make /" NO_FOLDER);
-	/* Atlas's name for the folder: commands that were written there go by it. */
+	/* Another name for the folder, which commands written for a sidecar use. */
 	if (r == 0 && symlinkat("data", stage, "semantic") < 0)
 		r = err_sys(err, "make the link /semantic");
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(open_folders); i++)

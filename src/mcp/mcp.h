@@ -64,7 +64,7 @@ struct mcp_tool_set {
 	const struct mcp_tool *const *tools; /* NULL behind the last */
 };
 
-/* Every set; one without tools is behind the last (mcp_tool_table.c). */
+/* Every set; one without tools is behind the last (src/door/mcp_tool_table.c). */
 extern const struct mcp_tool_set mcp_tool_sets[];
 
 /* ---- one call of a tool, for its handler ---- */

@@ -356,7 +356,8 @@ static void take_off(struct op_call *call, const struct flight_kind *kind, struc
 	flight->via = call->caller.via != NULL ? call->caller.via : "http";
 	memcpy(flight->client, call->caller.client, sizeof(flight->client));
 	flight->is_cancelled_with_client = call->is_cancelled_with_client;
-	flight->is_elitea = kind == NULL && ((const struct op_run_args *)call->args)->is_elitea;
+	if (kind == NULL)
+		flight->stand_ins = ((const struct op_run_args *)call->args)->stand_ins;
 	if (session != NULL)
 		(void)snprintf(flight->session, sizeof(flight->session), "%s", session_id(session));
 	flight->call = call;

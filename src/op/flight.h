@@ -58,7 +58,9 @@ struct flight {
 	uint64_t held_ms, until_ms; /* since 1970, to be shown: the deadline is the run's own */
 	char *inputs;               /* owned: a JSON list of what comes with the code */
 	char decided_by[FLIGHT_DECIDER_SIZE]; /* who allowed or denied it; "": nobody */
-	bool is_elitea;                       /* of that dialect, which counts its own */
+	const char *stand_ins; /* static: as the run was asked for; NULL: none. A door may count its
+				  own */
+	char via_kept[16];     /* `via` of a run that began before this daemon */
 	char sha256[AUDIT_SHA256_SIZE];
 	char *code; /* owned: only where the policy's audit_code wants it */
 	size_t code_size;

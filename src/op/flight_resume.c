@@ -18,28 +18,18 @@ static void head_text(const char *head, size_t size, const char *name, char *tex
 		testimony_text(value, value_size, text, room);
 }
 
-/* Doors are constants of ours: one that is gone was still no other. */
-static const char *via_of(const char *name)
-{
-	static const char *const names[] = {"http",    "mcp",    "atlas", "elitea",   "agentrail",
-					    "synapse", "piston", "dify",  "librechat"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(names[i], name) == 0)
-			return names[i];
-	}
-	return "unknown";
-}
-
 static void take_who(struct flight *flight, const char *head, size_t size)
 {
 	const char *who = "{}";
 	size_t who_size = 2;
-	char text[32];
 
 	(void)json_find(head, size, "who", &who, &who_size);
-	head_text(who, who_size, "via", text, sizeof(text));
-	flight->via = via_of(text);
+	/* A door's name: it becomes a label of metrics, so nothing else is taken for one. */
+	head_text(who, who_size, "via", flight->via_kept, sizeof(flight->via_kept));
+	flight->via = flight->via_kept;
+	if (flight->via[0] == '\0' ||
+	    flight->via[strspn(flight->via, "abcdefghijklmnopqrstuvwxyz")] != '\0')
+		flight->via = "unknown";
 	head_text(who, who_size, "client", flight->client, sizeof(flight->client));
 }
 

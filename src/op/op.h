@@ -200,8 +200,7 @@ extern const struct op_param op_explore_params[OP_EXPLORE_PARAM_COUNT];
 struct op_explore_args {
 	const char *command;
 	const char *root; /* a name of the config's */
-	const char *
-		cwd; /* below the folder: "sub", "/data/sub" or, as Atlas has it, "/semantic/sub" */
+	const char *cwd;  /* below the folder: "sub", "/data/sub" or "/semantic/sub" */
 	uint64_t timeout_ms;
 	const char *policy;
 
@@ -266,9 +265,11 @@ struct op_run_args {
 	enum op_bool detach, return_files, save_state;
 	const char *session; /* {id} of the path: run in this session */
 
-	/* ELITEA's own. */
-	uint64_t saved_max; /* of what is saved; 0: RUN_SAVED_MAX */
-	bool is_elitea;
+	/* The doors' own. */
+	uint64_t saved_max;    /* of what is saved; 0: RUN_SAVED_MAX */
+	const char *stand_ins; /* static: the set of names that the code expects to find beside
+				  Python's; the runner has it. NULL: none */
+	bool is_sidecar;       /* it means what it means to a sidecar, which may do it instead */
 
 	/* The doors' own: sys.argv; code is then no cell but the script argv[0]. */
 	const char *const *argv;
@@ -291,9 +292,6 @@ struct op_run_args {
 
 	bool is_probe; /* a constant of ours looks at the host: no person is asked. No row sets it
 			*/
-
-	/* Atlas's own: its names and nothing else. */
-	bool is_atlas;
 };
 
 /* The policy of that name ("default" for NULL) that this caller (NULL: anybody) may use. */

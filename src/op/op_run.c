@@ -271,9 +271,9 @@ static void set_inputs(const struct op_run_args *args, struct run_request *reque
 	request->saved = args->saved;
 	if (args->save_state == OP_YES)
 		request->saved_max = args->saved_max > 0 ? args->saved_max : RUN_SAVED_MAX;
-	request->is_elitea = args->is_elitea;
+	request->stand_ins = args->stand_ins;
 	request->keep_events = args->keep_events;
-	request->is_atlas = args->is_atlas;
+	request->is_sidecar = args->is_sidecar;
 	request->argv = args->argv;
 }
 

@@ -32,6 +32,7 @@ const struct policy *config_base(const struct config *config, const char *name, 
 /* The runtimes that `viv runtime add` has stored, the system's and then the user's. */
 int config_take_stored(struct config *config, struct err *err);
 
-/* config_backends.c: what backends.* must look like; then what Atlas's variables add to it. */
+/* config_backends.c: what backends.* must look like; then what variables of the environment add to
+ * it. */
 int config_check_backends(const struct config *config, const char **ret_key, struct err *err);
 int config_take_environment(struct config *config, struct err *err);

@@ -42,7 +42,7 @@ struct policy {
 	bool guard_enabled;
 	struct text_list guard_block; /* top-level module names, beside the guard's own */
 	struct text_list guard_allow; /* ... and those it lets through */
-	bool guard_strict;            /* Atlas's own rule, false alarms included */
+	bool guard_strict;            /* by plain text, false alarms included */
 	char *network;                /* "none" */
 	bool approve;                 /* a person must allow each run */
 	uint64_t approve_ms;          /* ... within this time, or it is denied */

@@ -241,7 +241,7 @@ static void put_rest(struct maker *maker, const struct run_request *request)
 		put_string(maker, request->stdin_bytes.data, request->stdin_bytes.size);
 	}
 	put_files(maker, request);
-	if (!request->is_atlas) /* a sidecar has its own */
+	if (!request->is_sidecar) /* a sidecar has its own */
 		put_env(maker, request->env);
 	put_texts(maker, "expect_files", request->expect);
 	if (request->cwd != NULL) {
@@ -273,7 +273,8 @@ int order_check(const struct run_request *request, struct err *err)
 		why = "a tool of this host does it";
 	else if (request->argv != NULL)
 		why = "it is a script with arguments";
-	else if (request->is_elitea || request->saved.size > 0 || request->saved_max > 0)
+	else if ((request->stand_ins != NULL && !request->is_sidecar) || request->saved.size > 0 ||
+		 request->saved_max > 0)
 		why = "its variables are loaded or saved";
 	else if (request->stdin_kind == RUN_STDIN_LIVE || request->stdin_kind == RUN_STDIN_PIPE)
 		why = "its stdin is live";
@@ -327,7 +328,7 @@ int order_make(const struct run_request *request, struct order *ret_order, struc
 	maker.order.members = memfd_create("order", MFD_CLOEXEC);
 	if (maker.order.members < 0)
 		return err_sys(err, "memfd");
-	maker.order.is_atlas = request->is_atlas;
+	maker.order.is_sidecar = request->is_sidecar;
 	buf_init(&maker.text, SMALL_MAX);
 	put_core(&maker, request);
 	put_rest(&maker, request);

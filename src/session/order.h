@@ -20,7 +20,7 @@ struct order {
 	int members;           /* owned; -1: none */
 	uint64_t core_size;    /* of them: code and data, which every sidecar takes */
 	uint64_t members_size; /* all of them, which a Vivarium takes */
-	bool is_atlas;         /* the run is one of Atlas\'s */
+	bool is_sidecar;       /* as a sidecar means it */
 	const char *beyond;    /* static: a member that no sidecar takes; NULL: none */
 	char *command, *folder, *cwd, *root; /* owned: of an explore; NULL: there is none */
 };

@@ -258,8 +258,8 @@ static void put_settings(struct maker *maker, const struct run_request *request)
 	put_number(maker, "result_max", request->result_max > 0 ? request->result_max : RESULT_MAX);
 	if (request->saved_max > 0)
 		put_number(maker, "save_state", request->saved_max);
-	if (request->is_atlas || request->is_elitea) {
-		put_name(maker, request->is_atlas ? "atlas" : "elitea");
+	if (request->stand_ins != NULL) {
+		put_name(maker, request->stand_ins);
 		put_text(maker, "true");
 	}
 	/* A sandbox made for one run: threads and exit handlers end as a script's do. */

@@ -98,7 +98,8 @@ struct run_request {
 	bool keep_events;            /* make the text of every event and keep it in run->events */
 	struct run_bytes saved;      /* base64 of what another run saved; read in the sandbox */
 	uint64_t saved_max;          /* save the variables, at most so many bytes; 0: do not */
-	bool is_atlas, is_elitea;    /* what that system's code expects to find */
+	const char *stand_ins;       /* static: names that the code expects to find; NULL: none */
+	bool is_sidecar;             /* as a sidecar means it */
 	const char *look;      /* a question instead of code: JSON; `code` is what goes with it */
 	bool is_session;       /* the interpreter lives on: threads and exit handlers, too */
 	bool is_transactional; /* ask what would block a checkpoint */

@@ -34,7 +34,7 @@ int run_choose(struct pool *pool, struct run_request *request, struct err *err)
 	const struct backend *backend = NULL;
 	struct err why = {0};
 	bool is_away;
-	int r = backend_choose(&host, run_use(request), request->backend, request->is_atlas,
+	int r = backend_choose(&host, run_use(request), request->backend, request->is_sidecar,
 			       &backend, err);
 
 	if (r < 0)
@@ -43,7 +43,7 @@ int run_choose(struct pool *pool, struct run_request *request, struct err *err)
 	/* What only this host can do is for whoever makes sandboxes here. A pin still holds. */
 	if (is_away && order_check(request, &why) < 0 &&
 	    (request->kind.runtime->is_shell ||
-	     backend_choose(&host, BACKEND_SESSION, request->backend, request->is_atlas, &backend,
+	     backend_choose(&host, BACKEND_SESSION, request->backend, request->is_sidecar, &backend,
 			    err) < 0)) {
 		*err = why;
 		return -why.num;
@@ -262,7 +262,7 @@ void run_job_go(struct run *run)
 		.core_size = run->order.core_size,
 		.members_size = run->order.members_size,
 		.beyond = run->order.beyond,
-		.is_atlas = run->order.is_atlas,
+		.is_sidecar = run->order.is_sidecar,
 		.command = run->order.command,
 		.folder = run->order.folder,
 		.root = run->order.root,

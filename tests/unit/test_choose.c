@@ -160,14 +160,14 @@ static void a_refusal_says_what_was_tried_and_why(void **state)
 }
 
 /* As `choose`, with a config that Atlas's variables made. */
-static void refuse_as_atlas(struct config *config, enum backend_use use, bool is_atlas,
+static void refuse_as_atlas(struct config *config, enum backend_use use, bool is_sidecar,
 			    struct err *err)
 {
 	const struct backend_host host = {.config = config, .seen = &bad, .seen_count = 1};
 	const struct backend *backend = NULL;
 
 	*err = (struct err){0};
-	assert_true(backend_choose(&host, use, NULL, is_atlas, &backend, err) < 0);
+	assert_true(backend_choose(&host, use, NULL, is_sidecar, &backend, err) < 0);
 	assert_int_equal(err->kind, ERR_UNSUPPORTED);
 }
 

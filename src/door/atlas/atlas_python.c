@@ -471,6 +471,7 @@ void atlas_run_python(struct exchange *call, bool is_stream)
 	if (policy != NULL && policy->output > ATLAS_OUTPUT_MAX)
 		python->args.limits.output = ATLAS_OUTPUT_MAX;
 	python->args.env = env;
-	python->args.is_atlas = true;
+	python->args.stand_ins = "atlas";
+	python->args.is_sidecar = true;
 	python->ask = exchange_ask(call, &op_run, &python->args, &calls);
 }

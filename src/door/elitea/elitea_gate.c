@@ -12,6 +12,7 @@
 #include "policy/policy.h"
 
 #define FILE_MAX 8192
+#define STAND_INS "elitea" /* the runner knows what they are */
 
 /* ---- limits ---- */
 
@@ -110,7 +111,8 @@ uint32_t elitea_running(const struct engine *engine, const struct op_caller *cal
 	uint32_t count = 0;
 
 	LIST_FOREACH(flight, &engine->flights, entry) {
-		count += flight->is_elitea && strcmp(flight->token, caller->name) == 0;
+		count += flight->stand_ins != NULL && strcmp(flight->stand_ins, STAND_INS) == 0 &&
+			 strcmp(flight->token, caller->name) == 0;
 	}
 	return count;
 }
@@ -178,7 +180,7 @@ void elitea_prepare(const struct elitea_limits *limits, const struct config *con
 	run->args.limits.timeout_ms = asked_ms(run->timeout, most);
 	if (run->args.limits.timeout_ms == most)
 		(void)snprintf(run->timeout, sizeof(run->timeout), "%g", (double)most / 1000);
-	run->args.is_elitea = true;
+	run->args.stand_ins = STAND_INS;
 	run->args.save_state = run->is_stateful ? OP_YES : OP_NO;
 	run->args.saved_max = limits->session_max;
 }
