@@ -87,7 +87,7 @@ class Who(unittest.TestCase):
     # ---- code ----
 
     def test_the_code_is_given_back_as_it_was_and_runs_nowhere(self):
-        code = "# \u20ac <script>alert(1)</script>\nprint(1)\n"
+        code = "x = '\u20ac <script>alert(1)</script>'\nprint(1)\n"
         run = self.daemon.run(code)["id"]
         answer = self.daemon.request("GET", f"/v1/runs/{run}/code")
         self.assertEqual(answer.body.decode(), code)
