@@ -158,7 +158,7 @@ const struct schema schemas[] = {
 	{"Packages", "runtime:text packages!:@Package[] next:text?", NULL},
 	{"Backend",
 	 "name!:text priority:int isolation:text available:bool why:text? remedy:text? "
-	 "kind:text? for:text[]",
+	 "kind:text? lacks:text[] for:text[]",
 	 NULL},
 	{"Pool", "runtime!:text memory:int keep:int ready:int coming:int why:text?", NULL},
 	{"Status",

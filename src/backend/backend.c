@@ -51,6 +51,27 @@ const struct backend *const *backend_all(const struct backend_host *host)
 	return host->table != NULL ? host->table : backend_table;
 }
 
+const char *backend_lack(const struct backend *backend, size_t at)
+{
+	const struct box_impl *box = backend->box;
+	const struct {
+		bool is_there;
+		const char *word;
+	} rows[] = {
+		{box != NULL && box->fork_head != NULL && box->drop_head != NULL, "checkpoints"},
+		{box != NULL && box->save != NULL && box->restore != NULL, "files of checkpoints"},
+		{box != NULL && box->freeze != NULL, "freezing"},
+		{box != NULL && box->keep != NULL, "life beyond the daemon"},
+		{box != NULL && box->sweep != NULL, "an end of what runs leave behind"},
+	};
+
+	for (size_t i = 0; box != NULL && i < ARRAY_LEN(rows); i++) {
+		if (!rows[i].is_there && at-- == 0)
+			return rows[i].word;
+	}
+	return NULL;
+}
+
 static const struct backend_seen *find_seen(const struct backend *backend,
 					    const struct backend_host *host)
 {

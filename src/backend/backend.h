@@ -119,10 +119,10 @@ struct backend {
 
 	/* Boxes: all of these; or NULL for one that takes jobs. */
 
-	/* `calls` is a static row, `user` borrowed until `close`. */
-	int (*open)(uv_loop_t *loop, const struct backend_settings *settings,
-		    const struct backend_calls *calls, void *user,
-		    struct backend_instance **ret_instance, struct err *err);
+	/* `self` is this row, `calls` a static row, `user` borrowed until `close`. */
+	int (*open)(const struct backend *self, uv_loop_t *loop,
+		    const struct backend_settings *settings, const struct backend_calls *calls,
+		    void *user, struct backend_instance **ret_instance, struct err *err);
 
 	/* Ends every box. No call comes after this; boxes are freed, the loop gives back the rest.
 	 */
@@ -166,6 +166,10 @@ const struct backend *backend_find(const char *name);
 
 /* The table that a host goes by. */
 const struct backend *const *backend_all(const struct backend_host *host);
+
+/* What sessions in its boxes go without, a word each ("checkpoints"); NULL behind the last. One
+ * that takes jobs has no sessions, and lacks nothing. */
+const char *backend_lack(const struct backend *backend, size_t at);
 
 /* Can it work here? 0, or why not. What is not known yet is taken for granted. */
 int backend_probe(const struct backend *backend, const struct backend_host *host, struct err *err);

@@ -79,8 +79,10 @@ static void report_backends(struct report *report, const struct backend_host *ho
 				  is_there                                     ? FACT_ON
 				  : is_closed || backend == &backend_namespace ? FACT_OFF
 									       : FACT_NOTE,
-				  is_there ? NULL : backend->remedy, "%.300s%s%s", detail,
-				  uses[0] != '\0' ? "; active for " : "", uses);
+				  is_there ? NULL : backend->remedy, "%.300s%s%s%s%s", detail,
+				  uses[0] != '\0' ? "; active for " : "", uses,
+				  backend_lack(backend, 0) != NULL ? "; its sessions lack " : "",
+				  backend_lack(backend, 0) != NULL ? backend_lack(backend, 0) : "");
 		fact->more = json_pack("{s:i, s:s, s:b, s:s}", "priority", backend->priority,
 				       "isolation", backend->isolation, "available", is_there,
 				       "active_for", uses);

@@ -38,6 +38,10 @@ static void put_backend(struct object *object, const struct backend *backend,
 		object_text(object, "kind",
 			    remote_kind(host->remote)[0] != '\0' ? remote_kind(host->remote)
 								 : NULL);
+	object_open(object, "lacks", '[');
+	for (size_t i = 0; backend_lack(backend, i) != NULL; i++)
+		object_text(object, NULL, backend_lack(backend, i));
+	object_close(object, ']');
 	object_open(object, "for", '[');
 	for (enum backend_use use = 0; use < BACKEND_EXPLORE_AWAY; use++) {
 		bool is_away = use == BACKEND_EXPLORE && backend->uses & 1U << BACKEND_EXPLORE_AWAY;

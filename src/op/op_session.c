@@ -162,12 +162,20 @@ static int make_ask(const struct op_call *call, const struct op_create_args *arg
 
 /* A session stays on this host: is there a backend that may, and can? */
 static int choose_backend(const struct engine *engine, struct session_ask *ask, const char *asked,
-			  struct err *err)
+			  enum op_bool is_transactional, struct err *err)
 {
 	const struct backend_host host = op_host(engine);
+	int r = backend_choose(&host, BACKEND_SESSION, op_backend_pin(ask->policy, asked), false,
+			       &ask->kind.backend, err);
 
-	return backend_choose(&host, BACKEND_SESSION, op_backend_pin(ask->policy, asked), false,
-			      &ask->kind.backend, err);
+	if (r < 0 || ask->kind.backend->box->fork_head != NULL)
+		return r;
+	if (is_transactional == OP_YES)
+		return err_set(err, ERR_UNSUPPORTED, EOPNOTSUPP,
+			       "transactional: sandboxes of %s cannot be forked",
+			       ask->kind.backend->name);
+	ask->is_transactional = false;
+	return 0;
 }
 
 void op_session_make(struct op_call *call, const struct op_create_args *args,
@@ -185,7 +193,7 @@ void op_session_make(struct op_call *call, const struct op_create_args *args,
 	if (r == 0 && engine->pool == NULL)
 		r = err_set(&err, ERR_BUSY, EAGAIN, "viv-launch is being started again");
 	if (r == 0)
-		r = choose_backend(engine, &ask, args->backend, &err);
+		r = choose_backend(engine, &ask, args->backend, args->transactional, &err);
 	if (r == 0 &&
 	    admission_session(engine->admission, call->caller.token, now_ns(), &refusal) < 0) {
 		metrics_add(engine->metrics, METRIC_REJECTS, refusal.reason, NULL, 1);

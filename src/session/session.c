@@ -212,6 +212,9 @@ static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err 
 	if (sandbox_keep(sandbox, session->home, &err) < 0 || sandbox_meter(sandbox, &err) < 0)
 		log_event(LOG_LEVEL_WARNING, "session.keep", "session=%s why=%s", session->id,
 			  err.text);
+	/* It may wake in a box of another backend than it slept in. */
+	if (sandbox->box->impl->fork_head == NULL)
+		session->is_transactional = false;
 	if (session->reload != NULL) {
 		session_reload_on(session);
 		return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Fake launch - viv-launch and its sandboxes, played by the test in the same loop
+ * Fake launch - viv-launch and its sandboxes, played for the backend namespace in the same loop
  *
  * Owns:    the other ends of everything: the launch socket, and of each sandbox its pipes and
  * channel. May not: wait: the test turns the loop with fake_turn() until what it wants has

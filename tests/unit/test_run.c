@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
-#include "fake_launch.h"
+#include "fake_box.h"
 
 /* A run against a played sandbox, and what came of it. */
 struct scene {
@@ -348,14 +348,14 @@ static void cancelling_works_before_there_is_a_sandbox(void **state)
 	assert_int_equal(finish(scene)->kind, VERDICT_INTERRUPTED);
 }
 
-static void a_lost_launch_is_told(void **state)
+static void a_lost_backend_is_told(void **state)
 {
 	struct scene *scene = *state;
 
 	start(scene);
-	drop_fd(&scene->fake.socket);
+	fake_lose(&scene->fake);
 	assert_int_equal(finish(scene)->kind, VERDICT_BACKEND);
-	assert_contains(finish(scene)->message, "viv-launch");
+	assert_contains(finish(scene)->message, "the fake is gone");
 }
 
 static void a_missing_wall_refuses(void **state)
@@ -438,7 +438,7 @@ int main(void)
 		SCENE(a_held_pipe_does_not_delay_the_end),
 		SCENE(cancelling_ends_it),
 		SCENE(cancelling_works_before_there_is_a_sandbox),
-		SCENE(a_lost_launch_is_told),
+		SCENE(a_lost_backend_is_told),
 		SCENE(a_missing_wall_refuses),
 		SCENE(a_refused_check_means_nothing_runs),
 		SCENE(a_passed_check_lets_it_run),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fake_launch.h"
+#include "fake_box.h"
 
 /* A run whose played sandbox sends files. */
 struct scene {

@@ -164,9 +164,9 @@ static void zygotes_changed(void *user)
 
 /* ---- open and close ---- */
 
-static int open_launch(uv_loop_t *loop, const struct backend_settings *settings,
-		       const struct backend_calls *calls, void *user,
-		       struct backend_instance **ret_instance, struct err *err)
+static int open_launch(const struct backend *self, uv_loop_t *loop,
+		       const struct backend_settings *settings, const struct backend_calls *calls,
+		       void *user, struct backend_instance **ret_instance, struct err *err)
 {
 	static const struct launcher_calls launcher_calls = {
 		.event = told, .hello = told_hello, .lost = told_lost};
@@ -174,7 +174,7 @@ static int open_launch(uv_loop_t *loop, const struct backend_settings *settings,
 	int socket = settings->socket;
 	int r;
 
-	namespace->instance.backend = &backend_namespace;
+	namespace->instance.backend = self;
 	namespace->calls = calls;
 	namespace->user = user;
 	meters_init(&namespace->meters);

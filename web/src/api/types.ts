@@ -252,6 +252,8 @@ export interface Backend {
   available: boolean;
   why: string | null;
   remedy: string | null;
+  /** What sessions on it go without, a word each. */
+  lacks?: string[];
   for: string[];
 }
 

@@ -68,6 +68,7 @@ export function Backends({ backends, active }: { backends: readonly Backend[]; a
             {backend.name === active && <span class="mark mark-used">in use</span>}
           </p>
           <p class="fact-what">{backend.isolation} · for {backend.for.join(", ")}</p>
+          {(backend.lacks ?? []).length > 0 && <p class="fact-what">its sessions lack {(backend.lacks ?? []).join(", ")}</p>}
           {!backend.available && <WhyOff why={backend.why} remedy={backend.remedy} isCommand={false} />}
         </li>
       ))}
