@@ -16,7 +16,7 @@
 /* Borrowed from what was read, as long as that is there; empty, 0 or false where it says nothing.
  */
 struct ending {
-	char kind[16]; /* of the verdict: "ok", "exception", ... */
+	enum verdict_kind kind; /* VERDICT_NONE: it has no verdict */
 	int exit_code, signal;
 	struct span code;               /* the exit code as it stands: a number or null */
 	struct escaped message, remedy; /* of the verdict */
@@ -28,10 +28,13 @@ struct ending {
 	struct span packages; /* a list of names */
 	struct span files;    /* a list */
 	struct span charts;   /* likewise */
-	double wall_ms, cpu_ms, memory;
+	struct run_usage usage;
 };
 
 /* False: it has no verdict. The rest is read all the same. */
 bool ending_read(const char *json, size_t size, struct ending *ret_ending);
+
+/* "ok", "exception", ...; "": it has no verdict. */
+const char *ending_kind(const struct ending *ending);
 
 bool ending_is(const struct ending *ending, const char *kind);

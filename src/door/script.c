@@ -43,15 +43,15 @@ static void take_end(struct script *script, const char *line, size_t size)
 	struct ending ending;
 
 	(void)ending_read(line, size, &ending);
-	(void)snprintf(script->kind, sizeof(script->kind), "%s", ending.kind);
+	(void)snprintf(script->kind, sizeof(script->kind), "%s", ending_kind(&ending));
 	script->exit_code = ending.exit_code;
 	script->signal = ending.signal;
 	(void)buf_append(&script->message, ending.message.text, ending.message.size);
 	if (ending.remedy.size > 0 && buf_text(&script->message, "; ") == 0)
 		(void)buf_append(&script->message, ending.remedy.text, ending.remedy.size);
-	script->wall_ms = (uint64_t)ending.wall_ms;
-	script->cpu_ms = (uint64_t)ending.cpu_ms;
-	script->memory = (uint64_t)ending.memory;
+	script->wall_ms = (uint64_t)ending.usage.wall_ms;
+	script->cpu_ms = (uint64_t)ending.usage.cpu_ms;
+	script->memory = ending.usage.peak_memory;
 	script->is_out_cut |= ending.is_out_cut;
 	script->is_err_cut |= ending.is_err_cut;
 	(void)buf_append(&script->files, ending.files.at, ending.files.size);

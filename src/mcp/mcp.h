@@ -114,7 +114,7 @@ void mcp_answer_text(struct mcp_call *call, bool is_error, const char *text);
 
 /* A run's Result as a tool's answer: verdict and remedy when it failed, the Result without the
  * bytes of its images, then these as images, and its files as links. */
-void mcp_answer_run(struct mcp_call *call, const char *result, size_t size);
+void mcp_answer_run(struct mcp_call *call, const char *json, size_t size);
 
 /* Of the list of a Result's charts: its pictures as items of a tool's content, each behind a comma;
  * the list itself, without their bytes. */

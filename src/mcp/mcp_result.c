@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "mcp/mcp_inside.h"
 #include "session/result.h"
+#include "session/testimony.h"
 
 #define LINKS_MAX 200
 #define WORKSPACE "/workspace/"
@@ -71,22 +72,25 @@ static void put_list_without_bytes(struct out *out, const char *list, size_t siz
 	put(out, joint[0] == '[' ? "[]" : "]");
 }
 
-static void put_structured(struct out *out, const char *result, size_t size)
+static void put_structured(struct out *out, const struct result *result)
 {
-	struct mcp_item item = {0};
 	const char *joint = "{";
 
-	while (mcp_next_item(result, size, &item)) {
+	for (size_t i = 0; i < RESULT_COUNT; i++) {
+		struct span value = result->members[i];
+
+		if (value.size == 0)
+			continue;
 		put(out, joint);
-		put_raw(out, item.key, item.key_size);
+		put_string(out, result_rows[i].name, strlen(result_rows[i].name));
 		put(out, ":");
-		if ((key_is(&item, "charts") || key_is(&item, "files")) && item.value[0] == '[')
-			put_list_without_bytes(out, item.value, item.value_size);
+		if ((i == RESULT_CHARTS || i == RESULT_FILES) && value.at[0] == '[')
+			put_list_without_bytes(out, value.at, value.size);
 		else
-			put_raw(out, item.value, item.value_size);
-		if (key_is(&item, "session") && item.value[0] == '"') {
+			put_raw(out, value.at, value.size);
+		if (i == RESULT_SESSION && value.at[0] == '"') {
 			put(out, ",\"session_id\":");
-			put_raw(out, item.value, item.value_size);
+			put_raw(out, value.at, value.size);
 		}
 		joint = ",";
 	}
@@ -95,58 +99,35 @@ static void put_structured(struct out *out, const char *result, size_t size)
 
 /* ---- what else a model or a person sees ---- */
 
-/* A text of an object, decoded; "" when there is none. */
-static void take_text(const char *object, size_t size, const char *name, char *text, size_t room)
+/* One part of what is shown. */
+struct part {
+	enum result_member member;
+	const char *name; /* of a member of it that is meant; NULL: all of it */
+	const char *label;
+};
+
+/* The text of a member, or of a member of its object: what stands between its quotes, which is
+ * already as JSON wants it. Size 0: there is none, or it is empty. */
+static struct span text_of(const struct result *result, enum result_member member, const char *name)
 {
-	const char *value = NULL;
-	size_t value_size = 0;
-	json_auto_t *json = NULL;
+	struct span value = result->members[member];
 
-	text[0] = '\0';
-	if (!json_find(object, size, name, &value, &value_size) || value[0] != '"')
-		return;
-	json = json_loadb(value, value_size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-	if (json != NULL)
-		(void)snprintf(text, room, "%s", json_string_value(json));
-}
-
-/* A text of the result, found step by step ("error", "traceback"): what stands between its quotes,
- * which is already as JSON wants it. False: there is none, or it is empty. */
-static bool find_text(const char *json, size_t size, const char *first, const char *second,
-		      const char **ret_text, size_t *ret_size)
-{
-	const char *value = NULL;
-	size_t value_size = 0;
-
-	if (!json_find(json, size, first, &value, &value_size))
-		return false;
-	if (second != NULL &&
-	    (value[0] != '{' || !json_find(value, value_size, second, &value, &value_size)))
-		return false;
-	if (value[0] != '"' || value_size < 3)
-		return false;
-	*ret_text = value + 1;
-	*ret_size = value_size - 2;
-	return true;
-}
-
-static struct verdict verdict_of_result(const char *json, size_t size)
-{
-	struct result result;
-
-	result_read(json, size, &result);
-	return result.verdict;
+	if (name != NULL && (value.size == 0 || value.at[0] != '{' ||
+			     !json_find(value.at, value.size, name, &value.at, &value.size)))
+		return (struct span){0};
+	if (value.size < 3 || value.at[0] != '"')
+		return (struct span){0};
+	return (struct span){value.at + 1, value.size - 2};
 }
 
 /* The remedy in the words of MCP, as JSON wants it. */
-static void show_remedy(struct out *out, const char *result, size_t size)
+static void show_remedy(struct out *out, const struct verdict *verdict)
 {
-	struct verdict verdict = verdict_of_result(result, size);
 	char text[VERDICT_TEXT_MAX];
 	struct buf quoted;
 
 	buf_init(&quoted, 8UL * sizeof(text));
-	verdict_remedy(&verdict, REMEDY_MCP, text, sizeof(text));
+	verdict_remedy(verdict, REMEDY_MCP, text, sizeof(text));
 	if (text[0] != '\0' && json_put_text(&quoted, text) == 0) {
 		put(out, "remedy: ");
 		put_raw(out, (const char *)quoted.data + 1, quoted.size - 2);
@@ -155,60 +136,51 @@ static void show_remedy(struct out *out, const char *result, size_t size)
 	buf_done(&quoted);
 }
 
-static bool has_failed(const char *result, size_t size)
+/* Parts of what is shown, each on lines of its own; true: there was one. */
+static bool show(struct out *out, const struct result *result, const struct part *parts, size_t n)
 {
-	const char *kind = NULL;
-	size_t kind_size = 0;
+	bool is_shown = false;
 
-	return !find_text(result, size, "verdict", "kind", &kind, &kind_size) || kind_size != 2 ||
-	       memcmp(kind, "ok", 2) != 0;
-}
+	for (size_t i = 0; i < n; i++) {
+		struct span text = text_of(result, parts[i].member, parts[i].name);
+		bool has_end = text.size >= 2 && memcmp(text.at + text.size - 2, "\\n", 2) == 0;
 
-/* One part of what is shown, on lines of its own. */
-static bool show(struct out *out, const char *label, const char *text, size_t size)
-{
-	bool has_end = size >= 2 && memcmp(text + size - 2, "\\n", 2) == 0;
-
-	put(out, label);
-	put_raw(out, text, size);
-	put(out, has_end ? "" : "\\n");
-	return true;
+		if (text.size == 0)
+			continue;
+		put(out, parts[i].label);
+		put_raw(out, text.at, text.size);
+		put(out, has_end ? "" : "\\n");
+		is_shown = true;
+	}
+	return is_shown;
 }
 
 /* As a person would see it: what was printed, the traceback or the value, and for a failure the
  * verdict with what to do about it. */
-static void put_shown(struct out *out, const char *result, size_t size)
+static void put_shown(struct out *out, const struct result *result)
 {
-	static const char *const parts[][3] = {
-		{"stdout", NULL, ""},
-		{"stderr", NULL, ""},
-		{"error", "traceback", ""},
-		{"result", "text/plain", ""},
-		{"checkpoint", "note", "note: "},
+	static const struct part parts[] = {
+		{RESULT_STDOUT, NULL, ""},
+		{RESULT_STDERR, NULL, ""},
+		{RESULT_ERROR, "traceback", ""},
+		{RESULT_RESULT, "text/plain", ""},
+		{RESULT_CHECKPOINT, "note", "note: "},
 	};
-	static const char *const failure[][3] = {
-		{"verdict", "kind", "verdict: "},
-		{"verdict", "message", ""},
-		{"state", NULL, "state of the session: "},
+	static const struct part failure[] = {
+		{RESULT_VERDICT, "kind", "verdict: "},
+		{RESULT_VERDICT, "message", ""},
 	};
-	const char *text = NULL;
-	size_t n = 0;
-	bool is_shown = false;
+	static const struct part state = {RESULT_STATE, NULL, "state of the session: "};
+	struct span left = text_of(result, RESULT_STATE, NULL);
+	bool is_shown;
 
 	put(out, "{\"type\":\"text\",\"text\":\"");
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		if (find_text(result, size, parts[i][0], parts[i][1], &text, &n))
-			is_shown = show(out, parts[i][2], text, n);
-	}
-	for (size_t i = 0; i < ARRAY_LEN(failure) && has_failed(result, size); i++) {
-		bool is_dull = failure[i][1] == NULL &&
-			       find_text(result, size, "state", NULL, &text, &n) && n == 4 &&
-			       memcmp(text, "none", 4) == 0;
-
-		if (failure[i][1] == NULL)
-			show_remedy(out, result, size);
-		if (!is_dull && find_text(result, size, failure[i][0], failure[i][1], &text, &n))
-			is_shown = show(out, failure[i][2], text, n);
+	is_shown = show(out, result, parts, ARRAY_LEN(parts));
+	if (result->verdict.kind != VERDICT_OK) {
+		is_shown |= show(out, result, failure, ARRAY_LEN(failure));
+		show_remedy(out, &result->verdict);
+		if (left.size != 4 || memcmp(left.at, "none", 4) != 0)
+			is_shown |= show(out, result, &state, 1);
 	}
 	put(out, is_shown ? "\"}" : "(it printed nothing)\"}");
 }
@@ -279,7 +251,8 @@ static void put_link(struct out *out, const char *id, const struct mcp_item *fil
 	const char *name, *value = NULL;
 	size_t value_size = 0;
 
-	take_text(file->value, file->value_size, "path", path, sizeof(path));
+	if (json_find(file->value, file->value_size, "path", &value, &value_size))
+		testimony_text(value, value_size, path, sizeof(path));
 	if (strncmp(path, WORKSPACE, strlen(WORKSPACE)) != 0)
 		return;
 	name = strrchr(path, '/') + 1;
@@ -300,43 +273,40 @@ static void put_link(struct out *out, const char *id, const struct mcp_item *fil
 }
 
 /* The files of a session are read from it; of a run of its own, from its log. */
-static void put_links(struct out *out, const char *result, size_t size)
+static void put_links(struct out *out, const struct result *result)
 {
-	const char *files = NULL;
-	size_t files_size = 0;
+	struct span session = text_of(result, RESULT_SESSION, NULL);
+	struct span owner = session.size > 0 ? session : text_of(result, RESULT_ID, NULL);
+	struct span files = result->members[RESULT_FILES];
 	struct mcp_item item = {0};
 	char id[ID_SIZE];
 
-	take_text(result, size, "session", id, sizeof(id));
-	if (id[0] == '\0')
-		take_text(result, size, "id", id, sizeof(id));
-	if (!json_find(result, size, "files", &files, &files_size))
-		return;
-	for (int i = 0; i < LINKS_MAX && mcp_next_item(files, files_size, &item); i++)
+	(void)snprintf(id, sizeof(id), "%.*s", (int)owner.size, owner.size > 0 ? owner.at : "");
+	for (int i = 0;
+	     files.size > 0 && i < LINKS_MAX && mcp_next_item(files.at, files.size, &item); i++)
 		put_link(out, id, &item);
 }
 
-void mcp_answer_run(struct mcp_call *call, const char *result, size_t size)
+void mcp_answer_run(struct mcp_call *call, const char *json, size_t size)
 {
 	struct out structured = {0}, out = {0};
-	const char *charts = NULL;
-	size_t charts_size = 0;
+	struct result result;
 
+	result_read(json, size, &result);
 	buf_init(&structured.buf, MCP_ANSWER_MAX);
 	buf_init(&out.buf, MCP_ANSWER_MAX);
-	put_structured(&structured, result, size);
+	put_structured(&structured, &result);
 	put(&out, "\"content\":[");
-	put_shown(&out, result, size);
+	put_shown(&out, &result);
 	/* The same for programs that know no structuredContent. */
 	put(&out, ",{\"type\":\"text\",\"annotations\":{\"priority\":0.1},\"text\":");
 	put_string(&out, (const char *)structured.buf.data, structured.buf.size);
 	put(&out, "}");
-	if (json_find(result, size, "charts", &charts, &charts_size))
-		put_images(&out, charts, charts_size);
-	put_links(&out, result, size);
+	put_images(&out, result.members[RESULT_CHARTS].at, result.members[RESULT_CHARTS].size);
+	put_links(&out, &result);
 	put(&out, "],\"structuredContent\":");
 	put_raw(&out, (const char *)structured.buf.data, structured.buf.size);
-	put(&out, has_failed(result, size) ? ",\"isError\":true" : "");
+	put(&out, result.verdict.kind != VERDICT_OK ? ",\"isError\":true" : "");
 	if (structured.r == 0 && out.r == 0) {
 		mcp_answer_members(call, &out.buf);
 	} else {

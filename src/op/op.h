@@ -214,7 +214,7 @@ int op_explore_start(const struct config *config, struct pool *pool,
 		     struct run **ret_run, struct err *err);
 
 /* What is answered, made from the result of its run (both JSON). */
-int op_explore_answer(const char *result, size_t size, struct buf *buf, struct err *err);
+int op_explore_answer(const char *json, size_t size, struct buf *buf, struct err *err);
 
 /* ---- run: one fresh sandbox, one run ---- */
 

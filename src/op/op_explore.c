@@ -9,7 +9,6 @@
 
 #include "backend/choose.h"
 #include "base/c.h"
-#include "base/json.h"
 #include "op/flight.h"
 #include "op/op.h"
 #include "policy/paths.h"
@@ -202,55 +201,31 @@ int op_explore_start(const struct config *config, struct pool *pool,
 	return r < 0 ? r : run_start(pool, &request, calls, user, ret_run, err);
 }
 
-/* The member as it stands in the result, under a name of ours. */
-static int put_member(struct buf *buf, const char *name, const char *object, size_t size,
-		      const char *member, const char *absent)
+static void put_member(struct buf *buf, const char *before, struct span value)
 {
-	const char *value = NULL;
-	size_t value_size = 0;
-	int r = buf_format(buf, "%s\"%s\":", buf->size == 0 ? "{" : ",", name);
-
-	if (r < 0)
-		return r;
-	return json_find(object, size, member, &value, &value_size)
-		       ? buf_append(buf, value, value_size)
-		       : buf_text(buf, absent);
+	(void)buf_text(buf, before);
+	(void)buf_append(buf, value.at, value.size);
 }
 
-int op_explore_answer(const char *result, size_t size, struct buf *buf, struct err *err)
+int op_explore_answer(const char *json, size_t size, struct buf *buf, struct err *err)
 {
-	const char *verdict = "{}";
-	const char *cut = "{}";
-	size_t verdict_size = 2;
-	size_t cut_size = 2;
-	int r = put_member(buf, "stdout", result, size, "stdout", "\"\"");
+	struct result result;
 
-	(void)json_find(result, size, "verdict", &verdict, &verdict_size);
-	(void)json_find(result, size, "truncated", &cut, &cut_size);
-	if (r == 0)
-		r = put_member(buf, "stderr", result, size, "stderr", "\"\"");
-	if (r == 0)
-		r = put_member(buf, "exit_code", verdict, verdict_size, "exit_code", "null");
-	if (r == 0)
-		r = buf_text(buf, ",\"truncated\":");
-	if (r == 0) {
-		struct buf inner;
-
-		buf_init(&inner, KIB);
-		r = put_member(&inner, "stdout", cut, cut_size, "stdout", "false");
-		if (r == 0)
-			r = put_member(&inner, "stderr", cut, cut_size, "stderr", "false");
-		if (r == 0)
-			r = buf_append(buf, inner.data, inner.size);
-		buf_done(&inner);
-	}
-	if (r == 0)
-		r = buf_text(buf, "}");
-	if (r == 0)
-		r = put_member(buf, "verdict", result, size, "verdict", "null");
-	if (r == 0)
-		r = buf_text(buf, "}\n");
-	return r < 0 ? err_set(err, ERR_INTERNAL, -r, "no memory for the answer") : 0;
+	result_read(json, size, &result);
+	put_member(buf, "{\"stdout\":", result.members[RESULT_STDOUT]);
+	put_member(buf, ",\"stderr\":", result.members[RESULT_STDERR]);
+	if (result.verdict.kind != VERDICT_NONE)
+		(void)buf_format(buf, ",\"exit_code\":%d", result.verdict.exit_code);
+	else
+		(void)buf_text(buf, ",\"exit_code\":null");
+	(void)buf_format(buf, ",\"truncated\":{\"stdout\":%s,\"stderr\":%s}",
+			 result.truncated.out ? "true" : "false",
+			 result.truncated.err ? "true" : "false");
+	put_member(buf, ",\"verdict\":", result.members[RESULT_VERDICT]);
+	(void)buf_text(buf, "}\n");
+	return buf->failed < 0
+		       ? err_set(err, ERR_INTERNAL, -buf->failed, "no memory for the answer")
+		       : 0;
 }
 
 static int flight_request(struct flight *flight, const struct op_call *call,

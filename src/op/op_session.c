@@ -396,6 +396,7 @@ const struct op op_session_create = {
 	.args_size = sizeof(struct op_create_args),
 	.answer = "Session",
 	.status = 201,
+	.also = "200 Session",
 	.call = call_create,
 };
 

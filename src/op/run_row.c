@@ -27,26 +27,21 @@ static void put_verdict(struct object *object, struct log *log)
 {
 	static const char *const from_usage[] = {"wall_ms", "cpu_ms", "peak_memory", NULL};
 	struct log_reader reader = {0};
+	struct result end = {0};
 	const char *line = NULL;
-	const char *value = NULL;
-	const char *kind = NULL;
 	size_t size = 0;
-	size_t value_size = 0;
-	size_t kind_size = 0;
 
 	if (log_is_over(log)) {
 		log_reader_open(&reader, log, log_seq(log) - 1, NULL, NULL);
-		if (log_reader_next(&reader, &line, &size) <= 0)
-			line = NULL;
+		if (log_reader_next(&reader, &line, &size) > 0)
+			result_read(line, size, &end);
 		log_reader_close(&reader);
 	}
-	if (line != NULL && json_find(line, size, "verdict", &value, &value_size) &&
-	    json_find(value, value_size, "kind", &kind, &kind_size))
-		object_json(object, "verdict", kind, kind_size);
-	else
-		object_null(object, "verdict");
-	if (line != NULL && json_find(line, size, "usage", &value, &value_size))
-		copy_members(object, value, value_size, from_usage);
+	object_text(object, "verdict",
+		    end.verdict.kind != VERDICT_NONE ? verdict_name(end.verdict.kind) : NULL);
+	if (end.members[RESULT_USAGE].size > 0)
+		copy_members(object, end.members[RESULT_USAGE].at, end.members[RESULT_USAGE].size,
+			     from_usage);
 }
 
 static const char *state_of(const struct engine *engine, const struct log *log)

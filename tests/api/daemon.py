@@ -147,6 +147,10 @@ class Daemon(Client):
         with open(self.path("vivarium.yaml"), "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n" + text)
 
+    def is_described(self, path):
+        with open(self.path("vivarium.yaml"), encoding="utf-8") as file:
+            return path.startswith("/v1/") or "dialect" not in file.read() + " ".join(self.flags)
+
     def environment(self, notify):
         return {"PATH": "/usr/bin:/bin", "HOME": self.path("home"), "LANG": "C.UTF-8",
                 "TMPDIR": self.path("tmp"), "XDG_RUNTIME_DIR": self.path("home"),

@@ -140,7 +140,9 @@ class Client:
 
     def as_token(self, secret):
         """The same daemon, seen by another caller."""
-        return Client(self.host, self.port, self.unix, secret)
+        client = Client(self.host, self.port, self.unix, secret)
+        client.is_described = self.is_described
+        return client
 
     def unchecked(self):
         """The same daemon, for answers with facts that the code in a sandbox forged."""
@@ -164,10 +166,14 @@ class Client:
             answer = Answer(self.send(connection, method, path, body, headers))
         finally:
             connection.close()
-        described = self.described(unix)
+        described = self.described(unix) if self.is_described(path.split("?")[0]) else None
         if described is not None:
             described.check(method, path, answer)
         return answer
+
+    def is_described(self, path):  # pylint: disable=unused-argument,no-self-use
+        """Is what comes from there described? Not if another door answers."""
+        return True
 
     def described(self, unix=False):
         """What the daemon says that its answers are: asked once, of the first that says it."""

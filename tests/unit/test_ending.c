@@ -61,8 +61,8 @@ static void reads_the_event_of_a_verdict(void **state)
 	assert_int_equal(ending.exit_code, 0);
 	assert_memory_equal(ending.code.at, "null", ending.code.size);
 	assert_text(ending.remedy, "r");
-	assert_true(ending.wall_ms > 1.4 && ending.wall_ms < 1.6);
-	assert_int_equal((int)ending.memory, 4096);
+	assert_true(ending.usage.wall_ms > 1.4 && ending.usage.wall_ms < 1.6);
+	assert_int_equal((int)ending.usage.peak_memory, 4096);
 	assert_memory_equal(ending.files.at, "[{}]", ending.files.size);
 	assert_text(ending.saved, "QQ==");
 	assert_memory_equal(ending.lost.at, "[\"x\"]", ending.lost.size);

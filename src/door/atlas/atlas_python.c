@@ -261,7 +261,7 @@ static bool take_verdict(struct atlas_python *python, const char *line, size_t s
 
 	(void)ending_read(line, size, &ending);
 	python->is_cut = ending.is_out_cut;
-	(void)snprintf(python->kind, sizeof(python->kind), "%s", ending.kind);
+	(void)snprintf(python->kind, sizeof(python->kind), "%s", ending_kind(&ending));
 	(void)snprintf(python->number, sizeof(python->number), "%.*s", (int)ending.code.size,
 		       ending.code.at);
 	buf_consume(&python->message, python->message.size);

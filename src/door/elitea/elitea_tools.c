@@ -61,7 +61,7 @@ static int put_info(const struct work *work, const struct ending *ending, struct
 	if (ending->packages.size > 0 && ending->packages.size <= PACKAGES_TEXT_MAX)
 		packages = json_loadb(ending->packages.at, ending->packages.size, 0, NULL);
 	buf_init(&text, 2 * PACKAGES_TEXT_MAX);
-	r = buf_format(&text, "Execution time: %.2fs", ending->wall_ms / 1000);
+	r = buf_format(&text, "Execution time: %.2fs", ending->usage.wall_ms / 1000);
 	json_array_foreach(packages, i, item) {
 		if (r == 0 && json_is_string(item))
 			r = buf_format(&text, "%s%s",
