@@ -228,14 +228,14 @@ void announce_session_gone(struct engine *engine, const char *token, const char 
 
 void announce_run(struct engine *engine, struct log *log)
 {
-	char token[RUN_ROW_TOKEN_SIZE];
+	const char *owner = log_owner(log);
 	struct object object;
 
-	if (!is_heard(engine) || !run_row_token(log, token))
+	if (!is_heard(engine) || owner == NULL)
 		return;
 	begin(&object, engine, "run");
 	run_row_put(&object, "run", engine, log);
-	put(engine, token, &object);
+	put(engine, owner, &object);
 }
 
 void announce_conversation(struct engine *engine, const char *token, const char *id,

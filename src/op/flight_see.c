@@ -6,15 +6,6 @@
 #include "base/json.h"
 #include "op/flight.h"
 
-static bool member_is(const char *object, size_t size, const char *name, const char *text)
-{
-	const char *value = NULL;
-	size_t value_size = 0;
-
-	return json_find(object, size, name, &value, &value_size) &&
-	       value_size == strlen(text) + 2 && memcmp(value + 1, text, strlen(text)) == 0;
-}
-
 bool flight_was_held(const struct log *log)
 {
 	const char *head = NULL;
@@ -28,10 +19,9 @@ bool flight_was_held(const struct log *log)
 
 static bool is_own(const struct log *log, const struct op_caller *caller)
 {
-	const char *head = NULL;
-	size_t size = 0;
+	const char *owner = log_owner(log);
 
-	return log_head(log, &head, &size) && member_is(head, size, "token", caller->name);
+	return owner != NULL && strcmp(owner, caller->name) == 0;
 }
 
 bool flight_may_see(const struct log *log, const struct op_caller *caller)

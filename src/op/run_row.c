@@ -6,7 +6,6 @@
 #include "base/c.h"
 #include "base/json.h"
 #include "op/flight.h"
-#include "session/testimony.h"
 
 /* Copies members of a JSON object that we wrote ourselves, as they are. */
 static void copy_members(struct object *object, const char *json, size_t size,
@@ -97,20 +96,6 @@ void run_row_put(struct object *object, const char *name, const struct engine *e
 	object_open(object, name, '{');
 	run_row_members(object, engine, log);
 	object_close(object, '}');
-}
-
-bool run_row_token(const struct log *log, char ret_token[RUN_ROW_TOKEN_SIZE])
-{
-	const char *head = NULL;
-	const char *value = NULL;
-	size_t size = 0;
-	size_t value_size = 0;
-
-	if (!log_head(log, &head, &size) || !json_find(head, size, "token", &value, &value_size) ||
-	    value[0] != '"')
-		return false;
-	testimony_text(value, value_size, ret_token, RUN_ROW_TOKEN_SIZE);
-	return true;
 }
 
 static int put_member(struct buf *buf, const char *before, const char *text)

@@ -16,7 +16,6 @@
 #include "session/engine.h"
 #include "session/log.h"
 
-#define RUN_ROW_TOKEN_SIZE 256
 #define RUN_ROW_LINE_MAX 120U /* bytes of the line that names the code */
 
 /* Adds the row of this run as a member (NULL: an item of a list). */
@@ -25,9 +24,6 @@ void run_row_put(struct object *object, const char *name, const struct engine *e
 
 /* Its members alone, into what is open: more may follow. */
 void run_row_members(struct object *object, const struct engine *engine, struct log *log);
-
-/* The name of the token that asked; false when its head is no longer kept. */
-bool run_row_token(const struct log *log, char ret_token[RUN_ROW_TOKEN_SIZE]);
 
 /* {"token","via","client","peer"}, as it stands in the head of a run's log. */
 int run_row_put_who(struct buf *buf, const struct op_caller *caller);

@@ -7,8 +7,11 @@
 #include <string.h>
 
 #include "base/c.h"
+#include "base/json.h"
 #include "session/log_state.h"
+#include "session/testimony.h"
 
+#define OWNER_SIZE 256 /* longer names of tokens are cut */
 #define BUCKETS_FIRST 256U
 #define JUMP_MS 10000 /* less is drift */
 
@@ -77,6 +80,7 @@ void log_forget(struct log *log)
 	LIST_REMOVE(log, same_hash);
 	TAILQ_REMOVE(&log->logs->all, log, entry);
 	log->logs->count--;
+	free(log->owner);
 	free(log->index);
 	free(log);
 }
@@ -165,13 +169,30 @@ static void take_note(struct log *log, const struct journal_record *record,
 	}
 }
 
+static void take_run(struct log *log, const struct journal_record *record,
+		     struct journal_place place)
+{
+	const char *value = NULL;
+	size_t size = 0;
+	char owner[OWNER_SIZE];
+
+	log->run = place;
+	if (log->first.segment == 0)
+		log->begun_us = record->t_us;
+	if (record->marks[0] > record->size ||
+	    !json_find(record->data, (size_t)record->marks[0], "token", &value, &size) ||
+	    value[0] != '"')
+		return;
+	testimony_text(value, size, owner, sizeof(owner));
+	free(log->owner);
+	log->owner = xstrdup(owner);
+}
+
 void log_take(struct log *log, const struct journal_record *record, struct journal_place place)
 {
 	switch (record->type) {
 	case JOURNAL_RUN:
-		log->run = place;
-		if (log->first.segment == 0)
-			log->begun_us = record->t_us;
+		take_run(log, record, place);
 		break;
 	case JOURNAL_NOTE:
 		take_note(log, record, place);
@@ -311,6 +332,11 @@ bool log_head(const struct log *log, const char **ret_head, size_t *ret_size)
 	*ret_head = record.data;
 	*ret_size = (size_t)record.marks[0];
 	return true;
+}
+
+const char *log_owner(const struct log *log)
+{
+	return log->run.segment >= journal_first(log->logs->journal) ? log->owner : NULL;
 }
 
 bool log_code(const struct log *log, const char **ret_code, size_t *ret_size)

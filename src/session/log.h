@@ -46,7 +46,7 @@ void logs_replay(struct logs *logs, const struct journal_record *record,
 /* A new log. `head` is the JSON object that describes the run (who, session, policy, limits ...),
  * kept with the log; `code` its source, for the notebook export. The result takes "session" from
  * the head, and "backend" and "runtime" as long as no `started` has said them; the notebook
- * "session", and whether "command" is true. */
+ * "session", and whether "command" is true. "token" is the owner's name. */
 int logs_add(struct logs *logs, const char *id, const char *head, size_t head_size,
 	     const void *code, size_t code_size, struct log **ret_log, struct err *err);
 
@@ -67,6 +67,10 @@ bool log_is_held(const struct log *log);
 uint64_t log_seq(const struct log *log); /* of the last event */
 uint64_t log_begun_ms(const struct log *log);
 uint64_t log_marks(const struct log *log, size_t which);
+
+/* Whose run it is: "token" of the head; NULL when the journal dropped it. Borrowed until the log is
+ * forgotten or written to. */
+const char *log_owner(const struct log *log);
 
 /* Its head and code as given to logs_add; false when the journal dropped them. Borrowed until the
  * next call. */

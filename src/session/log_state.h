@@ -39,6 +39,7 @@ struct log {
 	uint64_t begun_us, last_us; /* of the first (or the RUN) and the last event, since 1970 */
 	uint64_t start_ns;          /* of the first event, in now_ns() time; 0: not known */
 
+	char *owner;             /* owned: the token that asked, of the head; NULL: none said */
 	struct log_index *index; /* owned; by seq */
 	uint32_t index_count, index_room;
 	bool is_over;

@@ -400,6 +400,23 @@ static void a_run_that_goes_on_can_always_be_taken_up(void **state)
 
 /* ---- size ---- */
 
+static void its_owner_is_the_token_of_its_head(void **state)
+{
+	static const char head[] = "{\"who\":{\"token\":\"eve\"},\"token\":\"al\\u0069ce\"}";
+	struct stage *stage = *state;
+	struct log *log = NULL;
+
+	assert_int_equal(logs_add(stage->logs, "run_a", head, strlen(head), "{\"token\":\"eve\"}",
+				  15, &log, &stage->err),
+			 0);
+	assert_string_equal(log_owner(log), "alice");
+	assert_int_equal(logs_add(stage->logs, "run_b", "{}", 2, "", 0, &log, &stage->err), 0);
+	assert_null(log_owner(log));
+	restart(stage);
+	assert_string_equal(log_owner(logs_find(stage->logs, "run_a")), "alice");
+	assert_null(log_owner(logs_find(stage->logs, "run_b")));
+}
+
 static void count_one(void *user, struct log *log)
 {
 	unsigned *count = user;
@@ -483,6 +500,7 @@ int main(void)
 		STAGE(a_clock_that_jumps_makes_no_log_old),
 		STAGE(what_the_disk_cannot_hold_is_said_to_be_gone),
 		STAGE(a_run_that_goes_on_can_always_be_taken_up),
+		STAGE(its_owner_is_the_token_of_its_head),
 		STAGE(many_logs_are_small_and_found),
 		STAGE(memory_stays_flat),
 	};
