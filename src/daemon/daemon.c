@@ -199,7 +199,7 @@ static int open_journal(struct daemon *daemon, struct err *err)
 	engine->journal = daemon->journal;
 	logs_attach(engine->logs, daemon->journal);
 	sessions_replayed(engine->sessions);
-	r = store_open(config->state_dir, config->session_states,
+	r = store_open(&daemon->loop, config->state_dir, config->session_states,
 		       config->session_states / (config->token_count > 1 ? 2 : 1), &daemon->store,
 		       err);
 	if (r < 0)

@@ -39,10 +39,11 @@ static int refuse(struct err *err)
 }
 
 /*
- * Never fsync: in an event loop it would hold up every run's output, for as long as whatever else
- * the disk is busy with takes. That nothing is half there after a kill needs no more than the
- * rename. For the day the power goes the bytes are sent on their way before the rename is: a file
- * system that journals in order (ext4's default) then has both or neither.
+ * No fsync, unlike for a state of a session (store_sync.c), which is promised to outlive a power
+ * cut: a page saves every few keys. In the event loop it would hold up every run's output, for as
+ * long as whatever else the disk is busy with takes. That nothing is half there after a kill needs
+ * no more than the rename. For the day the power goes the bytes are sent on their way before the
+ * rename is: a file system that journals in order (ext4's default) then has both or neither.
  */
 int conversation_write(int dir, const char *name, const void *data, size_t size, struct err *err)
 {

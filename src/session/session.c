@@ -304,6 +304,7 @@ void session_let_go(struct session *session, const struct err *why)
 	session->sandbox = NULL;
 	head_free(STEAL(session->dead));
 	looks_fail(session, why);
+	session_drop_keeping(session, why);
 	session_drop_reload(session, why);
 	session_fail_jobs(session, why);
 	session->sandbox = sandbox;

@@ -29,6 +29,7 @@ struct keeping {
 	uint64_t version, turns, begun_ns;
 	int fd; /* owned */
 	uint64_t size;
+	char *missing; /* owned: of the file that is put on the disk */
 	struct buf answer;
 	struct err err;
 };
@@ -142,6 +143,7 @@ static void keeping_free(struct keeping *keeping)
 	if (keeping->fd >= 0)
 		stored_abort(keeping->session->stored, &keeping->fd);
 	store_state_free(keeping->state);
+	free(keeping->missing);
 	buf_done(&keeping->answer);
 	free(keeping);
 }
@@ -194,10 +196,35 @@ static void start_again(struct keeping *keeping)
 	session_kick(session);
 }
 
+/* It is on the disk, and outlives a power cut: now it counts. */
+static void state_settled(void *user, const struct err *why)
+{
+	struct keeping *keeping = user;
+	struct session *session = keeping->session;
+	struct checkpoint *checkpoint = session_find_checkpoint(session, keeping->checkpoint);
+
+	if (why != NULL) {
+		give_up(keeping, why);
+		return;
+	}
+	/* Once is enough: what room drops is not written again. */
+	if (checkpoint != NULL)
+		checkpoint->is_keep_tried = true;
+	if (keeping->is_head)
+		session->keep_why[0] = '\0';
+	if (keeping->is_head && keeping->turns == session->turns)
+		session->needs_keeping = false;
+	session->keeping = NULL;
+	rest_a_while(session, keeping);
+	keeping_free(keeping);
+	session_tell(session, "kept", "");
+	session_record(session);
+	session_kick(session);
+}
+
 static void state_written(struct keeping *keeping, char *take_missing)
 {
 	struct session *session = keeping->session;
-	struct checkpoint *checkpoint = NULL;
 	struct err err = {0};
 	struct buf record;
 	int r;
@@ -214,24 +241,10 @@ static void state_written(struct keeping *keeping, char *take_missing)
 				     &err);
 	}
 	buf_done(&record);
-	if (r < 0) {
+	if (r < 0)
 		give_up(keeping, &err);
-		return;
-	}
-	/* Once is enough: what room drops is not written again. */
-	checkpoint = session_find_checkpoint(session, keeping->checkpoint);
-	if (checkpoint != NULL)
-		checkpoint->is_keep_tried = true;
-	if (keeping->is_head)
-		session->keep_why[0] = '\0';
-	if (keeping->is_head && keeping->turns == session->turns)
-		session->needs_keeping = false;
-	session->keeping = NULL;
-	rest_a_while(session, keeping);
-	keeping_free(keeping);
-	session_tell(session, "kept", "");
-	session_record(session);
-	session_kick(session);
+	else
+		stored_settle(session->stored, state_settled, keeping);
 }
 
 static void files_written(struct keeping *keeping, char *take_missing)
@@ -249,6 +262,44 @@ static void files_written(struct keeping *keeping, char *take_missing)
 	keeping->state->files = files->number;
 	keeping->is_files = false;
 	ask(keeping);
+}
+
+static void file_synced(void *user, const struct err *why)
+{
+	struct keeping *keeping = user;
+
+	if (why != NULL)
+		give_up(keeping, why);
+	else if (keeping->is_files)
+		files_written(keeping, STEAL(keeping->missing));
+	else
+		state_written(keeping, STEAL(keeping->missing));
+}
+
+static void file_whole(struct keeping *keeping, char *take_missing)
+{
+	struct err err = {0};
+
+	keeping->missing = take_missing;
+	if (stored_sync(keeping->session->stored, keeping->fd, file_synced, keeping, &err) < 0)
+		give_up(keeping, &err);
+}
+
+/* The sandbox goes. A look that is on fails by itself; what is written reaches the disk without
+ * anybody who waits for it. */
+void session_drop_keeping(struct session *session, const struct err *why)
+{
+	struct keeping *keeping = session->keeping;
+
+	if (keeping == NULL || keeping->look != NULL)
+		return;
+	stored_forget(session->stored);
+	if (keeping->state != NULL) {
+		give_up(keeping, why);
+		return;
+	}
+	session->keeping = NULL;
+	keeping_free(keeping);
 }
 
 /* ---- the looks ---- */
@@ -293,10 +344,8 @@ static void look_done(void *user, const char *as_of, const struct err *why)
 		start_again(keeping);
 	else if (keeping->err.kind != ERR_NONE)
 		give_up(keeping, &keeping->err);
-	else if (keeping->is_files)
-		files_written(keeping, store_missing(lost, size));
 	else
-		state_written(keeping, store_missing(lost, size));
+		file_whole(keeping, store_missing(lost, size));
 }
 
 static void ask(struct keeping *keeping)

@@ -494,6 +494,7 @@ void session_begin_reload(struct session *session)
 	session->state = SESSION_STARTING;
 	(void)err_set(&gone, ERR_CONFLICT, ECANCELED, "the session goes to another state");
 	looks_fail(session, &gone);
+	session_drop_keeping(session, &gone);
 	session_let_sandbox_go(session);
 	session->pool = session->table->pool;
 	session->files = FILES_NONE;

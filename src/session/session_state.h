@@ -278,6 +278,7 @@ uint64_t session_look_ms(const struct session *session);
 /* session_keep.c: states on their way to disk */
 void session_keep(struct session *session); /* the next one, if one is due */
 bool session_keep_is_due(const struct session *session);
+void session_drop_keeping(struct session *session, const struct err *why);
 void session_changed(struct session *session);
 void session_keep_place(struct session *session);
 void session_name_state(struct session *session, const char *id, const char *name);

@@ -65,6 +65,9 @@ void stored_free(struct stored *stored)
 		TAILQ_REMOVE(&stored->files, files, entry);
 		store_files_free(files);
 	}
+	stored_forget(stored);
+	if (stored->meta != NULL)
+		stored->meta->call = NULL;
 	LIST_REMOVE(stored, entry);
 	free(stored->token);
 	free(stored->record);
@@ -167,7 +170,7 @@ static int refuse(struct err *err)
 	return err_set(err, ERR_BUSY, ENOSPC, "the disk of state_dir is full");
 }
 
-/* Never fsync: conversation_disk.c has the reasons. */
+/* After a kill it is the meta; for a power cut it has to settle. */
 static int write_meta(int dir, const struct buf *text, struct err *err)
 {
 	AUTO_CLOSE int fd = openat(dir, STORE_NEW_META,
@@ -181,7 +184,7 @@ static int write_meta(int dir, const struct buf *text, struct err *err)
 	r = io_write_all(fd, text->data, text->size, err);
 	if (r == 0)
 		(void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
-	if (r == 0 && renameat(dir, STORE_NEW_META, dir, STORE_META) < 0)
+	if (r == 0 && renameat(dir, STORE_NEW_META, dir, STORE_NEXT) < 0)
 		r = err_sys(err, "rename a file");
 	if (r < 0) {
 		(void)unlinkat(dir, STORE_NEW_META, 0);
@@ -216,6 +219,10 @@ int stored_write(struct stored *stored, struct err *err)
 	else
 		r = write_meta(dir, &text, err);
 	buf_done(&text);
+	if (r == 0) {
+		stored->written++;
+		store_settle_meta(stored);
+	}
 	return r;
 }
 

@@ -12,9 +12,12 @@
  *   ses_ID/meta       one JSON object: what the session is, its states, its files
  *   ses_ID/vars-CP    the variables of a state, as docs/protocol.md says
  *   ses_ID/files-N    a workspace; states between which no file changed share one
- *   ses_ID/new        a file on its way: written, then renamed
+ *   ses_ID/new        a file on its way: written, on the disk, then renamed
+ *   ses_ID/next       the meta of a moment ago, which a power cut may damage: on its way to `meta`
  *   gone_ID/          removed; the ticks take it apart
- * The rename of the meta is the moment. What no meta names is left over from somebody who was
+ * A kill loses nothing that was written, a power cut nothing that has settled: the file's bytes are
+ * on the disk before its rename, those of the meta before `next` becomes `meta`, and the folder
+ * after that. What no meta names is left over from somebody who was
  * killed, and goes at the start.
  */
 #pragma once
@@ -23,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <uv.h>
 
 #include <sys/queue.h>
 
@@ -35,6 +39,10 @@
 #define STORE_RECORD_MAX (1U << 20)
 
 struct store;
+struct store_sync;
+
+/* `why` NULL: it is on the disk. */
+typedef void store_call(void *user, const struct err *why);
 
 /* A workspace. */
 struct store_files {
@@ -65,12 +73,17 @@ struct stored {
 	TAILQ_HEAD(, store_files) files;
 	TAILQ_HEAD(store_states, store_state) states; /* the oldest first */
 	uint32_t count;
+	uint64_t written, settling; /* how often the meta was; and which of them is synced now */
+	struct store_sync *meta, *file; /* borrowed: each frees itself; NULL: none is on */
+	bool is_folder_told;            /* the folder's own name is on the disk */
+	store_call *settled, *synced;   /* NULL: nobody waits */
+	void *settled_user, *synced_user;
 	LIST_ENTRY(stored) entry;
 };
 
 /* `max`: bytes of all; `token_max`: of one token. */
-int store_open(const char *state_dir, uint64_t max, uint64_t token_max, struct store **ret_store,
-	       struct err *err);
+int store_open(uv_loop_t *loop, const char *state_dir, uint64_t max, uint64_t token_max,
+	       struct store **ret_store, struct err *err);
 void store_close(struct store *store);
 
 /* Reads what is there, once, at the start: `found` with each session's record. False: nobody can
@@ -101,6 +114,9 @@ int stored_append(struct stored *stored, int fd, uint64_t size, const void *data
 		  struct err *err);
 void stored_abort(struct stored *stored, int *take_fd);
 
+/* Has what was appended put on the disk; `call` comes later. To be done before the file ends. */
+int stored_sync(struct stored *stored, int fd, store_call *call, void *user, struct err *err);
+
 /* It is whole: a workspace (it is named by the next state), ... */
 int stored_end_files(struct stored *stored, int *take_fd, struct store_files *take_files,
 		     struct err *err);
@@ -111,6 +127,13 @@ int stored_end_state(struct stored *stored, int *take_fd, struct store_state *ta
 		     const struct buf *record, struct err *err);
 void store_state_free(struct store_state *state);
 void store_files_free(struct store_files *files);
+
+/* `call` comes, at once or later, when everything that was written of the session is on the disk,
+ * or cannot be put there. Only for what was written just now. */
+void stored_settle(struct stored *stored, store_call *call, void *user);
+
+/* Nobody waits for any of these calls any more. */
+void stored_forget(struct stored *stored);
 
 /* Writes the meta again: a name, the record, a state that is to go. */
 int stored_write(struct stored *stored, struct err *err);

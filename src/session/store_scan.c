@@ -37,8 +37,8 @@ void store_files_name(uint64_t number, char ret_name[STORE_PATH_MAX])
 	(void)snprintf(ret_name, STORE_PATH_MAX, STORE_FILES "%llu", (unsigned long long)number);
 }
 
-int store_open(const char *state_dir, uint64_t max, uint64_t token_max, struct store **ret_store,
-	       struct err *err)
+int store_open(uv_loop_t *loop, const char *state_dir, uint64_t max, uint64_t token_max,
+	       struct store **ret_store, struct err *err)
 {
 	AUTO_CLOSE int above = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct store *store = NULL;
@@ -52,9 +52,12 @@ int store_open(const char *state_dir, uint64_t max, uint64_t token_max, struct s
 	if (dir < 0)
 		return err_sys(err, "open %s/states", state_dir);
 	store = xnew(struct store);
+	store->loop = loop;
 	store->dir = dir;
 	store->max = max;
 	store->token_max = token_max;
+	/* Its own name, for the first time; and a host that lets us have no threads says so now. */
+	(void)store_sync(store, &above, NULL, NULL);
 	*ret_store = store;
 	return 0;
 }
@@ -65,6 +68,9 @@ void store_close(struct store *store)
 		return;
 	while (!LIST_EMPTY(&store->all))
 		stored_free(LIST_FIRST(&store->all));
+	/* A thread of the loop's has them. */
+	while (store->syncs > 0)
+		(void)uv_run(store->loop, UV_RUN_ONCE);
 	drop_fd(&store->dir);
 	free(store);
 }
@@ -171,7 +177,7 @@ static void read_states(struct stored *stored, int dir, const json_t *list)
 }
 
 /* Files that the meta does not name were on their way when the daemon was killed. */
-static void sweep_strays(const struct stored *stored, int dir)
+static void sweep_strays(const struct stored *stored, int dir, bool is_next)
 {
 	const struct dirent *entry = NULL;
 	DIR *list = list_of(dir, ".");
@@ -179,7 +185,8 @@ static void sweep_strays(const struct stored *stored, int dir)
 	while (list != NULL && (entry = readdir(list)) != NULL) {
 		const char *name = entry->d_name;
 		const size_t files = strlen(STORE_FILES);
-		bool is_known = strcmp(name, STORE_META) == 0;
+		bool is_known =
+			strcmp(name, STORE_META) == 0 || (is_next && strcmp(name, STORE_NEXT) == 0);
 
 		if (strncmp(name, STORE_STATE, strlen(STORE_STATE)) == 0)
 			is_known = stored_find(stored, name + strlen(STORE_STATE)) != NULL;
@@ -192,6 +199,23 @@ static void sweep_strays(const struct stored *stored, int dir)
 		(void)closedir(list);
 }
 
+/* NULL: it is not there (`err` says so), or is not whole. */
+static json_t *read_meta(int dir, const char *name, struct err *err)
+{
+	struct buf text;
+	json_t *meta = NULL;
+
+	buf_init(&text, META_MAX);
+	*err = (struct err){0};
+	if (io_read_file(dir, name, &text, err) == 0)
+		meta = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, NULL);
+	buf_done(&text);
+	if (json_is_object(json_object_get(meta, "record")))
+		return meta;
+	json_decref(meta);
+	return NULL;
+}
+
 static void scan_one(struct store *store, const char *id,
 		     bool (*found)(void *user, struct stored *stored, const json_t *record),
 		     void *user)
@@ -202,15 +226,16 @@ static void scan_one(struct store *store, const char *id,
 	const json_t *record = NULL;
 	struct stored *stored = NULL;
 	struct err err = {0};
-	struct buf text;
+	bool is_next;
 
-	buf_init(&text, META_MAX);
-	if (dir >= 0 && io_read_file(dir, STORE_META, &text, &err) == 0)
-		meta = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, NULL);
-	buf_done(&text);
+	/* A power cut can damage the one that had not settled, never both. */
+	meta = dir >= 0 ? read_meta(dir, STORE_NEXT, &err) : NULL;
+	is_next = meta != NULL;
+	if (!is_next && dir >= 0)
+		meta = read_meta(dir, STORE_META, &err);
 	record = json_object_get(meta, "record");
 	stored = stored_new(store, id, text_of(record, "token"));
-	if (!json_is_object(record)) {
+	if (record == NULL) {
 		/* Without a meta it was never told to anybody. One that is damaged is for a
 		 * person. */
 		if (err.num == ENOENT)
@@ -225,7 +250,11 @@ static void scan_one(struct store *store, const char *id,
 	stored->dropped = number_of(meta, "dropped");
 	read_files(stored, dir, json_object_get(meta, "files"));
 	read_states(stored, dir, json_object_get(meta, "states"));
-	sweep_strays(stored, dir);
+	sweep_strays(stored, dir, is_next);
+	if (is_next) {
+		stored->written++;
+		store_settle_meta(stored);
+	}
 	if (stored->record == NULL || !found(user, stored, record))
 		log_event(LOG_LEVEL_WARNING, "store.unseen", "session=%s", id);
 }

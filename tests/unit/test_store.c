@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/syscall.h>
+
+#include "base/c.h"
+#include "session/store.h"
+#include "unit.h"
+
+#define SESSION "ses_0123456789abcdefghjkmnpqrs"
+#define STATE "cp_0123456789abcdefghjkmnpqrs"
+#define RECORD "{\"token\":\"\"}"
+
+/* ---- what reaches the kernel, in its order ---- */
+
+static struct {
+	char text[1024];
+	pthread_t loop;
+	bool is_loop_held; /* somebody waited for the disk in the loop's own thread */
+} seen;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void note(const char *what, const char *name)
+{
+	size_t size = strlen(seen.text);
+
+	(void)snprintf(seen.text + size, sizeof(seen.text) - size, "%s%s %s", size > 0 ? ", " : "",
+		       what, name);
+}
+
+/* These two stand before those of libc. */
+int fsync(int fd)
+{
+	char path[40], name[256] = "";
+	const char *last = NULL;
+	int r;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_true(readlink(path, name, sizeof(name) - 1) > 0);
+	last = strrchr(name, '/') + 1;
+	r = (int)syscall(SYS_fsync, fd);
+	(void)pthread_mutex_lock(&lock);
+	seen.is_loop_held |= pthread_equal(pthread_self(), seen.loop) != 0;
+	note("sync", strcmp(last, SESSION) == 0 ? "folder" : last);
+	(void)pthread_mutex_unlock(&lock);
+	return r;
+}
+
+int renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+	(void)pthread_mutex_lock(&lock);
+	if (strncmp(to, "gone_", 5) != 0)
+		note("name", strcmp(to, "vars-" STATE) == 0 ? "vars" : to);
+	(void)pthread_mutex_unlock(&lock);
+	return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, 0);
+}
+
+/* ---- a store with one session ---- */
+
+struct fixture {
+	char path[64];
+	uv_loop_t loop;
+	struct store *store;
+	struct stored *stored;
+	int fd;
+	bool is_settled;
+};
+
+static void all_settled(void *user, const struct err *why)
+{
+	struct fixture *fixture = user;
+
+	assert_null(why);
+	fixture->is_settled = true;
+	note("told", "all");
+}
+
+static void end_state(void *user, const struct err *why)
+{
+	struct fixture *fixture = user;
+	struct store_state *state = xnew(struct store_state);
+	struct err err = {0};
+	struct buf record;
+
+	assert_null(why);
+	buf_init(&record, STORE_RECORD_MAX);
+	buf_text(&record, RECORD);
+	(void)snprintf(state->id, sizeof(state->id), STATE);
+	state->missing = xstrdup("[]");
+	assert_ok(stored_end_state(fixture->stored, &fixture->fd, state, &record, &err), err);
+	buf_done(&record);
+	stored_settle(fixture->stored, all_settled, fixture);
+}
+
+static void open_store(struct fixture *fixture)
+{
+	struct err err = {0};
+
+	assert_ok(store_open(&fixture->loop, fixture->path, 1U << 20, 1U << 20, &fixture->store,
+			     &err),
+		  err);
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	seen.text[0] = '\0';
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = xnew(struct fixture);
+	struct err err = {0};
+
+	fixture->fd = -1;
+	seen.loop = pthread_self();
+	seen.is_loop_held = false;
+	assert_int_equal(uv_loop_init(&fixture->loop), 0);
+	scratch_make(fixture->path);
+	open_store(fixture);
+	fixture->stored = stored_new(fixture->store, SESSION, "");
+	assert_ok(stored_begin(fixture->stored, &fixture->fd, &err), err);
+	assert_ok(stored_append(fixture->stored, fixture->fd, 0, "bytes", 5, &err), err);
+	assert_ok(stored_sync(fixture->stored, fixture->fd, end_state, fixture, &err), err);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	drop_fd(&fixture->fd);
+	store_close(fixture->store);
+	assert_int_equal(uv_loop_close(&fixture->loop), 0);
+	scratch_remove(fixture->path);
+	free(fixture);
+	return 0;
+}
+
+static bool take_found(void *user, struct stored *stored, const json_t *record)
+{
+	struct stored **found = user;
+
+	assert_true(json_is_object(record));
+	*found = stored;
+	return true;
+}
+
+static void start_again(struct fixture *fixture)
+{
+	store_close(fixture->store);
+	open_store(fixture);
+	fixture->stored = NULL;
+	store_scan(fixture->store, take_found, &fixture->stored);
+}
+
+/* ---- the tests ---- */
+
+static void a_state_is_told_when_the_disk_has_it(void **state)
+{
+	struct fixture *fixture = *state;
+
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	assert_true(fixture->is_settled);
+	assert_string_equal(seen.text, "sync new, name vars, name next, sync next, name meta, "
+				       "sync folder, sync states, told all");
+	assert_false(seen.is_loop_held);
+}
+
+static void what_changes_meanwhile_settles_as_well(void **state)
+{
+	struct fixture *fixture = *state;
+	const char *settled = NULL;
+	struct err err = {0};
+
+	while (strstr(seen.text, "name next") == NULL)
+		(void)uv_run(&fixture->loop, UV_RUN_ONCE);
+	assert_ok(stored_write(fixture->stored, &err), err);
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	assert_true(fixture->is_settled);
+	/* Whether the first was on the disk before the second was written is the disk's affair. */
+	settled = strstr(seen.text, "sync next, name meta, sync folder, sync states, told all");
+	assert_non_null(settled);
+	assert_null(strstr(settled, "name next"));
+	assert_true(strstr(seen.text, "name meta") > settled);
+}
+
+/* The power went before the last change of the meta settled, and left nothing of its bytes. */
+static void damage_of_the_last_change_leaves_the_one_before(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[160];
+	int fd;
+
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	(void)snprintf(path, sizeof(path), "%s/states/" SESSION "/next", fixture->path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	(void)close(fd);
+	start_again(fixture);
+	assert_non_null(fixture->stored);
+	assert_non_null(stored_find(fixture->stored, STATE));
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+/* A kill loses no change, though it had not settled. */
+static void a_kill_before_it_settles_loses_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+
+	while (strstr(seen.text, "name next") == NULL)
+		(void)uv_run(&fixture->loop, UV_RUN_ONCE);
+	start_again(fixture);
+	assert_non_null(fixture->stored);
+	assert_non_null(stored_find(fixture->stored, STATE));
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	start_again(fixture);
+	assert_non_null(stored_find(fixture->stored, STATE));
+}
+
+static void a_session_that_goes_meanwhile_is_told_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+
+	stored_remove(fixture->stored);
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	assert_false(fixture->is_settled);
+	assert_string_equal(seen.text, "sync new");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_state_is_told_when_the_disk_has_it, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_changes_meanwhile_settles_as_well, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(damage_of_the_last_change_leaves_the_one_before,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_kill_before_it_settles_loses_nothing, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_session_that_goes_meanwhile_is_told_nothing,
+						set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
