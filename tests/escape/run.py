@@ -15,8 +15,10 @@ import concurrent.futures
 import json
 import os
 import platform
+import select
 import subprocess
 import sys
+import tempfile
 import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -48,7 +50,8 @@ def parse(words):
     parser.add_argument("--pool", action="store_true", help="sandboxes forked from a zygote")
     parser.add_argument("--self-test", action="store_true", help="run the attacks without walls")
     parser.add_argument("--verbose", action="store_true", help="show what every program printed")
-    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--shown", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(words)
     options.viv = os.path.abspath(options.viv)
     return options
@@ -89,18 +92,19 @@ def identity_for(program, options):
     return Identity(NOBODY) if options.as_user else Identity()
 
 
-def run_walled(program, options, plants, identity):
-    walled = (Pooled if options.pool else Walled)(options, identity, plants)
+def run_walled(program, walled, plants):
+    known = {plants.victim.pid} | walled.known
     outcomes, problems = [], []
     for outcome in walled.outcomes(program):
         outcomes.append(outcome)
         problems += judge.judge(program, outcome, plants)
-        problems += oracles.leftover_processes({plants.victim.pid})
+        problems += oracles.leftover_processes(known)
     if "draws_differ" in program.checks:
         problems += judge.draws_problems(outcomes)
+    problems += walled.left()
     after = Outcome()
-    Walled(options, identity, plants).neighbour(after, "afterwards")
-    return problems + after.problems, outcomes
+    walled.neighbour(after, "afterwards")
+    return problems + after.problems + oracles.leftover_processes(known) + walled.left(), outcomes
 
 
 def run_unwalled(program, plants, identity):
@@ -118,45 +122,128 @@ def run_unwalled(program, plants, identity):
     return [], [outcome]
 
 
-def worker(options):
-    """One program, in a process of its own that inherits whatever the run leaves behind."""
-    program = Program(options.worker)
-    identity = identity_for(program, options)
-    oracles.become_subreaper()
-    before = (oracles.mounts(), oracles.cgroups())
-    plants = Plants(identity, os.path.dirname(options.viv))
-    start = time.monotonic()
-    try:
-        if options.self_test:
-            problems, outcomes = run_unwalled(program, plants, identity)
+class Worker:
+    """Runs programs in a process that inherits whatever they leave behind: one, or with a pool any number."""
+
+    def __init__(self, options):
+        self.options = options
+        self.before = (oracles.mounts(), oracles.cgroups())
+        self.plants = self.walled = None
+
+    def prepare(self, program):
+        identity = identity_for(program, self.options)
+        self.plants = Plants(identity, os.path.dirname(self.options.viv))
+        if not self.options.self_test:
+            self.walled = (Pooled if self.options.pool else Walled)(self.options, identity, self.plants)
+        return identity
+
+    def run(self, program):
+        start = time.monotonic()
+        if self.plants is None:
+            self.identity = self.prepare(program)
+        if self.options.self_test:
+            problems, outcomes = run_unwalled(program, self.plants, self.identity)
         else:
-            problems, outcomes = run_walled(program, options, plants, identity)
-            problems += oracles.leftover_processes({plants.victim.pid})
-            problems += oracles.leftover_cgroups(before[1])
-            if oracles.mounts() != before[0]:
-                problems.append("the host's mounts changed")
+            problems, outcomes = run_walled(program, self.walled, self.plants)
+            problems += self.changed_mounts()
+        return {"problems": problems, "seconds": time.monotonic() - start,
+                "told": [outcome.stdout()[:8000] for outcome in outcomes]}
+
+    def changed_mounts(self):
+        return [] if oracles.mounts() == self.before[0] else ["the host's mounts changed"]
+
+    def end(self):
+        """What the end of all runs leaves."""
+        problems = []
+        if self.walled:
+            problems += self.walled.close()
+            after = Outcome()
+            Walled(self.options, self.identity, self.plants).neighbour(after, "at the end")
+            problems += after.problems + oracles.leftover_processes({self.plants.victim.pid})
+            problems += oracles.leftover_cgroups(self.before[1]) + self.changed_mounts()
+            problems += self.plants.changes()
+        return {"problems": problems}
+
+    def close(self):
+        if self.plants:
+            self.plants.close()
+
+
+def work(options):
+    """Takes a name per line, answers with a line; the last answer is about the end."""
+    oracles.become_subreaper()
+    worker = Worker(options)
+    try:
+        for line in sys.stdin:
+            print(json.dumps(worker.run(Program(line.strip()))), flush=True)
+        print(json.dumps(worker.end()), flush=True)
     finally:
-        plants.close()
-    print(json.dumps({"problems": problems, "seconds": time.monotonic() - start,
-                      "told": [outcome.stdout()[:8000] for outcome in outcomes]}))
+        worker.close()
     return 0
 
 
-def run_one(program, options):
-    words = [PYTHON, os.path.abspath(__file__), "--worker", program.name, "--viv", options.viv,
-             "--runtime", options.runtime]
-    words += [flag for flag, is_on in (("--as-user", options.as_user), ("--pool", options.pool),
-                                       ("--self-test", options.self_test)) if is_on]
-    try:
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=WORKER_SECONDS, check=False)
-        return json.loads(done.stdout)
-    except subprocess.TimeoutExpired:
-        return {"problems": [f"the harness gave up after {WORKER_SECONDS} s"],
-                "seconds": WORKER_SECONDS}
-    except ValueError:
-        return {"problems": ["harness: " + done.stderr.decode("utf-8", "replace")[-2000:]],
-                "seconds": 0}
+class Lane:
+    """A worker's process as it is seen from here."""
+
+    def __init__(self, options, is_shown):
+        words = [PYTHON, os.path.abspath(__file__), "--worker", "--viv", options.viv, "--runtime", options.runtime]
+        words += [flag for flag, is_on in (("--as-user", options.as_user), ("--pool", options.pool),
+                                           ("--self-test", options.self_test), ("--shown", is_shown)) if is_on]
+        self.told = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.told)
+        self.has_failed = False
+
+    def answer(self):
+        ready, _, _ = select.select([self.process.stdout], [], [], WORKER_SECONDS)
+        line = self.process.stdout.readline() if ready else b""
+        if line:
+            found = json.loads(line)
+        else:
+            self.process.kill()
+            self.told.seek(0)
+            why = "harness: " + self.told.read().decode("utf-8", "replace")[-2000:]
+            found = {"problems": [why if ready else f"the harness gave up after {WORKER_SECONDS} s"]}
+            self.has_failed = True
+        return {"seconds": 0.0, **found}
+
+    def run(self, program):
+        try:
+            self.process.stdin.write(program.name.encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # the answer says why
+        return self.answer()
+
+    def end(self):
+        problems = []
+        if not self.has_failed:
+            self.process.stdin.close()
+            problems = self.answer()["problems"]
+        self.process.wait()
+        self.told.close()
+        return problems
+
+
+class Lanes:
+    """The lanes that wait for a program. One in which something went wrong gets no other: its state is not trusted."""
+
+    def __init__(self, options):
+        self.options = options
+        self.waiting = {False: [], True: []}  # by what their pool shows
+
+    def run(self, program):
+        is_shown = program.one("shown") == "yes"
+        waiting = self.waiting[is_shown]
+        lane = waiting.pop() if waiting else Lane(self.options, is_shown)
+        answer = lane.run(program)
+        if self.options.pool and not answer["problems"]:
+            waiting.append(lane)
+        else:
+            answer["problems"] += lane.end()
+        return answer
+
+    def end(self):
+        return [problem for waiting in self.waiting.values() for lane in waiting for problem in lane.end()]
 
 
 def report(program, answer, options):
@@ -177,7 +264,7 @@ def main(words):
         print("tests/escape: the system call numbers are those of x86_64; skipped")
         return 1 if os.environ.get("VIV_MUST_RUN") == "1" else SKIPPED
     if options.worker:
-        return worker(options)
+        return work(options)
     if not options.self_test and not os.access(options.viv, os.X_OK):
         print(f"tests/escape: {options.viv} is not there; build it or give --viv")
         return 1
@@ -194,14 +281,15 @@ def main(words):
             print(f"--   {program.one('class'):10} {program.name:28} {why}", flush=True)
         else:
             todo.append(program)
+    lanes = Lanes(options)
     with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
-        answers = pool.map(lambda program: run_one(program, options), todo)
+        answers = pool.map(lanes.run, todo)
         for program, answer in zip(todo, answers):
             if report(program, answer, options):
                 passed += 1
             else:
                 failed += 1
-    for problem in oracles.leftover_cgroups(before):
+    for problem in lanes.end() + oracles.leftover_cgroups(before):
         failed += 1
         print(f"FAIL {'leftovers':10} {problem}")
     if skipped:

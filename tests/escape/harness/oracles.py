@@ -3,6 +3,7 @@
 
 import ctypes
 import os
+import re
 import time
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -28,7 +29,7 @@ def stat_of(pid):
 
 
 def descendants(root, besides=()):
-    """pid -> (parent, state, name) of all that came from us."""
+    """pid -> (parent, state, name) of all that came from us; of those besides only what they started."""
     table = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -40,10 +41,10 @@ def descendants(root, besides=()):
     while grew:
         grew = False
         for pid, row in table.items():
-            if pid not in found and pid not in besides and (row[0] == root or row[0] in found):
+            if pid not in found and (row[0] == root or row[0] in found):
                 found[pid] = row
                 grew = True
-    return found
+    return {pid: row for pid, row in found.items() if pid not in besides}
 
 
 def leftover_processes(besides):
@@ -113,6 +114,41 @@ def leftover_cgroups(before):
     if suspects and is_another_launch_alive():
         return []
     return [f"cgroup left: {path}" for path in sorted(suspects)]
+
+
+def groups_of_launch(pids):
+    """hierarchy -> the groups for sandboxes there, of the viv-launch among these processes."""
+    own, found = set(), {}
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/cgroup", encoding="ascii") as file:
+                own.update(part for part in re.split("[/\n]", file.read()) if part.startswith("vivarium-"))
+        except OSError:
+            continue
+    for path in cgroups():
+        folder, name = os.path.split(path)
+        if os.path.basename(folder) in own and name != "launch":
+            found.setdefault(folder, []).append(path)
+    return found
+
+
+def group_problems(groups, count):
+    """Launch keeps `count` groups for the next sandboxes: no more than these are there, and nobody is in them."""
+    problems = []
+    for folder, paths in groups.items():
+        problems += [f"processes left in {path}" for path in paths if has_processes(path)]
+        if len(paths) > count:
+            problems.append(f"{len(paths)} groups in {folder}, launch knows of {count}")
+    return problems if groups or not count else [f"no group is to be seen of the {count} that launch keeps"]
+
+
+def leftover_in_groups(pids, count):
+    end = time.monotonic() + SETTLE_SECONDS
+    while True:
+        problems = group_problems(groups_of_launch(pids), count)
+        if not problems or time.monotonic() > end:
+            return problems
+        time.sleep(0.02)
 
 
 def available_memory():

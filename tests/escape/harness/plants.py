@@ -64,6 +64,7 @@ class Plants:
         os.chmod(self.folder, 0o755)
         self.args = {"mark": self.mark, "folder": self.folder, "viv_folder": viv_folder,
                      "host_name": socket.gethostname()}
+        self.canary = self.token("env")
         self.make_folders()
         self.plant_files()
         self.plant_descriptors()
@@ -183,7 +184,7 @@ class Plants:
     def environment(self):
         """Of the process that starts viv. One variable is a secret."""
         return {"PATH": "/usr/bin:/bin", "HOME": self.home, "TMPDIR": self.tmp, "LANG": "C.UTF-8",
-                "XDG_RUNTIME_DIR": self.runtime_dir, "VIV_ESCAPE_CANARY": self.token("env")}
+                "XDG_RUNTIME_DIR": self.runtime_dir, "VIV_ESCAPE_CANARY": self.canary}
 
     def look_at_targets(self):
         """All that an attack could have changed, in a form that compares."""

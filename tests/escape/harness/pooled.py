@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program in sandboxes forked from one zygote, where `viv run` would make a cold one.
+"""Runs programs in sandboxes forked from one zygote, where `viv run` would make a cold one.
 
-    pooled.py LAUNCH PRELOAD REPEAT TIMEOUT_MS MEMORY PIDS ARGS CODE [FOLDER]
+    pooled.py LAUNCH PRELOAD [FOLDER]
 
 FOLDER is shown at /data.
 
-Prints one result per run, in the shape of `viv run --json`. It holds no rules of its own: the facts
-are those of viv-launch, the testimony is taken as it comes.
+Each line of stdin is a request: {"repeat", "timeout_ms", "memory", "pids", "args", "code"}, the last two as names of
+files. Prints one result per run, in the shape of `viv run --json`; and what viv-launch counts, at the start and after
+each request. It holds no rules of its own: the facts are those of viv-launch, the testimony is taken as it comes.
 """
 
 import json
@@ -136,32 +137,40 @@ class Run:
                 "limits": LIMITS_NAMES[self.launch.limits]}
 
 
-def main(program, preload, repeat, timeout_ms, memory, pids, args_path, code_path, shown=None):
-    with open(args_path, "rb") as file:
-        args = file.read()
-    with open(code_path, "rb") as file:
-        code = file.read()
-    launch = launcher.Launcher(program)
-    launch.root(binds=[(shown, "/data")] if shown else [])
-    event = launch.zygote(preload=preload)
-    if event.type != launcher.ZYGOTE_UP:
-        raise SystemExit(f"no zygote: {event.error}")
-    plan = launcher.plan(memory=int(memory), disk=256 << 20, pids=int(pids), files=1024)
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def run_all(launch, nothing, repeat, timeout_ms, memory, pids, args, code):
+    plan = launcher.plan(memory=memory, disk=256 << 20, pids=pids, files=1024)
     # All at once: what one of them leaves behind would be there for the others.
     sandboxes = []
-    for number in range(int(repeat)):
+    for number in range(repeat):
         sandboxes.append(launch.spawn(number, zygote=0, packed_plan=plan))
         launch.expect(launcher.SPAWNED)
-    nothing = os.open("/dev/null", os.O_WRONLY)
     for sandbox in sandboxes:
         os.dup2(nothing, sandbox.stdin)  # its own end of the pipe is at end of file now
         walls = sandbox.hello()[1]
         run = Run(launch, sandbox)
         sandbox.channel.settimeout(None)
-        run.begin(code, args, int(timeout_ms))
+        run.begin(read(code), read(args), timeout_ms)
         run.pump()
         print(json.dumps(run.result(walls)), flush=True)
         sandbox.close()
+
+
+def main(program, preload, shown=None):
+    launch = launcher.Launcher(program)
+    launch.root(binds=[(shown, "/data")] if shown else [])
+    event = launch.zygote(preload=preload)
+    if event.type != launcher.ZYGOTE_UP:
+        raise SystemExit(f"no zygote: {event.error}")
+    nothing = os.open("/dev/null", os.O_WRONLY)
+    print(json.dumps({"counted": launch.count()}), flush=True)
+    for line in sys.stdin:
+        run_all(launch, nothing, **json.loads(line))
+        print(json.dumps({"counted": launch.count()}), flush=True)
     launch.close()
 
 

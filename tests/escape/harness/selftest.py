@@ -4,12 +4,13 @@
 import os
 import subprocess
 import sys
+import tempfile
 import types
 
 from . import judge, oracles
 from .plants import Identity, Plants
 from .program import generate
-from .walled import Outcome, strict_json
+from .walled import Outcome, Pooled, strict_json
 
 WALLS = ["user", "mount", "pid", "net", "ipc", "uts", "cgroup", "fds", "rlimit", "caps", "landlock",
          "seccomp"]
@@ -168,6 +169,43 @@ def check_leftovers():
     return b"process left" in text, [text.decode()]
 
 
+def check_below_known():
+    """What a process that stays has started is not known with it."""
+    process = subprocess.Popen(["/bin/sh", "-c", "sleep 1000 & echo; wait"], stdout=subprocess.PIPE)
+    process.stdout.readline()
+    found = oracles.leftover_processes({process.pid})
+    process.kill()
+    process.communicate()
+    return len(found) == 1 and "sleep" in found[0], found
+
+
+def check_groups():
+    """In groups that are kept for the next sandbox: a process, one more than launch knows of, none at all."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [os.path.join(folder, name) for name in ("g0", "g1")]
+        for path, text in zip(paths, ("", "77\n")):
+            os.mkdir(path)
+            with open(os.path.join(path, "cgroup.procs"), "w", encoding="ascii") as file:
+                file.write(text)
+        good = oracles.group_problems({folder: paths[:1]}, 1) + oracles.group_problems({}, 0)
+        found = (oracles.group_problems({folder: paths}, 2) + oracles.group_problems({folder: paths[:1]}, 0)
+                 + oracles.group_problems({}, 2))
+    return not good and [text.split()[0] for text in found] == ["processes", "1", "no"], good + found
+
+
+def check_counts():
+    """What viv-launch counts between two programs of a pool."""
+    idle = {"sandboxes": 0, "zygotes": 1, "netns": 0, "cgroups": 0, "fds_inner": 13}
+    pool = Pooled.__new__(Pooled)
+    pool.idle, pool.known, pool.groups = idle, set(), {(1, 1): 1}
+    found = []
+    for counted in (idle, idle | {"netns": 1, "fds_inner": 14}, idle | {"sandboxes": 1}, idle | {"zygotes": 0},
+                    idle | {"fds_inner": 14}, idle | {"netns": 2, "fds_inner": 15}, idle | {"cgroups": 2}):
+        pool.counted = counted
+        found.append(pool.left())
+    return [bool(problems) for problems in found] == [False] * 2 + [True] * 5, found
+
+
 def check_draws():
     same = [types.SimpleNamespace(stdout=lambda: "DRAW: random 0.5\n") for _ in range(2)]
     none = [types.SimpleNamespace(stdout=lambda: "")]
@@ -190,6 +228,8 @@ def run():
               words=words: check_case(head, spoil, words))
              for name, head, spoil, words in CASES]
     rows += [("judge sees: process left", check_leftovers), ("judge sees: same draws", check_draws),
+             ("judge sees: process left below one that stays", check_below_known),
+             ("judge sees: groups left", check_groups), ("judge sees: a pool that counts more", check_counts),
              ("NaN is not JSON", check_strict)]
     passed = failed = 0
     for name, check in rows:

@@ -3,6 +3,7 @@
 
 import json
 import os
+import queue
 import resource
 import selectors
 import subprocess
@@ -15,6 +16,7 @@ PYTHON = "/usr/bin/python3"
 SLACK_SECONDS = 15.0        # over the run's own limit, on a busy machine
 TAKE_MAX = 64 << 20         # of what viv prints; more is a failure of its own
 UNWALLED_SECONDS = 20.0
+ZYGOTE_SECONDS = 60.0
 # What the zygotes of the built-in runtimes have imported.
 PRELOADS = {"bare": "json", "auto": "json", "base": "numpy pandas matplotlib.pyplot",
             "full": "numpy pandas matplotlib.pyplot scipy.stats sklearn.ensemble seaborn requests sympy "
@@ -25,6 +27,16 @@ _args = json.load(open(sys.argv[1]))
 with open(sys.argv[2]) as file:
     text = file.read()
 exec(compile(text, "attack", "exec"), {"__name__": "__main__", "_args": _args})
+"""
+# What it prints is "thread\\nchild 7\\n".
+HONEST = """
+import os, select, threading
+t = threading.Thread(target=lambda: print('thread', flush=True)); t.start(); t.join()
+pid = os.fork()
+if pid == 0: os._exit(7)
+print('child', os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+select.epoll().close(); open('/workspace/a', 'w').write('x' * 100000)
+sum(range(10))
 """
 
 
@@ -91,15 +103,20 @@ def strict_json(text):
     return json.loads(text, parse_constant=refuse)
 
 
+def measure(process, outcome, available, deadline):
+    """What it takes now, of what was available; kills what hangs."""
+    outcome.viv_peak = max(outcome.viv_peak, oracles.peak_memory(process.pid))
+    outcome.host_drop = max(outcome.host_drop, available - oracles.available_memory())
+    if time.monotonic() > deadline:
+        outcome.is_hung = True
+        process.kill()
+
+
 def watch(process, outcome, deadline):
-    """Waits for the end, measuring; kills what hangs."""
+    """Waits for the end, measuring."""
     available = oracles.available_memory()
     while process.poll() is None:
-        outcome.viv_peak = max(outcome.viv_peak, oracles.peak_memory(process.pid))
-        outcome.host_drop = max(outcome.host_drop, available - oracles.available_memory())
-        if time.monotonic() > deadline:
-            outcome.is_hung = True
-            process.kill()
+        measure(process, outcome, available, deadline)
         try:
             process.wait(0.03)
         except subprocess.TimeoutExpired:
@@ -145,6 +162,14 @@ class Walled:
         if not os.path.isdir(self.folder):
             os.mkdir(self.folder, 0o755)
             plants.before = plants.look_at_targets()
+        self.known = set()          # processes that stay between two programs
+
+    def left(self):
+        """What else of a run is still there, that a look at processes does not show."""
+        return []
+
+    def close(self):
+        return []
 
     def put(self, name, text):
         path = os.path.join(self.folder, name)
@@ -164,9 +189,9 @@ class Walled:
             words += ["--out", self.plants.out]
         return words + [self.put("attack.py", source)]
 
-    def popen(self, words):
+    def popen(self, words, stdin=subprocess.DEVNULL):
         return subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            words, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             cwd=self.plants.work, env=self.plants.environment(), pass_fds=self.plants.fds,
             **self.identity.popen_args())
 
@@ -190,7 +215,7 @@ class Walled:
         if "neighbour" in program.checks:
             helper = self.meanwhile(ready, lambda: self.neighbour(outcome, "meanwhile"))
         elif "outside_view" in program.checks:
-            helper = self.meanwhile(None, lambda: self.look(process, outcome))
+            helper = self.meanwhile(None, lambda: self.look(lambda: process.poll() is not None, outcome))
         collect(process, outcome, time.monotonic() + program.timeout_seconds + SLACK_SECONDS,
                 on_line if has_events else None)
         self.read(outcome, has_events)
@@ -212,9 +237,9 @@ class Walled:
         thread.start()
         return thread
 
-    def look(self, process, outcome):
+    def look(self, is_over, outcome):
         """Until the sandbox has been seen from outside, or the run is over."""
-        while process.poll() is None:
+        while not is_over():
             problems, is_found = oracles.outside_view({self.plants.victim.pid})
             if is_found:
                 outcome.problems += problems
@@ -234,19 +259,16 @@ class Walled:
 
     def neighbour(self, attacked, when):
         """An honest run, right after the attack or beside it: it must not notice."""
-        code = ("import os, select, threading\n"
-                "t = threading.Thread(target=lambda: print('thread', flush=True)); t.start(); t.join()\n"
-                "pid = os.fork()\n"
-                "if pid == 0: os._exit(7)\n"
-                "print('child', os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
-                "select.epoll().close(); open('/workspace/a', 'w').write('x' * 100000)\n"
-                "sum(range(10))\n")
         words = [self.options.viv, "run", "--json", "--no-daemon", "--runtime",
                  self.options.runtime,
-                 "--timeout", "20s", "-c", code]
+                 "--timeout", "20s", "-c", HONEST]
         outcome = Outcome()
         collect(self.popen(words), outcome, time.monotonic() + 20 + SLACK_SECONDS)
         self.read(outcome, False)
+        self.judge_neighbour(outcome, attacked, when)
+
+    @staticmethod
+    def judge_neighbour(outcome, attacked, when):
         kind = ((outcome.result or {}).get("verdict") or {}).get("kind")
         if kind != "ok" or outcome.stdout() != "thread\nchild 7\n":
             attacked.problems.append(
@@ -254,38 +276,115 @@ class Walled:
 
 
 class Pooled(Walled):
-    """Sandboxes forked from one zygote, by the same viv-launch."""
+    """Sandboxes forked from one zygote, by the same viv-launch: one program after the other."""
 
-    def command(self, program, source, how):
-        limits = dict(zip(program.limits[::2], program.limits[1::2]))
-        memory = int(limits.get("--memory", "512M").rstrip("M")) << 20
-        args = dict(self.plants.args, walled=True, shown="/data")
-        return [PYTHON, os.path.join(os.path.dirname(os.path.abspath(__file__)), "pooled.py"),
-                os.path.join(os.path.dirname(self.options.viv), "viv-launch"),
-                PRELOADS[self.options.runtime], program.one("repeat", "1"),
-                str(int(program.timeout_seconds * 1000)), str(memory), limits.get("--pids", "64"),
-                self.put("args.json", json.dumps(args)), self.put("attack.py", source),
-                *([self.plants.shown] if program.one("shown") == "yes" else [])]
+    def __init__(self, options, identity, plants):
+        super().__init__(options, identity, plants)
+        here = os.path.dirname(os.path.abspath(__file__))
+        self.process = self.popen(
+            [PYTHON, os.path.join(here, "pooled.py"), os.path.join(os.path.dirname(options.viv), "viv-launch"),
+             PRELOADS[options.runtime], *([plants.shown] if options.shown else [])], subprocess.PIPE)
+        self.lines = queue.SimpleQueue()
+        self.reader = Reader(self.process, self.lines.put)
+        self.counted = None
+        self.groups = {}            # limits -> the most sandboxes that had them at once
+        start = Outcome()
+        self.take(start, time.monotonic() + ZYGOTE_SECONDS)
+        if not self.counted:
+            raise RuntimeError(f"no pool: {bytes(self.reader.taken['err'])[-500:]!r}")
+        self.idle = self.counted
+        self.known = set(oracles.descendants(os.getpid()))
+
+    def take(self, outcome, deadline):
+        """The results up to the next count, which is when nothing runs."""
+        available = oracles.available_memory()
+        results = []
+        self.counted = None
+        while not self.counted:
+            measure(self.process, outcome, available, deadline)
+            try:
+                line = self.lines.get(timeout=0.03)
+            except queue.Empty:
+                if self.reader.is_alive():
+                    continue
+                outcome.problems.append(f"pooled: ended with {self.process.wait()}")
+                break
+            answer = strict_json(line)
+            self.counted = answer.get("counted")
+            if not self.counted:
+                results.append((line, answer))
+        return results
+
+    def ask(self, program_limits, repeat, seconds, source):
+        """Runs a source in as many sandboxes; one outcome for each, or one that says why there is none."""
+        limits = dict(zip(program_limits[::2], program_limits[1::2]))
+        memory, pids = int(limits.get("--memory", "512M").rstrip("M")) << 20, int(limits.get("--pids", "64"))
+        self.groups[memory, pids] = max(repeat, self.groups.get((memory, pids), 0))
+        request = {"repeat": repeat, "timeout_ms": int(seconds * 1000), "memory": memory, "pids": pids,
+                   "args": self.put("args.json", json.dumps(dict(self.plants.args, walled=True, shown="/data"))),
+                   "code": self.put("attack.py", source)}
+        first, start, told = Outcome(), time.monotonic(), len(self.reader.taken["err"])
+        try:
+            self.process.stdin.write(json.dumps(request).encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # take() says what became of it
+        results = self.take(first, start + repeat * (seconds + SLACK_SECONDS))
+        first.seconds, first.err = time.monotonic() - start, bytes(self.reader.taken["err"][told:])
+        if len(results) != repeat:
+            first.problems.append(f"pooled: {len(results)} results of {repeat}: {first.err[-500:]!r}")
+        outcomes = []
+        for line, result in results:
+            outcome = first if not outcomes else Outcome()
+            outcome.out, outcome.err, outcome.result = line, first.err, result
+            outcome.code, outcome.seconds = result["verdict"]["exit_code"], first.seconds
+            outcomes.append(outcome)
+        return outcomes or [first]
 
     def outcomes(self, program):
-        first = self.run(program)
-        for line in first.out.splitlines():
-            outcome = Outcome()
-            outcome.result = strict_json(line)
-            outcome.code = outcome.result["verdict"]["exit_code"]
-            outcome.out, outcome.err = line, first.err
-            outcome.seconds, outcome.is_hung = first.seconds, first.is_hung
-            outcome.problems, first.problems = first.problems, []
-            yield outcome
-        if first.problems or not first.out:
-            first.problems.append(f"pooled: {first.err[-500:]!r}")
-            yield first
+        over, seen, helper = threading.Event(), Outcome(), None
+        if "outside_view" in program.checks:
+            helper = self.meanwhile(None, lambda: self.look(over.is_set, seen))
+        outcomes = self.ask(program.limits, int(program.one("repeat", "1")), program.timeout_seconds, program.source())
+        over.set()
+        if helper:
+            helper.join(40.0)
+        outcomes[0].problems += seen.problems
+        return outcomes
 
-    @staticmethod
-    def read(outcome, has_events):
-        if b"\n" in outcome.out and outcome.out.startswith(b'{"id": "run_pooled"'):
-            return
-        Walled.read(outcome, has_events)
+    def neighbour(self, attacked, when):
+        """An honest run of the same zygote."""
+        outcome = self.ask([], 1, 20, HONEST)[0]
+        attacked.problems += outcome.problems
+        self.judge_neighbour(outcome, attacked, when)
+
+    def left(self):
+        """What is still there of the sandboxes while the pool goes on: it must be as it was before the first."""
+        if not self.counted:
+            return []  # the pool is gone, which has been told
+        # Emptied groups and networks are kept for the next sandbox: no more than were ever in use at once.
+        kept = {"cgroups": sum(self.groups.values()), "netns": max(self.groups.values())}
+        problems = [f"launch keeps {self.counted[what]} {what}, {most} would do"
+                    for what, most in kept.items() if self.counted[what] > most]
+        idle, now = ({**counted, "fds_inner": counted["fds_inner"] - counted["netns"]}
+                     for counted in (self.idle, self.counted))
+        problems += [f"launch counted {idle[what]} {what} before, {now[what]} now"
+                     for what in idle if what not in kept and now[what] != idle[what]]
+        return problems + oracles.leftover_in_groups(self.known, self.counted["cgroups"])
+
+    def close(self):
+        """Ends the pool: nothing of it may hold its streams then."""
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        outcome = Outcome()
+        watch(self.process, outcome, time.monotonic() + SLACK_SECONDS)
+        self.reader.join(5.0)
+        problems = ["something still holds the pool's output"] if self.reader.is_alive() else []
+        if outcome.code != 0:
+            problems.append(f"pooled: ended with {outcome.code}: {bytes(self.reader.taken['err'])[-500:]!r}")
+        return problems
 
 
 class Unwalled:
