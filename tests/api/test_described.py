@@ -2,9 +2,11 @@
 """The check that every answer is as described can fail."""
 
 import copy
+import os
+import re
 import unittest
 
-from daemon import Daemon
+from daemon import ROOT, Daemon
 from described import Described
 
 
@@ -37,6 +39,14 @@ class DescribedTest(unittest.TestCase):
     def test_another_type_fails(self):
         with self.assertRaisesRegex(AssertionError, "stdout is"):
             self.check_with(lambda result: result["properties"].update(stdout={"type": "integer"}))
+
+    def test_the_page_knows_the_members_that_are_described(self):
+        with open(os.path.join(ROOT, "web", "src", "api", "types.ts"), encoding="utf-8") as file:
+            text = file.read()
+        for name in ("Verdict", "Usage", "Truncated"):
+            body = re.search(rf"export interface {name} {{(.*?)\n}}", text, re.S)[1]
+            self.assertEqual(set(re.findall(r"^  (\w+)\??:", body, re.M)),
+                             set(self.document["components"]["schemas"][name]["properties"]), name)
 
     def test_a_status_and_a_type_that_are_not_described_fail(self):
         described = Described(self.document)
