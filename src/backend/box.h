@@ -6,9 +6,8 @@
  * May not: know how a backend builds it, or what runs in it.
  *
  * What runs in a box speaks frames (proto/frame.h) on the channel that the box was made with, and
- * writes to its pipes. Those descriptors are the session's: a backend whose sandboxes take no
- * descriptors carries them over a byte stream (docs/protocol.md). Everything else goes through the
- * calls below. A head is one interpreter of a box: number 0 is the one that it was made with, the
+ * writes to its pipes. Those descriptors are the session's; everything else goes through the calls
+ * below. A head is one interpreter of a box: number 0 is the one that it was made with, the
  * others were forked from it.
  */
 #pragma once

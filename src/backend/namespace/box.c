@@ -168,52 +168,6 @@ const struct box_impl namespace_box_impl = {
 
 /* ---- what is told ---- */
 
-static void nobody_exited(void *user, uint32_t head, const struct box_exit *facts,
-			  const struct err *why)
-{
-	(void)user;
-	(void)head;
-	(void)facts;
-	(void)why;
-}
-
-static void nobody_ended(void *user, uint32_t head, const struct box_exit *facts)
-{
-	(void)user;
-	(void)head;
-	(void)facts;
-}
-
-static void nobody_answered(void *user, uint32_t head, const struct err *why)
-{
-	(void)user;
-	(void)head;
-	(void)why;
-}
-
-static void nobody_told(void *user, const struct err *why)
-{
-	(void)user;
-	(void)why;
-}
-
-static void nobody_swept(void *user, uint64_t left)
-{
-	(void)user;
-	(void)left;
-}
-
-const struct box_calls namespace_nobody = {
-	.exited = nobody_exited,
-	.ended = nobody_ended,
-	.head_up = nobody_answered,
-	.saved = nobody_answered,
-	.restored = nobody_answered,
-	.frozen = nobody_told,
-	.swept = nobody_swept,
-	.gone = nobody_told,
-};
-
 void namespace_box_free(struct namespace_box *box)
 {
 	if (box == NULL)
@@ -252,6 +206,11 @@ void namespace_box_event(struct namespace_box *box, const struct launch_event *e
 	void *user = box->box.user;
 	struct box_exit facts;
 
+	if (calls == NULL) { /* nobody wanted it: it was killed */
+		if (event->type == LAUNCH_GONE)
+			namespace_box_free(box);
+		return;
+	}
 	switch (event->type) {
 	case LAUNCH_EXIT:
 		facts = facts_of(&event->exit);

@@ -65,7 +65,6 @@ static struct namespace_box *add_box(struct namespace *namespace, uint32_t numbe
 	box->box = (struct box){
 		.impl = &namespace_box_impl,
 		.backend = &backend_namespace,
-		.calls = &namespace_nobody,
 		.number = number,
 		.walls = namespace->facts.walls,
 	};
@@ -88,7 +87,7 @@ static void told_kept(struct namespace *namespace, const struct launch_event *ev
 	name[sizeof(name) - 1] = '\0';
 	box = add_box(namespace, event->id);
 	namespace->calls->kept(namespace->user, &box->box, name, take_fds, fd_count);
-	if (box->box.calls == &namespace_nobody)
+	if (box->box.calls == NULL)
 		(void)namespace_box_impl.kill(&box->box, &err);
 }
 

@@ -34,9 +34,6 @@ struct namespace
 
 extern const struct box_impl namespace_box_impl;
 
-/* Told to nobody. */
-extern const struct box_calls namespace_nobody;
-
 /* An event of launch about a box of ours. */
 void namespace_box_event(struct namespace_box *box, const struct launch_event *event, int *take_fds,
 			 size_t fd_count);
