@@ -96,7 +96,7 @@ const struct schema schemas[] = {
 	{"RunLine",
 	 "id!:text session:text? op:text policy:text runtime:text line:text? code_size:int? "
 	 "who:@Who state!:held|waiting|running|over begun_ms!:int events:int "
-	 "verdict!:text? wall_ms:num cpu_ms:num peak_memory:int?",
+	 "verdict!:text? wall_ms:num cpu_ms:num peak_memory:int? inherited:bool",
 	 NULL},
 	{"Who", "token:text? via:text client:text? peer:text", NULL},
 	{"Runs", "runs!:@RunLine[]", NULL},

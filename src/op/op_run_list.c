@@ -19,7 +19,7 @@ struct list_args {
 
 static const struct op_param list_params[] = {
 	{OP_PARAM(struct list_args, session, .name = "session", .type = OP_TEXT, .in = OP_IN_QUERY,
-		  .help = "only runs of this session")},
+		  .help = "only runs of this session, and those that it goes on from as a branch")},
 	{OP_PARAM(struct list_args, limit, .name = "limit", .type = OP_COUNT, .in = OP_IN_QUERY,
 		  .min = 1, .max = RUNS_MAX, .help = "only the latest so many (default: 100)")},
 };
@@ -48,35 +48,77 @@ static void collect(void *user, struct log *log)
 	all->logs[all->count++] = log;
 }
 
-static bool is_of_session(const char *head, size_t size, const char *session)
+/* Which runs are listed. Of a branch also those of the sessions it was forked from, up to there. */
+struct wanted {
+	const char *session;          /* NULL: all runs */
+	const struct session *branch; /* NULL: there is no such session any more */
+	uint32_t reached;             /* a bit for each origin: its last run has been passed */
+};
+
+static bool is_text(const char *value, size_t size, const char *text)
 {
+	return size == strlen(text) + 2 && memcmp(value + 1, text, size - 2) == 0;
+}
+
+/* From the latest on: what comes after the last one of an origin was before it. */
+static bool is_inherited(struct wanted *wanted, const char *value, size_t size, const char *run)
+{
+	const char *session = NULL;
+	const char *last = NULL;
+
+	for (uint32_t i = 0;
+	     wanted->branch != NULL && session_origin(wanted->branch, i, &session, &last); i++) {
+		if (!is_text(value, size, session))
+			continue;
+		if (strcmp(run, last) == 0)
+			wanted->reached |= 1U << i;
+		return (wanted->reached & (1U << i)) != 0;
+	}
+	return false;
+}
+
+static bool is_wanted(struct wanted *wanted, const struct log *log, bool *ret_inherited)
+{
+	const char *head = NULL;
 	const char *value = NULL;
+	size_t size = 0;
 	size_t value_size = 0;
 
-	return json_find(head, size, "session", &value, &value_size) &&
-	       value_size == strlen(session) + 2 &&
-	       memcmp(value + 1, session, strlen(session)) == 0;
+	*ret_inherited = false;
+	if (!log_head(log, &head, &size))
+		return false;
+	if (wanted->session == NULL)
+		return true;
+	if (!json_find(head, size, "session", &value, &value_size))
+		return false;
+	*ret_inherited = is_inherited(wanted, value, value_size, log_id(log));
+	return *ret_inherited || is_text(value, value_size, wanted->session);
 }
 
 static void call_list(struct op_call *call)
 {
 	const struct list_args *args = call->args;
 	uint64_t left = args->limit > 0 ? args->limit : RUNS_DEFAULT;
+	struct wanted wanted = {.session = args->session};
 	struct collection all = {0};
 	struct object object;
 
+	if (args->session != NULL)
+		wanted.branch = sessions_find(call->engine->sessions, args->session);
 	logs_each(call->engine->logs, collect, &all);
 	object_init(&object, ANSWER_MAX);
 	object_open(&object, "runs", '[');
 	for (size_t i = all.count; i > 0 && left > 0; i--) {
 		struct log *log = all.logs[i - 1];
-		const char *head = NULL;
-		size_t size = 0;
+		bool is_of_origin = false;
 
-		if (!flight_may_see(log, &call->caller) || !log_head(log, &head, &size) ||
-		    (args->session != NULL && !is_of_session(head, size, args->session)))
+		if (!flight_may_see(log, &call->caller) || !is_wanted(&wanted, log, &is_of_origin))
 			continue;
-		run_row_put(&object, NULL, call->engine, log);
+		object_open(&object, NULL, '{');
+		run_row_members(&object, call->engine, log);
+		if (is_of_origin)
+			object_bool(&object, "inherited", true);
+		object_close(&object, '}');
 		left--;
 	}
 	free(all.logs);

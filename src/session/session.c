@@ -125,6 +125,7 @@ static void handle_closed(uv_handle_t *handle)
 	free(session->name);
 	free(session->token);
 	free(session->woken);
+	free(session->origins);
 	buf_done(&session->back);
 	free((char *)(uintptr_t)session->kind.trust);
 	free((char *)(uintptr_t)session->kind.data);

@@ -143,6 +143,12 @@ void session_rename(struct session *session, const char *name);
 const char *session_id(const struct session *session);
 const char *session_name(const struct session *session); /* "": none */
 const char *session_token(const struct session *session);
+
+/* A branch goes on from what ran elsewhere: in `ret_session`, up to and with `ret_run`. False:
+ * there are no more. */
+#define SESSION_ORIGINS_MAX 32U
+bool session_origin(const struct session *session, uint32_t i, const char **ret_session,
+		    const char **ret_run);
 const struct policy *session_policy(const struct session *session);
 const struct box_kind *session_kind(const struct session *session);
 enum session_state session_state(const struct session *session);

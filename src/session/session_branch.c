@@ -83,7 +83,46 @@ void session_adopt_pipes(struct session *session, int take_fds[4])
 		pipes->handles++;
 }
 
-static struct session *make_branch(struct session *session)
+bool session_origin(const struct session *session, uint32_t i, const char **ret_session,
+		    const char **ret_run)
+{
+	if (i >= session->origin_count)
+		return false;
+	*ret_session = session->origins[i].session;
+	*ret_run = session->origins[i].run;
+	return true;
+}
+
+void session_add_origin(struct session *branch, const char *session, const char *run)
+{
+	struct origin *origin = NULL;
+
+	if (run[0] == '\0')
+		return; /* nothing ran there */
+	if (branch->origins == NULL) {
+		branch->origins = calloc(SESSION_ORIGINS_MAX, sizeof(struct origin));
+		if (branch->origins == NULL)
+			abort();
+	}
+	/* A longer line forgets where it began. */
+	if (branch->origin_count == SESSION_ORIGINS_MAX) {
+		branch->origin_count--;
+		memmove(branch->origins, branch->origins + 1,
+			branch->origin_count * sizeof(struct origin));
+	}
+	origin = &branch->origins[branch->origin_count++];
+	(void)snprintf(origin->session, ID_SIZE, "%s", session);
+	(void)snprintf(origin->run, ID_SIZE, "%s", run);
+}
+
+static void copy_origins(struct session *branch, const struct session *session, const char *run)
+{
+	for (uint32_t i = 0; i < session->origin_count; i++)
+		session_add_origin(branch, session->origins[i].session, session->origins[i].run);
+	session_add_origin(branch, session->id, run);
+}
+
+static struct session *make_branch(struct session *session, const char *run)
 {
 	const struct session_ask ask = {
 		.name = "", /* a name is for one */
@@ -99,6 +138,7 @@ static struct session *make_branch(struct session *session)
 	struct session *branch = session_new(session->table, NULL);
 
 	session_copy_ask(branch, &ask);
+	copy_origins(branch, session, run);
 	memcpy(branch->home, session->home, sizeof(branch->home));
 	branch->sandbox = session->sandbox;
 	branch->sandbox_id = session->sandbox_id;
@@ -180,9 +220,11 @@ void session_drop_branch(struct session *session)
 	session_close(branch);
 }
 
-void session_branch(struct session *session, struct head *from)
+void session_branch(struct session *session, const struct checkpoint *checkpoint)
 {
-	struct session *branch = make_branch(session);
+	struct head *from = checkpoint != NULL ? checkpoint->head : session->head;
+	struct session *branch =
+		make_branch(session, checkpoint != NULL ? checkpoint->run : session->last_run);
 	struct head_pipes pipes = {&branch->pipes->out, &branch->pipes->err};
 	int ends[2] = {-1, -1};
 	struct err err = {0};

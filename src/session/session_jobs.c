@@ -121,7 +121,7 @@ static void begin_fork(struct session *session)
 	if (id[0] != '\0' && checkpoint == NULL)
 		miss_checkpoint(session);
 	else
-		session_branch(session, checkpoint != NULL ? checkpoint->head : session->head);
+		session_branch(session, checkpoint);
 }
 
 /* A checkpoint of the state as it is: the last one, where nothing ran since; else a new one. */

@@ -65,6 +65,15 @@ static int put_texts(struct buf *buf, const struct session *session)
 	return buf->failed;
 }
 
+static int put_origins(struct buf *buf, const struct session *session)
+{
+	buf_text(buf, ",\"origins\":[");
+	for (uint32_t i = 0; i < session->origin_count; i++)
+		buf_format(buf, "%s{\"session\":\"%s\",\"run\":\"%s\"}", i > 0 ? "," : "",
+			   session->origins[i].session, session->origins[i].run);
+	return buf_text(buf, "]");
+}
+
 int session_put_record(struct buf *buf, const struct session *session)
 {
 	const struct checkpoint *checkpoint = NULL;
@@ -86,6 +95,7 @@ int session_put_record(struct buf *buf, const struct session *session)
 		   (unsigned long long)session->memory, session->files,
 		   session->files_dirty ? "true" : "false");
 	put_texts(buf, session);
+	put_origins(buf, session);
 	buf_text(buf, ",\"since\":[");
 	for (uint32_t i = 0; i < session->since_count; i++)
 		buf_format(buf, "%s\"%s\"", i > 0 ? "," : "", session->since[i]);
@@ -206,6 +216,15 @@ static void read_since(struct session *session, const json_t *list)
 	}
 }
 
+static void read_origins(struct session *session, const json_t *list)
+{
+	const json_t *item = NULL;
+	size_t i = 0;
+
+	json_array_foreach(list, i, item)
+		session_add_origin(session, text_of(item, "session"), text_of(item, "run"));
+}
+
 static void read_checkpoints(struct session *session, const json_t *list)
 {
 	const json_t *item = NULL;
@@ -309,6 +328,7 @@ static bool read_session(struct sessions *sessions, const char *id, const json_t
 		(void)err_set(&session->why, ERR_CONFLICT, ESTALE, "%s", text_of(record, "why"));
 		session->state = SESSION_LOST;
 	}
+	read_origins(session, json_object_get(record, "origins"));
 	read_since(session, json_object_get(record, "since"));
 	read_checkpoints(session, json_object_get(record, "checkpoints"));
 	return true;

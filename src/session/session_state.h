@@ -82,6 +82,12 @@ struct branch_pipes {
 	bool is_freed;
 };
 
+/* A session that this one, or one before it, was forked from. */
+struct origin {
+	char session[ID_SIZE];
+	char run[ID_SIZE]; /* the last one that had begun there by then */
+};
+
 struct session {
 	char id[ID_SIZE];
 	char home[ID_SIZE]; /* the name that launch keeps its sandbox by: the first session's id */
@@ -114,6 +120,8 @@ struct session {
 	char current[ID_SIZE]; /* the checkpoint that the head comes from; "": none */
 	char next[ID_SIZE];    /* the one that is being made */
 	char last_run[ID_SIZE];
+	struct origin *origins; /* owned: of a branch, the first one first; NULL: none */
+	uint32_t origin_count;
 	char since[SESSION_SINCE_MAX][ID_SIZE]; /* runs that are in no checkpoint yet */
 	uint32_t since_count;
 	struct buf back; /* members that tell of the last way back: runs that it undid, and why, */
@@ -254,7 +262,8 @@ void session_tell_dead(struct session *session); /* its run is over now */
 void session_settle(struct session *session, const char *checkpoint, const struct err *why);
 
 /* session_branch.c */
-void session_branch(struct session *session, struct head *from);
+void session_branch(struct session *session, const struct checkpoint *checkpoint);
+void session_add_origin(struct session *branch, const char *session, const char *run);
 void session_drop_branch(struct session *session);
 void session_free_pipes(struct session *session);
 void session_adopt_pipes(struct session *session, int take_fds[4]);

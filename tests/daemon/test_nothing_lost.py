@@ -184,6 +184,36 @@ class KillServeTest(Case):
         self.assertEqual(daemon.run("print('mine')", branches[1])["stdout"], "mine\n")
         daemon.stop()
 
+    def test_a_branch_knows_the_runs_that_it_goes_on_from(self):
+        def listed(session):
+            rows = daemon.ask("GET", f"/v1/runs?session={session}")["runs"]
+            return [(row["id"], row["session"], row.get("inherited", False)) for row in rows]
+
+        def fork(session, **body):
+            return daemon.ask("POST", f"/v1/sessions/{session}/fork", body)["sessions"][0]["id"]
+
+        daemon = self.serve()
+        root = daemon.session(runtime="bare")
+        first = daemon.run("x = 1", root)
+        second = daemon.run("x = 2", root)["id"]
+        whole = fork(root)
+        older = fork(root, checkpoint=first["checkpoint"]["id"])
+        daemon.run("x = 3", root)  # it is nobody's but the root's
+        own = daemon.run("x += 10", whole)["id"]
+        leaf = fork(whole)
+        first = first["id"]
+        of_root = [(second, root, True), (first, root, True)]
+        for _ in range(2):
+            self.assertEqual(listed(older), [(first, root, True)])
+            self.assertEqual(listed(whole), [(own, whole, False), *of_root])
+            self.assertEqual(listed(leaf), [(own, whole, True), *of_root])
+            self.assertEqual([is_inherited for _, _, is_inherited in listed(root)], [False] * 3)
+            daemon.restart()
+        daemon.ask("DELETE", f"/v1/sessions/{whole}", status=204)
+        daemon.ask("DELETE", f"/v1/sessions/{root}", status=204)
+        self.assertEqual(listed(leaf), [(own, whole, True), *of_root])
+        daemon.stop()
+
     def test_what_launch_was_asked_last_is_done_before_it_meets_the_next_daemon(self):
         """A launch that is slow to read finds the end of one daemon and the call of the next together."""
         daemon = self.serve()

@@ -57,7 +57,7 @@ async function catchUp(conversation: Conversation): Promise<void> {
   const rows = await listRuns({ session, limit: MISSED_MAX }).catch(() => []);
   const known = rows.filter((row) => cellOf(conversation, row.id));
   const latest = Math.max(0, ...known.map((row) => row.begun_ms));
-  const missed = rows.filter((row) => row.begun_ms > latest && !isPage(row.who)).toSorted((a, b) => a.begun_ms - b.begun_ms);
+  const missed = rows.filter((row) => row.begun_ms > latest && !row.inherited && !isPage(row.who)).toSorted((a, b) => a.begun_ms - b.begun_ms);
   for (const row of missed) {
     if (current.peek() !== conversation) return;
     await add(conversation, row);

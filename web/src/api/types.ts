@@ -154,6 +154,7 @@ export interface RunRow {
   wall_ms?: number;
   cpu_ms?: number;
   peak_memory?: number;
+  inherited?: boolean; // of the session that this branch was forked from
 }
 
 export interface HeldRun extends RunRow {

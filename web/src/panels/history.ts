@@ -50,7 +50,7 @@ export async function loadHistory(conversation: Conversation, session: string): 
   const [about, checkpoints, rows] = await Promise.all([
     getSession(session), listCheckpoints(session), listRuns({ session, limit: RUNS_MAX }),
   ]);
-  const undone = await undoneOf(conversation, checkpoints, rows);
+  const undone = await undoneOf(conversation, checkpoints, rows.filter((row) => !row.inherited));
   return { session: about, checkpoints, undone, rows: new Map(rows.map((row) => [row.id, row])) };
 }
 
