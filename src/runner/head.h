@@ -21,10 +21,10 @@ struct head_fds {
 	int err;
 };
 
-/* Forks, with Python's own fork handlers around it: fork.py has emptied their lists. Returns 0 in the child, which has a process
- * group of its own and these descriptors; else the child's pid, or a negative errno. After a fork
- * that is no look the parent is a checkpoint: nobody may look into its memory any more. The
- * descriptors stay the caller's, in both. The caller holds the GIL. */
+/* Forks, with Python's own fork handlers around it: fork.py has emptied their lists. Returns 0 in
+ * the child, which has a process group of its own and these descriptors; else the child's pid, or a
+ * negative errno. After a fork that is no look the parent is a checkpoint: nobody may look into its
+ * memory any more. The descriptors stay the caller's, in both. The caller holds the GIL. */
 pid_t head_fork(const struct head_fds *fds, bool is_look, struct err *err);
 
 /* Waits until the channel has something, while heads that were forked here live; as they end they

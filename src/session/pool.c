@@ -206,8 +206,8 @@ static int open_backends(struct pool *pool, struct err *err)
 			continue;
 		*maker = (struct pool_backend){
 			.pool = pool, .seen.backend = *table, .is_attached = set->stay == NULL};
-		if ((*table)->open(*table, pool->loop, &how, &backend_calls, maker, &maker->instance,
-				   &maker->why) < 0)
+		if ((*table)->open(*table, pool->loop, &how, &backend_calls, maker,
+				   &maker->instance, &maker->why) < 0)
 			maker->is_lost = true;
 		else
 			is_any = true;

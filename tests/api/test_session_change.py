@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session that gets another name."""
+"""A session that gets another name, another policy, another Python."""
 
 import unittest
 
@@ -42,6 +42,30 @@ class Rename(unittest.TestCase):
             self.daemon.ask("PATCH", f"/v1/sessions/{session}", {"name": "told"})
             while (event := feed.next())["type"] != "session" or event["session"]["name"] != "told":
                 pass
+
+
+class Restart(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon("policies:\n  small: {base: default, memory: 200MiB}\n")
+        cls.addClassCleanup(cls.daemon.stop)
+
+    def test_what_is_named_changes_and_who_watches_sees_it(self):
+        for keep in (False, True):
+            session = self.daemon.session(runtime="bare", keep=keep)
+            for body, policy, runtime in (({"policy": "small"}, "small", "bare"), ({"runtime": "base"}, "small", "base"),
+                                          ({"policy": "default", "runtime": "bare"}, "default", "bare"),
+                                          ({}, "default", "bare")):
+                with self.subTest(keep=keep, body=body), Feed(self.daemon) as feed:
+                    told = self.daemon.ask("POST", f"/v1/sessions/{session}/restart", body)
+                    self.assertEqual((told["policy"], told["runtime"], told["backend"]), (policy, runtime, "namespace"))
+                    for state in ("starting", "idle"):
+                        while (event := feed.next())["type"] != "session" or event["session"]["id"] != session or \
+                                event["session"]["state"] != state:
+                            pass  # what was before
+                        seen = event["session"]
+                        self.assertEqual((seen["policy"], seen["runtime"], seen["backend"]), (policy, runtime, "namespace"))
+                    self.assertEqual(self.daemon.value("1 + 1", session), 2)
 
 
 if __name__ == "__main__":
