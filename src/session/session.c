@@ -336,6 +336,8 @@ void session_close(struct session *session)
 {
 	uv_timer_t *const timers[] = {&session->timer, &session->kick, &session->guard,
 				      &session->late, &session->again};
+	bool was_asleep = session->state == SESSION_ASLEEP;
+	bool sleeps;
 	struct err why = {0};
 
 	if (session->is_ended)
@@ -345,13 +347,18 @@ void session_close(struct session *session)
 	session->state = SESSION_CLOSED;
 	session->why = why;
 	session_let_go(session, &why);
+	sleeps = session->table->is_leaving && session->stored != NULL &&
+		 stored_last(session->stored) != NULL;
 	/* Before the journal says that it ended: whoever is killed here leaves no bytes behind. */
-	if (session->stored != NULL &&
-	    (!session->table->is_leaving || stored_last(session->stored) == NULL))
+	if (session->stored != NULL && !sleeps)
 		stored_remove(session->stored);
 	session->stored = NULL;
 	tell_created(session, &why);
-	session_tell(session, "ended", "");
+	/* Its log goes on with the next daemon, which finds it asleep. */
+	if (!sleeps)
+		session_tell(session, "ended", "");
+	else if (!was_asleep)
+		session_tell(session, "asleep", "");
 	session_record_end(session);
 	LIST_REMOVE(session, entry);
 	session->table->count--;

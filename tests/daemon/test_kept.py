@@ -286,6 +286,23 @@ class DeathTest(KeptCase):
         self.expect_whole(daemon, session)
         daemon.stop()
 
+    def test_its_log_goes_on_after_a_graceful_stop(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(daemon)
+        for _ in range(2):  # from a sandbox, and from sleep
+            self.assertEqual(daemon.terminate(), 0)
+            daemon.start()
+            with daemon.events(session, follow=False) as events:
+                told = [event["type"] for event in events]
+            self.assertEqual((told[-1], told.count("asleep"), told.count("ended")), ("asleep", 1, 0), told)
+        self.expect_whole(daemon, session)
+        with daemon.events(session, after=len(told)) as events:
+            events.until("woken")
+            events.until("kept")
+            daemon.ask("DELETE", f"/v1/sessions/{session}")
+            self.assertEqual(list(events)[-1]["type"], "ended")
+        daemon.stop()
+
     def test_a_death_of_viv_launch_puts_it_to_sleep(self):
         daemon = self.serve(KEPT)
         session = self.kept_session(daemon)
