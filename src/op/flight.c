@@ -300,6 +300,7 @@ static void go(struct flight *flight)
 	struct err err = {0};
 
 	if (lift(flight, call, &err) < 0) {
+		admission_take_back(flight->engine->admission, &flight->ticket);
 		flight_free(flight);
 		op_fail(call, &err);
 		return;

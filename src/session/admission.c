@@ -71,17 +71,21 @@ static struct admission_lane *lane_of(struct admission *admission, const struct 
 	return &admission->lanes[1 + (token - admission->config->tokens)];
 }
 
+static uint64_t interval_ns(const struct config_token *token)
+{
+	return MINUTE_NS / token->runs_per_minute;
+}
+
 /* A bucket of a minute's runs, as one number: each run moves the time at which it is full again
  * one interval further; a run that would move it beyond a minute from now has to wait until it
  * would not. Returns how long, 0: it may. */
 static uint64_t rate_wait(const struct admission_lane *lane, uint64_t now, uint64_t *ret_free_ns)
 {
-	uint64_t interval, from;
+	uint64_t from;
 
 	if (lane->token == NULL)
 		return 0;
-	interval = MINUTE_NS / lane->token->runs_per_minute;
-	from = (lane->free_ns > now ? lane->free_ns : now) + interval;
+	from = (lane->free_ns > now ? lane->free_ns : now) + interval_ns(lane->token);
 	*ret_free_ns = from;
 	return from - now > MINUTE_NS ? from - now - MINUTE_NS : 0;
 }
@@ -325,6 +329,13 @@ void admission_leave(struct admission *admission, struct admission_ticket *ticke
 	ticket->lane->runs--;
 	ticket->lane = NULL;
 	start_waiting(admission);
+}
+
+void admission_take_back(struct admission *admission, struct admission_ticket *ticket)
+{
+	if (ticket->lane != NULL && ticket->lane->token != NULL)
+		ticket->lane->free_ns -= interval_ns(ticket->lane->token);
+	admission_leave(admission, ticket);
 }
 
 int admission_session(struct admission *admission, const struct config_token *token, uint64_t now,

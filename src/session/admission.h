@@ -82,6 +82,10 @@ void admission_run_kept(struct admission *admission, const struct config_token *
  * ticket that holds no place. */
 void admission_leave(struct admission *admission, struct admission_ticket *ticket);
 
+/* The run was refused for what it asks: it has not run, and is not charged to its token's minute.
+ * Else as admission_leave. */
+void admission_take_back(struct admission *admission, struct admission_ticket *ticket);
+
 /* Asks for a session; 0, or -EBUSY and a refusal. The _kept form takes a place without asking. */
 int admission_session(struct admission *admission, const struct config_token *token, uint64_t now,
 		      struct admission_refusal *ret_refusal);

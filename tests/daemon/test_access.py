@@ -62,7 +62,7 @@ def check_histograms(samples, types):
 class TokenTest(DaemonCase):
     CONFIG = (BARE + "tokens:\n" + token("alice", ALICE) +
               token("bob", BOB, ", policies: [tight], quotas: {concurrent_runs: 1, sessions: 1}") +
-              token("carol", CAROL, ", quotas: {runs_per_minute: 3}") +
+              token("carol", CAROL, ", policies: [default], quotas: {runs_per_minute: 3}") +
               "policies:\n  tight: {base: default, timeout: 5s, timeout_max: 6s}\n")
 
     def setUp(self):
@@ -139,6 +139,10 @@ class TokenTest(DaemonCase):
         self.bob.request("DELETE", f"/v1/sessions/{self.bob.session(runtime='bare')}")
 
     def test_runs_a_minute(self):
+        for body, status in (({"policy": "tight"}, 403), ({"timeout_ms": 3000000}, 400)):
+            for _ in range(2):  # what does not run is not counted
+                answer = self.carol.request("POST", "/v1/run", {"code": "1", **body})
+                self.assertEqual(answer.status, status, answer)
         answers = [self.carol.request("POST", "/v1/run", {"code": "1"}) for _ in range(4)]
         self.assertEqual([answer.status for answer in answers], [200, 200, 200, 429])
         self.assertGreaterEqual(int(answers[-1].headers["Retry-After"]), 1)

@@ -222,6 +222,20 @@ static void what_is_refused_is_not_charged(void **state)
 	assert_refused(hall, 'b', 429, 30, "rate");
 }
 
+static void what_is_taken_back_is_not_charged(void **state)
+{
+	struct hall *hall = *state;
+
+	for (size_t i = 0; i < 5; i++) {
+		assert_answer(hall, 'b', ADMISSION_NOW);
+		admission_take_back(hall->admission, &hall->guests[i].ticket);
+	}
+	assert_int_equal(admission_counts(hall->admission).running, 0);
+	assert_answer(hall, 'b', ADMISSION_NOW);
+	assert_answer(hall, 'b', ADMISSION_NOW);
+	assert_refused(hall, 'b', 429, 30, "rate");
+}
+
 static void a_run_may_stop_waiting(void **state)
 {
 	struct hall *hall = *state;
@@ -396,6 +410,7 @@ int main(void)
 						end),
 		cmocka_unit_test_setup_teardown(a_minutes_runs_are_a_bucket, make, end),
 		cmocka_unit_test_setup_teardown(what_is_refused_is_not_charged, make, end),
+		cmocka_unit_test_setup_teardown(what_is_taken_back_is_not_charged, make, end),
 		cmocka_unit_test_setup_teardown(a_run_may_stop_waiting, make, end),
 		cmocka_unit_test_setup_teardown(a_run_may_end_inside_its_start, make, end),
 		cmocka_unit_test_setup_teardown(what_is_held_is_its_tokens_and_takes_no_place, make,
