@@ -67,6 +67,29 @@ static json_t *look(const struct watch *watch, struct err *err)
 			 json_object_get(seen, "sessions"), "runs", on);
 }
 
+/* A runtime has a pool for each size of sandbox; here they are one. */
+static void print_pools(const json_t *pools, FILE *out)
+{
+	json_auto_t *sums = json_object();
+	size_t index;
+	const json_t *pool;
+	const char *runtime;
+	json_t *sum;
+
+	json_array_foreach(pools, index, pool) {
+		runtime = json_string_value(json_object_get(pool, "runtime"));
+		sum = json_object_get(sums, runtime);
+		(void)json_object_set_new(
+			sums, runtime,
+			json_pack("{s:I, s:I}", "ready",
+				  number_of(sum, "ready") + number_of(pool, "ready"), "keep",
+				  number_of(sum, "keep") + number_of(pool, "keep")));
+	}
+	json_object_foreach(sums, runtime, sum)
+		(void)fprintf(out, " %s %lld/%lld", runtime, (long long)number_of(sum, "ready"),
+			      (long long)number_of(sum, "keep"));
+}
+
 static void print_head(const struct watch *watch, const json_t *frame, FILE *out)
 {
 	const json_t *status = json_object_get(frame, "status");
@@ -75,7 +98,6 @@ static void print_head(const struct watch *watch, const json_t *frame, FILE *out
 	size_t running = 0;
 	size_t index;
 	const json_t *session;
-	const json_t *pool;
 
 	json_array_foreach(sessions, index, session) {
 		const char *state = json_string_value(json_object_get(session, "state"));
@@ -90,10 +112,7 @@ static void print_head(const struct watch *watch, const json_t *frame, FILE *out
 	(void)fprintf(out, "%zu sessions, %zu running, %.1f MiB; %zu runs on; ready:",
 		      json_array_size(sessions), running, (double)memory / (double)MIB,
 		      json_array_size(json_object_get(frame, "runs")));
-	json_array_foreach(json_object_get(status, "pools"), index, pool)
-		(void)fprintf(
-			out, " %s %lld/%lld", json_string_value(json_object_get(pool, "runtime")),
-			(long long)number_of(pool, "ready"), (long long)number_of(pool, "keep"));
+	print_pools(json_object_get(status, "pools"), out);
 	(void)fprintf(out, "\n\n");
 }
 

@@ -15,15 +15,29 @@ static void count_session(void *user, struct session *session)
 	counts->memory += (double)session_memory(session);
 }
 
-static void put_pool(void *user, const struct box_kind *kind, uint32_t keep, uint32_t ready,
+/* A runtime has a pool for each plan, and one series for all of them. */
+static void clear_pool(void *user, const struct box_kind *kind, uint32_t keep, uint32_t ready,
+		       uint32_t coming, const struct err *why)
+{
+	struct metrics *metrics = user;
+
+	(void)keep;
+	(void)ready;
+	(void)coming;
+	(void)why;
+	metrics_set(metrics, METRIC_POOL_READY, kind->runtime->name, NULL, 0);
+	metrics_set(metrics, METRIC_POOL_COMING, kind->runtime->name, NULL, 0);
+}
+
+static void add_pool(void *user, const struct box_kind *kind, uint32_t keep, uint32_t ready,
 		     uint32_t coming, const struct err *why)
 {
 	struct metrics *metrics = user;
 
 	(void)keep;
 	(void)why;
-	metrics_set(metrics, METRIC_POOL_READY, kind->runtime->name, NULL, ready);
-	metrics_set(metrics, METRIC_POOL_COMING, kind->runtime->name, NULL, coming);
+	metrics_add(metrics, METRIC_POOL_READY, kind->runtime->name, NULL, ready);
+	metrics_add(metrics, METRIC_POOL_COMING, kind->runtime->name, NULL, coming);
 }
 
 int daemon_metrics(void *user, struct buf *buf)
@@ -54,7 +68,8 @@ int daemon_metrics(void *user, struct buf *buf)
 	if (daemon->engine.pool != NULL) {
 		metrics_set(metrics, METRIC_SANDBOXES, NULL, NULL,
 			    pool_sandboxes(daemon->engine.pool));
-		pool_each(daemon->engine.pool, put_pool, metrics);
+		pool_each(daemon->engine.pool, clear_pool, metrics);
+		pool_each(daemon->engine.pool, add_pool, metrics);
 	}
 	return metrics_put(metrics, buf);
 }

@@ -67,8 +67,9 @@ struct metrics *metrics_new(void);
 void metrics_free(struct metrics *metrics);
 
 /* `first` and `second` are the values of the metric's labels; NULL for a label it does not have.
- * Each call fits one kind: add a counter, set a gauge (or a counter that somebody else counts),
- * observe a histogram. What is no finite number is not taken. */
+ * Each call fits one kind: add a counter (or to a gauge that was set before), set a gauge (or a
+ * counter that somebody else counts), observe a histogram. What is no finite number is not taken.
+ */
 void metrics_add(struct metrics *metrics, enum metric metric, const char *first, const char *second,
 		 double value);
 void metrics_set(struct metrics *metrics, enum metric metric, const char *first, const char *second,

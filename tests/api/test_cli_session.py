@@ -372,6 +372,16 @@ class SessionTest(DaemonCase):
         self.assertEqual(set(frame), {"status", "sessions", "runs"})
         self.assertEqual(self.viv("top").code, 2)
 
+    def test_top_adds_up_the_pools_of_a_runtime(self):
+        for limits in ({}, {"memory": 100 << 20}):  # a pool for each size of sandbox
+            self.daemon.run("1", runtime="bare", limits=limits)
+        pools = self.good("top", "--json")["status"]["pools"]
+        keep = [pool["keep"] for pool in pools if pool["runtime"] == "bare"]
+        self.assertGreater(len(keep), 1)
+        ready = self.text("top", "--once").splitlines()[1].partition("ready:")[2].split()
+        self.assertEqual(ready[0::2].count("bare"), 1, ready)
+        self.assertEqual(ready[ready.index("bare") + 1].partition("/")[2], str(sum(keep)))
+
     def test_top_is_live_until_q(self):
         self.session("--name", "live-one")
         screen = self.terminal("top")

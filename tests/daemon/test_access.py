@@ -297,6 +297,23 @@ class MetricsTest(DaemonCase):
                            sum(before.get("vivarium_http_requests_total", {}).values()))
 
 
+class PoolMetricsTest(DaemonCase):
+    CONFIG = BARE + "policies:\n  small: {base: default, memory: 100MiB}\n"
+
+    def test_pools_of_one_runtime_are_added_up(self):
+        self.daemon.run("1", runtime="bare")
+        self.daemon.run("1", runtime="bare", policy="small")
+
+        def settled():
+            pools = [pool for pool in self.daemon.ask("GET", "/v1/status")["pools"] if pool["runtime"] == "bare"]
+            return all(pool["ready"] == pool["keep"] and not pool["coming"] for pool in pools) and pools
+
+        ready = [pool["ready"] for pool in wait_for(settled, what="full pools")]
+        self.assertEqual(sorted(ready)[-2:], [2, 2])
+        samples, _ = prometheus(self.daemon.request("GET", "/metrics").body.decode())
+        self.assertEqual(samples["vivarium_pool_ready"][(("runtime", "bare"),)], sum(ready))
+
+
 class ReachTest(DaemonCase):
     """From inside nothing of the daemon can be reached."""
 
