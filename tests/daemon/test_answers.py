@@ -199,15 +199,15 @@ class AttackTest(Case):
 class ForgottenTest(Case):
     def test_a_result_that_is_forgotten_meanwhile_is_not_taken_for_whole(self):
         daemon = self.serve(BARE + LIMIT + WIDE + "events: {keep_ms: 1}\n")
-        run = daemon.start_run(LOUD, policy="wide")
+        run = daemon.start_run(LOUD + "\ninput()", policy="wide", stdin="live")
         with daemon.events(run) as events:
-            events.until("started")
-            unread = None
-            for event in events:
-                if event["type"] == "stdout" and unread is None and event["seq"] > 100:
-                    unread = Unread(self, daemon, f"/v1/runs/{run}")
-                    self.assertEqual(unread.status(), 200)
-        self.assertIsNotNone(unread)
+            size = 0
+            while size < SIZE:  # far more than the kernel holds for a client that does not read
+                size += len(events.until("stdout")["text"])
+            unread = Unread(self, daemon, f"/v1/runs/{run}")
+            self.assertEqual(unread.status(), 200)
+            daemon.ask("POST", f"/v1/runs/{run}/stdin", {"text": "on\n"})
+            events.until("verdict")
         wait_for(lambda: daemon.request("HEAD", f"/v1/runs/{run}").status == 404, what="the end of its log")
         with self.assertRaises((OSError, ValueError, IndexError)):
             unread.rest()
