@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/c.h"
+#include "cli/safe.h"
 
 const struct cmd *const cmd_table[] = {
 	&cmd_run,    &cmd_session, &cmd_explore, &cmd_serve,      &cmd_mcp,
@@ -91,7 +92,9 @@ void cmd_help_all(FILE *out)
 
 int cmd_fail(const struct cmd *cmd, const struct err *err)
 {
-	(void)fprintf(stderr, "viv %s: %s\n", cmd->name, err->text);
+	(void)fprintf(stderr, "viv %s: ", cmd->name);
+	safe_print(stderr, err->text);
+	(void)fputc('\n', stderr);
 	switch (err->kind) {
 	case ERR_BAD_REQUEST:
 	case ERR_NOT_FOUND:

@@ -9,6 +9,8 @@
 #include "cli/session.h"
 #include "cli/watch.h"
 
+#define VALUE_MAX (192UL << 20) /* of one event */
+
 static const struct flag flags[] = {
 	WATCH_ROW(is_follow, "follow", 'f', FLAG_SWITCH, NULL, "wait for events to come"),
 	WATCH_ROW(after, "after", 0, FLAG_COUNT, "N", "only events behind number N"),
@@ -108,7 +110,7 @@ static void print_members(const json_t *event)
 
 	print_head(event);
 	json_object_foreach((json_t *)(uintptr_t)event, name, value) {
-		AUTO_FREE char *text = NULL;
+		struct buf text;
 		bool is_skipped = false;
 
 		for (size_t i = 0; i < ARRAY_LEN(skipped); i++)
@@ -117,11 +119,12 @@ static void print_members(const json_t *event)
 			continue;
 		if (json_is_object(value) && json_object_get(value, "base64") != NULL)
 			(void)json_object_del(value, "base64");
-		text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+		buf_init(&text, VALUE_MAX);
+		safe_put_value(&text, value);
 		(void)printf(" %s=", name);
-		safe_print(stdout, json_is_string(value) ? json_string_value(value)
-				   : text != NULL        ? text
-							 : "");
+		safe_print(stdout,
+			   json_is_string(value) ? json_string_value(value) : buf_string(&text));
+		buf_done(&text);
 	}
 	(void)printf("\n");
 }

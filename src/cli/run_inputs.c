@@ -16,8 +16,7 @@
 #define CODE_MAX (64U << 20)
 #define ARGS_MAX (64U << 20)
 
-/* A regular file, open for reading, and its size. Other kinds could block or never end. */
-static int open_file(const char *path, struct run_bytes *ret_bytes, struct err *err)
+int run_inputs_open(const char *path, struct run_bytes *ret_bytes, struct err *err)
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat info;
@@ -174,7 +173,8 @@ static int read_data(const char *text, struct run_inputs *inputs, struct err *er
 	if (r < 0)
 		return r;
 
-	r = open_file(inputs->data_path != NULL ? inputs->data_path : text, &inputs->op.data, err);
+	r = run_inputs_open(inputs->data_path != NULL ? inputs->data_path : text, &inputs->op.data,
+			    err);
 	if (r < 0)
 		return err_wrap(err, "--data");
 	inputs->data_fd = inputs->op.data.fd;
@@ -198,7 +198,7 @@ static int read_file(const char *text, struct run_file *file, struct err *err)
 	host = strndup(text, host_size);
 	if (host == NULL)
 		abort();
-	r = open_file(host, &file->bytes, err);
+	r = run_inputs_open(host, &file->bytes, err);
 	free(host);
 	if (r < 0)
 		return err_wrap(err, "--file");

@@ -42,4 +42,7 @@ struct run_inputs {
 int run_inputs_read(const struct run_options *options, const struct operands *operands,
 		    struct run_inputs *inputs, struct err *err);
 
+/* A regular file, open for reading, and its size. Other kinds could block or never end. */
+int run_inputs_open(const char *path, struct run_bytes *ret_bytes, struct err *err);
+
 void run_inputs_done(struct run_inputs *inputs);

@@ -73,16 +73,17 @@ int verb_files(const struct session_desk *desk, struct err *err)
 /* What a file, or stdin for "-", holds; the caller closes it. */
 static int open_source(const char *file, int *ret_fd, struct err *err)
 {
-	int fd = strcmp(file, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-					: open(file, O_RDONLY | O_CLOEXEC);
+	struct run_bytes bytes = {0};
+	int r;
 
-	if (fd < 0) {
-		int number = errno;
-
-		return err_set(err, ERR_BAD_REQUEST, number, "%.200s: %s", file, strerror(number));
+	if (strcmp(file, "-") == 0) {
+		*ret_fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+		return *ret_fd < 0 ? err_sys(err, "stdin") : 0;
 	}
-	*ret_fd = fd;
-	return 0;
+	r = run_inputs_open(file, &bytes, err);
+	if (r == 0)
+		*ret_fd = bytes.fd;
+	return r;
 }
 
 static int upload(const struct session_desk *desk, const char *method, const char *path,

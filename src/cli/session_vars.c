@@ -50,24 +50,17 @@ static void print_vars(const json_t *answer)
  */
 static void put_real(char text[NUMBER_MAX], double number, const json_t *decimals)
 {
-	int precision = 15;
-
 	if (json_is_integer(decimals)) {
 		(void)snprintf(text, NUMBER_MAX, "%.*f", (int)(json_integer_value(decimals) & 0xff),
 			       number);
 		return;
 	}
-	do {
-		(void)snprintf(text, NUMBER_MAX, "%.*g", precision, number);
-	} while (precision++ < 17 && strtod(text, NULL) != number);
-	if (strpbrk(text, ".e") == NULL)
-		(void)snprintf(text, NUMBER_MAX, "%.1f", number); /* no integer: 2.0 */
+	safe_real(text, number);
 }
 
 static void add_cell(struct table *table, const json_t *cell, const json_t *decimals,
 		     const char *missing)
 {
-	AUTO_FREE char *json = NULL;
 	char text[NUMBER_MAX];
 
 	if (cell == NULL || json_is_null(cell)) {
@@ -78,8 +71,7 @@ static void add_cell(struct table *table, const json_t *cell, const json_t *deci
 		put_real(text, json_real_value(cell), decimals);
 		table_add(table, text);
 	} else {
-		json = json_dumps(cell, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(17));
-		table_add(table, json);
+		table_add_value(table, cell);
 	}
 }
 

@@ -9,7 +9,8 @@
 #include "cli/safe.h"
 
 #define GAP 2U
-#define LAST_MAX 400U /* bytes of a last cell */
+#define LAST_MAX 400U           /* bytes of a last cell */
+#define VALUE_MAX (512UL << 20) /* of an answer, see client.c */
 
 void table_init(struct table *table, const char *const *titles)
 {
@@ -96,17 +97,24 @@ void table_add_age(struct table *table, uint64_t since_ms, uint64_t now_ms)
 	table_add(table, since_ms > 0 ? text : NULL);
 }
 
+void table_add_value(struct table *table, const json_t *value)
+{
+	struct buf text;
+
+	buf_init(&text, VALUE_MAX);
+	safe_put_value(&text, value);
+	table_add(table, buf_string(&text));
+	buf_done(&text);
+}
+
 void table_add_member(struct table *table, const json_t *object, const char *name)
 {
 	const json_t *value = json_object_get(object, name);
-	AUTO_FREE char *text = NULL;
 
-	if (json_is_string(value) || value == NULL || json_is_null(value)) {
+	if (json_is_string(value) || value == NULL || json_is_null(value))
 		table_add(table, json_string_value(value));
-		return;
-	}
-	text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
-	table_add(table, text);
+	else
+		table_add_value(table, value);
 }
 
 /* Columns on a terminal, near enough: one for each character. */

@@ -32,6 +32,9 @@ void table_add_size(struct table *table, uint64_t bytes); /* "12.3 MiB"; 0 is "-
 void table_add_count(struct table *table, uint64_t count);
 void table_add_age(struct table *table, uint64_t since_ms, uint64_t now_ms); /* "4m" */
 
+/* A value as JSON. */
+void table_add_value(struct table *table, const json_t *value);
+
 /* A member of an object: a text, or a number as it is. */
 void table_add_member(struct table *table, const json_t *object, const char *name);
 

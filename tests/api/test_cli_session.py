@@ -341,6 +341,32 @@ class SessionTest(DaemonCase):
         self.assertEqual(strict_json(rest), events[-1])
         self.assertEqual(self.viv("logs", "run_nothing").code, 2)
 
+    def test_numbers_are_shown_as_they_are(self):
+        name = self.session()
+        done = self.good("session", "run", name, "--json", "-c",
+                         "[0.1 + 0.2, 1e22, 5e-324, 1 / 3, 0.1, 30.0, {'a': [2.5, True, None, 'x']}]")
+        self.assertIn("[0.30000000000000004,1e+22,5e-324,0.3333333333333333,0.1,30.0,"
+                      '{"a":[2.5,true,null,"x"]}]', self.text("logs", done["id"]))
+
+    def test_what_cannot_be_seen_in_a_name_is_shown(self):
+        name = self.session("--name", "a\u202eb\u200b\U000e0041")
+        self.assertIn("a\\u202eb\\u200b\\U000e0041", self.text("session", "list"))
+        done = self.viv("session", "run", name, "-c", "open('fdp.\u2067\u061c\u200f\u2069exe', 'w').close()")
+        self.assertIn(b"fdp.\\u2067\\u061c\\u200f\\u2069exe", done.err)
+        for text in (self.text("session", "files", name),
+                     self.viv("session", "run", "no\u202e", "-c", "1").err.decode(),
+                     self.text("session", "list"), done.err.decode()):
+            self.assertNotRegex(text, "[\u061c\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
+
+    def test_only_regular_files_are_put(self):
+        name = self.session()
+        os.mkfifo(self.path("pipe"))
+        for file in ("/tmp", self.path("pipe"), "/dev/zero"):
+            done = self.viv("session", "put", name, file, "x")
+            self.assertEqual((done.code, done.err.decode()),
+                             (2, f"viv session: {file} is not a regular file\n"))
+        self.assertEqual(self.text("session", "put", name, "-", "x", stdin=b"1"), "/workspace/x\n")
+
     def test_logs_follow_a_run_to_its_end(self):
         name = self.session()
         process = self.popen("session", "run", name, "--stdin", "--timeout", "60s", "-c",
