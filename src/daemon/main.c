@@ -30,13 +30,15 @@ struct arguments {
 /* How long viv-launch waits for a successor when this daemon crashes: none will come. */
 #define PRIVATE_REATTACH_MS 1000
 
-/* All files of this daemon in one folder. */
-static void use_dir(struct config *config, const char *dir)
+/* All files of this daemon in one folder; an audit.file that the config names only if it
+ * `moves_audit`. */
+static void use_dir(struct config *config, const char *dir, bool moves_audit)
 {
 	char **const places[] = {&config->runtime_dir, &config->state_dir, &config->audit_file};
 	static const char *const names[] = {"run", "state", "state/audit.jsonl"};
+	size_t count = moves_audit || config->is_audit_beside_state ? 3 : 2;
 
-	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+	for (size_t i = 0; i < count; i++) {
 		free(*places[i]);
 		if (asprintf(places[i], "%s/%s", dir, names[i]) < 0)
 			abort();
@@ -47,7 +49,7 @@ static void use_dir(struct config *config, const char *dir)
  * socket in there. */
 static void make_private(struct config *config, const char *dir)
 {
-	use_dir(config, dir);
+	use_dir(config, dir, true);
 	config->mcp_enabled = true;
 	config->reattach_ms = PRIVATE_REATTACH_MS;
 }
@@ -103,7 +105,7 @@ int main(int argc, char **argv)
 		return EXIT_BOOT;
 	}
 	if (r == 0 && arguments.dir != NULL)
-		use_dir(config, arguments.dir);
+		use_dir(config, arguments.dir, false);
 	if (r == 0 && arguments.private_dir != NULL)
 		make_private(config, arguments.private_dir);
 	if (r == 0)

@@ -60,6 +60,7 @@ static void fill_paths(struct config *config)
 	if (config->audit_file[0] == '\0') {
 		(void)snprintf(path, sizeof(path), "%s/audit.jsonl", config->state_dir);
 		text_set(&config->audit_file, path);
+		config->is_audit_beside_state = true;
 	}
 }
 

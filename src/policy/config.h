@@ -78,7 +78,8 @@ struct config {
 	char *explore_root;
 	struct text_list explore_folders; /* "NAME=PATH" each */
 	uint64_t events_keep_ms, events_memory;
-	char *audit_file; /* never "" after a load */
+	char *audit_file;           /* never "" after a load */
+	bool is_audit_beside_state; /* the file names none */
 	uint64_t audit_max;
 	struct text_list backend_priority; /* none: the order decides */
 	uint64_t backend_order;            /* enum config_order */

@@ -317,6 +317,15 @@ class Nothing(unittest.TestCase):
             self.assertNotEqual(daemon.spawn().wait(60), 0, line)
             self.assertIn(word, daemon.log())
 
+    def test_a_folder_that_is_none_is_told_at_the_start(self):
+        daemon = Daemon("explore: {root: /etc/passwd}\n", start=False)
+        self.addCleanup(daemon.sweep)
+        self.assertEqual(daemon.spawn().wait(60), 2)
+        self.assertIn("explore.root: /etc/passwd is not a folder", daemon.log())
+        with Daemon("explore: {root: /nope, folders: ['a=/neither']}\n") as daemon:
+            for key, path in (("root", "/nope"), ("folders", "/neither")):
+                self.assertIn(f"explore.missing key=explore.{key} path={path} ", daemon.log())
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -21,6 +21,17 @@ class Places(Case):
         self.assertEqual(first.run("print(3)")["stdout"], "3\n")
         first.stop()
 
+    def test_an_audit_file_of_the_config_stays_where_it_is(self):
+        daemon = self.serve(BARE, start=False, flags=["--dir", "."])
+        os.mkdir(daemon.path("kept"))
+        os.chmod(daemon.path("kept"), 0o777)
+        daemon.write_config(BARE + f"audit: {{file: {daemon.path('kept', 'a.jsonl')}}}\n")
+        daemon.start()
+        daemon.run("1")
+        daemon.stop()
+        self.assertGreater(os.path.getsize(daemon.path("kept", "a.jsonl")), 0)
+        self.assertFalse(os.path.exists(daemon.path("state", "audit.jsonl")))
+
     def test_a_folder_that_is_closed_to_the_daemons_user_is_refused_by_name(self):
         daemon = self.serve(BARE, start=False)
         closed = daemon.path("closed")
