@@ -4,7 +4,7 @@
 import os
 import unittest
 
-from case import BARE, Case
+from case import BARE, Case, wait_for
 
 
 class Places(Case):
@@ -28,9 +28,9 @@ class Places(Case):
         daemon.write_config(BARE + f"audit: {{file: {daemon.path('kept', 'a.jsonl')}}}\n")
         daemon.start()
         daemon.run("1")
-        daemon.stop()
-        self.assertGreater(os.path.getsize(daemon.path("kept", "a.jsonl")), 0)
+        wait_for(lambda: os.path.getsize(daemon.path("kept", "a.jsonl")) > 0, what="a line in the file")
         self.assertFalse(os.path.exists(daemon.path("state", "audit.jsonl")))
+        daemon.stop()
 
     def test_a_folder_that_is_closed_to_the_daemons_user_is_refused_by_name(self):
         daemon = self.serve(BARE, start=False)
