@@ -145,7 +145,10 @@ static void call_restart(struct op_call *call)
 	struct session *session = op_session_find(call, args->id);
 	bool is_other = args->policy != NULL || args->runtime != NULL;
 	struct session_change change = {0};
-	struct op_create_args asked = {.policy = args->policy, .runtime = args->runtime};
+	const struct backend *pin = session != NULL ? session_pin(session) : NULL;
+	struct op_create_args asked = {.policy = args->policy,
+				       .runtime = args->runtime,
+				       .backend = pin != NULL ? pin->name : NULL};
 	struct err err = {0};
 	int r = 0;
 

@@ -233,13 +233,15 @@ static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err 
 	tell_created(session, NULL);
 }
 
-int session_choose(struct session *session, struct err *err)
+int session_choose(const struct session *session, const struct session_change *change,
+		   const struct backend **ret_backend, struct err *err)
 {
 	const struct backend_host host = pool_host(session->table->pool);
+	const struct backend *pin = change != NULL ? change->pin : session->pin;
+	const struct policy *policy = change != NULL ? change->policy : session->policy;
 
-	return backend_choose(&host, BACKEND_SESSION,
-			      session->pin != NULL ? session->pin->name : session->policy->backend,
-			      false, &session->kind.backend, err);
+	return backend_choose(&host, BACKEND_SESSION, pin != NULL ? pin->name : policy->backend,
+			      false, ret_backend, err);
 }
 
 int session_take_sandbox(struct session *session, struct err *err)
@@ -430,6 +432,11 @@ const struct policy *session_policy(const struct session *session)
 const struct box_kind *session_kind(const struct session *session)
 {
 	return &session->kind;
+}
+
+const struct backend *session_pin(const struct session *session)
+{
+	return session->pin;
 }
 
 enum session_state session_state(const struct session *session)

@@ -151,6 +151,7 @@ bool session_origin(const struct session *session, uint32_t i, const char **ret_
 		    const char **ret_run);
 const struct policy *session_policy(const struct session *session);
 const struct box_kind *session_kind(const struct session *session);
+const struct backend *session_pin(const struct session *session); /* NULL: none */
 enum session_state session_state(const struct session *session);
 bool session_is_transactional(const struct session *session);
 uint64_t session_memory(const struct session *session); /* bytes, at the end of its last run */

@@ -32,8 +32,6 @@ void session_change_swap(struct session *session, struct session_change *change)
 
 	session->policy = change->policy;
 	session->kind = change->kind;
-	if (session->kind.backend == NULL)
-		session->kind.backend = is.kind.backend; /* until session_choose() has one */
 	session->pin = change->pin;
 	*change = is;
 }

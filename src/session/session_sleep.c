@@ -20,8 +20,9 @@
 
 /* A sandbox that is being filled. */
 struct reload {
-	struct session *session; /* borrowed */
-	struct job *job;         /* owned */
+	struct session *session;       /* borrowed */
+	struct job *job;               /* owned */
+	const struct backend *backend; /* static: makes the sandbox */
 	struct store_state
 		state;     /* of the store's the plain members: it may be dropped meanwhile */
 	char *missing;     /* owned: JSON list of what did not come */
@@ -455,6 +456,9 @@ static int begin(struct session *session, struct reload *reload, struct err *err
 			       session->keep_why);
 	if (session->table->pool == NULL)
 		return err_set(err, ERR_BUSY, EAGAIN, "viv-launch is being started again");
+	r = session_choose(session, reload->job->change, &reload->backend, err);
+	if (r < 0)
+		return r;
 	if (state != NULL)
 		take_state(reload, state);
 	if (!session->is_counted && set->woke != NULL)
@@ -491,6 +495,7 @@ void session_begin_reload(struct session *session)
 	session->reload = reload;
 	if (reload->job->change != NULL)
 		session_change_swap(session, reload->job->change);
+	session->kind.backend = reload->backend;
 	session->state = SESSION_STARTING;
 	(void)err_set(&gone, ERR_CONFLICT, ECANCELED, "the session goes to another state");
 	looks_fail(session, &gone);
@@ -502,6 +507,6 @@ void session_begin_reload(struct session *session)
 	session->blocker[0] = '\0';
 	session->created_ns = session->used_ns = now_ns();
 	session_show(session);
-	if (session_choose(session, &err) < 0 || session_take_sandbox(session, &err) < 0)
+	if (session_take_sandbox(session, &err) < 0)
 		fail(reload, &err);
 }

@@ -210,7 +210,9 @@ void session_open_log(struct session *session);
 void session_let_go(struct session *session, const struct err *why);
 void session_let_sandbox_go(struct session *session);
 int session_take_sandbox(struct session *session, struct err *err);
-int session_choose(struct session *session, struct err *err); /* who makes its next sandbox */
+/* Who makes its next sandbox, where it is to be as `change` says (NULL: as it is). */
+int session_choose(const struct session *session, const struct session_change *change,
+		   const struct backend **ret_backend, struct err *err);
 
 /* session_put.c: whoever follows it is told, if a client would see a difference. */
 void session_show(struct session *session);

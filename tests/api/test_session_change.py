@@ -47,7 +47,9 @@ class Rename(unittest.TestCase):
 class Restart(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.daemon = Daemon("policies:\n  small: {base: default, memory: 200MiB}\n")
+        cls.daemon = Daemon("backends:\n  remote: {url: 'http://127.0.0.1:9', token: x}\n"
+                            "policies:\n  small: {base: default, memory: 200MiB}\n"
+                            "  away: {base: default, backend: remote}\n")
         cls.addClassCleanup(cls.daemon.stop)
 
     def test_what_is_named_changes_and_who_watches_sees_it(self):
@@ -66,6 +68,17 @@ class Restart(unittest.TestCase):
                         seen = event["session"]
                         self.assertEqual((seen["policy"], seen["runtime"], seen["backend"]), (policy, runtime, "namespace"))
                     self.assertEqual(self.daemon.value("1 + 1", session), 2)
+
+    def test_a_policy_under_which_it_cannot_be_costs_nothing(self):
+        for how, status, word in (({}, 501, "remote"), ({"backend": "namespace"}, 403, "backend")):
+            with self.subTest(how=how):
+                session = self.daemon.session(runtime="bare", **how)
+                self.daemon.value("x = 7\nx", session)
+                answer = self.daemon.request("POST", f"/v1/sessions/{session}/restart", {"policy": "away"})
+                self.assertEqual(answer.status, status, answer)
+                self.assertIn(word, answer.error["message"])
+                self.assertEqual(self.daemon.request("POST", "/v1/sessions", {"policy": "away", **how}).status, status)
+                self.assertEqual((self.daemon.state(session)["policy"], self.daemon.value("x", session)), ("default", 7))
 
 
 if __name__ == "__main__":
