@@ -161,6 +161,7 @@ static void take_place(struct session *session, const struct reload *reload)
 		memcpy(session->last_run, state->run, ID_SIZE);
 		(void)snprintf(session->kept, ID_SIZE, "%s", state->id);
 	} else {
+		session->last_run[0] = '\0'; /* nothing of it is left */
 		id_new("cp_", session->next);
 	}
 	/* Another one's number may be the same by chance: from here on it is this one's. */

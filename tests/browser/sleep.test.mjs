@@ -40,13 +40,15 @@ export default subject("sleep", { config: "sessions: {idle_ms: 4000, freeze_ms: 
     await says(last.output, "first state");
   });
 
-  test("a restart of the session keeps the files", async (person) => {
+  test("a restart of the session keeps the files and marks the cells", async (person) => {
     const cell = await person.converse();
     await cell.run("x = 1\nopen('note.txt', 'w').write('a few words');");
     await person.role("button", "More actions", { exact: true }).click();
     await person.role("menuitem", "Restart session").click();
     await person.confirm("Restart");
     await sees(person.toast(/restarted/i));
+    await says(cell.output, /Undone[\s\S]*restarted after it/);
+    await says(await person.tab("Timeline"), /Restarted[\s\S]*Now/);
     const next = await person.another();
     await next.run("print('x' in globals(), open('note.txt').read())");
     await says(next.output, "False a few words");

@@ -145,6 +145,14 @@ class RestartTest(KeptCase):
                          ["made", "a,b\n1,2\n", False])
         daemon.stop()
 
+    def test_the_state_after_a_restart_is_of_no_run(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(daemon)
+        daemon.ask("POST", f"/v1/sessions/{session}/restart")
+        head = wait_for(lambda: daemon.state(session)["head"], what="its first state")
+        self.assertEqual([(one["run"], one["parent"]) for one in states(daemon, session) if one["id"] == head], [(None, None)])
+        daemon.stop()
+
     CHOICE = ("runtimes:\n  bare: {python: /usr/bin/python3, preload: [], pool: 1}\n"
               "  other: {python: /usr/bin/python3, preload: [json], pool: 0}\n"
               "sessions: {freeze_ms: 0}\n"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of a cell's result after its run: the session went back to before it (undone), or a cell above, whose
-// variables it reads, has run since (stale). Marks are kept with the conversation and end with the cell's next run.
+// What became of a cell's result after its run: the session went back to before it or was restarted (undone), or a cell
+// above, whose variables it reads, has run since (stale). Marks are kept with the conversation and end with the cell's next run.
 import * as calls from "../api/calls";
 import type { CellMark, Checkpoint } from "../api/types";
 import type { Cell, Conversation } from "../state/conversation";
-import { sessions } from "../state/feed";
 import { namesOf, type Names } from "./names";
 
 /** Those behind `at` that read, directly or by way of another, what the one at `at` wrote. */
@@ -50,15 +49,15 @@ export function markAt(mark: CellMark | null, run: string | null, { live, undone
   return undone.has(run) ? "undone" : mark === "undone" && live.has(run) ? null : mark;
 }
 
-/** Which runs are part of the head's state, and which were left behind by going back. Of others nothing is known: their
- * checkpoints are gone, or there never was one. */
+/** Which runs are part of the head's state, and which were left behind by going back or by a restart. Of others nothing is
+ * known: their checkpoints are gone, or there never was one. */
 export function sidesOf(checkpoints: readonly Checkpoint[], head: string): Sides {
   const byId = new Map(checkpoints.map((one) => [one.id, one]));
   const past = new Set<Checkpoint>();
   let from = Infinity;
   for (let one = byId.get(head); one && !past.has(one); one = one.parent ? byId.get(one.parent) : undefined) {
     past.add(one);
-    from = one.created_ms;
+    from = one.run === null && one.parent === null ? -Infinity : one.created_ms; // it began with nothing: no older run is part of it
   }
   const runsOf = (list: Iterable<Checkpoint>) => new Set([...list].flatMap(({ run }) => run ?? []));
   const live = runsOf(past);
@@ -66,19 +65,30 @@ export function sidesOf(checkpoints: readonly Checkpoint[], head: string): Sides
   return { live, undone: new Set([...runsOf(beside)].filter((run) => !live.has(run))) };
 }
 
-/** The session's head moved: what it left behind is marked, what it has again is not. */
+/** The session was restarted: what all cells had set is gone. */
+export function markAllUndone(conversation: Conversation): void {
+  for (const { mark, output } of conversation.cells.peek()) {
+    if (output.peek()?.run) mark.value = "undone";
+  }
+  conversation.touch();
+}
+
+/** The session's head moved: what it left behind is marked, what it has again is not. The daemon says where the head is:
+ * the feed may still tell of one that a restart has ended. */
 export async function markUndone(conversation: Conversation): Promise<void> {
   const session = conversation.session.peek();
-  const head = sessions.peek().get(session ?? "")?.head;
-  if (!session || !head) return;
-  const checkpoints = await calls.listCheckpoints(session).catch(() => []); // the session may just have ended
-  if (sessions.peek().get(session)?.head !== head) return; // it has moved on: that is told as well
-  const sides = sidesOf(checkpoints, head);
+  if (!session) return;
+  const before = new Map(conversation.cells.peek().map((cell) => [cell, cell.mark.peek()]));
+  const asked = Promise.all([calls.getSession(session), calls.listCheckpoints(session)]);
+  const told = await asked.catch(() => null); // the session may just have ended
+  if (!told?.[0].head) return;
+  const sides = sidesOf(told[1], told[0].head);
   let isChanged = false;
-  for (const { mark, output } of conversation.cells.peek()) {
-    const next = markAt(mark.peek(), output.peek()?.run ?? null, sides);
-    if (next === mark.peek()) continue;
-    mark.value = next;
+  for (const cell of conversation.cells.peek()) {
+    const mark = cell.mark.peek();
+    const next = markAt(mark, cell.output.peek()?.run ?? null, sides);
+    if (next === mark || mark !== before.get(cell)) continue; // marked since we asked: that is newer
+    cell.mark.value = next;
     isChanged = true;
   }
   if (isChanged) conversation.touch();

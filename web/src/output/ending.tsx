@@ -81,7 +81,7 @@ const CUT: readonly (readonly [keyof Ending["truncated"], string])[] = [
 ];
 
 const MARKS: Readonly<Record<CellMark, readonly [title: string, sentence: string]>> = {
-  undone: ["Undone", "The session went back to before this run: what it set is gone. Run the cell again to have it."],
+  undone: ["Undone", "The session went back to before this run, or was restarted after it: what it set is gone. Run the cell again to have it."],
   stale: ["May be stale", "A cell above, whose variables this one uses, has run since. Run this one again to be sure."],
 };
 

@@ -62,6 +62,7 @@ export function titleOf(conversation: Conversation, history: History, checkpoint
   const parent = history.checkpoints.find((one) => one.id === checkpoint.parent);
   // Files that were brought in or removed by hand have a state of their own, and no run.
   if (parent && parent.run === checkpoint.run) return FILES_CHANGED;
+  if (checkpoint.run === null && history.checkpoints.some((one) => one.created_ms < checkpoint.created_ms)) return "Restarted";
   return visible(lineOf(conversation, history, checkpoint.run));
 }
 

@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import * as calls from "../api/calls";
 import { focusCell } from "../cells/focus";
+import { markAllUndone } from "../cells/marks";
 import { newId, type Conversation } from "../state/conversation";
 import { createConversation, current, deleteConversation, renameConversation } from "../state/conversations";
 import { closeDrawer } from "../state/layout";
@@ -86,8 +87,8 @@ export async function restart(conversation: Conversation, choice?: { policy: str
       return false;
     }
     conversation.session.value = null;
-    conversation.touch();
   }
+  markAllUndone(conversation);
   toast("The session is restarted: run the cells again", "good");
   return true;
 }

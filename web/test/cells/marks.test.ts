@@ -2,9 +2,8 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import * as calls from "../../src/api/calls";
 import type { Checkpoint, RunState, Session } from "../../src/api/types";
-import { markStale, markUndone, sidesOf } from "../../src/cells/marks";
+import { markAllUndone, markStale, markUndone, sidesOf } from "../../src/cells/marks";
 import { Cell } from "../../src/state/conversation";
-import { sessions } from "../../src/state/feed";
 import { conversationOf, verdict } from "./parts";
 
 vi.mock("../../src/api/calls");
@@ -52,6 +51,9 @@ describe("cells that were undone", () => {
     expect(sidesOf(tree.slice(0, 3), "a").undone).toEqual(new Set(["run_b", "run_c"]));
     // The way back ends at a state that is no longer kept: older ones may be part of it.
     expect(sidesOf([point("kept", null, 1), point("z", "gone", 5)], "z").undone).toEqual(new Set());
+    // A restart: its first state is of nothing that ran before.
+    expect(sidesOf([...tree, { ...point("new", null, 5), run: null }, point("e", "new", 6)], "e"))
+      .toEqual({ live: new Set(["run_e"]), undone: new Set(["run_a", "run_b", "run_c", "run_d"]) });
   });
 
   it("are marked when the head moves, and no more when it comes back", async () => {
@@ -59,13 +61,31 @@ describe("cells that were undone", () => {
     const conversation = conversationOf(cells, "ses_1");
     vi.mocked(calls.listCheckpoints).mockResolvedValue(tree.slice(0, 3));
     const goTo = (head: string) => {
-      sessions.value = new Map([["ses_1", { id: "ses_1", head } as Session]]);
+      vi.mocked(calls.getSession).mockResolvedValue({ id: "ses_1", head } as Session);
       return markUndone(conversation);
     };
     await goTo("a");
     expect(marks(cells)).toBe("- undone undone");
     await goTo("c");
     expect(marks(cells)).toBe("- - -");
+  });
+
+  it("are all of them after a restart, until the session goes back to a state on disk", async () => {
+    const cells = [ran("a", "1"), ran("b", "2")];
+    const conversation = conversationOf(cells, "ses_1");
+    vi.mocked(calls.listCheckpoints).mockResolvedValue(tree.slice(0, 2));
+    const headIs = (head: string | null) => vi.mocked(calls.getSession).mockResolvedValue({ id: "ses_1", head } as Session);
+    headIs("b");
+    const late = markUndone(conversation); // asked before the restart, answered after it
+    markAllUndone(conversation);
+    await late;
+    expect(marks(cells)).toBe("undone undone");
+    headIs(null);
+    await markUndone(conversation);
+    expect(marks(cells)).toBe("undone undone");
+    headIs("b");
+    await markUndone(conversation);
+    expect(marks(cells)).toBe("- -");
   });
 
   it("stay so in what is saved, until they run again", () => {
