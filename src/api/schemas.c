@@ -123,7 +123,9 @@ const struct schema schemas[] = {
 	 "dtypes:text[] decimals:any[] missing:object index:@TableIndex matched:int numbers:int[] "
 	 "handle:text live:bool changed:bool cut:bool as_of:text",
 	 NULL},
-	{"TableSummary", "total!:int width!:int columns!:@ColumnSummary[] cut:bool as_of:text",
+	{"TableSummary",
+	 "total!:int width!:int columns!:@ColumnSummary[] index:@ColumnSummary[] "
+	 "cut:bool as_of:text",
 	 NULL},
 	{"ColumnSummary",
 	 "name!:text dtype!:text count!:int missing!:int distinct!:int? min:any max:any mean:any "

@@ -12,6 +12,9 @@ const EXACT = "import pandas as pd\n" +
   "                   'year': [2023, 2024], 'word': ['moss', None]},\n" +
   "                  index=pd.MultiIndex.from_tuples([('North', 'a'), ('South', 'b')], names=['region', None]))\ndf";
 
+const DATED = "import pandas as pd\ndf = pd.DataFrame({'day': ['2021-01-01', '2021-12-31'], 'Unnamed: 0': [2498, 2499], 'when': pd.to_datetime(['2024-01-01 10:00:01', '2024-10-20 20:00:00']),\n" +
+  "                   'CODE': ['WARMWOOD', 'ÄMM']}, index=pd.Index(['2021-01-01', '2022-06-28'], name='Unnamed: 0.1'))\ndf";
+
 const head = (grid, name) => grid.getByRole("columnheader", { name, exact: true });
 const sorter = (grid, name) => head(grid, name).getByRole("button").first();
 const firstRow = (grid) => grid.getByRole("row").nth(1);
@@ -179,6 +182,25 @@ export default subject("tables", {}, (test) => {
     await says(firstRow(grid), "9007199254741291");
     await person.picture("table-csv");
   });
+
+  for (const width of [1280, 390]) {
+    test(`no value and no name is cut where there is room, at ${width} pixels`, { context: { viewport: { width, height: 800 } } }, async (person) => {
+      await person.open();
+      if (width < 600) await person.openMenu();
+      const cell = await person.converse();
+      await cell.run(DATED, 40_000);
+      const grid = cell.output.getByRole("grid");
+      await sees(grid);
+      await says(grid, "2021-01-01");
+      for (const colorScheme of ["light", "dark"]) {
+        await person.page.emulateMedia({ colorScheme });
+        await person.settle();
+        const cut = await grid.evaluate((table) => [...table.querySelectorAll("th, td, th span")].filter((one) => one.scrollWidth > one.clientWidth && one.clientWidth > 0 && getComputedStyle(one).textOverflow === "ellipsis").map((one) => one.textContent));
+        assert.deepEqual(cut, []);
+        await person.picture(`table-dates-${width}-${colorScheme}`);
+      }
+    });
+  }
 
   test("a table fits a phone", { context: { viewport: { width: 375, height: 700 }, hasTouch: true, isMobile: true } }, async (person) => {
     await person.open();

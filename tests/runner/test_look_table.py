@@ -192,6 +192,21 @@ class Tables(unittest.TestCase):
         self.assertEqual(self.summary("large", filter='[{"column":"0","op":"lt","value":3}]')["columns"][0]
                          ["histogram"], {"edges": [0, 1, 2, 3], "counts": [1, 1, 1]})
 
+    def test_the_index_is_summed_up(self):
+        (index,) = self.summary("large")["index"]
+        self.assertEqual((index["name"], index["count"], index["min"], index["max"], index["distinct"]),
+                         ("", 50000, 0, 49999, 50000))
+        (index,) = self.summary("large", filter='[{"column":"i0","op":"ge","value":49990}]')["index"]
+        self.assertEqual((index["count"], index["min"], index["max"]), (10, 49990, 49999))
+        self.head.run("tree = DataFrame({'v': range(4)}, index=pd.MultiIndex.from_arrays("
+                      "[['x', 'x', None, 'y'], [2021, 2022, 2021, 2023]], names=['k', 'year']))")
+        k, year = self.summary("tree")["index"]
+        self.assertEqual((k["name"], k["count"], k["missing"], k["top"][0]),
+                         ("k", 3, 1, {"value": "x", "count": 2}))
+        self.assertEqual((year["name"], year["dtype"], year["min"], year["max"], year["distinct"]),
+                         ("year", "int64", 2021, 2023, 3))
+        self.assertNotIn("index", self.summary("items"))
+
     def test_every_type_is_summed_up(self):
         found = {column["name"]: column for column in self.summary("types")["columns"]}
         self.assertEqual((found["int"]["min"], found["int"]["max"], found["int"]["missing"]), (2, str(2**62 + 1), 1))

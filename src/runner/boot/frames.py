@@ -11,6 +11,7 @@ from .jsonsafe import EXACT_MAX, safe_repr
 
 DIGITS_MAX = 4000  # decimal digits that Python writes without being asked twice
 CELL_MAX = 4096  # characters of a value that is no text of its own
+EXACT_DIGITS = 15  # decimal digits that every double has
 SAMPLE = 100000  # values that decide how many decimals a column has
 
 _modules = sys.modules
@@ -175,8 +176,9 @@ def _own_format(pandas):
 
 
 def decimals(series):
-    """Digits behind the point with which pandas prints a column of floats; None for other columns and
-    where it prints powers of ten."""
+    """Digits behind the point with which pandas prints a column of floats, also where it would make powers
+    of ten of large ones; None for other columns, and for numbers of which fixed digits would lose or invent
+    some."""
     pandas, numpy = _modules["pandas"], _modules["numpy"]
     if getattr(series.dtype, "kind", "O") != "f":
         return None
@@ -187,7 +189,6 @@ def decimals(series):
         series = pandas.concat([series.iloc[:SAMPLE // 2], series.iloc[-SAMPLE // 2:]])
     values = series.to_numpy(dtype="float64", na_value=numpy.nan)
     values = numpy.abs(values)
-    is_large = (values > 1e6).any()
     values = values[numpy.isfinite(values)]
     most = pandas.get_option("display.precision")
     if ((values > 0) & (values < 10.0 ** -most)).any():
@@ -196,8 +197,8 @@ def decimals(series):
     found = most
     while found > 1 and (numpy.round(values, found - 1) == values).all():
         found -= 1
-    widest = values.max() if len(values) else 0
-    return None if is_large and len(f"{widest: .{found}f}") > most + 6 else found
+    room = EXACT_DIGITS - len(str(int(values.max()))) if len(values) else found
+    return None if room < 1 else min(found, room)
 
 
 # ---- the axes ----

@@ -105,14 +105,14 @@ def summary(interpreter, look):
 
     value, more = _named(interpreter, look)
     frame = plain_frame(value)
-    names = None
+    names, has_index = None, frame is not None
     if frame is None:
         names, found, _total = _page(value, 0, maxsize)
         frame = _as_frame(value, names, found)
     rows, _matched = _rows(frame, look)
     names = list(frame.columns) if names is None else names
     found = summarise(frame if type(rows) is range else frame.iloc[rows], names,
-                      max(0, int(look.get("offset", 0))), max(1, int(look.get("limit", 1000))))
+                      max(0, int(look.get("offset", 0))), max(1, int(look.get("limit", 1000))), has_index)
     return {**found, **more}
 
 

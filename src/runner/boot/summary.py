@@ -9,7 +9,7 @@ import sys
 from time import monotonic
 
 from .columns import Column, key_of
-from .frames import cell, cells, is_a, name_text
+from .frames import cell, cells, is_a, levels_of, name_text
 from .jsonsafe import safe_repr
 
 COLUMNS_MAX = 1000
@@ -118,24 +118,40 @@ class _Summary:
         return [tuple(pair) for pair in found.values()]
 
 
-def summarise(frame, names, first, count):
-    """{"total","width","columns":[...]}; "cut" when the time was too short to say all."""
+def _levels(index):
+    """Each level of an index as a column, with its name."""
+    for name, (series, dtype) in zip(index.names, levels_of(index)):
+        if series.dtype != dtype and not series.isna().any():
+            series = series.astype(dtype)
+        yield series, "" if name is None else name_text(name)
+
+
+def _measured(columns, end):
+    """Columns with their names, summed up until the time is over."""
+    found = []
+    for series, name in columns:
+        if monotonic() > end:
+            break
+        found.append(_Summary(series, name))
+        found[-1].measure()
+    return found
+
+
+def summarise(frame, names, first, count, has_index):
+    """{"total","width","columns":[...],"index":[...]}; "cut" when the time was too short to say all."""
     end = monotonic() + SECONDS
     last = min(frame.shape[1], first + min(count, COLUMNS_MAX))
-    found, is_cut = [], False
-    for i in range(first, last):
-        if monotonic() > end:
-            is_cut = True
-            break
-        name = name_text(names[i])
-        found.append(_Summary(frame.iloc[:, i], name))
-        found[-1].measure()
-    for summary in found:
+    found = _measured(((frame.iloc[:, i], name_text(names[i])) for i in range(first, last)), end)
+    levels = _measured(_levels(frame.index), end) if has_index else []
+    is_cut = len(found) < last - first or (has_index and len(levels) < frame.index.nlevels)
+    for summary in (*found, *levels):
         if monotonic() > end:
             is_cut = True
             break
         summary.count()
     answer = {"total": len(frame), "width": frame.shape[1], "columns": [summary.told for summary in found]}
+    if has_index:
+        answer["index"] = [summary.told for summary in levels]
     if is_cut:
         answer["cut"] = True
     return answer

@@ -39,8 +39,22 @@ describe("a column", () => {
   it("of numbers is wide enough for every digit in the widest of common fonts", () => {
     const count = column({ name: "a", levels: ["a"], dtype: "float64", decimals: 6 });
     const rows = [{ at: 0, index: [], cells: [384] }, { at: 1, index: [], cells: [-1234.5] }];
-    const [digit, padding] = [8.3, 20]; // DejaVu Sans at 13 px; both sides of a cell
-    expect(widthOf(count, rows, 1)).toBeGreaterThanOrEqual("-1,234.500000".length * digit + padding);
+    const [digit, mark, padding] = [8.3, 4.7, 20]; // DejaVu Sans at 13 px; both sides of a cell
+    expect(widthOf(count, rows, 1)).toBeGreaterThanOrEqual("1234500000".length * digit + "-,.".length * mark + padding);
+  });
+
+  it("of dates, of words in capitals and with a wide name is wide enough, whatever its type", () => {
+    const room = (more: Partial<Column>, value: unknown) => {
+      const one = column({ name: "d", levels: ["d"], ...more });
+      return widthOf(one, [{ at: 0, index: [value], cells: [value] }], 0) - 20;
+    };
+    // Inter at 13 px with digits of one width, as Chromium measures them.
+    expect(room({ dtype: "object" }, "2021-01-01")).toBeGreaterThanOrEqual(80);
+    expect(room({ key: "i0", dtype: "object" }, "2021-01-01")).toBeGreaterThanOrEqual(80);
+    expect(room({ dtype: "datetime64[ns]" }, "2024-01-01T10:00:00")).toBeGreaterThanOrEqual(140);
+    expect(room({ dtype: "object" }, "WARMWOOD")).toBeGreaterThanOrEqual(90);
+    expect(room({ levels: ["Unnamed: 0"], dtype: "int64" }, 1)).toBeGreaterThanOrEqual(84 + 14);
+    expect(room({ dtype: "object" }, "x".repeat(1000))).toBe(320);
   });
 });
 
@@ -78,7 +92,13 @@ describe("a value", () => {
     expect(shownText(-0.5, price)).toBe("-0.50");
     expect(shownText("inf", price)).toBe("inf");
     expect(shownText(null, price)).toBe("NaN");
-    expect(shownText(0.1 + 0.2, column({ dtype: "float64" }))).toBe("0.30000000000000004");
+  });
+
+  it("of a column without fixed decimals is shown as pandas prints it: in powers of ten, or alone without noise", () => {
+    expect([1e-7, 1234.5, 0, -2e10].map((value) => shownText(value, column({ dtype: "float64" })))).toEqual(["1.000000e-07", "1.234500e+03", "0.000000e+00", "-2.000000e+10"]);
+    const mixed = column({ dtype: "object" });
+    expect([0.1 + 0.2, 1226239.5350000001, 5.00000000001, 12345, 1e-9, "x"].map((value) => shownText(value, mixed))).toEqual(["0.3", "1,226,239.535", "5.0", "12,345", "1e-9", "x"]);
+    expect(exactText(0.1 + 0.2, mixed)).toBe("0.30000000000000004");
   });
 
   it("keeps integers beyond 2^53", () => {
@@ -93,6 +113,10 @@ describe("a value", () => {
     expect(shownText(12345, column({ name: "customer_id", dtype: "int64" }))).toBe("12345");
     expect(shownText(2024, column({ key: "i0", dtype: "int64" }))).toBe("2024");
     expect(shownText(12345, column({ dtype: "int64" }))).toBe("12,345");
+    expect(["Unnamed: 0", "userId", "orderID", "ids", "yr"].map((name) => shownText(24999, column({ name, dtype: "int64" })))).toEqual(Array(5).fill("24999"));
+    expect(["paid", "grid"].map((name) => shownText(24999, column({ name, dtype: "int64" })))).toEqual(Array(2).fill("24,999"));
+    expect([2499, -9999, 10000].map((value) => shownText(value, column({ name: "founded", dtype: "int64" })))).toEqual(["2499", "-9999", "10,000"]);
+    expect(shownText(2499.5, column({ dtype: "float64", decimals: 1 }))).toBe("2,499.5");
     expect(grouped("-1234567.1234567")).toBe("-1,234,567.1234567");
   });
 
@@ -259,15 +283,26 @@ describe("a table that is shown", () => {
     fireEvent.click(await screen.findByRole("button", { name: "Filter and summary of n" }));
     const menu = screen.getByRole("dialog", { name: "Column n" });
     await within(menu).findByRole("img", { name: /Histogram of 2 bins/ });
-    expect(menu.textContent).toMatch(/Values4Missing1Distinct3Min1Max1,234/);
+    expect(menu.textContent).toMatch(/Values4Missing1Distinct3Min1Max1234/);
     fireEvent.change(within(menu).getByRole("combobox"), { target: { value: "gt" } });
     fireEvent.input(within(menu).getByRole("textbox"), { target: { value: "1000" } });
     fireEvent.submit(menu.querySelector("form")!);
     await screen.findByText("1 of 5 rows match");
-    expect(cells()).toEqual([["4", "1,234"]]);
+    expect(cells()).toEqual([["4", "1234"]]);
     expect(ask.mock.calls.at(-1)![2]).toMatchObject({ filter: '[{"column":"0","op":"gt","value":"1000"}]' });
     fireEvent.click(screen.getByRole("button", { name: "Remove the filter n > 1000" }));
     await screen.findByText("5 rows × 1 column");
+  });
+
+  it("asks the session for the summary of its index, too", async () => {
+    const answer = { total: 2500, columns: [{ name: "n", count: 1 }], index: [{ name: "", dtype: "int64", count: 2500, missing: 0, distinct: 2500, min: 0, max: 2499 }] };
+    vi.spyOn(calls, "tableSummary").mockResolvedValue(answer);
+    const rows = Array.from({ length: 1000 }, (_, i) => [i]);
+    const held = { columns: ["n"], dtypes: ["int64"], rows, total: 2500, handle: "~1", index: { names: [null], dtypes: ["int64"], rows } };
+    render(<TableView table={read(held)} session="ses_1" />);
+    fireEvent.click(await screen.findByRole("button", { name: "Filter and summary of Index" }));
+    const menu = screen.getByRole("dialog", { name: "Column Index" });
+    await waitFor(() => expect(menu.textContent).toMatch(/Values2,500Missing0Distinct2,500Min0Max2499$/));
   });
 
   it("of 10,000 columns has those in sight in the document", async () => {

@@ -7,9 +7,14 @@ import { valueOf } from "./held";
 import type { Column, Row, Table } from "./table";
 import { isNumeric, shownText } from "./values";
 
-const LETTER = 7.4; // pixels, about
-const DIGIT = 8.4; // of the widest fonts: a number that is cut reads as another one
-const SMALL = 6.3; // of a type's name
+// Pixels at 13, of the widest of common fonts: what is cut reads as another value. The first kind that fits counts.
+const DIGIT = 8.4;
+const LETTERS: readonly [RegExp, number][] = [
+  [/\d/, DIGIT], [/[ .,:;'!|()[\]ijltfrI]/, 5.4], [/[mwMW%@]/, 13], [/[A-Z&]/, 10.3], [/[\u0021-\u024f]/, 8.3], [/./u, 14],
+];
+const BOLD = 1.08; // of a name, to a value
+const SMALL = 11 / 13; // of a type's name and of upper levels, to a value
+const TEXT_MAX = 80; // letters that are measured: no column begins wider
 const EDGES = 22;
 const BUTTONS = 32; // of the head: the sort's mark, the menu
 const [WIDTH_MIN, WIDTH_MAX] = [56, 340];
@@ -19,13 +24,30 @@ const STILL: ColumnSizingInfoState = {
   startOffset: null, startSize: null, deltaOffset: null, deltaPercentage: null, isResizingColumn: false, columnSizingStart: [],
 };
 
+const widths = new Map<string, number>();
+
+function letterWidth(letter: string): number {
+  const known = widths.get(letter);
+  if (known !== undefined) return known;
+  const width = LETTERS.find(([kind]) => kind.test(letter))?.[1] ?? DIGIT;
+  if (widths.size < 1000) widths.set(letter, width);
+  return width;
+}
+
+/** The pixels that a text takes, rather too many than too few. */
+function textWidth(text: string): number {
+  let width = 0;
+  for (const letter of text.slice(0, TEXT_MAX)) width += letterWidth(letter);
+  return width;
+}
+
 /** `last`: the largest number of a row, for which an index of numbers must have room. */
 export function widthOf(column: Column, rows: readonly Row[], last: number): number {
-  const least = column.key.startsWith("i") && /^u?int/i.test(column.dtype) ? String(last).length : 0;
-  const longest = rows.slice(0, ROWS_SEEN).reduce((most, row) => Math.max(most, shownText(valueOf(row, column.key), column).length), least);
-  const letter = isNumeric(column, rows.map((row) => valueOf(row, column.key))) ? DIGIT : LETTER;
-  const head = Math.max(...column.levels.map((level) => level.length * LETTER), column.dtype.length * SMALL) + BUTTONS;
-  return Math.round(Math.max(WIDTH_MIN, Math.min(WIDTH_MAX, Math.max(longest * letter, head) + EDGES)));
+  const least = column.key.startsWith("i") && /^u?int/i.test(column.dtype) ? String(last).length * DIGIT : 0;
+  const widest = rows.slice(0, ROWS_SEEN).reduce((most, row) => Math.max(most, textWidth(shownText(valueOf(row, column.key), column))), least);
+  const name = textWidth(column.levels.at(-1) ?? "") * BOLD;
+  const head = Math.max(name, ...[...column.levels.slice(0, -1), column.dtype].map((text) => textWidth(text) * SMALL)) + BUTTONS;
+  return Math.round(Math.max(WIDTH_MIN, Math.min(WIDTH_MAX, Math.max(widest, head) + EDGES)));
 }
 
 export interface Widths {

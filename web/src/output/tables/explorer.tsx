@@ -132,12 +132,11 @@ export function Explorer(props: ExplorerProps) {
   useEffect(() => setQuery((old) => (isAll(old) ? old : ALL)), [table]);
 
   const summarize = async (column: Column, signal: AbortSignal) => {
-    if (asker && !isHeld && !column.key.startsWith("i")) return asker.summary(query, column, signal);
+    if (asker && !isHeld) return asker.summary(query, column, signal);
     const held = heldRows(table, { ...query, sort: null });
     return heldSummary(held, column, isNumeric(column, held.map((row) => valueOf(row, column.key))));
   };
-  const scopeOf = (column: Column) =>
-    table.rows.length < table.total && (isHeld || column.key.startsWith("i")) ? `Of the ${formatCount(table.rows.length)} rows that are here.` : isFiltered(query) ? "Of the rows that match." : "";
+  const scope = table.rows.length < table.total && isHeld ? `Of the ${formatCount(table.rows.length)} rows that are here.` : isFiltered(query) ? "Of the rows that match." : "";
   const closeMenu = (refocus: boolean) => {
     setMenu(null);
     if (refocus) root.current?.querySelector<HTMLElement>("[role=grid]")?.focus({ preventScroll: true });
@@ -153,7 +152,7 @@ export function Explorer(props: ExplorerProps) {
       <Grid table={table} rows={rows} query={query} name={name} target={target} onSort={({ key }) => setQuery(turnSort(query, key))}
         onMenu={(column, anchor) => setMenu(menu?.anchor === anchor ? null : { column, anchor })} />
       {menu && (
-        <ColumnMenu key={menu.column.key} {...menu} query={query} scope={scopeOf(menu.column)} summarize={(signal) => summarize(menu.column, signal)} onClose={closeMenu}
+        <ColumnMenu key={menu.column.key} {...menu} query={query} scope={scope} summarize={(signal) => summarize(menu.column, signal)} onClose={closeMenu}
           onSort={(isDown) => setQuery({ ...query, sort: isDown === null ? null : { key: menu.column.key, isDown } })}
           onFilter={(filter) => setQuery(setFilter(query, menu.column.key, filter))} />
       )}

@@ -53,7 +53,8 @@ export function sessionAsker(session: string, name: string): Asker {
         if (last === mine) last = null;
         throw cause;
       });
-      const found = ownList(answer, "columns")[Number(column.key)];
+      const isIndex = column.key.startsWith("i");
+      const found = ownList(answer, isIndex ? "index" : "columns")[Number(isIndex ? column.key.slice(1) : column.key)];
       return found === undefined ? null : readSummary(found);
     },
     csv: async (query) => (await calls.tableCsv(session, name, queryText(query))).blob(),

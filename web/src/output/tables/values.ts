@@ -5,9 +5,14 @@ import { textOf } from "../checks";
 import type { Column } from "./table";
 
 const NUMBERS = /^(u?int|float|complex|Int|UInt|Float|decimal)/;
+const FLOATS = /^float/i;
 const DIGITS = /^[+-]?\d+$/;
 const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,4})?$/i;
-const LABELS = /(^|[_ .-])(years?|id|uuid|key|zip|postcode|phone|code|index|nr|no)$/i; // digits that count nothing
+// Digits that count nothing; "Unnamed: 0" is an index that was saved and read back.
+const LABELS = /(^|[_ .-])(years?|yr|ids?|uuid|key|zip|postcode|phone|code|index|nr|no)$|^unnamed: \d+$/i;
+const CAMEL_ID = /[a-z]I[Dd]$/;
+const PLAIN_BELOW = 10_000; // whole numbers that may as well be years
+const PRECISION = 6; // digits behind the point that pandas prints at most
 const CELL_MAX = 400;
 const EXACT_MAX = 1_000_000;
 
@@ -26,18 +31,25 @@ export function exactText(value: unknown, column: Column): string {
   return textOf(value, EXACT_MAX);
 }
 
+/** "1.000000e-07", as pandas prints a column of which fixed decimals would lose the digits. */
+const power = (value: number) => value.toExponential(PRECISION).replace(/e([+-])(\d)$/, "e$10$2");
+
 function numberText(value: number, column: Column): string {
   if (column.decimals !== null && Math.abs(value) < 1e21) return value.toFixed(column.decimals);
-  return String(value);
+  if (FLOATS.test(column.dtype) && !column.key.startsWith("i")) return power(value);
+  if (column.dtype !== "object" || Number.isInteger(value)) return String(value);
+  // One value among others of any kind: without the noise of its last digits, unless these are all.
+  const text = value.toFixed(PRECISION).replace(/(\.\d+?)0+$/, "$1");
+  return Number(text) === 0 ? String(value) : text;
 }
 
 /** The value as it stands in its cell. */
 export function shownText(value: unknown, column: Column): string {
   if (isMissing(value)) return column.missing;
-  const isCount = !LABELS.test(column.name) && !column.key.startsWith("i");
+  const isCount = !LABELS.test(column.name) && !CAMEL_ID.test(column.name) && !column.key.startsWith("i");
   if (typeof value === "number") {
     const text = numberText(value, column);
-    return isCount ? grouped(text) : text;
+    return isCount && !(DIGITS.test(text) && Math.abs(value) < PLAIN_BELOW) ? grouped(text) : text;
   }
   if (typeof value === "string" && NUMBERS.test(column.dtype) && isCount && DIGITS.test(value.slice(0, 100))) return grouped(value);
   if (typeof value === "string" && column.dtype.startsWith("datetime")) return value.replace("T", " ").replace(/ 00:00:00(\.0+)?$/, "").slice(0, CELL_MAX);
