@@ -11,8 +11,8 @@ const ROWS_MAX = 200_000; // of a file that would not fit the memory of a sandbo
 const LARGE_BYTES = 64 * 1024 * 1024;
 const ROWS_FIRST = 5;
 const SHEET_ROWS = 400; // looked at to find a chart
-const GROUPS_MAX = 500;
-const POINTS_MAX = 5000;
+const POINTS_MAX = 5000; // of a chart
+const BARS_MAX = 30;
 const WIDE = 50; // columns: above, the table shows the first ones
 
 export interface Sample {
@@ -49,11 +49,23 @@ function titleText(text: string): string {
   return pythonText(line.length > 60 ? `${line.slice(0, 59)}…` : line);
 }
 
-function chartOf(type: string, title: string, x: string, values: string, data: string): string[] {
+/** What is drawn of a table: all of it, or a part of which the title then says how large it is. */
+interface Part {
+  lines: string[];
+  name: string;
+  note: string; // Python, behind the title
+}
+
+function partOf(name: string, way: string, word: string, mayLack: boolean): Part {
+  if (!mayLack) return { lines: [], name, note: "" };
+  return { lines: [`shown = ${name}.${way}`], name: "shown", note: ` + (f" (${word} {len(shown):,} of {len(${name}):,})" if len(shown) < len(${name}) else "")` };
+}
+
+function chartOf(type: string, title: string, x: string, values: string, data: string, note = ""): string[] {
   return [
     `_chart = {`,
     `    "type": "${type}",`,
-    `    "title": ${titleText(title)},`,
+    `    "title": ${titleText(title)}${note},`,
     `    "categoryKey": ${x},`,
     `    "valueKeys": ${values},`,
     `    "data": ${data}.to_dict("records"),`,
@@ -67,35 +79,43 @@ const HOW_WORDS = { sum: "added up", mean: "averaged" } as const;
 const HOW_TITLES = { sum: "Sum of ", mean: "Mean ", each: "" } as const;
 
 /** One value over moments or labels. What is done with several rows of one place stands in the title, and in a comment. */
-function groupLines({ type, x, split, value, how }: Choice & { kind: "groups" }, text: (column: Column) => string): string[] {
+function groupLines({ type, x, split, value, how }: Choice & { kind: "groups" }, text: (column: Column) => string, most: number): string[] {
   const [at, of] = [text(x), text(value)];
   const names = { x: x.name || "group", value: value.name || "value", split: split?.name || "category" };
   const title = `${HOW_TITLES[how]}${names.value} by ${names.x}${split ? ` and ${names.split}` : ""}`;
   const hint = HINT(type === "line" ? `"bar" or "area"` : `"pie" or "line"`);
   const line = (note: string) => note.replace(/\s+/g, " ").slice(0, 160);
   const several = how === "each" ? [] : [line(`# Rows of one ${visible(names.x)}${split ? ` and ${visible(names.split)}` : ""} are ${HOW_WORDS[how]}; "${how === "sum" ? "mean" : "sum"}" does the other.`)];
+  const places = most <= SHEET_ROWS ? x.distinct : most;
   if (split) {
+    const part = partOf("groups", `tail(${POINTS_MAX})`, "last", places > POINTS_MAX);
     return [
       ...several,
-      `groups = df.pivot_table(index=${at}, columns=${text(split)}, values=${of}, aggfunc="${how === "each" ? "first" : how}").tail(${GROUPS_MAX})`,
+      `groups = df.pivot_table(index=${at}, columns=${text(split)}, values=${of}, aggfunc="${how === "each" ? "first" : how}")`,
       `groups = groups.rename(columns=str)`,
+      ...part.lines,
       "",
       hint,
-      ...chartOf(type, title, at, `list(groups.columns)`, "groups.reset_index()"),
+      ...chartOf(type, title, at, `list(groups.columns)`, `${part.name}.reset_index()`, part.note),
     ];
   }
-  const places = how === "each" ? `df[[${at}, ${of}]].dropna()` : `df.groupby(${at})[[${of}]].${how}()`;
-  const kept = type === "line" ? `${how === "each" ? `.sort_values(${at})` : ""}.tail(${GROUPS_MAX})` : `.nlargest(30, ${of})`;
+  const all = how === "each" ? `df[[${at}, ${of}]].dropna()` : `df.groupby(${at})[[${of}]].${how}().reset_index()`;
+  const largest = `nlargest(${BARS_MAX}, ${of})`;
+  const part = type === "line" ? partOf("groups", `tail(${POINTS_MAX})`, "last", places > POINTS_MAX) : partOf("groups", largest, "largest", places > BARS_MAX);
+  const order = type === "line" ? (how === "each" ? `.sort_values(${at})` : "") : part.note ? "" : `.${largest}`;
   return [
     ...several,
-    `groups = ${places}${kept}${how === "each" ? "" : ".reset_index()"}`,
+    `groups = ${all}${order}`,
+    ...part.lines,
     "",
     hint,
-    ...chartOf(type, title, at, `[${of}]`, "groups"),
+    ...chartOf(type, title, at, `[${of}]`, part.name, part.note),
   ];
 }
 
-function chartLines(choice: Choice, columns: readonly Column[], isPartial: boolean): string[] {
+/** `most`: rows that the file may have; Infinity where only its beginning is known. */
+function chartLines(choice: Choice, columns: readonly Column[], most: number): string[] {
+  const isPartial = most === Infinity;
   const text = (column: Column) => columnText(column, columns);
   // What the first rows say may not hold for the last ones.
   const asNumber = (list: readonly Column[]) =>
@@ -103,34 +123,41 @@ function chartLines(choice: Choice, columns: readonly Column[], isPartial: boole
 
   switch (choice.kind) {
     case "groups":
-      return [...asNumber([choice.value]), ...groupLines(choice, text)];
+      return [...asNumber([choice.value]), ...groupLines(choice, text, most)];
     case "points": {
       const x = text(choice.x);
       const values = choice.values.map(text);
+      const part = partOf("points", `head(${POINTS_MAX})`, "first", most > POINTS_MAX);
       return [
         ...asNumber([choice.x, ...choice.values]),
-        `points = df[[${[x, ...values].join(", ")}]].dropna().head(${POINTS_MAX})`,
+        `points = df[[${[x, ...values].join(", ")}]].dropna()`,
+        ...part.lines,
         "",
         HINT(`"line" or "bar"`),
-        ...chartOf("scatter", `${choice.values[0]!.name || "value"} against ${choice.x.name || "the first column"}`, x, `[${values.join(", ")}]`, "points"),
+        ...chartOf("scatter", `${choice.values[0]!.name || "value"} against ${choice.x.name || "the first column"}`, x, `[${values.join(", ")}]`, part.name, part.note),
       ];
     }
-    case "counts":
+    case "counts": {
+      const part = partOf("counts", `head(${BARS_MAX})`, "most frequent", (most <= SHEET_ROWS ? choice.x.distinct : most) > BARS_MAX);
       return [
-        `counts = df[${text(choice.x)}].astype(str).str.slice(0, 60).value_counts().head(30)`,
+        `counts = df[${text(choice.x)}].astype(str).str.slice(0, 60).value_counts()`,
         `counts = counts.rename_axis("value").reset_index(name="rows")`,
+        ...part.lines,
         "",
         HINT(`"pie" or "line"`),
-        ...chartOf("bar", `Rows by ${choice.x.name || "value"}`, `"value"`, `["rows"]`, "counts"),
+        ...chartOf("bar", `Rows by ${choice.x.name || "value"}`, `"value"`, `["rows"]`, part.name, part.note),
       ];
+    }
     case "rows": {
       const values = choice.values.map(text);
+      const part = partOf("points", `head(${POINTS_MAX})`, "first", most > POINTS_MAX);
       return [
         ...asNumber(choice.values),
-        `points = df[[${values.join(", ")}]].head(${POINTS_MAX}).rename_axis("row").reset_index()`,
+        `points = df[[${values.join(", ")}]].rename_axis("row").reset_index()`,
+        ...part.lines,
         "",
         HINT(`"bar" or "area"`),
-        ...chartOf("line", choice.values[0]!.name || "value", `"row"`, `[${values.join(", ")}]`, "points"),
+        ...chartOf("line", choice.values[0]!.name || "value", `"row"`, `[${values.join(", ")}]`, part.name, part.note),
       ];
     }
   }
@@ -166,7 +193,7 @@ function csvCell(path: string, sample: Sample): string | null {
     ``,
     ...(sample.size > LARGE_BYTES ? [`# A large file: its first rows, so that they fit the sandbox's memory.`] : []),
     `df = pd.read_csv(${options.join(", ")})`,
-    ...(choice && sheet.rows.length > 0 ? chartLines(choice, columns, !sample.isWhole) : []),
+    ...(choice && sheet.rows.length > 0 ? chartLines(choice, columns, sample.isWhole ? sample.text.split(/\r\n?|\n/).length : Infinity) : []),
     showLine(columns.length),
   ].join("\n");
 }
@@ -229,7 +256,7 @@ function jsonCell(path: string, sample: Sample, form: Form): string {
           `    data = json.load(file)`,
           `df = pd.DataFrame(data${found!.member === null ? "" : `[${pythonText(found!.member)}]`})`,
         ];
-  return [...load, ...(choice ? chartLines(choice, columns, !sample.isWhole) : []), showLine(columns.length)].join("\n");
+  return [...load, ...(choice ? chartLines(choice, columns, sample.isWhole && found ? found.rows.length : Infinity) : []), showLine(columns.length)].join("\n");
 }
 
 /** The code of the first cell for this file, or null when it has none. `path` is relative to /workspace. */

@@ -78,6 +78,24 @@ describe("the starter cell", () => {
     expect(chartOf("day,temperature\n2024-01-02,7\n2024-01-01,5\n").data).toEqual([{ day: "2024-01-01", temperature: 5 }, { day: "2024-01-02", temperature: 7 }]);
   });
 
+  it("draws all places of a file, and says in the title how many where they are too many", () => {
+    const days = (count: number) => Array.from({ length: count }, (_, i) => `${new Date(Date.UTC(2000, 0, 1 + i)).toISOString().slice(0, 10)},${i}`).join("\n");
+    const year = chartOf(`day,temperature\n${days(900)}\n`);
+    expect([year.data.length, year.title]).toEqual([900, "Mean temperature by day"]);
+    const long = chartOf(`day,temperature\n${days(6000)}\n`);
+    expect([long.data.length, long.title, long.data.at(-1)!["temperature"]]).toEqual([5000, "Mean temperature by day (last 5,000 of 6,000)", 5999]);
+  });
+
+  it("says how many bars of how many are drawn, and that points are the first ones", () => {
+    const cities = (count: number) => Array.from({ length: count }, (_, i) => `c${i % (count / 2)},${i}`).join("\n");
+    const bars = chartOf(`city,sales\n${cities(80)}\n`);
+    expect([bars.data.length, bars.title]).toEqual([30, "Sum of sales by city (largest 30 of 40)"]);
+    const counts = chartOf(`city\n${cities(80).replace(/,\d+/g, "")}\n`);
+    expect([counts.data.length, counts.title]).toEqual([30, "Rows by city (most frequent 30 of 40)"]);
+    expect(starterCell("t.csv", whole(`x,y\n${"1,2\n".repeat(6000)}`))).toContain('"y against x" + (f" (first {len(shown):,} of {len(points):,})"');
+    expect(starterCell("t.csv", whole("x,y\n1,2\n"))).toContain('"title": "y against x",');
+  });
+
   it("says an aggregation where rows that were not looked at may repeat", () => {
     const code = starterCell("a.csv", { ...whole("day,temperature\n2024-01-01,5\n2024-01-02,7\n"), isWhole: false })!;
     expect(code).toContain('"title": "Mean temperature by day"');
