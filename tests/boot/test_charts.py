@@ -232,6 +232,10 @@ class Pictures(unittest.TestCase):
         self.assertEqual(data["elements"][0], {
             "label": "a", "min": 1, "first_quartile": 2.0, "median": 3.0, "third_quartile": 4.0,
             "max": 4, "outliers": [100]})
+        self.assertEqual([(style["color"], style["median"]) for style in data["styles"]],
+                         [("#000000", "#c8611a")] * 2)
+        data = self.data("plt.boxplot([[1, 2, 3]], medianprops={'color': '#ff0000'})")
+        self.assertEqual(data["styles"][0]["median"], "#ff0000")
 
     def test_several_axes_are_a_superchart(self):
         data = self.data("fig, (a, b) = plt.subplots(1, 2)\na.plot([1, 2])\nb.pie([1])\n"
@@ -291,7 +295,7 @@ class Pictures(unittest.TestCase):
                 ("plt.pie([1, 2], labels=['a', 'b'], autopct='%d')", []),
                 ("plt.boxplot([[1, 2, 3], [4, 5, 99]])", []),
                 ("plt.plot([1, 2])\nplt.gca().twinx().plot([5, 6])",
-                 ["two axes in one place, which are drawn side by side"]),
+                 ["two axes in one place, which are drawn as charts of their own"]),
                 ("plt.plot([1, 2])\nplt.xticks([0, 1], ['low', 'high'])", ["the texts along x"])):
             with self.subTest(code):
                 data = self.data(code)

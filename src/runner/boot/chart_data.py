@@ -172,8 +172,7 @@ def _boxes(axes, budget, told):
                    "third_quartile": box["q3"], "max": box["whishi"],
                    "outliers": _plain(outliers, budget.take(len(outliers)))}
         elements.append(element)
-        patches = drawn[i].get("boxes", ()) if i < len(drawn) else ()
-        told.add(chart_style.of_patch(patches[0]) if patches else {})
+        told.add(chart_style.of_box(drawn[i]) if i < len(drawn) else {})
     for parts in drawn:
         told.artists += [artist for group in parts.values() for artist in group]
     if any(parts.get("means") for parts in drawn):

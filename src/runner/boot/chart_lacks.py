@@ -68,5 +68,5 @@ def of_figure(figure, shown):
     words += ["a colour bar" for axes in figure.axes if axes.get_label() == "<colorbar>" and axes.get_visible()]
     places = [tuple(round(part, 4) for part in axes.get_position().bounds) for axes in shown]
     if len(set(places)) < len(places):
-        words.append("two axes in one place, which are drawn side by side")
+        words.append("two axes in one place, which are drawn as charts of their own")
     return _count(words)

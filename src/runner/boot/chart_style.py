@@ -119,3 +119,10 @@ def of_patch(patch):
         return _known({"color": colour(edge), "fill": False})
     has_edge = edge[3] > 0 and patch.get_linewidth() > 0 and tuple(edge[:3]) != tuple(face[:3])
     return _known({"color": colour(face), "edge": colour(edge) if has_edge else None})
+
+
+def of_box(parts):
+    """That of its patch, and "median", the colour of that line."""
+    boxes, medians = parts.get("boxes", ()), parts.get("medians", ())
+    style = of_patch(boxes[0]) if boxes else {}
+    return _known({**style, "median": colour(medians[0].get_color()) if medians else None})

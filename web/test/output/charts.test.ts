@@ -220,6 +220,17 @@ describe("a figure as it was drawn", () => {
     expect(series[0]).toMatchObject({ symbol: "triangle", itemStyle: { borderColor: "rgba(0,0,0,1)" }, data: [{ value: [1, 2], itemStyle: { color: "rgba(255,0,0,1)" } }, { value: [3, 4], symbolSize: 120 }] });
   });
 
+  it("draws the median of a box in its own colour, as wide as the box", () => {
+    const box = { label: "a", min: 1, first_quartile: 2, median: 3, third_quartile: 4, max: 5, outliers: [] };
+    const api = { coord: ([x, y]: number[]) => [x! * 100 + 50, y! * 10], size: () => [40, 40], value: (i: number) => [0, 3][i]! };
+    const { series } = option({ type: "box_and_whisker", elements: [box, box], styles: [{ color: "#000000", fill: false, median: "#ff0000" }, { median: "url(x)" }] });
+    expect(series.map(({ type }) => type)).toEqual(["boxplot", "custom", "scatter"]);
+    const { renderItem, data } = series[1] as unknown as { renderItem: (item: object, drawer: object) => object | null; data: number[][] };
+    expect(data).toEqual([[0, 3], [1, 3]]);
+    expect(renderItem({ dataIndex: 0 }, api)).toEqual({ type: "line", shape: { x1: 35, x2: 65, y1: 30, y2: 30 }, style: { stroke: "rgba(255,0,0,1)", lineWidth: 2 } });
+    expect(renderItem({ dataIndex: 1 }, api)).toBeNull();
+  });
+
   it("has the lines that were drawn over bars and points", () => {
     const over = { lines: [{ label: "fit", points: [[1, 5], [2, 6]] }], line_styles: [{ color: "#ff0000" }] };
     const points = readFigure({ type: "scatter", elements: [line], ...over }).charts[0]!;

@@ -175,7 +175,11 @@ function readBoxes(data: unknown): ChartModel {
     const outliers = ownList(element, "outliers").slice(0, Math.max(0, room)).map(drawable).filter((number) => number !== null);
     room -= outliers.length;
     const { colour, isOpen } = readLook(styles[i]);
-    chart.boxes.push({ label: textOf(own(element, "label"), LABEL_MAX), five: five as Box["five"], outliers, ...(colour ? { colour } : {}), ...(isOpen ? { isOpen } : {}) });
+    const medianColour = readColour(own(styles[i], "median"));
+    chart.boxes.push({
+      label: textOf(own(element, "label"), LABEL_MAX), five: five as Box["five"], outliers,
+      ...(colour ? { colour } : {}), ...(isOpen ? { isOpen } : {}), ...(medianColour ? { medianColour } : {}),
+    });
   }
   chart.categories = chart.boxes.map((box) => box.label);
   return chart;

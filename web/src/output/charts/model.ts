@@ -38,6 +38,7 @@ export interface Box {
   outliers: number[];
   colour?: string;
   isOpen?: boolean; // only its edge was drawn
+  medianColour?: string;
 }
 
 /** A pie that begins elsewhere, goes the other way, or has a hole. */

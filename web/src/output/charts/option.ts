@@ -162,6 +162,7 @@ function barsOf(chart: ChartModel, series: Series, theme: Theme): unknown[] {
 
 interface Drawer {
   coord: (point: number[]) => number[];
+  size: (lengths: number[]) => number[];
   value: (dimension: number) => number;
   visual: (name: string) => unknown;
 }
@@ -249,12 +250,31 @@ function boxLook(colour: string, isOpen: boolean, theme: Theme): Part {
   return { color: isOpen ? "transparent" : shown.replace(/[\d.]+\)$/, "0.25)"), borderColor: shown };
 }
 
+const BOX_WIDTH = [7, 50] as const; // pixels, at least and at most
+
+/** The medians of boxes in their own colour: ECharts draws them in that of the box. */
+function mediansOf(chart: ChartModel, theme: Theme): Part[] {
+  if (!chart.boxes.some(({ medianColour }) => medianColour)) return [];
+  const renderItem = ({ dataIndex }: { dataIndex: number }, api: Drawer) => {
+    const colour = chart.boxes[dataIndex]?.medianColour;
+    if (!colour) return null;
+    const [x = 0, y = 0] = api.coord([api.value(0), api.value(1)]);
+    const band = chart.isFlat ? api.size([0, 1])[1]! : api.size([1, 0])[0]!;
+    const half = Math.max(BOX_WIDTH[0], Math.min(BOX_WIDTH[1], band * 0.8 - 2)) / 2; // as wide as a box
+    const shape = chart.isFlat ? { x1: x, x2: x, y1: y - half, y2: y + half } : { x1: x - half, x2: x + half, y1: y, y2: y };
+    return { type: "line", shape, style: { stroke: onPage(colour, theme), lineWidth: 2 } };
+  };
+  const data = chart.boxes.map(({ five }, i) => (chart.isFlat ? [five[2], i] : [i, five[2]]));
+  return [{ type: "custom", name: "median", data, renderItem, clip: true, silent: true, z: 3, tooltip: { show: false } }];
+}
+
 function boxOption(chart: ChartModel, theme: Theme): Part {
   const outliers = chart.boxes.flatMap((box, i) => box.outliers.map((value) => (chart.isFlat ? [value, i] : [i, value])));
   return {
     ...axesOf(chart, axisOf(chart.x, chart.categories, theme, true), axisOf(chart.y, [], theme, false)),
     series: [
-      { type: "boxplot", name: "box", data: chart.boxes.map(({ five, colour, isOpen }) => (colour ? { value: five, itemStyle: boxLook(colour, isOpen === true, theme) } : five)), itemStyle: { color: theme.sunken, borderColor: theme.palette[0] } },
+      { type: "boxplot", name: "box", boxWidth: BOX_WIDTH, data: chart.boxes.map(({ five, colour, isOpen }) => (colour ? { value: five, itemStyle: boxLook(colour, isOpen === true, theme) } : five)), itemStyle: { color: theme.sunken, borderColor: theme.palette[0] } },
+      ...mediansOf(chart, theme),
       { type: "scatter", name: "outliers", data: outliers, symbolSize: 5, large: outliers.length > LARGE_MIN, itemStyle: { color: chart.boxes[0]?.colour ? onPage(chart.boxes[0].colour, theme) : theme.palette[1] } },
     ],
   };
