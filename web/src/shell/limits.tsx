@@ -3,11 +3,13 @@
 import { signal } from "@preact/signals";
 import { useEffect, useId, useState } from "preact/hooks";
 import * as calls from "../api/calls";
-import type { Policy, Use } from "../api/types";
+import type { Policy, Status, Use } from "../api/types";
+import { own } from "../output/checks";
 import { formatBytes, formatMs } from "../output/format";
 import type { Conversation } from "../state/conversation";
 import { sessions } from "../state/feed";
 import { chosenPolicy, defaultTime, longestTime, memoryOf, policies, timesOf } from "../state/policies";
+import { preloadText } from "../state/runtimes";
 import { settings } from "../state/settings";
 import { Button, Dialog } from "../ui";
 import { restart } from "./deeds";
@@ -42,15 +44,30 @@ function Pick({ label, hint, value, options, onChange }: PickProps) {
   );
 }
 
-const policyText = (policy: Policy) =>
-  `${policy.name}: ${formatBytes(memoryOf(policy))}, runs up to ${formatMs(longestTime(policy))}${policy["approve"] === true ? ", a person allows each run" : ""}`;
+const PRELOADS_SHOWN = 4;
 
-function useRuntimes(): string[] {
-  const [names, setNames] = useState<string[]>([]);
+/** What sets a policy apart from the others. */
+function policyText(policy: Policy | undefined): string {
+  if (!policy) return "";
+  const [usual, most] = [defaultTime(policy), longestTime(policy)];
+  const time = usual < most ? `runs of ${formatMs(usual)}, up to ${formatMs(most)} when asked` : `runs of ${formatMs(most)}`;
+  const more = [own(policy["guard"], "enabled") === true && "imports are checked first", policy["approve"] === true && "a person allows each run"];
+  return [formatBytes(memoryOf(policy)), time, ...more].filter(Boolean).join(", ");
+}
+
+type Runtime = Status["runtimes"][number];
+
+const runtimeText = ({ name, preload }: Runtime) => `${name}: ${preload.length ? `${preloadText(preload, PRELOADS_SHOWN)} loaded already` : "plain Python, imports load when asked for"}`;
+
+/** "The default (heavy): 8 GiB, ..."; the name only where it says more. */
+const defaultText = (name: string, plain: string, text: string) => `The default${name && name !== plain ? ` (${name})` : ""}${text ? `: ${text}` : ""}`;
+
+function useRuntimes(): Runtime[] {
+  const [found, setFound] = useState<Runtime[]>([]);
   useEffect(() => {
-    calls.status().then(({ runtimes }) => setNames(runtimes.map(({ name }) => name)), () => {}); // the default is still there
+    calls.status().then(({ runtimes }) => setFound(runtimes), () => {}); // the default is still there
   }, []);
-  return names;
+  return found;
 }
 
 function Limits({ conversation, use: given }: { conversation: Conversation; use: Use }) {
@@ -58,8 +75,9 @@ function Limits({ conversation, use: given }: { conversation: Conversation; use:
   const runtimes = useRuntimes();
   const close = () => { asked.value = null; };
   const session = sessions.value.get(conversation.session.value ?? "");
-  const own = settings.value;
-  const policy = policies.value.find(({ name }) => name === (use.policy || own.policy || "default")) ?? chosenPolicy(conversation);
+  const chosen = settings.value;
+  const usual = policies.value.find(({ name }) => name === (chosen.policy || "default"));
+  const policy = policies.value.find(({ name }) => name === (use.policy || chosen.policy || "default")) ?? chosenPolicy(conversation);
   const isOther = session !== undefined &&
     ((use.policy ?? "") !== (conversation.use.value.policy ?? "") || (use.runtime ?? "") !== (conversation.use.value.runtime ?? ""));
   const change = (more: Use) => {
@@ -68,7 +86,7 @@ function Limits({ conversation, use: given }: { conversation: Conversation; use:
   };
   const save = async () => {
     close();
-    const choice = { policy: use.policy || own.policy || "default", runtime: use.runtime || own.runtime || "auto" };
+    const choice = { policy: use.policy || chosen.policy || "default", runtime: use.runtime || chosen.runtime || "auto" };
     if (isOther && !(await restart(conversation, choice))) return;
     const most = longestTime(policy);
     conversation.use.value = use.timeout_ms && most ? { ...use, timeout_ms: Math.min(use.timeout_ms, most) } : use;
@@ -87,9 +105,9 @@ function Limits({ conversation, use: given }: { conversation: Conversation; use:
           ...timesOf(policy).map((ms) => ({ value: String(ms), label: formatMs(ms) }))]} />
       <Pick label="Policy" hint="How much memory the session has, and how long its runs may take at most."
         value={use.policy ?? ""} onChange={(value) => change({ policy: value })}
-        options={[{ value: "", label: `The default (${own.policy || "default"})` }, ...policies.value.map((one) => ({ value: one.name, label: policyText(one) }))]} />
+        options={[{ value: "", label: defaultText(chosen.policy, "default", policyText(usual)) }, ...policies.value.map((one) => ({ value: one.name, label: `${one.name}: ${policyText(one)}` }))]} />
       <Pick label="Runtime" hint="Which Python, with which packages." value={use.runtime ?? ""} onChange={(value) => change({ runtime: value })}
-        options={[{ value: "", label: `The default${own.runtime ? ` (${own.runtime})` : ""}` }, ...runtimes.map((name) => ({ value: name, label: name }))]} />
+        options={[{ value: "", label: defaultText(chosen.runtime, "auto", chosen.runtime && chosen.runtime !== "auto" ? "" : "what the policy says, else base") }, ...runtimes.map((one) => ({ value: one.name, label: runtimeText(one) }))]} />
       {isOther && <p class="limits-note" role="status">Memory and Python belong to the session, so it is restarted. Its files stay, and so do the cells, what they showed, and the states that are on disk. Its variables go: run the cells again after that.</p>}
     </Dialog>
   );

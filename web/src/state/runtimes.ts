@@ -11,6 +11,11 @@ const PACKAGES: Readonly<Record<string, string>> = {
 
 const plain = (name: string) => name.toLowerCase().replace(/[-_.]+/g, "-");
 
+/** What a runtime has loaded, at most so many names: "numpy, pandas and 6 more"; "" for plain Python. */
+export function preloadText(preload: readonly string[], most: number): string {
+  return preload.length > most ? `${preload.slice(0, most).join(", ")} and ${preload.length - most} more` : preload.join(", ");
+}
+
 /** Those that have it and that the policy allows, but for the one where it was missed. */
 export async function runtimesWith(module: string, without: string, policy: Policy | undefined): Promise<string[]> {
   const allowed = policy?.["runtimes"];

@@ -5,6 +5,7 @@ import { packages } from "../api/calls";
 import type { Status } from "../api/types";
 import { Trouble } from "../panels/trouble";
 import { visible } from "../panels/format";
+import { preloadText } from "../state/runtimes";
 import { Loading } from "../ui";
 
 const PRELOADS_SHOWN = 8;
@@ -16,7 +17,7 @@ export function Runtimes({ runtimes }: { runtimes: Status["runtimes"] }) {
         <li key={runtime.name} class="fact">
           <p class="fact-head"><strong>{visible(runtime.name)}</strong></p>
           <p class="fact-what">
-            {runtime.preload.length === 0 ? "Plain Python: imports load when asked for." : `Loaded already: ${runtime.preload.slice(0, PRELOADS_SHOWN).join(", ")}${runtime.preload.length > PRELOADS_SHOWN ? ` and ${runtime.preload.length - PRELOADS_SHOWN} more` : ""}.`}
+            {runtime.preload.length === 0 ? "Plain Python: imports load when asked for." : `Loaded already: ${preloadText(runtime.preload, PRELOADS_SHOWN)}.`}
           </p>
         </li>
       ))}

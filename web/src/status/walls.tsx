@@ -36,24 +36,32 @@ function WhyOff({ why, remedy, isCommand }: { why: string | null; remedy: string
   );
 }
 
+function Facts({ list }: { list: readonly WallFact[] }) {
+  return (
+    <ul class="facts">
+      {list.map((wall) => (
+        <li key={wall.name} class="fact">
+          <p class="fact-head"><strong>{visible(wall.name)}</strong> <Mark isOn={wall.on} /></p>
+          {wall.what && <p class="fact-what">{wall.what}</p>}
+          {!wall.on && <WhyOff why={wall.why} remedy={wall.remedy} isCommand />}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 export function Walls({ facts, names }: { facts: readonly WallFact[] | undefined; names: readonly string[] }) {
   // A daemon that does not say more says which stand.
   const list = facts ?? names.map((name) => ({ name, on: true, what: "", why: null, remedy: null }));
   // The ids are what the user wall is made of, and no wall of their own.
-  const walls = list.filter((wall) => wall.name !== "ids");
+  const [walls, below] = [list.filter((wall) => wall.name !== "ids"), list.filter((wall) => wall.name === "ids")];
   const on = walls.filter((wall) => wall.on).length;
   return (
     <>
       <p class="status-note">{on === walls.length ? `All ${on} walls stand.` : `${on} of ${walls.length} walls stand.`}</p>
-      <ul class="facts">
-        {list.map((wall) => (
-          <li key={wall.name} class="fact">
-            <p class="fact-head"><strong>{visible(wall.name)}</strong> <Mark isOn={wall.on} /></p>
-            {wall.what && <p class="fact-what">{wall.what}</p>}
-            {!wall.on && <WhyOff why={wall.why} remedy={wall.remedy} isCommand />}
-          </li>
-        ))}
-      </ul>
+      <Facts list={walls} />
+      {below.length > 0 && <p class="status-note">What the user wall is made of:</p>}
+      {below.length > 0 && <Facts list={below} />}
     </>
   );
 }

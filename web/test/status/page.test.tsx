@@ -7,6 +7,7 @@ import * as calls from "../../src/api/calls";
 import type { Status } from "../../src/api/types";
 import { StatusPage } from "../../src/pages/status";
 import { Audit } from "../../src/status/audit";
+import { Walls } from "../../src/status/walls";
 
 afterEach(() => {
   cleanup();
@@ -56,4 +57,13 @@ it("lists the pools with what each has and is to have, and why one has none", as
   ]);
   expect(screen.getByText("full: lacks sklearn")).toBeTruthy();
   expect(screen.getByText("2 d 3 h")).toBeTruthy();
+});
+
+it("counts the walls that it lists, and tells of the ids below them", () => {
+  const facts = ["user", "mount", "pid", "ids"].map((name) => ({ name, on: true, what: `${name}!`, why: null, remedy: null }));
+  render(<Walls facts={facts} names={[]} />);
+  expect(screen.getByText("All 3 walls stand.")).toBeTruthy();
+  const [walls, below] = screen.getAllByRole("list");
+  expect([...walls!.querySelectorAll("strong")].map((one) => one.textContent)).toEqual(["user", "mount", "pid"]);
+  expect([...below!.querySelectorAll("strong")].map((one) => one.textContent)).toEqual(["ids"]);
 });
