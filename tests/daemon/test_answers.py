@@ -207,7 +207,6 @@ class ForgottenTest(Case):
             unread = Unread(self, daemon, f"/v1/runs/{run}")
             self.assertEqual(unread.status(), 200)
             daemon.ask("POST", f"/v1/runs/{run}/stdin", {"text": "on\n"})
-            events.until("verdict")
         wait_for(lambda: daemon.request("HEAD", f"/v1/runs/{run}").status == 404, what="the end of its log")
         with self.assertRaises((OSError, ValueError, IndexError)):
             unread.rest()
