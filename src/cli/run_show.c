@@ -351,14 +351,13 @@ static void list_cuts(struct show *show, const struct run_facts *facts)
 	}
 }
 
-static void tell_verdict(struct show *show, const struct verdict *verdict)
+static void tell_verdict(struct show *show, const struct verdict *verdict, bool has_traceback)
 {
 	char remedy[VERDICT_TEXT_MAX];
 	struct buf line;
 
 	/* The traceback, or the code's own exit, has said it. */
-	if (verdict->kind != VERDICT_OK && verdict->kind != VERDICT_EXIT &&
-	    verdict->kind != VERDICT_EXCEPTION) {
+	if (verdict->kind != VERDICT_OK && verdict->kind != VERDICT_EXIT && !has_traceback) {
 		line = new_line(show, "%s: ", verdict_name(verdict->kind));
 		safe_put(&line, verdict->message, strlen(verdict->message));
 		note(show, &line);
@@ -385,7 +384,8 @@ static void end_plain(struct show *show, const struct run_facts *facts)
 		buf_done(&trace);
 	}
 	end_screens(show);
-	tell_verdict(show, &facts->verdict);
+	tell_verdict(show, &facts->verdict,
+		     facts->verdict.kind == VERDICT_EXCEPTION && facts->error->size > 0);
 	list_cuts(show, facts);
 	list_artifacts(show);
 }

@@ -81,6 +81,16 @@ static const struct row {
 	  "started; what an earlier one had is gone, so send it again",
 	  "% is not there: no data came, and this is the first run since the session was started; "
 	  "what an earlier one had is gone, so give it again"}},
+	{"damaged",
+	 {"the code has changed what Python itself stands on (builtins, sys.modules): leave it as "
+	  "it is; a session that has not gone back by itself goes on with POST "
+	  "/v1/sessions/{id}/rollback to an older checkpoint, or /restart",
+	  "the code has changed what Python itself stands on (builtins, sys.modules): leave it as "
+	  "it is",
+	  NULL,
+	  "the code has changed what Python itself stands on (builtins, sys.modules): leave it as "
+	  "it is; a session that has not gone back by itself goes on with `viv session rollback "
+	  "ID CHECKPOINT`, or `viv session restart ID`"}},
 	{"descriptors", {"close files that are open"}},
 	{"network",
 	 {"this sandbox has no network; send what the code needs as \"files\" or \"data\"",

@@ -216,7 +216,8 @@ void run_stop(struct run *run)
 	run->own_us = box_own_us(&run->mark);
 	if (run->host == NULL)
 		sandbox_kill(run->sandbox);
-	else if (run->testimony.is_given && !run->facts.is_output_exceeded && is_measured(run))
+	else if (run->testimony.is_given && !run->facts.is_output_exceeded &&
+		 run_failed(run) == FAILED_NOT && is_measured(run))
 		/* From the loop: whoever told of its end still holds it. */
 		(void)uv_timer_start(&run->timer, run_timer_due, 0, 0);
 	else if (run->testimony.is_given && !run->facts.is_output_exceeded)

@@ -21,6 +21,7 @@
 #include "session/log.h"
 #include "session/pool.h"
 #include "session/result.h"
+#include "session/testimony.h"
 #include "session/verdict.h"
 
 #define RUN_RETURNED_MAX (8U << 20) /* bytes of one file in its event */
@@ -227,6 +228,9 @@ bool run_is_running(const struct run *run);
 
 /* What the runner said besides its testimony: what blocks a checkpoint (""), were files changed? */
 const char *run_blocker(const struct run *run);
+
+/* Did the runner itself fail, in place of the code? Of a look never. */
+enum testimony_failed run_failed(const struct run *run);
 bool run_files_dirty(const struct run *run);
 
 /* ---- held: all that it needs is here, and nothing of it has happened ---- */

@@ -25,6 +25,11 @@ const char *run_blocker(const struct run *run)
 	return run->extras.blocker;
 }
 
+enum testimony_failed run_failed(const struct run *run)
+{
+	return run->is_look ? FAILED_NOT : run->extras.failed;
+}
+
 bool run_is_look(const struct run *run)
 {
 	return run->is_look;

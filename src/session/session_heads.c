@@ -31,6 +31,22 @@ struct checkpoint *session_last_checkpoint(const struct session *session)
 	return current;
 }
 
+/* User code can take away what the runner stands on, and the checkpoint behind that run has the
+ * damage in it. Where the runner fails before the code that checkpoint is damaged, where it fails
+ * behind the code once more, it is, too: then the one before it is gone back to. */
+struct checkpoint *session_sound_checkpoint(const struct session *session)
+{
+	struct checkpoint *last = session_last_checkpoint(session);
+	enum testimony_failed failed = session->run != NULL ? run_failed(session->run) : FAILED_NOT;
+	struct checkpoint *parent = NULL;
+
+	if (last == NULL || failed == FAILED_NOT || session->since_count > 0 ||
+	    (failed == FAILED_END && strcmp(session->suspect, last->id) != 0))
+		return last;
+	parent = session_find_checkpoint(session, last->parent);
+	return parent != NULL ? parent : TAILQ_PREV(last, checkpoint_list, entry);
+}
+
 void session_free_checkpoint(struct session *session, struct checkpoint *checkpoint)
 {
 	TAILQ_REMOVE(&session->checkpoints, checkpoint, entry);
@@ -350,10 +366,24 @@ static void head_failed(void *user, struct head *head, const struct err *why)
 		back_further(session, &copy);
 }
 
+/* The runner failed in this run: which checkpoint it came from counts, and what is wrong with it.
+ */
+static void note_damage(struct session *session, const struct checkpoint *from,
+			const struct checkpoint *to)
+{
+	memcpy(session->suspect, from->id, sizeof(session->suspect));
+	if (from == to)
+		return;
+	session_note_lost_run(session, from->run);
+	(void)snprintf(session->blocker, sizeof(session->blocker),
+		       "the interpreter was damaged by then");
+}
+
 /* The head is gone, and with it what the run did: back to where it came from. */
 static void lost_head(struct session *session, const struct err *why)
 {
 	struct checkpoint *last = session_last_checkpoint(session);
+	struct checkpoint *sound = session_sound_checkpoint(session);
 	struct err lost = *why;
 
 	if (last == NULL || session->sandbox->is_ending) {
@@ -365,6 +395,10 @@ static void lost_head(struct session *session, const struct err *why)
 	}
 	(void)err_set(&lost, ERR_CONFLICT, ECHILD,
 		      "the interpreter ended; the session is back at its last checkpoint");
+	if (session->run != NULL && run_failed(session->run) != FAILED_NOT && sound != NULL) {
+		note_damage(session, last, sound);
+		last = sound;
+	}
 	go_back(session, last, &lost);
 }
 

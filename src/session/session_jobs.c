@@ -274,9 +274,12 @@ static void host_end(void *user, struct run *run)
 	struct session *session = user;
 	struct err err = {0};
 
-	(void)run;
-	/* A wire that is gone takes the head with it, and that is told. */
-	if (session->dead == NULL)
+	if (session->dead != NULL)
+		return;
+	/* No run would go through in this interpreter any more. */
+	if (run_failed(run) != FAILED_NOT && session_sound_checkpoint(session) != NULL)
+		head_drop(session->head);
+	else /* a wire that is gone takes the head with it, and that is told */
 		(void)head_end(session->head, &err);
 }
 
@@ -345,6 +348,8 @@ static void host_over(void *user, struct run *run)
 			id_new("cp_", session->next);
 		if (!run_is_look(run))
 			session_note_run(session, run_facts(run).id);
+		if (run_failed(run) == FAILED_NOT)
+			session->suspect[0] = '\0';
 	}
 	goes_back = session->dead != NULL && session->state != SESSION_LOST;
 	buf_init(&left, RUN_LEFT_MAX);

@@ -119,6 +119,7 @@ struct session {
 	TAILQ_HEAD(checkpoint_list, checkpoint) checkpoints;
 	char current[ID_SIZE]; /* the checkpoint that the head comes from; "": none */
 	char next[ID_SIZE];    /* the one that is being made */
+	char suspect[ID_SIZE]; /* the checkpoint from which the runner failed last; "": none */
 	char last_run[ID_SIZE];
 	struct origin *origins; /* owned: of a branch, the first one first; NULL: none */
 	uint32_t origin_count;
@@ -257,6 +258,10 @@ void session_roll_back(struct session *session, struct checkpoint *checkpoint);
 void session_roll_on(struct session *session);
 struct checkpoint *session_find_checkpoint(const struct session *session, const char *id);
 struct checkpoint *session_last_checkpoint(const struct session *session);
+
+/* Where the run that is on is gone back to: the last one, or before it where the runner fails in
+ * that. NULL: there is none. */
+struct checkpoint *session_sound_checkpoint(const struct session *session);
 void session_free_checkpoint(struct session *session, struct checkpoint *checkpoint);
 void session_trim_checkpoints(struct session *session, uint32_t keep);
 void session_fork_late(uv_timer_t *timer);

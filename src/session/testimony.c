@@ -188,6 +188,7 @@ enum done_member {
 	DONE_FILES_DIRTY,
 	DONE_BLOCKED,
 	DONE_MISSING,
+	DONE_FAILED,
 	DONE_COUNT,
 };
 
@@ -196,6 +197,7 @@ static const char *const done_names[DONE_COUNT] = {
 	[DONE_MESSAGE] = "message",     [DONE_REMEDY] = "remedy",
 	[DONE_TRUNCATED] = "truncated", [DONE_FILES_DIRTY] = "files_dirty",
 	[DONE_BLOCKED] = "blocked",     [DONE_MISSING] = "missing",
+	[DONE_FAILED] = "failed",
 };
 
 /* All in one go; the first of a name wins. */
@@ -247,6 +249,7 @@ static void read_extras(const struct json_member found[DONE_COUNT], struct testi
 {
 	const struct json_member *truncated = &found[DONE_TRUNCATED];
 	const struct json_member *missing = &found[DONE_MISSING];
+	char failed[8];
 
 	if (truncated->value != NULL && truncated->value[0] == '{') {
 		extras->is_files_cut = has_true(truncated, "files");
@@ -255,6 +258,10 @@ static void read_extras(const struct json_member found[DONE_COUNT], struct testi
 	extras->is_files_dirty =
 		is_true(found[DONE_FILES_DIRTY].value, found[DONE_FILES_DIRTY].size);
 	read_text(&found[DONE_BLOCKED], extras->blocker, sizeof(extras->blocker));
+	read_text(&found[DONE_FAILED], failed, sizeof(failed));
+	extras->failed = strcmp(failed, "start") == 0 ? FAILED_START
+			 : strcmp(failed, "end") == 0 ? FAILED_END
+						      : FAILED_NOT;
 	if (missing->value != NULL && missing->value[0] == '[')
 		(void)testimony_ascii(&extras->missing, missing->value + 1, missing->size - 2);
 }

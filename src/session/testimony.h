@@ -16,7 +16,15 @@
 
 #define TESTIMONY_MAX (1U << 20) /* it may list missing files */
 
+/* Where the runner itself failed, in place of the code. */
+enum testimony_failed {
+	FAILED_NOT,
+	FAILED_START, /* before the code began: what earlier runs left is damaged */
+	FAILED_END,
+};
+
 struct testimony_extras {
+	enum testimony_failed failed;
 	bool is_files_cut, is_result_cut;
 	bool is_files_dirty; /* something below /workspace changed */
 	char blocker[256];   /* what blocks a checkpoint; "": nothing */

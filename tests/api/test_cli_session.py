@@ -389,6 +389,15 @@ class SessionTest(DaemonCase):
         event = strict_json(self.text("logs", name, "--json").splitlines()[0])
         self.assertEqual(event["type"], "created")
 
+    def test_damage_to_the_interpreter_is_told_and_undone(self):
+        name = self.session()
+        self.text("session", "run", name, "-c", "x = 6")
+        self.text("session", "run", name, "-c", "import builtins; builtins.isinstance = None")
+        done = self.viv("session", "run", name, "-c", "x")
+        self.assertEqual(done.code, 1, done.err)
+        self.assertRegex(done.err, b"(?s)viv session: exception: the runner .*remedy: .*rolled back: .*2 runs are undone")
+        self.assertEqual(self.text("session", "run", name, "-c", "x"), "6\n")
+
     def test_top_shows_a_frame(self):
         name = self.session("--name", "on-top")
         text = self.text("top", "--once")

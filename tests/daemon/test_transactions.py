@@ -234,6 +234,38 @@ x.append(3)
                 undone = ended["checkpoint"]["undone"]
                 self.assertEqual((len(undone), undone[0], undone[-1]), (3, spoiled["id"], ended["id"]))
 
+    def test_code_that_damages_the_interpreter_is_undone(self):
+        """Builtins and modules are the runner's, too. Either the run that spoils them fails itself, or the next."""
+        for damage in ("builtins.len = None", "builtins.__import__ = None", "builtins.isinstance = None",
+                       "builtins.str = int", "builtins.type = None", "sys.modules.clear()"):
+            with self.subTest(damage):
+                session = self.prepare()
+                self.daemon.run("x = [1, 2]", session)
+                runs = [self.daemon.request("POST", f"/v1/sessions/{session}/run", {"code": code}).json
+                        for code in ("import builtins, sys\nx.append(3)\n" + damage, "1")]
+                self.assertIn("exception", [run["verdict"]["kind"] for run in runs])
+                failed = runs[0] if runs[0]["verdict"]["kind"] == "exception" else runs[1]
+                self.assertEqual((failed["state"], failed["verdict"]["remedy_key"]), ("rolled_back", "damaged"))
+                self.assertEqual(failed["checkpoint"]["undone"], [run["id"] for run in runs[:runs.index(failed) + 1]])
+                self.is_as_before(session)
+
+    def test_damage_that_shows_behind_the_code_is_undone(self):
+        session = self.prepare()
+        # Goes well once: the checkpoint behind this run is damaged, and each run from there fails at its end.
+        later = self.daemon.run("import sys\nsys.modules['vivarium.files'].missing = lambda _, n=[[]]: n.pop()", session)
+        first = self.daemon.run("x.append(3)", session, kind="exception")
+        self.assertEqual((first["state"], first["checkpoint"]["undone"]), ("rolled_back", [first["id"]]))
+        second = self.daemon.run("x.append(4)", session, kind="exception")
+        self.assertEqual((second["state"], second["checkpoint"]["undone"]), ("rolled_back", [later["id"], second["id"]]))
+        self.is_as_before(session)
+
+    def test_damage_without_a_way_back_costs_no_session(self):
+        session = self.new_session(policy="small", transactional=False)
+        self.daemon.run("import builtins\nbuiltins.len = None", session)
+        for _ in range(2):
+            result = self.daemon.run("1", session, kind="exception")
+            self.assertEqual((result["state"], result["verdict"]["remedy_key"]), ("preserved", "damaged"))
+
     def test_without_transactions_a_failure_loses_the_session_and_says_so(self):
         session = self.prepare(transactional=False)
         self.assertNotIn("checkpoint", self.daemon.run("1", session))

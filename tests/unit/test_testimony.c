@@ -39,6 +39,29 @@ static void takes_what_the_protocol_says(void **state)
 	buf_done(&extras.missing);
 }
 
+static void where_the_runner_failed_is_one_of_two_words(void **state)
+{
+	static const struct {
+		const char *text;
+		enum testimony_failed failed;
+	} rows[] = {
+		{"{\"kind\":\"ok\"}", FAILED_NOT},
+		{"{\"kind\":\"exception\",\"failed\":\"start\"}", FAILED_START},
+		{"{\"kind\":\"exception\",\"failed\":\"end\"}", FAILED_END},
+		{"{\"kind\":\"exception\",\"failed\":\"starts and ends\"}", FAILED_NOT},
+		{"{\"kind\":\"exception\",\"failed\":true}", FAILED_NOT},
+	};
+	struct verdict_testimony testimony;
+	struct testimony_extras extras;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_int_equal(read_it(rows[i].text, &testimony, &extras), 0);
+		assert_int_equal(extras.failed, rows[i].failed);
+		buf_done(&extras.missing);
+	}
+}
+
 static void refuses_all_else(void **state)
 {
 	static const char *const bad[] = {
@@ -136,6 +159,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_what_the_protocol_says),
+		cmocka_unit_test(where_the_runner_failed_is_one_of_two_words),
 		cmocka_unit_test(refuses_all_else),
 		cmocka_unit_test(odd_types_count_as_absent),
 		cmocka_unit_test(long_texts_are_cut_at_a_character),

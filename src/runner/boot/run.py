@@ -161,6 +161,7 @@ class Interpreter:
             filename = self.notebook.enter(run.is_atlas)
             work = lambda: self._cell(text, run, lead, tail)
         request.release()
+        wire.begin_code()
         done = _guarded(work, filename)
         if run.is_once and filename and done.kind != "interrupted" and wire.is_ours():
             done = _guarded(ending.wait_for_threads, filename) or done

@@ -9,6 +9,7 @@ from .inputs import Request
 
 interpreter = run.Interpreter()
 _forks = None  # the module `fork`, once it was needed
+_SHORT = (MemoryError, OSError, RecursionError)  # of something: the interpreter is whole
 
 
 def get_ready():
@@ -63,8 +64,8 @@ def _fork(flags, fds):
 def _failed(error):
     """None when user code broke so much that not even this can be said."""
     try:
-        return wire.Done("exception", 1, f"the runner failed: {type(error).__name__}: "
-                                         f"{wire.clean(str(error))}")
+        text = f"the runner failed: {type(error).__name__}: {wire.clean(str(error))}"
+        return wire.Done("exception", 1, text) if isinstance(error, _SHORT) else wire.failed(text)
     except BaseException:
         return None
 

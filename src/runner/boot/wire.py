@@ -22,12 +22,27 @@ _send = _vivarium.send
 # One at a time: the answer to a WAIT carries no name, so two threads must not wait together.
 _lock = allocate_lock()
 _owner = 0
+_stage = "start"  # of the run: "end" once the user's code has begun
 
 
 def open_run():
     """From here to `close_run` this process, and none that it forks, may send events."""
-    global _owner
+    global _owner, _stage
     _owner = getpid()
+    _stage = "start"
+
+
+def begin_code():
+    """From here on the interpreter is what the user's code makes of it."""
+    global _stage
+    _stage = "end"
+
+
+def failed(message):
+    """The testimony of a run in which the runner itself failed."""
+    done = Done("exception", 1, message, "damaged")
+    done.failed = _stage
+    return done
 
 
 def is_ours():
@@ -63,7 +78,8 @@ _PLAIN = ('{"kind":"ok","exit_code":0,"message":"","remedy":"",'
 class Done:
     """The testimony of one run."""
 
-    __slots__ = ("kind", "exit_code", "message", "remedy", "cut", "missing", "files_dirty", "blocked")
+    __slots__ = ("kind", "exit_code", "message", "remedy", "cut", "missing", "files_dirty", "blocked",
+                 "failed")
 
     def __init__(self, kind="ok", exit_code=0, message="", remedy=""):
         self.kind = kind
@@ -74,6 +90,7 @@ class Done:
         self.missing = []
         self.files_dirty = False  # the workspace is not what it was before the run
         self.blocked = ""  # what is in the way of a checkpoint
+        self.failed = ""  # where the runner itself failed: before the code, or behind it
 
     def text(self):
         if self.kind == "ok" and not (self.exit_code or self.message or self.remedy or self.cut
@@ -89,6 +106,8 @@ class Done:
             body["files_dirty"] = True
         if self.blocked:
             body["blocked"] = self.blocked
+        if self.failed:
+            body["failed"] = self.failed
         return dumps(body)
 
 
@@ -100,7 +119,8 @@ def close_run(done):
     except BaseException:
         # User code may have broken what we stand on (builtins are shared); the run must still end.
         data = b'{"kind":"exception","exit_code":1,"message":"the runner could not tell how the ' \
-               b'run ended","remedy":"","truncated":{"files":false,"result":true}}'
+               b'run ended","remedy":"damaged","truncated":{"files":false,"result":true},' \
+               b'"failed":"' + (b"end" if _stage == "end" else b"start") + b'"}'
     with _lock:
         _owner = 0
         _send(DONE, 0, data)

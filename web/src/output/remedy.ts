@@ -22,6 +22,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   stdin: () => "A cell has no keyboard to read from: set a variable in place of input().",
   no_data: (name) => `${name} is set when data comes with a run. Run the cell that makes it first.`,
   fresh: (name) => `The session was started anew, and ${name} is not in it: run the cells that make it again.`,
+  damaged: () => "The code has changed what Python itself stands on (builtins, sys.modules): leave it as it is. If the session stays so, go back to an older state, or start it anew.",
   descriptors: () => "Close files that are open.",
   network: () => "This sandbox has no network: upload what the code needs under Files.",
   read_only: () => "Only /workspace and /tmp can be written.",

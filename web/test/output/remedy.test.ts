@@ -26,7 +26,7 @@ test("what to use in place of a runtime without a module is named", () => {
 
 test("no remedy on the page names a flag, a field or a route", () => {
   const keys = ["timeout", "timeout_max", "memory", "output", "disk", "disk_inputs", "crash", "syscall", "backend", "remote", "denied", "guard",
-    "module", "stdin", "no_data", "fresh", "descriptors", "network", "read_only"];
+    "module", "stdin", "no_data", "fresh", "damaged", "descriptors", "network", "read_only"];
   for (const key of keys) {
     const { remedy } = tellVerdict(verdict({ remedy_key: key, remedy_detail: "x", remedy: "viv run --flag" }));
     expect(remedy, key).not.toMatch(/--|viv |_ms|limits\.|GET |\/v1\//);
