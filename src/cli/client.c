@@ -12,9 +12,11 @@
 #include "backend/curl.h"
 #include "base/c.h"
 #include "cli/client_way.h"
+#include "cli/client_words.h"
 
 #define BODY_MAX (512UL << 20) /* of an answer that is kept */
 #define LINE_SIZE_MAX (96UL << 20)
+#define WORDS_MAX (4UL << 10) /* of a refusal */
 #define CONNECT_MS 10000L
 #define WATCHES_MAX 8U
 #define WAIT_MS 60000
@@ -265,17 +267,18 @@ static int refusal_of(const struct transfer *transfer, struct err *err)
 		json_loadb((const char *)transfer->body.data, transfer->body.size, 0, NULL);
 	const json_t *error = json_object_get(answer, "error");
 	const char *message = json_string_value(json_object_get(error, "message"));
-	const char *remedy = json_string_value(json_object_get(error, "remedy"));
 	enum err_kind kind = kind_of(json_string_value(json_object_get(error, "kind")));
+	struct buf words;
 
 	if (message == NULL)
 		return err_set(err, ERR_INTERNAL, EPROTO, "%s answers %ld, and not as viv does",
 			       transfer->client->way.address, transfer->status);
-	/* What it says of headers is for other clients. */
-	if (kind == ERR_UNAUTHORIZED)
-		remedy = "viv sends the one in $VIVARIUM_TOKEN";
-	return err_set(err, kind, numbers[kind], "%.400s%s%s", message, remedy != NULL ? "; " : "",
-		       remedy != NULL ? remedy : "");
+	buf_init(&words, WORDS_MAX);
+	client_put_words(&words, error, transfer->call.path);
+	(void)err_set(err, kind, numbers[kind], "%s%s", buf_string(&words),
+		      kind == ERR_UNAUTHORIZED ? "; viv sends the one in $VIVARIUM_TOKEN" : "");
+	buf_done(&words);
+	return -numbers[kind];
 }
 
 static int outcome(const struct transfer *transfer, struct err *err)

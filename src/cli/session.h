@@ -45,6 +45,9 @@ struct session_verb {
 	int (*run)(const struct session_desk *desk, struct err *err);
 };
 
+#define SESSION_LOST_NOTE                                                                          \
+	"lost: the session has no state to go on from; remove it with `viv session rm`"
+
 /* session_basic.c */
 int verb_new(const struct session_desk *desk, struct err *err);
 int verb_list(const struct session_desk *desk, struct err *err);
@@ -74,6 +77,9 @@ int verb_repl(const struct session_desk *desk, struct err *err);
 
 /* The id that `word` stands for: an id, the only beginning of one, or a name. */
 int session_resolve(struct client *client, const char *word, char ret_id[ID_SIZE], struct err *err);
+
+/* Refuses a name that a session has already: by it neither would be found. NULL is free. */
+int session_check_name(struct client *client, const char *name, struct err *err);
 
 /* /v1/sessions/ID and `format` behind it. */
 void session_path(const struct session_desk *desk, struct buf *buf, const char *format, ...)

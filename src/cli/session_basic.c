@@ -10,6 +10,8 @@
 #include "policy/number.h"
 
 #define PATH_MAX_SIZE (64U << 10)
+#define IDS_SHOWN 8U /* of sessions that go by one word */
+#define IDS_MAX (4UL * IDS_SHOWN * ID_SIZE)
 
 /* ---- asking ---- */
 
@@ -91,6 +93,28 @@ static bool begins_with(const char *id, const char *word)
 	       (strncmp(id, "ses_", 4) == 0 && strncmp(id + 4, word, strlen(word)) == 0);
 }
 
+static int refuse_many(const json_t *sessions, const char *word, bool is_name, struct err *err)
+{
+	size_t count = 0;
+	size_t index;
+	const json_t *session;
+	struct buf ids;
+
+	buf_init(&ids, IDS_MAX);
+	json_array_foreach(sessions, index, session) {
+		const char *id = text_of(session, "id");
+
+		if (is_name ? strcmp(text_of(session, "name"), word) != 0 : !begins_with(id, word))
+			continue;
+		if (count++ < IDS_SHOWN)
+			(void)buf_format(&ids, " %s", id);
+	}
+	(void)err_set(err, ERR_BAD_REQUEST, EINVAL, "%zu sessions go by '%.100s'; use an id:%s%s",
+		      count, word, buf_string(&ids), count > IDS_SHOWN ? " ..." : "");
+	buf_done(&ids);
+	return -EINVAL;
+}
+
 /* An id or a name is meant before the beginning of an id is. */
 static int choose(const json_t *sessions, const char *word, const char **ret_id, struct err *err)
 {
@@ -120,8 +144,7 @@ static int choose(const json_t *sessions, const char *word, const char **ret_id,
 	if (named_count == 0 && begun_count == 0)
 		return err_set(err, ERR_NOT_FOUND, ENOENT,
 			       "there is no session '%.100s'; `viv session list` shows them", word);
-	return err_set(err, ERR_BAD_REQUEST, EINVAL, "%zu sessions go by '%.100s'; use a whole id",
-		       named_count > 0 ? named_count : begun_count, word);
+	return refuse_many(sessions, word, named_count > 0, err);
 }
 
 int session_resolve(struct client *client, const char *word, char ret_id[ID_SIZE], struct err *err)
@@ -139,6 +162,27 @@ int session_resolve(struct client *client, const char *word, char ret_id[ID_SIZE
 	if (r < 0)
 		return r;
 	(void)snprintf(ret_id, ID_SIZE, "%s", id);
+	return 0;
+}
+
+int session_check_name(struct client *client, const char *name, struct err *err)
+{
+	json_auto_t *list = NULL;
+	size_t index;
+	const json_t *session;
+
+	if (name == NULL)
+		return 0;
+	list = client_json(client, "GET", "/v1/sessions", NULL, err);
+	if (list == NULL)
+		return -err->num;
+	json_array_foreach(json_object_get(list, "sessions"), index, session) {
+		if (strcmp(text_of(session, "name"), name) == 0)
+			return err_set(err, ERR_BAD_REQUEST, EEXIST,
+				       "--name: there is a session '%.100s' already: %s; use it, "
+				       "choose another name, or end it: viv session rm %s",
+				       name, text_of(session, "id"), text_of(session, "id"));
+	}
 	return 0;
 }
 
@@ -190,9 +234,15 @@ int verb_new(const struct session_desk *desk, struct err *err)
 {
 	json_t *body = make_wish(desk->options, err);
 	json_auto_t *session = NULL;
+	int r;
 
 	if (body == NULL)
 		return -err->num;
+	r = session_check_name(desk->client, desk->options->name, err);
+	if (r < 0) {
+		json_decref(body);
+		return r;
+	}
 	session = client_json(desk->client, "POST", "/v1/sessions", body, err);
 	if (session == NULL)
 		return -err->num;

@@ -189,8 +189,10 @@ int verb_import(const struct session_desk *desk, struct err *err)
 	struct buf path;
 	size_t index;
 	const json_t *lost;
-	int r;
+	int r = session_check_name(desk->client, options->name, err);
 
+	if (r < 0)
+		return r;
 	buf_init(&path, 4 * KIB);
 	(void)buf_text(&path, "/v1/sessions/import");
 	session_put_query(&path, "policy", options->run.policy);

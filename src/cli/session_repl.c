@@ -55,7 +55,7 @@ static void tell_end(struct show *show, const struct run_lines *lines, int *ret_
 	if (lines->note[0] != '\0')
 		show_note(show, "%s", lines->note);
 	else if (strcmp(lines->state, "lost") == 0)
-		show_note(show, "lost: the session has no state to go on from");
+		show_note(show, SESSION_LOST_NOTE);
 }
 
 /* Runs it and shows what comes. *ret_status as of `viv run`; a negative errno: it did not run. */
@@ -166,10 +166,23 @@ static bool complete(void *user, const char *text, size_t cursor, struct edit_ma
 
 static void greet(const struct repl *repl)
 {
-	(void)printf("%s. Ctrl-D leaves, and the session stays; Ctrl-C interrupts a run; Tab "
-		     "completes.\n",
-		     repl->desk->id);
+	(void)printf(
+		"%s. Ctrl-D or exit leaves, and the session stays; Ctrl-C interrupts a run; Tab "
+		"completes.\n",
+		repl->desk->id);
 	(void)fflush(stdout);
+}
+
+/* What leaves Python's own prompt. */
+static bool is_leave(const char *text)
+{
+	static const char *const words[] = {"exit", "quit", "exit()", "quit()"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		if (strcmp(text, words[i]) == 0)
+			return true;
+	}
+	return false;
 }
 
 static int converse(struct repl *repl, struct edit *edit, struct err *err)
@@ -190,6 +203,8 @@ static int converse(struct repl *repl, struct edit *edit, struct err *err)
 		while (text.size > 0 && strchr(" \n", text.data[text.size - 1]) != NULL)
 			text.size--;
 		history_add(edit->history, buf_string(&text));
+		if (is_leave(buf_string(&text)))
+			break;
 		r = run_cell(repl, (const char *)text.data, text.size, &status, err);
 		/* The daemon may be back at the next line, a typo is no reason to leave. */
 		if (r < 0 && err->num != ECONNREFUSED && err->kind != ERR_NOT_FOUND) {

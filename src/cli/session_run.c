@@ -19,7 +19,7 @@ static void tell_state(const struct run_lines *lines)
 	if (lines->note[0] != '\0')
 		show_note(lines->show, "%s", lines->note);
 	else if (strcmp(lines->state, "lost") == 0)
-		show_note(lines->show, "lost: the session has no state to go on from");
+		show_note(lines->show, SESSION_LOST_NOTE);
 }
 
 static int run_inputs_there(const struct session_desk *desk, const struct run_inputs *inputs,
@@ -38,6 +38,13 @@ static int run_inputs_there(const struct session_desk *desk, const struct run_in
 	int signal = 0;
 	int r;
 
+	if (inputs->op.data_format != RUN_DATA_NONE && inputs->op.data_format != RUN_DATA_JSON)
+		return err_set(err, ERR_UNSUPPORTED, ENOTSUP,
+			       "--data: a session takes .json only; copy the file into it, and "
+			       "read it there: viv session put %s %s",
+			       desk->id,
+			       inputs->data_path != NULL ? inputs->data_path
+							 : desk->options->run.data);
 	if (!run_body_is_possible(inputs))
 		return err_set(err, ERR_UNSUPPORTED, ENOTSUP,
 			       "a request carries UTF-8 code and data as JSON only, 224 MiB in "

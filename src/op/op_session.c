@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c.h"
 #include "obs/metrics.h"
 #include "op/flight.h"
 #include "op/op_backends.h"
 #include "op/warm.h"
+#include "policy/number.h"
 #include "session/admission.h"
 
 #define LIFE_MAX_MS (30ULL * 24 * 3600 * 1000)
@@ -99,10 +101,14 @@ static int choose_runtime(const struct config *config, const struct policy *poli
 /* What the config gives is the most that a client may have. */
 static int check_life(const char *name, uint64_t asked, uint64_t most, struct err *err)
 {
+	char asked_text[32], most_text[32];
+
 	if (asked <= most)
 		return 0;
-	return err_set(err, ERR_BAD_REQUEST, ERANGE, "%s: at most %llu here (sessions.%s)", name,
-		       (unsigned long long)most, name);
+	number_format(NUMBER_MS, asked, asked_text, sizeof(asked_text));
+	number_format(NUMBER_MS, most, most_text, sizeof(most_text));
+	return err_set(err, ERR_BAD_REQUEST, ERANGE, "%s: %s is above the %s of the config", name,
+		       asked_text, most_text);
 }
 
 int op_session_choose(const struct op_call *call, const struct op_create_args *args,
@@ -268,31 +274,50 @@ static const struct op_param id_params[] = {OP_SESSION_ID(struct session_args)};
 
 struct listing {
 	struct op_call *call;
-	struct buf body;
-	bool is_first;
+	struct session **items; /* owned; what they point to is borrowed */
+	size_t count;
 };
 
 static void list_one(void *user, struct session *session)
 {
 	struct listing *listing = user;
 
-	if (!op_may_see(&listing->call->caller, session_token(session)))
-		return;
-	(void)buf_text(&listing->body, listing->is_first ? "" : ",");
-	(void)session_put(session, &listing->body);
-	listing->is_first = false;
+	if (op_may_see(&listing->call->caller, session_token(session)))
+		listing->items[listing->count++] = session;
 }
 
+static int compare_age(const void *a, const void *b)
+{
+	const struct session *const *one = a;
+	const struct session *const *other = b;
+	uint64_t one_ms = session_created_ms(*one);
+	uint64_t other_ms = session_created_ms(*other);
+
+	if (one_ms != other_ms)
+		return one_ms < other_ms ? -1 : 1;
+	return strcmp(session_id(*one), session_id(*other));
+}
+
+/* The oldest first. */
 static void call_list(struct op_call *call)
 {
-	struct listing listing = {.call = call, .is_first = true};
+	struct sessions *sessions = call->engine->sessions;
+	struct listing listing = {.call = call};
+	struct buf body;
 
-	buf_init(&listing.body, 16UL * SESSION_ANSWER_MAX);
-	(void)buf_text(&listing.body, "{\"sessions\":[");
-	sessions_each(call->engine->sessions, list_one, &listing);
-	(void)buf_text(&listing.body, "]}");
-	op_answer(call, 200, &listing.body);
-	buf_done(&listing.body);
+	listing.items = xcalloc(sessions_count(sessions) + 1UL, sizeof(struct session *));
+	sessions_each(sessions, list_one, &listing);
+	qsort(listing.items, listing.count, sizeof(struct session *), compare_age);
+	buf_init(&body, 16UL * SESSION_ANSWER_MAX);
+	(void)buf_text(&body, "{\"sessions\":[");
+	for (size_t i = 0; i < listing.count; i++) {
+		(void)buf_text(&body, i > 0 ? "," : "");
+		(void)session_put(listing.items[i], &body);
+	}
+	(void)buf_text(&body, "]}");
+	op_answer(call, 200, &body);
+	buf_done(&body);
+	free(listing.items);
 }
 
 static void call_get(struct op_call *call)

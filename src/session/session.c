@@ -424,6 +424,11 @@ const char *session_token(const struct session *session)
 	return session->token;
 }
 
+uint64_t session_created_ms(const struct session *session)
+{
+	return session->created_ms;
+}
+
 const struct policy *session_policy(const struct session *session)
 {
 	return session->policy;

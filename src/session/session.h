@@ -143,6 +143,7 @@ void session_rename(struct session *session, const char *name);
 const char *session_id(const struct session *session);
 const char *session_name(const struct session *session); /* "": none */
 const char *session_token(const struct session *session);
+uint64_t session_created_ms(const struct session *session);
 
 /* A branch goes on from what ran elsewhere: in `ret_session`, up to and with `ret_run`. False:
  * there are no more. */

@@ -38,6 +38,15 @@ class ReplTest(DaemonCase):
         self.leave(screen)
         self.assertEqual(self.text("session", "run", name, "-c", "kept"), "'yes'\n")
 
+    def test_what_leaves_python_leaves(self):
+        name = self.session()
+        for word in (b"exit", b"quit", b"exit()", b"quit()  "):
+            screen = self.repl(session=name)
+            screen.enter(b"kept = exit")
+            screen.send(word + b"\r")
+            self.assertEqual(screen.close(), 0)
+        self.assertEqual(self.text("session", "run", name, "-c", "'kept' in globals()"), "True\n")
+
     def test_a_block_goes_on_until_an_empty_line(self):
         screen = self.repl()
         screen.send(b"for i in range(2):\r")

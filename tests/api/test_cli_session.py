@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 
+from daemon import wait_for
 from daemon_cli import DaemonCase
 from vivcli import strict_json
 
@@ -40,15 +41,47 @@ class SessionTest(DaemonCase):
         self.assertIn(name, [session["id"] for session in listed])
 
     def test_which_session_is_meant(self):
-        self.session("--name", "twin")
-        self.session("--name", "twin")
+        ids = [self.daemon.request("POST", "/v1/sessions", {"name": "twin"}).json["id"] for _ in range(2)]
+        for made in ids:
+            self.addCleanup(self.viv, "session", "rm", made)
         done = self.viv("session", "run", "twin", "-c", "1")
         self.assertEqual(done.code, 2)
-        self.assertIn(b"2 sessions go by 'twin'", done.err)
+        self.assertIn(f"2 sessions go by 'twin'; use an id: {ids[0]} {ids[1]}\n", done.err.decode())
         done = self.viv("session", "run", "nobody", "-c", "1")
         self.assertEqual(done.code, 2)
         self.assertIn(b"there is no session 'nobody'", done.err)
         self.assertEqual(self.viv("session", "run", "", "-c", "1").code, 2)
+
+    def test_a_name_is_given_once(self):
+        made = self.session("--name", "once")
+        self.text("session", "export", made, "once.vivarium")
+        for words in (["new"], ["import", "once.vivarium"]):
+            done = self.viv("session", *words, "--name", "once")
+            self.assertEqual((done.code, done.out), (2, b""))
+            self.assertIn(f"there is a session 'once' already: {made}; use it, choose another name, or end it: "
+                          f"viv session rm {made}", done.err.decode())
+
+    def test_the_oldest_comes_first(self):
+        made = [self.session() for _ in range(6)]
+        for listed in (self.good("session", "list", "--json"), self.good("ps", "--json"),
+                       self.good("top", "--once", "--json")):
+            self.assertEqual([row["id"] for row in listed["sessions"] if row["id"] in made], made)
+
+    def test_refusals_are_in_the_words_of_the_command_line(self):
+        name = self.session()
+        csv = self.write("s.csv", "a\n1\n")
+        for words, told in (
+                (["session", "run", name, "--timeout", "500s", "-c", "1"],
+                 "--timeout: 500s is above the policy's 120s"),
+                (["run", "--memory", "64GiB", "-c", "1"], "--memory: 64GiB is above the policy's 512MiB"),
+                (["session", "new", "--idle", "100h"], "--idle: 100h is above the 1800s of the config"),
+                (["session", "fork", name, "99"], "N: must be from 1 to 16"),
+                (["session", "run", name, "-c", "df", "--data", csv],
+                 f"--data: a session takes .json only; copy the file into it, and read it there: "
+                 f"viv session put {name} {csv}")):
+            done = self.viv(*words)
+            self.assertEqual(done.out, b"")
+            self.assertEqual(done.err.decode(), f"viv {words[0]}: {told}\n")
 
     def test_usage_is_checked(self):
         for words in (["dance"], ["run"], ["rollback", "x"], ["rm"], ["list", "x"],
@@ -426,3 +459,26 @@ class SessionTest(DaemonCase):
         screen.send(b"q")
         self.assertEqual(screen.close(), 0)
         self.assertTrue(screen.seen.endswith(b"\x1b[?1049l"), screen.seen[-50:])
+
+
+class GoneTest(DaemonCase):
+    config = "runtimes:\n  bare: {python: /usr/bin/python3, preload: [], pool: 2}\n"
+
+    def test_what_to_do_with_one_that_is_lost_or_asleep(self):
+        lost = self.session("--runtime", "bare")
+        kept = self.session("--runtime", "bare", "--keep")
+        for name in (lost, kept):
+            self.text("session", "run", name, "-c", "x = 1")
+        wait_for(lambda: self.daemon.state(kept)["kept"]["states"] > 0 and
+                 not self.daemon.state(kept)["kept"]["pending"], what="its states on disk")
+        os.kill(self.daemon.launch_pid, signal.SIGKILL)
+        for name, state in ((lost, "lost"), (kept, "asleep")):
+            wait_for(lambda name=name, state=state: self.daemon.state(name)["state"] == state, what=state)
+        self.daemon.find_processes()
+        for words in (["run", lost, "-c", "x"], ["vars", lost]):
+            done = self.viv("session", *words)
+            self.assertRegex(done.err.decode(), f"^viv session: the session is lost: .*; remove it: viv session rm "
+                                                f"{lost}; make another: viv session new\n$")
+        self.assertEqual(self.viv("session", "vars", kept).err.decode(),
+                         f"viv session: the session is asleep; wake it: viv session wake {kept}\n")
+        self.assertIn("is awake", self.text("session", "wake", kept))
