@@ -21,18 +21,21 @@ const shown = new Set<string>(); // runs that were made cells here: one that was
 const cellOf = (conversation: Conversation, run: string) =>
   conversation.cells.peek().find((cell) => cell.output.peek()?.run === run);
 
+/** Made by a cell of it, which may have made others since or be gone: such a run never becomes a cell again. */
+const isOwn = (conversation: Conversation, run: string) => conversation.runs.includes(run) || cellOf(conversation, run) !== undefined;
+
 const isHere = (conversation: Conversation | null, row: RunRow): conversation is Conversation =>
   conversation !== null && row.session !== null && conversation.session.peek() === row.session;
 
 async function add(conversation: Conversation, row: RunRow): Promise<void> {
-  if (shown.has(row.id) || cellOf(conversation, row.id)) return;
+  if (shown.has(row.id) || isOwn(conversation, row.id)) return;
   shown.add(row.id);
   if (conversation.cells.peek().length >= CELLS_MAX) {
     toast(`"${conversation.name.peek()}" is full: further runs are in the list under Approvals`, "info");
     return;
   }
   const source = await runCode(row.id).catch(() => row.line ?? "");
-  if (cellOf(conversation, row.id)) return;
+  if (isOwn(conversation, row.id)) return;
   const cell = new Cell({ id: `r${row.id}`, kind: "code", source, run: row.id, who: row.who });
   if (row.state !== "over") cell.phase.value = row.state;
   conversation.insert(cell);
@@ -40,12 +43,14 @@ async function add(conversation: Conversation, row: RunRow): Promise<void> {
 }
 
 /** A page's own runs come with their cells: through this tab, or through what another tab saves. One that only says it
- * is a page has no cell after a while, and is shown like all others. */
+ * is a page is not in what is saved after a while, and is shown like all others. */
 function takeRun(row: RunRow): void {
   const conversation = current.peek();
   if (!isHere(conversation, row)) return;
   if (!isPage(row.who)) return void add(conversation, row);
-  setTimeout(() => {
+  setTimeout(async () => {
+    if (current.peek() !== conversation || shown.has(row.id) || isOwn(conversation, row.id)) return;
+    await conversation.pull(); // what the other tab saved may not have come yet
     if (current.peek() === conversation) void add(conversation, row);
   }, PAGE_GRACE_MS);
 }

@@ -219,6 +219,7 @@ export interface Use {
 export interface Document {
   cells: CellRecord[];
   use?: Use;
+  runs?: string[]; // that its cells made, the last ones
 }
 
 export interface ConversationRow {

@@ -178,6 +178,7 @@ async function take(queue: Queue, turn: Turn): Promise<boolean> {
   }
   nameIt(conversation); // before there is a session, which is called the same
   turn.run ??= await start(conversation, cell, code);
+  conversation.noteRun(turn.run);
   note(queue);
   if (cell.output.peek()?.run !== turn.run) {
     cell.output.value = new Output(turn.run);

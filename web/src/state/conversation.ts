@@ -8,7 +8,7 @@ import type { CellKind, CellMark, CellRecord, ConversationRecord, ConversationRo
 import { countOf, own, ownText } from "../output/checks";
 import { Output } from "../output/model";
 import { dropDraft, keepDraft, loadDraft } from "./drafts";
-import { isCellRecord, isSame, merge, type Snapshot } from "./merge";
+import { isCellRecord, isSame, lastRuns, merge, type Snapshot } from "./merge";
 import { failed, toast } from "./toasts";
 
 const REST_MS = 400;
@@ -21,6 +21,11 @@ function useOf(record: ConversationRecord): Use {
   const use: unknown = record.document?.use;
   const [policy, runtime, timeout_ms] = [ownText(use, "policy", 100), ownText(use, "runtime", 100), countOf(own(use, "timeout_ms"))];
   return { ...(policy && { policy }), ...(runtime && { runtime }), ...(timeout_ms && { timeout_ms }) };
+}
+
+function runsOf(record: ConversationRecord): readonly string[] {
+  const runs: unknown = record.document?.runs;
+  return Array.isArray(runs) ? lastRuns(runs.filter((run) => typeof run === "string")) : [];
 }
 
 export class Cell {
@@ -81,13 +86,13 @@ export function cellsOf(record: ConversationRecord): CellRecord[] {
   return [...new Map(cells.filter(isCellRecord).map((cell) => [cell.id, cell])).values()];
 }
 
-export const documentOf = (cells: readonly CellRecord[], use: Use = {}) =>
-  ({ cells: [...cells], ...(Object.keys(use).length > 0 && { use }) });
+export const documentOf = (cells: readonly CellRecord[], use: Use = {}, runs: readonly string[] = []) =>
+  ({ cells: [...cells], ...(Object.keys(use).length > 0 && { use }), ...(runs.length > 0 && { runs: [...runs] }) });
 
 const isGone = (cause: unknown) => cause instanceof ApiError && cause.status === 404;
 
 const snapshotOf = (record: ConversationRecord): Snapshot => ({
-  name: record.name, session: record.session, sandbox: record.sandbox, use: useOf(record), cells: cellsOf(record),
+  name: record.name, session: record.session, sandbox: record.sandbox, use: useOf(record), cells: cellsOf(record), runs: runsOf(record),
 });
 
 export class Conversation {
@@ -98,6 +103,7 @@ export class Conversation {
   readonly use: Signal<Use>;
   readonly cells: Signal<Cell[]>;
   readonly saving = signal<"saved" | "waiting" | "saving" | "failed" | "gone">("saved");
+  runs: readonly string[]; // that its cells made, in whichever tab; the last ones
   version: number;
   onSaved: (row: ConversationRow) => void = () => {};
   onMerged: () => void = () => {}; // others' changes came in: outputs may have to be read
@@ -115,18 +121,24 @@ export class Conversation {
     this.sandbox = signal(record.sandbox);
     this.use = signal(useOf(record));
     this.cells = signal(this.base.cells.map((cell) => new Cell(cell)));
+    this.runs = this.base.runs ?? [];
     this.takeDraft();
   }
 
   snapshot(): Snapshot {
     return {
       name: this.name.peek(), session: this.session.peek(), sandbox: this.sandbox.peek(), use: this.use.peek(),
-      cells: this.cells.peek().map((cell) => cell.record()),
+      cells: this.cells.peek().map((cell) => cell.record()), runs: this.runs,
     };
   }
 
   get isDirty(): boolean {
     return this.saving.peek() !== "saved" && !isSame(this.base, this.snapshot());
+  }
+
+  /** A cell made a run: it stays one of this conversation when the cell has made another, or is gone. */
+  noteRun(run: string): void {
+    if (!this.runs.includes(run)) this.runs = lastRuns([...this.runs, run]);
   }
 
   /** Call after any change: the document is sent after a short rest. */
@@ -143,8 +155,8 @@ export class Conversation {
     return this.queue(() => this.put());
   }
 
-  /** Somebody saved `version`: takes it in, unless it is our own. */
-  pull(version: number): Promise<void> {
+  /** Somebody saved `version`: takes it in, unless it is our own. Without one: whatever there is by now. */
+  pull(version = Infinity): Promise<void> {
     return this.queue(async () => {
       if (version <= this.version) return;
       try {
@@ -199,8 +211,8 @@ export class Conversation {
       if (isSame(ours, this.base)) break;
       this.saving.value = "saving";
       try {
-        const { cells, use, ...rest } = ours;
-        const row = await calls.putConversation(this.id, { version: this.version, ...rest, document: documentOf(cells, use) });
+        const { cells, use, runs, ...rest } = ours;
+        const row = await calls.putConversation(this.id, { version: this.version, ...rest, document: documentOf(cells, use, runs) });
         this.version = row.version;
         this.base = ours;
         this.onSaved(row);
@@ -263,6 +275,7 @@ export class Conversation {
       this.session.value = next.session;
       this.sandbox.value = next.sandbox;
       this.use.value = next.use ?? {};
+      this.runs = next.runs ?? [];
       const cells = next.cells.map((record) => {
         const cell = here.get(record.id);
         cell?.accept(record);

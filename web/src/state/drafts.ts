@@ -13,7 +13,8 @@ const keyOf = (id: string) => `vivarium.draft.${id}`;
 function isSnapshot(value: unknown): value is Snapshot {
   const saved = value as Snapshot | null;
   return typeof saved === "object" && saved !== null && typeof saved.name === "string" && typeof saved.sandbox === "boolean" &&
-    (saved.session === null || typeof saved.session === "string") && Array.isArray(saved.cells) && saved.cells.every(isCellRecord);
+    (saved.session === null || typeof saved.session === "string") && Array.isArray(saved.cells) && saved.cells.every(isCellRecord) &&
+    (saved.runs === undefined || (Array.isArray(saved.runs) && saved.runs.every((run) => typeof run === "string")));
 }
 
 export function keepDraft(id: string, draft: Draft): void {

@@ -12,7 +12,12 @@ export interface Snapshot {
   sandbox: boolean;
   use?: Use;
   cells: readonly CellRecord[];
+  runs?: readonly string[]; // that its cells made, the last ones: a cell knows only its present one
 }
+
+const RUNS_MAX = 100; // those that nobody may hear of any more
+
+export const lastRuns = (runs: readonly string[]): readonly string[] => runs.slice(-RUNS_MAX);
 
 /** Documents come from whoever has the token, in whatever version: a cell that is none is left out. */
 export function isCellRecord(value: unknown): value is CellRecord {
@@ -129,12 +134,18 @@ function mergeCells(
   return { cells, kept };
 }
 
+/** What was added on both sides. */
+function mergeRuns(base: readonly string[] = [], ours: readonly string[] = [], theirs: readonly string[] = []): readonly string[] {
+  return lastRuns([...theirs, ...ours.filter((run) => !base.includes(run) && !theirs.includes(run))]);
+}
+
 export function merge(base: Snapshot, ours: Snapshot, theirs: Snapshot, newId: () => string): Merged {
   return {
     name: pick(base.name, ours.name, theirs.name),
     session: pick(base.session, ours.session, theirs.session),
     sandbox: pick(base.sandbox, ours.sandbox, theirs.sandbox),
     use: isSameUse(base.use, ours.use) ? theirs.use : ours.use,
+    runs: mergeRuns(base.runs, ours.runs, theirs.runs),
     ...mergeCells(base.cells, ours.cells, theirs.cells, newId),
   };
 }
@@ -143,7 +154,8 @@ const isSameUse = (a: Use = {}, b: Use = {}) => a.policy === b.policy && a.runti
 
 export function isSame(a: Snapshot, b: Snapshot): boolean {
   return (
-    a.name === b.name && a.session === b.session && a.sandbox === b.sandbox && isSameUse(a.use, b.use) && a.cells.length === b.cells.length &&
+    a.name === b.name && a.session === b.session && a.sandbox === b.sandbox && isSameUse(a.use, b.use) &&
+    (a.runs ?? []).join() === (b.runs ?? []).join() && a.cells.length === b.cells.length &&
     a.cells.every((cell, i) => {
       const other = b.cells[i]!;
       return cell.id === other.id && cell.kind === other.kind && cell.source === other.source && cell.run === other.run &&

@@ -73,6 +73,20 @@ describe("runs of others", () => {
     expect(idsOf(conversation)).toEqual(["c1"]);
   });
 
+  it("of pages are not the conversation's own, in whichever tab a cell made them and whatever became of that cell", async () => {
+    vi.useFakeTimers();
+    const who = { token: null, via: "http", client: "page", peer: "unix" };
+    const cell = new Cell({ id: "c1", kind: "code", source: "x", run: "run_13" });
+    const conversation = conversationOf([cell], "ses_a");
+    conversation.noteRun("run_11"); // by the cell, before its present one
+    conversation.pull = async () => conversation.noteRun("run_12"); // by a cell of another tab
+    current.value = conversation;
+    for (const id of ["run_11", "run_12", "run_13", "run_14"]) feed.run(row(id, { who }));
+    await vi.advanceTimersByTimeAsync(60_000);
+    vi.useRealTimers();
+    expect(idsOf(conversation)).toEqual(["c1", "rrun_14"]); // it only says that it is a page
+  });
+
   it("that were missed come in their order when the conversation is opened", async () => {
     calls.listRuns.mockResolvedValue([row("run_9", { begun_ms: 9 }), row("run_8", { begun_ms: 8 }), row("run_7", { begun_ms: 7 })]);
     const conversation = conversationOf([new Cell({ id: "c1", kind: "code", source: "x", run: "run_7" })], "ses_a");

@@ -14,6 +14,7 @@ export function conversationOf(cells: Cell[], session: string | null = null): Co
   conversation.cells.value = cells;
   conversation.touch = () => {};
   conversation.save = () => Promise.resolve();
+  conversation.pull = () => Promise.resolve();
   return conversation;
 }
 

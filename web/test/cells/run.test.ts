@@ -66,6 +66,7 @@ describe("running cells", () => {
     expect(await runCell(conversation, cell)).toBe(true);
     expect(mocked.startRun).toHaveBeenCalledWith("ses_1", { code: "a", stdin: "live" });
     expect(cell.record().run).toBe("run_0");
+    expect(conversation.runs).toEqual(["run_0"]);
     expect(conversation.save).toHaveBeenCalled();
   });
 

@@ -69,6 +69,17 @@ describe("saving", () => {
     expect(conversation.saving.value).toBe("saved");
   });
 
+  it("keeps the runs that its cells made, for other tabs and the next time", async () => {
+    const [here, there] = [open(), open()];
+    here.noteRun("run_1");
+    await here.save();
+    there.noteRun("run_2");
+    await there.save();
+    expect(open().runs).toEqual(["run_1", "run_2"]);
+    server.record.document = { ...server.record.document, runs: [7, "run_3"] as string[] };
+    expect(open().runs).toEqual(["run_3"]);
+  });
+
   it("a touch saves by itself after a rest", async () => {
     const conversation = open();
     const isSaved = new Promise((resolve) => (conversation.onSaved = resolve));

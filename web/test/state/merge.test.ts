@@ -33,6 +33,17 @@ describe("texts", () => {
   });
 });
 
+describe("runs that cells made", () => {
+  const of = (...runs: string[]) => snapshot([], { runs });
+  it("are those of both sides, without the oldest", () => {
+    expect(merge(of("1"), of("1", "ours"), of("1", "theirs"), String).runs).toEqual(["1", "theirs", "ours"]);
+    const many = Array.from({ length: 100 }, (_, i) => `${i}`);
+    const theirs = of(...many.slice(1), "new");
+    expect(isSame(merge(of(...many), of(...many), theirs, String), theirs)).toBe(true); // nothing to be saved again
+    expect(isSame(of("1"), of("1", "2"))).toBe(false);
+  });
+});
+
 describe("cells", () => {
   it("both sides' new cells are there, behind the ones they stood behind", () => {
     expect(idsOf(three([a, b], [a, cell("ours"), b], [a, b, cell("theirs")]))).toEqual(["a", "ours", "b", "theirs"]);
