@@ -207,7 +207,7 @@ export interface CellRecord {
   timeout_ms?: number | null; // how long its runs may take; absent: as the conversation says
 }
 
-export type CellMark = "stale" | "undone";
+export type CellMark = "stale" | "undone" | "apart"; // apart: of the session that this one was branched from
 
 /** What the runs of a conversation may use; what is absent is as the settings and the policy say. */
 export interface Use {

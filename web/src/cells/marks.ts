@@ -38,6 +38,9 @@ export function markStale(conversation: Conversation, cell: Cell): void {
   if (isChanged) conversation.touch();
 }
 
+/** What the run set is not in the session. */
+const isGone = (mark: CellMark | null): boolean => mark === "undone" || mark === "apart";
+
 interface Sides {
   live: ReadonlySet<string>;
   undone: ReadonlySet<string>;
@@ -46,7 +49,7 @@ interface Sides {
 /** The mark of a cell whose last run is this one, where these runs are part of the state and those are not. */
 export function markAt(mark: CellMark | null, run: string | null, { live, undone }: Sides): CellMark | null {
   if (run === null) return mark;
-  return undone.has(run) ? "undone" : mark === "undone" && live.has(run) ? null : mark;
+  return undone.has(run) ? "undone" : isGone(mark) && live.has(run) ? null : mark;
 }
 
 /** Which runs are part of the head's state, and which were left behind by going back or by a restart. Of others nothing is

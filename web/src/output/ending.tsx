@@ -82,6 +82,7 @@ const CUT: readonly (readonly [keyof Ending["truncated"], string])[] = [
 
 const MARKS: Readonly<Record<CellMark, readonly [title: string, sentence: string]>> = {
   undone: ["Undone", "The session went back to before this run, or was restarted after it: what it set is gone. Run the cell again to have it."],
+  apart: ["Not in this branch", "This branch begins without this run: what it set is not here. Run the cell again to have it."],
   stale: ["May be stale", "A cell above, whose variables this one uses, has run since. Run this one again to be sure."],
 };
 
@@ -100,6 +101,16 @@ interface Props {
   deeds: ComponentChildren;
 }
 
+/** In front of an output so long that its ending is out of sight. */
+export function EndingAhead({ ending }: { ending: Ending }) {
+  const told = tellVerdict(ending.verdict);
+  return (
+    <p class={`ending ending-ahead is-${told.tone}`}>
+      <span class="ending-badge">{told.title}</span> <span class="out-soft">after the output below</span>
+    </p>
+  );
+}
+
 export function EndingView({ ending, run, session, limits: given, mark, timeoutMs, deeds }: Props) {
   const [isOpen, setOpen] = useState(false);
   const limits = useLimits(session, given, ending, timeoutMs);
@@ -114,7 +125,7 @@ export function EndingView({ ending, run, session, limits: given, mark, timeoutM
       <div class="ending-line">
         {isQuiet
           ? <span class="ending-quiet"><IconCheck size={13} /> {told.title} in {formatMs(ending.usage.wall_ms)}</span>
-          : !(isOk && mark === "undone") && <span class="ending-badge">{told.title}</span>}
+          : !(isOk && mark && mark !== "stale") && <span class="ending-badge">{told.title}</span>}
         {mark && <span class="ending-badge is-back">{MARKS[mark][0]}</span>}
         {ending.state === "rolled_back" && <span class="ending-badge is-back">Rolled back</span>}
         {ending.state === "lost" && <span class="ending-badge is-back">Session lost</span>}

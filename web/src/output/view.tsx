@@ -5,7 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { CellMark } from "../api/types";
 import { BundleView, TableItem } from "./bundle";
 import { ChartItem } from "./charts/item";
-import { EndingView } from "./ending";
+import { EndingAhead, EndingView } from "./ending";
 import { FilesView } from "./files";
 import { formatCount } from "./format";
 import type { Limits } from "./limits";
@@ -15,6 +15,8 @@ import { TextView } from "./text";
 import { type FindCell, TracebackView } from "./traceback";
 
 const ITEMS_SHOWN = 60;
+const FOLD_LINES = 12; // behind so many lines, or after so many items, how the run ended may be out of sight
+const FOLD_ITEMS = 3;
 
 /** The name of a figure that is shown as a chart already: the runner sends it as the result beside the chart. */
 function isFigureName(item: Item): boolean {
@@ -89,6 +91,7 @@ export function OutputView({ output, session, limits, label = "Output", cell, fi
   if (!items.length && !ending && !files.length) return null;
   return (
     <div class="output" role="region" aria-label={label}>
+      {ending && ending.verdict.kind !== "ok" && (output.lines.length > FOLD_LINES || items.length > FOLD_ITEMS) && <EndingAhead ending={ending} />}
       {items.slice(0, most).map((item, i) => !(hasChart && isFigureName(item)) && (
         <ItemView key={i} item={item} output={output} session={session} version={version} isLive={!ending && i === last} cell={cell} find={find} />
       ))}
@@ -98,7 +101,7 @@ export function OutputView({ output, session, limits, label = "Output", cell, fi
         </div>
       )}
       {output.leftOut && <Notice>This page left out {output.leftOut}.</Notice>}
-      <FilesView files={files} session={session} />
+      <FilesView files={files} session={session} mark={mark} />
       {ending && <EndingView ending={ending} run={output.run} session={session} limits={limits} mark={mark} timeoutMs={timeoutMs} deeds={deeds} />}
       {output.isSaved && ending && <p class="out-soft">Shown as it was kept; the run's own log is gone.</p>}
     </div>

@@ -55,12 +55,12 @@ export function cellsUpTo(cells: readonly Cell[], run: string | null): Cell[] {
 }
 
 /** The cells as they are in a session that goes on from this state: what is undone here may not be there. */
-function recordsAt(cells: readonly Cell[], { checkpoints }: History, from: Checkpoint): CellRecord[] {
+export function recordsAt(cells: readonly Cell[], checkpoints: readonly Checkpoint[], from: Checkpoint): CellRecord[] {
   const sides = sidesOf(checkpoints, from.id);
   return cells.map((cell) => {
     const { mark = null, ...record } = cell.record();
     const next = markAt(mark, record.run, sides);
-    return next ? { ...record, mark: next } : record;
+    return next ? { ...record, mark: next === "undone" ? "apart" : next } : record;
   });
 }
 
@@ -80,7 +80,7 @@ export async function branchHere(conversation: Conversation, history: History, f
     const [branch] = await fork(history.session.id, isHead ? undefined : from.id);
     const name = `Branch of ${conversation.name.peek()}`; // in front: a list cuts the end
     const cells = cellsUpTo(conversation.cells.peek(), from.run);
-    const made = await createConversation({ name, session: branch!.id, sandbox: true, cells: recordsAt(cells, history, from) });
+    const made = await createConversation({ name, session: branch!.id, sandbox: true, cells: recordsAt(cells, history.checkpoints, from) });
     void copyOutputs(made.id, cells);
     toast("This is the branch: variables are its own, files are shared with the original.", "good");
   } catch (cause) {

@@ -2,7 +2,8 @@
 // What the timeline shows: the checkpoints of a session, the line of code that led to each, and the runs whose work was
 // undone.
 import { getRun, getSession, listCheckpoints, listRuns } from "../api/calls";
-import type { Checkpoint, RunRow, RunState, Session } from "../api/types";
+import type { Checkpoint, RunRow, Session } from "../api/types";
+import { readEnding, type Ending } from "../output/read";
 import type { Conversation } from "../state/conversation";
 import { deedOfCode } from "../state/title";
 import { visible } from "./format";
@@ -11,6 +12,7 @@ export interface UndoneRun {
   id: string;
   verdict: string;
   begunMs: number;
+  parent: string | null; // the state that it began from, and went back to
 }
 
 export interface History {
@@ -22,15 +24,16 @@ export interface History {
 
 const RUNS_MAX = 100;
 const ASKED_MAX = 8; // runs whose end is looked up, when no cell knows it
-const endings = new Map<string, RunState>(); // of runs that are over: they do not change
+type End = Pick<Ending, "state" | "checkpoint">;
+const endings = new Map<string, End>(); // of runs that are over: they do not change
 
-async function endingOf(conversation: Conversation, row: RunRow): Promise<RunState> {
+async function endingOf(conversation: Conversation, row: RunRow): Promise<End> {
   const cell = conversation.cells.peek().find((one) => one.output.peek()?.run === row.id);
-  const known = cell?.output.peek()?.ending?.state ?? endings.get(row.id);
+  const known = cell?.output.peek()?.ending ?? endings.get(row.id);
   if (known) return known;
-  const { state } = await getRun(row.id).catch(() => ({ state: "none" }));
-  endings.set(row.id, state as RunState);
-  return state as RunState;
+  const ending = readEnding(await getRun(row.id).catch(() => null));
+  endings.set(row.id, ending);
+  return ending;
 }
 
 /** Runs that failed behind the oldest state that is kept, and left none of their own. */
@@ -40,10 +43,11 @@ async function undoneOf(conversation: Conversation, checkpoints: readonly Checkp
   const failed = rows
     .filter((row) => row.verdict !== null && row.verdict !== "ok" && row.begun_ms >= oldest && !kept.has(row.id))
     .slice(0, ASKED_MAX);
-  const states = await Promise.all(failed.map((row) => endingOf(conversation, row)));
-  return failed
-    .filter((_, i) => states[i] === "rolled_back")
-    .map((row) => ({ id: row.id, verdict: row.verdict ?? "", begunMs: row.begun_ms }));
+  const ends = await Promise.all(failed.map((row) => endingOf(conversation, row)));
+  return failed.flatMap((row, i) => {
+    const { state, checkpoint } = ends[i]!;
+    return state === "rolled_back" ? [{ id: row.id, verdict: row.verdict ?? "", begunMs: row.begun_ms, parent: checkpoint }] : [];
+  });
 }
 
 export async function loadHistory(conversation: Conversation, session: string): Promise<History> {
@@ -64,6 +68,12 @@ export function titleOf(conversation: Conversation, history: History, checkpoint
   if (parent && parent.run === checkpoint.run) return FILES_CHANGED;
   if (checkpoint.run === null && history.checkpoints.some((one) => one.created_ms < checkpoint.created_ms)) return "Restarted";
   return visible(lineOf(conversation, history, checkpoint.run));
+}
+
+/** How the run that led to a state failed; null: it did not, or no run did. */
+export function failureOf(history: History, checkpoint: Checkpoint): string | null {
+  const verdict = (checkpoint.run !== null && history.rows.get(checkpoint.run)?.verdict) || "ok";
+  return verdict === "ok" ? null : verdict;
 }
 
 /** What a run did, in one line. The daemon's row has it of the code that ran; the cell may have been edited since. */

@@ -9,7 +9,7 @@ import { IconBranch, IconHistory, IconPin, IconRefresh, IconUndo } from "../ui/i
 import { Compare } from "./compare";
 import { branchHere, goBack, keep } from "./deeds";
 import { ago, bytes, visible } from "./format";
-import { FILES_CHANGED, lineOf, loadHistory, titleOf, type History, type UndoneRun } from "./history";
+import { failureOf, FILES_CHANGED, lineOf, loadHistory, titleOf, type History, type UndoneRun } from "./history";
 import { useLoad } from "./load";
 import { treeOf, type Node } from "./tree";
 import { Trouble } from "./trouble";
@@ -17,12 +17,16 @@ import { Trouble } from "./trouble";
 const ROW_HEIGHT = 54; // as in panels.css
 const LANE_WIDTH = 14;
 
-type Row = { kind: "state"; node: Node } | { kind: "undone"; run: UndoneRun };
+type Row = { kind: "state"; node: Node; isFailed: boolean } | { kind: "undone"; run: UndoneRun; lane: number };
 
-/** States and undone runs in one list, newest first. */
-function rowsOf(history: History): Row[] {
-  const states = treeOf(history.checkpoints, history.session.head).map((node) => ({ kind: "state" as const, node, at: node.checkpoint.created_ms }));
-  const undone = history.undone.map((run) => ({ kind: "undone" as const, run, at: run.begunMs }));
+/** States and undone runs in one list, newest first. An undone run is on the lane of the state that it began from. */
+export function rowsOf(history: History): Row[] {
+  const nodes = treeOf(history.checkpoints, history.session.head);
+  const laneOf = new Map(nodes.map(({ checkpoint, lane }) => [checkpoint.id, lane]));
+  const states = nodes.map((node) => ({
+    kind: "state" as const, node, isFailed: failureOf(history, node.checkpoint) !== null, at: node.checkpoint.created_ms,
+  }));
+  const undone = history.undone.map((run) => ({ kind: "undone" as const, run, lane: laneOf.get(run.parent ?? "") ?? 0, at: run.begunMs }));
   return [...states, ...undone].toSorted((a, b) => b.at - a.at);
 }
 
@@ -35,7 +39,7 @@ function Lanes({ rows }: { rows: readonly Row[] }) {
   return (
     <svg class="lanes" width={20 + (lanes - 1) * LANE_WIDTH} height={rows.length * ROW_HEIGHT} aria-hidden="true" focusable="false">
       {rows.map((row, i) => {
-        if (row.kind === "undone") return <path key={row.run.id} class="lane-undone" d={`M${x(0) - 4} ${y(i) - 4}l8 8m0 -8l-8 8`} />;
+        if (row.kind === "undone") return <path key={row.run.id} class="lane-undone" d={`M${x(row.lane) - 4} ${y(i) - 4}l8 8m0 -8l-8 8`} />;
         const { node } = row;
         const parent = node.checkpoint.parent === null ? undefined : rowOf.get(node.checkpoint.parent);
         const to = parent === undefined ? undefined : rows[parent];
@@ -43,7 +47,7 @@ function Lanes({ rows }: { rows: readonly Row[] }) {
         return (
           <g key={node.checkpoint.id} class={node.isPast ? "lane-past" : "lane-left"}>
             {end && <path class="lane-line" d={`M${x(node.lane)} ${y(i)}V${end.y - ROW_HEIGHT / 2}Q${x(node.lane)} ${end.y} ${end.x} ${end.y}`} />}
-            <circle class={node.isHead ? "lane-head" : "lane-dot"} cx={x(node.lane)} cy={y(i)} r={node.isHead ? 5.5 : 4} />
+            <circle class={`${node.isHead ? "lane-head" : "lane-dot"}${row.isFailed ? " lane-failed" : ""}`} cx={x(node.lane)} cy={y(i)} r={node.isHead ? 5.5 : 4} />
           </g>
         );
       })}
@@ -68,6 +72,7 @@ function StateRow({ conversation, history, node, isChosen, onChoose }: StateRowP
   const missing = checkpoint.missing ?? [];
   const title = titleOf(conversation, history, checkpoint);
   const isRun = checkpoint.name === null && checkpoint.run !== null && title !== FILES_CHANGED;
+  const failure = isRun ? failureOf(history, checkpoint) : null;
   const doing = (what: "back" | "branch" | "keep", deed: () => Promise<void>) => {
     setBusy(what);
     void deed().finally(() => setBusy(null));
@@ -80,7 +85,7 @@ function StateRow({ conversation, history, node, isChosen, onChoose }: StateRowP
           <span class={isRun ? "state-code" : "state-name"} title={title}>{title}</span>
         </p>
         <p class="state-facts" title={isPortable && missing.length > 0 ? missing.map((one) => visible(`${one.name}: ${one.why ?? ""}`)).join("\n") : undefined}>
-          {isHead && <strong>Now · </strong>}{ago(checkpoint.created_ms)}
+          {isHead && <strong>Now · </strong>}{failure && <span class="state-failed">{titleOfKind(failure)} · </span>}{ago(checkpoint.created_ms)}
           {isPortable ? ` · on disk, ${bytes(checkpoint.bytes ?? 0)}` : checkpoint.memory > 0 && ` · ${bytes(checkpoint.memory)}`}
           {isPortable && missing.length > 0 && ` · without ${missing.map((one) => visible(one.name)).join(", ")}`}
           {checkpoint.files === "skipped" && " · without files"}

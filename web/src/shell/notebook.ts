@@ -8,10 +8,10 @@ import { failed, toast } from "../state/toasts";
 
 const NOTEBOOK_MAX = 128 * 1024 * 1024; // before a byte of it is read; cells/ipynb.ts checks what is in it
 
-/** A file name that every system takes. */
+/** A file name that every system and shell takes: the words of the name, which may be a line of code. */
 export function fileNameOf(name: string): string {
-  const plain = name.replace(/[\u0000-\u001f\u007f<>:"/\\|?*]+/g, " ").replace(/^[\s.]+|[\s.]+$/g, "").slice(0, 100).trim();
-  return `${plain || "notebook"}.ipynb`;
+  const words = name.normalize("NFC").match(/[\p{L}\p{M}\p{N}_]+/gu) ?? [];
+  return `${[...words.join("-")].slice(0, 60).join("").replace(/-$/, "") || "notebook"}.ipynb`;
 }
 
 export function exportNotebook(conversation: Conversation): void {

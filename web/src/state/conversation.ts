@@ -14,7 +14,8 @@ import { failed, toast } from "./toasts";
 const REST_MS = 400;
 const TRIES_MAX = 6;
 
-const markOf = ({ mark }: CellRecord): CellMark | null => (mark === "stale" || mark === "undone" ? mark : null);
+const MARKS: readonly unknown[] = ["stale", "undone", "apart"] satisfies CellMark[];
+const markOf = ({ mark = null }: CellRecord): CellMark | null => (MARKS.includes(mark) ? mark : null);
 
 /** Documents come from whoever has the token: what is no setting is left out. */
 function useOf(record: ConversationRecord): Use {

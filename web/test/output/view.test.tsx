@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/preact";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import * as calls from "../../src/api/calls";
+import { ApiError } from "../../src/api/client";
 import type { Bundle, RunEvent } from "../../src/api/types";
 import { typed } from "../../src/output/ansi";
 import { BadImage, imageBlob } from "../../src/output/bytes";
 import { BundleView, formsOf } from "../../src/output/bundle";
 import { ChartItem } from "../../src/output/charts/item";
 import { JsonView } from "../../src/output/json";
+import { FilesView } from "../../src/output/files";
 import { Output } from "../../src/output/model";
 import { Boundary, fileName } from "../../src/output/parts";
 import { TextView } from "../../src/output/text";
 import { placeOf, renumber, TracebackView } from "../../src/output/traceback";
 import { OutputView } from "../../src/output/view";
+import { toasts } from "../../src/state/toasts";
 
 afterEach(cleanup);
 
@@ -149,6 +153,56 @@ describe("an output", () => {
     const { container } = render(<><Boundary what="chart"><Broken /></Boundary><p>rest</p></>);
     expect(container.textContent).toContain("This chart could not be shown: boom");
     expect(container.textContent).toContain("rest");
+  });
+});
+
+describe("an ending out of sight", () => {
+  it.each([[5, 1], [40, 2]])("behind %i lines is told %i times", (lines, times) => {
+    const output = new Output();
+    output.apply(event(1, { type: "stdout", text: "line\n".repeat(lines) }));
+    output.apply(event(2, {
+      type: "verdict", state: "rolled_back", walls: [], truncated: {}, files: [],
+      verdict: { kind: "timeout", exit_code: 124, signal: null, message: "", remedy: "", limit: null, peak: null, by: "supervisor" },
+      usage: { queue_ms: 0, wall_ms: 1000, cpu_ms: 400, peak_memory: 1, output_bytes: 6 },
+    }));
+    const { container } = render(<OutputView output={output} session={null} />);
+    const badges = screen.getAllByText("Timed out");
+    expect(badges).toHaveLength(times);
+    const isAhead = badges[0]!.compareDocumentPosition(container.querySelector(".text")!) & Node.DOCUMENT_POSITION_FOLLOWING;
+    expect(Boolean(isAhead)).toBe(times === 2);
+  });
+});
+
+describe("files of a run", () => {
+  const file = { path: "/workspace/f.txt", size: 3, mime: "text/plain", sha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" }; // abc
+  const read = vi.spyOn(calls, "readFile");
+  const saved = vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(() => {});
+  const download = async () => {
+    URL.createObjectURL ??= () => "blob:";
+    toasts.value = [];
+    saved.mockClear();
+    render(<FilesView files={[file]} session="ses_1" />);
+    fireEvent.click(screen.getByRole("button", { name: "Download f.txt" }));
+    await waitFor(() => expect(screen.getByRole("button", { name: "Download f.txt" }).textContent).toBe("Download"));
+    cleanup();
+    return toasts.value.map(({ text }) => text).join();
+  };
+
+  it.each([["abc", ""], ["abcdef", "as it is now, 6 bytes"], ["xyz", "has changed since this run"]])("are told to be others by now: %s", async (text, told) => {
+    read.mockResolvedValue(new Response(text));
+    expect(await download()).toMatch(told ? new RegExp(told) : /^$/);
+    expect(saved).toHaveBeenCalledTimes(1);
+  });
+
+  it("are told to be gone", async () => {
+    read.mockRejectedValue(new ApiError(404, "not_found", "no such file"));
+    expect(await download()).toBe("f.txt is no longer in the session");
+    expect(saved).not.toHaveBeenCalled();
+  });
+
+  it("of a run that was undone are said to be of another time", () => {
+    const { container } = render(<FilesView files={[file]} session="ses_1" mark="undone" />);
+    expect(container.textContent).toContain("may be gone");
   });
 });
 

@@ -3,7 +3,7 @@ import { cleanup, fireEvent, render, screen } from "@testing-library/preact";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "../../src/api/client";
 import type { Checkpoint, Session } from "../../src/api/types";
-import { cellsUpTo } from "../../src/panels/deeds";
+import { cellsUpTo, recordsAt } from "../../src/panels/deeds";
 import { Panel, panelTab } from "../../src/panels/panel";
 import { Cell } from "../../src/state/conversation";
 import { connection, sessions } from "../../src/state/feed";
@@ -132,6 +132,31 @@ describe("the timeline", () => {
     expect(screen.getAllByRole("listitem").find((row) => row.getAttribute("aria-current") === "step")?.textContent).toContain("Now");
   });
 
+  it("puts a run that was rolled back on the lane of the state it began from, and marks one that failed", async () => {
+    // cp_1 - cp_2, where run_2 failed and was rolled back; then back to cp_1, and cp_3, where run_3 raised.
+    calls["listCheckpoints"]!.mockResolvedValue([state("cp_1", null, null, 1), state("cp_2", "cp_1", "run_1", 2), state("cp_3", "cp_1", "run_3", 5)]);
+    calls["listRuns"]!.mockResolvedValue([
+      { id: "run_3", verdict: "exception", begun_ms: 4, line: "1 / 0", state: "over" },
+      { id: "run_lane", verdict: "timeout", begun_ms: 3, line: "while True: pass", state: "over" },
+      { id: "run_1", verdict: "ok", begun_ms: 2, line: "x = 1", state: "over" },
+    ]);
+    calls["getRun"]!.mockResolvedValue({ state: "rolled_back", checkpoint: { id: "cp_2" } });
+    const { container } = show("timeline");
+    await screen.findByText("while True: pass");
+    const dots = [...container.querySelectorAll("circle")].map((dot) => [dot.getAttribute("cx"), dot.classList.contains("lane-failed")]);
+    expect(dots).toEqual([["10", true], ["24", false], ["10", false]]);
+    expect(container.querySelector(".lane-undone")!.getAttribute("d")).toMatch(/^M20 /);
+    expect(screen.getByText("1 / 0").closest("li")!.textContent).toContain("Failed");
+    expect(screen.getByText("x = 1").closest("li")!.textContent).not.toContain("Failed");
+  });
+
+  it("calls the first state after a restart by what it is", async () => {
+    calls["getSession"]!.mockResolvedValue({ id: "ses_a", head: "cp_4", transactional: true });
+    calls["listCheckpoints"]!.mockResolvedValue([state("cp_2", "cp_1", "run_1", 2), state("cp_4", null, null, 5)]);
+    show("timeline");
+    expect((await screen.findByText("Restarted")).closest("li")!.textContent).toContain("Now");
+  });
+
   it("tells live states from those on disk, and what these lack", async () => {
     calls["listCheckpoints"]!.mockResolvedValue([
       { ...state("cp_2", "cp_1", "run_1", 2), kind: "portable", bytes: 2048, missing: [{ name: "conn", why: "TypeError" }] }, { ...state("cp_3", "cp_2", "run_1", 4), kind: "live" },
@@ -180,5 +205,12 @@ describe("a branch", () => {
     expect(cellsUpTo(cells, "run_1").map((cell) => cell.id)).toEqual(["c0"]);
     expect(cellsUpTo(cells, "run_gone")).toHaveLength(3);
     expect(cellsUpTo(cells, null)).toHaveLength(3);
+  });
+
+  it("says of a cell whose run came later that the branch begins without it", () => {
+    const cells = ["run_1", "run_2"].map((run, i) => new Cell({ id: `c${i}`, kind: "code", source: "", run }));
+    const checkpoints = [state("cp_1", null, "run_1", 1), state("cp_2", "cp_1", "run_2", 2)];
+    expect(recordsAt(cells, checkpoints, checkpoints[0]!).map((cell) => cell.mark ?? null)).toEqual([null, "apart"]);
+    expect(new Cell({ id: "c", kind: "code", source: "", run: "run_2", mark: "apart" }).record().mark).toBe("apart");
   });
 });

@@ -25,6 +25,7 @@ const { Banner } = await import("../../src/shell/banner");
 const { SettingsPage } = await import("../../src/pages/settings");
 const { Welcome } = await import("../../src/pages/welcome");
 const { Asks } = await import("../../src/ui");
+const { fileNameOf } = await import("../../src/shell/notebook");
 const { deedOf, isHelpShown } = await import("../../src/shell/help");
 
 Object.defineProperty(daemon, "given", { get: () => identity.token, set: () => {}, configurable: true });
@@ -304,4 +305,11 @@ describe("keys", () => {
     expect(isHelpShown.value).toBe(true);
     isHelpShown.value = false;
   });
+});
+
+describe("the file of a notebook", () => {
+  it.each([
+    ["x=1; print('v1')", "x-1-print-v1.ipynb"], ["Umsätze 2026 (Entwurf)", "Umsätze-2026-Entwurf.ipynb"],
+    ["../../etc/passwd", "etc-passwd.ipynb"], ["…", "notebook.ipynb"], ["a".repeat(59) + " b", `${"a".repeat(59)}.ipynb`],
+  ])("has a plain name: %s", (name, file) => expect(fileNameOf(name)).toBe(file));
 });
