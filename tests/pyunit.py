@@ -23,15 +23,15 @@ class Result(unittest.TextTestResult):
     def __init__(self, *args, **kw):
         super().__init__(*args, **kw)
         self.seconds = {}  # of each test, by its name
-        self.begin = 0
+        self.name, self.begin = "", 0
 
     def startTest(self, test):
         super().startTest(test)
-        self.begin = time.monotonic()
+        self.name, self.begin = test.id(), time.monotonic()  # a test may call a session of its own `id`
 
     def stopTest(self, test):
         super().stopTest(test)
-        self.seconds[test.id()] = time.monotonic() - self.begin
+        self.seconds[self.name] = time.monotonic() - self.begin
 
     def print_slowest(self):
         for name in sorted(self.seconds, key=self.seconds.get)[-SLOWEST:]:
