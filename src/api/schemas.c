@@ -116,7 +116,8 @@ const struct schema schemas[] = {
 	{"Checkpoints", "checkpoints!:@Checkpoint[] next:text?", NULL},
 	{"Diff", "added!:text[] removed!:text[] changed!:text[] as_of:text", NULL},
 	{"Completion", "matches!:text[] start!:int end!:int as_of:text", NULL},
-	{"Var", "name!:text type!:text repr:text size:int? shape:int[] columns:any[]", NULL},
+	{"Var", "name!:text type!:text repr:text size:int? shape:int[] dtype:text columns:any[]",
+	 NULL},
 	{"Vars", "vars!:@Var[] as_of:text next:int", NULL},
 	{"Table",
 	 "columns:any[] column_levels:text[][] column_names:any[] rows:any[][] total:int? "

@@ -196,6 +196,7 @@ class Vars(unittest.TestCase):
         answer = self.get("vars/frame/summary?limit=1")
         self.assertEqual((answer["total"], answer["width"], len(answer["columns"])), (2, 2, 1))
         self.assertEqual(answer["columns"][0]["max"], str(2**60 + 1))
+        self.assertEqual([(level["name"], level["count"]) for level in answer["index"]], [("k", 2)])
         answer = self.daemon.request("GET", f"/v1/sessions/{self.id}/vars/frame?format=csv&sort=0")
         self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, "text/csv; charset=utf-8"))
         self.assertEqual(answer.body, b"k,n,f\nb,5,\na,1152921504606846977,1234567.89\n")
