@@ -226,7 +226,8 @@ const struct cmd cmd_mcp = {
 		 "It carries the messages to the daemon that runs (or to $VIVARIUM_URL), so that\n"
 		 "sessions are shared with everybody else's; where none runs, it starts an engine\n"
 		 "of its own, which ends with it and leaves nothing behind. It ends with its "
-		 "stdin.",
+		 "stdin,\n"
+		 "once the calls that run are answered.",
 	.examples = "  viv mcp\n"
 		    "  claude mcp add vivarium -- viv mcp\n"
 		    "  npx @modelcontextprotocol/inspector --cli viv mcp --method tools/list",

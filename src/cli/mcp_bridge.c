@@ -2,6 +2,7 @@
 #include "cli/mcp_bridge.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,8 +18,7 @@
 			      */
 #define PIECE 65536
 #define WAIT_MS 60000
-#define LAST_MS 1500 /* for answers that are due when the client has no more to say */
-#define END_MS 500   /* for the end of its session */
+#define END_MS 500 /* for the end of its session */
 
 struct bridge {
 	struct mcp_route route;
@@ -30,6 +30,7 @@ struct bridge {
 	bool is_renewing;
 	bool is_skipping; /* a line that is too long, to its end */
 	bool is_over;     /* nothing more comes in */
+	bool is_ending;   /* whatever ended it has been seen */
 	int failure;      /* of stdout */
 };
 
@@ -193,30 +194,41 @@ static int step(struct bridge *bridge, struct err *err)
 	return r;
 }
 
+/* Is nobody left who could read an answer? libcurl wakes for that, and does not tell. */
+static bool is_unread(const struct bridge *bridge)
+{
+	struct pollfd out = {.fd = bridge->out};
+
+	return poll(&out, 1, 0) == 1;
+}
+
 /* Waits for something to do. */
 static int wait_for_more(struct bridge *bridge, int wait_ms, struct err *err)
 {
 	struct curl_waitfd fds[] = {{.fd = bridge->signals, .events = CURL_WAIT_POLLIN},
+				    {.fd = bridge->out},
 				    {.fd = bridge->in, .events = CURL_WAIT_POLLIN}};
 	bool can_read = !bridge->is_over && bridge->input.size < LINE_SIZE_MAX;
+	unsigned count = bridge->is_ending ? 0 : can_read ? 3 : 2;
 
-	(void)bridge->route.curl.multi_poll(bridge->route.multi, fds, can_read ? 2 : 1, wait_ms,
-					    NULL);
-	if ((fds[0].revents & CURL_WAIT_POLLIN) != 0)
+	(void)bridge->route.curl.multi_poll(bridge->route.multi, fds, count, wait_ms, NULL);
+	if (!bridge->is_ending && ((fds[0].revents & CURL_WAIT_POLLIN) != 0 || is_unread(bridge)))
 		bridge->failure = -ECANCELED;
-	return can_read && fds[1].revents != 0 ? read_input(bridge, err) : 0;
+	return can_read && fds[2].revents != 0 ? read_input(bridge, err) : 0;
 }
 
-/* Goes on until nothing is due, at most this long. */
-static void finish(struct bridge *bridge, int wait_ms)
+/* Goes on until nothing is due, at most this long; 0: calls end by their own limits. */
+static void finish(struct bridge *bridge, uint64_t most_ms)
 {
-	uint64_t end_ns = now_ns() + (uint64_t)wait_ms * 1000000;
+	uint64_t end_ns = now_ns() + most_ms * 1000000;
 	struct err err = {0};
 	int r = step(bridge, &err);
 
-	while (r == 0 && bridge->failure == 0 && now_ns() < end_ns &&
+	while (r == 0 && bridge->failure == 0 && (most_ms == 0 || now_ns() < end_ns) &&
 	       (mcp_transfer_is_due(&bridge->route, false) || bridge->input.size > 0)) {
-		r = wait_for_more(bridge, (int)((end_ns - now_ns()) / 1000000) + 1, &err);
+		int wait_ms = most_ms == 0 ? WAIT_MS : (int)((end_ns - now_ns()) / 1000000) + 1;
+
+		r = wait_for_more(bridge, wait_ms, &err);
 		if (r == 0)
 			r = step(bridge, &err);
 	}
@@ -232,7 +244,7 @@ static void end_session(struct bridge *bridge)
 	    mcp_transfer_plain(&bridge->route, "DELETE", "", "", &err) < 0)
 		return;
 	bridge->failure = 0;
-	bridge->is_over = true;
+	bridge->is_over = bridge->is_ending = true;
 	buf_consume(&bridge->input, bridge->input.size);
 	finish(bridge, END_MS);
 }
@@ -281,7 +293,7 @@ int mcp_bridge_run(const struct client_way *way, const char *path, int in, int o
 			r = wait_for_more(&bridge, WAIT_MS, err);
 	}
 	if (r == 0)
-		finish(&bridge, LAST_MS);
+		finish(&bridge, 0); /* the client has no more to say, and waits for answers */
 	end_session(&bridge);
 	mcp_transfer_end_all(&bridge.route);
 	(void)bridge.route.curl.multi_cleanup(bridge.route.multi);

@@ -25,7 +25,7 @@ struct mcp_transfer {
 	bool is_modern, is_first, is_stream, is_answered;
 	bool is_silent, is_again;
 	bool has_session;   /* it names one of the 2025 era */
-	bool is_waited_for; /* all but the stream of what is said unasked */
+	bool is_waited_for; /* all but streams of what is said unasked */
 	CURLcode code;
 	long status;
 	struct buf bytes; /* owned: JSON, or the line of a stream that is not whole yet */
@@ -285,7 +285,7 @@ int mcp_transfer_send(struct mcp_route *route, const char *line, size_t size,
 	struct mcp_transfer *transfer = transfer_new(route, "POST");
 	const struct curl *curl = &route->curl;
 
-	transfer->is_waited_for = true;
+	transfer->is_waited_for = strcmp(envelope->method, "subscriptions/listen") != 0;
 	transfer->sent = malloc(size + 1);
 	if (transfer->sent == NULL)
 		abort();

@@ -24,14 +24,15 @@ WAIT = 60
 class Stdio:
     """One `viv mcp` and what it says, line by line; each is strict JSON."""
 
-    def __init__(self, folder, *flags, env=None):
+    def __init__(self, folder, *flags, env=None, is_read=True):
         self.tmp = os.path.join(folder, "tmp")
         os.makedirs(self.tmp, exist_ok=True)
         self.process = subprocess.Popen(
             [VIV, "mcp", *flags], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             cwd=folder, env={"PATH": "/usr/bin:/bin", "HOME": folder, "TMPDIR": self.tmp, **(env or {})})
         self.lines = queue.Queue()
-        threading.Thread(target=self.read, daemon=True).start()
+        if is_read:
+            threading.Thread(target=self.read, daemon=True).start()
 
     def read(self):
         for line in self.process.stdout:
@@ -82,6 +83,14 @@ class Stdio:
 
 def modern(number, method, params=None, **more):
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": {**(params or {}), "_meta": meta(**more)}}
+
+
+def expect_last_answer(case, stdio):
+    """Of a call that takes longer than a host has patience for."""
+    stdio.initialize()
+    stdio.tool(1, "run_python", {"code": "import time\ntime.sleep(3)\nprint('late')"})
+    stdio.close()
+    case.assertEqual(stdio.answer(1)["result"]["structuredContent"]["stdout"], "late\n")
 
 
 class Case(unittest.TestCase):
@@ -163,20 +172,36 @@ class ByDaemon(Case):
                  what="the end of the run")
 
     def test_its_end_ends_what_it_runs(self):
-        for end in ("close", "term", "kill"):
+        for end in ("term", "kill"):
             stdio = self.begin()
             stdio.initialize()
             stdio.tool(1, "run_python", {"code": SLEEP}, _meta={"progressToken": 1})
             self.assertEqual(stdio.next()["params"]["message"], "here")
             run = self.daemon.ask("GET", "/v1/runs?limit=1")["runs"][0]["id"]
-            if end == "close":
-                self.assertLess(stdio.close(), 5)
-            else:
-                stdio.process.send_signal(signal.SIGTERM if end == "term" else signal.SIGKILL)
-                stdio.process.wait(WAIT)
+            stdio.process.send_signal(signal.SIGTERM if end == "term" else signal.SIGKILL)
+            stdio.process.wait(WAIT)
             if end == "kill":  # as with any client of the 2025 era that is gone: its session is not
                 self.daemon.ask("DELETE", f"/v1/runs/{run}")
-            wait_for(lambda: self.daemon.ask("GET", f"/v1/runs/{run}")["verdict"], what=f"the end by {end}")
+            verdict = wait_for(lambda: self.daemon.ask("GET", f"/v1/runs/{run}")["verdict"], what=f"the end by {end}")
+            self.assertEqual(verdict["kind"], "cancelled")
+
+    def test_the_end_of_its_host_ends_what_it_runs(self):
+        stdio = self.start("--config", self.daemon.path("vivarium.yaml"), is_read=False)
+        stdio.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
+        self.assertIn(b"result", stdio.process.stdout.readline())
+        stdio.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        stdio.tool(1, "run_python", {"code": SLEEP}, _meta={"progressToken": 1})
+        self.assertIn(b"here", stdio.process.stdout.readline())
+        run = self.daemon.ask("GET", "/v1/runs?limit=1")["runs"][0]["id"]
+        stdio.process.stdin.close()
+        stdio.process.stdout.close()
+        stdio.process.wait(WAIT)
+        verdict = wait_for(lambda: self.daemon.ask("GET", f"/v1/runs/{run}")["verdict"], what="the end of the run")
+        self.assertEqual(verdict["kind"], "cancelled")
+
+    def test_the_end_of_stdin_waits_for_answers(self):
+        expect_last_answer(self, self.begin())
 
     def test_what_is_no_message_is_answered(self):
         stdio = self.begin()
@@ -269,6 +294,11 @@ class ByItself(Case):
             reap()  # orphans may have become ours
             return not [pid for pid in pids if os.path.exists(f"/proc/{pid}")]
         wait_for(is_gone, what="the end of all its processes")
+
+    def test_the_end_of_stdin_waits_for_answers(self):
+        stdio = self.begin()
+        expect_last_answer(self, stdio)
+        self.assertEqual(self.left(stdio), [])
 
     def test_killed_it_leaves_no_process(self):
         stdio = self.begin()
