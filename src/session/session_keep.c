@@ -43,7 +43,8 @@ static bool is_stored(const struct session *session, const char *id)
 	return session->stored != NULL && stored_find(session->stored, id) != NULL;
 }
 
-/* Newest first: it is the one that would be missed most. One without a run has nothing in it. */
+/* Newest first: it is the one that would be missed most. What a session began with is worth it once
+ * it has run something: before, there is nothing to go back from. */
 static struct checkpoint *next_checkpoint(const struct session *session)
 {
 	struct checkpoint *checkpoint = NULL;
@@ -51,7 +52,7 @@ static struct checkpoint *next_checkpoint(const struct session *session)
 	TAILQ_FOREACH_REVERSE(checkpoint, &session->checkpoints, checkpoint_list, entry)
 	{
 		if (!checkpoint->is_keep_tried && !is_stored(session, checkpoint->id) &&
-		    (checkpoint->run[0] != '\0' || checkpoint->files != FILES_NONE))
+		    (session->runs > 0 || checkpoint->files != FILES_NONE))
 			return checkpoint;
 	}
 	return NULL;

@@ -55,6 +55,19 @@ class SleepTest(KeptCase):
         self.assertNotIn("woken", daemon.run("x", session)["checkpoint"])
         daemon.stop()
 
+    def test_the_state_that_it_began_with_is_there_after_a_sleep(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(daemon, idle_ms=1500)
+        before = [(one["id"], one["run"]) for one in states(daemon, session)]
+        self.assertEqual([run for _, run in before if run is None], [None])
+        asleep(daemon, session)
+        daemon.ask("POST", f"/v1/sessions/{session}/wake")
+        self.assertEqual([(one["id"], one["run"]) for one in states(daemon, session)], before)
+        start = next(name for name, run in before if run is None)
+        daemon.ask("POST", f"/v1/sessions/{session}/rollback", {"checkpoint": start})
+        self.assertEqual(daemon.value("'x' in globals()", session), False)
+        daemon.stop()
+
     def test_a_total_lifetime_ends_in_a_sleep_too(self):
         daemon = self.serve(KEPT)
         session = self.kept_session(daemon, ttl_ms=2000)
