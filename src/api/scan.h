@@ -48,6 +48,9 @@ struct scan_files {
 	size_t key_size;
 	unsigned given; /* of its members: a bit each */
 	bool is_at_value;
+	bool is_in_value;    /* between its quotes */
+	size_t dots;         /* of a path: how many its last part is of, if of these alone */
+	size_t digits, pads; /* of base64 */
 };
 
 struct scan {

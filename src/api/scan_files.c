@@ -9,6 +9,7 @@
 
 #define LIST_DEPTH 2 /* inside of the list: the body is 1 */
 #define ITEM_DEPTH 3
+#define DOTS_NONE 9 /* a part of a path that is not of dots alone */
 
 enum given {
 	GIVEN_PATH = 1,
@@ -70,6 +71,67 @@ static int end_item(struct scan *scan, struct err *err)
 	return 0;
 }
 
+/* A path's part that is ".." leads out; the runner refuses it, but only in the run. */
+static int take_path_byte(struct scan *scan, uint8_t byte, struct err *err)
+{
+	struct scan_files *files = &scan->files;
+
+	if (byte == '/' || byte == '\0') {
+		if (files->dots == 2)
+			return refuse(scan, "path", "must not contain ..", err);
+		files->dots = 0;
+	} else {
+		files->dots = byte == '.' && files->dots < 3 ? files->dots + 1 : DOTS_NONE;
+	}
+	return 0;
+}
+
+/* RFC 4648, section 4, without line ends. */
+static int take_base64_byte(struct scan *scan, uint8_t byte, struct err *err)
+{
+	struct scan_files *files = &scan->files;
+	bool is_digit = (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') ||
+			(byte >= '0' && byte <= '9') || byte == '+' || byte == '/';
+
+	if (!(is_digit && files->pads == 0) && byte != '=')
+		return refuse(scan, "base64", "is not base64", err);
+	files->digits += is_digit ? 1 : 0;
+	files->pads += is_digit ? 0 : 1;
+	return 0;
+}
+
+static int take_value(struct scan *scan, const uint8_t *bytes, size_t size, struct err *err)
+{
+	bool is_path = strcmp(scan->files.key, "path") == 0;
+	int r = 0;
+
+	if (!is_path && strcmp(scan->files.key, "base64") != 0)
+		return 0;
+	for (size_t i = 0; r == 0 && i < size; i++)
+		r = is_path ? take_path_byte(scan, bytes[i], err)
+			    : take_base64_byte(scan, bytes[i], err);
+	return r;
+}
+
+static int take_value_step(struct scan *scan, enum walk_step step, const uint8_t *from,
+			   const uint8_t *to, struct err *err)
+{
+	struct scan_files *files = &scan->files;
+
+	if (step == WALK_RUN)
+		return take_value(scan, from, (size_t)(to - from), err);
+	if (step == WALK_ESCAPE)
+		return take_value(scan, scan->walk.chars, scan->walk.char_count, err);
+	if (step != WALK_END)
+		return 0;
+	files->is_in_value = false;
+	if (strcmp(files->key, "path") == 0)
+		return take_path_byte(scan, '/', err);
+	if (files->pads > 2 || (files->digits + files->pads) % 4 != 0)
+		return refuse(scan, "base64", "is not base64", err);
+	return 0;
+}
+
 /* In an element: its names, and that their values are texts. */
 static int take_item_step(struct scan *scan, enum walk_step step, const uint8_t *from,
 			  const uint8_t *to, struct err *err)
@@ -81,8 +143,12 @@ static int take_item_step(struct scan *scan, enum walk_step step, const uint8_t 
 		files->is_at_value = false;
 		if (step != WALK_BEGIN)
 			return refuse(scan, files->key, "must be a text", err);
+		files->is_in_value = true;
+		files->dots = files->digits = files->pads = 0;
 		return 0;
 	}
+	if (files->is_in_value)
+		return take_value_step(scan, step, from, to, err);
 	if (!is_key)
 		return 0;
 	if (step == WALK_BEGIN)

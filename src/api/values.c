@@ -71,7 +71,7 @@ static const char *expected(const struct op_param *param)
 	case OP_SIZE:
 		return "a number of bytes, or a text like \"512MiB\"";
 	case OP_COUNT:
-		return "a whole number";
+		return "a whole number, 0 or more";
 	case OP_CPUS:
 		return "a number, as in 0.5";
 	case OP_BOOL:

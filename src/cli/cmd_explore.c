@@ -160,8 +160,9 @@ const struct cmd cmd_explore = {
 		 "COMMAND is one line for the shell ('grep -r x . | wc -l'), or several words: a\n"
 		 "program and its arguments. Without DIR the config's explore.root is looked at.\n"
 		 "\n"
-		 "The exit status is the command's own; 124 for a timeout, 137 for killed or out\n"
-		 "of memory, 126 when the policy refuses, 125 when viv itself fails, 2 for bad\n"
+		 "The exit status is the command's own; 124 for a timeout, 137 for out of memory,\n"
+		 "128 and the signal's number for killed, 126 when the policy refuses, 125 when "
+		 "viv itself fails, 2 for bad\n"
 		 "usage.",
 	.examples = "  viv explore ~/project -- grep -rn 'main(' src\n"
 		    "  viv explore /srv/data --cwd entities -- 'ls | head -5'\n"

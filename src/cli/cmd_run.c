@@ -130,9 +130,9 @@ const struct cmd cmd_run = {
 		"the current folder, your home, and the folders above them. Never written: names\n"
 		"that begin with a dot, vivarium.yaml, HEAD.\n"
 		"\n"
-		"The exit status is the code's own; 124 for a timeout, 137 for killed or out of\n"
-		"memory, 126 when guard or policy refuse, 125 when viv itself fails, 2 for bad\n"
-		"usage.\n"
+		"The exit status is the code's own; 124 for a timeout, 137 for out of memory, 128\n"
+		"and the signal's number for killed (SIGKILL 137, SIGSEGV 139, SIGABRT 134), 126\n"
+		"when guard or policy refuse, 125 when viv itself fails, 2 for bad usage.\n"
 		"\n"
 		"Where a daemon runs (`viv serve`) and its socket is for you, the daemon does the\n"
 		"work, warm; else it is done here, and nothing is left running.",

@@ -257,8 +257,11 @@ static int add(const struct desk *desk, const char *name, struct err *err)
 			(void)json_object_set_new(row, "source", json_string(file));
 			safe_print_json(row);
 		} else {
-			(void)printf("added %s: Python %s, %s\n", name,
-				     json_string_value(json_object_get(said, "version")), file);
+			(void)printf("added %s: Python %s, %s\n"
+				     "A daemon that runs now knows it after its next start; "
+				     "viv run --no-daemon at once.\n",
+				     name, json_string_value(json_object_get(said, "version")),
+				     file);
 		}
 	}
 	runtime_done(&runtime);
@@ -273,6 +276,10 @@ static int rm(const struct desk *desk, const char *name, struct err *err)
 	int r;
 
 	r = runtime_remove(name, file, err);
+	if (r < 0 && err->kind == ERR_NOT_FOUND && old != NULL)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "rm: %s is built in or of the config, and cannot be removed here",
+			       name);
 	if (r < 0)
 		return r;
 	if (old != NULL)

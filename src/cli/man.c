@@ -121,7 +121,8 @@ static void put_exit_statuses(FILE *out)
 		{"125", "Vivarium itself failed; stderr says why"},
 		{"126", "refused by the guard or the policy"},
 		{"130", "interrupted"},
-		{"137", "killed, or out of memory"},
+		{"137", "out of memory"},
+		{"128+N", "killed by signal N: SIGKILL 137, SIGSEGV 139, SIGABRT 134"},
 	};
 
 	(void)fputs(".SH EXIT STATUS\n", out);

@@ -160,9 +160,14 @@ static int bind_tcp(int fd, const char *address, const union any_address *to, st
 	if (to->any.sa_family == AF_INET6 && address[0] == ':' &&
 	    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0)
 		return err_sys(err, "listen on IPv4 and IPv6");
-	if (bind(fd, &to->any, size) < 0)
+	if (bind(fd, &to->any, size) == 0)
+		return 0;
+	if (errno != EADDRINUSE)
 		return err_sys(err, "listen on %s", address);
-	return 0;
+	return err_set(err, ERR_CONFLICT, EADDRINUSE,
+		       "listen on %s: another program has this port; give another with `listen` "
+		       "or --listen, or see who has it: ss -ltnp",
+		       address);
 }
 
 /* A host without IPv6 has no AF_INET6 at all: ":7878" is IPv4's there. */

@@ -102,6 +102,11 @@ class Runtime(VivCase):
         self.assertIn(b"no_such_module", done.err)
         self.assertNotIn("odd", self.runtimes())
 
+    def test_what_is_built_in_stays(self):
+        done = self.viv("runtime", "rm", "bare")
+        self.assertEqual((done.code, done.err), (2, b"viv runtime: rm: bare is built in or of the config, and "
+                                                    b"cannot be removed here\n"))
+
     def test_bad_usage(self):
         for words in (["add", "x"], ["add"], ["rm"], ["paint"], ["add", "a/b", "--python", "/x"],
                       ["add", "x", "--python", "/x", "--requirements", "y"], ["rm", "nothing"]):

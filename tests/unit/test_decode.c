@@ -209,7 +209,7 @@ static void the_query_is_as_strict(void **state)
 		{{{"offset", "1"}, {"offset", "2"}}, "offset: given twice"},
 		{{{"offset", "x"}, {0}}, "offset: must be a whole number"},
 		{{{"offset", "1001"}, {0}}, "offset: must be from 0 to 1000"},
-		{{{"offset", "-1"}, {0}}, "offset: must be a whole number"},
+		{{{"offset", "-1"}, {0}}, "offset: must be a whole number, 0 or more"},
 		{{{"recursive", "maybe"}, {0}}, "recursive: must be true or false"},
 		{{{"size", "1QiB"}, {0}}, "size: must be a number of bytes"},
 		{{{"tag", "\xff"}, {0}}, "tag: is not UTF-8"},

@@ -82,6 +82,7 @@ static void says_where_it_listens(void **state)
 	(void)snprintf(path, sizeof(path), "127.0.0.1:%u", server.port);
 	assert_int_equal(listen_again(&server, path, bound, &err), -EADDRINUSE);
 	assert_contains(err.text, path);
+	assert_contains(err.text, "another program has this port");
 	server_stop(&server);
 }
 
