@@ -68,12 +68,30 @@ export function sidesOf(checkpoints: readonly Checkpoint[], head: string): Sides
   return { live, undone: new Set([...runsOf(beside)].filter((run) => !live.has(run))) };
 }
 
+const looks = new WeakMap<Conversation, number>(); // at where its head is: only what the last one finds counts
+
+function beginLook(conversation: Conversation): () => boolean {
+  const look = (looks.get(conversation) ?? 0) + 1;
+  looks.set(conversation, look);
+  return () => looks.get(conversation) === look;
+}
+
 /** The session was restarted: what all cells had set is gone. */
 export function markAllUndone(conversation: Conversation): void {
+  beginLook(conversation);
   for (const { mark, output } of conversation.cells.peek()) {
     if (output.peek()?.run) mark.value = "undone";
   }
   conversation.touch();
+}
+
+/** null: it has no head, or the head moved between two answers, which the feed tells: a list that is newer than the head
+ * has states that look as if they had been left behind. */
+async function lookAt(session: string): Promise<Sides | null> {
+  const { head } = await calls.getSession(session);
+  const checkpoints = await calls.listCheckpoints(session);
+  const isStill = head !== null && (await calls.getSession(session)).head === head;
+  return isStill ? sidesOf(checkpoints, head) : null;
 }
 
 /** The session's head moved: what it left behind is marked, what it has again is not. The daemon says where the head is:
@@ -81,16 +99,13 @@ export function markAllUndone(conversation: Conversation): void {
 export async function markUndone(conversation: Conversation): Promise<void> {
   const session = conversation.session.peek();
   if (!session) return;
-  const before = new Map(conversation.cells.peek().map((cell) => [cell, cell.mark.peek()]));
-  const asked = Promise.all([calls.getSession(session), calls.listCheckpoints(session)]);
-  const told = await asked.catch(() => null); // the session may just have ended
-  if (!told?.[0].head) return;
-  const sides = sidesOf(told[1], told[0].head);
+  const isLast = beginLook(conversation);
+  const sides = await lookAt(session).catch(() => null); // the session may just have ended
+  if (!sides || !isLast()) return;
   let isChanged = false;
   for (const cell of conversation.cells.peek()) {
-    const mark = cell.mark.peek();
-    const next = markAt(mark, cell.output.peek()?.run ?? null, sides);
-    if (next === mark || mark !== before.get(cell)) continue; // marked since we asked: that is newer
+    const next = markAt(cell.mark.peek(), cell.output.peek()?.run ?? null, sides);
+    if (next === cell.mark.peek()) continue;
     cell.mark.value = next;
     isChanged = true;
   }

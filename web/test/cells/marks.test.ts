@@ -88,6 +88,27 @@ describe("cells that were undone", () => {
     expect(marks(cells)).toBe("- -");
   });
 
+  it("are none that ran between two answers of the daemon, and the last look counts", async () => {
+    const cells = [ran("a", "1"), ran("b", "2")];
+    const conversation = conversationOf(cells, "ses_1");
+    const at = (head: string) => ({ id: "ses_1", head }) as Session;
+    vi.mocked(calls.getSession).mockResolvedValueOnce(at("a")).mockResolvedValue(at("b")); // b was made after the first answer
+    vi.mocked(calls.listCheckpoints).mockResolvedValue(tree.slice(0, 2));
+    await markUndone(conversation);
+    expect(marks(cells)).toBe("- -");
+    let answer = (_: Checkpoint[]) => {};
+    vi.mocked(calls.getSession).mockResolvedValue(at("a"));
+    vi.mocked(calls.listCheckpoints).mockReturnValueOnce(new Promise((resolve) => { answer = resolve; }));
+    const slow = markUndone(conversation);
+    await Promise.resolve();
+    vi.mocked(calls.getSession).mockResolvedValue(at("b"));
+    await markUndone(conversation);
+    vi.mocked(calls.getSession).mockResolvedValue(at("a"));
+    answer(tree.slice(0, 2));
+    await slow;
+    expect(marks(cells)).toBe("- -");
+  });
+
   it("stay so in what is saved, until they run again", () => {
     const cell = ran("a", "1");
     cell.mark.value = "undone";
