@@ -143,7 +143,7 @@ struct backend {
 
 	/* Of a helper: `quit` ends it and all it keeps, `count` asks for `counted`, `helper` is its
 	 * pid. May be NULL. */
-	void (*quit)(struct backend_instance *instance);
+	int (*quit)(struct backend_instance *instance, struct err *err);
 	int (*count)(struct backend_instance *instance, struct err *err);
 	pid_t (*helper)(const struct backend_instance *instance);
 

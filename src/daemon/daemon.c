@@ -365,24 +365,41 @@ static void leave(struct daemon *daemon)
 		journal_close(daemon->journal);
 }
 
+/* Ends viv-launch and everything it keeps. If it has died, also just now and unseen by the loop,
+ * its groups are left: another one sweeps them, and is ended instead. */
+static void end_launch(struct daemon *daemon)
+{
+	struct pool *const *pool = &daemon->engine.pool;
+	const struct backend_facts *hello = NULL;
+	struct err err = {0};
+
+	for (int tries = 0; tries < 2; tries++) {
+		daemon_sweep(daemon);
+		if (*pool == NULL)
+			return;
+		if (pool_wait_hello(*pool, &hello, &err) < 0) {
+			if (daemon->is_lost)
+				continue;
+			return; /* it does not greet us: it is another daemon's */
+		}
+		if (pool_quit(*pool, &err) == 0) {
+			(void)unlink(daemon->stay.path);
+			return;
+		}
+		daemon->is_lost = true;
+	}
+}
+
 /* Nothing is left. */
 static void close_all(struct daemon *daemon)
 {
 	struct engine *engine = &daemon->engine;
-	const struct backend_facts *hello = NULL;
-	struct err err = {0};
 
 	cancel_all(daemon);
 	while (!LIST_EMPTY(&engine->flights) && engine->pool != NULL)
 		(void)uv_run(&daemon->loop, UV_RUN_ONCE);
 	http_close(daemon->http);
-	daemon_sweep(daemon);
-	/* One that does not greet us is another daemon's. It ends everything at once, which is
-	 * quicker than to be told of each session. */
-	if (engine->pool != NULL && pool_wait_hello(engine->pool, &hello, &err) == 0) {
-		pool_quit(engine->pool);
-		(void)unlink(daemon->stay.path);
-	}
+	end_launch(daemon); /* at once: quicker than to tell it of each session */
 	if (engine->sessions != NULL)
 		sessions_leave(engine->sessions);
 	pool_close(engine->pool);

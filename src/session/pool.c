@@ -442,14 +442,20 @@ uint32_t pool_sandboxes(const struct pool *pool)
 	return count;
 }
 
-void pool_quit(struct pool *pool)
+int pool_quit(struct pool *pool, struct err *err)
 {
+	int worst = 0;
+
 	for (size_t i = 0; i < pool->backend_count; i++) {
 		struct pool_backend *maker = &pool->backends[i];
+		int r = 0;
 
 		if (maker->instance != NULL && maker->seen.backend->quit != NULL)
-			maker->seen.backend->quit(maker->instance);
+			r = maker->seen.backend->quit(maker->instance, err);
+		if (r < 0)
+			worst = r;
 	}
+	return worst;
 }
 
 int pool_count(struct pool *pool, struct backend_counted *ret_counted, struct err *err)

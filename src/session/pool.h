@@ -114,8 +114,8 @@ void pool_each(const struct pool *pool,
 /* How many sandboxes there are, of all states. */
 uint32_t pool_sandboxes(const struct pool *pool);
 
-/* To helpers that stay: end everything, then yourself. */
-void pool_quit(struct pool *pool);
+/* To helpers that stay: end everything, then yourself. Fails where one is gone already. */
+int pool_quit(struct pool *pool, struct err *err);
 
 /* Asks the backend how many of everything it holds and waits for the answer in the loop. For the
  * bench and tests. */

@@ -210,12 +210,11 @@ static void tick(struct backend_instance *instance)
 	zygotes_tick(ours(instance)->zygotes);
 }
 
-static void quit(struct backend_instance *instance)
+static int quit(struct backend_instance *instance, struct err *err)
 {
 	const struct launch_request request = {.type = LAUNCH_QUIT};
-	struct err err = {0};
 
-	(void)launcher_send(ours(instance)->launcher, &request, NULL, 0, &err);
+	return launcher_send(ours(instance)->launcher, &request, NULL, 0, err);
 }
 
 static int count(struct backend_instance *instance, struct err *err)
