@@ -172,7 +172,9 @@ static void take_place(struct session *session, const struct reload *reload)
 						 : 0;
 	}
 	session->needs_checkpoint = session->is_transactional && session->blocker[0] == '\0';
-	session->needs_keeping = !is_whole && session->files_dirty;
+	/* After a restart, the state on disk has variables that are to be gone. */
+	session->needs_keeping = session->is_kept && !is_whole &&
+				 (session->files_dirty || !reload->job->has_variables);
 }
 
 static void fail(struct reload *reload, const struct err *why);

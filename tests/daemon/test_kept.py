@@ -166,6 +166,14 @@ class RestartTest(KeptCase):
         self.assertEqual([(one["run"], one["parent"]) for one in states(daemon, session) if one["id"] == head], [(None, None)])
         daemon.stop()
 
+    def test_a_sleep_after_a_restart_does_not_bring_the_variables_back(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(daemon, "x = 41", idle_ms=1500)
+        daemon.ask("POST", f"/v1/sessions/{session}/restart")
+        asleep(daemon, session)
+        self.assertFalse(daemon.value("'x' in globals()", session))
+        daemon.stop()
+
     CHOICE = ("runtimes:\n  bare: {python: /usr/bin/python3, preload: [], pool: 1}\n"
               "  other: {python: /usr/bin/python3, preload: [json], pool: 0}\n"
               "sessions: {freeze_ms: 0}\n"
