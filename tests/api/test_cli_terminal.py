@@ -56,7 +56,7 @@ class TerminalTest(DaemonCase):
         with open(os.path.join(folder, "evil"), "wb") as file:
             file.write(EVIL + COLOUR)
         self.assert_harmless(self.seen("explore", folder, "--", "cat evil"))
-        self.viv("run", "-c", WRITE % 1)
+        self.viv("run", "-c", f"import os; _ = os.write(1, {EVIL + COLOUR!r})")  # in one piece: one event
         self.assert_harmless(self.seen("logs", self.runs()[0]["id"]), has_colour=False)
 
     def test_a_colour_that_is_left_on_ends_with_the_run(self):

@@ -33,7 +33,7 @@ class Lines(unittest.TestCase):
             self.assertEqual(feed.headers["Content-Type"], "application/x-ndjson")
             run = self.daemon.run("\n  # look\nprint(1)")["id"]
             begun = feed.until_run(run, "running")
-            self.assertEqual((begun["line"], begun["verdict"]), ("# look", None))
+            self.assertEqual((begun["line"], begun["verdict"]), ("print(1)", None))
             over = feed.until_run(run, "over")
             self.assertEqual(over["verdict"], "ok")
             self.assertEqual(over, self.daemon.ask("GET", "/v1/runs?limit=1")["runs"][0])
