@@ -66,6 +66,9 @@ export default subject("state", {}, (test) => {
     ]);
     await says(panel, "sales.csv");
     await says(panel, "note.txt");
+    await drop(person, cell.editor, [{ name: "more.txt", type: "text/plain", text: "not code" }]);
+    await says(panel, "more.txt");
+    await says(cell.editor, /^1$/);
     await panel.getByRole("button", { name: "Preview note.txt" }).click();
     await sees(person.page.getByText("a few words"));
     await person.closeDialog();

@@ -73,7 +73,10 @@ export function makeEditor(parent: HTMLElement, ask: EditorAsk): EditorView {
       Prec.highest(keymap.of(ask.keys.map(closing))),
       ask.kind === "code" ? forCode(ask) : [],
       history(),
-      EditorView.domEventHandlers({ beforeinput: (event, view) => typeOver(event as InputEvent, view) }),
+      EditorView.domEventHandlers({
+        beforeinput: (event, view) => typeOver(event as InputEvent, view),
+        drop: (event) => event.dataTransfer?.types.includes("Files") ?? false, // uploaded by the zone around, not typed in
+      }),
       EditorView.lineWrapping,
       EditorState.tabSize.of(4),
       placeholder(ask.hint),
