@@ -16,6 +16,7 @@ import selectors
 import signal
 import struct
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "launch"))
@@ -27,6 +28,7 @@ LIMITS_NAMES = ("cgroup v2", "cgroup v1", "measured")
 FLAG_WAIT, FLAG_MEMFD, FRAME_ACK = 1, 2, 6
 KEEP = 1 << 20
 INLINE_MAX = 64 << 10
+SETTLE_SECONDS = 5.0
 
 
 class Run:
@@ -160,6 +162,19 @@ def run_all(launch, nothing, repeat, timeout_ms, memory, pids, args, code):
         sandbox.close()
 
 
+def settled(launch, idle):
+    """The count once it is as it was before, or what it still is after a while: launch tells of an end before it has
+    let go of all that belonged to it."""
+    deadline = time.monotonic() + SETTLE_SECONDS
+    while True:
+        counted = launch.count()
+        is_idle = all(counted[what] == idle[what] for what in ("sandboxes", "zygotes", "roots", "heads"))
+        has_fds = counted["fds_inner"] - counted["netns"] == idle["fds_inner"] - idle["netns"]
+        if is_idle and has_fds or time.monotonic() > deadline:
+            return counted
+        time.sleep(0.02)
+
+
 def main(program, preload, shown=None):
     launch = launcher.Launcher(program)
     launch.root(binds=[(shown, "/data")] if shown else [])
@@ -167,10 +182,11 @@ def main(program, preload, shown=None):
     if event.type != launcher.ZYGOTE_UP:
         raise SystemExit(f"no zygote: {event.error}")
     nothing = os.open("/dev/null", os.O_WRONLY)
-    print(json.dumps({"counted": launch.count()}), flush=True)
+    idle = launch.count()
+    print(json.dumps({"counted": idle}), flush=True)
     for line in sys.stdin:
         run_all(launch, nothing, **json.loads(line))
-        print(json.dumps({"counted": launch.count()}), flush=True)
+        print(json.dumps({"counted": settled(launch, idle)}), flush=True)
     launch.close()
 
 
