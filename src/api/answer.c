@@ -91,7 +91,7 @@ void exchange_send(struct exchange *exchange)
 		   exchange->answer.size > 0 ? exchange->type : NULL, &exchange->answer);
 }
 
-/* What a refusal says is small. */
+/* A refusal is small enough to be sent even then. */
 static void refuse_large(struct exchange *exchange)
 {
 	struct err err = {0};

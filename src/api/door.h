@@ -52,8 +52,8 @@ struct door {
 	const char *exposes;        /* with it: headers that they may read, or NULL */
 	const char *const *headers; /* of every answer: name, value, ... NULL. May be NULL */
 
-	/* What is refused before `run`: Host or Origin (403), no token (401), no such path (404),
-	 * by this method (405), too large (413), no JSON object (400), no memory (503). Must
+	/* Answers what is refused before `run`: Host or Origin (403), no token (401), no such path
+	 * (404), by this method (405), too large (413), no JSON object (400), no memory (503). Must
 	 * answer. */
 	void (*refuse)(struct exchange *exchange, unsigned status, const struct err *err);
 
@@ -61,7 +61,7 @@ struct door {
 	 * anything is opened. May be NULL. */
 	int (*boot)(struct config *config, struct err *err);
 
-	/* What it keeps for the daemon's life, as exchange->state. Both may be NULL. */
+	/* State that the door keeps for the daemon's life, as exchange->state. Both may be NULL. */
 	int (*open)(struct engine *engine, void **ret_state, struct err *err);
 	void (*close)(void *state);
 };

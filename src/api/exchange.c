@@ -233,7 +233,7 @@ static struct access_request access_request_of(const struct exchange *exchange)
 	return asked;
 }
 
-/* Who calls, and whether he may. The one check of Host, Origin and token, for all doors. */
+/* The only check of Host, Origin and token, for all doors. Fills in the caller. */
 static int check_access(struct exchange *exchange, struct err *err)
 {
 	const struct access *access = exchange->router->settings.access;
@@ -438,7 +438,7 @@ static void on_gone(void *user, struct http_request *request, bool is_sent)
 	if (exchange->is_begun && !exchange->is_complete)
 		exchange->is_answered = true;
 	tell_left(exchange);
-	/* Whoever waits for room has all of it now: nothing is kept any more. */
+	/* The queue is gone, so a writer that waits for room may go on. */
 	if (exchange->is_full && exchange->drained != NULL)
 		exchange->drained(exchange);
 	exchange->is_full = false;

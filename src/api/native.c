@@ -89,7 +89,7 @@ struct native {
 	struct decoded decoded;
 };
 
-/* What the op wants to be told in headers. */
+/* Copies the op's own headers to the answer. */
 static void set_headers(struct exchange *exchange, const struct op_call *call)
 {
 	exchange->retry_after_s = call->retry_after_s;

@@ -298,7 +298,7 @@ static void put_schema_of(struct writer *to, const char *type, const char *name)
 	put(to, "\"}}");
 }
 
-/* What comes back with this status; the first of its answers says what it is. */
+/* Describes the answers of one status; the first of them gives the description. */
 static void put_response(struct writer *to, unsigned status, const char *const *answers,
 			 const char *joint)
 {

@@ -94,7 +94,7 @@ static int set_vars(struct route *route, const struct spans *spans, struct err *
 	return 0;
 }
 
-/* What one rank has for a path. */
+/* The rows of one rank that match a path. */
 struct hit {
 	const struct route_row *first; /* the first row of this path, by whatever method */
 	const struct route_row *row;   /* the closest one with the method */
