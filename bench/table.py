@@ -1,16 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench's figures as text for a terminal, and as Markdown for the README.
+"""The bench's figures as text for a terminal, and as Markdown for the README and docs/measurements.md.
 
-    bench/table.py REPORT.json             prints the Markdown, of bench/run.py, daemon.py or page.py
-    bench/table.py REPORT.json README.md   puts it there, between its two marks
+    bench/table.py REPORT.json   prints the Markdown of a report by bench/run.py, daemon.py or page.py
+    bench/table.py --docs        puts the newest report of each into docs/measurements.md, and the README's table beside it
 """
 
+import glob
 import json
 import os
 import re
 import sys
 
 CONTENDERS = ("python3", "bubblewrap", "viv")
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TITLES = {"run": None, "daemon": "over HTTP on loopback", "page": "the page, in Chromium on loopback"}
+
+# The README's table: which report has the figure, its name there, and the words it gets.
+README_ROWS = (
+    ("run", "pooled print(1), p50", "`print(1)` in a fresh sandbox from the pool"),
+    ("run", "pooled groupby of 10k rows, p50", "a groupby of 10,000 rows in a fresh sandbox from the pool"),
+    ("run", "pooled groupby is faster by", "... faster than bubblewrap + python3 by"),
+    ("run", "private memory of an idle sandbox", "memory of an idle sandbox"),
+    ("daemon", "POST /v1/run of print(1), p50", "`POST /v1/run` of `print(1)`"),
+    ("daemon", "64 clients: runs per second", "runs per second for 64 clients"),
+    ("daemon", "a cell in a session, not transactional, p50", "a cell in a session that is not transactional"),
+    ("daemon", "a cell is faster than ipykernel's by", "... faster than ipykernel's by"),
+    ("daemon", "a cell in a transactional session after 20 ms, p50", "a cell in a transactional session, 20 ms after the last"),
+    ("daemon", "... a transactional one after 20 ms by", "... faster than ipykernel's by"),
+    ("daemon", "memory per session with 1000 live", "memory of a session, with 1000 live"),
+    ("page", "from opening to the result of an example by one click, p50", "from opening the page to an example's chart"),
+)
 COLD_BOUND = 1.15  # a cold `viv run` beside bubblewrap + python3, print(1)
 
 
@@ -133,21 +152,53 @@ def put_into(path, text, mark):
         file.write(marks.sub(lambda found: found.group(1) + text + found.group(2), page))
 
 
-def main():
-    report_path = sys.argv[1]
-    with open(report_path, encoding="utf-8") as file:
+def newest_reports():
+    """Kind and path of the newest report of each; those of bench/run.py begin with their date."""
+    newest = {}
+    for path in sorted(glob.glob(os.path.join(ROOT, "bench", "results", "*.json"))):
+        kind = os.path.basename(path).split("-")[0]
+        newest[kind if kind in TITLES else "run"] = path
+    return newest
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
         report = json.load(file)
-    kind = os.path.basename(report_path).split("-")[0]
-    title = {"daemon": "over HTTP on loopback", "page": "the page, in Chromium on loopback"}.get(kind)
-    text = (figures_markdown(report, title) if title else markdown(report)) + "\n"
-    if len(sys.argv) < 3:
-        print(text, end="")
-        return
-    if title:
-        put_into(sys.argv[2], text, f"bench {kind}")
-        return
-    picture = os.path.relpath(os.path.splitext(report_path)[0] + ".svg", os.path.dirname(sys.argv[2]) or ".")
-    put_into(sys.argv[2], f"{text}\n![The same as a chart]({picture})\n", "bench")
+    title = TITLES.get(os.path.basename(path).split("-")[0])
+    return report, (figures_markdown(report, title) if title else markdown(report)) + "\n"
+
+
+def readme_table(reports):
+    figures = {kind: {row["name"]: row for row in (report.get("inside") or report)["figures"]} for kind, report in reports.items()}
+    lines = ["| median | |", "|---|---|"]
+    for kind, name, words in README_ROWS:
+        row = figures[kind][name]
+        digits = 0 if row["value"] >= 100 else 1 if row["value"] >= 10 else 2
+        unit = "times" if row["unit"] == "x" else row["unit"].replace("1/s", "")
+        lines.append(f"| {words} | {row['value']:.{digits}f} {unit}".rstrip() + " |")
+    machine = reports["run"]["machine"]
+    lines += ["", f"{machine['cpu']}, {machine['cores']} cores{' (VM)' if machine['virtual'] else ''}, Linux {machine['kernel']}, "
+              f"{'root' if machine['root'] else 'ordinary user'}, {reports['run']['date']}."]
+    return "\n".join(lines) + "\n"
+
+
+def put_into_docs():
+    page, readme = os.path.join(ROOT, "docs", "measurements.md"), os.path.join(ROOT, "README.md")
+    reports = {}
+    for kind, path in newest_reports().items():
+        reports[kind], text = text_of(path)
+        if kind == "run":
+            picture = os.path.relpath(os.path.splitext(path)[0] + ".svg", os.path.dirname(page))
+            text += f"\n![The same as a chart]({picture})\n"
+        put_into(page, text, "bench" if kind == "run" else f"bench {kind}")
+    put_into(readme, readme_table(reports), "figures")
+
+
+def main():
+    if sys.argv[1:] == ["--docs"]:
+        put_into_docs()
+    else:
+        print(text_of(sys.argv[1])[1], end="")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the unittest files of a folder and prints the count that tests/run reads.
 
-    tests/pyunit.py FOLDER [--viv PATH] [--without NAME]... [PATTERN...]
+    tests/pyunit.py FOLDER [--viv PATH] [--form FORM] [--without NAME]... [PATTERN...]
 
-The path of viv reaches the tests as the environment variable VIV.
+The path of viv reaches the tests as the environment variable VIV, the form as VIV_TEST_FORM.
 """
 
 import argparse
@@ -62,6 +62,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
     parser.add_argument("--viv", help="the viv to test")
+    parser.add_argument("--form", choices=["descriptors", "stream"],
+                        help="how frames reach a runner: tests/boot and tests/runner (docs/protocol.md)")
     parser.add_argument("--without", action="append", default=[],
                         help="not the tests whose name has this; can be given again")
     parser.add_argument("patterns", nargs="*", help="only tests whose name has one of these")
@@ -69,6 +71,8 @@ def main():
 
     if args.viv:
         os.environ["VIV"] = os.path.abspath(args.viv)
+    if args.form:
+        os.environ["VIV_TEST_FORM"] = args.form
     loader = unittest.TestLoader()
     if args.patterns:
         loader.testNamePatterns = [f"*{pattern}*" for pattern in args.patterns]

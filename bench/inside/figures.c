@@ -168,7 +168,7 @@ static int spawn_and_end(struct bench *bench, uint32_t spawns, struct err *err)
 static int measure_cpu(struct bench *bench, uint32_t spawns, json_t *report, struct err *err)
 {
 	const uint32_t chunk = spawns / CPU_TURNS;
-	pid_t launch = pool_helper(bench->trial.pool);
+	pid_t launch = pool_helper(bench->trial.pool, bench->kind.backend);
 	uint64_t before;
 	uint64_t ready_ns = 0;
 	uint64_t bare_ns = 0;
@@ -228,7 +228,7 @@ static int measure_rate(struct bench *bench, uint32_t spawns, json_t *report, st
 static int measure_memory(struct bench *bench, json_t *report, struct err *err)
 {
 	const uint32_t count = 32;
-	pid_t launch = pool_helper(bench->trial.pool);
+	pid_t launch = pool_helper(bench->trial.pool, bench->kind.backend);
 	pid_t *before = xcalloc(PROC_TREE_MAX, sizeof(*before));
 	pid_t *after = xcalloc(PROC_TREE_MAX, sizeof(*after));
 	struct backend_counted counted;

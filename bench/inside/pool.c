@@ -73,7 +73,7 @@ int bench_settle(struct bench *bench, struct backend_counted *ret_counted, struc
 	if (r < 0)
 		return r;
 	do {
-		r = pool_count(bench->trial.pool, ret_counted, err);
+		r = pool_count(bench->trial.pool, bench->kind.backend, ret_counted, err);
 		if (r < 0)
 			return r;
 		if (ret_counted->sandboxes <= bench->keep)

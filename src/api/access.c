@@ -12,10 +12,10 @@
 #include "api/authority.h"
 #include "base/c.h"
 
-#define SECRET_MAX 512 /* ours are 43 */
+#define SECRET_MAX 512 /* bytes; our own secrets have 43 */
 #define SUM_SIZE crypto_hash_sha256_BYTES
 
-/* A scheme, a host and a port: what a browser takes for one and the same page. */
+/* Scheme, host and port: what a browser treats as one origin. */
 struct origin {
 	struct authority authority; /* its port is always given */
 	bool is_https;
@@ -30,10 +30,10 @@ struct access {
 	struct origin *origins; /* owned: `origins` of the config */
 	size_t origin_count;
 	bool is_bound_to_all;
-	bool allows_any_host; /* "*": of a door's boot rules, where every call needs a token */
+	bool allows_any_host; /* "*" in `hosts`, from a door's boot: every call needs a token */
 	uid_t uid;            /* the daemon's own */
 	bool has_key;
-	uint8_t key[SUM_SIZE]; /* sum of the key of whoever decides */
+	uint8_t key[SUM_SIZE]; /* sum of the key for deciding on held runs */
 };
 
 /* ---- hosts ---- */
@@ -63,13 +63,12 @@ static void allow(struct access *access, const struct authority *authority)
 	list[access->allowed_count++] = *authority;
 }
 
-/* Says what stands where it may not, when it can be read; any other bytes are not repeated. */
+/* Repeats the value only if it could be parsed. */
 static int refuse_host(const char *header, const char *text, bool is_readable, const char *remedy,
 		       struct err *err)
 {
 	if (!is_readable)
-		return err_set(err, ERR_FORBIDDEN, EPERM, "%s is not one that can be read here",
-			       header);
+		return err_set(err, ERR_FORBIDDEN, EPERM, "the %s header cannot be parsed", header);
 	return err_set(err, ERR_FORBIDDEN, EPERM, "%s: %.200s is not allowed; %s in the config",
 		       header, text, remedy);
 }
@@ -91,8 +90,9 @@ static int check_host(const struct access *access, const char *text,
 	return 0;
 }
 
-/* Does the config name it? A name in `hosts` is this server's own, on the port that it is listed
- * with or the usual one; on loopback every port is somebody else. */
+/* Does the config allow it? A name in `hosts` is this server's own, on the port that it is listed
+ * with, or else the default port of the scheme. Loopback does not count: there, other ports are
+ * other programs. */
 static bool is_listed(const struct access *access, const struct origin *origin)
 {
 	const struct authority *asked = &origin->authority;
@@ -115,8 +115,8 @@ static bool is_listed(const struct access *access, const struct origin *origin)
 	return false;
 }
 
-/* `host` is what Host said and may say, NULL: nothing of the kind. A page that came from this very
- * server has both alike; a proxy with TLS in front of us leaves out the port that https implies. */
+/* `host` is the Host header, if it is allowed; else NULL. For a page from this very server the two
+ * are equal; a TLS proxy in front of us leaves out the port that https implies. */
 static int check_origin(const struct access *access, const char *text, const struct authority *host,
 			struct err *err)
 {
@@ -135,8 +135,8 @@ static int check_origin(const struct access *access, const char *text, const str
 			   "if this page may use the daemon, add it to `origins`", err);
 }
 
-/* A page of another origin may load things without an Origin, as a picture or a script: browsers
- * say so. "none" is a person's own doing: an address that was typed, a bookmark. */
+/* A page of another origin can load a picture or a script without sending Origin, but browsers tell
+ * by Sec-Fetch-Site. "none" means that a person typed the address or used a bookmark. */
 static bool is_from_stranger(const struct access_request *request)
 {
 	return request->origin == NULL && request->site != NULL &&
@@ -152,8 +152,8 @@ int access_check_hosts(const struct access *access, const struct access_request 
 			is_allowed(access, &host);
 	int r = 0;
 
-	/* No page can open a unix socket, and what clients write as its host is all sorts. A proxy
-	 * in front of it passes on what a page said. */
+	/* Host is not checked on a unix socket: no page can open one, and clients write all sorts
+	 * of hosts there. Origin is checked, since a proxy in front passes on what a page sent. */
 	if (!is_unix) {
 		r = check_host(access, request->host, &host, err);
 		has_host = r == 0;
@@ -179,7 +179,7 @@ static const char *bearer_of(const char *authorization)
 	return authorization + strspn(authorization, " ");
 }
 
-/* Every token is compared, whichever fits: the time tells nothing about which one did. */
+/* Compares all tokens, even after a match, so that the time does not tell which one matched. */
 static const struct config_token *find_token(const struct access *access, const char *secret)
 {
 	size_t size = strnlen(secret, SECRET_MAX + 1);
@@ -238,7 +238,7 @@ static int check_token(const struct access *access, const struct access_request 
 	if (request->authorization != NULL) {
 		secret = bearer_of(request->authorization);
 		if (secret == NULL)
-			return refuse_token("this Authorization is no Bearer", err);
+			return refuse_token("the Authorization header has no Bearer secret", err);
 	}
 	if (secret == NULL) {
 		if (!is_owner(access, request))
@@ -253,7 +253,7 @@ static int check_token(const struct access *access, const struct access_request 
 	return 0;
 }
 
-/* In the same time for every key that is as long. */
+/* Takes the same time for every key of the same length. */
 static bool has_key(const struct access *access, const char *key)
 {
 	size_t size = key != NULL ? strnlen(key, SECRET_MAX + 1) : 0;
@@ -265,8 +265,8 @@ static bool has_key(const struct access *access, const char *key)
 	return sodium_memcmp(sum, access->key, sizeof(sum)) == 0;
 }
 
-/* Whose word counts for held runs. A token says by itself whether it may; whoever shows one does
- * not speak as the daemon's user. */
+/* Sets whether the caller may decide on held runs. A token's own row says whether it may; a caller
+ * that shows a token does not count as the daemon's user. */
 static void set_power(const struct access *access, const struct access_request *request,
 		      struct op_caller *caller)
 {

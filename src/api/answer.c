@@ -10,9 +10,9 @@
 
 #define OWN_HEADERS_MAX 12
 #define TEXT_MAX (64U << 10)
-#define BODY_SMALL (64U << 10)  /* read to its end though it is answered: the connection lives */
-#define SMALL_MAX (64U << 10)   /* an answer that is not worth counting */
-#define QUEUE_HIGH (256U << 10) /* here the door is told to wait */
+#define BODY_SMALL (64U << 10)  /* bodies up to this are read to their end even once answered */
+#define SMALL_MAX (64U << 10)   /* answers up to this are not counted */
+#define QUEUE_HIGH (256U << 10) /* from here on the door is told to wait */
 
 struct headers {
 	const char *items[2 * (EXCHANGE_HEADERS_MAX + OWN_HEADERS_MAX) + 1];
@@ -91,7 +91,7 @@ void exchange_send(struct exchange *exchange)
 		   exchange->answer.size > 0 ? exchange->type : NULL, &exchange->answer);
 }
 
-/* A refusal is small enough to be sent even then. */
+/* A refusal is small enough to be sent all the same. */
 static void refuse_large(struct exchange *exchange)
 {
 	struct err err = {0};
@@ -110,7 +110,7 @@ void exchange_answer_as(struct exchange *exchange, unsigned status, const char *
 		buf_done(take_body);
 		return;
 	}
-	/* The transport counts all answers; doors refuse in their own words before that. */
+	/* The transport counts all answers; a foreign door refuses in its own words before that. */
 	if (exchange->request != NULL && !exchange->door->is_native &&
 	    take_body->size > SMALL_MAX && !exchange_keep(exchange, take_body->size)) {
 		buf_done(take_body);
@@ -121,8 +121,8 @@ void exchange_answer_as(struct exchange *exchange, unsigned status, const char *
 	exchange->type = xstrdup(type);
 	exchange->answer = *take_body;
 	buf_init(take_body, take_body->max);
-	/* Clients that are still sending would see a connection that breaks. At our own API only
-	 * callers that were let in are waited for. */
+	/* A client that is still sending would see its connection break, so the answer waits for
+	 * the end of a small body; on our own API only if the caller was let in. */
 	exchange->is_waiting = !exchange->is_complete && announced > 0 && announced <= BODY_SMALL &&
 			       (exchange->is_begun || !exchange->door->is_native);
 	if (!exchange->is_waiting)
@@ -158,19 +158,9 @@ void exchange_answer_text(struct exchange *exchange, unsigned status, const char
 			  const char *text)
 {
 	struct buf body;
-	int r;
 
 	buf_init(&body, TEXT_MAX);
-	r = buf_text(&body, "{");
-	if (r == 0)
-		r = json_put_text(&body, key);
-	if (r == 0)
-		r = buf_text(&body, ":");
-	if (r == 0)
-		r = json_put_text(&body, text);
-	if (r == 0)
-		r = buf_text(&body, "}");
-	if (r < 0)
+	if (json_put(&body, "{%s:%s}", key, text) < 0)
 		buf_done(&body);
 	exchange_answer(exchange, status, &body);
 }
@@ -218,7 +208,7 @@ static int64_t read_queue(void *user, void *data, size_t room)
 		return exchange->is_ended ? -1 : 0;
 	memcpy(data, exchange->queue.data + exchange->queue_at, n);
 	exchange->queue_at += n;
-	/* Now and then: each time all that waits is moved. */
+	/* Not on each read, since it moves all bytes that wait. */
 	if (exchange->queue_at >= exchange->queue.size / 2) {
 		buf_consume(&exchange->queue, exchange->queue_at);
 		exchange->queue_at = 0;
@@ -289,6 +279,24 @@ void exchange_queue(struct exchange *exchange, unsigned status, const char *type
 		stream(exchange, status, type, -1, &source);
 }
 
+void exchange_end(struct exchange *exchange)
+{
+	exchange->is_ended = true;
+	if (exchange->request != NULL)
+		http_ready(exchange->request);
+	else
+		exchange_free_when_done(exchange);
+}
+
+/* Ends the answer so that the client sees that it is incomplete. */
+static void exchange_cut(struct exchange *exchange)
+{
+	exchange->is_cut = true;
+	buf_consume(&exchange->queue, exchange->queue.size);
+	exchange->queue_at = 0;
+	exchange_end(exchange);
+}
+
 bool exchange_write(struct exchange *exchange, const void *data, size_t size)
 {
 	if (exchange->request == NULL || exchange->is_ended || exchange->is_cut)
@@ -300,21 +308,4 @@ bool exchange_write(struct exchange *exchange, const void *data, size_t size)
 	exchange->is_full = queued(exchange) >= QUEUE_HIGH;
 	http_ready(exchange->request);
 	return !exchange->is_full;
-}
-
-void exchange_end(struct exchange *exchange)
-{
-	exchange->is_ended = true;
-	if (exchange->request != NULL)
-		http_ready(exchange->request);
-	else
-		exchange_free_when_done(exchange);
-}
-
-void exchange_cut(struct exchange *exchange)
-{
-	exchange->is_cut = true;
-	buf_consume(&exchange->queue, exchange->queue.size);
-	exchange->queue_at = 0;
-	exchange_end(exchange);
 }

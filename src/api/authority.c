@@ -40,8 +40,8 @@ bool authority_parse_v6(const char *text, size_t size, struct authority *to)
 	return true;
 }
 
-/* A name or a v4 address. Only the form with four decimal numbers is an address: browsers write
- * the others (0x7f.1, 2130706433) so before they send them. */
+/* A name or an IPv4 address. Only four decimal numbers are an address: browsers convert the other
+ * forms (0x7f.1, 2130706433) to this one before they send them. */
 static bool parse_name(const char *text, size_t size, struct authority *to)
 {
 	for (size_t i = 0; i < size && i < AUTHORITY_NAME_MAX; i++) {

@@ -11,26 +11,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AUTHORITY_NAME_MAX 253 /* RFC 1035: a name */
+#define AUTHORITY_NAME_MAX 253 /* RFC 1035 */
 
-/* host or host:port, as in Host and behind "https://" in Origin. */
+/* host or host:port, as in Host and after "https://" in Origin. */
 struct authority {
-	char name[AUTHORITY_NAME_MAX +
-		  1]; /* lower case, without the dot at its end; "" for an address */
-	int family;   /* AF_INET, AF_INET6; 0: a name */
+	char name[AUTHORITY_NAME_MAX + 1]; /* lower case, no final dot; "" for an address */
+	int family;                        /* AF_INET, AF_INET6; 0: a name */
 	uint8_t address[16];
 	uint32_t port; /* 0: none given */
 };
 
-/* False when it is neither a name nor an address, with :PORT or without. */
+/* False if the text is neither a name nor an address, with or without :PORT. */
 bool authority_parse(const char *text, struct authority *ret_authority);
 
-/* "http://HOST[:PORT]" or "https://...", and nothing behind it; the port is then always given, by
- * the scheme where the text has none. False for anything else: "null" is every sandboxed frame and
- * local file of anybody. */
+/* Parses "http://HOST[:PORT]" or "https://...", with nothing after it. The port is always set, from
+ * the scheme if the text has none. False for anything else, also for "null": every sandboxed frame
+ * and local file sends that. */
 bool authority_parse_origin(const char *text, struct authority *ret_authority, bool *ret_is_https);
 
-/* A v6 address without its brackets. */
+/* Parses an IPv6 address without its brackets. */
 bool authority_parse_v6(const char *text, size_t size, struct authority *ret_authority);
 
 /* The same name or address, whatever the port. */

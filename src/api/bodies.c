@@ -62,9 +62,11 @@ int bodies_hold(struct router *router, struct router_held *held, const struct co
 		held->share = share_of(router, token);
 	bodies_resize(router, held, size);
 	if (held->share != NULL && held->share->held > settings->token_held_max)
-		return err_set(err, ERR_BUSY, EDQUOT,
-			       "this token has as many bytes of bodies under way as it may");
+		return err_set(err, ERR_QUOTA, EBUSY,
+			       "the bodies of this token's requests take all the memory they may; "
+			       "wait until others are answered");
 	if (router->held <= settings->held_max)
 		return 0;
-	return err_set(err, ERR_BUSY, ENOMEM, "the bodies of other requests fill the memory");
+	return err_set(err, ERR_BUSY, ENOMEM,
+		       "the bodies of other requests take all the memory there is for them");
 }

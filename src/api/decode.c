@@ -7,10 +7,10 @@
 
 #include "api/param.h"
 #include "api/values.h"
-#include "api/walk.h"
 #include "base/c.h"
+#include "base/utf8.h"
 
-/* One decoding: which rows have got their value. */
+/* The state of one decoding: which rows have got a value. */
 struct decoding {
 	const struct op *op;
 	struct decoded *decoded;
@@ -47,7 +47,7 @@ int decode_percent(const char *text, size_t size, char *ret_text)
 		ret_text[n++] = c;
 	}
 	ret_text[n] = '\0';
-	return walk_is_utf8(ret_text, n) ? 0 : -EINVAL;
+	return utf8_is_valid(ret_text, n) ? 0 : -EINVAL;
 }
 
 static int take_path(struct decoding *work, const struct decode_source *source, struct err *err)
@@ -78,11 +78,9 @@ static int take_query(struct decoding *work, const struct decode_source *source,
 		if (param == NULL)
 			return param_unknown(work->op, OP_IN_QUERY, pair->name, err);
 		if (mark(work, param) && param->type != OP_TEXTS)
-			return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: given twice",
-				       param->name);
-		if (!walk_is_utf8(pair->value, strlen(pair->value)))
-			return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: is not UTF-8",
-				       param->name);
+			return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name, "given twice");
+		if (!utf8_is_valid(pair->value, strlen(pair->value)))
+			return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name, "is not UTF-8");
 		r = value_from_text(work->decoded, param, pair->value, err);
 	}
 	return r;
@@ -96,7 +94,7 @@ static int take_large(struct decoding *work, const struct decode_source *source,
 			    member->kind == SCAN_TEXT, &bytes, err);
 
 	if (r < 0)
-		return err_wrap(err, "%s", member->name);
+		return err_blame(err, member->name);
 	memcpy((char *)work->decoded->args + member->param->offset, &bytes, sizeof(bytes));
 	(void)mark(work, member->param);
 	return 0;
@@ -110,7 +108,7 @@ static int take_group(struct decoding *work, const char *name, json_t *json, str
 	json_t *item;
 
 	if (!json_is_object(json))
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: must be an object", name);
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, name, "must be an object");
 	json_object_foreach(json, key, item) {
 		const struct op_param *param;
 		int r;
@@ -138,10 +136,10 @@ static int take_small(struct decoding *work, const struct decode_source *source,
 		json_loadb(text, member->size,
 			   JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
 
-	/* The grammar was checked: what is left are numbers that fit nothing, and double names. */
+	/* The grammar was checked before, so this is a number out of range or a repeated name. */
 	if (json == NULL)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: cannot be taken; %s",
-			       member->name, error.text);
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, member->name, "cannot be read; %s",
+				 error.text);
 	if (strcmp(member->param->name, member->name) != 0)
 		return take_group(work, member->name, json, err);
 	(void)mark(work, member->param);
@@ -182,8 +180,8 @@ static int check_required(const struct decoding *work, struct err *err)
 {
 	for (size_t i = 0; i < work->op->param_count; i++) {
 		if (work->op->params[i].is_required && !work->has[i])
-			return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: is required",
-				       work->op->params[i].name);
+			return err_field(err, ERR_BAD_REQUEST, EINVAL, work->op->params[i].name,
+					 "is required");
 	}
 	return 0;
 }

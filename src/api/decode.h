@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Decode - a request's path, query and body into an op's own arguments, by its rows
+ * Decode - turns a request's path, query and body into an op's own arguments, by its rows
  *
- * Owns:    types, ranges, choices, what must be given, what must not; and the arguments with all
+ * Owns:    the checks of types, ranges, choices and required fields; and the arguments with all
  *          that they point to.
  * May not: know an op, or decide by anything but its rows.
  *
- * Every message starts with the name of the field and a colon. A null is the same as not given.
+ * Every message starts with the name of the field and a colon. A null is the same as not given,
+ * unless the row takes null.
  */
 #pragma once
 
@@ -42,6 +43,6 @@ int decode_args(const struct op *op, const struct decode_source *source,
 		struct decoded *ret_decoded, struct err *err);
 void decoded_done(struct decoded *decoded);
 
-/* Percent-decodes `size` bytes into `ret_text`, which has room for size + 1. -EINVAL for a broken
- * escape, a NUL, or what is not UTF-8. */
+/* Percent-decodes `size` bytes into `ret_text`, which has room for size + 1. -EINVAL: a broken
+ * escape, a NUL, or not UTF-8. */
 int decode_percent(const char *text, size_t size, char *ret_text);

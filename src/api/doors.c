@@ -77,7 +77,8 @@ static int add_front(struct router *router, struct route_row *take_row, struct e
 	return -EEXIST;
 }
 
-/* At the root by default: only what nobody else wants. */
+/* Adds a row at the root by default, but only if neither our own API nor another door has the
+ * same. */
 static void add_back(struct router *router, struct route_row *take_row)
 {
 	struct route_row *same = find_same(router, take_row);
@@ -120,13 +121,9 @@ static int add_mount(struct router *router, struct opened *opened, const char *p
 
 static const char *prefix_of(const struct router *router, const struct opened *opened)
 {
-	const char *config = (const char *)router->settings.engine->config;
-	const char *prefix = NULL;
-
 	if (opened == router->main)
 		return "/";
-	memcpy(&prefix, config + opened->door->prefix_at, sizeof(prefix));
-	return prefix;
+	return config_door(router->settings.engine->config, opened->door->config)->prefix;
 }
 
 static int mount_door(struct router *router, struct opened *opened, struct err *err)
@@ -155,8 +152,10 @@ static int open_door(struct router *router, const struct door *door, struct open
 	TAILQ_INSERT_TAIL(&router->opened, opened, entry);
 	if (door->open != NULL)
 		r = door->open(router->settings.engine, &opened->state, err);
-	if (r < 0)
-		return err_wrap(err, "dialects.%s", door->name);
+	if (r < 0) {
+		(void)err_wrap(err, "dialects.%s", door->name);
+		return r;
+	}
 	opened->is_open = true;
 	*ret_opened = opened;
 	return 0;
@@ -167,7 +166,7 @@ static bool is_ours_left(const struct door *main, const char *path)
 	return main == NULL || !main->is_exclusive || strncmp(path, "/v1/", 4) == 0;
 }
 
-/* Our own API and the page. `main`: the door that we stand in for, or NULL. */
+/* Opens our own API and the page. `main` is the door of --dialect, or NULL. */
 static int open_own(struct router *router, const struct door *main, struct err *err)
 {
 	const struct door *page = router->settings.page;
@@ -200,13 +199,9 @@ static int open_own(struct router *router, const struct door *main, struct err *
 
 static bool is_wanted(const struct router *router, const struct door *door, const struct door *main)
 {
-	const char *config = (const char *)router->settings.engine->config;
-	bool is_enabled = false;
-
 	if (main != NULL && (main == door || main->is_exclusive))
 		return main == door;
-	memcpy(&is_enabled, config + door->enabled_at, sizeof(is_enabled));
-	return is_enabled;
+	return config_door(router->settings.engine->config, door->config)->is_enabled;
 }
 
 static int find_door(const struct door *const *table, const char *name,

@@ -9,7 +9,7 @@
 #include "backend/job.h"
 #include "base/c.h"
 
-#define TREE_COST 64           /* bytes of a tree for each of its text, at the worst */
+#define TREE_COST 64           /* bytes of a tree per byte of its text, at worst */
 #define TREE_SMALL (16U << 10) /* text whose tree is not worth counting */
 #define WELL_KNOWN "/.well-known/"
 
@@ -119,8 +119,9 @@ bool exchange_keep(struct exchange *exchange, uint64_t size)
 {
 	struct router *router = exchange->router;
 
-	/* As much as bodies may take. One alone is limited by whoever made it. */
-	if (router->kept > exchange->kept && router->kept + size > 4 * router->settings.body_max)
+	/* As much again as all bodies may take. An exchange that is alone is limited only where its
+	 * memory is made. */
+	if (router->kept > exchange->kept && router->kept + size > router->settings.held_max)
 		return false;
 	exchange->kept += size;
 	router->kept += size;
@@ -164,8 +165,9 @@ unsigned exchange_status(const struct err *err)
 	case ERR_TOO_LARGE:
 		return 413;
 	case ERR_BUSY:
-		/* A full disk stays full. Else: a quota of the caller's own, or the machine's? */
-		return err->num == ENOSPC ? 507 : err->num == EDQUOT ? 429 : 503;
+		return err->num == ENOSPC ? 507 : 503; /* a full disk stays full */
+	case ERR_QUOTA:
+		return 429;
 	case ERR_UNSUPPORTED:
 		return 501;
 	case ERR_NONE:
@@ -193,7 +195,7 @@ static bool is_options(const struct exchange *exchange)
 	return strcmp(http_method(exchange->request), "OPTIONS") == 0;
 }
 
-/* Clients look for an authorization server there, without a token of course: there is none. */
+/* Clients look there for an authorization server, without a token. There is none: 404, not 401. */
 static bool is_probe(const struct exchange *exchange)
 {
 	return exchange->match.row == NULL &&
@@ -227,10 +229,26 @@ static struct access_request access_request_of(const struct exchange *exchange)
 	asked.has_uid = is_unix && http_peer_uid(request, &asked.uid);
 	if (door->token_header != NULL)
 		asked.secret = http_header(request, door->token_header);
-	/* The door's own header counts when both are there. */
+	/* The door's own header wins if both are there. */
 	if (asked.secret != NULL)
 		asked.authorization = NULL;
 	return asked;
+}
+
+/* A header that decides access may not be repeated: a proxy in front may have judged the other. */
+static int check_once(const struct exchange *exchange, struct err *err)
+{
+	const char *const names[] = {
+		"Authorization",    "Origin",          "Sec-Fetch-Site",
+		"Vivarium-Approve", "Vivarium-Client", exchange->door->token_header,
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (names[i] != NULL && http_header_is_twice(exchange->request, names[i]))
+			return err_set(err, ERR_BAD_REQUEST, EINVAL,
+				       "a request has at most one %s header", names[i]);
+	}
+	return 0;
 }
 
 /* The only check of Host, Origin and token, for all doors. Fills in the caller. */
@@ -239,8 +257,10 @@ static int check_access(struct exchange *exchange, struct err *err)
 	const struct access *access = exchange->router->settings.access;
 	const struct access_request asked = access_request_of(exchange);
 	struct op_caller *caller = &exchange->caller;
-	int r = access_check_hosts(access, &asked, err);
+	int r = check_once(exchange, err);
 
+	if (r == 0)
+		r = access_check_hosts(access, &asked, err);
 	if (r < 0)
 		return r;
 	if (asked.origin != NULL && exchange->door->has_cors)
@@ -248,17 +268,18 @@ static int check_access(struct exchange *exchange, struct err *err)
 	if (needs_token(exchange))
 		r = access_check(access, &asked, caller, err);
 	if (r == 0 && !http_own(exchange->request, caller->token))
-		r = err_set(err, ERR_BUSY, EDQUOT,
+		r = err_set(err, ERR_QUOTA, EBUSY,
 			    "this token has as many connections as it may; close some");
 	caller->via = exchange->door->name;
 	caller->is_forwarded = http_header(exchange->request, BACKEND_FORWARDED) != NULL;
-	/* People decide over our own API; agents speak at other doors, whatever their token. */
+	/* People decide on held runs over our own API; callers at other doors are agents, whatever
+	 * their token. */
 	if (!exchange->door->is_native)
 		caller->is_overseer = caller->may_decide = false;
 	return r;
 }
 
-/* Of one body: what the daemon takes, or less where the op says so. */
+/* The limit of one body: the daemon's, or a lower one of the op. */
 static uint64_t body_max(const struct exchange *exchange)
 {
 	const struct op *op = exchange->match.row->op;
@@ -267,7 +288,7 @@ static uint64_t body_max(const struct exchange *exchange)
 	return op != NULL && op->body_max > 0 && op->body_max < all ? op->body_max : all;
 }
 
-/* Refused before the client sends it: a body that is announced as too large, or packed. */
+/* Refuses a body before the client sends it: announced as too large, or compressed. */
 static int check_body(const struct exchange *exchange, struct err *err)
 {
 	const char *coding = http_header(exchange->request, "Content-Encoding");
@@ -275,14 +296,14 @@ static int check_body(const struct exchange *exchange, struct err *err)
 
 	if (coding != NULL && strcasecmp(coding, "identity") != 0)
 		return err_set(err, ERR_UNSUPPORTED, ENOTSUP,
-			       "Content-Encoding %.40s is not known here; send the body as it is",
+			       "Content-Encoding %.40s is not supported; send the body unencoded",
 			       coding);
 	if (size > 0 && (uint64_t)size > body_max(exchange))
 		return bodies_too_large(body_max(exchange), err);
 	return 0;
 }
 
-/* The one match of a request. */
+/* Matches the request against the route table, once. */
 static int find_route(struct exchange *exchange, struct err *err)
 {
 	struct router *router = exchange->router;
@@ -381,7 +402,7 @@ static int finish_body(struct exchange *exchange, struct err *err)
 	if (exchange->scan == NULL)
 		return parts_finish(&exchange->parts, err);
 	r = scan_finish(exchange->scan, err);
-	/* Our own API takes members apart without a tree of them all. */
+	/* Our own API decodes its members one by one, without a tree of all. */
 	if (r == 0 && !exchange->door->is_native)
 		r = exchange_keep_tree(exchange, exchange->scan->small.size, err);
 	return r;

@@ -16,27 +16,25 @@
 
 /* ---- errors ---- */
 
-/* Messages that are about a field begin with its name: "limits.memory: 1GiB is above ...". */
-static size_t field_of(const struct exchange *exchange, const struct err *err)
+/* Does the error name a field that the request could have? An op may also refuse for another
+ * reason. */
+static bool has_field(const struct exchange *exchange, const struct err *err)
 {
-	const char *colon = strstr(err->text, ": ");
-	size_t size = colon != NULL ? (size_t)(colon - err->text) : 0;
 	const struct op *op = exchange->match.row != NULL ? exchange->match.row->op : NULL;
 	char name[PARAM_NAME_MAX];
 
-	if (err->kind == ERR_INTERNAL || err->kind == ERR_BUSY || size == 0 || op == NULL)
-		return 0;
+	if (err->field == 0 || op == NULL || err->kind == ERR_INTERNAL || err_is_busy(err))
+		return false;
 	if (exchange->is_decoding)
-		return size;
-	if (size >= sizeof(name))
-		return 0;
-	memcpy(name, err->text, size);
-	name[size] = '\0';
+		return true;
+	(void)snprintf(name, sizeof(name), "%.*s", (int)err->field, err->text);
+	if (strlen(name) != err->field)
+		return false; /* cut off, or not written by this program */
 	for (enum op_in in = OP_IN_BODY; in <= OP_IN_QUERY; in++) {
 		if (param_find(op, in, name) != NULL)
-			return size;
+			return true;
 	}
-	return param_group(op, name) != NULL ? size : 0;
+	return param_group(op, name) != NULL;
 }
 
 static const char *remedy_of(const struct exchange *exchange, const struct err *err)
@@ -48,7 +46,14 @@ static const char *remedy_of(const struct exchange *exchange, const struct err *
 		return "delete what is no longer needed, then try again";
 	if (err->kind == ERR_BUSY && err->num == ENOBUFS)
 		return "read the answers that wait, or close their connections, then try again";
-	if (err->kind == ERR_BUSY)
+	if (err->kind == ERR_CONFLICT && err->num == ENOTRECOVERABLE)
+		return "DELETE /v1/sessions/{id} removes the session, POST /v1/sessions makes "
+		       "another one";
+	if (err->kind == ERR_CONFLICT && err->num == EBADMSG)
+		return "the session sleeps and keeps its states: POST "
+		       "/v1/sessions/{id}/rollback goes back to another one, GET "
+		       "/v1/sessions/{id}/checkpoints lists them";
+	if (err_is_busy(err))
 		return "try again after the seconds in the header Retry-After";
 	if (err->kind == ERR_BAD_REQUEST && exchange->is_decoding)
 		return "GET /openapi.json describes every field";
@@ -57,26 +62,16 @@ static const char *remedy_of(const struct exchange *exchange, const struct err *
 
 void exchange_error(struct exchange *exchange, unsigned status, const struct err *err)
 {
-	size_t field = field_of(exchange, err);
 	const char *remedy = remedy_of(exchange, err);
 	struct buf body;
-	int r;
 
 	buf_init(&body, ERROR_MAX);
-	r = buf_format(&body, "{\"error\":{\"kind\":\"%s\",\"message\":", err_kind_name(err->kind));
-	if (r == 0)
-		r = json_put_text(&body, err->text);
-	if (r == 0 && field > 0)
-		r = buf_text(&body, ",\"field\":");
-	if (r == 0 && field > 0)
-		r = json_put_string(&body, err->text, field);
-	if (r == 0 && remedy != NULL)
-		r = buf_text(&body, ",\"remedy\":");
-	if (r == 0 && remedy != NULL)
-		r = json_put_text(&body, remedy);
-	if (r == 0)
-		r = buf_text(&body, "}}\n");
-	if (r < 0)
+	json_put(&body, "{'error':{'kind':%s,'message':%s", err_kind_name(err->kind), err->text);
+	if (has_field(exchange, err))
+		json_put(&body, ",'field':%.*s", (int)err->field, err->text);
+	if (remedy != NULL)
+		json_put(&body, ",'remedy':%s", remedy);
+	if (buf_text(&body, "}}\n") < 0 || body.failed < 0)
 		buf_done(&body);
 	exchange_answer(exchange, status, &body);
 }
@@ -125,7 +120,7 @@ static void take_stream(struct op_call *call, unsigned status, const char *type,
 	set_headers(exchange, call);
 	if (call->as_of[0] != '\0')
 		exchange_set_header(exchange, "Vivarium-As-Of", call->as_of);
-	/* A browser may show what a sandbox wrote, but runs nothing of it in our name. */
+	/* A browser may show what a sandbox wrote, but must not run it in our origin. */
 	if (call->is_foreign)
 		exchange_set_header(exchange, "Content-Security-Policy",
 				    "sandbox; default-src 'none'");
@@ -149,15 +144,20 @@ static bool take_hold(struct op_call *call, uint64_t size)
 	return exchange->request == NULL || http_hold(exchange->request, size);
 }
 
-static const struct op_door op_door = {take_answer, take_failure, take_stream, take_wake,
-				       take_hold};
+static const struct op_door op_door = {
+	.answer = take_answer,
+	.fail = take_failure,
+	.stream = take_stream,
+	.wake = take_wake,
+	.hold = take_hold,
+};
 
 static void tell_left(struct exchange *exchange)
 {
 	struct native *native = exchange->user;
 	void (*left)(struct op_call * call) = native->call.left;
 
-	/* A stream has been answered from its first byte on, and may go on for long. */
+	/* A stream counts as answered from its first byte on, and may go on for long. */
 	if (exchange->is_answered && !native->call.is_cancelled_with_client)
 		return;
 	native->call.left = NULL;
@@ -220,8 +220,8 @@ static int take_disconnect(struct op_call *call, struct query *query, struct err
 		if (strcmp(query->pairs[i].name, "on_disconnect") != 0)
 			continue;
 		if (strcmp(value, "cancel") != 0 && strcmp(value, "continue") != 0)
-			return err_set(err, ERR_BAD_REQUEST, EINVAL,
-				       "on_disconnect: must be cancel or continue");
+			return err_field(err, ERR_BAD_REQUEST, EINVAL, "on_disconnect",
+					 "must be cancel or continue");
 		call->is_cancelled_with_client = value[1] == 'a';
 		query->pairs[i] = query->pairs[--query->count];
 		return 0;
@@ -302,7 +302,7 @@ static void call_metrics(struct op_call *call)
 	exchange_answer_as(exchange, 200, "text/plain; version=0.0.4; charset=utf-8", &text);
 }
 
-/* It is sent from where it is: the router outlives its exchanges. */
+/* The description is sent in place, without a copy: the router outlives its exchanges. */
 struct description {
 	const struct buf *text; /* borrowed */
 	size_t sent;

@@ -15,28 +15,24 @@
 
 struct writer {
 	struct buf *buf;
-	bool is_whole;               /* no references: what is named stands there itself */
-	const char *routed, *header; /* the member that is a header, too; NULL: none */
-	int r;                       /* the first failure; later steps do nothing */
+	bool is_whole;               /* named schemas are inlined, not referenced */
+	const char *routed, *header; /* the member that is also a header; NULL: none */
 };
 
-/* Text of ours, as it stands. */
+/* Appends our own text, unescaped. */
 static void put(struct writer *to, const char *text)
 {
-	if (to->r == 0)
-		to->r = buf_text(to->buf, text);
+	(void)buf_text(to->buf, text);
 }
 
 static void put_string(struct writer *to, const char *text)
 {
-	if (to->r == 0)
-		to->r = json_put_text(to->buf, text != NULL ? text : "");
+	(void)json_put_text(to->buf, text != NULL ? text : "");
 }
 
 static void put_number(struct writer *to, const char *name, uint64_t number)
 {
-	if (to->r == 0)
-		to->r = buf_format(to->buf, ",\"%s\":%" PRIu64, name, number);
+	(void)buf_format(to->buf, ",\"%s\":%" PRIu64, name, number);
 }
 
 static void put_range(struct writer *to, const struct op_param *param)
@@ -50,10 +46,9 @@ static void put_range(struct writer *to, const struct op_param *param)
 
 static void put_cpus_range(struct writer *to, const struct op_param *param)
 {
-	if (to->r == 0)
-		to->r = buf_format(to->buf, ",\"minimum\":%g", (double)param->min / 1000);
-	if (to->r == 0 && param->max > 0)
-		to->r = buf_format(to->buf, ",\"maximum\":%g", (double)param->max / 1000);
+	(void)buf_format(to->buf, ",\"minimum\":%g", (double)param->min / 1000);
+	if (to->buf->failed == 0 && param->max > 0)
+		(void)buf_format(to->buf, ",\"maximum\":%g", (double)param->max / 1000);
 }
 
 static void put_choices(struct writer *to, const char *choices)
@@ -64,8 +59,7 @@ static void put_choices(struct writer *to, const char *choices)
 		size_t n = strcspn(choices, "|");
 
 		put(to, joint);
-		if (to->r == 0)
-			to->r = json_put_string(to->buf, choices, n);
+		(void)json_put_string(to->buf, choices, n);
 		joint = ",";
 		choices = choices[n] == '|' ? choices + n + 1 : NULL;
 		put(to, choices == NULL ? "]" : "");
@@ -77,17 +71,16 @@ static void put_files_type(struct writer *to)
 	put(to, "\"type\":\"array\",\"items\":");
 	if (!to->is_whole)
 		put(to, "{\"$ref\":\"#/components/schemas/InputFile\"}");
-	else if (to->r == 0)
-		to->r = schema_put(schema_find("InputFile"), true, to->buf);
+	else if (to->buf->failed == 0)
+		to->buf->failed = schema_put(schema_find("InputFile"), true, to->buf);
 }
 
-/* Without the braces: a description follows. */
+/* Leaves the braces out: a description follows. */
 static void put_any_type(struct writer *to)
 {
 	static const char any[] = SCHEMA_ANY;
 
-	if (to->r == 0)
-		to->r = buf_append(to->buf, any + 1, sizeof(any) - 3);
+	(void)buf_append(to->buf, any + 1, sizeof(any) - 3);
 }
 
 static void put_type(struct writer *to, const struct op_param *param)
@@ -127,6 +120,13 @@ static void put_type(struct writer *to, const struct op_param *param)
 	case OP_FILES:
 		put_files_type(to);
 		break;
+	case OP_TABLE:
+		put(to, "\"anyOf\":[{\"type\":\"object\",\"properties\":{\"columns\":{\"type\":"
+			"\"array\"},"
+			"\"rows\":{\"type\":\"array\",\"items\":{\"type\":\"array\"}}},"
+			"\"required\":[\"columns\",\"rows\"]},"
+			"{\"type\":\"array\",\"items\":{\"type\":\"object\"}}]");
+		break;
 	case OP_JSON:
 		put_any_type(to);
 		break;
@@ -152,8 +152,7 @@ static void put_group(struct writer *to, const struct op *op, const char *group,
 {
 	const char *joint = "";
 
-	if (to->r == 0)
-		to->r = json_put_string(to->buf, group, size);
+	(void)json_put_string(to->buf, group, size);
 	put(to, ":{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{");
 	for (size_t i = 0; i < op->param_count; i++) {
 		const struct op_param *param = &op->params[i];
@@ -168,7 +167,7 @@ static void put_group(struct writer *to, const struct op *op, const char *group,
 	put(to, "}}");
 }
 
-/* Has a row before this one the same group? Then it has been put. */
+/* Does an earlier row have the same group? Then the group has been put. */
 static bool is_put(const struct op *op, size_t index, size_t size)
 {
 	for (size_t i = 0; i < index; i++) {
@@ -302,8 +301,7 @@ static void put_schema_of(struct writer *to, const char *type, const char *name)
 static void put_response(struct writer *to, unsigned status, const char *const *answers,
 			 const char *joint)
 {
-	if (to->r == 0)
-		to->r = buf_format(to->buf, "%s\"%u\":{\"description\":", joint, status);
+	(void)buf_format(to->buf, "%s\"%u\":{\"description\":", joint, status);
 	put_string(to, answers[0] != NULL ? answers[0] : "Done");
 	joint = ",\"content\":{";
 	for (; *answers != NULL; answers++) {
@@ -342,10 +340,10 @@ static void put_responses(struct writer *to, const struct op *op)
 static void put_operation(struct writer *to, const struct op *op)
 {
 	put(to, "\"");
-	for (const char *p = op->method; *p != '\0' && to->r == 0; p++) {
+	for (const char *p = op->method; *p != '\0' && to->buf->failed == 0; p++) {
 		char lower = (char)tolower((unsigned char)*p);
 
-		to->r = buf_append(to->buf, &lower, 1);
+		(void)buf_append(to->buf, &lower, 1);
 	}
 	put(to, "\":{\"operationId\":");
 	put_string(to, op->name);
@@ -358,14 +356,14 @@ static void put_operation(struct writer *to, const struct op *op)
 	put(to, "}");
 }
 
-/* {path...} takes slashes, which OpenAPI has no word for: {path}. */
+/* {path...} takes slashes, which OpenAPI cannot express: it becomes {path}. */
 static void put_path(struct writer *to, const char *path)
 {
 	put(to, "\"");
-	while (*path != '\0' && to->r == 0) {
+	while (*path != '\0' && to->buf->failed == 0) {
 		size_t n = strncmp(path, "...}", 4) == 0 ? 3 : 0;
 
-		to->r = buf_append(to->buf, path + n, 1);
+		(void)buf_append(to->buf, path + n, 1);
 		path += n + 1;
 	}
 	put(to, "\":{");
@@ -428,8 +426,8 @@ static void put_schemas(struct writer *to, const struct op *const *const *tables
 		put(to, joint);
 		put_string(to, schema->name);
 		put(to, ":");
-		if (to->r == 0)
-			to->r = schema_put(schema, false, to->buf);
+		if (to->buf->failed == 0)
+			to->buf->failed = schema_put(schema, false, to->buf);
 		joint = ",";
 	}
 	for (; *tables != NULL; tables++) {
@@ -452,7 +450,7 @@ int openapi_put_arguments(const struct op *op, const char *routed, const char *h
 	struct writer to = {.buf = buf, .is_whole = true, .routed = routed, .header = header};
 
 	put_request_schema(&to, op);
-	return to.r;
+	return to.buf->failed;
 }
 
 int openapi_put(const struct op *const *const *tables, struct buf *buf)
@@ -474,9 +472,9 @@ int openapi_put(const struct op *const *const *tables, struct buf *buf)
 	    "\"description\":\"what becomes of the run when the client goes away\","
 	    "\"schema\":{\"type\":\"string\",\"enum\":[\"continue\",\"cancel\"],"
 	    "\"default\":\"continue\"}}},"
-	    "\"responses\":{\"Error\":{\"description\":\"It was refused, or failed; a run that "
-	    "fails is no error but a verdict\",\"content\":{\"application/json\":{\"schema\":"
+	    "\"responses\":{\"Error\":{\"description\":\"The request was refused or failed; a "
+	    "run that fails has a verdict instead\",\"content\":{\"application/json\":{\"schema\":"
 	    "{\"$ref\":\"#/components/schemas/Error\"}}}}},"
 	    "\"securitySchemes\":{\"bearer\":{\"type\":\"http\",\"scheme\":\"bearer\"}}}}\n");
-	return to.r;
+	return to.buf->failed;
 }

@@ -33,10 +33,11 @@ const struct op_param *param_group(const struct op *op, const char *name)
 
 bool param_is_large(const struct op_param *param)
 {
-	return param->type == OP_BYTES || param->type == OP_JSON || param->type == OP_FILES;
+	return param->type == OP_BYTES || param->type == OP_JSON || param->type == OP_TABLE ||
+	       param->type == OP_FILES;
 }
 
-/* Also found: "memory" for "limits.memory", which people write at the top. */
+/* How far a name is from a row. "memory" is also near limits.memory: people write it at the top. */
 static size_t far(const struct op_param *param, const char *name)
 {
 	const char *last = strrchr(param->name, '.');
@@ -50,10 +51,12 @@ int param_unknown(const struct op *op, enum op_in in, const char *name, struct e
 {
 	const char *kind = in == OP_IN_QUERY ? "query parameter" : "field";
 	const char *nearest = NULL;
-	size_t size = strlen(name);
+	const char *last = strrchr(name, '.');
+	/* The part before the last dot is usually right, so it does not count as a likeness. */
+	size_t size = strlen(last != NULL ? last + 1 : name);
 	size_t best = size / 3 + 1;
 
-	for (size_t i = 0; size < PARAM_NAME_MAX && i < op->param_count; i++) {
+	for (size_t i = 0; strlen(name) < PARAM_NAME_MAX && i < op->param_count; i++) {
 		const struct op_param *param = &op->params[i];
 		size_t d = param->in == in ? far(param, name) : best;
 
@@ -63,7 +66,7 @@ int param_unknown(const struct op *op, enum op_in in, const char *name, struct e
 		}
 	}
 	if (nearest != NULL)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL,
-			       "%s: there is no such %s; did you mean %s?", name, kind, nearest);
-	return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: there is no such %s", name, kind);
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, name,
+				 "there is no such %s; did you mean %s?", kind, nearest);
+	return err_field(err, ERR_BAD_REQUEST, EINVAL, name, "there is no such %s", kind);
 }

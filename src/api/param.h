@@ -2,7 +2,7 @@
 /*
  * Param - an op's parameters by name
  *
- * Owns:    which row a name in a request means, and the hint at the nearest one when it means none.
+ * Owns:    which row a name in a request means, and the hint at the nearest name if there is none.
  * May not: look at values.
  */
 #pragma once

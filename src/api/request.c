@@ -9,11 +9,6 @@
 
 /* ---- the request ---- */
 
-const char *exchange_method(const struct exchange *exchange)
-{
-	return exchange->request != NULL ? http_method(exchange->request) : NULL;
-}
-
 const char *exchange_header(const struct exchange *exchange, const char *name)
 {
 	return exchange->request != NULL ? http_header(exchange->request, name) : NULL;
@@ -73,7 +68,7 @@ json_t *exchange_json(struct exchange *exchange, struct err *err)
 	return exchange->tree;
 }
 
-/* An integer that fits nothing is as good as a real one. */
+/* An integer that is out of range is read as a real number. */
 static json_t *load_small(const struct scan *scan, const struct scan_member *member)
 {
 	const char *text = (const char *)scan->small.data + member->at;
@@ -125,10 +120,11 @@ bool exchange_is_wrong(const struct exchange *exchange, const char *name)
 
 /* ---- ops ---- */
 
-/* An ask of a call: the call stays until it is done. */
+/* An ask of an exchange, which is held until the ask is done. */
 struct held_ask {
 	struct exchange *exchange;
 	const struct ask_calls *calls;
+	struct ask *ask;
 };
 
 static bool pass_event(void *user, const char *line, size_t size)
@@ -142,13 +138,15 @@ static void pass_done(void *user, const struct ask_result *result)
 {
 	struct held_ask *held = user;
 
+	if (held->exchange->ask == held->ask)
+		held->exchange->ask = NULL;
 	held->exchange->retry_after_s = result->retry_after_s;
 	held->calls->done(held->exchange, result);
 	exchange_release(held->exchange);
 }
 
-struct ask *exchange_ask(struct exchange *exchange, const struct op *op, const void *args,
-			 const struct ask_calls *calls)
+void exchange_ask(struct exchange *exchange, const struct op *op, const void *args,
+		  const struct ask_calls *calls)
 {
 	static const struct ask_calls with_events = {pass_event, pass_done};
 	static const struct ask_calls without = {NULL, pass_done};
@@ -163,7 +161,13 @@ struct ask *exchange_ask(struct exchange *exchange, const struct op *op, const v
 		.user = held,
 	};
 
-	*held = (struct held_ask){exchange, calls};
+	*held = (struct held_ask){.exchange = exchange, .calls = calls};
 	exchange_hold(exchange);
-	return ask_start(&settings);
+	exchange->ask = held->ask = ask_start(&settings);
+}
+
+void exchange_cancel(struct exchange *exchange)
+{
+	if (exchange->ask != NULL)
+		ask_cancel(exchange->ask);
 }

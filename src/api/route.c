@@ -7,7 +7,7 @@
 
 #include "base/c.h"
 
-/* A variable in the pattern and what stands there in the path; neither is terminated. */
+/* A variable of the pattern and its value in the path; neither is NUL-terminated. */
 struct part {
 	const char *name, *value;
 	size_t name_size, value_size;
@@ -50,7 +50,7 @@ static bool matches(const char *pattern, const char *path, struct spans *spans)
 	return *path == '\0';
 }
 
-/* Where two patterns fit, the one that is literal for longer is meant. */
+/* If two patterns match, the one that is literal for longer wins. */
 static bool is_closer(const char *pattern, const char *than)
 {
 	while (*pattern == *than && *pattern != '\0') {
@@ -85,8 +85,8 @@ static int set_vars(struct route *route, const struct spans *spans, struct err *
 		route->vars[i].name = to;
 		to += span->name_size + 1;
 		if (decode_percent(span->value, span->value_size, to) < 0)
-			return err_set(err, ERR_BAD_REQUEST, EINVAL,
-				       "%s: is not percent-encoded UTF-8", route->vars[i].name);
+			return err_field(err, ERR_BAD_REQUEST, EINVAL, route->vars[i].name,
+					 "is not percent-encoded UTF-8");
 		route->vars[i].value = to;
 		to += strlen(to) + 1;
 		route->var_count = i + 1;
@@ -96,7 +96,7 @@ static int set_vars(struct route *route, const struct spans *spans, struct err *
 
 /* The rows of one rank that match a path. */
 struct hit {
-	const struct route_row *first; /* the first row of this path, by whatever method */
+	const struct route_row *first; /* the first row of this path, with any method */
 	const struct route_row *row;   /* the closest one with the method */
 	struct spans spans;
 	char allow[ROUTE_ALLOW_SIZE];
@@ -180,7 +180,7 @@ bool route_is_same(const struct route_row *a, const struct route_row *b)
 
 	if (strcmp(a->method, b->method) != 0)
 		return false;
-	/* Variables are the same whatever they are called. */
+	/* The names of variables do not matter. */
 	while (*left == *right && *left != '\0') {
 		if (*left == '{') {
 			left += strcspn(left, "}");

@@ -24,7 +24,7 @@
 struct opened {
 	const struct door *door;
 	void *state;             /* owned: the door's own */
-	uint32_t exchange_count; /* that go through it now */
+	uint32_t exchange_count; /* exchanges that go through it now */
 	bool is_open;
 	TAILQ_ENTRY(opened) entry;
 };
@@ -43,11 +43,11 @@ struct route_row {
 	const char *method;
 	char *path; /* owned: the whole pattern */
 	bool is_open;
-	const struct op *op; /* what the members of its body are; NULL: the body as it is */
-	struct op members;   /* `op` of a row that calls none */
+	const struct op *op; /* has the members of the body as rows; NULL: the body as it is */
+	struct op members;   /* what `op` points to if the row calls no op */
 	const struct door_route *route;
 	struct opened *opened; /* borrowed */
-	bool is_shared;        /* two doors would have it by default: so neither has it */
+	bool is_shared;        /* two doors want it by default, so neither gets it */
 	TAILQ_ENTRY(route_row) entry;
 };
 
@@ -55,21 +55,21 @@ TAILQ_HEAD(route_table, route_row);
 
 struct route {
 	const struct route_row *row; /* NULL: none */
-	struct opened *opened;       /* whose path it is, also by another method; NULL: nobody's */
+	struct opened *opened;       /* door that has the path, with any method; NULL: none */
 	struct decode_pair vars[ROUTE_VARS_MAX];
 	size_t var_count;
 	char *text;                   /* owned: names and values of the variables */
 	char allow[ROUTE_ALLOW_SIZE]; /* the methods of this path, or "" */
 };
 
-/* HEAD goes where GET goes. -ENOENT: no such path; -EPERM: not by this method; -EINVAL: a variable
- * cannot be decoded. `ret_route` is always the caller's to end. */
+/* Finds the row of a request; HEAD is matched as GET. -ENOENT: no such path; -EPERM: not with this
+ * method; -EINVAL: a variable cannot be decoded. The caller ends `ret_route` in any case. */
 int route_find(const struct route_table *table, const char *method, const char *path,
 	       struct route *ret_route, struct err *err);
 void route_done(struct route *route);
 
-/* Has our own API or the page a row for this path, whatever the method? */
+/* Does our own API or the page have a row for this path, with any method? */
 bool route_is_own(const struct route_table *table, const char *path);
 
-/* Do both patterns mean the same requests? */
+/* Do both rows match the same requests? */
 bool route_is_same(const struct route_row *a, const struct route_row *b);

@@ -19,11 +19,12 @@ void scan_done(struct scan *scan)
 {
 	if (scan == NULL)
 		return;
+	scan_files_done(&scan->files);
 	buf_done(&scan->small);
 	parts_done(&scan->parts);
 }
 
-/* Its number, or `count`. */
+/* The index of a member; `count`: there is none of this name. */
 static size_t index_of(const struct scan *scan, const char *name)
 {
 	size_t i = 0;
@@ -42,11 +43,10 @@ const struct scan_member *scan_find(const struct scan *scan, const char *name)
 
 static int not_json(const struct scan *scan, struct err *err)
 {
-	return err_set(err, ERR_BAD_REQUEST, EINVAL, "the body is not JSON, at byte %llu; %s",
-		       (unsigned long long)scan->walk.at, scan->walk.why);
+	return walk_refuse(&scan->walk, "the body", err);
 }
 
-/* A key is kept as far as any row's name goes; one byte more says that it is longer. */
+/* A key is kept a little further than any row's name goes, so that a longer one matches none. */
 static void add_to_key(struct scan *scan, const uint8_t *bytes, size_t size)
 {
 	size_t room = sizeof(scan->key) - 1 - scan->key_size;
@@ -72,14 +72,14 @@ static void read_over(struct scan *scan)
 	scan->walk.allows_lone = true;
 }
 
-/* The key is whole: which member is it? */
+/* The key is complete: finds its member. */
 static int begin_member(struct scan *scan, struct err *err)
 {
 	const struct op_param *param = param_find(scan->op, OP_IN_BODY, scan->key);
 	size_t place = index_of(scan, scan->key);
 	struct scan_member *member = &scan->members[place];
 
-	/* A dot is a step into an object, never part of a name; nor is a NUL. */
+	/* A dot is a step into an object, never part of a name, and neither is a NUL. */
 	if (param != NULL &&
 	    (strchr(scan->key, '.') != NULL || strlen(scan->key) != scan->key_size))
 		param = NULL;
@@ -92,18 +92,19 @@ static int begin_member(struct scan *scan, struct err *err)
 	if (param == NULL)
 		return param_unknown(scan->op, OP_IN_BODY, scan->key, err);
 	if (place < scan->count && !scan->is_lenient)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: given twice", scan->key);
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, scan->key, "given twice");
 	if (place == SCAN_MEMBERS_MAX)
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "the body has too many members");
 
 	*member = (struct scan_member){.param = param, .kind = kind_of(param)};
-	(void)snprintf(member->name, sizeof(member->name), "%s", scan->key);
+	(void)snprintf(member->name, sizeof(member->name), "%.*s", PARAM_NAME_MAX - 1, scan->key);
 	member->at = member->kind == SCAN_SMALL ? scan->small.size : scan->parts.size;
 	scan->count += place == scan->count;
 	scan->member = member;
 	scan->is_in_value = false;
 	scan->start_size = 0;
-	scan->files = (struct scan_files){0};
+	scan_files_done(&scan->files);
+	scan->table = (struct scan_table){.values = scan->walk.values};
 	scan->walk.allows_lone = member->kind == SCAN_RAW;
 	return 0;
 }
@@ -114,18 +115,18 @@ static int too_large(const struct scan_member *member, uint64_t max, struct err 
 
 	number_format(NUMBER_BYTES, max, text, sizeof(text));
 	if (member->kind == SCAN_SMALL)
-		return err_set(err, ERR_TOO_LARGE, EMSGSIZE,
-			       "%s: the fields beside code, data and files take more than %s",
-			       member->name, text);
-	return err_set(err, ERR_TOO_LARGE, EMSGSIZE, "%s: longer than %s; give it as a file",
-		       member->name, text);
+		return err_field(err, ERR_TOO_LARGE, EMSGSIZE, member->name,
+				 "the fields other than code, data and files take more than %s",
+				 text);
+	return err_field(err, ERR_TOO_LARGE, EMSGSIZE, member->name,
+			 "longer than %s; give it as a file", text);
 }
 
 static int too_many(const struct scan_member *member, struct err *err)
 {
-	return err_set(err, ERR_TOO_LARGE, E2BIG,
-		       "%s: the fields beside code, data and files have more than %u values",
-		       member->name, WALK_TREE_MAX);
+	return err_field(err, ERR_TOO_LARGE, E2BIG, member->name,
+			 "the fields other than code, data and files have more than %u values",
+			 WALK_TREE_MAX);
 }
 
 static int put(struct scan *scan, const void *data, size_t size, struct err *err)
@@ -155,7 +156,7 @@ static int put(struct scan *scan, const void *data, size_t size, struct err *err
 	return 0;
 }
 
-/* What a large member must be, told by its first byte; whether `n` is null is seen at its end. */
+/* Checks what a large member is by its first byte; whether `n` begins null is seen at its end. */
 static int check_start(struct scan *scan, uint8_t byte, struct err *err)
 {
 	struct scan_member *member = scan->member;
@@ -167,13 +168,16 @@ static int check_start(struct scan *scan, uint8_t byte, struct err *err)
 	if (member->is_wrong)
 		return 0;
 	if (member->kind == SCAN_TEXT && byte != '"')
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: must be a text", member->name);
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, member->name, "must be a string");
 	if (member->param->type == OP_FILES && byte != '[')
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: must be a list", member->name);
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, member->name, "must be a list");
+	if (member->param->type == OP_TABLE && byte != '[' && byte != '{')
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, member->name,
+				 "must be an object with columns and rows, or a list of objects");
 	return 0;
 }
 
-/* The first bytes of a value; no string ever looks like null, as it begins with a quote. */
+/* Keeps the first bytes of a value; a string never looks like null, as it begins with a quote. */
 static int note_start(struct scan *scan, const uint8_t *bytes, size_t size, struct err *err)
 {
 	if (scan->start_size == 0 && size > 0) {
@@ -189,6 +193,7 @@ static int note_start(struct scan *scan, const uint8_t *bytes, size_t size, stru
 
 static void end_member(struct scan *scan)
 {
+	scan_files_done(&scan->files);
 	scan->member->is_null = scan->start_size == 4 && memcmp(scan->start, "null", 4) == 0;
 	scan->member = NULL;
 	scan->is_in_value = false;
@@ -218,8 +223,8 @@ static int take_outer_step(struct scan *scan, enum walk_step step, const uint8_t
 	return 0;
 }
 
-/* A step inside a member's value. Bytes that are kept as they stand wait in the piece, from *raw
- * on: they are put in one go when the value or the piece ends. */
+/* A step inside a member's value. Bytes that are kept as they are stay in the piece, from *raw on,
+ * and are stored in one go when the value or the piece ends. */
 static int take_value_step(struct scan *scan, enum walk_step step, const uint8_t *from,
 			   const uint8_t *to, const uint8_t **raw, struct err *err)
 {
@@ -233,6 +238,8 @@ static int take_value_step(struct scan *scan, enum walk_step step, const uint8_t
 		r = note_start(scan, from, (size_t)(to - from), err);
 	if (r == 0 && !scan->is_lenient && scan->member->param->type == OP_FILES)
 		r = scan_files_step(scan, step, from, to, err);
+	if (r == 0 && !scan->is_lenient && scan->member->param->type == OP_TABLE)
+		r = scan_table_step(scan, step, from, to, err);
 	if (r == 0 && is_text && step == WALK_RUN)
 		r = put(scan, from, (size_t)(to - from), err);
 	if (r == 0 && is_text && step == WALK_ESCAPE)

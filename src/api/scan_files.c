@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/scan.h"
 #include "base/c.h"
 
-/* The list of a run's files, looked at as it passes by: what is in a file is not kept here. */
+/* Checks the list of a run's files as it passes by; the contents of files are not kept here. */
 
-#define LIST_DEPTH 2 /* inside of the list: the body is 1 */
+#define LIST_DEPTH 2 /* inside the list: the body is 1 */
 #define ITEM_DEPTH 3
-#define DOTS_NONE 9 /* a part of a path that is not of dots alone */
+#define WORKSPACE "workspace" /* the first part of an absolute path */
 
 enum given {
 	GIVEN_PATH = 1,
@@ -24,9 +27,12 @@ static const struct {
 
 static int refuse(const struct scan *scan, const char *member, const char *why, struct err *err)
 {
-	return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s[%llu]%s%s: %s", scan->member->name,
+	char name[3 * PARAM_NAME_MAX];
+
+	(void)snprintf(name, sizeof(name), "%s[%llu]%s%s", scan->member->name,
 		       (unsigned long long)scan->files.index, member != NULL ? "." : "",
-		       member != NULL ? member : "", why);
+		       member != NULL ? member : "");
+	return err_field(err, ERR_BAD_REQUEST, EINVAL, name, "%s", why);
 }
 
 static void add_to_key(struct scan_files *files, const uint8_t *bytes, size_t size)
@@ -63,28 +69,132 @@ static int end_item(struct scan *scan, struct err *err)
 	if (!(given & GIVEN_PATH))
 		return refuse(scan, "path", "is required", err);
 	if (!(given & (GIVEN_TEXT | GIVEN_BASE64)))
-		return refuse(scan, "text", "is required, or base64", err);
+		return refuse(scan, "text", "is required, unless base64 is given", err);
 	if ((given & GIVEN_TEXT) && (given & GIVEN_BASE64))
-		return refuse(scan, "base64", "give this or text", err);
+		return refuse(scan, "base64", "give either this or text", err);
 	scan->files.index++;
 	scan->files.given = 0;
+	if (scan->files.index > SCAN_FILES_MAX)
+		return err_field(err, ERR_TOO_LARGE, E2BIG, scan->member->name,
+				 "more than %u files; give an archive", SCAN_FILES_MAX);
 	return 0;
 }
 
-/* A path's part that is ".." leads out; the runner refuses it, but only in the run. */
+/* ---- paths ---- */
+
 static int take_path_byte(struct scan *scan, uint8_t byte, struct err *err)
 {
 	struct scan_files *files = &scan->files;
 
-	if (byte == '/' || byte == '\0') {
-		if (files->dots == 2)
-			return refuse(scan, "path", "must not contain ..", err);
-		files->dots = 0;
-	} else {
-		files->dots = byte == '.' && files->dots < 3 ? files->dots + 1 : DOTS_NONE;
-	}
+	if (byte == '\0')
+		return refuse(scan, "path", "must not contain NUL", err);
+	if (files->path_size == SCAN_PATH_MAX)
+		return refuse(scan, "path", "is too long", err);
+	files->path[files->path_size++] = (char)byte;
 	return 0;
 }
+
+/* Rewrites a path in place as the runner resolves it: below the workspace, without "" and ".".
+ * The runner refuses the same paths, but only in the run. */
+static int resolve_path(struct scan *scan, size_t *ret_size, struct err *err)
+{
+	struct scan_files *files = &scan->files;
+	bool is_at_root = files->path[0] == '/';
+	size_t size = 0;
+
+	for (size_t at = 0, n; at < files->path_size; at += n + 1) {
+		const char *part = files->path + at;
+		const char *slash = memchr(part, '/', files->path_size - at);
+
+		n = slash != NULL ? (size_t)(slash - part) : files->path_size - at;
+		if (n == 0 || (n == 1 && part[0] == '.'))
+			continue;
+		if (n == 2 && memcmp(part, "..", 2) == 0)
+			return refuse(scan, "path", "must not contain ..", err);
+		if (is_at_root && (n != strlen(WORKSPACE) || memcmp(part, WORKSPACE, n) != 0))
+			return refuse(scan, "path", "must be relative, or below /workspace", err);
+		if (is_at_root) {
+			is_at_root = false;
+			continue;
+		}
+		if (size > 0)
+			files->path[size++] = '/';
+		memmove(files->path + size, part, n);
+		size += n;
+	}
+	*ret_size = size;
+	return 0;
+}
+
+/* Makes room for one more path; at least a quarter of the table stays empty. */
+static int grow_seen(struct scan_files *files, struct err *err)
+{
+	size_t capacity = files->seen_capacity > 0 ? 2 * files->seen_capacity : 64;
+	uint64_t *seen;
+
+	if (4 * (files->index + 1) <= 3 * files->seen_capacity)
+		return 0;
+	seen = calloc(capacity, sizeof(*seen));
+	if (seen == NULL)
+		return err_set(err, ERR_INTERNAL, ENOMEM, "no memory for the names of files");
+	for (size_t i = 0; i < files->seen_capacity; i++) {
+		size_t place = files->seen[i] & (capacity - 1);
+
+		while (files->seen[i] != 0 && seen[place] != 0)
+			place = (place + 1) & (capacity - 1);
+		if (files->seen[i] != 0)
+			seen[place] = files->seen[i];
+	}
+	free(files->seen);
+	files->seen = seen;
+	files->seen_capacity = capacity;
+	return 0;
+}
+
+/* Keeps an 8-byte sum of each path, under a key that no client knows, so none can make two
+ * collide. */
+static int note_path(struct scan *scan, size_t size, struct err *err)
+{
+	_Static_assert(crypto_shorthash_BYTES == sizeof(uint64_t), "a sum is a number");
+	struct scan_files *files = &scan->files;
+	uint64_t sum = 0;
+	size_t place;
+	int r = grow_seen(files, err);
+
+	if (r < 0)
+		return r;
+	if (files->index == 0)
+		crypto_shorthash_keygen(files->seen_key);
+	(void)crypto_shorthash((unsigned char *)&sum, (const unsigned char *)files->path, size,
+			       files->seen_key);
+	sum += sum == 0; /* 0 is an empty place */
+	place = sum & (files->seen_capacity - 1);
+	while (files->seen[place] != 0 && files->seen[place] != sum)
+		place = (place + 1) & (files->seen_capacity - 1);
+	if (files->seen[place] == sum)
+		return refuse(scan, "path", "an earlier file has the same path", err);
+	files->seen[place] = sum;
+	return 0;
+}
+
+static int end_path(struct scan *scan, struct err *err)
+{
+	struct scan_files *files = &scan->files;
+	size_t size = files->path_size;
+	bool is_folder = size > 0 && files->path[size - 1] == '/';
+	int r;
+
+	if (size == 0)
+		return refuse(scan, "path", "is empty", err);
+	r = resolve_path(scan, &size, err);
+	if (r < 0)
+		return r;
+	if (is_folder || size == 0)
+		return refuse(scan, "path", "names a folder, not a file", err);
+	return note_path(scan, size, err);
+}
+
+/* ---- contents ---- */
 
 /* RFC 4648, section 4, without line ends. */
 static int take_base64_byte(struct scan *scan, uint8_t byte, struct err *err)
@@ -126,13 +236,13 @@ static int take_value_step(struct scan *scan, enum walk_step step, const uint8_t
 		return 0;
 	files->is_in_value = false;
 	if (strcmp(files->key, "path") == 0)
-		return take_path_byte(scan, '/', err);
+		return end_path(scan, err);
 	if (files->pads > 2 || (files->digits + files->pads) % 4 != 0)
 		return refuse(scan, "base64", "is not base64", err);
 	return 0;
 }
 
-/* In an element: its names, and that their values are texts. */
+/* A step inside an element: checks its names, and that their values are strings. */
 static int take_item_step(struct scan *scan, enum walk_step step, const uint8_t *from,
 			  const uint8_t *to, struct err *err)
 {
@@ -142,9 +252,9 @@ static int take_item_step(struct scan *scan, enum walk_step step, const uint8_t 
 	if (files->is_at_value && step != WALK_BLANK) {
 		files->is_at_value = false;
 		if (step != WALK_BEGIN)
-			return refuse(scan, files->key, "must be a text", err);
+			return refuse(scan, files->key, "must be a string", err);
 		files->is_in_value = true;
-		files->dots = files->digits = files->pads = 0;
+		files->digits = files->pads = files->path_size = 0;
 		return 0;
 	}
 	if (files->is_in_value)
@@ -170,10 +280,10 @@ int scan_files_step(struct scan *scan, enum walk_step step, const uint8_t *from,
 
 	if (depth == ITEM_DEPTH && !is_open)
 		return take_item_step(scan, step, from, to, err);
-	/* A step in: of an element it is the brace, of a value anything but a text. */
+	/* Below an element, only a value can open something, and that is no string. */
 	if (depth > ITEM_DEPTH)
 		return is_open && depth == ITEM_DEPTH + 1
-			       ? refuse(scan, scan->files.key, "must be a text", err)
+			       ? refuse(scan, scan->files.key, "must be a string", err)
 			       : 0;
 	if (depth == LIST_DEPTH && step == WALK_CLOSE)
 		return end_item(scan, err);
@@ -182,4 +292,10 @@ int scan_files_step(struct scan *scan, enum walk_step step, const uint8_t *from,
 	if (depth < LIST_DEPTH || step == WALK_BLANK || (is_open && depth == LIST_DEPTH))
 		return 0;
 	return refuse(scan, NULL, "must be an object with path, and text or base64", err);
+}
+
+void scan_files_done(struct scan_files *files)
+{
+	free(files->seen);
+	*files = (struct scan_files){0};
 }

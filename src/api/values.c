@@ -17,7 +17,8 @@ struct decode_chunk {
 	max_align_t bytes[];
 };
 
-void *value_memory(struct decoded *decoded, size_t size)
+/* Memory that lives as long as the arguments. */
+static void *value_memory(struct decoded *decoded, size_t size)
 {
 	struct decode_chunk *chunk = xcalloc(1, sizeof(*chunk) + size);
 
@@ -26,7 +27,7 @@ void *value_memory(struct decoded *decoded, size_t size)
 	return chunk->bytes;
 }
 
-const char *value_copy(struct decoded *decoded, const char *text, size_t size)
+static const char *value_copy(struct decoded *decoded, const char *text, size_t size)
 {
 	char *copy = value_memory(decoded, size + 1);
 
@@ -65,11 +66,11 @@ static const char *expected(const struct op_param *param)
 	switch (param->type) {
 	case OP_TEXT:
 	case OP_BYTES:
-		return "a text";
+		return "a string";
 	case OP_MS:
 		return "a whole number of milliseconds";
 	case OP_SIZE:
-		return "a number of bytes, or a text like \"512MiB\"";
+		return "a number of bytes, or a string like \"512MiB\"";
 	case OP_COUNT:
 		return "a whole number, 0 or more";
 	case OP_CPUS:
@@ -77,11 +78,13 @@ static const char *expected(const struct op_param *param)
 	case OP_BOOL:
 		return "true or false";
 	case OP_TEXTS:
-		return "a list of texts";
+		return "a list of strings";
 	case OP_PAIRS:
-		return "an object whose values are texts";
+		return "an object whose values are strings";
 	case OP_FILES:
 		return "a list of files";
+	case OP_TABLE:
+		return "a table";
 	case OP_JSON:
 		break;
 	}
@@ -90,8 +93,7 @@ static const char *expected(const struct op_param *param)
 
 static int refuse(const struct op_param *param, struct err *err)
 {
-	return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: must be %s", param->name,
-		       expected(param));
+	return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name, "must be %s", expected(param));
 }
 
 /* A range as the client writes it: milliseconds as a plain number. */
@@ -103,10 +105,10 @@ static int refuse_range(const struct op_param *param, struct err *err)
 	number_format(type, param->min, low, sizeof(low));
 	number_format(type, param->max, high, sizeof(high));
 	if (param->max == 0)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: must be at least %s", param->name,
-			       low);
-	return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: must be from %s to %s", param->name, low,
-		       high);
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name, "must be at least %s",
+				 low);
+	return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name, "must be from %s to %s", low,
+			 high);
 }
 
 static int store_number(struct decoded *decoded, const struct op_param *param, uint64_t number,
@@ -137,14 +139,13 @@ static int store_text(struct decoded *decoded, const struct op_param *param, con
 		      size_t size, struct err *err)
 {
 	if (memchr(text, 0, size) != NULL)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: must not have a NUL in it",
-			       param->name);
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name, "must not contain NUL");
 	if (param->choices != NULL && !value_is_choice(param->choices, text))
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: '%.*s' is none of %s",
-			       param->name, SHOWN_MAX, text, param->choices);
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name,
+				 "'%.*s' is not one of %s", SHOWN_MAX, text, param->choices);
 	if (param->type == OP_TEXT && param->max > 0 && size > param->max)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: longer than %llu bytes",
-			       param->name, (unsigned long long)param->max);
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name,
+				 "longer than %llu bytes", (unsigned long long)param->max);
 	*(const char **)field(decoded, param) = value_copy(decoded, text, size);
 	return 0;
 }
@@ -221,9 +222,8 @@ static int pairs_from_json(struct decoded *decoded, const struct op_param *param
 		if (text == NULL || strlen(text) != json_string_length(item))
 			return refuse(param, err);
 		if (key_size == 0 || strchr(key, '=') != NULL)
-			return err_set(err, ERR_BAD_REQUEST, EINVAL,
-				       "%s: '%.*s' cannot be a name there", param->name, SHOWN_MAX,
-				       key);
+			return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name,
+					 "'%.*s' is not a valid name", SHOWN_MAX, key);
 		pair = value_memory(decoded, key_size + strlen(text) + 2);
 		(void)snprintf(pair, key_size + strlen(text) + 2, "%s=%s", key, text);
 		pairs[i++] = pair;
@@ -260,6 +260,7 @@ int value_from_json(struct decoded *decoded, const struct op_param *param, const
 		return pairs_from_json(decoded, param, (json_t *)(uintptr_t)json, err);
 	case OP_BYTES:
 	case OP_JSON:
+	case OP_TABLE:
 	case OP_FILES:
 		break;
 	}
@@ -280,6 +281,27 @@ static int bool_from_text(struct decoded *decoded, const struct op_param *param,
 	if (text[0] != '\0')
 		return refuse(param, err);
 	store_bool(decoded, param, true); /* "?recursive" */
+	return 0;
+}
+
+/* OP_TEXTS of a query: `text` becomes one more entry. */
+static int value_add_text(struct decoded *decoded, const struct op_param *param, const char *text,
+			  struct err *err)
+{
+	const char *const **list = field(decoded, param);
+	size_t count = 0;
+	const char **texts;
+
+	while (*list != NULL && (*list)[count] != NULL)
+		count++;
+	if (count == QUERY_TEXTS_MAX)
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name,
+				 "given more than %u times", QUERY_TEXTS_MAX);
+	texts = value_memory(decoded, (count + 2) * sizeof(*texts));
+	if (count > 0)
+		memcpy(texts, *list, count * sizeof(*texts));
+	texts[count] = value_copy(decoded, text, strlen(text));
+	*list = texts;
 	return 0;
 }
 
@@ -305,28 +327,9 @@ int value_from_text(struct decoded *decoded, const struct op_param *param, const
 	case OP_PAIRS:
 	case OP_BYTES:
 	case OP_JSON:
+	case OP_TABLE:
 	case OP_FILES:
 		break;
 	}
 	return refuse(param, err);
-}
-
-int value_add_text(struct decoded *decoded, const struct op_param *param, const char *text,
-		   struct err *err)
-{
-	const char *const **list = field(decoded, param);
-	size_t count = 0;
-	const char **texts;
-
-	while (*list != NULL && (*list)[count] != NULL)
-		count++;
-	if (count == QUERY_TEXTS_MAX)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: given more than %u times",
-			       param->name, QUERY_TEXTS_MAX);
-	texts = value_memory(decoded, (count + 2) * sizeof(*texts));
-	if (count > 0)
-		memcpy(texts, *list, count * sizeof(*texts));
-	texts[count] = value_copy(decoded, text, strlen(text));
-	*list = texts;
-	return 0;
 }

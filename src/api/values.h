@@ -15,10 +15,6 @@
 #include "base/err.h"
 #include "op/op.h"
 
-/* Memory that lives as long as the arguments. */
-void *value_memory(struct decoded *decoded, size_t size);
-const char *value_copy(struct decoded *decoded, const char *text, size_t size);
-
 /* Is it one of "a|b|c"? */
 bool value_is_choice(const char *choices, const char *text);
 
@@ -27,7 +23,3 @@ int value_from_json(struct decoded *decoded, const struct op_param *param, const
 		    struct err *err);
 int value_from_text(struct decoded *decoded, const struct op_param *param, const char *text,
 		    struct err *err);
-
-/* OP_TEXTS of a query: `text` becomes one more entry. */
-int value_add_text(struct decoded *decoded, const struct op_param *param, const char *text,
-		   struct err *err);

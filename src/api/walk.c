@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/walk.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include "base/utf8.h"
 
 static enum walk_step bad(struct walk *walk, const char *why)
 {
@@ -26,8 +29,10 @@ static bool in_list(const struct walk *walk)
 
 static enum walk_step open_one(struct walk *walk, bool is_list)
 {
-	if (walk->depth == WALK_DEPTH_MAX)
+	if (walk->depth == WALK_DEPTH_MAX) {
+		walk->is_too_deep = true;
 		return bad(walk, "it is nested more than 64 deep");
+	}
 	walk->depth++;
 	walk->lists &= ~(1ULL << (walk->depth - 1));
 	walk->lists |= (uint64_t)is_list << (walk->depth - 1);
@@ -95,12 +100,12 @@ static enum walk_step behind_value(struct walk *walk, uint8_t byte)
 	if (byte == (in_list(walk) ? ']' : '}'))
 		return close_one(walk);
 	if (byte != ',')
-		return bad(walk, "a comma or the end of what was opened is expected");
+		return bad(walk, "a comma or a closing bracket is expected");
 	walk->state = in_list(walk) ? WALK_AT_VALUE : WALK_AT_KEY;
 	return WALK_BLANK;
 }
 
-/* Between tokens: one byte that is no blank. */
+/* Takes one byte between tokens that is no blank. */
 static enum walk_step take_mark(struct walk *walk, uint8_t byte)
 {
 	if (walk->state == WALK_BEHIND)
@@ -125,7 +130,7 @@ static enum walk_step take_mark(struct walk *walk, uint8_t byte)
 static enum walk_step take_word(struct walk *walk, uint8_t byte)
 {
 	if (byte != (uint8_t)*walk->word)
-		return bad(walk, "only true, false and null are words");
+		return bad(walk, "the only words are true, false and null");
 	walk->word++;
 	if (*walk->word == '\0')
 		walk->state = WALK_BEHIND;
@@ -158,7 +163,7 @@ static enum number_byte number_byte(uint8_t byte)
 #define WRONG WALK_AT_VALUE /* no byte of a number leads there */
 #define OVER WALK_BEHIND    /* the number ended before this byte */
 
-/* From each state of a number, by its next byte, to the next. The other states have no row. */
+/* The next state of a number, by its state and its next byte. Other states have no row. */
 static const enum walk_state number_next[][BYTE_COUNT] = {
 	/* 0, 1-9, ".", "e", "+-", other */
 	[WALK_IN_MINUS] = {WALK_IN_ZERO, WALK_IN_DIGITS, WRONG, WRONG, WRONG, WRONG},
@@ -177,7 +182,7 @@ static enum walk_step take_number(struct walk *walk, const uint8_t **at, const u
 		enum walk_state next = number_next[walk->state][number_byte(**at)];
 
 		if (next == WRONG)
-			return bad(walk, "a number is not whole");
+			return bad(walk, "a number is incomplete or has a wrong character");
 		walk->state = next;
 		if (next == OVER)
 			break;
@@ -186,25 +191,15 @@ static enum walk_step take_number(struct walk *walk, const uint8_t **at, const u
 	return WALK_PLAIN;
 }
 
-/* The first byte of a character of several: how many follow, and what the first of them may be
- * (RFC 3629: no overlong form, no surrogate, nothing above U+10FFFF). */
-static bool begin_character(struct walk *walk, uint8_t byte)
+/* Takes a byte of a multi-byte character. */
+static bool take_inside(struct walk *walk, uint8_t byte)
 {
-	if (byte < 0xc2 || byte > 0xf4)
+	if (walk->utf8_at == 0)
+		walk->utf8_first = byte;
+	if (walk->utf8_at == 0 ? utf8_size(byte) < 2
+			       : !utf8_goes_on(walk->utf8_first, walk->utf8_at, byte))
 		return false;
-	walk->utf8_left = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
-	walk->utf8_low = byte == 0xe0 ? 0xa0 : byte == 0xf0 ? 0x90 : 0x80;
-	walk->utf8_high = byte == 0xed ? 0x9f : byte == 0xf4 ? 0x8f : 0xbf;
-	return true;
-}
-
-static bool go_on_character(struct walk *walk, uint8_t byte)
-{
-	if (byte < walk->utf8_low || byte > walk->utf8_high)
-		return false;
-	walk->utf8_left--;
-	walk->utf8_low = 0x80;
-	walk->utf8_high = 0xbf;
+	walk->utf8_at = (uint8_t)((walk->utf8_at + 1U) % utf8_size(walk->utf8_first));
 	return true;
 }
 
@@ -213,24 +208,21 @@ static enum walk_step take_run(struct walk *walk, const uint8_t **at, const uint
 	const uint8_t *p = *at;
 
 	for (; p < end; p++) {
-		bool is_good = true;
+		bool is_good;
 
 		/* Most text is plain: no state is touched for it. */
-		while (walk->utf8_left == 0 && p < end && *p >= 0x20 && *p < 0x80 && *p != '"' &&
+		while (walk->utf8_at == 0 && p < end && *p >= 0x20 && *p < 0x80 && *p != '"' &&
 		       *p != '\\')
 			p++;
 		if (p == end)
 			break;
-		if (walk->utf8_left > 0)
-			is_good = go_on_character(walk, *p);
-		else if (*p >= 0x80)
-			is_good = begin_character(walk, *p);
-		else
+		if (walk->utf8_at == 0 && *p < 0x80)
 			break;
-		/* What stands before it is a run in any case: told first, however the text is cut.
-		 */
+		is_good = take_inside(walk, *p);
+		/* The good bytes before it are a run, which is told first, however the text is
+		 * split. */
 		if (!is_good && p == *at)
-			return bad(walk, "a text is not UTF-8");
+			return bad(walk, "a string is not UTF-8");
 		if (!is_good)
 			break;
 	}
@@ -244,44 +236,22 @@ static enum walk_step take_string(struct walk *walk, const uint8_t **at, const u
 
 	if (walk->high != 0 && byte != '\\') {
 		if (!walk->allows_lone)
-			return bad(walk, "a text has half a surrogate pair");
+			return bad(walk, "a string has half a surrogate pair");
 		walk->high = 0;
 	}
-	if (walk->utf8_left == 0 && byte == '"') {
+	if (walk->utf8_at == 0 && byte == '"') {
 		(*at)++;
 		walk->state = walk->is_key ? WALK_AT_COLON : WALK_BEHIND;
 		return WALK_END;
 	}
-	if (walk->utf8_left == 0 && byte == '\\') {
+	if (walk->utf8_at == 0 && byte == '\\') {
 		(*at)++;
 		walk->state = WALK_IN_ESCAPE;
 		return WALK_ESCAPE;
 	}
-	if (walk->utf8_left == 0 && byte < 0x20)
-		return bad(walk, "a text has a control character that is not escaped");
+	if (walk->utf8_at == 0 && byte < 0x20)
+		return bad(walk, "a string has a control character that is not escaped");
 	return take_run(walk, at, end);
-}
-
-static void put_point(struct walk *walk, uint32_t point)
-{
-	uint8_t *to = walk->chars;
-
-	if (point < 0x80) {
-		*to++ = (uint8_t)point;
-	} else if (point < 0x800) {
-		*to++ = (uint8_t)(0xc0 | point >> 6);
-		*to++ = (uint8_t)(0x80 | (point & 0x3f));
-	} else if (point < 0x10000) {
-		*to++ = (uint8_t)(0xe0 | point >> 12);
-		*to++ = (uint8_t)(0x80 | (point >> 6 & 0x3f));
-		*to++ = (uint8_t)(0x80 | (point & 0x3f));
-	} else {
-		*to++ = (uint8_t)(0xf0 | point >> 18);
-		*to++ = (uint8_t)(0x80 | (point >> 12 & 0x3f));
-		*to++ = (uint8_t)(0x80 | (point >> 6 & 0x3f));
-		*to++ = (uint8_t)(0x80 | (point & 0x3f));
-	}
-	walk->char_count = (uint8_t)(to - walk->chars);
 }
 
 static enum walk_step take_escape(struct walk *walk, uint8_t byte)
@@ -297,16 +267,16 @@ static enum walk_step take_escape(struct walk *walk, uint8_t byte)
 		return WALK_ESCAPE;
 	}
 	if (name == NULL)
-		return bad(walk, "a backslash is followed by what is no escape");
+		return bad(walk, "a backslash is followed by an unknown escape");
 	if (walk->high != 0 && !walk->allows_lone)
-		return bad(walk, "a text has half a surrogate pair");
+		return bad(walk, "a string has half a surrogate pair");
 	walk->high = 0;
-	put_point(walk, (uint8_t)values[name - names]);
+	walk->char_count = (uint8_t)utf8_encode((uint8_t)values[name - names], walk->chars);
 	walk->state = WALK_IN_STRING;
 	return WALK_ESCAPE;
 }
 
-/* The four digits are there. */
+/* Ends \u, whose four digits are there. */
 static enum walk_step take_unit(struct walk *walk)
 {
 	bool is_first = walk->unit >= 0xd800 && walk->unit <= 0xdbff;
@@ -314,12 +284,14 @@ static enum walk_step take_unit(struct walk *walk)
 
 	walk->state = WALK_IN_STRING;
 	if (!walk->allows_lone && is_second != (walk->high != 0))
-		return bad(walk, "a text has half a surrogate pair");
+		return bad(walk, "a string has half a surrogate pair");
 	if (is_second && walk->high != 0)
-		put_point(walk, 0x10000U + (((uint32_t)walk->high & 0x3ff) << 10 |
-					    ((uint32_t)walk->unit & 0x3ff)));
+		walk->char_count =
+			(uint8_t)utf8_encode(0x10000U + (((uint32_t)walk->high & 0x3ff) << 10 |
+							 ((uint32_t)walk->unit & 0x3ff)),
+					     walk->chars);
 	else if (!is_first && !is_second)
-		put_point(walk, walk->unit);
+		walk->char_count = (uint8_t)utf8_encode(walk->unit, walk->chars);
 	walk->high = is_first ? walk->unit : 0;
 	return WALK_ESCAPE;
 }
@@ -334,7 +306,7 @@ static enum walk_step take_unit_digit(struct walk *walk, uint8_t byte)
 	else if (lower >= 'a' && lower <= 'f')
 		digit = lower - (unsigned)'a' + 10;
 	else
-		return bad(walk, "\\u wants four hexadecimal digits");
+		return bad(walk, "\\u needs four hexadecimal digits");
 
 	walk->unit = (uint16_t)((unsigned)walk->unit << 4 | digit);
 	walk->digits++;
@@ -390,6 +362,18 @@ bool walk_is_whole(struct walk *walk)
 	return false;
 }
 
+int walk_refuse(const struct walk *walk, const char *what, struct err *err)
+{
+	unsigned long long at = walk->at;
+
+	if (walk->is_too_deep)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "%s has lists and objects nested more than %d deep, at byte %llu",
+			       what, WALK_DEPTH_MAX, at);
+	return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s is not JSON, at byte %llu; %s", what, at,
+		       walk->why != NULL ? walk->why : "it is cut off");
+}
+
 bool walk_is_tree(const void *bytes, size_t size, uint64_t values_max)
 {
 	struct walk walk = {.allows_lone = true};
@@ -401,17 +385,4 @@ bool walk_is_tree(const void *bytes, size_t size, uint64_t values_max)
 			break;
 	}
 	return walk.values <= values_max;
-}
-
-bool walk_is_utf8(const void *bytes, size_t size)
-{
-	const uint8_t *at = bytes;
-	struct walk walk = {0};
-
-	for (size_t i = 0; i < size; i++) {
-		if (walk.utf8_left > 0 ? !go_on_character(&walk, at[i])
-				       : at[i] >= 0x80 && !begin_character(&walk, at[i]))
-			return false;
-	}
-	return walk.utf8_left == 0;
 }

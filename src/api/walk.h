@@ -3,15 +3,17 @@
  * Walk - JSON text step by step, in pieces of any size
  *
  * Owns:    the grammar (RFC 8259, UTF-8 checked, a depth of WALK_DEPTH_MAX), and the place in it
- *          that was reached. A text gives the same steps however it is cut, but for runs, which are
- *          cut where the pieces are.
- * May not: keep bytes: what a step took is between the caller's pointers; nor allocate.
+ *          that was reached. A text gives the same steps however it is split into pieces, except
+ *          for runs, which are split where the pieces are.
+ * May not: keep bytes (what a step took is between the caller's pointers) or allocate.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/err.h"
 
 #define WALK_DEPTH_MAX 64
 
@@ -23,7 +25,7 @@ enum walk_step {
 	WALK_BEGIN,  /* the " before a string */
 	WALK_RUN,    /* content of a string, as it stands */
 	WALK_ESCAPE, /* part of an escape; what it stands for is in walk->chars once complete */
-	WALK_END,    /* the " behind a string */
+	WALK_END,    /* the " after a string */
 	WALK_PLAIN,  /* bytes of a number or a word; none: it ended before the next byte */
 };
 
@@ -32,10 +34,10 @@ enum walk_state {
 	WALK_AT_FIRST,     /* ... or the end of this list */
 	WALK_AT_KEY,       /* a key must come */
 	WALK_AT_FIRST_KEY, /* ... or the end of this object */
-	WALK_AT_COLON,     /* behind a key */
-	WALK_BEHIND,       /* behind a value: comma or end; at depth 0 only blanks */
+	WALK_AT_COLON,     /* after a key */
+	WALK_BEHIND,       /* after a value: comma or end; at depth 0 only blanks */
 	WALK_IN_STRING,    /* of a key or a value */
-	WALK_IN_ESCAPE,    /* behind a backslash */
+	WALK_IN_ESCAPE,    /* after a backslash */
 	WALK_IN_UNIT,      /* in the four digits of \u */
 	WALK_IN_WORD,      /* true, false, null */
 	WALK_IN_MINUS,     /* a digit must come */
@@ -57,28 +59,28 @@ struct walk {
 	bool is_key;                 /* the string is a key */
 	bool allows_lone;            /* set by the caller: surrogates need no partner */
 	const char *why;             /* WALK_BAD: borrowed, a constant */
+	bool is_too_deep;            /* WALK_BAD: valid so far, but nested too deep */
 	uint8_t chars[4];            /* WALK_ESCAPE: UTF-8 */
 	uint8_t char_count;          /* ... 0: not complete */
-	uint8_t utf8_left;           /* bytes that this character still needs */
-	uint8_t utf8_low, utf8_high; /* what the next of them may be */
-	uint8_t digits;              /* of \u, taken */
+	uint8_t utf8_first, utf8_at; /* of a character: its first byte, and how many came; 0: all */
+	uint8_t digits;              /* of \u, taken so far */
 	uint16_t unit, high;         /* high: a first half that waits for its second; 0: none */
-	const char *word;            /* what must still come of it */
+	const char *word;            /* the rest of the word, still to come */
 };
 
-/* A zeroed struct walk is at the start. Takes one step from *at on, and moves it. A piece is used
- * up when *at is `end`; call it only before that. */
+/* Takes one step from *at on, and moves *at. A zeroed struct walk is at the start. Call it only
+ * while *at is before `end`: at `end` the piece is used up. */
 enum walk_step walk_next(struct walk *walk, const uint8_t **at, const uint8_t *end);
 
-/* No byte follows: was that one whole value? False also sets walk->why. */
+/* At the end of the text: was it one whole value? False also sets walk->why. */
 bool walk_is_whole(struct walk *walk);
 
-/* A tree costs some hundred bytes for each value, however short its text: whoever builds one of
- * what a client sent counts them first. */
+/* Says why `what` ("the body") was refused: after WALK_BAD, or where walk_is_whole was false. */
+int walk_refuse(const struct walk *walk, const char *what, struct err *err);
+
+/* A tree costs some hundred bytes for each value, however short its text, so the values of what a
+ * client sent are counted before a tree is built. */
 #define WALK_TREE_MAX 16384U
 
-/* Has it no more than so many values? What is not JSON is left to whoever reads it. */
+/* Does the text have at most so many values? If it is not JSON, the caller's parser refuses it. */
 bool walk_is_tree(const void *bytes, size_t size, uint64_t values_max);
-
-/* Is this UTF-8 (RFC 3629)? */
-bool walk_is_utf8(const void *bytes, size_t size);

@@ -8,8 +8,8 @@
 
 #define USES_ALL ((1U << BACKEND_USE_COUNT) - 1)
 
-/* Named by the design and by a dialect's settings, and not part of this build: a list or a pin that
- * names one gets a plain answer instead of "no such thing". */
+/* For backends that the design or a dialect's settings name but this build does not have: a list or
+ * pin that names one gets a plain answer instead of "no such thing". */
 static int probe_absent(const struct backend_host *host, struct err *err)
 {
 	(void)host;
@@ -21,7 +21,8 @@ const struct backend backend_microvm = {
 	.priority = 100,
 	.isolation = "a virtual machine of its own",
 	.uses = USES_ALL,
-	.remedy = "nothing turns it on in this version; namespace is the strongest that it has",
+	.by_order = USES_ALL,
+	.remedy = "this version cannot provide it; namespace is the strongest available",
 	.probe = probe_absent,
 };
 
@@ -30,7 +31,8 @@ const struct backend backend_gvisor = {
 	.priority = 90,
 	.isolation = "a kernel in user space",
 	.uses = USES_ALL,
-	.remedy = "nothing turns it on in this version; namespace is the strongest that it has",
+	.by_order = USES_ALL,
+	.remedy = "this version cannot provide it; namespace is the strongest available",
 	.probe = probe_absent,
 };
 

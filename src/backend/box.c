@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/box.h"
 
-/* Its own clock has what the sum of a box has not seen yet: the slice that runs now. */
+/* A process's own clock includes the current time slice, which the cgroup's sum does not have
+ * yet. */
 static uint64_t clock_us(clockid_t clock)
 {
 	struct timespec used;

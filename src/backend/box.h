@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Box - one sandbox, whoever built it
+ * Box - one sandbox, whichever backend built it
  *
- * Owns:    what can be asked of a sandbox (box_impl) and what it tells (box_calls).
+ * Owns:    the operations of a sandbox (box_impl) and its callbacks (box_calls).
  * May not: know how a backend builds it, or what runs in it.
  *
- * What runs in a box speaks frames (proto/frame.h) on the channel that the box was made with, and
- * writes to its pipes. Those descriptors are the session's; everything else goes through the calls
- * below. A head is one interpreter of a box: number 0 is the one that it was made with, the
+ * The runner in a box speaks frames (proto/frame.h) on the channel that the box was made with, and
+ * writes to its pipes. Those descriptors belong to the session; everything else goes through the
+ * calls below. A head is one interpreter of a box: number 0 is the one that it was made with, the
  * others were forked from it.
  */
 #pragma once
@@ -39,17 +39,18 @@ enum box_fd {
 	BOX_FD_COUNT,
 };
 
-/* What a box is made of. Boxes are interchangeable when all of this is equal. */
+/* The input a box is made from. Boxes are interchangeable when all of this is equal. */
 struct box_kind {
-	const struct backend *backend; /* a static row: who builds it, and nobody else */
+	const struct backend *backend; /* a static row: the only backend that may build it */
 	const struct runtime *runtime; /* borrowed: lives as long as the pool */
-	const char *trust;             /* borrowed for the call; templates never serve two */
+	const char *trust;             /* borrowed for the call; templates never serve two trust
+					* names */
 	const char *data;              /* host folder, read-only at /data; NULL: none */
 	struct plan plan;
 	bool is_cold; /* a fresh interpreter: no template, nothing imported */
 };
 
-/* By what memory, processes and CPU time of a box are limited. */
+/* The mechanism that limits memory, processes and CPU time of a box. */
 enum box_limits {
 	BOX_LIMITS_V2,       /* cgroup v2 */
 	BOX_LIMITS_V1,       /* cgroup v1 */
@@ -61,7 +62,8 @@ enum box_cause {
 	BOX_CAUSE_DEADLINE, /* the backend ended it at its deadline */
 	BOX_CAUSE_MEMORY,   /* the backend ended it: measured memory above the limit */
 	BOX_CAUSE_ASKED,    /* `kill` or `drop_head` */
-	BOX_CAUSE_LOCKS,    /* the backend ended it: too many file locks, memory nobody counts */
+	BOX_CAUSE_LOCKS,    /* the backend ended it: too many file locks, whose memory no limit
+			     * counts */
 };
 
 /* The facts of a run, or of an interpreter that ended. */
@@ -74,13 +76,14 @@ struct box_exit {
 	uint64_t cpu_us;    /* of the interpreter and what it waited for, since `begin` */
 	uint64_t memory;    /* bytes the box has now; 0 when not known */
 	uint64_t own_us;    /* cpu time of the interpreter since its birth; 0 when not known */
+	uint64_t over_ns;   /* when it was seen to end; 0 when not known */
 };
 
-/* Where a run began, for the meter. */
+/* Readings at the start of a run, for the meter. */
 struct box_mark {
 	uint64_t cpu_us; /* of the box */
 	uint64_t own_us; /* of the interpreter */
-	clockid_t clock; /* its own; 0: none */
+	clockid_t clock; /* the interpreter's own clock; 0: none */
 	uint64_t kills;
 	bool has_kills, has_counts; /* the meter was open by then */
 	bool is_set;                /* a run is on */
@@ -90,23 +93,24 @@ struct box_mark {
 struct box_head {
 	uint32_t head;   /* chosen by the caller, 1 to BOX_HEADS_MAX - 1, free until `exited` */
 	uint32_t parent; /* the head it was forked from */
-	pid_t pid;       /* on this host, from the credentials of its HELLO; 0: it has none here */
-	bool is_look;    /* a throw-away fork: the parent stays what it was */
+	pid_t pid;       /* on this host, from the credentials of its HELLO; 0: not a process of
+			  * this host */
+	bool is_look;    /* a throw-away fork: the parent does not become a checkpoint */
 };
 
-/* What a box can do. They return 0 or a negative errno; what is asked for is told by box_calls. */
+/* The operations of a box. They return 0 or a negative errno; results arrive through box_calls. */
 struct box_impl {
-	/* Always there. `begin`: code starts in this head now, end it after so long. `end`: its run
-	 * is over, the head lives on; `ended` follows. `interrupt`: SIGINT to the head. `kill`:
-	 * ends everything; `gone` follows. */
+	/* Always present. `begin`: code starts in this head now; end it after the timeout. `end`:
+	 * its run is over, the head lives on; `ended` follows. `interrupt`: SIGINT to the head.
+	 * `kill`: ends everything; `gone` follows. */
 	int (*begin)(struct box *box, uint32_t head, uint32_t timeout_ms, struct err *err);
 	int (*end)(struct box *box, uint32_t head, struct err *err);
 	int (*interrupt)(struct box *box, uint32_t head, struct err *err);
 	int (*kill)(struct box *box, struct err *err);
 
-	/* Those below may be NULL: this box cannot. */
+	/* The rest may be NULL: then this box cannot do it. */
 
-	/* It said HELLO with all its walls up. */
+	/* The box sent HELLO with all its walls up. */
 	void (*stands)(struct box *box);
 
 	/* A fork becomes a head: with its channel, or channel, out, err and their spools. `head_up`
@@ -114,38 +118,41 @@ struct box_impl {
 	int (*fork_head)(struct box *box, const struct box_head *head, const int *fds,
 			 size_t fd_count, struct err *err);
 
-	/* Ends one head and all it started; `exited` follows. With fork_head. */
+	/* Ends one head and everything it started; `exited` follows. Present if fork_head is. */
 	int (*drop_head)(struct box *box, uint32_t head, struct err *err);
 
-	/* The run of this head is over, and its facts are known: no answer. With `meter`. */
+	/* The run of this head is over, and its facts are known: not answered. Present if `meter`
+	 * is. */
 	int (*disarm)(struct box *box, uint32_t head, struct err *err);
 
 	/* Copies /workspace for a head, and puts it back; `saved` and `restored` follow. */
 	int (*save)(struct box *box, uint32_t head, struct err *err);
 	int (*restore)(struct box *box, uint32_t head, struct err *err);
 
-	/* Stops everything in it, or lets it go on; `frozen` follows. */
+	/* Freezes or thaws all its processes; `frozen` follows. */
 	int (*freeze)(struct box *box, bool is_on, struct err *err);
 
-	/* Keeps it, with these descriptors, for the next viv (struct backend_calls, `kept`). */
+	/* Keeps the box, with these descriptors, for the next viv (struct backend_calls,
+	 * `kept`). */
 	int (*keep)(struct box *box, const char *name, const int *fds, size_t fd_count,
 		    struct err *err);
 
-	/* Counts what is no head, or ends it; `swept` follows. */
+	/* Counts or ends processes that do not belong to a head; `swept` follows. */
 	int (*sweep)(struct box *box, bool kills, struct err *err);
 
-	/* What it uses can be read without asking: opens that (until it is open, `end` is asked),
-	 * marks where a run begins, counts from when its code is on its way, and reads the facts of
-	 * one that ended well. `measure` is false where only `end` can say. */
+	/* Reads what the box uses without a request to the backend: `meter` opens the counters
+	 * (until they are open, `end` is used), `mark` notes where a run begins, `count` starts
+	 * counting when its code is on its way, `measure` reads the facts of a run that ended well.
+	 * `measure` returns false where only `end` can tell. */
 	int (*meter)(struct box *box, struct err *err);
 	void (*mark)(struct box *box, struct box_mark *mark);
 	void (*count)(struct box *box, bool is_alone, struct box_mark *mark);
 	bool (*measure)(struct box *box, const struct box_mark *mark, struct box_exit *facts);
 };
 
-/* What a box tells, from the loop. */
+/* Callbacks of a box, from the loop. */
 struct box_calls {
-	/* A head ended; `why` is set where there are no facts. */
+	/* A head ended; `why` is set when there are no facts. */
 	void (*exited)(void *user, uint32_t head, const struct box_exit *facts,
 		       const struct err *why);
 
@@ -157,8 +164,8 @@ struct box_calls {
 	void (*frozen)(void *user, const struct err *why);
 	void (*swept)(void *user, uint64_t left);
 
-	/* Nothing of it is left, and its number is free; `why` is set when it never stood. The last
-	 * call: the box is the backend's to free. */
+	/* Nothing of the box is left, and its number is free; `why` is set when it never came up.
+	 * The last callback: the backend frees the box. */
 	void (*gone)(void *user, const struct err *why);
 };
 
@@ -168,12 +175,13 @@ struct box {
 	const struct backend *backend; /* a static row */
 	const struct box_calls *calls; /* a static row */
 	void *user;                    /* borrowed until `gone` */
-	uint32_t number;               /* its own among those of its backend */
-	uint32_t walls;                /* which its HELLO must name: these, and all of these */
-	uint32_t shown;                /* enum plan_shown: what its filter must know at least */
+	uint32_t number;               /* unique among the boxes of its backend */
+	uint32_t walls;                /* walls that its HELLO must report: exactly these */
+	uint32_t shown;                /* enum plan_shown: the least that its seccomp filter must
+					* account for */
 };
 
-/* CPU time that a process of this host has taken; 0: it is gone. */
+/* CPU time that a process of this host has used; 0: it has ended. */
 uint64_t box_process_us(pid_t pid);
 
 /* CPU time of the interpreter alone since the mark. */

@@ -2,7 +2,6 @@
 #include "backend/choose.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,13 +17,7 @@ static const char *const use_names[] = {
 };
 _Static_assert(ARRAY_LEN(use_names) == BACKEND_USE_COUNT, "a use has no name");
 
-static const char *const order_names[] = {
-	[CONFIG_ORDER_STRENGTH] = "strength",
-	[CONFIG_ORDER_DOCUMENTED] = "atlas-documented",
-	[CONFIG_ORDER_PLANNER] = "atlas-planner",
-};
-
-/* What was passed over, and why. */
+/* The backends that were passed over, and why. */
 struct tried {
 	const struct backend *backend;
 	struct err why;
@@ -59,30 +52,35 @@ static enum config_order order_of(const struct config *config)
 		return CONFIG_ORDER_STRENGTH;
 	if (config->backend_order != CONFIG_ORDER_AUTO)
 		return (enum config_order)config->backend_order;
-	return config->atlas.has_url ? CONFIG_ORDER_DOCUMENTED : CONFIG_ORDER_STRENGTH;
+	return config->sidecar.has_url ? CONFIG_ORDER_REMOTE_PYTHON : CONFIG_ORDER_STRENGTH;
 }
 
 const char *backend_order_name(const struct config *config)
 {
-	return config != NULL && config->backend_priority.count > 0 ? "priority"
-								    : order_names[order_of(config)];
+	enum config_order order = order_of(config);
+
+	if (config != NULL && config->backend_priority.count > 0)
+		return "priority";
+	return order == CONFIG_ORDER_STRENGTH
+		       ? "strength"
+		       : config_sidecar_words->orders[order - CONFIG_ORDER_REMOTE_PYTHON];
 }
 
-/* Where a backend stands in an order; the highest is tried first. Atlas's documents put the sidecar
- * first, for Python. Its planner, which serves explore in both, has it behind what isolates by
- * itself and before a jail that nobody asked for. */
-static int rank(const struct backend *backend, const struct config *config, enum backend_use use)
+/* Where a backend stands in an order; the highest is tried first, and no two are equal. A sidecar
+ * comes first, for Python, or just before `namespace`. */
+static uint64_t rank(const struct backend *backend, const struct config *config,
+		     enum backend_use use)
 {
 	enum config_order order = order_of(config);
 
 	if (backend != &backend_remote || order == CONFIG_ORDER_STRENGTH)
-		return backend->priority;
-	if (order == CONFIG_ORDER_DOCUMENTED && use == BACKEND_PYTHON)
-		return INT_MAX;
-	return backend_namespace.priority + 1;
+		return 2 * (uint64_t)backend->priority;
+	if (order == CONFIG_ORDER_REMOTE_PYTHON && use == BACKEND_PYTHON)
+		return UINT64_MAX;
+	return 2 * (uint64_t)backend_namespace.priority + 1;
 }
 
-/* The next one behind `last` (NULL: the first), or NULL. No two have one priority. */
+/* The next one behind `last` (NULL: the first), or NULL. */
 static const struct backend *next_of(const struct backend_host *host, enum backend_use use,
 				     const struct backend *last)
 {
@@ -90,7 +88,7 @@ static const struct backend *next_of(const struct backend_host *host, enum backe
 	const struct backend *best = NULL;
 
 	for (size_t i = 0; all[i] != NULL; i++) {
-		int at = rank(all[i], host->config, use);
+		uint64_t at = rank(all[i], host->config, use);
 
 		if ((last == NULL || at < rank(last, host->config, use)) &&
 		    (best == NULL || at > rank(best, host->config, use)))
@@ -108,11 +106,27 @@ static const struct backend *find(const struct backend_host *host, const char *n
 	return *all;
 }
 
-int backend_is_for(const struct backend *backend, const struct backend_host *host,
-		   enum backend_use use, struct err *err)
+static bool is_name(const char *pin)
+{
+	return pin != NULL && strcmp(pin, "auto") != 0;
+}
+
+static bool is_named(const struct backend *backend, const struct config *config)
+{
+	return config != NULL && (strcmp(config->backend_pin, backend->name) == 0 ||
+				  text_list_has(&config->backend_priority, backend->name));
+}
+
+/* Would `backend` do for `use` right now? 0, or why not. */
+static int is_for(const struct backend *backend, const struct backend_host *host,
+		  enum backend_use use, struct err *err)
 {
 	if (!(backend->uses & (1U << use)))
 		return err_set(err, ERR_UNSUPPORTED, EOPNOTSUPP, "%s", backend->not_for);
+	if (!(backend->by_order & (1U << use)) && !is_named(backend, host->config))
+		return err_set(
+			err, ERR_UNSUPPORTED, EPERM,
+			"it does this only where backends.pin or backends.priority names it");
 	return backend_probe(backend, host, err);
 }
 
@@ -120,7 +134,7 @@ int backend_is_for(const struct backend *backend, const struct backend_host *hos
 
 static const char *called(const struct backend *backend, bool is_sidecar)
 {
-	const char *theirs = is_sidecar ? config_atlas_name(backend->name) : NULL;
+	const char *theirs = is_sidecar ? config_sidecar_words->backend(backend->name) : NULL;
 
 	return theirs != NULL ? theirs : backend->name;
 }
@@ -151,24 +165,23 @@ static int refuse_pin(const struct backend *backend, enum backend_use use,
 	char why[sizeof(err->text)];
 
 	(void)snprintf(why, sizeof(why), "%s", err->text);
-	if (is_theirs && config->atlas.has_pin) {
+	if (is_theirs && config->sidecar.has_pin) {
 		const char *name = called(backend, true);
 
-		return err_set(
-			err, ERR_UNSUPPORTED, err->num,
-			"ATLAS_SANDBOX=%s but the %s %s backend could not be initialized: %s", name,
-			name, is_explore(use) ? "explore" : "Python", why);
+		return err_set(err, ERR_UNSUPPORTED, err->num,
+			       "%s=%s but the %s %s backend could not be initialized: %s",
+			       config_sidecar_words->pin, name, name,
+			       is_explore(use) ? "explore" : "Python", why);
 	}
-	return err_set(err, ERR_UNSUPPORTED, err->num,
-		       "backend: %s was asked for and nothing else will do, but it cannot: %s",
-		       backend->name, why);
+	return err_field(err, ERR_UNSUPPORTED, err->num, "backend",
+			 "%s is pinned, but it cannot be used: %s", backend->name, why);
 }
 
 static int refuse_list(const struct backend_host *host, const struct trail *trail, bool is_sidecar,
 		       struct err *err)
 {
 	const struct config *config = host->config;
-	bool is_theirs = is_sidecar || config->atlas.has_priority;
+	bool is_theirs = is_sidecar || config->sidecar.has_priority;
 	char names[200] = "";
 	char tried[400] = "";
 
@@ -182,46 +195,38 @@ static int refuse_list(const struct backend_host *host, const struct trail *trai
 	put_tried(trail, is_theirs, tried, sizeof(tried));
 	return err_set(err, ERR_UNSUPPORTED, EOPNOTSUPP,
 		       "All backends in %s (%s) failed to initialize. %s",
-		       is_theirs ? "sandbox.priority" : "backends.priority", names, tried);
+		       is_theirs ? config_sidecar_words->list : "backends.priority", names, tried);
 }
 
 static int refuse_all(enum backend_use use, const struct config *config, const struct trail *trail,
 		      bool is_sidecar, struct err *err)
 {
-	bool is_theirs = is_sidecar || (config != NULL && config->atlas.has_url);
+	bool is_theirs = is_sidecar || (config != NULL && config->sidecar.has_url);
 	char tried[400] = "";
 
 	put_tried(trail, is_theirs, tried, sizeof(tried));
 	if (is_theirs && !is_explore(use))
-		return err_set(err, ERR_UNSUPPORTED, EOPNOTSUPP,
-			       "Python execution requires a sandbox (ATLAS_SANDBOX_URL or nsjail). "
-			       "See deployment docs. Attempted: %s",
-			       tried);
-	return err_set(err, ERR_UNSUPPORTED, EOPNOTSUPP,
-		       "backend: none can do this here; `viv doctor` says what would help. "
-		       "Attempted: %s",
-		       tried);
+		return err_set(err, ERR_UNSUPPORTED, EOPNOTSUPP, "%s Attempted: %s",
+			       config_sidecar_words->none, tried);
+	return err_field(err, ERR_UNSUPPORTED, EOPNOTSUPP, "backend",
+			 "none can do this here; `viv doctor` says what would help. "
+			 "Attempted: %s",
+			 tried);
 }
 
 /* ---- the choice ---- */
 
-static bool is_name(const char *pin)
-{
-	return pin != NULL && strcmp(pin, "auto") != 0;
-}
-
-/* What the config forbids a request to name. */
+/* Refuses a backend that the config does not let a request name. */
 static int check_allowed(const struct config *config, const char *pin, struct err *err)
 {
 	if (config == NULL)
 		return 0;
 	if (is_name(config->backend_pin) && strcmp(config->backend_pin, pin) != 0)
-		return err_set(err, ERR_FORBIDDEN, EPERM,
-			       "backend: everything here runs on %s (backends.pin)",
-			       config->backend_pin);
+		return err_field(err, ERR_FORBIDDEN, EPERM, "backend",
+				 "everything here runs on %s (backends.pin)", config->backend_pin);
 	if (config->backend_priority.count > 0 && !text_list_has(&config->backend_priority, pin))
-		return err_set(err, ERR_FORBIDDEN, EPERM,
-			       "backend: %.80s is not in backends.priority", pin);
+		return err_field(err, ERR_FORBIDDEN, EPERM, "backend",
+				 "%.80s is not in backends.priority", pin);
 	return 0;
 }
 
@@ -232,12 +237,12 @@ static int choose_pin(const struct backend_host *host, enum backend_use use, con
 	int r;
 
 	if (backend == NULL)
-		return err_set(err, ERR_NOT_FOUND, ENOENT,
-			       "backend: there is no '%.80s'; `viv doctor` lists them", pin);
+		return err_field(err, ERR_NOT_FOUND, ENOENT, "backend",
+				 "there is no '%.80s'; `viv doctor` lists them", pin);
 	r = check_allowed(host->config, pin, err);
 	if (r < 0)
 		return r;
-	if (backend_is_for(backend, host, use, err) < 0)
+	if (is_for(backend, host, use, err) < 0)
 		return refuse_pin(backend, use, host->config, is_theirs, err);
 	*ret_backend = backend;
 	return 0;
@@ -249,7 +254,7 @@ static bool take_if_good(const struct backend *backend, const struct backend_hos
 	struct tried *tried = &trail->tried[trail->count];
 
 	*tried = (struct tried){.backend = backend};
-	if (backend_is_for(backend, host, use, &tried->why) == 0)
+	if (is_for(backend, host, use, &tried->why) == 0)
 		return true;
 	if (trail->count < TRIED_MAX - 1)
 		trail->count++;
@@ -287,7 +292,7 @@ int backend_choose(const struct backend_host *host, enum backend_use use, const 
 	if (config != NULL && config->backend_priority.count > 0)
 		return choose_listed(host, use, is_sidecar, ret_backend, err);
 	while ((backend = next_of(host, use, backend)) != NULL) {
-		/* Not there is no reason worth a word; asked for and not there is. */
+		/* An absent backend is mentioned only if it was asked for by name. */
 		if (backend->open == NULL && backend->jobs == NULL)
 			continue;
 		if (take_if_good(backend, host, use, &trail)) {
@@ -306,8 +311,11 @@ int backend_choose_local(const struct backend_host *host, const struct backend *
 
 	for (size_t i = 0; all[i] != NULL; i++) {
 		const struct backend *backend = all[i];
+		bool has_walls = backend->by_order & (1U << BACKEND_SESSION);
 
-		if (backend->open != NULL && take_if_good(backend, host, BACKEND_SESSION, &trail)) {
+		/* Even a config that names one without walls names it for runs, not for this. */
+		if (backend->open != NULL && has_walls &&
+		    take_if_good(backend, host, BACKEND_SESSION, &trail)) {
 			*ret_backend = backend;
 			return 0;
 		}

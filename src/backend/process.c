@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * No wall stands here: a shell command runs as this very user, with this user's files. That is why
- * it is for explore alone, never for Python, and only where the config says "development".
+ * This backend has no walls: a shell command runs as this very user, with this user's files. That
+ * is why it serves only explore, never Python, and only where the config says "development".
  */
 #include <errno.h>
 #include <limits.h>
@@ -50,7 +50,7 @@ static void close_handle(uv_handle_t *handle)
 		uv_close(handle, handle_closed);
 }
 
-/* All that it started and that has not left its group. */
+/* Kills everything that the command started and that has not left its process group. */
 static void kill_group(const struct backend_job *job)
 {
 	if (job->process.pid > 0)
@@ -64,7 +64,7 @@ static void close_all(struct backend_job *job)
 	close_handle((uv_handle_t *)&job->timer);
 	for (size_t i = 0; i < PIPE_COUNT; i++)
 		close_handle((uv_handle_t *)&job->pipes[i]);
-	/* The shell itself is reaped by the loop, whoever waits for it. */
+	/* The loop reaps the shell itself. */
 	if (job->has_exited)
 		close_handle((uv_handle_t *)&job->process);
 }
@@ -180,7 +180,7 @@ static int spawn(struct backend_job *job, uv_loop_t *loop, const char *folder, c
 		.args = argv,
 		.env = env,
 		.cwd = folder,
-		.flags = UV_PROCESS_DETACHED, /* a group of its own, to end it by */
+		.flags = UV_PROCESS_DETACHED, /* its own process group, so that it can be killed */
 		.stdio = stdio,
 		.stdio_count = ARRAY_LEN(stdio),
 		.exit_cb = has_exited,
@@ -219,11 +219,11 @@ static int start(const struct backend_host *host, uv_loop_t *loop, const struct 
 
 	(void)host;
 	if (r < 0 || (size_t)r >= sizeof(folder))
-		return err_set(err, ERR_BAD_REQUEST, ENAMETOOLONG, "cwd: the path is too long");
+		return err_field(err, ERR_BAD_REQUEST, ENAMETOOLONG, "cwd", "the path is too long");
 	job = job_new(loop, calls, user);
 	r = spawn(job, loop, folder, ask->command);
 	if (r < 0) {
-		/* uv_spawn has made the handle all the same. */
+		/* uv_spawn has initialized the handle even though it failed. */
 		job->has_exited = true;
 		job->process.pid = 0;
 		close_all(job);
@@ -264,9 +264,10 @@ const struct backend backend_process = {
 	.priority = 0,
 	.isolation = "none: development only",
 	.uses = 1U << BACKEND_EXPLORE,
+	.by_order = 1U << BACKEND_EXPLORE, /* `probe` asks for the operator's word */
 	.not_for = "it has no walls, so it is for a look at a folder of this host alone, never for "
 		   "Python",
-	.remedy = "for development alone: backends.process.development: true",
+	.remedy = "for development only: set backends.process.development: true",
 	.probe = probe,
 	.jobs = &jobs,
 };

@@ -11,8 +11,8 @@
 
 #define HEALTH_MS 5000U
 #define HEALTH_MAX (64U << 10)
-#define THERE_MS 15000U /* how often it is asked while it is there */
-#define GONE_MS 2000U   /* ... and while it is not */
+#define THERE_MS 15000U /* how often a reachable remote is checked */
+#define GONE_MS 2000U   /* ... and an unreachable one */
 
 static void look_due(uv_timer_t *timer)
 {
@@ -36,41 +36,30 @@ void remote_found(struct remote *remote, const struct err *why)
 	}
 }
 
-/* Curl's own words have the address in them. */
+/* Curl's own messages contain the address, so they are not used. */
 int remote_silent(const struct transfer_end *end, struct err *err)
 {
 	return err_set(err, ERR_UNSUPPORTED, EHOSTUNREACH, "it does not answer: %s",
-		       end->is_unreachable ? "no connection comes about"
-		       : end->is_late      ? "its time is over"
-					   : "the connection breaks off");
+		       end->is_unreachable ? "the connection failed"
+		       : end->is_late      ? "it took too long"
+					   : "the connection broke off");
 }
 
 /* ---- its /health ---- */
 
-static bool has(const struct transfer_end *end, const char *name)
+static struct span member(const struct transfer_end *end, const char *name)
 {
-	const char *value = NULL;
-	size_t size = 0;
-
-	return json_find(end->body, end->body_size, name, &value, &size);
+	return span_member((struct span){end->body, end->body_size}, name);
 }
 
-static bool is(const struct transfer_end *end, const char *name, const char *json)
-{
-	const char *value = NULL;
-	size_t size = 0;
-
-	return json_find(end->body, end->body_size, name, &value, &size) && size == strlen(json) &&
-	       memcmp(value, json, size) == 0;
-}
-
-/* A Vivarium tells when it last ran something; a sidecar which folder it looks at. */
+/* Tells the kind by /health: a Vivarium reports when it last ran code, a sidecar which folder it
+ * uses. */
 static enum config_remote kind_of(const struct transfer_end *end)
 {
-	if (has(end, "last_run_ms"))
+	if (member(end, "last_run_ms").size > 0)
 		return CONFIG_REMOTE_VIVARIUM;
-	if (has(end, "semanticDir") || has(end, "bashAvailable"))
-		return CONFIG_REMOTE_ATLAS;
+	if (member(end, "semanticDir").size > 0 || member(end, "bashAvailable").size > 0)
+		return CONFIG_REMOTE_SIDECAR;
 	return CONFIG_REMOTE_AUTO;
 }
 
@@ -88,10 +77,10 @@ static int judge(struct remote *remote, const struct transfer_end *end, struct e
 		return err_set(err, ERR_UNSUPPORTED, EPROTO,
 			       "its /health (HTTP %u) is neither a Vivarium's nor a sidecar's",
 			       end->status);
-	/* A sidecar without a shell is degraded, and has Python all the same; a Vivarium that has
-	 * just started takes runs. */
-	if (is_good || (is_object &&
-			(is(end, "pythonAvailable", "true") || is(end, "status", "\"starting\""))))
+	/* A sidecar without a shell is degraded, but still has Python; a Vivarium that has just
+	 * started accepts runs. */
+	if (is_good || (is_object && (member(end, "pythonAvailable").at[0] == 't' ||
+				      span_is(member(end, "status"), "starting"))))
 		return 0;
 	return err_set(err, ERR_UNSUPPORTED, EAGAIN, "it says that it cannot work (HTTP %u)",
 		       end->status);
@@ -106,7 +95,7 @@ static void health_came(void *user, const struct transfer_end *end)
 	remote->asking = NULL;
 	(void)judge(remote, end, &why);
 	remote_found(remote, &why);
-	/* One by one from the start: each may be gone afterwards, and others with it. */
+	/* Restarts from the head each time: the call may free this job, and others with it. */
 	do {
 		LIST_FOREACH(job, &remote->jobs, entry) {
 			if (job->is_waiting)
@@ -135,7 +124,7 @@ void remote_look(struct remote *remote)
 
 	if (remote->asking == NULL &&
 	    transfer_start(remote->transfers, &ask, &calls, remote, &remote->asking, &err) < 0)
-		remote_found(remote, &err); /* out of memory: jobs that wait end by their time */
+		remote_found(remote, &err); /* out of memory: waiting jobs end by their timeout */
 }
 
 void remote_watch(struct remote *remote, void (*changed)(void *user, const struct err *why),
@@ -163,13 +152,9 @@ int remote_why(const struct remote *remote, struct err *err)
 
 const char *remote_kind(const struct remote *remote)
 {
-	static const char *const names[] = {
-		[CONFIG_REMOTE_AUTO] = "",
-		[CONFIG_REMOTE_VIVARIUM] = "vivarium",
-		[CONFIG_REMOTE_ATLAS] = "atlas",
-	};
-
-	return names[remote->kind];
+	if (remote->kind == CONFIG_REMOTE_SIDECAR)
+		return config_sidecar_words->remote;
+	return remote->kind == CONFIG_REMOTE_VIVARIUM ? "vivarium" : "";
 }
 
 int remote_new(uv_loop_t *loop, const struct config *config, struct remote **ret_remote,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Remote - the backend that has runs done by another Vivarium or an Atlas-compatible sidecar
+ * Remote - the backend that has runs done by another Vivarium or a sidecar
  *
  * Owns:    the requests to it, what its /health said last, and the rules for when it fails.
- * May not: do a run twice: where something may have begun over there, a failure is the run's end.
+ * May not: do a run twice: if it may have begun on the remote, a failure ends the run.
  */
 #pragma once
 
@@ -11,23 +11,23 @@
 
 struct remote;
 
-/* NULL and 0 when the config names none. */
+/* Returns NULL and 0 when the config names no remote. */
 int remote_new(uv_loop_t *loop, const struct config *config, struct remote **ret_remote,
 	       struct err *err);
 
-/* Ends its jobs without a call; the loop gives the memory back. Accepts NULL. */
+/* Ends its jobs without a call; the loop frees the memory. Accepts NULL. */
 void remote_free(struct remote *remote);
 
-/* Asks its /health now and from then on every few seconds; `changed` is told when it comes or
- * goes, with ERR_NONE for the first. */
+/* Checks /health now and then every few seconds; `changed` is called when the remote becomes
+ * reachable (ERR_NONE) or unreachable. */
 void remote_watch(struct remote *remote, void (*changed)(void *user, const struct err *why),
 		  void *user);
 
-/* Asks once and runs the loop until it has answered. For programs that do one thing. */
+/* Checks /health once and runs the loop until the answer. For programs that do one thing. */
 void remote_ask(struct remote *remote);
 
-/* 0 while it is there or nobody knows; else why not. Never names its address. */
+/* 0 while the remote is reachable or not yet known; else why not. Never names its address. */
 int remote_why(const struct remote *remote, struct err *err);
 
-/* "vivarium", "atlas", or "" as long as that is not known. */
+/* The word of backends.remote.kind, or "" while the kind is not known. */
 const char *remote_kind(const struct remote *remote);

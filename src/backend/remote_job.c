@@ -12,7 +12,7 @@
 
 #define NDJSON "application/x-ndjson"
 #define EXPLORE_MAX (4UL << 20)
-#define EXPLORE_PATIENCE_MS 5000U /* what a sidecar's explore gets beside its own time */
+#define EXPLORE_PATIENCE_MS 5000U /* for a sidecar's explore, beyond its own timeout */
 
 static const char no_end[] = "Python execution was interrupted (no completion signal received)";
 
@@ -97,7 +97,7 @@ static void post(struct backend_job *job, struct transfer_ask *ask,
 		fail(job, "%s: %s", whom, err.text);
 }
 
-/* One that cannot be reached is gone for everybody, until its /health says otherwise. */
+/* An unreachable remote counts as down for all jobs, until its /health says otherwise. */
 static void note_silent(struct backend_job *job, const struct transfer_end *end)
 {
 	struct err why = {0};
@@ -136,10 +136,10 @@ static void whole_came(void *user, const struct transfer_end *end)
 		return;
 	}
 	if (!json_is_valid(end->body, end->body_size) && is_good) {
-		fail(job, "Failed to parse sidecar response: it is no JSON");
+		fail(job, "Failed to parse sidecar response: it is not JSON");
 		return;
 	}
-	/* One that failed itself says so in the same shape. */
+	/* A sidecar that failed itself reports that in the same shape. */
 	if (!is_good &&
 	    (end->status != 500 || !remote_wire_has_bool(end->body, end->body_size, "success"))) {
 		fail(job, "Python sidecar error (HTTP %u): %s", end->status,
@@ -204,20 +204,18 @@ static void ask_sidecar(struct backend_job *job)
 
 /* ---- a run on another Vivarium ---- */
 
-/* Its own words for why it refuses. */
+/* Reports the remote's own reason for its refusal. */
 static void fail_refused(struct backend_job *job, const struct transfer_end *end)
 {
 	char text[REMOTE_TEXT_MAX / 2 + 1];
-	const char *error = NULL;
-	const char *message = NULL;
-	size_t size = 0;
-	size_t message_size = 0;
+	struct span message = {0};
 
-	if (json_is_valid(end->body, end->body_size) &&
-	    json_find(end->body, end->body_size, "error", &error, &size) && error[0] == '{' &&
-	    json_find(error, size, "message", &message, &message_size) && message_size > 2) {
-		const struct transfer_end inner = {.body = message + 1,
-						   .body_size = message_size - 2};
+	if (json_is_valid(end->body, end->body_size))
+		message = span_member(
+			span_member((struct span){end->body, end->body_size}, "error"), "message");
+	if (message.size > 2) {
+		const struct transfer_end inner = {.body = message.at + 1,
+						   .body_size = message.size - 2};
 
 		fail(job, "the remote refused (HTTP %u): %s", end->status,
 		     excerpt(&inner, text, sizeof(text)));
@@ -266,7 +264,7 @@ static void ask_vivarium(struct backend_job *job)
 		.answer_max = REMOTE_ANSWER_MAX,
 	};
 
-	/* The names of policies have nothing that JSON would escape. */
+	/* Policy names contain no character that JSON would escape. */
 	(void)snprintf(head, sizeof(head), "{%s%s%s\"timeout_ms\":%u,",
 		       policy[0] != '\0' ? "\"policy\":\"" : "", policy,
 		       policy[0] != '\0' ? "\"," : "", job->timeout_ms);
@@ -280,7 +278,7 @@ static void explore_came(void *user, const struct transfer_end *end)
 	struct backend_job *job = user;
 	char text[REMOTE_TEXT_MAX / 2 + 1];
 	bool is_good = end->status >= 200 && end->status < 300;
-	bool is_sidecar = job->remote->kind == CONFIG_REMOTE_ATLAS;
+	bool is_sidecar = job->remote->kind == CONFIG_REMOTE_SIDECAR;
 
 	job->transfer = NULL;
 	if (end->is_late) {
@@ -306,8 +304,8 @@ static void explore_came(void *user, const struct transfer_end *end)
 static void ask_explore(struct backend_job *job)
 {
 	static const struct transfer_calls calls = {.done = explore_came};
-	bool is_sidecar = job->remote->kind == CONFIG_REMOTE_ATLAS;
-	struct buf head;
+	bool is_sidecar = job->remote->kind == CONFIG_REMOTE_SIDECAR;
+	AUTO_BUF struct buf head = {.max = job->explore.size + KIB};
 	struct transfer_ask ask = {
 		.path = is_sidecar ? "/exec" : "/v1/explore",
 		.accept = "application/json",
@@ -316,7 +314,6 @@ static void ask_explore(struct backend_job *job)
 		.answer_max = REMOTE_WHOLE_MAX,
 	};
 
-	buf_init(&head, job->explore.size + KIB);
 	if (is_sidecar && job->beyond[0] != '\0') {
 		fail(job, "a sidecar has one folder, not %s", job->beyond);
 	} else if (buf_format(&head, "{\"%s\":%u", is_sidecar ? "timeout" : "timeout_ms",
@@ -328,39 +325,33 @@ static void ask_explore(struct backend_job *job)
 	} else {
 		fail(job, "no memory for a request");
 	}
-	buf_done(&head);
 }
 
 /* ---- the beginning ---- */
 
 void remote_job_go(struct backend_job *job, const struct err *why)
 {
-	/* A Vivarium speaks to a sidecar's clients, too, where its config says so. */
-	job->kind = job->is_sidecar ? CONFIG_REMOTE_ATLAS : job->remote->kind;
+	/* A Vivarium also serves a sidecar's clients, where its config says so. */
+	job->kind = job->is_sidecar ? CONFIG_REMOTE_SIDECAR : job->remote->kind;
 	if (job->remote->kind == CONFIG_REMOTE_AUTO)
 		fail(job, "the remote at %.100s: %.300s", transfers_origin(job->remote->transfers),
 		     why->text);
 	else if (job->use == BACKEND_EXPLORE_AWAY)
 		ask_explore(job);
-	else if (job->kind == CONFIG_REMOTE_ATLAS)
+	else if (job->kind == CONFIG_REMOTE_SIDECAR)
 		ask_sidecar(job);
 	else
 		ask_vivarium(job);
 }
 
-/* A name that is not the usual one is for a Vivarium: job->beyond says so. */
+/* Only a Vivarium accepts a root other than the default: job->beyond says so. */
 static int put_explore(struct buf *buf, const struct backend_ask *ask)
 {
-	buf_text(buf, ",\"command\":");
-	json_put_text(buf, ask->command);
-	if (ask->cwd[0] != '\0') {
-		buf_text(buf, ",\"cwd\":");
-		json_put_text(buf, ask->cwd);
-	}
-	if (ask->root != NULL) {
-		buf_text(buf, ",\"root\":");
-		json_put_text(buf, ask->root);
-	}
+	json_put(buf, ",'command':%s", ask->command);
+	if (ask->cwd[0] != '\0')
+		json_put(buf, ",'cwd':%s", ask->cwd);
+	if (ask->root != NULL)
+		json_put(buf, ",'root':%s", ask->root);
 	return buf->failed;
 }
 
@@ -441,15 +432,18 @@ static const struct backend_jobs jobs = {
 	.patience_ms = patience_ms,
 };
 
+#define USES (1U << BACKEND_PYTHON | 1U << BACKEND_COMMAND | 1U << BACKEND_EXPLORE_AWAY)
+
 const struct backend backend_remote = {
 	.name = "remote",
 	.priority = 50,
-	.isolation = "another machine's, as far as it is to be believed",
-	.uses = 1U << BACKEND_PYTHON | 1U << BACKEND_COMMAND | 1U << BACKEND_EXPLORE_AWAY,
+	.isolation = "another machine's, if its word can be trusted",
+	.uses = USES,
+	.by_order = USES, /* whoever sets an address has asked for it */
 	.not_for = "it takes single runs and looks at its own folders; sessions, and folders of "
 		   "this host, "
 		   "are not for it",
-	.remedy = "set backends.remote.url (and token) to another Vivarium or an Atlas-compatible "
+	.remedy = "set backends.remote.url (and token) to another Vivarium or a "
 		  "sidecar that runs",
 	.probe = probe,
 	.jobs = &jobs,

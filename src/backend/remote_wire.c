@@ -9,52 +9,27 @@
 
 #define MESSAGE_MAX 4000U /* of an error's text, as JSON */
 
-/* Text of a JSON value within what somebody else owns. */
-struct value {
-	const char *text; /* NULL: there is none */
-	size_t size;
-};
-
-static struct value member(struct value object, const char *name)
+static bool is_kind(struct span value, char first)
 {
-	struct value value = {0};
-
-	if (object.text == NULL || object.text[0] != '{' ||
-	    !json_find(object.text, object.size, name, &value.text, &value.size))
-		return (struct value){0};
-	return value;
+	return value.size > 0 && value.at[0] == first;
 }
 
-static bool is_kind(struct value value, char first)
+static bool is_bool(struct span value)
 {
-	return value.text != NULL && value.text[0] == first;
+	return value.size > 0 && (value.at[0] == 't' || value.at[0] == 'f');
 }
 
-/* Is it the JSON string of this text? */
-static bool is_text(struct value value, const char *text)
-{
-	size_t size = strlen(text);
-
-	return value.text != NULL && value.size == size + 2 && value.text[0] == '"' &&
-	       memcmp(value.text + 1, text, size) == 0;
-}
-
-static bool is_bool(struct value value)
-{
-	return value.text != NULL && (value.text[0] == 't' || value.text[0] == 'f');
-}
-
-/* A whole number of a size that exit codes have. */
-static bool is_code(struct value value, int *ret_code)
+/* Is this a whole number in the range of exit codes? */
+static bool is_code(struct span value, int *ret_code)
 {
 	char text[16];
 	char *end = NULL;
 	long number;
 
-	if (value.text == NULL || value.size == 0 || value.size >= sizeof(text) ||
-	    (value.text[0] != '-' && (value.text[0] < '0' || value.text[0] > '9')))
+	if (value.size == 0 || value.size >= sizeof(text) ||
+	    (value.at[0] != '-' && (value.at[0] < '0' || value.at[0] > '9')))
 		return false;
-	memcpy(text, value.text, value.size);
+	memcpy(text, value.at, value.size);
 	text[value.size] = '\0';
 	number = strtol(text, &end, 10);
 	if (*end != '\0' || number < -1000000 || number > 1000000)
@@ -63,68 +38,34 @@ static bool is_code(struct value value, int *ret_code)
 	return true;
 }
 
-/* The item of a valid array at *at, and *at behind it; false at the end. */
-static bool next_item(struct value array, size_t *at, struct value *ret_item)
-{
-	size_t i = *at == 0 ? 1 : *at;
-	size_t start;
-	int depth = 0;
-	bool is_string = false;
-
-	while (i < array.size && strchr(" \t\r\n,", array.text[i]) != NULL)
-		i++;
-	if (i >= array.size || array.text[i] == ']')
-		return false;
-	for (start = i; i < array.size; i++) {
-		char c = array.text[i];
-
-		if (is_string) {
-			i += c == '\\';
-			is_string = c != '"';
-		} else if (c == '"') {
-			is_string = true;
-		} else if (c == '{' || c == '[') {
-			depth++;
-		} else if (depth > 0 && (c == '}' || c == ']')) {
-			depth--;
-		} else if (depth == 0 && (c == ',' || c == ']')) {
-			break;
-		}
-	}
-	*ret_item = (struct value){array.text + start, i - start};
-	*at = i;
-	return true;
-}
-
 /* ---- what a sidecar says ---- */
 
-static void tell_text(struct remote_wire *wire, int stream, struct value text)
+static void tell_text(struct remote_wire *wire, int stream, struct span text)
 {
 	if (is_kind(text, '"') && text.size > 2)
-		wire->calls->text(wire->user, stream, text.text, text.size);
+		wire->calls->text(wire->user, stream, text.at, text.size);
 }
 
-static bool is_base64(struct value text)
+static bool is_base64(struct span text)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
 
-	return is_kind(text, '"') && text.size > 2 &&
-	       strspn(text.text + 1, digits) >= text.size - 2;
+	return is_kind(text, '"') && text.size > 2 && strspn(text.at + 1, digits) >= text.size - 2;
 }
 
-static void tell_chart(struct remote_wire *wire, struct value chart)
+static void tell_chart(struct remote_wire *wire, struct span chart)
 {
-	struct value bytes = member(chart, "base64");
-	struct value mime = member(chart, "mimeType");
+	struct span bytes = span_member(chart, "base64");
+	struct span mime = span_member(chart, "mimeType");
 	struct buf fact;
 
-	if (!is_base64(bytes) || (!is_text(mime, "image/png") && !is_text(mime, "image/jpeg")))
+	if (!is_base64(bytes) || (!span_is(mime, "image/png") && !span_is(mime, "image/jpeg")))
 		return;
 	buf_init(&fact, bytes.size + KIB);
 	if (buf_format(&fact, "{\"kind\":\"image\",\"mime\":%.*s,\"base64\":", (int)mime.size,
-		       mime.text) == 0 &&
-	    buf_append(&fact, bytes.text, bytes.size) == 0 &&
+		       mime.at) == 0 &&
+	    buf_append(&fact, bytes.at, bytes.size) == 0 &&
 	    buf_format(&fact, ",\"index\":%u}", wire->charts) == 0) {
 		wire->charts++;
 		wire->calls->fact(wire->user, "chart", (const char *)fact.data, fact.size);
@@ -132,77 +73,71 @@ static void tell_chart(struct remote_wire *wire, struct value chart)
 	buf_done(&fact);
 }
 
-/* A chart that is a description: {"kind":..., name: what came}. */
+/* A chart given as a description: {"kind":..., name: value}. */
 static void tell_spec(struct remote_wire *wire, const char *kind, const char *name,
-		      struct value spec)
+		      struct span spec)
 {
-	struct buf fact;
+	AUTO_BUF struct buf fact = {.max = spec.size + KIB};
 
 	if (!is_kind(spec, '{'))
 		return;
-	buf_init(&fact, spec.size + KIB);
 	if (buf_format(&fact, "{\"kind\":\"%s\",\"%s\":", kind, name) == 0 &&
-	    buf_append(&fact, spec.text, spec.size) == 0 && buf_text(&fact, "}") == 0)
+	    buf_append(&fact, spec.at, spec.size) == 0 && buf_text(&fact, "}") == 0)
 		wire->calls->fact(wire->user, "chart", (const char *)fact.data, fact.size);
-	buf_done(&fact);
 }
 
-static void tell_table(struct remote_wire *wire, struct value table)
+static void tell_table(struct remote_wire *wire, struct span table)
 {
-	if (is_kind(member(table, "columns"), '[') && is_kind(member(table, "rows"), '['))
-		wire->calls->fact(wire->user, "table", table.text, table.size);
+	if (is_kind(span_member(table, "columns"), '[') && is_kind(span_member(table, "rows"), '['))
+		wire->calls->fact(wire->user, "table", table.at, table.size);
 }
 
-static void end_with(struct remote_wire *wire, const char *kind, int exit_code,
-		     struct value message)
+static void end_with(struct remote_wire *wire, const char *kind, int exit_code, struct span message)
 {
 	struct buf *end = &wire->end;
 
-	/* Too long a text is dropped, not the verdict. */
+	/* A message that is too long is dropped, but not the verdict. */
 	if (!is_kind(message, '"') || message.size > MESSAGE_MAX)
-		message = (struct value){"\"\"", 2};
+		message = (struct span){"\"\"", 2};
 	if (buf_format(end, "{\"verdict\":{\"kind\":\"%s\",\"exit_code\":%d,\"message\":", kind,
 		       exit_code) < 0 ||
-	    buf_append(end, message.text, message.size) < 0 || buf_text(end, "}}") < 0)
+	    buf_append(end, message.at, message.size) < 0 || buf_text(end, "}}") < 0)
 		buf_cut(end, 0);
 }
 
-static bool starts(struct value text, const char *with)
+static bool starts(struct span text, const char *with)
 {
 	size_t size = strlen(with);
 
-	return text.size > size + 1 && memcmp(text.text + 1, with, size) == 0;
+	return text.size > size + 1 && memcmp(text.at + 1, with, size) == 0;
 }
 
-/* The name of an exception in front of ": ", or all of a text that is only a name; 0: none. */
-static size_t type_size(struct value error)
+/* The length of the exception's name before ": ", or of a text that is only a name; 0: none. */
+static size_t type_size(struct span error)
 {
-	size_t size = strspn(error.text + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					     "0123456789_.");
+	size_t size = strspn(error.at + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					   "0123456789_.");
 
-	if (size == 0 || size > 100 || (error.text[1] >= '0' && error.text[1] <= '9'))
+	if (size == 0 || size > 100 || (error.at[1] >= '0' && error.at[1] <= '9'))
 		return 0;
-	if (error.text[1 + size] == '"' || strncmp(error.text + 1 + size, ": ", 2) == 0)
+	if (error.at[1 + size] == '"' || strncmp(error.at + 1 + size, ": ", 2) == 0)
 		return size;
 	return 0;
 }
 
-static void tell_exception(struct remote_wire *wire, struct value error, size_t type)
+static void tell_exception(struct remote_wire *wire, struct span error, size_t type)
 {
-	size_t rest = error.text[1 + type] == '"' ? type + 1 : type + 3;
-	struct buf fact;
+	size_t rest = error.at[1 + type] == '"' ? type + 1 : type + 3;
+	AUTO_BUF struct buf fact = {.max = error.size + KIB};
 
-	buf_init(&fact, error.size + KIB);
-	if (buf_format(&fact, "{\"type\":\"%.*s\",\"message\":\"", (int)type, error.text + 1) ==
-		    0 &&
-	    buf_append(&fact, error.text + rest, error.size - rest) == 0 &&
+	if (buf_format(&fact, "{\"type\":\"%.*s\",\"message\":\"", (int)type, error.at + 1) == 0 &&
+	    buf_append(&fact, error.at + rest, error.size - rest) == 0 &&
 	    buf_text(&fact, ",\"traceback\":\"\",\"line\":null}") == 0)
 		wire->calls->fact(wire->user, "error", (const char *)fact.data, fact.size);
-	buf_done(&fact);
 }
 
-/* What a sidecar's words for a failure mean. All it has is words. */
-static void end_error(struct remote_wire *wire, struct value error)
+/* Translates a sidecar's error text into a verdict. It has nothing but text. */
+static void end_error(struct remote_wire *wire, struct span error)
 {
 	static const struct {
 		const char *starts, *kind;
@@ -219,7 +154,7 @@ static void end_error(struct remote_wire *wire, struct value error)
 	size_t type;
 
 	if (!is_kind(error, '"')) {
-		end_with(wire, "exception", 1, (struct value){0});
+		end_with(wire, "exception", 1, (struct span){0});
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -234,54 +169,53 @@ static void end_error(struct remote_wire *wire, struct value error)
 	end_with(wire, "exception", 1, error);
 }
 
-static void end_done(struct remote_wire *wire, struct value data)
+static void end_done(struct remote_wire *wire, struct span data)
 {
-	struct value success = member(data, "success");
+	struct span success = span_member(data, "success");
 	int code = 0;
 
-	(void)is_code(member(data, "exitCode"), &code);
-	if (code == 0 && !is_text(success, "false") &&
-	    !(is_bool(success) && success.text[0] == 'f'))
-		end_with(wire, "ok", 0, (struct value){0});
+	(void)is_code(span_member(data, "exitCode"), &code);
+	if (code == 0 && !span_is(success, "false") && !(is_bool(success) && success.at[0] == 'f'))
+		end_with(wire, "ok", 0, (struct span){0});
 	else
-		end_with(wire, "exit", code != 0 ? code & 0xff : 1, (struct value){0});
+		end_with(wire, "exit", code != 0 ? code & 0xff : 1, (struct span){0});
 }
 
-static void sidecar_event(struct remote_wire *wire, struct value type, struct value data)
+static void sidecar_event(struct remote_wire *wire, struct span type, struct span data)
 {
-	if (is_text(type, "stdout")) {
+	if (span_is(type, "stdout")) {
 		tell_text(wire, 1, data);
-	} else if (is_text(type, "chart")) {
+	} else if (span_is(type, "chart")) {
 		tell_chart(wire, data);
-	} else if (is_text(type, "table")) {
+	} else if (span_is(type, "table")) {
 		tell_table(wire, data);
-	} else if (is_text(type, "recharts")) {
+	} else if (span_is(type, "recharts")) {
 		tell_spec(wire, "spec", "spec", data);
-	} else if (is_text(type, "plotly")) {
+	} else if (span_is(type, "plotly")) {
 		tell_spec(wire, "plotly", "figure", data);
-	} else if (is_text(type, "done")) {
+	} else if (span_is(type, "done")) {
 		end_done(wire, data);
-	} else if (is_text(type, "error")) {
-		tell_text(wire, 1, member(data, "output"));
-		end_error(wire, member(data, "error"));
+	} else if (span_is(type, "error")) {
+		tell_text(wire, 1, span_member(data, "output"));
+		end_error(wire, span_member(data, "error"));
 	}
 }
 
 /* ---- what a Vivarium says ---- */
 
-static void vivarium_started(struct remote_wire *wire, struct value line)
+static void vivarium_started(struct remote_wire *wire, struct span line)
 {
-	struct value runtime = member(line, "runtime");
+	struct span runtime = span_member(line, "runtime");
 	char name[65] = "";
 
 	if (is_kind(runtime, '"') && runtime.size - 2 < sizeof(name) &&
-	    strspn(runtime.text + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				     "0123456789_.-") == runtime.size - 2)
-		memcpy(name, runtime.text + 1, runtime.size - 2);
+	    strspn(runtime.at + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				   "0123456789_.-") == runtime.size - 2)
+		memcpy(name, runtime.at + 1, runtime.size - 2);
 	wire->calls->started(wire->user, name);
 }
 
-static void vivarium_event(struct remote_wire *wire, struct value type, struct value line)
+static void vivarium_event(struct remote_wire *wire, struct span type, struct span line)
 {
 	static const struct {
 		const char *type, *member;
@@ -290,20 +224,20 @@ static void vivarium_event(struct remote_wire *wire, struct value type, struct v
 		{"result", "result"}, {"error", "error"}, {"file", "file"},
 	};
 
-	if (is_text(type, "started")) {
+	if (span_is(type, "started")) {
 		vivarium_started(wire, line);
-	} else if (is_text(type, "stdout")) {
-		tell_text(wire, 1, member(line, "text"));
-	} else if (is_text(type, "stderr")) {
-		tell_text(wire, 2, member(line, "text"));
-	} else if (is_text(type, "verdict") && is_kind(member(line, "verdict"), '{')) {
-		(void)buf_append(&wire->end, line.text, line.size);
+	} else if (span_is(type, "stdout")) {
+		tell_text(wire, 1, span_member(line, "text"));
+	} else if (span_is(type, "stderr")) {
+		tell_text(wire, 2, span_member(line, "text"));
+	} else if (span_is(type, "verdict") && is_kind(span_member(line, "verdict"), '{')) {
+		(void)buf_append(&wire->end, line.at, line.size);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(facts); i++) {
-		struct value fact = member(line, facts[i].member);
+		struct span fact = span_member(line, facts[i].member);
 
-		if (is_text(type, facts[i].type) && is_kind(fact, '{'))
-			wire->calls->fact(wire->user, facts[i].type, fact.text, fact.size);
+		if (span_is(type, facts[i].type) && is_kind(fact, '{'))
+			wire->calls->fact(wire->user, facts[i].type, fact.at, fact.size);
 	}
 }
 
@@ -312,8 +246,8 @@ static void vivarium_event(struct remote_wire *wire, struct value type, struct v
 static void take_line(struct remote_wire *wire, enum config_remote kind, const char *text,
 		      size_t size)
 {
-	struct value line;
-	struct value type;
+	struct span line;
+	struct span type;
 
 	while (size > 0 && strchr(" \t\r", text[size - 1]) != NULL)
 		size--;
@@ -321,12 +255,12 @@ static void take_line(struct remote_wire *wire, enum config_remote kind, const c
 		text++;
 		size--;
 	}
-	line = (struct value){text, size};
+	line = (struct span){text, size};
 	if (size == 0 || text[0] != '{' || !json_is_valid(text, size))
 		return;
-	type = member(line, "type");
-	if (kind == CONFIG_REMOTE_ATLAS)
-		sidecar_event(wire, type, member(line, "data"));
+	type = span_member(line, "type");
+	if (kind == CONFIG_REMOTE_SIDECAR)
+		sidecar_event(wire, type, span_member(line, "data"));
 	else
 		vivarium_event(wire, type, line);
 }
@@ -341,7 +275,8 @@ int remote_wire_bytes(struct remote_wire *wire, enum config_remote kind, const c
 		if (wire->end.size > 0)
 			return -ECANCELED;
 		if (buf_append(&wire->rest, bytes, piece) < 0) {
-			wire->rest.size = wire->rest.max; /* whoever looks sees why */
+			wire->rest.size = wire->rest.max; /* the caller sees by this that the line
+							   * was too long */
 			return -EMSGSIZE;
 		}
 		if (end == NULL)
@@ -359,47 +294,44 @@ int remote_wire_bytes(struct remote_wire *wire, enum config_remote kind, const c
 bool remote_wire_has_bool(const char *body, size_t size, const char *name)
 {
 	return size > 0 && json_is_valid(body, size) && body[0] == '{' &&
-	       is_bool(member((struct value){body, size}, name));
+	       is_bool(span_member((struct span){body, size}, name));
 }
 
 int remote_wire_python(struct remote_wire *wire, const char *body, size_t size)
 {
-	struct value object = {body, size};
-	struct value success;
-	struct value item;
-	size_t at;
+	struct span object = {body, size};
+	struct span success = span_member(object, "success");
+	struct span charts = span_member(object, "charts");
+	struct span specs = span_member(object, "rechartsCharts");
+	struct span figures = span_member(object, "plotlyCharts");
 
 	if (!remote_wire_has_bool(body, size, "success"))
 		return -EPROTO;
-	success = member(object, "success");
-	tell_text(wire, 1, member(object, "output"));
-	for (at = 0; is_kind(member(object, "charts"), '[') &&
-		     next_item(member(object, "charts"), &at, &item);)
-		tell_chart(wire, item);
-	tell_table(wire, member(object, "table"));
-	for (at = 0; is_kind(member(object, "rechartsCharts"), '[') &&
-		     next_item(member(object, "rechartsCharts"), &at, &item);)
-		tell_spec(wire, "spec", "spec", item);
-	for (at = 0; is_kind(member(object, "plotlyCharts"), '[') &&
-		     next_item(member(object, "plotlyCharts"), &at, &item);)
-		tell_spec(wire, "plotly", "figure", item);
+	tell_text(wire, 1, span_member(object, "output"));
+	for (struct json_member item = {0}; json_item(charts.at, charts.size, &item);)
+		tell_chart(wire, (struct span){item.value, item.size});
+	tell_table(wire, span_member(object, "table"));
+	for (struct json_member item = {0}; json_item(specs.at, specs.size, &item);)
+		tell_spec(wire, "spec", "spec", (struct span){item.value, item.size});
+	for (struct json_member item = {0}; json_item(figures.at, figures.size, &item);)
+		tell_spec(wire, "plotly", "figure", (struct span){item.value, item.size});
 	if (is_kind(success, 't'))
-		end_with(wire, "ok", 0, (struct value){0});
+		end_with(wire, "ok", 0, (struct span){0});
 	else
-		end_error(wire, member(object, "error"));
+		end_error(wire, span_member(object, "error"));
 	return 0;
 }
 
-/* The members of its answer that an event of a run's end has, too. */
-static int end_explore(struct remote_wire *wire, struct value object)
+/* Copies the members of the answer that a run's last event also has. */
+static int end_explore(struct remote_wire *wire, struct span object)
 {
-	struct value verdict = member(object, "verdict");
-	struct value cut = member(object, "truncated");
+	struct span verdict = span_member(object, "verdict");
+	struct span cut = span_member(object, "truncated");
 
 	if (buf_text(&wire->end, "{\"verdict\":") == 0 &&
-	    buf_append(&wire->end, verdict.text, verdict.size) == 0 &&
+	    buf_append(&wire->end, verdict.at, verdict.size) == 0 &&
 	    (!is_kind(cut, '{') || (buf_text(&wire->end, ",\"truncated\":") == 0 &&
-				    buf_append(&wire->end, cut.text, cut.size) == 0)) &&
+				    buf_append(&wire->end, cut.at, cut.size) == 0)) &&
 	    buf_text(&wire->end, "}") == 0)
 		return 0;
 	buf_cut(&wire->end, 0);
@@ -409,17 +341,17 @@ static int end_explore(struct remote_wire *wire, struct value object)
 int remote_wire_explore(struct remote_wire *wire, enum config_remote kind, const char *body,
 			size_t size)
 {
-	struct value object = {body, size};
-	bool is_sidecar = kind == CONFIG_REMOTE_ATLAS;
+	struct span object = {body, size};
+	bool is_sidecar = kind == CONFIG_REMOTE_SIDECAR;
 	int code = 0;
 
 	if (size == 0 || !json_is_valid(body, size) || body[0] != '{' ||
-	    !is_code(member(object, is_sidecar ? "exitCode" : "exit_code"), &code))
+	    !is_code(span_member(object, is_sidecar ? "exitCode" : "exit_code"), &code))
 		return -EPROTO;
-	tell_text(wire, 1, member(object, "stdout"));
-	tell_text(wire, 2, member(object, "stderr"));
-	if (!is_sidecar && is_kind(member(object, "verdict"), '{'))
+	tell_text(wire, 1, span_member(object, "stdout"));
+	tell_text(wire, 2, span_member(object, "stderr"));
+	if (!is_sidecar && is_kind(span_member(object, "verdict"), '{'))
 		return end_explore(wire, object);
-	end_with(wire, code == 0 ? "ok" : "exit", code & 0xff, (struct value){0});
+	end_with(wire, code == 0 ? "ok" : "exit", code & 0xff, (struct span){0});
 	return 0;
 }

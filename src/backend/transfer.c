@@ -10,20 +10,15 @@
 #include "backend/transfer_state.h"
 #include "base/c.h"
 
-#define BODY_MAX (64UL << 20) /* of what is kept here */
-#define PIECE_SIZE 262144L
-#define SMALL_BODY ((uint64_t)1 << 20) /* sent without asking first whether it is welcome */
+#define BODY_MAX (64UL << 20)          /* of a body kept in memory */
+#define SMALL_BODY ((uint64_t)1 << 20) /* sent without waiting for 100-continue */
 
 /* ---- the end of one ---- */
 
 void transfer_free(struct transfer *transfer)
 {
-	struct transfers *all = transfer->all;
-
 	LIST_REMOVE(transfer, entry);
-	(void)all->curl.multi_remove_handle(all->multi, transfer->easy);
-	all->curl.easy_cleanup(transfer->easy);
-	all->curl.slist_free_all(transfer->headers);
+	curl_request_done(&transfer->request);
 	buf_done(&transfer->head);
 	buf_done(&transfer->tail);
 	buf_done(&transfer->body);
@@ -41,11 +36,11 @@ void transfer_cancel(struct transfer *transfer)
 
 /* ---- one request ---- */
 
-/* Nothing may begin or end in here: curl allows no other call of it. */
+/* No request may be started or ended in here: curl allows no calls from its callbacks. */
 static size_t bytes_came(char *bytes, size_t one, size_t size, void *user)
 {
 	struct transfer *transfer = user;
-	long status = 0;
+	long status = curl_request_status(&transfer->request);
 	int r;
 
 	(void)one;
@@ -56,14 +51,13 @@ static size_t bytes_came(char *bytes, size_t one, size_t size, void *user)
 		transfer->broke = "its answer is larger than is taken";
 		return 0;
 	}
-	(void)transfer->all->curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (transfer->calls.bytes != NULL && status >= 200 && status < 300)
 		r = transfer->calls.bytes(transfer->user, bytes, size);
 	else
 		r = buf_append(&transfer->body, bytes, size);
 	if (r < 0)
 		transfer->broke = "it was broken off";
-	return r < 0 || transfer->is_cancelled ? 0 : size; /* another count breaks off */
+	return r < 0 || transfer->is_cancelled ? 0 : size; /* any other count makes curl stop */
 }
 
 static size_t copy_text(const struct buf *text, uint64_t at, char *room, size_t size)
@@ -102,7 +96,7 @@ static size_t bytes_wanted(char *room, size_t one, size_t count, void *user)
 	return n;
 }
 
-/* A connection that was kept and had died: curl sends the body again. */
+/* A kept connection had died: curl sends the body again. */
 static int seek(void *user, curl_off_t offset, int origin)
 {
 	struct transfer *transfer = user;
@@ -113,45 +107,11 @@ static int seek(void *user, curl_off_t offset, int origin)
 	return CURL_SEEKFUNC_OK;
 }
 
-static void add_header(struct transfer *transfer, const char *name, const char *value)
-{
-	char line[600];
-	struct curl_slist *list = NULL;
-
-	(void)snprintf(line, sizeof(line), "%s%s", name, value);
-	list = transfer->all->curl.slist_append(transfer->headers, line);
-	if (list == NULL)
-		abort();
-	transfer->headers = list;
-}
-
-#define SET(option, value) (void)all->curl.easy_setopt(transfer->easy, option, value)
-
-static void set_rules(struct transfer *transfer, uint32_t timeout_ms)
-{
-	struct transfers *all = transfer->all;
-
-	SET(CURLOPT_URL, transfer->url);
-	SET(CURLOPT_ERRORBUFFER, transfer->error);
-	SET(CURLOPT_PROTOCOLS_STR, "http,https");
-	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	SET(CURLOPT_FOLLOWLOCATION, 0L);
-	SET(CURLOPT_PROXY, "");
-	SET(CURLOPT_NOPROXY, "*");
-	SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-	SET(CURLOPT_NOSIGNAL, 1L);
-	SET(CURLOPT_TCP_KEEPALIVE, 1L);
-	SET(CURLOPT_BUFFERSIZE, PIECE_SIZE);
-	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)all->connect_ms);
-	SET(CURLOPT_TIMEOUT_MS, (long)timeout_ms);
-	SET(CURLOPT_HTTPHEADER, transfer->headers);
-	SET(CURLOPT_WRITEFUNCTION, bytes_came);
-	SET(CURLOPT_WRITEDATA, transfer);
-}
+#define SET(option, value) (void)request->curl->easy_setopt(request->easy, option, value)
 
 static void set_body(struct transfer *transfer)
 {
-	struct transfers *all = transfer->all;
+	struct curl_request *request = &transfer->request;
 	uint64_t size = transfer->head.size + transfer->size + transfer->tail.size;
 
 	SET(CURLOPT_POST, 1L);
@@ -164,17 +124,19 @@ static void set_body(struct transfer *transfer)
 
 static void set_headers(struct transfer *transfer, const struct transfer_ask *ask)
 {
+	struct curl_request *request = &transfer->request;
 	uint64_t size = transfer->head.size + transfer->size + transfer->tail.size;
 
-	add_header(transfer, "Accept: ", ask->accept);
+	curl_request_add(request, "Accept: %s", ask->accept);
 	if (transfer->all->token[0] != '\0')
-		add_header(transfer, "Authorization: Bearer ", transfer->all->token);
+		curl_request_add(request, "Authorization: Bearer %s", transfer->all->token);
 	if (strcmp(ask->method, "POST") != 0)
 		return;
-	add_header(transfer, "Content-Type: application/json", "");
-	add_header(transfer, BACKEND_FORWARDED ": 1", "");
+	set_body(transfer);
+	curl_request_add(request, "Content-Type: application/json");
+	curl_request_add(request, BACKEND_FORWARDED ": 1");
 	if (size <= SMALL_BODY)
-		add_header(transfer, "Expect:", "");
+		curl_request_add(request, "Expect:");
 }
 
 int transfer_start(struct transfers *all, const struct transfer_ask *ask,
@@ -182,6 +144,8 @@ int transfer_start(struct transfers *all, const struct transfer_ask *ask,
 		   struct err *err)
 {
 	struct transfer *transfer = xnew(struct transfer);
+	struct curl_request *request = &transfer->request;
+	int r;
 
 	transfer->all = all;
 	transfer->calls = *calls;
@@ -192,25 +156,23 @@ int transfer_start(struct transfers *all, const struct transfer_ask *ask,
 	buf_init(&transfer->head, BODY_MAX);
 	buf_init(&transfer->tail, KIB);
 	buf_init(&transfer->body, BODY_MAX);
-	transfer->easy = all->curl.easy_init();
-	if (transfer->easy == NULL ||
-	    buf_text(&transfer->head, ask->head != NULL ? ask->head : "") < 0 ||
-	    buf_text(&transfer->tail, ask->tail != NULL ? ask->tail : "") < 0) {
-		if (transfer->easy != NULL)
-			all->curl.easy_cleanup(transfer->easy);
-		buf_done(&transfer->head);
-		free(transfer);
-		return err_set(err, ERR_INTERNAL, ENOMEM, "no memory for a request");
-	}
 	LIST_INSERT_HEAD(&all->list, transfer, entry);
-	(void)snprintf(transfer->url, sizeof(transfer->url), "%s%s", all->url, ask->path);
-	set_headers(transfer, ask);
-	set_rules(transfer, ask->timeout_ms);
-	if (strcmp(ask->method, "POST") == 0)
-		set_body(transfer);
-	if (all->curl.multi_add_handle(all->multi, transfer->easy) != CURLM_OK) {
+	*request = (struct curl_request){.curl = &all->curl, .multi = all->multi};
+	r = curl_request_open(request, all->url, ask->path, NULL, (long)all->connect_ms, bytes_came,
+			      transfer, err);
+	if (r == 0 && (buf_text(&transfer->head, ask->head != NULL ? ask->head : "") < 0 ||
+		       buf_text(&transfer->tail, ask->tail != NULL ? ask->tail : "") < 0))
+		r = err_set(err, ERR_INTERNAL, ENOMEM, "no memory for a request");
+	if (r == 0) {
+		SET(CURLOPT_ERRORBUFFER, transfer->error);
+		SET(CURLOPT_TCP_KEEPALIVE, 1L);
+		SET(CURLOPT_TIMEOUT_MS, (long)ask->timeout_ms);
+		set_headers(transfer, ask);
+		r = curl_request_begin(request, err);
+	}
+	if (r < 0) {
 		transfer_free(transfer);
-		return err_set(err, ERR_INTERNAL, EBUSY, "the request cannot begin now");
+		return r;
 	}
 	*ret_transfer = transfer;
 	return 0;

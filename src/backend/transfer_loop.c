@@ -7,7 +7,7 @@
 
 #define CONNECTIONS_MAX 256L
 
-/* A socket of curl's that we watch for it. */
+/* A socket that we watch for curl. */
 struct watch {
 	struct transfers *all; /* borrowed */
 	uv_poll_t poll;
@@ -34,10 +34,8 @@ static void finish(struct transfer *transfer, CURLcode code)
 {
 	struct transfers *all = transfer->all;
 	struct transfer_end end = {0};
-	long status = 0;
 
-	(void)all->curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
-	end.status = (unsigned)status;
+	end.status = (unsigned)curl_request_status(&transfer->request);
 	end.is_unreachable = code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST;
 	end.is_late = code == CURLE_OPERATION_TIMEDOUT;
 	if (transfer->broke != NULL)
@@ -48,7 +46,7 @@ static void finish(struct transfer *transfer, CURLcode code)
 							 : all->curl.easy_strerror(code));
 	end.body = buf_string(&transfer->body);
 	end.body_size = transfer->body.size;
-	/* Whatever `done` begins or cancels, this one is no longer anybody's. */
+	/* Whatever `done` starts or cancels, it can no longer reach this transfer. */
 	transfer->is_cancelled = true;
 	all->inside++;
 	transfer->calls.done(transfer->user, &end);
@@ -57,20 +55,12 @@ static void finish(struct transfer *transfer, CURLcode code)
 
 static void take_messages(struct transfers *all)
 {
-	CURLMsg *message = NULL;
-	int left = 0;
+	struct transfer *transfer = NULL;
+	CURLcode code = CURLE_OK;
 
-	while (!all->is_freed && (message = all->curl.multi_info_read(all->multi, &left)) != NULL) {
-		struct transfer *transfer = NULL;
-		CURLcode code = message->data.result;
-
-		if (message->msg != CURLMSG_DONE)
-			continue;
-		LIST_FOREACH(transfer, &all->list, entry) {
-			if (transfer->easy == message->easy_handle)
-				break;
-		}
-		if (transfer != NULL && !transfer->is_cancelled)
+	while (!all->is_freed &&
+	       (transfer = curl_next_done(&all->curl, all->multi, &code)) != NULL) {
+		if (!transfer->is_cancelled)
 			finish(transfer, code);
 	}
 }
@@ -121,8 +111,8 @@ static void socket_ready(uv_poll_t *poll, int status, int events)
 	int flags = (events & UV_READABLE ? CURL_CSELECT_IN : 0) |
 		    (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0);
 
-	/* On an error the loop has let go of the socket. Curl finds out which by reading, and when
-	 * it goes on with it nobody else watches. */
+	/* On an error the loop has stopped watching the socket: curl tries both directions and
+	 * finds the error itself. */
 	if (status < 0)
 		flags = CURL_CSELECT_IN | CURL_CSELECT_OUT;
 	act(watch->all, watch->socket, flags);

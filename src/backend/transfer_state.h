@@ -2,8 +2,8 @@
 /*
  * Transfer state - the inside of transfers, for transfer*.c alone
  *
- * Owns:    nothing of its own: transfer.c makes requests and takes answers, transfer_loop.c lets
- *          curl live in the loop and tells who is done.
+ * Owns:    nothing of its own: transfer.c makes requests and takes answers, transfer_loop.c runs
+ *          curl in the loop and reports finished transfers.
  */
 #pragma once
 
@@ -13,23 +13,19 @@
 #include "backend/transfer.h"
 #include "base/buf.h"
 
-#define TRANSFER_URL_MAX 1024U
-
 struct transfer {
 	struct transfers *all; /* borrowed */
 	struct transfer_calls calls;
-	void *user;                 /* borrowed until done or cancelled */
-	CURL *easy;                 /* owned */
-	struct curl_slist *headers; /* owned */
-	char url[TRANSFER_URL_MAX];
+	void *user;                  /* borrowed until done or cancelled */
+	struct curl_request request; /* owned */
 	char error[CURL_ERROR_SIZE];
 	struct buf head, tail; /* owned */
 	int fd;                /* borrowed */
 	uint64_t size, sent;   /* of the whole body */
 	uint64_t taken, answer_max;
 	struct buf body;   /* owned: of the answer */
-	const char *broke; /* why we broke it off; NULL: we did not */
-	bool is_cancelled; /* inside of curl's calls: it goes when they have returned */
+	const char *broke; /* why we cut it off; NULL: we did not */
+	bool is_cancelled; /* cancelled inside curl's callbacks: freed when they have returned */
 	LIST_ENTRY(transfer) entry;
 };
 
@@ -40,17 +36,17 @@ struct transfers {
 	uv_timer_t timer;
 	char url[512], origin[512], token[512];
 	uint32_t connect_ms;
-	unsigned inside; /* of curl's calls: how deep */
+	unsigned inside; /* depth of curl's callbacks */
 	int handles;
 	bool is_freed;
 	LIST_HEAD(, transfer) list;
 };
 
-/* transfer.c: takes it from curl and gives its memory back. */
+/* transfer.c: removes it from curl and frees it. */
 void transfer_free(struct transfer *transfer);
 
-/* transfer_loop.c: a multi handle that this loop serves. */
+/* transfer_loop.c: makes a multi handle that this loop serves. */
 int transfers_open(struct transfers *all, uv_loop_t *loop, struct err *err);
 
-/* transfer_loop.c: no more of it; the loop gives the memory back. */
+/* transfer_loop.c: closes it; the loop frees the memory. */
 void transfers_close(struct transfers *all);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * C - the few words of C that every file uses
+ * C - the small helpers that every file uses
  *
  * Owns:    scope-bound ownership (AUTO_CLOSE, AUTO_FREE), sizes, clocks, owned texts, digits.
- * May not: hold what fewer than three files need: that stays static in its file.
+ * May not: hold a helper that fewer than three files need: it stays static in its file.
  */
 #pragma once
 
@@ -42,7 +42,8 @@ static inline int steal_fd(int *fd)
 	return given;
 }
 
-/* Closes and forgets; safe to call twice. close() is never retried (man 2 close). */
+/* Closes the descriptor and sets it to -1; safe to call twice. close() is never retried (man 2
+ * close). */
 static inline void drop_fd(int *fd)
 {
 	int gone = steal_fd(fd);
@@ -61,7 +62,7 @@ static inline void drop_fd(int *fd)
 		given_;                                                                            \
 	})
 
-/* A zeroed small fixed struct; ends the program when there is no memory even for that. */
+/* A zeroed small fixed struct; aborts when memory is short. */
 #define xnew(type) ((type *)xcalloc(1, sizeof(type)))
 
 static inline void *xcalloc(size_t count, size_t size)
@@ -73,7 +74,7 @@ static inline void *xcalloc(size_t count, size_t size)
 	return pointer;
 }
 
-/* A copy of a text; of NULL it is NULL. Ends the program when there is no memory for it. */
+/* A copy of a text, or NULL for NULL. Aborts when memory is short. */
 static inline char *xstrdup(const char *text)
 {
 	char *copy = text != NULL ? strdup(text) : NULL;
@@ -83,7 +84,7 @@ static inline char *xstrdup(const char *text)
 	return copy;
 }
 
-/* The same; of NULL it is an empty text. */
+/* A copy of a text, or "" for NULL. Aborts when memory is short. */
 static inline char *xtext(const char *text)
 {
 	return xstrdup(text != NULL ? text : "");
@@ -97,7 +98,7 @@ static inline uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
 }
 
-/* Time since 1970, as people and files count it; it may jump. */
+/* The wall clock: time since 1970. It may jump. */
 static inline uint64_t wall_us(void)
 {
 	struct timespec now;
@@ -111,7 +112,21 @@ static inline uint64_t wall_ms(void)
 	return wall_us() / 1000;
 }
 
-/* The value of a hexadecimal digit; -1: it is none. */
+#define TIME_TEXT_SIZE 32
+
+/* A time since 1970 in RFC 3339 form, in UTC: "2026-07-28T12:00:00.000Z". */
+static inline void time_text(uint64_t ms, char ret_text[TIME_TEXT_SIZE])
+{
+	time_t seconds = (time_t)(ms / 1000);
+	struct tm parts = {0};
+	size_t n;
+
+	(void)gmtime_r(&seconds, &parts);
+	n = strftime(ret_text, TIME_TEXT_SIZE, "%Y-%m-%dT%H:%M:%S", &parts);
+	(void)snprintf(ret_text + n, TIME_TEXT_SIZE - n, ".%03uZ", (unsigned)(ms % 1000));
+}
+
+/* The value of a hexadecimal digit; -1: not a digit. */
 static inline int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')

@@ -8,6 +8,8 @@
 
 #include "base/c.h"
 
+#define FRONT_MAX 120 /* bytes of a prefix, so that the text itself keeps some room */
+
 int err_sys(struct err *err, const char *format, ...)
 {
 	int num = errno;
@@ -20,6 +22,7 @@ int err_sys(struct err *err, const char *format, ...)
 
 	err->kind = ERR_INTERNAL;
 	err->num = num;
+	err->field = 0;
 	(void)snprintf(err->text, sizeof(err->text), "%.400s: %s", what, strerrordesc_np(num));
 	return num > 0 ? -num : -EIO;
 }
@@ -34,23 +37,59 @@ int err_set(struct err *err, enum err_kind kind, int num, const char *format, ..
 
 	err->kind = kind;
 	err->num = num;
+	err->field = 0;
 	return -num;
 }
 
 int err_wrap(struct err *err, const char *format, ...)
 {
-	char front[sizeof(err->text)];
-	char back[sizeof(err->text)];
+	char front[FRONT_MAX + sizeof(": ")];
+	va_list args;
+	size_t size;
+
+	va_start(args, format);
+	(void)vsnprintf(front, FRONT_MAX + 1, format, args);
+	va_end(args);
+
+	size = strlen(front) + strlen(": ");
+	memcpy(front + size - strlen(": "), ": ", sizeof(": "));
+	memmove(err->text + size, err->text, sizeof(err->text) - size);
+	memcpy(err->text, front, size);
+	err->text[sizeof(err->text) - 1] = '\0';
+	err->field = 0;
+	return err_code(err);
+}
+
+int err_code(const struct err *err)
+{
+	return err->num > 0 ? -err->num : -EIO;
+}
+
+int err_blame(struct err *err, const char *field)
+{
+	int r = err_wrap(err, "%s", field);
+
+	err->field = (uint32_t)strnlen(field, FRONT_MAX);
+	return r;
+}
+
+int err_field(struct err *err, enum err_kind kind, int num, const char *field, const char *format,
+	      ...)
+{
 	va_list args;
 
 	va_start(args, format);
-	(void)vsnprintf(front, sizeof(front), format, args);
+	(void)vsnprintf(err->text, sizeof(err->text), format, args);
 	va_end(args);
 
-	memcpy(back, err->text, sizeof(back));
-	back[sizeof(back) - 1] = '\0';
-	(void)snprintf(err->text, sizeof(err->text), "%.120s: %.370s", front, back);
-	return err->num > 0 ? -err->num : -EIO;
+	err->kind = kind;
+	err->num = num;
+	return err_blame(err, field);
+}
+
+bool err_is_busy(const struct err *err)
+{
+	return err->kind == ERR_BUSY || err->kind == ERR_QUOTA;
 }
 
 const char *err_kind_name(enum err_kind kind)
@@ -66,6 +105,7 @@ const char *err_kind_name(enum err_kind kind)
 		[ERR_BUSY] = "busy",
 		[ERR_UNSUPPORTED] = "unsupported",
 		[ERR_INTERNAL] = "internal",
+		[ERR_QUOTA] = "busy",
 	};
 
 	return (size_t)kind < ARRAY_LEN(names) ? names[kind] : "internal";

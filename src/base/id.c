@@ -15,7 +15,7 @@ void id_new(const char *prefix, char ret_id[ID_SIZE])
 	uint8_t random[ID_CHARACTERS];
 	char text[ID_CHARACTERS + 1];
 
-	/* Up to 256 bytes never come short once the pool is ready (man 2 getrandom). */
+	/* Reads of up to 256 bytes are never short once the pool is ready (man 2 getrandom). */
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		abort();
 	for (size_t i = 0; i < ID_CHARACTERS; i++)

@@ -3,7 +3,7 @@
  * Id - names for runs, sessions and checkpoints that cannot be guessed
  *
  * Owns:    their alphabet, length and randomness.
- * May not: carry meaning: nothing is ever read out of an id.
+ * May not: carry meaning: no code ever parses an id.
  */
 #pragma once
 

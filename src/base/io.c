@@ -15,12 +15,12 @@
 
 #include "base/c.h"
 
-/* Debian 12's headers lack it; the number is the kernel's (asm-generic/socket.h). */
+/* Debian 12's headers lack this constant; the value is the kernel's (asm-generic/socket.h). */
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
 
-/* Parents that are looked at. Whoever has more of them is refused. */
+/* Ancestors examined. A process with more of them is refused. */
 #define ANCESTORS_MAX 1024
 
 int io_write_all(int fd, const void *data, size_t size, struct err *err)
@@ -50,7 +50,7 @@ int io_read_all(int fd, struct buf *buf, struct err *err)
 		if (room > 0 && buf_reserve(buf, room) < 0)
 			return err_set(err, ERR_INTERNAL, ENOMEM, "read: no memory");
 
-		/* At the maximum one more byte decides between "full" and "too long". */
+		/* At the maximum, one more byte decides between "full" and "too long". */
 		n = room > 0 ? read(fd, buf->data + buf->size, room) : read(fd, &probe, 1);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -77,6 +77,21 @@ int io_read_file(int dir, const char *path, struct buf *buf, struct err *err)
 	if (r < 0)
 		return err_wrap(err, "%s", path);
 	return 0;
+}
+
+bool io_read_number(int dir, const char *path, const char *key, uint64_t *ret_number)
+{
+	AUTO_BUF struct buf text = {.max = 64 * KIB};
+	struct err ignored = {0};
+	const char *at;
+
+	if (io_read_file(dir, path, &text, &ignored) < 0)
+		return false;
+	at = key != NULL ? strstr(buf_string(&text), key) : buf_string(&text);
+	if (at == NULL)
+		return false;
+	*ret_number = strtoull(at + (key != NULL ? strlen(key) : 0), NULL, 10);
+	return true;
 }
 
 int io_write_file(int dir, const char *path, const char *text, struct err *err)
@@ -126,7 +141,7 @@ ssize_t io_send_fds(int socket, const void *data, size_t size, const int *fds, s
 	if (fd_count > IO_FDS_MAX)
 		return -EINVAL;
 	if (fd_count > 0) {
-		/* CMSG_FIRSTHDR, which is never NULL where there is room. */
+		/* CMSG_FIRSTHDR without its NULL case: `control` always has room for one header. */
 		struct cmsghdr *header = (struct cmsghdr *)(void *)control;
 
 		msg.msg_control = control;
@@ -195,7 +210,7 @@ ssize_t io_recv_fds(int socket, void *data, size_t size, int *fds, size_t *ret_f
 	return msg.msg_flags & MSG_TRUNC ? -EMSGSIZE : n;
 }
 
-/* What /proc says of a process, as far as it matters here. */
+/* The facts about a process from /proc/PID/status. */
 struct kin {
 	bool is_maker;  /* the half of viv-launch that all sandboxes descend from */
 	bool is_nested; /* it is in a pid namespace below ours */
@@ -205,12 +220,11 @@ struct kin {
 static int read_kin(pid_t pid, struct kin *ret_kin)
 {
 	struct err err = {0};
-	struct buf text;
+	AUTO_BUF struct buf text = {.max = 16384};
 	const char *at = NULL;
 	char path[32];
 	int r;
 
-	buf_init(&text, 16384);
 	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	r = io_read_file(AT_FDCWD, path, &text, &err);
 	if (r == 0) {
@@ -220,18 +234,17 @@ static int read_kin(pid_t pid, struct kin *ret_kin)
 					    strlen("Name:\t" IO_MAKER_NAME "\n")) == 0;
 		at = strstr(status, "\nPPid:\t");
 		ret_kin->parent = at != NULL ? (pid_t)strtol(at + 7, NULL, 10) : 0;
-		/* One number for each namespace, from ours on down. */
+		/* NSpid has one number per pid namespace, starting with ours. */
 		at = strstr(status, "\nNSpid:\t");
 		if (at != NULL)
 			ret_kin->is_nested = strcspn(at + 8, "\t\n") < strcspn(at + 8, "\n");
 		r = at != NULL ? 0 : -ENOENT;
 	}
-	buf_done(&text);
 	return r;
 }
 
-/* Every process of a sandbox has the maker among its ancestors, and none of them can leave. Others
- * in a namespace of their own (a container) are let through. */
+/* Is this process outside every sandbox? All processes of a sandbox have the maker among their
+ * ancestors and cannot leave it. Processes in other pid namespaces (a container) are allowed. */
 static bool is_outside(pid_t pid)
 {
 	struct kin kin = {0};
@@ -256,17 +269,16 @@ int io_check_peer(int socket, struct err *err)
 	struct pollfd life = {.events = POLLIN};
 
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-		return err_sys(err, "who the peer is");
-	/* 0: outside of our pid namespace. All sandboxes are inside. */
+		return err_sys(err, "identify the peer of the socket");
+	/* pid 0: the peer is outside our pid namespace. All sandboxes are inside it. */
 	if (peer.pid == 0)
 		return 0;
-	/* Held by a pidfd its number cannot become another's meanwhile. Before Linux 6.5 there is
-	 * none to be had. */
+	/* A pidfd keeps the pid from being reused meanwhile. Linux before 6.5 does not offer it. */
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &pidfd_size) < 0 &&
 	    errno != ENOPROTOOPT)
 		return err_sys(err, "hold the peer");
 	life.fd = pidfd;
 	if (is_outside(peer.pid) && (pidfd < 0 || poll(&life, 1, 0) == 0))
 		return 0;
-	return err_set(err, ERR_FORBIDDEN, EPERM, "the peer is in a sandbox, or gone");
+	return err_set(err, ERR_FORBIDDEN, EPERM, "the peer is in a sandbox, or has ended");
 }

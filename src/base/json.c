@@ -1,55 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/c.h"
+#include "base/utf8.h"
 
-/* A place in text that is read from left to right; nothing looks behind `end`. */
+/* A position in text that is read from left to right; never reads at or past `end`. */
 struct reader {
 	const uint8_t *at;
 	const uint8_t *end;
 };
-
-/*
- * The character at `p` and how many bytes it takes; 0 when the bytes are not UTF-8 (RFC 3629: no
- * overlong form, no surrogate, nothing above U+10FFFF).
- */
-static size_t utf8_decode(const uint8_t *p, const uint8_t *end, uint32_t *ret_point)
-{
-	size_t left = (size_t)(end - p);
-	uint32_t point;
-	size_t n;
-
-	if (left == 0)
-		return 0;
-	if (p[0] < 0x80) {
-		*ret_point = p[0];
-		return 1;
-	}
-	if (p[0] < 0xc2 || p[0] > 0xf4)
-		return 0;
-
-	n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	if (left < n)
-		return 0;
-	point = p[0] & (0x7fU >> n);
-	for (size_t i = 1; i < n; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		point = point << 6 | (p[i] & 0x3fU);
-	}
-	if ((n == 3 && point < 0x800) || (n == 4 && (point < 0x10000 || point > 0x10ffff)))
-		return 0;
-	if (point >= 0xd800 && point <= 0xdfff)
-		return 0;
-
-	*ret_point = point;
-	return n;
-}
 
 static bool is_plain(uint8_t byte)
 {
@@ -64,7 +30,7 @@ static uint64_t has_byte(uint64_t bytes, uint8_t byte)
 	return (same - UINT64_MAX / 255) & ~same & UINT64_MAX / 255 * 0x80;
 }
 
-/* Behind the plain bytes at `p`: eight at a time, as long as all of them are. */
+/* Skips plain bytes, eight at a time; returns the first byte that is not plain. */
 static const uint8_t *skip_plain(const uint8_t *p, const uint8_t *end)
 {
 	for (; end - p >= 8; p += 8) {
@@ -75,7 +41,7 @@ static const uint8_t *skip_plain(const uint8_t *p, const uint8_t *end)
 		bytes = le64toh(bytes);
 		odd = ((bytes - UINT64_MAX / 255 * 0x20) | bytes) & UINT64_MAX / 255 * 0x80;
 		odd |= has_byte(bytes, '"') | has_byte(bytes, '\\') | has_byte(bytes, 0x7f);
-		/* What is carried on from one that is odd marks only those behind it. */
+		/* Carries only affect bytes above the first match, so ctz() is still exact. */
 		if (odd != 0)
 			return p + __builtin_ctzll(odd) / 8;
 	}
@@ -133,7 +99,7 @@ static int put_content(struct buf *buf, const uint8_t *p, const uint8_t *end)
 		size_t n;
 		int r;
 
-		/* Most output is plain: copied in runs, not byte by byte. */
+		/* Most output is plain, so it is copied in runs, not byte by byte. */
 		p = skip_plain(p, end);
 		r = buf_append(buf, start, (size_t)(p - start));
 		if (r < 0)
@@ -141,7 +107,7 @@ static int put_content(struct buf *buf, const uint8_t *p, const uint8_t *end)
 		if (p == end)
 			return 0;
 
-		n = utf8_decode(p, end, &point);
+		n = utf8_decode(p, (size_t)(end - p), &point);
 		r = put_point(buf, n > 0 ? point : 0xfffd);
 		if (r < 0)
 			return r;
@@ -169,6 +135,70 @@ int json_put_string(struct buf *buf, const void *bytes, size_t size)
 int json_put_text(struct buf *buf, const char *text)
 {
 	return json_put_string(buf, text, strlen(text));
+}
+
+int json_put_name(struct buf *buf, const char *joint, const char *name)
+{
+	(void)buf_text(buf, joint);
+	(void)buf_text(buf, "\"");
+	(void)buf_text(buf, name);
+	(void)buf_text(buf, "\":");
+	return buf->failed;
+}
+
+/* Writes the conversion that follows a %; returns its end. */
+static const char *put_value(struct buf *buf, const char *spec, va_list *args)
+{
+	static const char *const known[] = {"s", ".*s", "i", "d", "u", "zu", "llu", ".3f"};
+	size_t size = 0;
+	size_t i = 0;
+
+	while (strncmp(spec, known[i], strlen(known[i])) != 0) {
+		i++;
+		assert(i < ARRAY_LEN(known));
+	}
+	if (i == 0) {
+		const char *text = va_arg(*args, const char *);
+
+		(void)(text != NULL ? json_put_text(buf, text) : buf_text(buf, "null"));
+	} else if (i == 1) {
+		size = (size_t)va_arg(*args, int);
+		(void)json_put_string(buf, va_arg(*args, const char *), size);
+	} else if (i == 2) {
+		(void)buf_text(buf, va_arg(*args, int) != 0 ? "true" : "false");
+	} else if (i == 3) {
+		(void)buf_format(buf, "%d", va_arg(*args, int));
+	} else if (i == 4) {
+		(void)buf_number(buf, va_arg(*args, unsigned));
+	} else if (i == 5) {
+		(void)buf_number(buf, va_arg(*args, size_t));
+	} else if (i == 6) {
+		(void)buf_number(buf, va_arg(*args, unsigned long long));
+	} else {
+		(void)buf_format(buf, "%.3f", va_arg(*args, double));
+	}
+	return spec + strlen(known[i]);
+}
+
+int json_put(struct buf *buf, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	while (*format != '\0') {
+		size_t plain = strcspn(format, "%'");
+
+		(void)buf_append(buf, format, plain);
+		format += plain;
+		if (*format == '%') {
+			format = put_value(buf, format + 1, &args);
+		} else if (*format == '\'') {
+			(void)buf_append(buf, "\"", 1);
+			format++;
+		}
+	}
+	va_end(args);
+	return buf->failed;
 }
 
 static void skip_space(struct reader *in)
@@ -205,7 +235,7 @@ static bool take_digits(struct reader *in)
 	return in->at > start;
 }
 
-static bool take_number(struct reader *in)
+static bool take_number_parts(struct reader *in)
 {
 	(void)take(in, '-');
 	if (!take(in, '0') && !take_digits(in))
@@ -218,6 +248,13 @@ static bool take_number(struct reader *in)
 		return take_digits(in);
 	}
 	return true;
+}
+
+static bool take_number(struct reader *in)
+{
+	const uint8_t *start = in->at;
+
+	return take_number_parts(in) && in->at - start <= JSON_NUMBER_MAX;
 }
 
 static bool take_hex4(struct reader *in, uint32_t *ret_unit)
@@ -243,8 +280,9 @@ static bool take_hex4(struct reader *in, uint32_t *ret_unit)
 }
 
 /*
- * Behind a backslash. A lone surrogate is valid by RFC 8259's grammar, and comes out of Python's
- * own json.dumps; it decodes to U+FFFD here, which equals no name anybody looks for.
+ * Decodes the escape after a backslash. A lone surrogate is valid by RFC 8259's grammar, and
+ * Python's json.dumps writes them; it decodes to U+FFFD here, which equals no name that any caller
+ * looks for.
  */
 static bool take_escape(struct reader *in, uint32_t *ret_point)
 {
@@ -280,7 +318,7 @@ static bool take_escape(struct reader *in, uint32_t *ret_point)
 	return true;
 }
 
-/* The next character of a string's content; false at a byte that must not be there. */
+/* The next character of a string; false at a byte that a string must not contain. */
 static bool take_character(struct reader *in, uint32_t *ret_point)
 {
 	size_t n;
@@ -289,7 +327,7 @@ static bool take_character(struct reader *in, uint32_t *ret_point)
 		return take_escape(in, ret_point);
 	if (in->at == in->end || *in->at < 0x20)
 		return false;
-	n = utf8_decode(in->at, in->end, ret_point);
+	n = utf8_decode(in->at, (size_t)(in->end - in->at), ret_point);
 	in->at += n;
 	return n > 0;
 }
@@ -309,11 +347,11 @@ static bool take_string(struct reader *in)
 	}
 }
 
-/* Takes a string and says whether, decoded, it is `name`. The text is valid. */
-static bool take_name(struct reader *in, const char *name)
+/* Reads a string and tells whether it decodes to `name`. The text is known to be valid. */
+static bool take_name(struct reader *in, const char *name, size_t size)
 {
 	const uint8_t *want = (const uint8_t *)name;
-	const uint8_t *want_end = want + strlen(name);
+	const uint8_t *want_end = want + size;
 	bool is_same = true;
 
 	(void)take(in, '"');
@@ -323,7 +361,7 @@ static bool take_name(struct reader *in, const char *name)
 
 		if (!take_character(in, &here))
 			return false;
-		n = utf8_decode(want, want_end, &there);
+		n = utf8_decode(want, (size_t)(want_end - want), &there);
 		is_same = is_same && n > 0 && here == there;
 		want += n;
 	}
@@ -357,13 +395,14 @@ static bool take_key(struct reader *in)
 	return take(in, ':');
 }
 
-/* The containers that are open around a place, by their closing bytes. */
+/* The open containers around a position, by their closing bytes. */
 struct nesting {
 	uint8_t close[JSON_DEPTH_MAX];
 	size_t depth;
 };
 
-/* Behind a value: closes what ends here. True when another value must follow or all is closed. */
+/* After a value: closes the containers that end here. True when another value must follow or all
+ * are closed. */
 static bool after_value(struct reader *in, struct nesting *open)
 {
 	while (open->depth > 0) {
@@ -379,7 +418,7 @@ static bool after_value(struct reader *in, struct nesting *open)
 	return true;
 }
 
-/* Behind an opening bracket: up to where its first value starts, or past it when it is empty. */
+/* After an opening bracket: moves to the first value, or past the end of an empty container. */
 static bool open_container(struct reader *in, struct nesting *open, uint8_t close)
 {
 	skip_space(in);
@@ -391,8 +430,8 @@ static bool open_container(struct reader *in, struct nesting *open, uint8_t clos
 	return close == ']' || take_key(in);
 }
 
-/* Takes an object or a list. A loop with its own small stack: depth from outside costs no C stack.
- */
+/* Reads an object or a list. A loop with a small stack of its own, so that hostile nesting uses no
+ * C stack. */
 static bool take_container(struct reader *in)
 {
 	struct nesting open;
@@ -411,7 +450,7 @@ static bool take_container(struct reader *in)
 	return is_good;
 }
 
-/* Takes one value, whole. */
+/* Reads one whole value. */
 static bool take_value(struct reader *in)
 {
 	skip_space(in);
@@ -465,15 +504,43 @@ bool json_next(const void *bytes, size_t size, struct json_member *member)
 	return true;
 }
 
-bool json_is_named(const struct json_member *member, const char *name)
+bool json_is_spelled(const struct json_member *member, const char *name, size_t size)
 {
 	struct reader in = {(const uint8_t *)member->name, (const uint8_t *)member->value};
-	size_t size = strlen(name);
 
 	if (member->name_size == size + 2 && memcmp(member->name + 1, name, size) == 0)
 		return true;
-	/* Hardly any is written with escapes. */
-	return memchr(member->name, '\\', member->name_size) != NULL && take_name(&in, name);
+	/* Names with escapes are rare. */
+	return memchr(member->name, '\\', member->name_size) != NULL && take_name(&in, name, size);
+}
+
+bool json_is_named(const struct json_member *member, const char *name)
+{
+	return json_is_spelled(member, name, strlen(name));
+}
+
+bool json_item(const void *bytes, size_t size, struct json_member *item)
+{
+	struct reader in = {bytes, bytes};
+
+	if (size == 0)
+		return false;
+	in.end += size;
+	if (item->next != NULL) {
+		in.at = (const uint8_t *)item->next;
+	} else {
+		skip_space(&in);
+		if (!take(&in, '['))
+			return false;
+	}
+	skip_space(&in);
+	item->value = (const char *)in.at;
+	if (!take_value(&in))
+		return false;
+	item->size = (size_t)((const char *)in.at - item->value);
+	skip_space(&in);
+	item->next = (const char *)(take(&in, ',') ? in.at : in.end);
+	return true;
 }
 
 bool json_find(const void *bytes, size_t size, const char *name, const char **ret_value,
@@ -489,4 +556,19 @@ bool json_find(const void *bytes, size_t size, const char *name, const char **re
 		}
 	}
 	return false;
+}
+
+struct span span_member(struct span object, const char *name)
+{
+	struct span found = {"", 0};
+
+	if (object.size > 0 && object.at[0] == '{')
+		(void)json_find(object.at, object.size, name, &found.at, &found.size);
+	return found;
+}
+
+bool span_is(struct span value, const char *text)
+{
+	return value.size == strlen(text) + 2 && value.at[0] == '"' &&
+	       memcmp(value.at + 1, text, value.size - 2) == 0;
 }

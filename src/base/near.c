@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The last two rows of the table are enough. */
+/* Keeps only the last two rows of the table. */
 size_t near_distance(const char *a, const char *b)
 {
 	uint8_t row[NEAR_NAME_MAX + 1];

@@ -26,7 +26,8 @@ static int open_folder(int dir, const char *name)
 	return (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
 }
 
-/* Empties the folder that `take_fd` is open on. Failures show when the folder is removed. */
+/* Empties the folder open at `take_fd`. Ignores failures: removing the folder itself reports
+ * them. */
 static void empty(int *take_fd, unsigned depth)
 {
 	DIR *stream = fdopendir(*take_fd);
@@ -66,7 +67,8 @@ int tree_remove(int dir, const char *name)
 		gid_t group = (gid_t)setfsgid(info.st_gid);
 		uid_t user = (uid_t)setfsuid(info.st_uid);
 
-		/* Neither call tells whether it worked but the next one (man 2 setfsuid). */
+		/* setfsuid() does not report failure; only a second call shows whether it worked
+		 * (man 2 setfsuid). */
 		if ((uid_t)setfsuid((uid_t)-1) == info.st_uid)
 			empty(&fd, 1);
 		(void)setfsuid(user);

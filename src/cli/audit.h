@@ -3,8 +3,8 @@
  * Audit - the attacks that `viv audit` makes on its own sandboxes
  *
  * Owns:    the table of attacks, what is planted on the host for them to reach, and one audit.
- * May not: judge. A probe says what it managed; cmd_audit.c decides, from the run's verdict and
- *          from what was planted.
+ * May not: judge by a probe's word alone: audit_attack.c also looks at the run's verdict and at
+ *          what was planted.
  *
  * A probe is Python between prelude.py and coda.py of share/audit/, from which the build makes the
  * table (scripts/pack_probes.py). It has `_args` (what was planted where) and:
@@ -29,7 +29,7 @@
 #include "policy/plan.h"
 
 enum audit_control {
-	CONTROL_NONE, /* would harm or need more than a plain process outside */
+	CONTROL_NONE, /* outside it would do harm, or a plain process cannot do it */
 	CONTROL_ROOT, /* outside, as root, the same code succeeds */
 	CONTROL_ANY,  /* outside, as anybody, the same code succeeds */
 };
@@ -39,8 +39,8 @@ struct audit_probe {
 	const char *name;
 	const char *tries; /* what it tries, in a line */
 	const char *code;
-	const char *ends;              /* verdict kinds in which a held wall ends it; NULL: ok */
-	enum audit_control control;    /* who can see the attack succeed without walls: tests do */
+	const char *ends;              /* verdict kinds that mean the wall held; NULL: ok */
+	enum audit_control control;    /* who succeeds with it outside; the tests check that */
 	unsigned int needs_cgroup : 1; /* measured limits do not promise this */
 };
 
@@ -50,7 +50,7 @@ extern const char audit_coda[];
 extern const struct audit_probe audit_probes[]; /* in the order of the walls */
 extern const size_t audit_probe_count;
 
-/* What stands outside the sandbox for an attack to reach. Each is also an oracle: it shows from
+/* Targets outside the sandbox for an attack to reach. Each is also an oracle: it shows from
  * outside whether it was reached. */
 struct audit_plant {
 	char token[ID_SIZE]; /* must never come out of a sandbox */
@@ -68,14 +68,14 @@ struct audit_plant {
 	int shm_key;
 };
 
-/* Plants everything. What a host does not have (message queues, System V) is left out. */
+/* Plants everything; leaves out what the host does not have (message queues, System V). */
 int audit_plant(struct audit_plant *plant, struct err *err);
 void audit_unplant(struct audit_plant *plant);
 
 /* `_args` of every probe. The caller owns it. */
 json_t *audit_args(const struct audit_plant *plant, const struct plan *plan);
 
-/* Was anything reached since the last call? Names it. */
+/* Says whether a target was reached since the last call, and names it. */
 bool audit_was_reached(const struct audit_plant *plant, char *ret_what, size_t size);
 
 /* The host's pid of the process that bears the marker; 0: none is there (or /proc hides it). */
@@ -84,19 +84,19 @@ pid_t audit_find_marker(const struct audit_plant *plant);
 enum audit_outcome {
 	AUDIT_HELD,
 	AUDIT_BREACHED,
-	AUDIT_UNCLEAR, /* it ended as neither: counts as a failure to judge */
-	AUDIT_SKIPPED, /* not promised, or not to be seen by this user; the detail says why */
+	AUDIT_UNCLEAR, /* the end shows neither: the audit could not judge */
+	AUDIT_SKIPPED, /* not promised here, or not visible to this user; the detail says why */
 };
 #define AUDIT_OUTCOMES (AUDIT_SKIPPED + 1)
 const char *audit_outcome_name(enum audit_outcome outcome);
 
 /* Looks at a live sandbox through the host's /proc: ids, capabilities, filter, namespaces,
- * descriptors. Calls `tell` for each finding; `wall` is the one that answers for it. */
+ * descriptors. Calls `tell` for each finding; `wall` is the wall that is responsible for it. */
 typedef void audit_tell(void *user, enum wall_id wall, const char *name, const char *tries,
 			enum audit_outcome outcome, const char *detail);
 void audit_look(const struct audit_plant *plant, audit_tell *tell, void *user);
 
-/* One audit: what was found so far, and how to find out more. */
+/* State of one audit. */
 struct audit {
 	struct trial trial;
 	struct audit_plant plant;
@@ -108,12 +108,13 @@ struct audit {
 	int null;         /* owned: /dev/null, the stdin of every attack */
 	json_t *findings; /* owned: an array per wall, by name */
 	uint32_t counts[WALL_COUNT][AUDIT_OUTCOMES];
+	bool is_measured; /* sandboxes have no cgroup here; viv-launch measures them instead */
 };
 
 /* The limits that the attacks run against: those of the default policy, made small. */
 int audit_plan(const struct config *config, struct plan *ret_plan, struct err *err);
 
-/* Plants, and starts viv-launch. The audit is zeroed but for `only`. */
+/* Plants the targets and starts viv-launch. The audit is zeroed except for `only`. */
 int attack_open(struct audit *audit, const struct config *config, struct err *err);
 void attack_close(struct audit *audit);
 

@@ -51,11 +51,12 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* Did it end as an attack ends that met a wall? Only exact ends count: a probe that breaks for
- * another reason has shown nothing. */
+/* True if the probe ended as an attack ends at a wall. Only exact ends count: a probe that fails
+ * for another reason has shown nothing. */
 static bool is_held_end(const struct audit_probe *probe, const struct run_facts *facts,
 			const char *output)
 {
+	const struct buf *error = &facts->parts[RESULT_ERROR];
 	const struct verdict *verdict = &facts->verdict;
 
 	if (verdict->kind == VERDICT_OK)
@@ -63,15 +64,15 @@ static bool is_held_end(const struct audit_probe *probe, const struct run_facts 
 	if (probe->ends == NULL || !has_word(probe->ends, verdict_name(verdict->kind)))
 		return false;
 	if (verdict->kind == VERDICT_EXCEPTION)
-		return facts->error->size > 0 && memmem(facts->error->data, facts->error->size,
-							"\"MemoryError\"", 13) != NULL;
+		return error->size > 0 &&
+		       memmem(error->data, error->size, "\"MemoryError\"", 13) != NULL;
 	if (verdict->kind == VERDICT_KILLED)
 		return verdict->signal == SIGSYS || verdict->signal == SIGKILL ||
 		       verdict->signal == SIGSEGV; /* a kernel without 32-bit entry */
 	return true;
 }
 
-static enum audit_outcome judge(const struct audit *audit, const struct audit_probe *probe,
+static enum audit_outcome judge(struct audit *audit, const struct audit_probe *probe,
 				const struct run *run, char *ret_detail, size_t size)
 {
 	struct run_facts facts = run_facts(run);
@@ -79,6 +80,7 @@ static enum audit_outcome judge(const struct audit *audit, const struct audit_pr
 	AUTO_FREE char *errors = trial_output(run, 2);
 	const char *said = strstr(output, "BREACH:");
 
+	audit->is_measured |= facts.has_limits && facts.limits == BOX_LIMITS_MEASURED;
 	if (audit_was_reached(&audit->plant, ret_detail, size))
 		return AUDIT_BREACHED;
 	if (said != NULL) {
@@ -95,7 +97,7 @@ static enum audit_outcome judge(const struct audit *audit, const struct audit_pr
 	return is_held_end(probe, &facts, output) ? AUDIT_HELD : AUDIT_UNCLEAR;
 }
 
-/* Waits until launch holds no sandbox of ours any more; what then still runs was left behind. */
+/* Waits until launch has no sandbox of ours; a process that runs after that was left behind. */
 static int settle(struct audit *audit, struct err *err)
 {
 	uint64_t end = now_ns() + SETTLE_MS * 1000000ULL;
@@ -103,7 +105,7 @@ static int settle(struct audit *audit, struct err *err)
 	int r;
 
 	do {
-		r = pool_count(audit->trial.pool, &counted, err);
+		r = pool_count(audit->trial.pool, audit->trial.backend, &counted, err);
 		if (r < 0)
 			return r;
 		if (counted.sandboxes == 0)
@@ -118,10 +120,11 @@ static struct run_request request_of(const struct audit *audit, const char *code
 {
 	struct run_request request = trial_request(audit->runtime, &audit->plan, code, timeout_ms);
 
+	request.kind.backend = audit->trial.backend;
 	request.kind.is_cold = audit->is_cold;
 	request.args =
 		(struct run_bytes){.data = audit->args, .size = strlen(audit->args), .fd = -1};
-	/* As given, so that the runner has no reason to put another descriptor in its place. */
+	/* With a given stdin the runner does not put another descriptor there. */
 	request.stdin_kind = RUN_STDIN_LIVE;
 	request.stdin_fd = audit->null;
 	return request;
@@ -167,7 +170,7 @@ static int attack(struct audit *audit, const struct audit_probe *probe, struct e
 	return 0;
 }
 
-/* The sandbox has named itself and waits: look at it from outside, then end it. */
+/* Code that gives its process the marker's name and waits to be looked at from outside. */
 static const char wait_code[] = "import ctypes, time\n"
 				"ctypes.CDLL(None).prctl(15, _args['marker'].encode(), 0, 0, 0)\n"
 				"print('ready', flush=True)\n"
@@ -215,7 +218,7 @@ static int look_from_outside(struct audit *audit, struct err *err)
 
 int audit_plan(const struct config *config, struct plan *ret_plan, struct err *err)
 {
-	/* Small, so that using it up takes no time. */
+	/* Small limits, so that an attack uses them up quickly. */
 	const struct policy_ask ask = {
 		.memory = 128 * MIB, .cpus_milli = 500, .pids = 32, .disk = 16 * MIB};
 	const struct policy *policy = config_policy(config, "default", err);

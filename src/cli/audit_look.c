@@ -12,7 +12,7 @@
 
 #define STATUS_MAX 16384
 
-/* One sandbox process as the host sees it, and whom to tell. */
+/* One sandbox process as the host sees it, and the callback for findings. */
 struct look {
 	pid_t pid;
 	struct buf status;
@@ -105,8 +105,8 @@ static void look_at_ids(struct look *look)
 		   is_held ? AUDIT_HELD : AUDIT_BREACHED, seen);
 }
 
-/* Without a range of ids setgroups is denied for good (man 7 user_namespaces), so what a user
- * started with stays: it opens nothing, since no file of the host is in the root. */
+/* Without a range of ids, setgroups is denied for good (man 7 user_namespaces), so the groups of
+ * the user stay. They give access to nothing: the root holds no private file of the host. */
 static void look_at_groups(struct look *look)
 {
 	char seen[128];

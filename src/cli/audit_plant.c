@@ -172,7 +172,7 @@ static int plant_listeners(struct audit_plant *plant, struct err *err)
 	return plant_unix(plant->socket_path, false, &plant->listeners[LISTENER_UNIX], err);
 }
 
-/* What a host may lack without being broken: its absence takes nothing from the audit's worth. */
+/* Plants targets that a host may lack; the audit goes on without them. */
 static void plant_ipc(struct audit_plant *plant)
 {
 	void *segment = NULL;
@@ -191,7 +191,7 @@ static void plant_ipc(struct audit_plant *plant)
 
 static void name_all(struct audit_plant *plant)
 {
-	const char *unique = plant->token + 4; /* behind "viv_" */
+	const char *unique = plant->token + 4; /* after "viv_" */
 
 	(void)snprintf(plant->marker, sizeof(plant->marker), "viva-%.8s", unique);
 	(void)snprintf(plant->files[0], sizeof(plant->files[0]), "/tmp/viv-audit-%.12s", unique);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include <sys/queue.h>
@@ -20,29 +21,23 @@
 #define CONNECT_MS 10000L
 #define WATCHES_MAX 8U
 #define WAIT_MS 60000
-#define READ_SIZE 262144L
-#define SMALL_BODY (1L << 20) /* sent without asking first whether it is welcome */
+#define SMALL_BODY (1L << 20) /* sent without "Expect: 100-continue" */
 
 /* One request, from its first byte to the end of its answer. */
-struct transfer {
+struct client_request {
 	struct client *client; /* borrowed */
 	struct client_call call;
-	CURL *easy;                 /* owned */
-	struct curl_slist *headers; /* owned */
-	char *url, *sent;           /* owned; `sent` is the body of a request aside */
-	struct buf body;            /* owned: of JSON answers and of errors */
-	struct buf rest;            /* owned: a line that is not whole yet */
-	int failure;                /* what a call for lines or bytes said */
-	bool is_done;
+	struct curl_request curl; /* owned */
+	char *path;               /* owned */
+	char *sent;               /* owned: its body; NULL: none, or the caller's */
+	struct buf body;          /* owned: of JSON answers and of errors */
+	struct buf rest;          /* owned: an incomplete line */
+	int failure;              /* negative errno of the consumer of the answer */
+	bool has_begun, is_done;
+	bool is_waited_for; /* client_call frees it */
 	CURLcode code;
 	long status;
-
-	/* Of a request aside. It begins outside of curl's own calls: those allow no other. */
-	bool has_begun;
-	char path[256];
-	void (*done)(void *user, const struct err *why);
-	void *done_user;
-	LIST_ENTRY(transfer) entry;
+	LIST_ENTRY(client_request) entry;
 };
 
 struct client {
@@ -50,7 +45,7 @@ struct client {
 	struct client_way way;
 	CURLM *multi; /* owned */
 	bool is_stopped;
-	LIST_HEAD(, transfer) asides;
+	LIST_HEAD(, client_request) requests;
 };
 
 /* ---- finding and opening ---- */
@@ -60,7 +55,7 @@ int client_open(const struct client_where *where, struct client **ret_client, st
 	struct client *client = xnew(struct client);
 	int r;
 
-	LIST_INIT(&client->asides);
+	LIST_INIT(&client->requests);
 	r = client_way_find(where, &client->way, err);
 	if (r == 0)
 		r = curl_load(&client->curl, err);
@@ -89,159 +84,163 @@ bool client_is_asked(const struct client *client)
 
 /* ---- one request ---- */
 
-static int take_lines(struct transfer *transfer, const char *bytes, size_t size)
-{
-	while (size > 0) {
-		const char *end = memchr(bytes, '\n', size);
-		size_t piece = end != NULL ? (size_t)(end - bytes) : size;
-		const char *line = bytes;
-		size_t line_size = piece;
-		int r = 0;
-
-		if (end == NULL || transfer->rest.size > 0) {
-			r = buf_append(&transfer->rest, bytes, piece);
-			line = (const char *)transfer->rest.data;
-			line_size = transfer->rest.size;
-		}
-		if (r == 0 && end != NULL) {
-			r = transfer->call.line(transfer->call.user, line, line_size);
-			buf_cut(&transfer->rest, 0);
-		}
-		if (r < 0)
-			return r;
-		bytes += piece + (end != NULL ? 1 : 0);
-		size -= piece + (end != NULL ? 1 : 0);
-	}
-	return 0;
-}
-
 static size_t bytes_came(char *bytes, size_t one, size_t size, void *user)
 {
-	struct transfer *transfer = user;
-	const struct client_call *call = &transfer->call;
+	struct client_request *request = user;
+	const struct client_call *call = &request->call;
 
 	(void)one;
-	if (transfer->status == 0)
-		(void)transfer->client->curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE,
-							  &transfer->status);
-	if (transfer->status >= 400) {
-		(void)buf_append(&transfer->body, bytes, size);
+	request->status = curl_request_status(&request->curl);
+	if (request->status >= 400 && !call->is_carried) {
+		(void)buf_append(&request->body, bytes, size);
 		return size;
 	}
 	if (call->line != NULL)
-		transfer->failure = take_lines(transfer, bytes, size);
+		request->failure =
+			curl_take_lines(&request->rest, bytes, size, call->line, call->user);
 	else if (call->bytes != NULL)
-		transfer->failure = call->bytes(call->user, bytes, size);
+		request->failure = call->bytes(call->user, bytes, size);
 	else
-		transfer->failure = buf_append(&transfer->body, bytes, size);
-	return transfer->failure < 0 ? 0 : size; /* another count breaks off */
+		request->failure = buf_append(&request->body, bytes, size);
+	return request->failure < 0 ? 0 : size; /* any other count makes curl abort */
+}
+
+bool client_header_is(const char *line, size_t size, const char *name, const char **ret_value,
+		      size_t *ret_size)
+{
+	size_t n = strlen(name);
+
+	if (size <= n || strncasecmp(line, name, n) != 0)
+		return false;
+	line += n;
+	size -= n;
+	while (size > 0 && (*line == ' ' || *line == '\t')) {
+		line++;
+		size--;
+	}
+	while (size > 0 && strchr(" \t\r\n", line[size - 1]) != NULL)
+		size--;
+	*ret_value = line;
+	*ret_size = size;
+	return true;
+}
+
+static size_t header_came(char *line, size_t one, size_t size, void *user)
+{
+	const struct client_request *request = user;
+
+	(void)one;
+	request->call.header(request->call.user, line, size);
+	return size;
 }
 
 static size_t bytes_wanted(char *room, size_t one, size_t size, void *user)
 {
-	const struct transfer *transfer = user;
+	const struct client_request *request = user;
 	ssize_t n;
 
 	do {
-		n = read(transfer->call.upload, room, one * size);
+		n = read(request->call.upload, room, one * size);
 	} while (n < 0 && errno == EINTR);
 	return n < 0 ? CURL_READFUNC_ABORT : (size_t)n;
 }
 
-static void add_header(struct transfer *transfer, const char *format, const char *value)
-{
-	struct buf line;
-	struct curl_slist *headers = NULL;
+#define SET(option, value) (void)curl->curl->easy_setopt(curl->easy, option, value)
 
-	buf_init(&line, 4 * KIB);
-	(void)buf_format(&line, "%s%s", format, value);
-	headers = transfer->client->curl.slist_append(transfer->headers, buf_string(&line));
-	buf_done(&line);
-	if (headers == NULL)
-		abort();
-	transfer->headers = headers;
-}
-
-static void set_body(struct transfer *transfer)
+static void set_body(struct client_request *request)
 {
-	const struct curl *curl = &transfer->client->curl;
-	const struct client_call *call = &transfer->call;
+	struct curl_request *curl = &request->curl;
+	const struct client_call *call = &request->call;
 	struct stat info;
 
 	if (call->upload > 0) {
-		(void)curl->easy_setopt(transfer->easy, CURLOPT_UPLOAD, 1L);
-		(void)curl->easy_setopt(transfer->easy, CURLOPT_READFUNCTION, bytes_wanted);
-		(void)curl->easy_setopt(transfer->easy, CURLOPT_READDATA, transfer);
+		SET(CURLOPT_UPLOAD, 1L);
+		SET(CURLOPT_READFUNCTION, bytes_wanted);
+		SET(CURLOPT_READDATA, request);
 		if (fstat(call->upload, &info) == 0 && S_ISREG(info.st_mode)) {
-			(void)curl->easy_setopt(transfer->easy, CURLOPT_INFILESIZE_LARGE,
-						(curl_off_t)info.st_size);
+			SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)info.st_size);
 			if (info.st_size < SMALL_BODY)
-				add_header(transfer, "Expect:", "");
+				curl_request_add(curl, "Expect:");
 		}
-		add_header(transfer, "Content-Type: ",
-			   call->upload_type != NULL ? call->upload_type
-						     : "application/octet-stream");
+		curl_request_add(curl, "Content-Type: %s",
+				 call->upload_type != NULL ? call->upload_type
+							   : "application/octet-stream");
 	} else if (call->json != NULL) {
-		(void)curl->easy_setopt(transfer->easy, CURLOPT_POSTFIELDSIZE_LARGE,
-					(curl_off_t)call->json_size);
-		(void)curl->easy_setopt(transfer->easy, CURLOPT_POSTFIELDS, call->json);
-		add_header(transfer, "Content-Type: ", "application/json");
+		SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->json_size);
+		SET(CURLOPT_POSTFIELDS, call->json);
+		curl_request_add(curl, "Content-Type: application/json");
 	}
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_CUSTOMREQUEST, call->method);
+	SET(CURLOPT_CUSTOMREQUEST, call->method);
 }
 
-static int begin(struct client *client, struct transfer *transfer, struct err *err)
+static void add_headers(struct client_request *request)
 {
-	const struct curl *curl = &client->curl;
-	const struct client_way *way = &client->way;
+	const char *line = request->call.headers;
+	struct curl_request *curl = &request->curl;
 
-	transfer->client = client;
-	buf_init(&transfer->body, BODY_MAX);
-	buf_init(&transfer->rest, LINE_SIZE_MAX);
-	transfer->easy = curl->easy_init();
-	if (transfer->easy == NULL ||
-	    asprintf(&transfer->url, "%s%s", way->url, transfer->call.path) < 0)
-		return err_set(err, ERR_INTERNAL, ENOMEM, "no memory for a request");
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_URL, transfer->url);
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_PATH_AS_IS, 1L);
-	if (way->socket != NULL)
-		(void)curl->easy_setopt(transfer->easy, CURLOPT_UNIX_SOCKET_PATH, way->socket);
-	/* What is meant for this daemon goes to nobody in between. */
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_PROXY, "");
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_NOSIGNAL, 1L);
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_BUFFERSIZE, READ_SIZE);
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_USERAGENT, "viv/" VIV_VERSION);
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_WRITEFUNCTION, bytes_came);
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_WRITEDATA, transfer);
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_PRIVATE, transfer);
-	set_body(transfer);
-	add_header(transfer, "Accept: ",
-		   transfer->call.line != NULL ? "application/x-ndjson" : "application/json, */*");
-	add_header(transfer, "Vivarium-Client: ", "viv");
-	if (way->token != NULL)
-		add_header(transfer, "Authorization: Bearer ", way->token);
+	while (line != NULL && *line != '\0') {
+		size_t size = strcspn(line, "\n");
+
+		curl_request_add(curl, "%.*s", (int)size, line);
+		line += size + (line[size] == '\n');
+	}
+	if (request->client->way.token != NULL)
+		curl_request_add(curl, "Authorization: Bearer %s", request->client->way.token);
+	if (request->call.is_carried)
+		return;
+	curl_request_add(curl, "Accept: %s",
+			 request->call.line != NULL ? "application/x-ndjson"
+						    : "application/json, */*");
+	curl_request_add(curl, "Vivarium-Client: viv");
 	if (getenv("VIVARIUM_APPROVE") != NULL)
-		add_header(transfer, "Vivarium-Approve: ", getenv("VIVARIUM_APPROVE"));
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->headers);
-	if (curl->multi_add_handle(client->multi, transfer->easy) != CURLM_OK)
-		return err_set(err, ERR_INTERNAL, EIO, "cannot begin a request");
-	return 0;
+		curl_request_add(curl, "Vivarium-Approve: %s", getenv("VIVARIUM_APPROVE"));
 }
 
-static void end(struct transfer *transfer)
+struct client_request *client_send(struct client *client, const struct client_call *call,
+				   char *take_json)
 {
-	const struct curl *curl = &transfer->client->curl;
+	struct client_request *request = xnew(struct client_request);
+	struct curl_request *curl = &request->curl;
+	const struct client_way *way = &client->way;
+	struct err err = {0};
 
-	if (transfer->easy != NULL) {
-		(void)curl->multi_remove_handle(transfer->client->multi, transfer->easy);
-		curl->easy_cleanup(transfer->easy);
+	*curl = (struct curl_request){.curl = &client->curl, .multi = client->multi};
+	request->client = client;
+	request->call = *call;
+	request->call.path = request->path = xstrdup(call->path);
+	request->sent = take_json;
+	buf_init(&request->body, BODY_MAX);
+	buf_init(&request->rest, LINE_SIZE_MAX);
+	LIST_INSERT_HEAD(&client->requests, request, entry);
+	if (curl_request_open(curl, way->url, request->path, way->socket, CONNECT_MS, bytes_came,
+			      request, &err) < 0)
+		abort(); /* no memory */
+	SET(CURLOPT_USERAGENT, "viv/" VIV_VERSION);
+	if (call->header != NULL) {
+		SET(CURLOPT_HEADERFUNCTION, header_came);
+		SET(CURLOPT_HEADERDATA, request);
 	}
-	curl->slist_free_all(transfer->headers);
-	free(transfer->url);
-	free(transfer->sent);
-	buf_done(&transfer->body);
-	buf_done(&transfer->rest);
+	set_body(request);
+	add_headers(request);
+	return request;
+}
+
+long client_request_status(const struct client_request *request)
+{
+	return request->status;
+}
+
+void client_request_free(struct client_request *request)
+{
+	if (request == NULL)
+		return;
+	LIST_REMOVE(request, entry);
+	curl_request_done(&request->curl);
+	free(request->path);
+	free(request->sent);
+	buf_done(&request->body);
+	buf_done(&request->rest);
+	free(request);
 }
 
 /* ---- how it ended ---- */
@@ -255,8 +254,9 @@ static enum err_kind kind_of(const char *name)
 	return ERR_INTERNAL;
 }
 
-/* {"error":{"kind","message","remedy"?}}; anything else came from something else. */
-static int refusal_of(const struct transfer *transfer, struct err *err)
+/* A daemon refuses with {"error":{"kind","message","remedy"?}}; any other body came from another
+ * server. */
+static int refusal_of(const struct client_request *request, struct err *err)
 {
 	static const int numbers[] = {
 		[ERR_BAD_REQUEST] = EINVAL, [ERR_UNAUTHORIZED] = EACCES, [ERR_FORBIDDEN] = EPERM,
@@ -264,172 +264,158 @@ static int refusal_of(const struct transfer *transfer, struct err *err)
 		[ERR_BUSY] = EAGAIN,        [ERR_UNSUPPORTED] = ENOTSUP, [ERR_INTERNAL] = EIO,
 	};
 	json_auto_t *answer =
-		json_loadb((const char *)transfer->body.data, transfer->body.size, 0, NULL);
+		json_loadb((const char *)request->body.data, request->body.size, 0, NULL);
 	const json_t *error = json_object_get(answer, "error");
 	const char *message = json_string_value(json_object_get(error, "message"));
 	enum err_kind kind = kind_of(json_string_value(json_object_get(error, "kind")));
 	struct buf words;
 
 	if (message == NULL)
-		return err_set(err, ERR_INTERNAL, EPROTO, "%s answers %ld, and not as viv does",
-			       transfer->client->way.address, transfer->status);
+		return err_set(err, ERR_INTERNAL, EPROTO,
+			       "%s answered with HTTP status %ld, but not like a Vivarium daemon",
+			       request->client->way.address, request->status);
 	buf_init(&words, WORDS_MAX);
-	client_put_words(&words, error, transfer->call.path);
+	client_put_words(&words, error, request->call.path);
 	(void)err_set(err, kind, numbers[kind], "%s%s", buf_string(&words),
 		      kind == ERR_UNAUTHORIZED ? "; viv sends the one in $VIVARIUM_TOKEN" : "");
 	buf_done(&words);
 	return -numbers[kind];
 }
 
-static int outcome(const struct transfer *transfer, struct err *err)
+static int outcome(const struct client_request *request, struct err *err)
 {
-	const char *address = transfer->client->way.address;
+	const char *address = request->client->way.address;
 
-	if (transfer->failure < 0)
-		return transfer->failure;
-	if (transfer->code == CURLE_COULDNT_CONNECT || transfer->code == CURLE_COULDNT_RESOLVE_HOST)
+	if (request->call.is_carried)
+		return request->code == CURLE_OK
+			       ? 0
+			       : err_set(err, ERR_INTERNAL, ECONNRESET,
+					 "the daemon at %s cannot be reached: %s", address,
+					 request->client->curl.easy_strerror(request->code));
+	if (request->failure < 0)
+		return request->failure;
+	if (request->code == CURLE_COULDNT_CONNECT || request->code == CURLE_COULDNT_RESOLVE_HOST)
 		return err_set(err, ERR_INTERNAL, ECONNREFUSED,
 			       "no daemon answers at %s; start one: viv serve", address);
-	if (transfer->status >= 400)
-		return refusal_of(transfer, err);
-	if (transfer->code != CURLE_OK)
-		return err_set(err, ERR_INTERNAL, ECONNRESET, "the daemon at %s broke off: %s",
-			       address, transfer->client->curl.easy_strerror(transfer->code));
+	if (request->status >= 400)
+		return refusal_of(request, err);
+	if (request->code != CURLE_OK)
+		return err_set(err, ERR_INTERNAL, ECONNRESET,
+			       "the connection to the daemon at %s failed: %s", address,
+			       request->client->curl.easy_strerror(request->code));
 	return 0;
 }
 
 /* ---- the loop ---- */
 
-static void finish(struct transfer *transfer, CURLcode code)
+static void end_request(struct client_request *request, CURLcode code)
 {
-	transfer->is_done = true;
-	transfer->code = code;
-	if (transfer->status == 0)
-		(void)transfer->client->curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE,
-							  &transfer->status);
+	struct err err = {0};
+	int r;
+
+	request->is_done = true;
+	request->code = code;
+	request->status = curl_request_status(&request->curl);
+	if (request->is_waited_for)
+		return;
+	r = outcome(request, &err);
+	if (request->call.done != NULL)
+		request->call.done(request->call.user, r < 0 ? &err : NULL);
+	client_request_free(request);
 }
 
-static void finish_asides(struct client *client)
+/* Starts requests that were sent from a callback: curl cannot be called from its own callbacks. */
+static void begin_new(struct client *client)
 {
-	struct transfer *transfer = LIST_FIRST(&client->asides);
-
-	while (transfer != NULL) {
-		struct transfer *next = LIST_NEXT(transfer, entry);
-		struct err err = {0};
-
-		if (transfer->is_done) {
-			int r = outcome(transfer, &err);
-
-			LIST_REMOVE(transfer, entry);
-			if (transfer->done != NULL)
-				transfer->done(transfer->done_user, r < 0 ? &err : NULL);
-			end(transfer);
-			free(transfer);
-			next = LIST_FIRST(&client->asides); /* the call may have changed the list */
-		}
-		transfer = next;
-	}
-}
-
-static void begin_asides(struct client *client)
-{
-	struct transfer *transfer = NULL;
+	struct client_request *request = NULL;
 	struct err err = {0};
 
-	LIST_FOREACH(transfer, &client->asides, entry) {
-		if (!transfer->has_begun && begin(client, transfer, &err) < 0)
-			transfer->failure = -err.num;
-		transfer->is_done |= transfer->failure < 0;
-		transfer->has_begun = true;
+	LIST_FOREACH(request, &client->requests, entry) {
+		if (!request->has_begun && curl_request_begin(&request->curl, &err) < 0)
+			abort(); /* no memory */
+		request->has_begun = true;
 	}
 }
 
-static void step(struct client *client)
+void client_work(struct client *client)
 {
-	const struct curl *curl = &client->curl;
-	CURLMsg *message = NULL;
+	struct client_request *request = NULL;
+	CURLcode code = CURLE_OK;
 	int running = 0;
-	int left = 0;
 
-	begin_asides(client);
-	(void)curl->multi_perform(client->multi, &running);
-	while ((message = curl->multi_info_read(client->multi, &left)) != NULL) {
-		struct transfer *transfer = NULL;
-
-		if (message->msg != CURLMSG_DONE)
-			continue;
-		(void)curl->easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-		if (transfer != NULL)
-			finish(transfer, message->data.result);
-	}
-	finish_asides(client);
+	begin_new(client);
+	(void)client->curl.multi_perform(client->multi, &running);
+	while ((request = curl_next_done(&client->curl, client->multi, &code)) != NULL)
+		end_request(request, code);
 }
 
-/* curl tells of readable bytes, but not of a hang-up: so the descriptors are looked at again. */
-static void serve_watches(const struct client_call *call, size_t count)
+/* curl_multi_poll reports readable bytes but not a hang-up, so the descriptors are polled again. */
+static void serve_watches(const struct client_watch *watches, size_t count)
 {
 	struct pollfd fds[WATCHES_MAX];
 
 	for (size_t i = 0; i < count; i++)
-		fds[i] = (struct pollfd){.fd = call->watches[i].fd, .events = POLLIN};
+		fds[i] = (struct pollfd){.fd = watches[i].fd,
+					 .events = watches[i].is_for_end ? 0 : POLLIN};
 	if (count == 0 || poll(fds, count, 0) <= 0)
 		return;
 	for (size_t i = 0; i < count; i++) {
-		if (fds[i].revents != 0 && call->watches[i].fd == fds[i].fd)
-			call->watches[i].ready(call->watches[i].user);
+		if (fds[i].revents != 0 && watches[i].fd == fds[i].fd)
+			watches[i].ready(watches[i].user);
 	}
 }
 
-static void wait_for(struct client *client, const struct client_call *call)
+void client_wait(struct client *client, const struct client_watch *watches, size_t count,
+		 int wait_ms)
 {
-	size_t count = call->watch_count < WATCHES_MAX ? call->watch_count : WATCHES_MAX;
 	struct curl_waitfd fds[WATCHES_MAX];
 	unsigned used = 0;
 	int ready = 0;
 
+	begin_new(client);
+	count = count < WATCHES_MAX ? count : WATCHES_MAX;
 	for (size_t i = 0; i < count; i++) {
-		if (call->watches[i].fd >= 0)
-			fds[used++] = (struct curl_waitfd){.fd = call->watches[i].fd,
-							   .events = CURL_WAIT_POLLIN};
+		if (watches[i].fd >= 0)
+			fds[used++] = (struct curl_waitfd){
+				.fd = watches[i].fd,
+				.events = watches[i].is_for_end ? 0 : CURL_WAIT_POLLIN};
 	}
-	(void)client->curl.multi_poll(client->multi, fds, used, WAIT_MS, &ready);
-	serve_watches(call, count);
+	(void)client->curl.multi_poll(client->multi, fds, used, wait_ms, &ready);
+	serve_watches(watches, count);
 }
 
-static void drop_asides(struct client *client)
+static void drop_requests(struct client *client)
 {
-	while (!LIST_EMPTY(&client->asides)) {
-		struct transfer *transfer = LIST_FIRST(&client->asides);
+	struct client_request *next = NULL;
 
-		LIST_REMOVE(transfer, entry);
-		end(transfer);
-		free(transfer);
+	for (struct client_request *one = LIST_FIRST(&client->requests); one != NULL; one = next) {
+		next = LIST_NEXT(one, entry);
+		client_request_free(one);
 	}
 }
 
 int client_call(struct client *client, const struct client_call *call, struct buf *ret_body,
 		struct err *err)
 {
-	struct transfer transfer = {.call = *call};
+	struct client_request *request = client_send(client, call, NULL);
 	int r;
 
 	client->is_stopped = false;
-	r = begin(client, &transfer, err);
-	while (r == 0 && !transfer.is_done && !client->is_stopped) {
-		step(client);
-		if (!transfer.is_done)
-			wait_for(client, call);
+	request->is_waited_for = true;
+	while (!request->is_done && !client->is_stopped) {
+		client_work(client);
+		if (!request->is_done)
+			client_wait(client, call->watches, call->watch_count, WAIT_MS);
 	}
-	if (r == 0 && !transfer.is_done)
-		r = err_set(err, ERR_INTERNAL, ECANCELED, "given up");
-	if (r == 0)
-		r = outcome(&transfer, err);
+	if (request->is_done)
+		r = outcome(request, err);
+	else
+		r = err_set(err, ERR_INTERNAL, ECANCELED, "cancelled");
 	if (r == 0 && ret_body != NULL) {
-		*ret_body = transfer.body;
-		buf_init(&transfer.body, 0);
+		*ret_body = request->body;
+		buf_init(&request->body, 0);
 	}
-	end(&transfer);
-	drop_asides(client);
+	drop_requests(client);
 	return r;
 }
 
@@ -459,7 +445,7 @@ json_t *client_json(struct client *client, const char *method, const char *path,
 		answer = json_loadb((const char *)body.data, body.size,
 				    JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 	if (r == 0 && answer == NULL)
-		(void)err_set(err, ERR_INTERNAL, EPROTO, "%s answers what is no JSON",
+		(void)err_set(err, ERR_INTERNAL, EPROTO, "%s sent an answer that is not JSON",
 			      client->way.address);
 	buf_done(&body);
 	return answer;
@@ -468,28 +454,25 @@ json_t *client_json(struct client *client, const char *method, const char *path,
 void client_aside(struct client *client, const char *method, const char *path, json_t *take_body,
 		  void (*done)(void *user, const struct err *why), void *user)
 {
-	struct transfer *transfer = xnew(struct transfer);
-
-	transfer->client = client;
-	transfer->sent = take_body != NULL ? json_dumps(take_body, JSON_COMPACT) : NULL;
-	json_decref(take_body);
-	(void)snprintf(transfer->path, sizeof(transfer->path), "%s", path);
-	transfer->call = (struct client_call){
+	char *text = take_body != NULL ? json_dumps(take_body, JSON_COMPACT) : NULL;
+	const struct client_call call = {
 		.method = method,
-		.path = transfer->path,
-		.json = transfer->sent,
-		.json_size = transfer->sent != NULL ? strlen(transfer->sent) : 0,
+		.path = path,
+		.json = text,
+		.json_size = text != NULL ? strlen(text) : 0,
+		.done = done,
+		.user = user,
 	};
-	transfer->done = done;
-	transfer->done_user = user;
-	LIST_INSERT_HEAD(&client->asides, transfer, entry);
+
+	json_decref(take_body);
+	(void)client_send(client, &call, text);
 }
 
 void client_close(struct client *client)
 {
 	if (client == NULL)
 		return;
-	drop_asides(client);
+	drop_requests(client);
 	if (client->multi != NULL)
 		(void)client->curl.multi_cleanup(client->multi);
 	client_way_done(&client->way);

@@ -52,8 +52,8 @@ static int use_asked(struct client_way *way, const char *asked, struct err *err)
 	return 0;
 }
 
-/* In a folder like /tmp anybody could have made the socket's folder first, and would be sent code
- * and tokens. */
+/* In a world-writable folder like /tmp, another user could have made the socket's folder first, and
+ * would receive code and tokens. */
 static bool is_trusted(const char *path)
 {
 	char folder[PATH_MAX_HERE];
@@ -108,7 +108,7 @@ static bool find_socket(struct client_way *way, const struct config *config)
 	return false;
 }
 
-/* The first TCP address of the config; one that stands for all addresses is reached on loopback. */
+/* Takes the first TCP address of the config; a wildcard address is reached on loopback. */
 static bool find_address(struct client_way *way, const struct config *config)
 {
 	static const char *const all[] = {":", "*:", "0.0.0.0:", "[::]:"};
@@ -163,8 +163,13 @@ static int find_token(struct client_way *way, const char *file, struct err *err)
 int client_way_find(const struct client_where *where, struct client_way *way, struct err *err)
 {
 	const char *asked = getenv("VIVARIUM_URL");
-	int r = find_token(way, where->token_file, err);
+	int r;
 
+	if (where->socket != NULL) {
+		use_socket(way, where->socket);
+		return 0;
+	}
+	r = find_token(way, where->token_file, err);
 	if (r < 0)
 		return r;
 	if (asked != NULL && asked[0] != '\0')
@@ -174,8 +179,8 @@ int client_way_find(const struct client_where *where, struct client_way *way, st
 	if (!where->is_local && find_address(way, where->config))
 		return 0;
 	return err_set(err, ERR_INTERNAL, ENOENT,
-		       "there is no daemon: %s/viv.sock is not there, or not for you; start one: "
-		       "viv serve",
+		       "no daemon found: %s/viv.sock does not exist, or you may not use it; start "
+		       "one: viv serve",
 		       where->config->runtime_dir);
 }
 

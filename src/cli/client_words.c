@@ -28,17 +28,17 @@ static const struct {
 	{"n", "N"},
 };
 
-/* What the daemon says of a session, and what to type then. */
+/* Messages about a session, and the command that helps. */
 static const struct {
 	const char *begins, *then;
-	bool is_whole; /* `then` says all */
+	bool is_whole; /* `then` replaces the message */
 } states[] = {
 	{"the session is lost", "remove it: viv session rm %s; make another: viv session new",
 	 false},
 	{"the session is asleep", "the session is asleep; wake it: viv session wake %s", true},
 };
 
-/* What it says of requests and headers is for other clients. */
+/* Remedies with one of these words are for clients that send their own requests: left out. */
 static const char *const foreign[] = {"header ", "/openapi.json"};
 
 static bool begins(const char *text, const char *with)
@@ -46,7 +46,8 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* The flag's name in the place of the field's, where the message begins with that. */
+/* If the message begins with a field's name, appends the flag's name instead. Returns the rest of
+ * the message. */
 static const char *put_flag(struct buf *buf, const char *message)
 {
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {

@@ -2,8 +2,8 @@
 /*
  * Words - a daemon's refusal in the words of the command line
  *
- * Owns:    which flag fills which field, and what to type where the daemon names an operation.
- * May not: be asked where the answer is passed on as it is: see mcp_bridge.h.
+ * Owns:    which flag fills which field, and which command helps where the daemon names an op.
+ * May not: be used where answers are passed on unchanged: see mcp_bridge.h.
  */
 #pragma once
 
@@ -11,5 +11,5 @@
 
 #include "base/buf.h"
 
-/* Appends what `error` ({"message","remedy"?,"field"?}) says of a request to `path`. */
+/* Appends the text of `error` ({"message","remedy"?}), the answer to a request to `path`. */
 void client_put_words(struct buf *buf, const json_t *error, const char *path);

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/c.h"
+#include "base/program.h"
 #include "cli/safe.h"
 
 const struct cmd *const cmd_table[] = {
@@ -28,11 +30,17 @@ const struct cmd_verb *cmd_verb(const struct cmd *cmd, size_t index)
 	return (const struct cmd_verb *)((const char *)cmd->verbs + index * cmd->verb_size);
 }
 
+size_t cmd_flags(const struct cmd *cmd, struct flag ret_flags[FLAG_ROWS_MAX])
+{
+	return flags_expand(cmd->flags, cmd->flag_count, ret_flags);
+}
+
 ptrdiff_t cmd_choose_verb(const struct cmd *cmd, const struct operands *words, struct err *err)
 {
 	const char *name = words->count > 0 ? words->items[0] : "list";
 	size_t count = words->count > 0 ? words->count - 1 : 0;
 	const struct cmd_verb *verb = NULL;
+	struct flag flags[FLAG_ROWS_MAX];
 	size_t i = 0;
 	int r;
 
@@ -46,7 +54,7 @@ ptrdiff_t cmd_choose_verb(const struct cmd *cmd, const struct operands *words, s
 	if (count < verb->min || count > verb->max)
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "usage: viv %s %s%s%s", cmd->name,
 			       name, verb->operands[0] != '\0' ? " " : "", verb->operands);
-	r = flags_check(cmd->flags, cmd->flag_count, words->given, cmd->name, name, err);
+	r = flags_check(flags, cmd_flags(cmd, flags), words->given, cmd->name, name, err);
 	return r < 0 ? r : (ptrdiff_t)i;
 }
 
@@ -67,11 +75,13 @@ static void print_verbs(const struct cmd *cmd, FILE *out)
 
 void cmd_help(const struct cmd *cmd, FILE *out)
 {
+	struct flag flags[FLAG_ROWS_MAX];
+
 	(void)fprintf(out, "usage: viv %s%s%s [flags]\n\n%s\n\n", cmd->name,
 		      cmd->operands[0] != '\0' ? " " : "", cmd->operands, cmd->about);
 	print_verbs(cmd, out);
 	(void)fprintf(out, "flags:\n");
-	flags_help(cmd->flags, cmd->flag_count, out);
+	flags_help(flags, cmd_flags(cmd, flags), out);
 	if (cmd->examples != NULL)
 		(void)fprintf(out, "\nexamples:\n%s\n", cmd->examples);
 }
@@ -86,8 +96,8 @@ void cmd_help_all(FILE *out)
 			(void)fprintf(out, "  %-10s %s\n", cmd_table[i]->name,
 				      cmd_table[i]->summary);
 	}
-	(void)fprintf(out, "\n`viv help COMMAND` says more of each; `viv --version` prints one "
-			   "line.\n");
+	(void)fprintf(out, "\n`viv help COMMAND` describes one command; `viv --version` prints the "
+			   "version.\n");
 }
 
 int cmd_fail(const struct cmd *cmd, const struct err *err)
@@ -106,9 +116,23 @@ int cmd_fail(const struct cmd *cmd, const struct err *err)
 	case ERR_UNAUTHORIZED:
 	case ERR_CONFLICT:
 	case ERR_BUSY:
+	case ERR_QUOTA:
 	case ERR_UNSUPPORTED:
 	case ERR_INTERNAL:
 		break;
 	}
 	return CMD_INTERNAL;
+}
+
+int cmd_become(const struct cmd *cmd, const char *program, const char *const *args)
+{
+	char path[1024];
+	struct err err = {0};
+
+	if (program_find(program, path, sizeof(path), &err) == 0) {
+		/* execv wants char *const *; it does not write through them. */
+		(void)execv(path, (char *const *)(uintptr_t)args);
+		(void)err_sys(&err, "exec %s", path);
+	}
+	return cmd_fail(cmd, &err);
 }

@@ -13,15 +13,13 @@
 #include "base/err.h"
 #include "cli/flags.h"
 
-/* Exit status of viv itself; a run's own code passes through (contracts: native, section 1). */
+/* Exit status of viv itself; a run's own exit status passes through. */
 enum cmd_exit {
 	CMD_OK = 0,
 	CMD_FAILED_CHECK = 1, /* audit found a breach, doctor found no way to run */
 	CMD_USAGE = 2,        /* bad usage */
-	CMD_TIMEOUT = 124,
-	CMD_INTERNAL = 125, /* Vivarium itself failed */
-	CMD_REFUSED = 126,  /* guard or policy */
-	CMD_KILLED = 137,   /* killed or out of memory */
+	CMD_INTERNAL = 125,   /* Vivarium itself failed */
+	CMD_REFUSED = 126,    /* guard or policy */
 };
 
 /* A subcommand as the help, the manual and the completions show it. */
@@ -29,7 +27,7 @@ struct cmd_verb {
 	const char *name;
 	const char *operands; /* "ID [NAME]" */
 	const char *help;     /* one sentence, no full stop */
-	size_t min, max;      /* words behind it */
+	size_t min, max;      /* number of words after it */
 };
 
 struct cmd {
@@ -45,15 +43,15 @@ struct cmd {
 	const void *verbs;   /* rows that begin with a struct cmd_verb; NULL: no subcommands */
 	size_t verb_size, verb_count;
 
-	/* `options` is the filled struct. Returns the exit status. Says itself what went wrong,
-	 * on stderr ("viv NAME: why"), with cmd_fail() for instance. */
+	/* `options` is the filled struct. Returns the exit status. Reports its own errors on stderr
+	 * ("viv NAME: why"), usually with cmd_fail(). */
 	int (*run)(const struct cmd *cmd, const void *options, const struct operands *operands);
 };
 
 #define CMD_OPTIONS_MAX 16384
 #define CMD_FLAGS(rows) .flags = (rows), .flag_count = sizeof(rows) / sizeof((rows)[0])
 
-/* Every command, NULL behind the last. */
+/* Every command, NULL-terminated. */
 extern const struct cmd *const cmd_table[];
 
 extern const struct cmd cmd_run;
@@ -83,17 +81,25 @@ extern const struct cmd cmd_completion; /* hidden: prints completions for a shel
 /* Subcommand number `index`. */
 const struct cmd_verb *cmd_verb(const struct cmd *cmd, size_t index);
 
-/* The number of the subcommand that the words name ("list" where there is no word), with as many
- * words behind it as it takes and no flag of another; else -EINVAL. */
+/* The index of the subcommand that the first word names ("list" if there is no word). -EINVAL for
+ * an unknown name, a wrong number of words after it, or a flag of another subcommand. */
 ptrdiff_t cmd_choose_verb(const struct cmd *cmd, const struct operands *words, struct err *err);
 
 /* The command called `name`, or NULL. */
 const struct cmd *cmd_find(const char *name);
 
-/* The complete --help of one command, and of viv. */
+/* All flags of a command, including those of parameter rows; returns how many. */
+size_t cmd_flags(const struct cmd *cmd, struct flag ret_flags[FLAG_ROWS_MAX]);
+
+/* Print the complete --help of one command, and of viv. */
 void cmd_help(const struct cmd *cmd, FILE *out);
 void cmd_help_all(FILE *out);
 
-/* Prints "viv NAME: <text of err>" on stderr; returns the exit status for its kind: CMD_USAGE for
- * ERR_BAD_REQUEST and ERR_NOT_FOUND, CMD_REFUSED for ERR_FORBIDDEN, CMD_INTERNAL for the rest. */
+/* Prints "viv NAME: <text of err>" on stderr. Returns the exit status for its kind: CMD_USAGE for
+ * ERR_BAD_REQUEST, ERR_NOT_FOUND and ERR_TOO_LARGE, CMD_REFUSED for ERR_FORBIDDEN, CMD_INTERNAL for
+ * the rest. */
 int cmd_fail(const struct cmd *cmd, const struct err *err);
+
+/* Executes `program`, found beside viv or where it is installed. Returns the exit status when that
+ * fails. */
+int cmd_become(const struct cmd *cmd, const char *program, const char *const *args);

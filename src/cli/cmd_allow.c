@@ -19,39 +19,26 @@ static const struct flag allow_flags[] = {
 };
 
 static const struct flag deny_flags[] = {
-	FLAG_ROW(struct options, why, "why", 0, FLAG_TEXT, "TEXT", "what whoever asked is told"),
+	FLAG_ROW(struct options, why, "why", 0, FLAG_TEXT, "TEXT",
+		 "reason to tell the client that asked"),
 	WATCH_ROW(is_json, "json", 0, FLAG_SWITCH, NULL, "print one JSON object"),
 	WATCH_ROWS,
 };
 
 static void print_held(const json_t *held)
 {
-	static const char *const titles[] = {"RUN",    "TOKEN", "VIA",  "CLIENT",
-					     "POLICY", "AGE",   "LINE", NULL};
-	uint64_t now = wall_ms();
-	struct table table;
-	size_t index;
-	const json_t *run;
+	static const struct column columns[] = {
+		{"RUN", "id"},        {"TOKEN", "who.token"},
+		{"VIA", "who.via"},   {"CLIENT", "who.client"},
+		{"POLICY", "policy"}, {"AGE", "held_ms", .kind = COLUMN_AGE},
+		{"LINE", "line"},     {0},
+	};
 
-	table_init(&table, titles);
-	json_array_foreach(held, index, run) {
-		const json_t *who = json_object_get(run, "who");
-		const json_t *since = json_object_get(run, "held_ms");
-
-		table_add_member(&table, run, "id");
-		table_add_member(&table, who, "token");
-		table_add_member(&table, who, "via");
-		table_add_member(&table, who, "client");
-		table_add_member(&table, run, "policy");
-		table_add_age(&table, (uint64_t)json_integer_value(since), now);
-		table_add_member(&table, run, "line");
-	}
-	table_print(&table, stdout, 0);
-	table_done(&table);
+	table_print_rows(columns, held, 0, stdout);
 }
 
-/* A held run by its id or the beginning of it. A whole id goes as it is: the daemon says what is
- * wrong with it. */
+/* Finds a held run by its id or the beginning of it. Any other run's id is accepted, too: the
+ * daemon says what is wrong with it. */
 static int find_held(const json_t *held, const char *word, char ret_id[ID_SIZE], struct err *err)
 {
 	size_t found = 0;
@@ -69,8 +56,9 @@ static int find_held(const json_t *held, const char *word, char ret_id[ID_SIZE],
 	if (found == 1)
 		return 0;
 	if (found > 1)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%.60s: %zu held runs begin so", word,
-			       found);
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "the ids of %zu held runs begin with %.60s; give more of it", found,
+			       word);
 	if (strlen(word) >= ID_SIZE || strncmp(word, "run_", 4) != 0)
 		return err_set(err, ERR_NOT_FOUND, ENOENT,
 			       "no held run is called %.60s; `viv ps` lists them", word);
@@ -132,16 +120,14 @@ const struct cmd cmd_allow = {
 	.name = "allow",
 	.operands = "[RUN...]",
 	.summary = "let held runs begin",
-	.about = "Under a policy with `approve: true` a run is held until a person allows it. With "
-		 "no\n"
-		 "RUN the held ones are listed; `viv logs` cannot show them yet, but the page can, "
-		 "and\n"
-		 "GET /v1/approvals: with all of their code.\n"
-		 "\n"
-		 "The daemon's own user and root may decide on its unix socket, and so may a token "
-		 "with\n"
-		 "`oversee: true`; where there are no tokens, whoever has the key of\n"
-		 "<state_dir>/approve.key in $VIVARIUM_APPROVE.",
+	.about =
+		"Under a policy with `approve: true`, a run is held until a person allows it.\n"
+		"Without RUN, lists the held runs. `viv logs` cannot show them yet; the page and\n"
+		"GET /v1/approvals show them with all of their code.\n"
+		"\n"
+		"Root and the daemon's own user may decide on its unix socket, and so may a token\n"
+		"with `oversee: true`. Where there are no tokens, so may whoever has the key from\n"
+		"<state_dir>/approve.key in $VIVARIUM_APPROVE.",
 	.examples = "  viv allow\n"
 		    "  viv allow run_01J9",
 	CMD_FLAGS(allow_flags),
@@ -153,9 +139,8 @@ const struct cmd cmd_deny = {
 	.name = "deny",
 	.operands = "[RUN...]",
 	.summary = "end held runs before they begin",
-	.about = "The opposite of viv allow: nothing of the run happens, its verdict is `denied`, "
-		 "and\n"
-		 "whoever asked for it is told by whom and why.",
+	.about = "The opposite of viv allow: the run never starts, its verdict is `denied`, and\n"
+		 "whoever asked for it is told who denied it and why.",
 	.examples = "  viv deny run_01J9 --why \"it would overwrite the report\"",
 	CMD_FLAGS(deny_flags),
 	.options_size = sizeof(struct options),

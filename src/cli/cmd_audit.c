@@ -30,6 +30,12 @@ static const char *wall_verdict(const struct audit *audit, enum wall_id wall)
 	return audit->counts[wall][AUDIT_HELD] > 0 ? "held" : "not attacked";
 }
 
+/* True when the wall is not up here; its attacks met what replaces it. */
+static bool is_off(const struct audit *audit, enum wall_id wall)
+{
+	return wall == WALL_CGROUP && audit->is_measured;
+}
+
 static uint32_t total(const struct audit *audit, enum audit_outcome outcome)
 {
 	uint32_t sum = 0;
@@ -39,7 +45,7 @@ static uint32_t total(const struct audit *audit, enum audit_outcome outcome)
 	return sum;
 }
 
-/* The attacks of a wall that did not simply hold, one line each. */
+/* Prints the attacks of a wall that did not end as held, one line each. */
 static void print_findings(const json_t *rows)
 {
 	size_t index;
@@ -72,10 +78,11 @@ static void print_table(const struct audit *audit, uint64_t took_ns)
 
 		if (!(audit->only & (1U << wall)))
 			continue;
-		(void)printf("%-10s  %s%-8s%s  %u of %u attacks\n", wall_name(wall),
+		(void)printf("%-10s  %s%-8s%s  %u of %u attacks%s\n", wall_name(wall),
 			     is_terminal ? colour : "", verdict, is_terminal ? "\033[0m" : "",
 			     counts[AUDIT_HELD],
-			     counts[AUDIT_HELD] + counts[AUDIT_BREACHED] + counts[AUDIT_UNCLEAR]);
+			     counts[AUDIT_HELD] + counts[AUDIT_BREACHED] + counts[AUDIT_UNCLEAR],
+			     is_off(audit, wall) ? "; not up here, limits are measured" : "");
 		print_findings(json_object_get(audit->findings, wall_name(wall)));
 	}
 	(void)printf("\n%u attacks in %.1f s: ", total(audit, AUDIT_HELD) + breaches + unclear,
@@ -85,7 +92,10 @@ static void print_table(const struct audit *audit, uint64_t took_ns)
 	else if (unclear > 0)
 		(void)printf("none got through, %u could not be judged.\n", unclear);
 	else
-		(void)printf("every wall held.\n");
+		(void)printf("every wall %s\n",
+			     audit->is_measured ? "that is up here held; the cgroup is not, so "
+						  "memory is measured and cpu has no limit."
+						: "held.");
 }
 
 static void print_json(const struct audit *audit, uint64_t took_ns)
@@ -98,7 +108,8 @@ static void print_json(const struct audit *audit, uint64_t took_ns)
 
 		if (audit->only & (1U << wall))
 			(void)json_array_append_new(
-				walls, json_pack("{s:s, s:s, s:O}", "wall", name, "verdict",
+				walls, json_pack("{s:s, s:b, s:s, s:O}", "wall", name, "up",
+						 !is_off(audit, wall), "verdict",
 						 wall_verdict(audit, wall), "attacks",
 						 json_object_get(audit->findings, name)));
 	}
@@ -138,7 +149,7 @@ static void list_probes(uint32_t only, json_t *rows)
 	}
 }
 
-/* With JSON also what `_args` would be; what an audit plants is missing there. */
+/* JSON also has the `_args` of the attacks, without what an audit would plant. */
 static int list(const struct config *config, uint32_t only, bool is_json, struct err *err)
 {
 	const struct audit_plant nothing = {0};
@@ -232,17 +243,15 @@ const struct cmd cmd_audit = {
 	.name = "audit",
 	.operands = "[WALL...]",
 	.summary = "attack this host's own sandboxes, wall by wall, and say what held",
-	.about = "Makes sandboxes as every run has them, from the pool and cold, and runs hostile "
-		 "code in\n"
-		 "each. Whether an attack got through is judged from outside: by planted files, "
-		 "sockets,\n"
-		 "memory and descriptors, by the verdict of the run, and by looking at a live "
-		 "sandbox\n"
-		 "through /proc. Nothing outside is harmed, whatever the outcome.\n"
-		 "\n"
-		 "Exit status: 0 when every wall held, 1 when an attack got through, 125 when that "
-		 "could\n"
-		 "not be found out.",
+	.about =
+		"Makes sandboxes like those of every run, from the pool and cold, and runs "
+		"hostile\n"
+		"code in each. Whether an attack got through is judged from outside: by planted\n"
+		"files, sockets, memory and descriptors, by the run's verdict, and by looking at\n"
+		"the live sandbox through /proc. Nothing outside is harmed, whatever the outcome.\n"
+		"\n"
+		"Exit status: 0 when every wall held, 1 when an attack got through, 125 when that\n"
+		"could not be found out.",
 	.examples = "  viv audit\n  viv audit seccomp net\n  viv audit --list",
 	CMD_FLAGS(flags),
 	.options_size = sizeof(struct options),

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <inttypes.h>
-#include <unistd.h>
 
-#include "backend/namespace/launcher_start.h"
 #include "base/c.h"
 #include "cli/cmd.h"
 
@@ -30,13 +28,12 @@ static const struct flag flags[] = {
 		 "print one JSON object with every figure"),
 };
 
-/* Becomes viv-bench, which measures: beside viv, or where an installation has it. */
+/* Executes viv-bench, which measures. */
 static int run(const struct cmd *cmd, const void *options, const struct operands *operands)
 {
 	const struct options *wish = options;
 	const char *args[16] = {"viv-bench"};
 	char runs[24];
-	char path[1024];
 	struct err err = {0};
 	size_t count = 1;
 
@@ -62,12 +59,7 @@ static int run(const struct cmd *cmd, const void *options, const struct operands
 		args[count++] = "--config";
 		args[count++] = wish->config;
 	}
-	if (launcher_find("viv-bench", path, sizeof(path), &err) < 0)
-		return cmd_fail(cmd, &err);
-	/* execv wants char *const *; it does not write through them. */
-	(void)execv(path, (char *const *)(uintptr_t)args);
-	(void)err_sys(&err, "exec %s", path);
-	return cmd_fail(cmd, &err);
+	return cmd_become(cmd, "viv-bench", args);
 }
 
 const struct cmd cmd_bench = {
@@ -75,15 +67,14 @@ const struct cmd cmd_bench = {
 	.operands = "",
 	.summary =
 		"measure latency, rate and memory on this host, beside plain Python and bubblewrap",
-	.about = "What is compared is measured in turns in one run: a run in a pooled sandbox, a "
-		 "bare fork\n"
-		 "of the same interpreter with the same imports, the same work in a warm "
-		 "interpreter, and\n"
-		 "in bubblewrap with a fresh python3. Then processor time per spawn, sustained "
-		 "rate, memory,\n"
-		 "the same with many live sandboxes, and whether anything grows over many runs.\n"
-		 "\n"
-		 "A target that is missed is shown, and is no failure: exit status 0.",
+	.about =
+		"Compares a run in a pooled sandbox with a bare fork of the same interpreter with\n"
+		"the same imports, the same work in a warm interpreter, and a fresh python3 in\n"
+		"bubblewrap. They take turns within one run. Then measures processor time per\n"
+		"spawn, sustained rate, memory, the same with many live sandboxes, and whether\n"
+		"anything grows over many runs.\n"
+		"\n"
+		"A missed target is shown, but is not a failure: the exit status is 0.",
 	.examples = "  viv bench --quick\n  viv bench --json --runs 20000",
 	CMD_FLAGS(flags),
 	.options_size = sizeof(struct options),

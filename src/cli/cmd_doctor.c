@@ -20,12 +20,15 @@ static const struct flag flags[] = {
 	FLAG_ROWS_COMMON(struct options),
 };
 
-static void report_walls(struct report *report, const struct run_facts *facts)
+static void report_walls(struct report *report, const struct backend *backend,
+			 const struct run_facts *facts)
 {
 	for (enum wall_id id = 0; id < WALL_COUNT; id++) {
 		bool is_up = facts->walls & (1U << id);
 		bool is_measured = !is_up && id == WALL_CGROUP && facts->walls != 0;
 
+		if (!(backend->walls & (1U << id)))
+			continue;
 		(void)report_add(report, DOCTOR_WALLS, wall_name(id),
 				 is_up         ? FACT_ON
 				 : is_measured ? FACT_NOTE
@@ -37,7 +40,7 @@ static void report_walls(struct report *report, const struct run_facts *facts)
 	}
 }
 
-/* What the backend is used for; "" when for nothing. */
+/* Lists the uses that this backend is active for; "" when there is none. */
 static void put_uses(const struct backend *backend, const struct backend_host *host, char *text,
 		     size_t size)
 {
@@ -55,6 +58,18 @@ static void put_uses(const struct backend *backend, const struct backend_host *h
 	}
 }
 
+/* Lists what sessions on `backend` cannot do. */
+static void put_lacks(const struct backend *backend, char *text, size_t size)
+{
+	text[0] = '\0';
+	for (size_t i = 0; backend_lack(backend, i) != NULL; i++) {
+		size_t used = strlen(text);
+
+		(void)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "",
+			       backend_lack(backend, i));
+	}
+}
+
 /* A row for each backend; `tried` is the one that a real sandbox came from, or NULL. */
 static void report_backends(struct report *report, const struct backend_host *host,
 			    const char *tried, bool is_ok, const char *said)
@@ -66,7 +81,7 @@ static void report_backends(struct report *report, const struct backend_host *ho
 		struct err err = {0};
 		bool is_there = backend_probe(backend, host, &err) == 0;
 		const char *detail = is_there ? backend->isolation : err.text;
-		char uses[80];
+		char uses[80], lacks[160];
 		struct fact *fact = NULL;
 
 		if (tried != NULL && strcmp(tried, backend->name) == 0) {
@@ -74,18 +89,18 @@ static void report_backends(struct report *report, const struct backend_host *ho
 			detail = said;
 		}
 		put_uses(backend, host, uses, sizeof(uses));
-		/* One that nobody needs is no fault of the host. */
+		put_lacks(backend, lacks, sizeof(lacks));
+		/* A missing backend other than namespace is a fault only if none can run Python. */
 		fact = report_add(report, DOCTOR_BACKENDS, backend->name,
 				  is_there                                     ? FACT_ON
 				  : is_closed || backend == &backend_namespace ? FACT_OFF
 									       : FACT_NOTE,
 				  is_there ? NULL : backend->remedy, "%.300s%s%s%s%s", detail,
 				  uses[0] != '\0' ? "; active for " : "", uses,
-				  backend_lack(backend, 0) != NULL ? "; its sessions lack " : "",
-				  backend_lack(backend, 0) != NULL ? backend_lack(backend, 0) : "");
-		fact->more = json_pack("{s:i, s:s, s:b, s:s}", "priority", backend->priority,
-				       "isolation", backend->isolation, "available", is_there,
-				       "active_for", uses);
+				  lacks[0] != '\0' ? "; its sessions lack " : "", lacks);
+		fact->more = json_pack(
+			"{s:I, s:s, s:b, s:s}", "priority", (json_int_t)backend->priority,
+			"isolation", backend->isolation, "available", is_there, "active_for", uses);
 	}
 }
 
@@ -102,14 +117,16 @@ static bool try_sandbox(struct report *report, struct trial *trial, const struct
 	char said[300];
 	bool is_ok;
 
+	request.kind.backend = trial->backend;
 	if (trial_run(trial, &request, &run, &err) < 0) {
-		report_backends(report, host, "", false, err.text);
+		report_backends(report, host, trial->backend != NULL ? trial->backend->name : NULL,
+				false, err.text);
 		return false;
 	}
 
 	facts = run_facts(run);
 	output = trial_output(run, 1);
-	/* That every wall stood is the pool's rule: without, there is no such verdict. */
+	/* The pool only gives this verdict when every wall stood. */
 	is_ok = facts.verdict.kind == VERDICT_OK && strcmp(output, "42\n") == 0;
 	if (is_ok)
 		(void)snprintf(said, sizeof(said), "ran code behind %d walls in %.0f ms",
@@ -118,13 +135,14 @@ static bool try_sandbox(struct report *report, struct trial *trial, const struct
 	else
 		(void)snprintf(said, sizeof(said), "%s: %.250s", verdict_name(facts.verdict.kind),
 			       facts.verdict.message);
-	report_walls(report, &facts);
+	if (trial->backend != NULL)
+		report_walls(report, trial->backend, &facts);
 	report_backends(report, host, facts.backend, is_ok, said);
 	run_free(run);
 	return is_ok;
 }
 
-/* What the choice among backends goes by, with a remote that was asked just now. */
+/* Collects the facts that choose a backend, and asks the remote for its own. */
 static struct backend_host look_around(struct trial *trial, const struct config *config,
 				       const struct err *launch_why, struct remote **ret_remote)
 {
@@ -143,7 +161,7 @@ static struct backend_host look_around(struct trial *trial, const struct config 
 	return host;
 }
 
-/* Can the default policy run? Where it would run here, that is what the trial says. */
+/* True if the default policy can run. If it would run on this host, the trial decides. */
 static bool can_run(const struct backend_host *host, bool is_ok)
 {
 	const struct backend *backend = NULL;
@@ -154,7 +172,7 @@ static bool can_run(const struct backend_host *host, bool is_ok)
 	return backend->jobs != NULL || is_ok;
 }
 
-/* What the host's memory means for the policies. */
+/* Notes policies that allow more memory than the host has. */
 static void report_policies(struct report *report, const struct config *config)
 {
 	for (size_t i = 0; i < config->policy_count; i++) {
@@ -223,7 +241,7 @@ static int run(const struct cmd *cmd, const void *options, const struct operands
 	struct config *config = NULL;
 	const struct policy *policy = NULL;
 	struct policy_grant grant;
-	struct report report;
+	struct report report = {0};
 	struct err err = {0};
 	bool is_ok;
 
@@ -240,7 +258,6 @@ static int run(const struct cmd *cmd, const void *options, const struct operands
 		return cmd_fail(cmd, &err);
 	}
 
-	report_init(&report);
 	is_ok = examine(&report, config, &grant);
 	if (wish->is_json)
 		print_json(&report, is_ok);
@@ -255,11 +272,11 @@ const struct cmd cmd_doctor = {
 	.name = "doctor",
 	.operands = "",
 	.summary = "say which walls and backends this host gives, and how to turn on what is off",
-	.about = "Looks at the kernel and its settings, makes a real sandbox and runs code in it, "
-		 "and\n"
-		 "imports every package of every runtime from inside a sandbox. What is off comes "
-		 "with\n"
-		 "the command that turns it on. Nothing on the host is changed.\n"
+	.about = "Checks the kernel and its settings, runs code in a real sandbox, and imports "
+		 "every\n"
+		 "package of every runtime from inside a sandbox. For everything that is off, "
+		 "names\n"
+		 "the command that turns it on. Changes nothing on the host.\n"
 		 "\n"
 		 "Exit status: 0 when the default policy can run here, 1 when it cannot.",
 	.examples = "  viv doctor\n  viv doctor --json",

@@ -12,7 +12,7 @@
 #include "op/op.h"
 #include "policy/config.h"
 
-#define COMMAND_MAX (1U << 20) /* the op has the limit; here nothing may wrap */
+#define COMMAND_MAX (1U << 20) /* bounds memory; the op has the real, smaller limit */
 #define ANSWER_MAX (64UL << 20)
 
 struct explore_options {
@@ -24,8 +24,8 @@ struct explore_options {
 static const struct flag flags[] = {
 	FLAG_ROW(struct explore_options, folder, "folder", 0, FLAG_TEXT, "DIR",
 		 "folder to look at; then every other word is the command's"),
-	FLAG_ROW_OP(struct explore_options, cwd, "cwd", 0, FLAG_TEXT, "SUB",
-		    op_explore_params[OP_EXPLORE_CWD]),
+	FLAG_ROW(struct explore_options, cwd, "cwd", 0, FLAG_TEXT, "SUB",
+		 "folder to start in, below DIR"),
 	FLAG_ROW_OP(struct explore_options, timeout_ms, "timeout", 0, FLAG_MS, "10s|1500ms",
 		    op_explore_params[OP_EXPLORE_TIMEOUT]),
 	FLAG_ROW_OP(struct explore_options, policy, "policy", 0, FLAG_TEXT, "NAME",
@@ -43,7 +43,7 @@ struct work {
 	char folder[PATH_MAX];
 };
 
-/* One word of a command, so that bash reads it as just that. */
+/* Quotes a word for bash. */
 static int put_quoted(struct buf *buf, const char *word)
 {
 	int r = buf_text(buf, "'");
@@ -53,14 +53,14 @@ static int put_quoted(struct buf *buf, const char *word)
 	return r == 0 ? buf_text(buf, "'") : r;
 }
 
-/* One word is a line for the shell; several are a program and its arguments, each as it is. */
+/* One word is a line for the shell; several are a program and its arguments, which are quoted. */
 static int take_command(struct work *work, char **words, size_t count, struct err *err)
 {
 	int r = 0;
 
 	if (count == 0)
 		return err_set(err, ERR_BAD_REQUEST, EINVAL,
-			       "no command; viv explore DIR -- COMMAND...");
+			       "no command; usage: viv explore DIR -- COMMAND...");
 	if (count == 1)
 		r = buf_text(&work->command, words[0]);
 	for (size_t i = 0; r == 0 && count > 1 && i < count; i++) {
@@ -71,7 +71,8 @@ static int take_command(struct work *work, char **words, size_t count, struct er
 	return r < 0 ? err_set(err, ERR_TOO_LARGE, -r, "the command is too long") : 0;
 }
 
-/* The folder is --folder or the first word; with one word alone it is the config's. */
+/* The folder is --folder or the first of several words; a single word is the command, and the
+ * folder is the config's. */
 static int start(struct work *work, const struct explore_options *options,
 		 const struct operands *operands, struct err *err)
 {
@@ -82,7 +83,7 @@ static int start(struct work *work, const struct explore_options *options,
 	struct stat stat_of;
 	int r;
 
-	/* A folder alone is a command that was forgotten; as a command it would be none. */
+	/* A single word that is a folder means that the command was forgotten. */
 	if (options->folder == NULL && operands->count == 1 &&
 	    stat(operands->items[0], &stat_of) == 0 && S_ISDIR(stat_of.st_mode))
 		return take_command(work, NULL, 0, err);
@@ -106,19 +107,20 @@ static int finish(struct work *work)
 {
 	struct run_facts facts = run_facts(work->here.run);
 	struct err err = {0};
-	struct buf result;
+	struct result result;
+	struct buf text;
 	struct buf answer;
 
-	buf_init(&result, ANSWER_MAX);
+	buf_init(&text, ANSWER_MAX);
 	buf_init(&answer, ANSWER_MAX);
 	if (work->here.show.mode == SHOW_JSON) {
-		if (run_result(work->here.run, &result, &err) < 0 ||
-		    op_explore_answer((const char *)result.data, result.size, &answer, &err) < 0)
+		if (run_result(work->here.run, &text, &result, &err) < 0 ||
+		    op_explore_answer(&result, &answer, &err) < 0)
 			show_refusal(&work->here.show, &err);
 		else
 			show_bytes(&work->here.show, answer.data, answer.size);
 	}
-	buf_done(&result);
+	buf_done(&text);
 	buf_done(&answer);
 	return show_end_facts(&work->here.show, &facts);
 }
@@ -153,17 +155,17 @@ const struct cmd cmd_explore = {
 	.name = "explore",
 	.operands = "DIR -- COMMAND...",
 	.summary = "look at a folder with shell commands",
-	.about = "Runs COMMAND by bash over the folder DIR, which it sees read-only at /data and\n"
-		 "starts in. It sees nothing else of this host but the programs below /usr, no\n"
-		 "Python among them, reaches no network, and leaves nothing behind.\n"
+	.about = "Runs COMMAND with bash in the folder DIR, which the command sees read-only at\n"
+		 "/data. Of the rest of this host it sees only the programs below /usr, without\n"
+		 "Python. It has no network and leaves nothing behind.\n"
 		 "\n"
-		 "COMMAND is one line for the shell ('grep -r x . | wc -l'), or several words: a\n"
-		 "program and its arguments. Without DIR the config's explore.root is looked at.\n"
+		 "COMMAND is either one line for the shell ('grep -r x . | wc -l') or several\n"
+		 "words: a program and its arguments. Without DIR, the folder is the config's\n"
+		 "explore.root.\n"
 		 "\n"
 		 "The exit status is the command's own; 124 for a timeout, 137 for out of memory,\n"
-		 "128 and the signal's number for killed, 126 when the policy refuses, 125 when "
-		 "viv itself fails, 2 for bad\n"
-		 "usage.",
+		 "128 plus the signal's number if a signal ended it, 126 when the policy refuses,\n"
+		 "125 when viv itself fails, 2 for bad usage.",
 	.examples = "  viv explore ~/project -- grep -rn 'main(' src\n"
 		    "  viv explore /srv/data --cwd entities -- 'ls | head -5'\n"
 		    "  viv explore --folder . --json 'find . -name \"*.yml\" | wc -l'",

@@ -12,22 +12,16 @@
 #define VALUE_MAX (192UL << 20) /* of one event */
 
 static const struct flag flags[] = {
-	WATCH_ROW(is_follow, "follow", 'f', FLAG_SWITCH, NULL, "wait for events to come"),
-	WATCH_ROW(after, "after", 0, FLAG_COUNT, "N", "only events behind number N"),
-	WATCH_ROW(is_json, "json", 0, FLAG_SWITCH, NULL, "one JSON object per line, as they are"),
+	WATCH_ROW(is_follow, "follow", 'f', FLAG_SWITCH, NULL, "wait for new events"),
+	WATCH_ROW(after, "after", 0, FLAG_COUNT, "N", "only events after number N"),
+	WATCH_ROW(is_json, "json", 0, FLAG_SWITCH, NULL,
+		  "print one JSON object per event, as the daemon sends it"),
 	WATCH_ROWS,
 };
 
 /* ---- which ---- */
 
-static const char *text_of(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text != NULL ? text : "";
-}
-
-/* A run by the beginning of its id; 0: none of that. */
+/* Finds a run by the beginning of its id. Returns 1, or 0 if there is none. */
 static int find_run(struct client *client, const char *word, char ret_id[ID_SIZE], struct err *err)
 {
 	json_auto_t *list = client_json(client, "GET", "/v1/runs?limit=1000", NULL, err);
@@ -38,17 +32,16 @@ static int find_run(struct client *client, const char *word, char ret_id[ID_SIZE
 	if (list == NULL)
 		return -err->num;
 	json_array_foreach(json_object_get(list, "runs"), index, run) {
-		const char *id = text_of(run, "id");
+		const char *id = session_text(run, "id");
 
-		if (strncmp(id, word, strlen(word)) == 0 ||
-		    (strlen(id) > 4 && strncmp(id + 4, word, strlen(word)) == 0)) {
+		if (session_begins(id, word)) {
 			(void)snprintf(ret_id, ID_SIZE, "%s", id);
 			count++;
 		}
 	}
 	if (count > 1)
 		return err_set(err, ERR_BAD_REQUEST, EINVAL,
-			       "%zu runs go by '%.100s'; use a whole id", count, word);
+			       "%zu runs match '%.100s'; use a whole id", count, word);
 	return (int)count;
 }
 
@@ -59,7 +52,7 @@ static int find_path(struct client *client, const char *word, struct buf *path, 
 	int r = 0;
 
 	if (strncmp(word, "run_", 4) == 0 && strlen(word) == 30 && strlen(word) < sizeof(id)) {
-		/* Whole: also one that is older than the list goes. */
+		/* A whole id may name a run that is too old for the list. */
 		(void)snprintf(id, sizeof(id), "%s", word);
 		r = 1;
 	} else if (strncmp(word, "ses_", 4) != 0 && word[0] != '\0') {
@@ -81,10 +74,11 @@ static void print_head(const json_t *event)
 {
 	(void)printf("%5" JSON_INTEGER_FORMAT " %10.1f ms  %-9s",
 		     json_integer_value(json_object_get(event, "seq")),
-		     json_number_value(json_object_get(event, "t_ms")), text_of(event, "type"));
+		     json_number_value(json_object_get(event, "t_ms")),
+		     session_text(event, "type"));
 }
 
-/* Its lines, each behind the event's head. */
+/* Prints a text line by line, each after the event's head. */
 static void print_lines(const json_t *event, const char *text)
 {
 	do {
@@ -101,7 +95,7 @@ static void print_lines(const json_t *event, const char *text)
 	} while (*text != '\0');
 }
 
-/* Everything but what the head shows and the bytes of images. */
+/* Prints the other members of an event, without walls, truncated and the bytes of images. */
 static void print_members(const json_t *event)
 {
 	static const char *const skipped[] = {"seq", "t_ms", "type", "walls", "truncated"};
@@ -136,11 +130,12 @@ static void print_verdict(const json_t *event)
 
 	print_head(event);
 	(void)printf(" %s exit_code=%" JSON_INTEGER_FORMAT " state=%s wall=%.1f ms cpu=%.1f ms ",
-		     text_of(verdict, "kind"),
+		     session_text(verdict, "kind"),
 		     json_integer_value(json_object_get(verdict, "exit_code")),
-		     text_of(event, "state"), json_number_value(json_object_get(usage, "wall_ms")),
+		     session_text(event, "state"),
+		     json_number_value(json_object_get(usage, "wall_ms")),
 		     json_number_value(json_object_get(usage, "cpu_ms")));
-	safe_print(stdout, text_of(verdict, "message"));
+	safe_print(stdout, session_text(verdict, "message"));
 	(void)printf("\n");
 }
 
@@ -156,12 +151,12 @@ static int print_event(void *user, const char *line, size_t size)
 		return fflush(stdout) == 0 ? 0 : -EPIPE;
 	}
 	event = json_loadb(line, size, JSON_ALLOW_NUL, NULL);
-	type = text_of(event, "type");
+	type = session_text(event, "type");
 	if (strcmp(type, "stdout") == 0 || strcmp(type, "stderr") == 0 ||
 	    strcmp(type, "stdin") == 0)
-		print_lines(event, text_of(event, "text"));
+		print_lines(event, session_text(event, "text"));
 	else if (strcmp(type, "error") == 0)
-		print_lines(event, text_of(json_object_get(event, "error"), "traceback"));
+		print_lines(event, session_text(json_object_get(event, "error"), "traceback"));
 	else if (strcmp(type, "verdict") == 0)
 		print_verdict(event);
 	else if (strcmp(type, "held") == 0)
@@ -214,11 +209,13 @@ const struct cmd cmd_logs = {
 	.name = "logs",
 	.operands = "ID",
 	.summary = "the events of a run or a session",
-	.about =
-		"Prints what a run has said, event by event: its output, charts, files, verdict.\n"
-		"Of a session: what happened to the session itself. ID is an id, the beginning of\n"
-		"one, or a session's name. Events are kept for a while after the end, also across\n"
-		"a restart of the daemon; --after N goes on where another look ended.",
+	.about = "Prints the events of a run: its output, charts, files and verdict. For a "
+		 "session,\n"
+		 "prints what happened to the session itself. ID is an id, the beginning of one, "
+		 "or\n"
+		 "a session's name. Events are kept for a while after the end, even across a "
+		 "restart\n"
+		 "of the daemon; --after N continues where an earlier look ended.",
 	.examples = "  viv logs run_3k8\n"
 		    "  viv logs -f work\n"
 		    "  viv logs run_3k8 --json --after 120",

@@ -13,8 +13,8 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "backend/namespace/launcher_start.h"
 #include "base/c.h"
+#include "base/program.h"
 #include "base/tree.h"
 #include "cli/cmd.h"
 #include "cli/mcp_bridge.h"
@@ -31,7 +31,7 @@ struct options {
 
 static const struct flag flags[] = {
 	FLAG_ROW(struct options, no_daemon, "no-daemon", 0, FLAG_SWITCH, NULL,
-		 "do the work itself, even where a daemon runs"),
+		 "start a private daemon, even if another one runs"),
 	FLAG_ROW(struct options, config, "config", 0, FLAG_TEXT, "FILE", "vivarium.yaml to use"),
 	FLAG_ROW(struct options, token_file, "token-file", 0, FLAG_TEXT, "FILE",
 		 "file with the daemon's token (default: $VIVARIUM_TOKEN)"),
@@ -42,7 +42,7 @@ static const struct flag flags[] = {
 		 "accepted, as everywhere: stdout is JSON, one message a line, in any case"),
 };
 
-/* A daemon of our own: it ends when our end of its stdin does, however we end. */
+/* A private daemon: it ends when its stdin is closed, which happens however we end. */
 struct own_daemon {
 	pid_t pid;
 	int lifeline; /* owned: its stdin */
@@ -51,7 +51,7 @@ struct own_daemon {
 	char folder[256];
 };
 
-/* ---- a daemon of our own ---- */
+/* ---- a private daemon ---- */
 
 static int make_folder(struct own_daemon *own, struct err *err)
 {
@@ -66,7 +66,7 @@ static int make_folder(struct own_daemon *own, struct err *err)
 		return err_sys(err, "make a folder in %s", above);
 	}
 	own->dir = open(own->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	/* Root's daemon becomes another user, who must get to the folders that are given to it. */
+	/* A daemon that root starts becomes another user, who must be able to reach its folders. */
 	if (own->dir < 0 || (geteuid() == 0 && fchmod(own->dir, 0711) < 0))
 		return err_sys(err, "open %s", own->folder);
 	return 0;
@@ -82,14 +82,14 @@ static _Noreturn void become_daemon(const char *path, const struct options *opti
 		args[count++] = "--config";
 		args[count++] = options->config;
 	}
-	/* Ctrl-C is for us: we end it. */
+	/* Ctrl-C is for us only; we end the daemon. */
 	(void)setpgid(0, 0);
 	if (dup2(input, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0)
 		(void)execv(path, (char *const *)(uintptr_t)args);
 	_exit(CMD_INTERNAL);
 }
 
-/* Waits for the line that says that it listens. */
+/* Waits for the daemon's line that says that it listens. */
 static int wait_ready(const struct own_daemon *own, struct err *err)
 {
 	struct pollfd poll_ready = {.fd = own->ready, .events = POLLIN};
@@ -102,16 +102,16 @@ static int wait_ready(const struct own_daemon *own, struct err *err)
 	if (r > 0 && read(own->ready, text, sizeof(text)) > 0)
 		return 0;
 	return err_set(err, ERR_INTERNAL, r == 0 ? ETIMEDOUT : EPIPE,
-		       r == 0 ? "the engine did not start within 60 s"
-			      : "the engine could not start; its reason is above");
+		       r == 0 ? "viv-serve did not start within 60 s"
+			      : "viv-serve could not start; its reason is above");
 }
 
 static int start_own(struct own_daemon *own, const struct options *options, struct err *err)
 {
 	char path[1024];
 	int input[2], output[2];
-	int r = launcher_find(options->is_conformance ? "viv-serve-test" : "viv-serve", path,
-			      sizeof(path), err);
+	int r = program_find(options->is_conformance ? "viv-serve-test" : "viv-serve", path,
+			     sizeof(path), err);
 
 	if (r == 0)
 		r = make_folder(own, err);
@@ -139,7 +139,7 @@ static void end_own(struct own_daemon *own)
 	if (own->pid > 0)
 		(void)waitpid(own->pid, NULL, 0);
 	drop_fd(&own->ready);
-	/* Only the daemon's own two folders are in there, and they are that user's. */
+	/* The folder holds only these two, which belong to the daemon's user. */
 	if (own->dir >= 0) {
 		(void)tree_remove(own->dir, "run");
 		(void)tree_remove(own->dir, "state");
@@ -149,53 +149,54 @@ static void end_own(struct own_daemon *own)
 		(void)rmdir(own->folder);
 }
 
-/* ---- the way ---- */
+/* ---- which daemon ---- */
 
-/* A socket that nobody listens at is what a crash leaves. */
-static bool is_alive(const struct client_way *way)
+/* A crash leaves a socket at which nobody listens. */
+static bool is_alive(const struct client *client)
 {
+	const char *path = client_address(client);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	AUTO_CLOSE int fd = -1;
 
-	if (way->socket == NULL)
+	if (client_is_asked(client) || strncmp(path, "unix:", 5) != 0)
 		return true;
-	if (strlen(way->socket) >= sizeof(address.sun_path))
-		return true; /* libcurl says it better */
-	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", way->socket);
+	if (strlen(path + 5) >= sizeof(address.sun_path))
+		return true; /* libcurl has the better message */
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path + 5);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	return fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
 }
 
-/* The daemon that runs, or one of our own. */
-static int find_way(const struct options *options, const struct config *config,
-		    struct client_way *way, struct own_daemon *own, struct err *err)
+/* Opens a client of the running daemon, or of a private one. */
+static int open_client(const struct options *options, const struct config *config,
+		       struct client **ret_client, struct own_daemon *own, struct err *err)
 {
-	const struct client_where where = {
+	struct client_where where = {
 		.config = config, .token_file = options->token_file, .is_local = true};
 	bool is_own = options->no_daemon || options->is_conformance;
-	int r = is_own ? -ENOENT : client_way_find(&where, way, err);
+	int r = is_own ? -ENOENT : client_open(&where, ret_client, err);
+	AUTO_FREE char *path = NULL;
 
-	if (r == 0 && (way->is_asked || is_alive(way)))
+	if (r == 0 && is_alive(*ret_client))
 		return 0;
 	if (r < 0 && r != -ENOENT)
 		return r;
-	client_way_done(way);
+	client_close(STEAL(*ret_client));
 	*err = (struct err){0};
 	r = start_own(own, options, err);
 	if (r < 0)
 		return r;
-	if (asprintf(&way->socket, "%s/run/viv.sock", own->folder) < 0 ||
-	    asprintf(&way->address, "unix:%s/run/viv.sock", own->folder) < 0)
+	if (asprintf(&path, "%s/run/viv.sock", own->folder) < 0)
 		abort();
-	way->url = xstrdup("http://localhost");
-	return 0;
+	where.socket = path;
+	return client_open(&where, ret_client, err);
 }
 
 static int run(const struct cmd *cmd, const void *raw_options, const struct operands *operands)
 {
 	const struct options *options = raw_options;
 	struct own_daemon own = {.lifeline = -1, .ready = -1, .dir = -1};
-	struct client_way way = {0};
+	struct client *client = NULL;
 	struct config *config = NULL;
 	struct err err = {0};
 	int r;
@@ -207,10 +208,11 @@ static int run(const struct cmd *cmd, const void *raw_options, const struct oper
 	}
 	r = config_load(options->config, &config, &err);
 	if (r == 0)
-		r = find_way(options, config, &way, &own, &err);
+		r = open_client(options, config, &client, &own, &err);
 	if (r == 0)
-		r = mcp_bridge_run(&way, config->mcp_prefix, STDIN_FILENO, STDOUT_FILENO, &err);
-	client_way_done(&way);
+		r = mcp_bridge_run(client, config_door(config, &mcp_config)->prefix, STDIN_FILENO,
+				   STDOUT_FILENO, &err);
+	client_close(client);
 	end_own(&own);
 	config_free(config);
 	return r < 0 ? cmd_fail(cmd, &err) : CMD_OK;
@@ -220,14 +222,15 @@ const struct cmd cmd_mcp = {
 	.name = "mcp",
 	.operands = "",
 	.summary = "MCP server on stdin and stdout, for agents and their hosts",
-	.about = "Speaks the Model Context Protocol, one message a line: what a host starts as a\n"
-		 "\"stdio server\". Its tools run Python, keep sessions, read and write their "
-		 "files.\n"
-		 "It carries the messages to the daemon that runs (or to $VIVARIUM_URL), so that\n"
-		 "sessions are shared with everybody else's; where none runs, it starts an engine\n"
-		 "of its own, which ends with it and leaves nothing behind. It ends with its "
-		 "stdin,\n"
-		 "once the calls that run are answered.",
+	.about = "Speaks the Model Context Protocol on stdin and stdout, one message per line: it\n"
+		 "is what MCP hosts call a \"stdio server\". Its tools run Python, keep sessions, "
+		 "and\n"
+		 "read and write their files.\n"
+		 "\n"
+		 "It passes messages to the running daemon (or to $VIVARIUM_URL), so sessions are\n"
+		 "shared with the daemon's other clients. If no daemon runs, it starts one of its\n"
+		 "own, which ends with it and leaves nothing behind. When stdin ends, it answers\n"
+		 "the calls that are still running, then ends.",
 	.examples = "  viv mcp\n"
 		    "  claude mcp add vivarium -- viv mcp\n"
 		    "  npx @modelcontextprotocol/inspector --cli viv mcp --method tools/list",

@@ -20,7 +20,7 @@ static const struct flag flags[] = {
 	FLAG_ROWS_COMMON(struct options),
 };
 
-/* A setting of a request may lower it, never raise it. */
+/* True for a setting that a request may lower, but never raise. */
 static bool is_most(const struct setting *row)
 {
 	static const char *const keys[] = {"memory", "cpus",   "pids",
@@ -67,14 +67,15 @@ static json_t *policy_to_json(const struct config *config, const struct policy *
 
 static void print_line(const struct policy *policy)
 {
-	char memory[32], cpus[32], timeout[32], most[32], warning[256];
+	char memory[32], disk[32], cpus[32], timeout[32], most[32], warning[256];
 
 	number_format(NUMBER_BYTES, policy->memory, memory, sizeof(memory));
+	number_format(NUMBER_BYTES, policy->disk, disk, sizeof(disk));
 	number_format(NUMBER_CPUS, policy->cpus_milli, cpus, sizeof(cpus));
 	number_format(NUMBER_MS, policy->timeout_ms, timeout, sizeof(timeout));
 	number_format(NUMBER_MS, policy->timeout_max_ms, most, sizeof(most));
-	(void)printf("%-16s %9s %6s %8s %8s  %-8s%s%s%s", policy->name, memory, cpus, timeout, most,
-		     policy->runtime, policy->guard_enabled ? " guard" : "",
+	(void)printf("%-16s %9s %9s %6s %8s %8s  %-8s%s%s%s", policy->name, memory, disk, cpus,
+		     timeout, most, policy->runtime, policy->guard_enabled ? " guard" : "",
 		     policy->approve ? " approve" : "", policy->data[0] != '\0' ? " data" : "");
 	if (policy_warning(policy, warning, sizeof(warning)))
 		(void)printf(" (%s)", warning);
@@ -88,8 +89,8 @@ static void list(const struct config *config, bool is_json)
 
 	(void)json_object_set_new(object, "policies", rows);
 	if (!is_json)
-		(void)printf("%-16s %9s %6s %8s %8s  %s\n", "NAME", "MEMORY", "CPUS", "TIMEOUT",
-			     "MAX", "RUNTIME");
+		(void)printf("%-16s %9s %9s %6s %8s %8s  %s\n", "NAME", "MEMORY", "DISK", "CPUS",
+			     "TIMEOUT", "MAX", "RUNTIME");
 	for (size_t i = 0; i < config->policy_count; i++) {
 		if (is_json)
 			(void)json_array_append_new(rows,
@@ -136,8 +137,9 @@ enum verb_id {
 };
 
 static const struct cmd_verb verbs[] = {
-	[VERB_LIST] = {"list", "", "every policy in a line", 0, 0},
-	[VERB_SHOW] = {"show", "NAME", "every key of one, with where it comes from", 1, 1},
+	[VERB_LIST] = {"list", "", "every policy, in one line each", 0, 0},
+	[VERB_SHOW] = {"show", "NAME", "every key of a policy, and where its value comes from", 1,
+		       1},
 };
 
 static int run(const struct cmd *cmd, const void *raw_options, const struct operands *operands)
@@ -162,14 +164,14 @@ const struct cmd cmd_policy = {
 	.name = "policy",
 	.operands = "list|show NAME",
 	.summary = "say which limits runs have, and where each comes from",
-	.about = "A policy is a named set of limits, guard and mounts: the built-in ones and those "
-		 "of\n"
-		 "vivarium.yaml, which may change keys of a built-in. A run may narrow its policy\n"
-		 "and never widen it: what show calls a maximum is the most that a run can ask "
+	.about = "A policy is a named set of limits, guard and mounts. Some are built in; others,\n"
+		 "and changes to built-in ones, come from vivarium.yaml. A run may narrow its "
+		 "policy\n"
+		 "but never widen it: what show calls a maximum is the most that a run can ask "
 		 "for.\n"
 		 "\n"
-		 "A key comes from vivarium.yaml, the policy it is based on, the built-in, or the\n"
-		 "default.",
+		 "The value of a key comes from vivarium.yaml, the policy it is based on, the\n"
+		 "built-in, or the default.",
 	.examples = "  viv policy list\n"
 		    "  viv policy show heavy\n"
 		    "  viv run --policy heavy --memory 4G --timeout 10m train.py",

@@ -7,7 +7,7 @@
 #include "cli/watch.h"
 
 static const struct flag flags[] = {
-	WATCH_ROW(is_all, "all", 'a', FLAG_SWITCH, NULL, "recent runs that are over, too"),
+	WATCH_ROW(is_all, "all", 'a', FLAG_SWITCH, NULL, "recent finished runs, too"),
 	WATCH_ROW(is_json, "json", 0, FLAG_SWITCH, NULL, "print one JSON object"),
 	WATCH_ROWS,
 };
@@ -50,9 +50,9 @@ const struct cmd cmd_ps = {
 	.name = "ps",
 	.operands = "",
 	.summary = "what runs in the daemon",
-	.about = "Lists your sessions, and the runs that are on or wait: held ones for a person "
-		 "(see\n"
-		 "viv allow); with -a also runs that are over and whose events are still kept.",
+	.about = "Lists your sessions, and runs that are running, waiting, or held for a person's\n"
+		 "approval (see viv allow). With -a, also finished runs whose events are still\n"
+		 "kept.",
 	.examples = "  viv ps\n"
 		    "  viv ps -a --json",
 	CMD_FLAGS(flags),

@@ -11,36 +11,11 @@
 #include "policy/config.h"
 
 static const struct flag flags[] = {
-	FLAG_ROW_OP(struct run_options, code, "code", 'c', FLAG_TEXT, "CODE",
-		    op_run_params[OP_RUN_CODE]),
-	FLAG_ROW_OP(struct run_options, command, "command", 0, FLAG_TEXT, "COMMAND",
-		    op_run_params[OP_RUN_COMMAND]),
-	FLAG_ROW_OP(struct run_options, policy, "policy", 0, FLAG_TEXT, "NAME",
-		    op_run_params[OP_RUN_POLICY]),
-	FLAG_ROW_OP(struct run_options, runtime, "runtime", 0, FLAG_TEXT, "NAME",
-		    op_run_params[OP_RUN_RUNTIME]),
-	FLAG_ROW_OP(struct run_options, backend, "backend", 0, FLAG_TEXT, "NAME",
-		    op_run_params[OP_RUN_BACKEND]),
-	FLAG_ROW_OP(struct run_options, timeout, "timeout", 0, FLAG_TEXT, "30s|1500ms",
-		    op_run_params[OP_RUN_TIMEOUT]),
-	FLAG_ROW_OP(struct run_options, memory, "memory", 0, FLAG_TEXT, "512M",
-		    op_run_params[OP_RUN_MEMORY]),
-	FLAG_ROW_OP(struct run_options, cpus, "cpus", 0, FLAG_TEXT, "0.5",
-		    op_run_params[OP_RUN_CPUS]),
-	FLAG_ROW_OP(struct run_options, pids, "pids", 0, FLAG_TEXT, "64",
-		    op_run_params[OP_RUN_PIDS]),
-	FLAG_ROW_OP(struct run_options, args, "args", 0, FLAG_TEXT, "JSON|@FILE",
-		    op_run_params[OP_RUN_ARGS]),
-	FLAG_ROW_OP(struct run_options, data, "data", 0, FLAG_TEXT,
-		    "FILE.{json,csv,tsv,parquet}|sqlite:FILE:QUERY", op_run_params[OP_RUN_DATA]),
-	FLAG_ROW_OP(struct run_options, files, "file", 0, FLAG_LIST, "HOST[:DEST]",
-		    op_run_params[OP_RUN_FILES]),
-	FLAG_ROW_OP(struct run_options, expect, "expect", 0, FLAG_LIST, "PATH",
-		    op_run_params[OP_RUN_EXPECT]),
+	FLAG_ROWS_PARAMS(NULL, struct run_options, given, run_params, RUN_PARAMS),
+	FLAG_ROW(struct run_options, data, "data", 0, FLAG_TEXT,
+		 "FILE.{json,csv,tsv,parquet}|sqlite:FILE:QUERY", RUN_DATA_HELP),
 	FLAG_ROW(struct run_options, wants_stdin, "stdin", 0, FLAG_SWITCH, NULL,
 		 "give the code viv's own stdin; without it input() fails"),
-	FLAG_ROW_OP(struct run_options, env, "env", 0, FLAG_LIST, "NAME=VALUE",
-		    op_run_params[OP_RUN_ENV]),
 	FLAG_ROW(struct run_options, out, "out", 0, FLAG_TEXT, "DIR",
 		 "write charts and new or changed files there, replacing nothing"),
 	FLAG_ROW(struct run_options, may_overwrite, "overwrite", 0, FLAG_SWITCH, NULL,
@@ -50,7 +25,7 @@ static const struct flag flags[] = {
 	FLAG_ROW(struct run_options, is_events, "events", 0, FLAG_SWITCH, NULL,
 		 "print one JSON object per event, as they happen"),
 	FLAG_ROW(struct run_options, no_daemon, "no-daemon", 0, FLAG_SWITCH, NULL,
-		 "do the work here, also where a daemon runs"),
+		 "do the run here, even if a daemon runs"),
 	FLAG_ROW(struct run_options, config, "config", 0, FLAG_TEXT, "FILE",
 		 "vivarium.yaml to use"),
 };
@@ -65,7 +40,7 @@ static int start_here(struct here *here, const struct run_inputs *inputs, struct
 				    &here->run, err);
 }
 
-/* Returns 1 and the exit status when a daemon has done it all, 0 when the run is on its way. */
+/* Returns 1 and the exit status if a daemon has done the run, 0 if the run was started here. */
 static int start(struct here *here, const struct run_options *options,
 		 const struct operands *operands, int *ret_status, struct err *err)
 {
@@ -100,6 +75,7 @@ static int run(const struct cmd *cmd, const void *raw_options, const struct oper
 					     : SHOW_PLAIN,
 			  &err);
 
+	here.show.data = options->data;
 	if (r == 0)
 		r = start(&here, options, operands, &status, &err);
 	if (r < 0) {
@@ -119,23 +95,31 @@ const struct cmd cmd_run = {
 	.operands = "[FILE|-]",
 	.summary = "run Python in one fresh sandbox",
 	.about =
-		"Runs FILE (or stdin for -, or -c CODE) as a notebook cell in one fresh\n"
-		"sandbox. What it prints passes through live; the value of its last expression\n"
-		"is printed behind that. Charts and files are named on stderr, or written below\n"
-		"--out.\n"
+		"Runs FILE (or stdin for -, or -c CODE) as a notebook cell in one fresh sandbox.\n"
+		"Output passes through live; the value of the last expression is printed after\n"
+		"it. Charts and files are listed on stderr, or written below --out.\n"
 		"\n"
-		"--out makes the folder where there is none. What is there already is kept: a\n"
-		"file whose name is taken is not written, and stderr says so; the exit status is\n"
-		"the run's all the same. --overwrite replaces regular files; it is refused for\n"
-		"the current folder, your home, and the folders above them. Never written: names\n"
-		"that begin with a dot, vivarium.yaml, HEAD.\n"
+		"--out creates its folder if needed and replaces nothing: a file whose name is\n"
+		"taken is not written, and stderr says so; the exit status stays the run's. If a\n"
+		"file cannot be written (the disk is full, say), the exit status is 125. A\n"
+		"daemon returns files of at most 8 MiB each and 32 MiB in all: the others are not\n"
+		"written, stderr names them, and the exit status is 125. --no-daemon takes larger\n"
+		"ones. No run gives back more than 1000 files: if it made more, stderr says so,\n"
+		"and the exit status is 125.\n"
+		"--overwrite replaces regular files, but not in the current folder, your home, or\n"
+		"the folders above them. Names that begin with a dot, vivarium.yaml and HEAD are\n"
+		"never written.\n"
+		"\n"
+		"--data FILE.parquet needs a runtime with pandas and pyarrow. `viv runtime add\n"
+		"NAME --requirements FILE` makes one, and --runtime NAME selects it.\n"
 		"\n"
 		"The exit status is the code's own; 124 for a timeout, 137 for out of memory, 128\n"
-		"and the signal's number for killed (SIGKILL 137, SIGSEGV 139, SIGABRT 134), 126\n"
-		"when guard or policy refuse, 125 when viv itself fails, 2 for bad usage.\n"
+		"plus the signal's number if a signal ended it (SIGKILL 137, SIGSEGV 139, SIGABRT\n"
+		"134), 126 when the guard or the policy refuses, 125 when viv itself fails, 2 for\n"
+		"bad usage.\n"
 		"\n"
-		"Where a daemon runs (`viv serve`) and its socket is for you, the daemon does the\n"
-		"work, warm; else it is done here, and nothing is left running.",
+		"If a daemon runs (`viv serve`) and you may use its socket, the daemon does the\n"
+		"run, in a warm sandbox. Otherwise viv does it itself and leaves nothing running.",
 	.examples = "  viv run -c 'print(6 * 7)'\n"
 		    "  viv run report.py --data sales.csv --out results\n"
 		    "  viv run - --json < script.py",

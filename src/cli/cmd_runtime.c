@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/c.h"
+#include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/interview.h"
 #include "cli/safe.h"
@@ -34,7 +35,7 @@ static const struct flag flags[] = {
 	FLAG_ROWS_COMMON(struct options),
 };
 
-/* What every subcommand needs. */
+/* Common to all subcommands. */
 struct desk {
 	const struct options *wish; /* borrowed */
 	struct config *config;      /* owned */
@@ -50,7 +51,7 @@ static json_t *list_to_json(const struct text_list *list)
 	return array;
 }
 
-/* One row of the list, with what the interpreter said (NULL: it did not). */
+/* One row of the list, with the interpreter's answer (NULL: none). */
 static json_t *row_to_json(const struct runtime *runtime, const json_t *said, const struct err *err)
 {
 	json_t *row = json_pack("{s:s, s:s, s:o, s:I, s:s}", "name", runtime->name, "python",
@@ -134,7 +135,7 @@ static int list(const struct desk *desk, const char *name, struct err *err)
 	return 0;
 }
 
-/* Does it run, walled in, is it new enough, and is what it should preload there? */
+/* Checks that the interpreter is new enough and could import what it should preload. */
 static int check_answer(const struct runtime *runtime, const json_t *said, struct err *err)
 {
 	const char *version = json_string_value(json_object_get(said, "version"));
@@ -190,7 +191,7 @@ static void set_text(char **member, const char *text)
 	*member = xstrdup(text);
 }
 
-/* Fills what the flags say; makes the venv when one is asked for, whose path goes to ret_made. */
+/* Fills the runtime from the flags. --requirements makes a venv; its path goes to ret_made. */
 static int describe(const struct desk *desk, struct runtime *runtime,
 		    char ret_made[RUNTIME_PATH_MAX], struct err *err)
 {
@@ -230,6 +231,32 @@ static int describe(const struct desk *desk, struct runtime *runtime,
 	return r < 0 ? err_wrap(err, "%s", key) : 0;
 }
 
+/* A daemon reads its runtimes when it starts. True if one runs that does not know this runtime. */
+static bool is_daemon_behind(const struct desk *desk, const char *name, bool is_replaced)
+{
+	const struct client_where where = {.config = desk->config, .is_local = true};
+	struct client *client = NULL;
+	json_auto_t *answer = NULL;
+	const json_t *runtime;
+	struct err err = {0};
+	bool is_known = false;
+	size_t index;
+
+	if (client_open(&where, &client, &err) < 0)
+		return false;
+	answer = client_json(client, "GET", "/v1/runtimes", NULL, &err);
+	client_close(client);
+	/* A daemon that refuses us may still lack the runtime. */
+	if (answer == NULL)
+		return err.kind == ERR_UNAUTHORIZED || err.kind == ERR_FORBIDDEN;
+	json_array_foreach(json_object_get(answer, "runtimes"), index, runtime) {
+		const char *known = json_string_value(json_object_get(runtime, "name"));
+
+		is_known = is_known || (known != NULL && strcmp(known, name) == 0);
+	}
+	return !is_known || is_replaced;
+}
+
 static int add(const struct desk *desk, const char *name, struct err *err)
 {
 	const struct runtime *old =
@@ -257,11 +284,12 @@ static int add(const struct desk *desk, const char *name, struct err *err)
 			(void)json_object_set_new(row, "source", json_string(file));
 			safe_print_json(row);
 		} else {
-			(void)printf("added %s: Python %s, %s\n"
-				     "A daemon that runs now knows it after its next start; "
-				     "viv run --no-daemon at once.\n",
-				     name, json_string_value(json_object_get(said, "version")),
-				     file);
+			(void)printf("added %s: Python %s, %s\n%s", name,
+				     json_string_value(json_object_get(said, "version")), file,
+				     is_daemon_behind(desk, name, old != NULL)
+					     ? "The running daemon will know it after a restart; "
+					       "`viv run --no-daemon` knows it now.\n"
+					     : "");
 		}
 	}
 	runtime_done(&runtime);
@@ -278,7 +306,8 @@ static int rm(const struct desk *desk, const char *name, struct err *err)
 	r = runtime_remove(name, file, err);
 	if (r < 0 && err->kind == ERR_NOT_FOUND && old != NULL)
 		return err_set(err, ERR_BAD_REQUEST, EINVAL,
-			       "rm: %s is built in or of the config, and cannot be removed here",
+			       "rm: %s is built in or comes from the config, and cannot be removed "
+			       "here",
 			       name);
 	if (r < 0)
 		return r;
@@ -343,14 +372,14 @@ const struct cmd cmd_runtime = {
 	.name = "runtime",
 	.operands = "list|add NAME|rm NAME",
 	.summary = "list, add and remove Python environments",
-	.about =
-		"A runtime is an interpreter, the packages it sees, and the modules that are "
-		"imported\n"
-		"ahead of time. It is built outside and read-only inside.\n"
-		"\n"
-		"add takes an interpreter or a venv that is there (--python), or makes a venv and\n"
-		"installs what a file lists (--requirements). Before it is kept it must run in a\n"
-		"sandbox on this host and import its preload.",
+	.about = "A runtime is an interpreter, the packages it sees, and the modules that it "
+		 "imports\n"
+		 "ahead of time. It is built outside the sandbox and is read-only inside.\n"
+		 "\n"
+		 "add takes an existing interpreter or venv (--python), or makes a venv and "
+		 "installs\n"
+		 "the packages that a file lists (--requirements). The runtime is kept only if it\n"
+		 "runs in a sandbox on this host and can import its preload.",
 	.examples = "  viv runtime list\n"
 		    "  viv runtime add geo --requirements geo.txt --preload shapely\n"
 		    "  viv run --runtime geo map.py\n"

@@ -7,9 +7,9 @@
 
 #include <sys/stat.h>
 
-#include "backend/namespace/launcher_start.h"
 #include "base/c.h"
 #include "cli/cmd.h"
+#include "door/config_table.h"
 
 struct options {
 	struct flag_list listen;
@@ -30,23 +30,23 @@ static const struct flag flags[] = {
 		 "keep this daemon's sockets in FOLDER/run and its state in FOLDER/state, instead "
 		 "of runtime_dir and state_dir: for a second daemon beside the first"),
 	FLAG_ROW(struct options, dialect, "dialect", 0, FLAG_TEXT, "NAME",
-		 "stand in for this system (atlas, elitea, synapse, agentrail, piston, dify, "
-		 "librechat): its routes at the root, its environment, its errors"),
+		 "stand in for this system (one of" DIALECT_NAMES
+		 "): its routes at the root, its environment, its errors"),
 	FLAG_ROW(struct options, keep, "keep", 0, FLAG_SWITCH, NULL,
-		 "a graceful stop leaves sessions and runs for the daemon that comes next"),
+		 "on a graceful stop, leave sessions and runs for the next daemon"),
 	FLAG_ROW(struct options, is_conformance, "conformance", 0, FLAG_SWITCH, NULL,
 		 "be viv-serve-test, which also has the fixtures that MCP's conformance suite "
 		 "calls; it is built with the tests and not installed"),
 	FLAG_ROW(struct options, is_verbose, "verbose", 'v', FLAG_SWITCH, NULL,
 		 "log the life of sessions, too"),
 	FLAG_ROW(struct options, is_json, "json", 0, FLAG_SWITCH, NULL,
-		 "say nothing on stderr but log lines"),
+		 "print only log lines on stderr"),
 };
 
 #define ARGS_MAX (2 * FLAG_LIST_MAX + 12)
 
-/* The folder of --dir as an absolute path, made when it is not there. Root's daemon becomes another
- * user, who must get through it to the folders that are given to it. */
+/* The folder of --dir as an absolute path, created if missing. A daemon that root starts becomes
+ * another user, who must be able to pass through this folder to its own two. */
 static int make_dir(const char *name, char ret_path[PATH_MAX], struct err *err)
 {
 	if (mkdir(name, geteuid() == 0 ? 0711 : 0700) < 0 && errno != EEXIST)
@@ -56,12 +56,11 @@ static int make_dir(const char *name, char ret_path[PATH_MAX], struct err *err)
 	return 0;
 }
 
-/* Becomes viv-serve: beside viv, or where an installation has it. */
+/* Executes viv-serve. */
 static int run(const struct cmd *cmd, const void *raw_options, const struct operands *operands)
 {
 	const struct options *options = raw_options;
 	const char *args[ARGS_MAX] = {"viv-serve"};
-	char path[1024];
 	char dir[PATH_MAX];
 	struct err err = {0};
 	size_t count = 1;
@@ -95,32 +94,21 @@ static int run(const struct cmd *cmd, const void *raw_options, const struct oper
 		args[count++] = "--verbose";
 	if (options->is_json)
 		args[count++] = "--quiet";
-	if (launcher_find(options->is_conformance ? "viv-serve-test" : "viv-serve", path,
-			  sizeof(path), &err) < 0)
-		return cmd_fail(cmd, &err);
-	/* execv wants char *const *; it does not write through them. */
-	(void)execv(path, (char *const *)(uintptr_t)args);
-	(void)err_sys(&err, "exec %s", path);
-	return cmd_fail(cmd, &err);
+	return cmd_become(cmd, options->is_conformance ? "viv-serve-test" : "viv-serve", args);
 }
 
 const struct cmd cmd_serve = {
 	.name = "serve",
 	.operands = "",
 	.summary = "the daemon: runs and sessions over HTTP",
-	.about = "Serves runs and sessions over HTTP, on 127.0.0.1:7878 and a unix socket unless "
-		 "the\n"
-		 "config says otherwise, until SIGTERM or SIGINT: runs then get 10 s, and "
-		 "everything\n"
-		 "is ended. When the daemon itself dies, sessions and runs live on in viv-launch, "
-		 "and\n"
-		 "the next `viv serve` takes them over without a gap. Started as root it becomes "
-		 "the\n"
-		 "user vivarium. It binds to other than loopback addresses only when the config "
-		 "has\n"
-		 "tokens (`viv token new NAME`).",
-	.examples = "  viv serve\n"
-		    "  SIDECAR_AUTH_TOKEN=secret viv serve --dialect atlas\n"
+	.about =
+		"Serves runs and sessions over HTTP until SIGTERM or SIGINT, on 127.0.0.1:7878\n"
+		"and a unix socket unless the config says otherwise. A stop gives runs 10 s; then\n"
+		"kept sessions sleep, and all else ends. If the daemon itself dies, sessions and\n"
+		"runs live on in viv-launch, and the next `viv serve` takes them over without a\n"
+		"gap. Started as root, it becomes the user vivarium. It listens beyond loopback\n"
+		"only if the config has tokens (`viv token new NAME`).",
+	.examples = "  viv serve\n" DIALECT_EXAMPLE
 		    "  viv serve --listen 127.0.0.1:9000 --config vivarium.yaml\n"
 		    "  viv serve --listen 127.0.0.1:9000 --dir ~/second-daemon\n"
 		    "  curl -s localhost:7878/v1/run -d '{\"code\":\"1+1\"}'",

@@ -37,11 +37,12 @@ struct token {
 static int check_name(const struct config *config, const char *name, struct err *err)
 {
 	if (!name_is_valid(name))
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%.80s is no name; " NAME_RULE, name);
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%.80s is not a name; " NAME_RULE,
+			       name);
 	for (size_t i = 0; i < config->token_count; i++) {
 		if (strcmp(config->tokens[i].name, name) == 0)
 			return err_set(err, ERR_BAD_REQUEST, EEXIST,
-				       "there is a token %s in %s; remove it first, or take "
+				       "there is a token %s in %s; remove it first, or choose "
 				       "another name",
 				       name, config->file);
 	}
@@ -58,7 +59,8 @@ static int take_policies(const struct config *config, const char *text, struct t
 
 		if (size == 0 || size > POLICY_NAME_MAX)
 			return err_set(err, ERR_BAD_REQUEST, EINVAL,
-				       "--policies: %.80s is no list of names; write default,tight",
+				       "--policies: %.80s is not a list of names; write "
+				       "default,tight",
 				       text[0] != '\0' ? text : "(empty)");
 		memcpy(name, text, size);
 		if (config_policy(config, name, err) == NULL)
@@ -76,7 +78,7 @@ static int make_secret(struct token *token, struct err *err)
 	unsigned char sum[crypto_hash_sha256_BYTES];
 
 	if (sodium_init() < 0)
-		return err_set(err, ERR_INTERNAL, EIO, "libsodium does not start");
+		return err_set(err, ERR_INTERNAL, EIO, "libsodium cannot be initialised");
 	do {
 		randombytes_buf(bytes, sizeof(bytes));
 		(void)sodium_bin2base64(token->secret, sizeof(token->secret), bytes, sizeof(bytes),
@@ -88,7 +90,7 @@ static int make_secret(struct token *token, struct err *err)
 	return 0;
 }
 
-/* The entry as it stands in the file. By the rule for names they need no quotes there. */
+/* The entry for the file. Names that follow NAME_RULE need no quotes there. */
 static int put_lines(const struct token *token, struct buf *lines)
 {
 	buf_format(lines, "  - name: %s\n    sha256: %s\n", token->name, token->sum);
@@ -117,12 +119,13 @@ static int print_json(const struct token *token, const char *lines)
 static void print_text(const struct config *config, const struct token *token, const char *lines)
 {
 	(void)printf("secret: %s\n\n", token->secret);
-	(void)printf("It is shown this once; clients send it as Authorization: Bearer SECRET.\n");
+	(void)printf("The secret is shown only once. Clients send it as Authorization: Bearer "
+		     "SECRET.\n");
 	if (config->token_count > 0)
-		(void)printf("Add to the tokens in %s, then start the daemon anew:\n\n%s",
+		(void)printf("Add this to the tokens in %s, then restart the daemon:\n\n%s",
 			     config->file, lines);
 	else
-		(void)printf("Add to %s, then start the daemon anew:\n\ntokens:\n%s",
+		(void)printf("Add this to %s, then restart the daemon:\n\ntokens:\n%s",
 			     config->file[0] != '\0' ? config->file : "your vivarium.yaml", lines);
 }
 
@@ -146,7 +149,7 @@ static int make(const struct options *wish, const struct config *config, const c
 	else if (r == 0 && !wish->is_json)
 		print_text(config, &token, buf_string(&lines));
 
-	/* A secret that nobody could read is none. */
+	/* A secret that could not be printed is useless. */
 	if (r == 0 && (fflush(stdout) != 0 || ferror(stdout)))
 		r = err_set(err, ERR_INTERNAL, EIO, "cannot write the secret to stdout");
 	sodium_memzero(token.secret, sizeof(token.secret));
@@ -179,16 +182,15 @@ const struct cmd cmd_token = {
 	.name = "token",
 	.operands = "new NAME",
 	.summary = "make a token for a client of the daemon",
-	.about =
-		"Draws a secret, prints it once, and prints the lines of vivarium.yaml that let "
-		"in\n"
-		"whoever sends it. Nothing is written anywhere: the config holds only the SHA-256 "
-		"of\n"
-		"the secret, and only where you put it.\n"
-		"\n"
-		"With tokens in the config every request needs one, but those of the daemon's own\n"
-		"user and root over the unix socket. Beside policies, an entry may have\n"
-		"quotas: {concurrent_runs: 8, sessions: 100, runs_per_minute: 600}.",
+	.about = "Makes a secret, and prints it once with the lines of vivarium.yaml that accept "
+		 "it.\n"
+		 "Writes nothing: the config holds only the SHA-256 of the secret, and only once "
+		 "you\n"
+		 "put it there.\n"
+		 "\n"
+		 "With tokens in the config every request needs one, except those of root and the\n"
+		 "daemon's own user over the unix socket. Besides policies, an entry may have\n"
+		 "quotas: {concurrent_runs: 8, sessions: 100, runs_per_minute: 600}.",
 	.examples = "  viv token new alice\n"
 		    "  viv token new ci --policies default,analysis --json",
 	CMD_VERBS(verbs),

@@ -26,7 +26,7 @@ static json_int_t number_of(const json_t *object, const char *name)
 
 /* ---- a frame ---- */
 
-/* What each session's runs have used so far, as far as they are kept. */
+/* Adds up the cpu time of each session over the runs that the daemon still keeps. */
 static void add_cpu(json_t *sessions, const json_t *runs)
 {
 	size_t index;
@@ -46,7 +46,7 @@ static void add_cpu(json_t *sessions, const json_t *runs)
 	}
 }
 
-/* {"status","sessions","runs"}; sessions know their cpu, runs are those that are on. */
+/* {"status","sessions","runs"}: sessions with their cpu time, runs that have not ended. */
 static json_t *look(const struct watch *watch, struct err *err)
 {
 	json_auto_t *status = client_json(watch->client, "GET", "/v1/status", NULL, err);
@@ -67,7 +67,7 @@ static json_t *look(const struct watch *watch, struct err *err)
 			 json_object_get(seen, "sessions"), "runs", on);
 }
 
-/* A runtime has a pool for each size of sandbox; here they are one. */
+/* A runtime has a pool for each size of sandbox; here they are added up. */
 static void print_pools(const json_t *pools, FILE *out)
 {
 	json_auto_t *sums = json_object();
@@ -109,7 +109,7 @@ static void print_head(const struct watch *watch, const json_t *frame, FILE *out
 		      json_string_value(json_object_get(status, "version")),
 		      client_address(watch->client),
 		      (long long)number_of(status, "uptime_ms") / 1000);
-	(void)fprintf(out, "%zu sessions, %zu running, %.1f MiB; %zu runs on; ready:",
+	(void)fprintf(out, "%zu sessions, %zu running, %.1f MiB; %zu unfinished runs; ready:",
 		      json_array_size(sessions), running, (double)memory / (double)MIB,
 		      json_array_size(json_object_get(frame, "runs")));
 	print_pools(json_object_get(status, "pools"), out);
@@ -126,7 +126,7 @@ static void print_frame(const struct watch *watch, const json_t *frame, size_t w
 	}
 }
 
-/* As many lines as there is room for, each behind a wipe to its end: nothing flickers. */
+/* Prints the lines that fit, and clears the rest of each: a full clear would flicker. */
 static void draw(const char *text, size_t rows)
 {
 	(void)printf("\033[H");
@@ -155,15 +155,15 @@ static int draw_frame(const struct watch *watch, struct err *err)
 	term_size(STDOUT_FILENO, &columns, &rows);
 	out = open_memstream(&text, &size);
 	if (out == NULL)
-		return err_sys(err, "a frame");
+		return err_sys(err, "draw a frame");
 	print_frame(watch, frame, columns, out);
 	if (fclose(out) != 0)
-		return err_sys(err, "a frame");
+		return err_sys(err, "draw a frame");
 	draw(text, rows);
 	return 0;
 }
 
-/* False: q, Ctrl-C, or nobody is there any more. */
+/* False: q, Ctrl-C, or end of file. */
 static bool wait_for_key(void)
 {
 	struct pollfd fd = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -181,8 +181,8 @@ static int watch_live(const struct watch *watch, struct err *err)
 
 	if (!term_raw(&term, STDIN_FILENO))
 		return err_set(err, ERR_BAD_REQUEST, ENOTTY,
-			       "stdin is no terminal; --once prints one frame");
-	(void)printf("\033[?1049h\033[?25l"); /* the other screen, without a cursor */
+			       "stdin is not a terminal; --once prints one frame");
+	(void)printf("\033[?1049h\033[?25l"); /* the alternate screen, without a cursor */
 	do {
 		r = draw_frame(watch, err);
 	} while (r == 0 && wait_for_key());
@@ -227,9 +227,8 @@ const struct cmd cmd_top = {
 	.name = "top",
 	.operands = "",
 	.summary = "live resource use of sessions and runs",
-	.about =
-		"Shows your sessions and the runs that are on, every second: state, memory, runs,\n"
-		"and how many sandboxes stand ready. q leaves.",
+	.about = "Shows your sessions and unfinished runs, every second: state, memory, runs, and\n"
+		 "how many sandboxes stand ready. q leaves.",
 	.examples = "  viv top\n"
 		    "  viv top --once",
 	CMD_FLAGS(flags),

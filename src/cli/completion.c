@@ -23,8 +23,8 @@ static bool takes_files(const struct cmd *cmd)
 	return strstr(cmd->operands, "FILE") != NULL;
 }
 
-/* The subcommands, or the words of an operand like "list|add NAME|rm NAME": lower-case ones, that
- * is what is typed. */
+/* Prints the subcommands, or the lower-case words of operands like "bash|zsh|fish": those are typed
+ * as they stand. */
 static void put_words(const struct cmd *cmd, const char *separator)
 {
 	const char *at = cmd->verb_count == 0 ? cmd->operands : "";
@@ -44,7 +44,8 @@ static void put_words(const struct cmd *cmd, const char *separator)
 	}
 }
 
-/* `text` inside single quotes; `special` are characters to be escaped by a backslash besides. */
+/* Prints text for single quotes: `quote` replaces a single quote, and the characters in `special`
+ * get a backslash. */
 static void put_quoted(const char *text, const char *special, const char *quote)
 {
 	for (; *text != '\0'; text++) {
@@ -59,11 +60,14 @@ static void put_quoted(const char *text, const char *special, const char *quote)
 
 static void print_bash_values(const struct cmd *cmd)
 {
-	for (size_t i = 0; i < cmd->flag_count; i++) {
-		const struct flag *flag = &cmd->flags[i];
+	struct flag flags[FLAG_ROWS_MAX];
+	size_t count = cmd_flags(cmd, flags);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct flag *flag = &flags[i];
 		const char *how = takes_folder(flag) ? "-d" : takes_file(flag) ? "-f" : "-W ''";
 
-		if (flag->kind == FLAG_SWITCH)
+		if (flag_is_switch(flag))
 			continue;
 		(void)printf("        %s:--%s", cmd->name, flag->name);
 		if (flag->letter != 0)
@@ -94,12 +98,14 @@ static void print_bash(void)
 	(void)fputs("    esac\n    case $cmd in\n", stdout);
 	for (size_t i = 0; cmd_table[i] != NULL; i++) {
 		const struct cmd *cmd = cmd_table[i];
+		struct flag flags[FLAG_ROWS_MAX];
+		size_t count = cmd_flags(cmd, flags);
 
 		if (cmd->is_hidden)
 			continue;
 		(void)printf("        %s) flags='--help", cmd->name);
-		for (size_t j = 0; j < cmd->flag_count; j++)
-			(void)printf(" --%s", cmd->flags[j].name);
+		for (size_t j = 0; j < count; j++)
+			(void)printf(" --%s", flags[j].name);
 		(void)fputs("' words='", stdout);
 		put_words(cmd, " ");
 		(void)printf("' files='%s' ;;\n", takes_files(cmd) ? "yes" : "");
@@ -120,7 +126,7 @@ static void print_bash(void)
 
 static void print_zsh_flag(const struct flag *flag)
 {
-	const char *star = flag->kind == FLAG_LIST ? "*" : "";
+	const char *star = flag_is_list(flag) ? "*" : "";
 	char help[FLAG_HELP_MAX];
 
 	flag_help(flag, help);
@@ -162,13 +168,15 @@ static void print_zsh(void)
 		    stdout);
 	for (size_t i = 0; cmd_table[i] != NULL; i++) {
 		const struct cmd *cmd = cmd_table[i];
+		struct flag flags[FLAG_ROWS_MAX];
+		size_t count = cmd_flags(cmd, flags);
 
 		if (cmd->is_hidden)
 			continue;
 		(void)printf("        %s)\n            _arguments -s '--help[Show the help]'",
 			     cmd->name);
-		for (size_t j = 0; j < cmd->flag_count; j++)
-			print_zsh_flag(&cmd->flags[j]);
+		for (size_t j = 0; j < count; j++)
+			print_zsh_flag(&flags[j]);
 		if (takes_files(cmd)) {
 			(void)fputs(" '*:file:_files'", stdout);
 		} else if (cmd->operands[0] != '\0') {
@@ -188,14 +196,16 @@ static void print_fish(void)
 		    stdout);
 	for (size_t i = 0; cmd_table[i] != NULL; i++) {
 		const struct cmd *cmd = cmd_table[i];
+		struct flag flags[FLAG_ROWS_MAX];
+		size_t count = cmd_flags(cmd, flags);
 
 		if (cmd->is_hidden)
 			continue;
 		(void)printf("complete -c viv -n __fish_use_subcommand -a %s -d '", cmd->name);
 		put_quoted(cmd->summary, "\\", "\\'");
 		(void)fputs("'\n", stdout);
-		for (size_t j = 0; j < cmd->flag_count; j++) {
-			const struct flag *flag = &cmd->flags[j];
+		for (size_t j = 0; j < count; j++) {
+			const struct flag *flag = &flags[j];
 			bool is_path = takes_file(flag) || takes_folder(flag);
 			char help[FLAG_HELP_MAX];
 
@@ -204,9 +214,9 @@ static void print_fish(void)
 				     cmd->name, flag->name);
 			if (flag->letter != 0)
 				(void)printf(" -s %c", flag->letter);
-			(void)printf("%s -d '", flag->kind == FLAG_SWITCH ? ""
-						: is_path                 ? " -r"
-									  : " -x");
+			(void)printf("%s -d '", flag_is_switch(flag) ? ""
+						: is_path            ? " -r"
+								     : " -x");
 			put_quoted(help, "\\", "\\'");
 			(void)fputs("'\n", stdout);
 		}

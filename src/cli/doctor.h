@@ -3,8 +3,8 @@
  * Doctor - what this host gives, found by trying
  *
  * Owns:    the questions, in three files: the kernel and its settings (doctor_host.c), Python and
- * its packages (doctor_runtime.c), and a real sandbox (cmd_doctor.c). May not: change the host. A
- * remedy is a command that the user runs.
+ *          its packages (doctor_runtime.c), and a real sandbox (cmd_doctor.c).
+ * May not: change the host. A remedy is a command that the user runs.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ void doctor_host(struct report *report);
  */
 void doctor_limits(struct report *report, const struct backend_facts *hello);
 
-/* What weakens a host without stopping a run: KSM, swap, SMT, core dumps, io_uring. */
+/* Settings that weaken a host without stopping a run: KSM, swap, SMT, core dumps, io_uring. */
 void doctor_notes(struct report *report);
 
 /* Each runtime of the config: its interpreter and its packages, seen from inside a sandbox. */

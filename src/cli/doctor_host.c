@@ -18,7 +18,7 @@
 #define SYS_landlock_create_ruleset 444
 #endif
 
-/* What a child found out before it ended: the step it reached, and why it got no further. */
+/* The last step that a child completed, and the error of the next one. */
 enum step {
 	STEP_NONE,
 	STEP_USER,   /* a user namespace was made */
@@ -99,7 +99,8 @@ static struct attempt attempt_spaces(void)
 	    mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64k") < 0)
 		return (struct attempt){STEP_SPACES, errno};
 
-	/* A new pid namespace holds only children, and proc shows the one its mounter is in. */
+	/* unshare() puts only children into the new pid namespace, and a proc mount shows the
+	 * namespace of the process that mounts it. */
 	child = fork();
 	if (child == 0)
 		_exit(mount("proc", "/tmp", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0
@@ -135,7 +136,7 @@ static struct attempt attempt_in_child(void)
 	return attempt;
 }
 
-/* The setting that stands in the way, as the command that takes it away. */
+/* The command that changes the setting which forbids user namespaces. */
 static const char *user_namespace_remedy(void)
 {
 	if (read_number("/proc/sys/user/max_user_namespaces", 1) == 0)
@@ -229,7 +230,7 @@ void doctor_host(struct report *report)
 	report_seccomp(report);
 }
 
-/* Which controllers v2 offers here, or the names of the v1 mounts. */
+/* Tells which cgroup versions are mounted, and the controllers of v2. */
 static void report_cgroup_version(struct report *report)
 {
 	char v2[200];
@@ -264,7 +265,7 @@ static void report_ids(struct report *report, const struct backend_facts *hello)
 			report, DOCTOR_LIMITS, "ids", FACT_NOTE,
 			"sudo apt install uidmap && sudo usermod --add-subuids 100000-165535 "
 			"--add-subgids 100000-165535 \"$USER\"",
-			"one: all sandboxes share yours, per-user limits are shared too");
+			"one: all sandboxes share your id, and with it the per-user limits");
 }
 
 void doctor_limits(struct report *report, const struct backend_facts *hello)
@@ -285,7 +286,7 @@ void doctor_limits(struct report *report, const struct backend_facts *hello)
 	case BOX_LIMITS_MEASURED:
 		(void)report_add(report, DOCTOR_LIMITS, "limits", FACT_NOTE,
 				 "systemd-run --user --scope -p Delegate=yes viv ...",
-				 "measured: rlimits, and launch looks every 50 ms (%.200s)",
+				 "measured: rlimits, and viv-launch checks every 50 ms (%.200s)",
 				 hello->why.text);
 		break;
 	}
@@ -294,7 +295,7 @@ void doctor_limits(struct report *report, const struct backend_facts *hello)
 				 "limited by the io of a policy; disks: %u", hello->disks);
 	else
 		(void)report_add(report, DOCTOR_LIMITS, "reads", FACT_NOTE, NULL,
-				 "not limited: no io controller of cgroups for this user here");
+				 "not limited: this user has no cgroup io controller here");
 	(void)report_add(report, DOCTOR_LIMITS, "kill", FACT_ON, NULL,
 			 hello->cgroup_kill
 				 ? "whole trees at once, by cgroup.kill and pid namespace"
@@ -302,7 +303,7 @@ void doctor_limits(struct report *report, const struct backend_facts *hello)
 	report_ids(report, hello);
 }
 
-/* Lines of /proc/swaps behind its heading. */
+/* The number of lines of /proc/swaps after its heading. */
 static long swap_count(void)
 {
 	FILE *stream = fopen("/proc/swaps", "re");

@@ -5,7 +5,7 @@
 #include "cli/doctor.h"
 #include "cli/interview.h"
 
-/* What one interpreter answered; runtimes that share it share the answer. */
+/* The answer of one interpreter; runtimes that share it share the answer. */
 struct answer {
 	char host[RUNTIME_PATH_MAX];
 	json_t *said; /* owned; NULL: it did not answer, `err` says why */

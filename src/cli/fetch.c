@@ -14,6 +14,7 @@
 
 struct target {
 	int fd;
+	const char *file; /* borrowed; for messages */
 	uint64_t size;
 	struct err *err;
 };
@@ -24,13 +25,13 @@ static int take(void *user, const void *bytes, size_t size)
 	int r = io_write_all(target->fd, bytes, size, target->err);
 
 	target->size += size;
-	return r;
+	return r < 0 ? err_wrap(target->err, "%.200s", target->file) : 0;
 }
 
-static int fetch_to(struct client *client, const char *path, int fd, uint64_t *ret_size,
-		    struct err *err)
+static int fetch_to(struct client *client, const char *path, int fd, const char *file,
+		    uint64_t *ret_size, struct err *err)
 {
-	struct target target = {.fd = fd, .err = err};
+	struct target target = {.fd = fd, .file = file, .err = err};
 	const struct client_call call = {
 		.method = "GET", .path = path, .bytes = take, .user = &target};
 	int r = client_call(client, &call, NULL, err);
@@ -42,10 +43,10 @@ static int fetch_to(struct client *client, const char *path, int fd, uint64_t *r
 static int refuse_taken(const char *file, struct err *err)
 {
 	return err_set(err, ERR_BAD_REQUEST, EEXIST,
-		       "%.200s is there already; choose another name, or add --overwrite", file);
+		       "%.200s already exists; choose another name, or add --overwrite", file);
 }
 
-/* As a file that any program makes: what umask leaves. */
+/* Gives the file the mode that umask leaves to any new file. */
 static void set_mode(int fd)
 {
 	mode_t mask = umask(0);
@@ -72,7 +73,7 @@ int fetch_file(struct client *client, const char *path, const char *file, bool m
 	int r;
 
 	if (strcmp(file, "-") == 0)
-		return fetch_to(client, path, STDOUT_FILENO, ret_size, err);
+		return fetch_to(client, path, STDOUT_FILENO, "stdout", ret_size, err);
 	if (!may_replace && lstat(file, &info) == 0)
 		return refuse_taken(file, err);
 	if (asprintf(&temporary, "%s.XXXXXX", file) < 0)
@@ -81,7 +82,7 @@ int fetch_file(struct client *client, const char *path, const char *file, bool m
 	if (fd < 0)
 		return err_sys(err, "%.200s", file);
 	set_mode(fd);
-	r = fetch_to(client, path, fd, ret_size, err);
+	r = fetch_to(client, path, fd, file, ret_size, err);
 	if (r == 0)
 		r = put_in_place(temporary, file, may_replace, err);
 	if (r < 0 || !may_replace)

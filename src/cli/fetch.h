@@ -2,8 +2,8 @@
 /*
  * Fetch - bytes from a daemon into a file
  *
- * Owns:    the file while it comes; it has its name only when it is whole.
- * May not: replace what is there unless told to.
+ * Owns:    the file while it is written; it gets its name only when it is complete.
+ * May not: replace an existing file unless told to.
  */
 #pragma once
 
@@ -12,6 +12,6 @@
 
 #include "cli/client.h"
 
-/* GET `path` into `file`, or to stdout for "-". -EEXIST names --overwrite. */
+/* GET `path` into `file`, or to stdout for "-". The message of -EEXIST names --overwrite. */
 int fetch_file(struct client *client, const char *path, const char *file, bool may_replace,
 	       uint64_t *ret_size, struct err *err);

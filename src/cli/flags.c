@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/flags.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -17,7 +18,44 @@ void flag_help(const struct flag *flag, char ret_text[FLAG_HELP_MAX])
 		       flag->help != NULL ? flag->help : *flag->help_from);
 }
 
-/* The next of the subcommands in `*at`, NULL behind the last; it is not terminated. */
+size_t flags_expand(const struct flag *rows, size_t count, struct flag ret_flags[FLAG_ROWS_MAX])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct flag flag = rows[i];
+
+		assert(n + rows[i].param_count < FLAG_ROWS_MAX);
+		if (flag.kind != FLAG_PARAM)
+			ret_flags[n++] = flag;
+		for (size_t k = 0; k < rows[i].param_count; k++) {
+			flag.params = &rows[i].params[k];
+			flag.name = flag.params->flag;
+			flag.letter = flag.params->letter;
+			flag.value = flag.params->value;
+			flag.help = flag.params->help;
+			if (flag.name != NULL)
+				ret_flags[n++] = flag;
+		}
+	}
+	return n;
+}
+
+bool flag_is_switch(const struct flag *flag)
+{
+	return flag->kind == FLAG_SWITCH ||
+	       (flag->kind == FLAG_PARAM && flag->params->type == OP_BOOL);
+}
+
+bool flag_is_list(const struct flag *flag)
+{
+	return flag->kind == FLAG_LIST ||
+	       (flag->kind == FLAG_PARAM &&
+		(flag->params->type == OP_TEXTS || flag->params->type == OP_PAIRS ||
+		 flag->params->type == OP_FILES));
+}
+
+/* The next name in the list `*at`, not NUL-terminated; NULL at the end of the list. */
 static const char *next_verb(const char **at, size_t *ret_size)
 {
 	const char *verb = *at + strspn(*at, ", ");
@@ -90,7 +128,7 @@ static int parse_number(const struct flag *flag, enum number_type type, const ch
 	int r = number_parse(type, text, ret_number);
 
 	if (r < 0)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "--%s: '%s' is not like %s",
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "--%s: '%s' is not a value like %s",
 			       flag->name, text, like);
 	return 0;
 }
@@ -98,6 +136,7 @@ static int parse_number(const struct flag *flag, enum number_type type, const ch
 static int set_value(const struct flag *flag, const char *text, void *options, struct err *err)
 {
 	void *field = (char *)options + flag->offset;
+	struct flag_given *given = field;
 	struct flag_list *list = field;
 
 	switch (flag->kind) {
@@ -109,8 +148,9 @@ static int set_value(const struct flag *flag, const char *text, void *options, s
 		return 0;
 	case FLAG_LIST:
 		if (list->count >= FLAG_LIST_MAX)
-			return err_set(err, ERR_BAD_REQUEST, E2BIG, "--%s: at most %d of them",
-				       flag->name, FLAG_LIST_MAX);
+			return err_set(err, ERR_BAD_REQUEST, E2BIG,
+				       "--%s: may be given at most %d times", flag->name,
+				       FLAG_LIST_MAX);
 		list->items[list->count++] = text;
 		return 0;
 	case FLAG_COUNT:
@@ -121,11 +161,19 @@ static int set_value(const struct flag *flag, const char *text, void *options, s
 		return parse_number(flag, NUMBER_MS, "30s or 1500ms", text, field, err);
 	case FLAG_CPUS:
 		return parse_number(flag, NUMBER_CPUS, "0.5", text, field, err);
+	case FLAG_PARAM:
+		if (given->count >= FLAG_GIVEN_MAX)
+			return err_set(err, ERR_BAD_REQUEST, E2BIG,
+				       "--%s: at most %d flags may be given", flag->name,
+				       FLAG_GIVEN_MAX);
+		given->items[given->count].param = flag->params;
+		given->items[given->count++].text = text;
+		return 0;
 	}
 	return 0;
 }
 
-/* One word that starts with a dash, and the word behind it where it needs one. */
+/* Takes one word that starts with a dash, and the next word if the flag needs a value. */
 static int take_flag(const struct flag *flags, size_t count, int argc, char **argv, int *at,
 		     void *options, uint64_t *given, struct err *err)
 {
@@ -146,9 +194,9 @@ static int take_flag(const struct flag *flags, size_t count, int argc, char **ar
 	if (flag == NULL)
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "there is no flag %s; see --help",
 			       word);
-	if (flag->kind == FLAG_SWITCH && value != NULL)
+	if (flag_is_switch(flag) && value != NULL)
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "--%s takes no value", flag->name);
-	if (flag->kind != FLAG_SWITCH && value == NULL) {
+	if (!flag_is_switch(flag) && value == NULL) {
 		if (*at + 1 >= argc)
 			return err_set(err, ERR_BAD_REQUEST, EINVAL, "--%s needs a value: %s",
 				       flag->name, flag->value);
@@ -164,7 +212,7 @@ int flags_parse(const struct flag *flags, size_t count, int argc, char **argv, v
 {
 	uint64_t given = 0;
 	size_t kept = 0;
-	bool is_over = false; /* behind "--" */
+	bool is_over = false; /* after "--" */
 
 	for (int i = 1; i < argc; i++) {
 		int r;

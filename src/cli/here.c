@@ -51,7 +51,7 @@ int here_open(struct here *here, bool may_be_remote, struct err *err)
 	r = pool_new(&here->loop, &settings, &here->pool, err);
 	if (r < 0)
 		return r;
-	/* Where there is a choice, it goes by what this host has. */
+	/* Where there is a choice of backends, it depends on what this host has. */
 	if (here->remote != NULL || here->config->process_development)
 		(void)pool_wait_hello(here->pool, &hello, &none);
 	r = uv_poll_init(&here->loop, &here->signals_poll, here->signals);
@@ -67,7 +67,7 @@ void here_wait(struct here *here)
 	while (!run_is_over(here->run)) {
 		(void)uv_run(&here->loop, UV_RUN_ONCE);
 		if (here->show.is_closed)
-			run_cancel(here->run, false); /* nobody reads what it prints */
+			run_cancel(here->run, false); /* nobody reads its output */
 	}
 }
 
@@ -78,7 +78,7 @@ void here_close(struct here *here)
 	remote_free(STEAL(here->remote));
 	if (here->signals_poll.data != NULL)
 		uv_close((uv_handle_t *)&here->signals_poll, NULL);
-	/* Until viv-launch has ended all it held: then nothing of the run is left. */
+	/* The loop ends when viv-launch has ended all it held: then nothing of the run is left. */
 	if (here->has_loop) {
 		(void)uv_run(&here->loop, UV_RUN_DEFAULT);
 		(void)uv_loop_close(&here->loop);

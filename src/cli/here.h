@@ -28,14 +28,14 @@ struct here {
 	struct show show;
 };
 
-/* Takes the signals and says how things are shown; a failure too is to be closed. */
+/* Blocks the signals and sets how the run is shown. Call here_close() after a failure, too. */
 int here_init(struct here *here, enum show_mode mode, struct err *err);
 
 /* Starts the pool for `here->config`. `may_be_remote`: another machine may do the run. */
 int here_open(struct here *here, bool may_be_remote, struct err *err);
 
-/* Until the run is over; Ctrl-C, or a reader that went away, ends it. */
+/* Waits until the run is over; Ctrl-C or a closed stdout ends the run. */
 void here_wait(struct here *here);
 
-/* When it returns nothing of the run is left. */
+/* Ends everything; when it returns, nothing of the run is left. */
 void here_close(struct here *here);

@@ -19,22 +19,21 @@
 #define ENTRY_MAX 65536U /* longer ones are not kept: nobody pages through them */
 #define FILE_NAME "history"
 
-static void append(struct history *history, const char *text)
+static void append(struct history *past, const char *text)
 {
-	if (history->count == KEPT_MAX) {
-		free(history->entries[0]);
-		history->count--;
-		memmove(history->entries, history->entries + 1,
-			history->count * sizeof(history->entries[0]));
-	}
-	if (history->count == history->capacity) {
-		history->capacity = history->capacity > 0 ? 2 * history->capacity : 64;
-		history->entries =
-			reallocarray(history->entries, history->capacity, sizeof(char *));
-		if (history->entries == NULL)
-			abort();
-	}
-	history->entries[history->count++] = xstrdup(text);
+	HistEvent event;
+
+	(void)history(past->list, &event, H_ENTER, text);
+}
+
+const char *history_get(const struct history *past, size_t number)
+{
+	HistEvent event;
+	int r = history(past->list, &event, H_FIRST);
+
+	while (r >= 0 && --number > 0)
+		r = history(past->list, &event, H_NEXT);
+	return r >= 0 ? event.str : NULL;
 }
 
 static int write_entry(int fd, const char *text)
@@ -46,14 +45,14 @@ static int write_entry(int fd, const char *text)
 
 	if (line == NULL || asprintf(&whole, "%s\n", line) < 0)
 		return -ENOMEM;
-	return io_write_all(fd, whole, strlen(whole), &err); /* one write: two viv may share it */
+	return io_write_all(fd, whole, strlen(whole), &err); /* one write: other viv may append */
 }
 
-/* The folder and those above it; whether that went well shows when it is opened. */
+/* Makes the folder and those above it; a failure shows when the folder is opened. */
 static void make_folders(const char *path)
 {
-	/* A folder of root's that is closed to others is not used (path_state): one that is made
-	 * here would be lost to the next start. The file itself is for nobody else. */
+	/* path_state() does not use a folder of root's that is closed to others: the next start
+	 * would not find one made with 0700. The file itself is 0600. */
 	mode_t mode = geteuid() == 0 ? 0711 : 0700;
 	char part[4096];
 
@@ -67,7 +66,7 @@ static void make_folders(const char *path)
 	(void)mkdir(part, mode);
 }
 
-/* Ours alone, or it is not used: it holds what somebody typed. */
+/* Opens the file if it belongs to this user alone: it holds what they typed. */
 static int open_file(const char *folder)
 {
 	AUTO_CLOSE int dir = -1;
@@ -87,8 +86,8 @@ static int open_file(const char *folder)
 	return steal_fd(&fd);
 }
 
-/* Lines that are none of ours are skipped. Returns how many entries there were. */
-static size_t load(struct history *history, struct buf *text)
+/* Skips lines that are not entries. Returns the number of entries. */
+static size_t load(struct history *past, struct buf *text)
 {
 	char *rest = NULL;
 	char *line = NULL;
@@ -100,63 +99,74 @@ static size_t load(struct history *history, struct buf *text)
 		json_auto_t *entry = json_loads(line, JSON_DECODE_ANY, NULL);
 
 		if (json_is_string(entry)) {
-			append(history, json_string_value(entry));
+			append(past, json_string_value(entry));
 			count++;
 		}
 	}
 	return count;
 }
 
-void history_open(struct history *history, const char *folder)
+/* Reads the file, or its last FILE_MAX bytes from the first whole line on. */
+static int read_tail(int fd, struct buf *text, bool *ret_is_cut, struct err *err)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	off_t from = size > (off_t)FILE_MAX ? size - (off_t)FILE_MAX : 0;
+	const uint8_t *end = NULL;
+
+	*ret_is_cut = from > 0;
+	if (size < 0 || lseek(fd, from, SEEK_SET) < 0)
+		return err_sys(err, "history");
+	if (io_read_all(fd, text, err) < 0)
+		return -EIO;
+	end = *ret_is_cut ? memchr(text->data, '\n', text->size) : NULL;
+	if (end != NULL)
+		buf_consume(text, (size_t)(end + 1 - text->data));
+	return 0;
+}
+
+void history_open(struct history *past, const char *folder)
 {
 	struct err err = {0};
+	HistEvent event;
 	struct buf text;
-	bool is_read = false;
+	bool is_cut = false;
 
-	*history = (struct history){.file = -1};
-	if (folder == NULL)
+	*past = (struct history){.list = history_init(), .file = -1};
+	if (past->list == NULL)
+		abort();
+	(void)history(past->list, &event, H_SETSIZE, (int)KEPT_MAX);
+	if (folder != NULL)
+		past->file = open_file(folder);
+	if (past->file < 0)
 		return;
-	history->file = open_file(folder);
-	if (history->file < 0)
-		return;
-	buf_init(&text, FILE_MAX);
-	is_read = io_read_all(history->file, &text, &err) == 0;
-	/* It grows by a line for each entry: cut back to what is kept, now and then. */
-	if (!is_read || load(history, &text) > 2UL * KEPT_MAX) {
-		(void)ftruncate(history->file, 0);
-		for (size_t i = 0; i < history->count; i++)
-			(void)write_entry(history->file, history->entries[i]);
+	buf_init(&text, 2UL * FILE_MAX); /* another viv may append to it meanwhile */
+	if (read_tail(past->file, &text, &is_cut, &err) < 0)
+		drop_fd(&past->file); /* and leave it as it is */
+	/* The file grows by a line for each entry; it is written anew when it has twice what is
+	 * kept. */
+	else if (load(past, &text) > 2UL * KEPT_MAX || is_cut) {
+		(void)ftruncate(past->file, 0);
+		for (int r = history(past->list, &event, H_LAST); r >= 0;
+		     r = history(past->list, &event, H_PREV))
+			(void)write_entry(past->file, event.str);
 	}
 	buf_done(&text);
 }
 
-void history_close(struct history *history)
+void history_close(struct history *past)
 {
-	for (size_t i = 0; i < history->count; i++)
-		free(history->entries[i]);
-	free(history->entries);
-	drop_fd(&history->file);
-	*history = (struct history){.file = -1};
+	history_end(past->list);
+	drop_fd(&past->file);
 }
 
-void history_add(struct history *history, const char *text)
+void history_add(struct history *past, const char *text)
 {
-	if (text[0] == '\0' || strlen(text) > ENTRY_MAX)
-		return;
-	if (history->count > 0 && strcmp(history->entries[history->count - 1], text) == 0)
-		return;
-	append(history, text);
-	if (history->file >= 0)
-		(void)write_entry(history->file, text);
-}
+	const char *last = history_get(past, 1);
 
-long history_find(const struct history *history, const char *needle, size_t before)
-{
-	if (before > history->count)
-		before = history->count;
-	while (before-- > 0) {
-		if (strstr(history->entries[before], needle) != NULL)
-			return (long)before;
-	}
-	return -1;
+	if (text[0] == '\0' || strlen(text) > ENTRY_MAX ||
+	    (last != NULL && strcmp(last, text) == 0))
+		return;
+	append(past, text);
+	if (past->file >= 0)
+		(void)write_entry(past->file, text);
 }

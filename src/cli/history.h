@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * History - what was typed before, also yesterday
+ * History - the entries typed in a repl, now and earlier
  *
  * Owns:    the entries, and the user's file of them (0600): one JSON string per line, since an
  *          entry may have several lines.
- * May not: fail: without its file it is a history of this hour.
+ * May not: fail: without its file it lasts as long as the process.
  */
 #pragma once
 
+#include <histedit.h>
 #include <stddef.h>
 
 struct history {
-	char **entries; /* owned, oldest first */
-	size_t count, capacity;
-	int file; /* owned; -1: none */
+	History *list; /* owned: libedit's, which also searches in it */
+	int file;      /* owned; -1: none */
 };
 
 /* `folder` is the user's state folder; NULL: no file. */
-void history_open(struct history *history, const char *folder);
-void history_close(struct history *history);
+void history_open(struct history *past, const char *folder);
+void history_close(struct history *past);
 
-/* Adds one at the end, unless it is the last one again. */
-void history_add(struct history *history, const char *text);
+/* Adds an entry, unless it repeats the latest. */
+void history_add(struct history *past, const char *text);
 
-/* The latest entry before number `before` that has `needle` in it; -1: none. */
-long history_find(const struct history *history, const char *needle, size_t before);
+/* Entry number `number`, 1 is the latest; NULL: there is none. */
+const char *history_get(const struct history *past, size_t number);

@@ -8,7 +8,7 @@
 
 #define IMPORT_TIMEOUT_MS 120000 /* everything of `full`, from a cold disk */
 
-/* Says what became of each module of `_args`, in one line of JSON at the end. */
+/* Imports each module of `_args` and prints the outcome as JSON in its last line. */
 static const char question[] =
 	"import importlib, importlib.metadata, json, sys\n"
 	"found, lacks = {}, {}\n"
@@ -22,7 +22,7 @@ static const char question[] =
 	"sys.stdout.write('\\n' + json.dumps({'version': '%d.%d.%d' % sys.version_info[:3],\n"
 	"    'found': found, 'lacks': lacks, 'packages': count}) + '\\n')\n";
 
-/* The last line is ours; a package may have printed before it. */
+/* The last line is the answer; a package may have printed before it. */
 static json_t *parse_last_line(const char *text)
 {
 	const char *line = text;
@@ -34,7 +34,7 @@ static json_t *parse_last_line(const char *text)
 	return json_loads(line, 0, NULL);
 }
 
-/* Why there is no answer: the verdict, and the end of what the interpreter complained of. */
+/* Says why there is no answer: the verdict, and the last line of stderr. */
 static int explain(const struct run *run, struct err *err)
 {
 	struct run_facts facts = run_facts(run);
@@ -49,7 +49,7 @@ static int explain(const struct run *run, struct err *err)
 	if (facts.verdict.kind == VERDICT_BACKEND)
 		return err_set(err, ERR_UNSUPPORTED, ENOEXEC, "%.400s", facts.verdict.message);
 	return err_set(err, ERR_BAD_REQUEST, ENOEXEC,
-		       "this is no Python that can load the runner (%s%s%.300s)",
+		       "this Python cannot load the runner (%s%s%.300s)",
 		       verdict_name(facts.verdict.kind), last[0] != '\0' ? ": " : "", last);
 }
 

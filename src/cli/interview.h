@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Interview - what a Python interpreter says of itself, asked inside a sandbox
+ * Interview - what a Python interpreter says about itself, asked inside a sandbox
  *
  * Owns:    the question and the reading of the answer.
- * May not: run an interpreter outside: what it imports may be as hostile as any code.
+ * May not: run an interpreter outside a sandbox: what it imports may be as hostile as any code.
  */
 #pragma once
 

@@ -9,8 +9,8 @@
 #include "base/c.h"
 #include "cli/cmd.h"
 
-/* A caller may have closed 0, 1 or 2: the next descriptor we open would take its place, and what is
- * printed would land in it. */
+/* A caller may have closed 0, 1 or 2: the next descriptor we open would take its place, and our
+ * output would go into it. */
 static void keep_standard_fds(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
@@ -22,11 +22,12 @@ static void keep_standard_fds(void)
 static int run_command(const struct cmd *cmd, int argc, char **argv)
 {
 	_Alignas(max_align_t) char options[CMD_OPTIONS_MAX] = {0};
+	struct flag flags[FLAG_ROWS_MAX];
 	struct operands operands = {0};
 	struct err err = {0};
 	bool wants_help = false;
 
-	if (flags_parse(cmd->flags, cmd->flag_count, argc, argv, options, &operands, &wants_help,
+	if (flags_parse(flags, cmd_flags(cmd, flags), argc, argv, options, &operands, &wants_help,
 			&err) < 0)
 		return cmd_fail(cmd, &err);
 	if (wants_help) {
@@ -36,15 +37,23 @@ static int run_command(const struct cmd *cmd, int argc, char **argv)
 	return cmd->run(cmd, options, &operands);
 }
 
-/* `viv help` and `viv help COMMAND`, for who tries that first. */
+static int refuse_name(const char *name)
+{
+	bool is_repl = strcmp(name, "repl") == 0;
+
+	(void)fprintf(stderr, "viv: there is no command '%s'; %s\n", name,
+		      is_repl ? "a repl talks to a session: `viv session repl`"
+			      : "see `viv --help`");
+	return CMD_USAGE;
+}
+
+/* `viv help` and `viv help COMMAND`, for people who try that first. */
 static int help(const char *name)
 {
 	const struct cmd *cmd = name != NULL ? cmd_find(name) : NULL;
 
-	if (name != NULL && cmd == NULL) {
-		(void)fprintf(stderr, "viv: there is no command '%s'; see `viv --help`\n", name);
-		return CMD_USAGE;
-	}
+	if (name != NULL && cmd == NULL)
+		return refuse_name(name);
 	if (cmd != NULL)
 		cmd_help(cmd, stdout);
 	else
@@ -71,9 +80,7 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "help") == 0)
 		return help(argv[2]);
 	cmd = cmd_find(argv[1]);
-	if (cmd == NULL) {
-		(void)fprintf(stderr, "viv: there is no command '%s'; see `viv --help`\n", argv[1]);
-		return CMD_USAGE;
-	}
+	if (cmd == NULL)
+		return refuse_name(argv[1]);
 	return run_command(cmd, argc - 1, argv + 1);
 }

@@ -9,7 +9,7 @@
 
 #define CONFIG_PAGE "vivarium.yaml"
 
-/* Text as roff takes it: no escapes, no requests by accident, hyphens that can be copied. */
+/* Escapes text for roff: no escapes or requests by accident, hyphens that can be copied. */
 static void put_text(FILE *out, const char *text, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
@@ -31,7 +31,7 @@ static void put_string(FILE *out, const char *text)
 	put_text(out, text, strlen(text));
 }
 
-/* Lines run together; an empty line starts a paragraph; an indented one stands for itself. */
+/* Lines are joined; an empty line starts a paragraph; an indented line stays a line of its own. */
 static void put_paragraphs(FILE *out, const char *text)
 {
 	while (*text != '\0') {
@@ -82,7 +82,7 @@ static void put_flag(FILE *out, const struct flag *flag)
 	}
 	(void)fputc('\n', out);
 	put_string(out, help);
-	(void)fprintf(out, ".%s\n", flag->kind == FLAG_LIST ? " May be given more than once." : "");
+	(void)fprintf(out, ".%s\n", flag_is_list(flag) ? " May be given more than once." : "");
 }
 
 static void put_verbs(FILE *out, const struct cmd *cmd)
@@ -137,6 +137,8 @@ static void put_exit_statuses(FILE *out)
 
 static void print_command(FILE *out, const struct cmd *cmd)
 {
+	struct flag flags[FLAG_ROWS_MAX];
+	size_t count = cmd_flags(cmd, flags);
 	char name[64];
 
 	(void)snprintf(name, sizeof(name), "viv-%s", cmd->name);
@@ -149,8 +151,8 @@ static void print_command(FILE *out, const struct cmd *cmd)
 	put_paragraphs(out, cmd->about);
 	put_verbs(out, cmd);
 	(void)fputs(".SH OPTIONS\n", out);
-	for (size_t i = 0; i < cmd->flag_count; i++)
-		put_flag(out, &cmd->flags[i]);
+	for (size_t i = 0; i < count; i++)
+		put_flag(out, &flags[i]);
 	(void)fputs(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nshow this text.\n", out);
 	if (cmd->examples != NULL)
 		put_examples(out, cmd->examples);
@@ -166,7 +168,7 @@ static void print_viv(FILE *out)
 		".SH DESCRIPTION\n"
 		"Vivarium runs Python that nobody has reviewed on one Linux machine: each run in "
 		"a\n"
-		"sandbox of its own, behind walls of the kernel, without Docker and without root\n"
+		"sandbox of its own, behind kernel walls, without Docker and without root\n"
 		"where the kernel allows it. Everything inside can be seen, nothing gets out.\n"
 		".SH COMMANDS\n",
 		out);
@@ -178,12 +180,13 @@ static void print_viv(FILE *out)
 		(void)fputs(".\n", out);
 	}
 	put_exit_statuses(out);
-	(void)fputs(".SH ENVIRONMENT\n.TP\n\\fBVIVARIUM_CONFIG\\fR\nThe config file, before any "
-		    "other is "
-		    "looked for.\n"
+	(void)fputs(".SH ENVIRONMENT\n.TP\n\\fBVIVARIUM_CONFIG\\fR\nThe config file to use, unless "
+		    "\\-\\-config names one.\n"
 		    ".TP\n\\fBVIVARIUM_URL\\fR\nThe daemon to talk to: http://HOST:PORT or "
 		    "unix:/PATH.\n"
-		    ".TP\n\\fBVIVARIUM_TOKEN\\fR\nThe token to show it.\n"
+		    ".TP\n\\fBVIVARIUM_TOKEN\\fR\nThe token to send to the daemon.\n"
+		    ".TP\n\\fBVIVARIUM_APPROVE\\fR\nThe key for viv\\-allow(1) and "
+		    "viv\\-deny(1) over TCP: what <state_dir>/approve.key has in it.\n"
 		    ".SH SEE ALSO\n\\fBvivarium.yaml\\fR(5)\n",
 		    out);
 }
@@ -218,12 +221,11 @@ static void put_settings(FILE *out, const char *section, const char *intro,
 
 static void print_config(FILE *out)
 {
-	struct config config = {0};
+	struct config *config = config_new();
 	struct config_token token = {0};
 	struct runtime runtime = {0};
 	struct policy policy = {0};
 
-	settings_init(config_rows, config_row_count, &config);
 	settings_init(token_rows, token_row_count, &token);
 	runtime_init(&runtime, "name");
 	policy_init(&policy, "name");
@@ -233,17 +235,17 @@ static void print_config(FILE *out)
 		".SH DESCRIPTION\n"
 		"YAML. Found by \\fB\\-\\-config\\fR, $VIVARIUM_CONFIG, ./vivarium.yaml, the "
 		"user's and\n"
-		"then the system's config folder; with none the defaults below hold. An unknown "
-		"key or\n"
+		"then the system's config folder; without a file the defaults below apply. An "
+		"unknown key or\n"
 		"a bad value stops the start with file:line and what is allowed.\n"
-		"So does a ./vivarium.yaml, found but not named, that belongs to somebody else "
-		"than\n"
+		"So does a ./vivarium.yaml that was found, not named, and that belongs to anyone "
+		"but\n"
 		"the caller or root, or that others can write.\n.PP\n"
 		"A dot in a key is a step into a nested mapping. Sizes are 512MiB, 512M or bytes;\n"
 		"times 30s, 1500ms, 2m.\n",
 		out);
-	put_settings(out, "TOP LEVEL", "Keys of the file itself.", config_rows, config_row_count,
-		     &config);
+	put_settings(out, "TOP LEVEL", "Keys of the file itself.", config->rows, config->row_count,
+		     config);
 	put_settings(out, "POLICIES",
 		     "Below policies.NAME. A policy with a built-in's name (default, analysis, "
 		     "ephemeral,\n"
@@ -256,7 +258,7 @@ static void print_config(FILE *out)
 	put_settings(out, "TOKENS", "A list below tokens.", token_rows, token_row_count, &token);
 	(void)fputs(".SH SEE ALSO\n\\fBviv\\fR(1), \\fBviv\\-runtime\\fR(1)\n", out);
 
-	settings_done(config_rows, config_row_count, &config);
+	config_free(config);
 	settings_done(token_rows, token_row_count, &token);
 	runtime_done(&runtime);
 	policy_done(&policy);

@@ -3,14 +3,13 @@
  * Mcp bridge - MCP on stdin and stdout, carried to a daemon's /mcp
  *
  * Owns:    lines in, lines out, the loop between, and the end of the client's session.
- * May not: answer a message itself but where the daemon cannot: what MCP means is the daemon's.
+ * May not: answer a message itself, except where the daemon cannot: only the daemon knows MCP.
  */
 #pragma once
 
 #include "base/err.h"
-#include "cli/client_way.h"
+#include "cli/client.h"
 
-/* Carries messages until `in` is at its end or a signal comes. Answers that are due then get a
- * moment to come. */
-int mcp_bridge_run(const struct client_way *way, const char *path, int in, int out,
-		   struct err *err);
+/* Carries messages until end of file on `in`, then waits for the answers that are due. A signal or
+ * a closed `out` ends it at once. */
+int mcp_bridge_run(struct client *client, const char *path, int in, int out, struct err *err);

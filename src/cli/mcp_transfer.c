@@ -2,36 +2,95 @@
 #include "cli/mcp_transfer.h"
 
 #include <errno.h>
-#include <sodium.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "backend/curl.h"
 #include "base/c.h"
 #include "base/json.h"
 
 #define ANSWER_MAX (512UL << 20)
-#define CONNECT_MS 10000L
+#define HEADERS_MAX (16UL << 10)
 #define NOT_FOUND 404
+#define META "io.modelcontextprotocol/protocolVersion"
 
 struct mcp_transfer {
-	struct mcp_route *route;    /* borrowed */
-	CURL *easy;                 /* owned */
-	struct curl_slist *headers; /* owned */
-	char *url, *sent;           /* owned */
+	struct mcp_route *route;        /* borrowed */
+	struct client_request *request; /* owned until it is done */
+	const char *sent;               /* borrowed from the request; NULL: it has no body */
 	size_t sent_size;
-	char id[MCP_ID_MAX]; /* of the request whose answer is due; "": none is */
+	char id[MCP_ID_MAX]; /* of the request whose answer is due; "": none */
 	char last_event[64];
 	bool is_modern, is_first, is_stream, is_answered;
 	bool is_silent, is_again;
-	bool has_session;   /* it names one of the 2025 era */
-	bool is_waited_for; /* all but streams of what is said unasked */
-	CURLcode code;
-	long status;
-	struct buf bytes; /* owned: JSON, or the line of a stream that is not whole yet */
-	struct buf data;  /* owned: of the event that is being read */
+	bool has_session;   /* the request names a session of the 2025 era */
+	bool is_waited_for; /* false for streams of unsolicited messages */
+	struct buf bytes;   /* owned: JSON, or an incomplete line of a stream */
+	struct buf data;    /* owned: of the event that is being read */
 	LIST_ENTRY(mcp_transfer) entry;
 };
+
+/* ---- the members of a message ---- */
+
+/* Takes a text member of an object, decoded, if it exists and fits. */
+static void take_text(const char *object, size_t size, const char *name, char *text, size_t room)
+{
+	const char *value = NULL;
+	size_t value_size = 0;
+	json_auto_t *json = NULL;
+
+	if (!json_find(object, size, name, &value, &value_size) || value[0] != '"')
+		return;
+	json = json_loadb(value, value_size, JSON_DECODE_ANY, NULL);
+	if (json != NULL && json_string_length(json) < room)
+		memcpy(text, json_string_value(json), json_string_length(json) + 1);
+}
+
+/* Takes a text or number member as JSON text, if it exists and fits. */
+static void take_raw(const char *object, size_t size, const char *name, char *text, size_t room)
+{
+	const char *value = NULL;
+	size_t value_size = 0;
+
+	if (!json_find(object, size, name, &value, &value_size) || value_size >= room ||
+	    strchr("\"-0123456789", value[0]) == NULL)
+		return;
+	memcpy(text, value, value_size);
+	text[value_size] = '\0';
+}
+
+static void take_params(const char *params, size_t size, struct mcp_envelope *envelope)
+{
+	static const char *const names[] = {"name", "uri", "taskId"};
+	const char *part = NULL;
+	size_t part_size = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(names) && envelope->name[0] == '\0'; i++)
+		take_text(params, size, names[i], envelope->name, sizeof(envelope->name));
+	take_raw(params, size, "requestId", envelope->cancels, sizeof(envelope->cancels));
+	if (json_find(params, size, "_meta", &part, &part_size) && part[0] == '{')
+		take_text(part, part_size, META, envelope->version, sizeof(envelope->version));
+	if (json_find(params, size, "arguments", &part, &part_size) && part[0] == '{')
+		take_text(part, part_size, "session_id", envelope->session,
+			  sizeof(envelope->session));
+}
+
+void mcp_envelope_read(const char *line, size_t size, struct mcp_envelope *ret_envelope)
+{
+	const char *params = NULL;
+	size_t params_size = 0;
+
+	*ret_envelope = (struct mcp_envelope){0};
+	/* The daemon refuses anything that is not an object. */
+	if (!json_is_valid(line, size) || line[strspn(line, " \t")] != '{')
+		return;
+	take_raw(line, size, "id", ret_envelope->id, sizeof(ret_envelope->id));
+	take_text(line, size, "method", ret_envelope->method, sizeof(ret_envelope->method));
+	if (json_find(line, size, "params", &params, &params_size) && params[0] == '{')
+		take_params(params, params_size, ret_envelope);
+}
 
 /* ---- what comes back ---- */
 
@@ -45,7 +104,7 @@ static bool is_answer_to(const char *json, size_t size, const char *id)
 	       !json_find(json, size, "method", &value, &value_size);
 }
 
-/* What initialize agreed on is in every later message. */
+/* Keeps the version that initialize agreed on: every later message names it. */
 static void take_version(struct mcp_transfer *transfer, const char *json, size_t size)
 {
 	const char *result = NULL, *version = NULL;
@@ -64,7 +123,7 @@ static void pass(struct mcp_transfer *transfer, char *json, size_t size)
 {
 	while (size > 0 && (json[size - 1] == '\n' || json[size - 1] == '\r'))
 		size--;
-	/* Between the words of JSON a line break means nothing; here it would end the message. */
+	/* Between the tokens of JSON a newline means nothing; here it would end the message. */
 	for (size_t i = 0; i < size; i++) {
 		if (json[i] == '\n' || json[i] == '\r')
 			json[i] = ' ';
@@ -78,8 +137,10 @@ static void pass(struct mcp_transfer *transfer, char *json, size_t size)
 }
 
 /* One line of an event stream. */
-static void take_stream_line(struct mcp_transfer *transfer, const char *line, size_t size)
+static int take_stream_line(void *user, const char *line, size_t size)
 {
+	struct mcp_transfer *transfer = user;
+
 	if (size > 0 && line[size - 1] == '\r')
 		size--;
 	if (size == 0) {
@@ -92,59 +153,19 @@ static void take_stream_line(struct mcp_transfer *transfer, const char *line, si
 		memcpy(transfer->last_event, line + 4, size - 4);
 		transfer->last_event[size - 4] = '\0';
 	}
+	return 0;
 }
 
-static int take_stream(struct mcp_transfer *transfer, const char *bytes, size_t size)
-{
-	int r = 0;
-
-	while (r == 0 && size > 0) {
-		const char *end = memchr(bytes, '\n', size);
-		size_t piece = end != NULL ? (size_t)(end - bytes) : size;
-
-		r = buf_append(&transfer->bytes, bytes, piece);
-		if (r == 0 && end != NULL) {
-			take_stream_line(transfer, (const char *)transfer->bytes.data,
-					 transfer->bytes.size);
-			buf_cut(&transfer->bytes, 0);
-		}
-		bytes += piece + (end != NULL ? 1 : 0);
-		size -= piece + (end != NULL ? 1 : 0);
-	}
-	return r;
-}
-
-static size_t bytes_came(char *bytes, size_t one, size_t size, void *user)
+static int bytes_came(void *user, const void *bytes, size_t size)
 {
 	struct mcp_transfer *transfer = user;
-	int r = transfer->is_stream ? take_stream(transfer, bytes, size)
-				    : buf_append(&transfer->bytes, bytes, size);
 
-	(void)one;
-	return r < 0 ? 0 : size;
+	return transfer->is_stream
+		       ? curl_take_lines(&transfer->bytes, bytes, size, take_stream_line, transfer)
+		       : buf_append(&transfer->bytes, bytes, size);
 }
 
-static bool is_header(const char *line, size_t size, const char *name, const char **ret_value,
-		      size_t *ret_size)
-{
-	size_t n = strlen(name);
-
-	if (size <= n || strncasecmp(line, name, n) != 0)
-		return false;
-	line += n;
-	size -= n;
-	while (size > 0 && (*line == ' ' || *line == '\t')) {
-		line++;
-		size--;
-	}
-	while (size > 0 && strchr(" \t\r\n", line[size - 1]) != NULL)
-		size--;
-	*ret_value = line;
-	*ret_size = size;
-	return true;
-}
-
-static size_t header_came(char *line, size_t one, size_t size, void *user)
+static void header_came(void *user, const char *line, size_t size)
 {
 	static const char stream[] = "text/event-stream";
 	struct mcp_transfer *transfer = user;
@@ -152,197 +173,62 @@ static size_t header_came(char *line, size_t one, size_t size, void *user)
 	const char *value = NULL;
 	size_t n = 0;
 
-	(void)one;
-	if (is_header(line, size, "Content-Type:", &value, &n))
+	if (client_header_is(line, size, "Content-Type:", &value, &n))
 		transfer->is_stream =
 			n >= strlen(stream) && strncasecmp(value, stream, strlen(stream)) == 0;
-	if (transfer->is_first && is_header(line, size, "Mcp-Session-Id:", &value, &n) &&
+	if (transfer->is_first && client_header_is(line, size, "Mcp-Session-Id:", &value, &n) &&
 	    n < sizeof(route->session)) {
 		memcpy(route->session, value, n);
 		route->session[n] = '\0';
 	}
-	return size;
 }
 
-/* ---- what is sent ---- */
+/* ---- the head of a request ---- */
 
-static void add_header(struct mcp_transfer *transfer, const char *name, const char *value)
-{
-	struct curl_slist *headers = NULL;
-	struct buf line;
-
-	buf_init(&line, 16 * KIB);
-	(void)buf_format(&line, "%s: %s", name, value);
-	headers = transfer->route->curl.slist_append(transfer->headers, buf_string(&line));
-	buf_done(&line);
-	if (headers == NULL)
-		abort();
-	transfer->headers = headers;
-}
-
-/* A value of the message as a header: as it is where that is possible, else in base64. */
-static void add_value(struct mcp_transfer *transfer, const char *name, const char *value)
+/* Adds a value of the message as a header: unchanged if possible, else in base64. */
+static void add_value(struct buf *headers, const char *name, const char *value)
 {
 	size_t size = strlen(value);
-	char text[2048] = "=?base64?";
-	size_t used = strlen(text);
+	static const char before[] = "=?base64?";
+	AUTO_BUF struct buf text = {.max = 2048 - sizeof(before) - strlen("?=")};
 	bool is_plain = value[0] != ' ' && (size == 0 || value[size - 1] != ' ') &&
-			strncmp(value, text, used) != 0;
+			strncmp(value, before, strlen(before)) != 0;
 
 	if (value[0] == '\0')
 		return;
 	for (size_t i = 0; i < size; i++)
 		is_plain = is_plain && value[i] >= ' ' && value[i] <= '~';
 	if (is_plain) {
-		add_header(transfer, name, value);
+		(void)buf_format(headers, "%s: %s\n", name, value);
 		return;
 	}
-	if (sodium_base64_encoded_len(size, sodium_base64_VARIANT_ORIGINAL) + used + 2 >
-	    sizeof(text))
-		return;
-	(void)sodium_bin2base64(text + used, sizeof(text) - used, (const unsigned char *)value,
-				size, sodium_base64_VARIANT_ORIGINAL);
-	(void)strncat(text, "?=", sizeof(text) - strlen(text) - 1);
-	add_header(transfer, name, text);
-}
-
-static struct mcp_transfer *transfer_new(struct mcp_route *route, const char *method)
-{
-	struct mcp_transfer *transfer = xnew(struct mcp_transfer);
-	const struct curl *curl = &route->curl;
-	const struct client_way *way = route->way;
-
-	transfer->route = route;
-	buf_init(&transfer->bytes, ANSWER_MAX);
-	buf_init(&transfer->data, ANSWER_MAX);
-	transfer->easy = curl->easy_init();
-	if (transfer->easy == NULL || asprintf(&transfer->url, "%s%s", way->url, route->path) < 0)
-		abort();
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_URL, transfer->url);
-	if (way->socket != NULL)
-		(void)curl->easy_setopt(transfer->easy, CURLOPT_UNIX_SOCKET_PATH, way->socket);
-	/* What is meant for this daemon goes to nobody in between. */
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_PROXY, "");
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_NOSIGNAL, 1L);
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_USERAGENT, "viv/" VIV_VERSION);
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_WRITEFUNCTION, bytes_came);
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_WRITEDATA, transfer);
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_HEADERFUNCTION, header_came);
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_HEADERDATA, transfer);
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_PRIVATE, transfer);
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_CUSTOMREQUEST, method);
-	if (way->token != NULL) {
-		char bearer[1100];
-
-		(void)snprintf(bearer, sizeof(bearer), "Bearer %s", way->token);
-		add_header(transfer, "Authorization", bearer);
-	}
-	LIST_INSERT_HEAD(&route->transfers, transfer, entry);
-	return transfer;
+	if (buf_base64(&text, value, size) == 0)
+		(void)buf_format(headers, "%s: %s%s?=\n", name, before, buf_string(&text));
 }
 
 static void transfer_free(struct mcp_transfer *transfer)
 {
-	const struct curl *curl = &transfer->route->curl;
-
 	LIST_REMOVE(transfer, entry);
-	(void)curl->multi_remove_handle(transfer->route->multi, transfer->easy);
-	curl->easy_cleanup(transfer->easy);
-	curl->slist_free_all(transfer->headers);
-	free(transfer->url);
-	free(transfer->sent);
+	client_request_free(transfer->request);
 	buf_done(&transfer->bytes);
 	buf_done(&transfer->data);
 	free(transfer);
 }
 
-static int begin(struct mcp_transfer *transfer, struct err *err)
-{
-	const struct curl *curl = &transfer->route->curl;
-
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->headers);
-	if (curl->multi_add_handle(transfer->route->multi, transfer->easy) == CURLM_OK)
-		return 0;
-	transfer_free(transfer);
-	return err_set(err, ERR_INTERNAL, EIO, "cannot begin a request");
-}
-
-static void add_legacy(struct mcp_transfer *transfer)
+static void add_legacy(struct mcp_transfer *transfer, struct buf *headers)
 {
 	const struct mcp_route *route = transfer->route;
 
 	transfer->has_session = route->session[0] != '\0';
 	if (route->session[0] != '\0')
-		add_header(transfer, "Mcp-Session-Id", route->session);
+		(void)buf_format(headers, "Mcp-Session-Id: %s\n", route->session);
 	if (route->version[0] != '\0')
-		add_header(transfer, "MCP-Protocol-Version", route->version);
-}
-
-int mcp_transfer_send(struct mcp_route *route, const char *line, size_t size,
-		      const struct mcp_envelope *envelope, struct err *err)
-{
-	struct mcp_transfer *transfer = transfer_new(route, "POST");
-	const struct curl *curl = &route->curl;
-
-	transfer->is_waited_for = strcmp(envelope->method, "subscriptions/listen") != 0;
-	transfer->sent = malloc(size + 1);
-	if (transfer->sent == NULL)
-		abort();
-	memcpy(transfer->sent, line, size);
-	transfer->sent_size = size;
-	transfer->is_silent = envelope->is_silent;
-	transfer->is_again = envelope->is_again;
-	if (envelope->method[0] != '\0')
-		(void)snprintf(transfer->id, sizeof(transfer->id), "%s", envelope->id);
-	transfer->is_modern = envelope->version[0] != '\0';
-	transfer->is_first = !transfer->is_modern && strcmp(envelope->method, "initialize") == 0;
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
-	(void)curl->easy_setopt(transfer->easy, CURLOPT_POSTFIELDS, transfer->sent);
-	add_header(transfer, "Content-Type", "application/json");
-	add_header(transfer, "Accept", "application/json, text/event-stream");
-	add_header(transfer, "Expect", "");
-	if (transfer->is_modern) {
-		add_value(transfer, "MCP-Protocol-Version", envelope->version);
-		add_value(transfer, "Mcp-Method", envelope->method);
-		add_value(transfer, "Mcp-Name", envelope->name);
-		add_value(transfer, "Mcp-Param-Session-Id", envelope->session);
-	} else if (!transfer->is_first) {
-		add_legacy(transfer);
-	}
-	return begin(transfer, err);
-}
-
-int mcp_transfer_plain(struct mcp_route *route, const char *method, const char *last_event,
-		       const char *id, struct err *err)
-{
-	struct mcp_transfer *transfer = transfer_new(route, method);
-
-	(void)snprintf(transfer->id, sizeof(transfer->id), "%s", id);
-	transfer->is_waited_for = id[0] != '\0' || strcmp(method, "GET") != 0;
-	add_header(transfer, "Accept", "text/event-stream");
-	if (last_event[0] != '\0')
-		add_header(transfer, "Last-Event-ID", last_event);
-	add_legacy(transfer);
-	return begin(transfer, err);
-}
-
-bool mcp_transfer_drop(struct mcp_route *route, const char *id)
-{
-	struct mcp_transfer *transfer = NULL;
-
-	LIST_FOREACH(transfer, &route->transfers, entry) {
-		if (transfer->is_modern && id[0] != '\0' && strcmp(transfer->id, id) == 0) {
-			transfer_free(transfer);
-			return true;
-		}
-	}
-	return false;
+		(void)buf_format(headers, "MCP-Protocol-Version: %s\n", route->version);
 }
 
 /* ---- the end ---- */
 
-/* An answer for who waits for one: what the daemon refused before it knew the id, or our own. */
+/* Answers the waiting client with an error: the daemon's, if it lacks the id, or our own. */
 static void answer_error(struct mcp_transfer *transfer, const char *error, size_t size)
 {
 	struct buf json;
@@ -355,27 +241,22 @@ static void answer_error(struct mcp_transfer *transfer, const char *error, size_
 	buf_done(&json);
 }
 
-static void tell_failure(struct mcp_transfer *transfer)
+static void tell_failure(struct mcp_transfer *transfer, const struct err *why)
 {
-	const struct mcp_route *route = transfer->route;
-	char why[400];
+	struct err nothing = {0};
 	struct buf error;
 
-	if (transfer->code != CURLE_OK)
-		(void)snprintf(why, sizeof(why), "the daemon at %s cannot be reached: %s",
-			       route->way->address, route->curl.easy_strerror(transfer->code));
-	else
-		(void)snprintf(why, sizeof(why), "the daemon at %s answered %ld and nothing else",
-			       route->way->address, transfer->status);
+	(void)err_set(&nothing, ERR_INTERNAL, EPROTO,
+		      "the daemon at %s answered with HTTP status %ld and no message",
+		      client_address(transfer->route->client),
+		      client_request_status(transfer->request));
 	buf_init(&error, 8 * KIB);
-	(void)buf_text(&error, "{\"code\":-32603,\"message\":");
-	(void)json_put_text(&error, why);
-	(void)buf_text(&error, "}");
+	json_put(&error, "{'code':-32603,'message':%s}", why != NULL ? why->text : nothing.text);
 	answer_error(transfer, (const char *)error.data, error.size);
 	buf_done(&error);
 }
 
-/* A message of JSON-RPC that is the whole answer; false: it is none. */
+/* Passes on an answer that is one JSON-RPC message; false: it is not. */
 static bool take_whole(struct mcp_transfer *transfer)
 {
 	char *json = (char *)transfer->bytes.data;
@@ -394,42 +275,125 @@ static bool take_whole(struct mcp_transfer *transfer)
 	return true;
 }
 
-static void finish(struct mcp_transfer *transfer)
+static void finish(struct mcp_transfer *transfer, const struct err *why)
 {
 	struct mcp_route *route = transfer->route;
-	struct err err = {0};
 
-	(void)route->curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &transfer->status);
 	if (transfer->sent != NULL && transfer->has_session && !transfer->is_again &&
-	    transfer->status == NOT_FOUND) {
+	    client_request_status(transfer->request) == NOT_FOUND) {
 		route->lost(route->user, transfer->sent, transfer->sent_size);
 		return;
 	}
 	if (take_whole(transfer) || transfer->id[0] == '\0' || transfer->is_answered)
 		return;
-	/* A stream that was let go before its answer is taken up again. */
-	if (transfer->is_stream && transfer->last_event[0] != '\0' && transfer->code == CURLE_OK)
-		(void)mcp_transfer_plain(route, "GET", transfer->last_event, transfer->id, &err);
-	else if (!transfer->is_stream || transfer->code != CURLE_OK)
-		tell_failure(transfer);
+	/* A stream that ended before its answer is resumed after its last event. */
+	if (transfer->is_stream && transfer->last_event[0] != '\0' && why == NULL)
+		mcp_transfer_plain(route, "GET", transfer->last_event, transfer->id);
+	else if (!transfer->is_stream || why != NULL)
+		tell_failure(transfer, why);
 }
 
-void mcp_transfer_reap(struct mcp_route *route)
+static void transfer_done(void *user, const struct err *why)
 {
-	CURLMsg *message = NULL;
-	int left = 0;
+	struct mcp_transfer *transfer = user;
 
-	while ((message = route->curl.multi_info_read(route->multi, &left)) != NULL) {
-		struct mcp_transfer *transfer = NULL;
-		CURLcode code = message->data.result;
+	finish(transfer, why);
+	transfer->request = NULL; /* the client frees it */
+	transfer_free(transfer);
+}
 
-		if (message->msg != CURLMSG_DONE)
-			continue;
-		(void)route->curl.easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-		transfer->code = code;
-		finish(transfer);
-		transfer_free(transfer);
+/* ---- sending ---- */
+
+static struct mcp_transfer *transfer_new(struct mcp_route *route, const char *id)
+{
+	struct mcp_transfer *transfer = xnew(struct mcp_transfer);
+
+	transfer->route = route;
+	(void)snprintf(transfer->id, sizeof(transfer->id), "%s", id);
+	buf_init(&transfer->bytes, ANSWER_MAX);
+	buf_init(&transfer->data, ANSWER_MAX);
+	LIST_INSERT_HEAD(&route->transfers, transfer, entry);
+	return transfer;
+}
+
+/* Sends the transfer's request; `take_body` may be NULL. */
+static void begin(struct mcp_transfer *transfer, const char *method, struct buf *headers,
+		  char *take_body)
+{
+	const struct client_call call = {
+		.method = method,
+		.path = transfer->route->path,
+		.json = take_body,
+		.json_size = transfer->sent_size,
+		.bytes = bytes_came,
+		.header = header_came,
+		.done = transfer_done,
+		.user = transfer,
+		.headers = buf_string(headers),
+		.is_carried = true,
+	};
+
+	transfer->sent = take_body;
+	transfer->request = client_send(transfer->route->client, &call, take_body);
+	buf_done(headers);
+}
+
+void mcp_transfer_send(struct mcp_route *route, const char *line, size_t size,
+		       const struct mcp_envelope *envelope)
+{
+	struct mcp_transfer *transfer =
+		transfer_new(route, envelope->method[0] != '\0' ? envelope->id : "");
+	char *body = malloc(size + 1);
+	struct buf headers;
+
+	if (body == NULL)
+		abort();
+	memcpy(body, line, size);
+	transfer->sent_size = size;
+	transfer->is_waited_for = strcmp(envelope->method, "subscriptions/listen") != 0;
+	transfer->is_silent = envelope->is_silent;
+	transfer->is_again = envelope->is_again;
+	transfer->is_modern = envelope->version[0] != '\0';
+	transfer->is_first = !transfer->is_modern && strcmp(envelope->method, "initialize") == 0;
+	buf_init(&headers, HEADERS_MAX);
+	(void)buf_text(&headers, "Accept: application/json, text/event-stream\nExpect:\n");
+	if (transfer->is_modern) {
+		add_value(&headers, "MCP-Protocol-Version", envelope->version);
+		add_value(&headers, "Mcp-Method", envelope->method);
+		add_value(&headers, "Mcp-Name", envelope->name);
+		add_value(&headers, "Mcp-Param-Session-Id", envelope->session);
+	} else if (!transfer->is_first) {
+		add_legacy(transfer, &headers);
 	}
+	begin(transfer, "POST", &headers, body);
+}
+
+void mcp_transfer_plain(struct mcp_route *route, const char *method, const char *last_event,
+			const char *id)
+{
+	struct mcp_transfer *transfer = transfer_new(route, id);
+	struct buf headers;
+
+	transfer->is_waited_for = id[0] != '\0' || strcmp(method, "GET") != 0;
+	buf_init(&headers, HEADERS_MAX);
+	(void)buf_text(&headers, "Accept: text/event-stream\n");
+	if (last_event[0] != '\0')
+		(void)buf_format(&headers, "Last-Event-ID: %s\n", last_event);
+	add_legacy(transfer, &headers);
+	begin(transfer, method, &headers, NULL);
+}
+
+bool mcp_transfer_drop(struct mcp_route *route, const char *id)
+{
+	struct mcp_transfer *transfer = NULL;
+
+	LIST_FOREACH(transfer, &route->transfers, entry) {
+		if (transfer->is_modern && id[0] != '\0' && strcmp(transfer->id, id) == 0) {
+			transfer_free(transfer);
+			return true;
+		}
+	}
+	return false;
 }
 
 bool mcp_transfer_is_due(const struct mcp_route *route, bool is_first)

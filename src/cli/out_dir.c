@@ -15,7 +15,7 @@
 #define WORKSPACE "/workspace/"
 #define NAME_SIZE_MAX 255U
 
-/* Without a dot in front, and obeyed all the same by whoever works in the folder. */
+/* Names without a leading dot that programs in the folder obey all the same. */
 static const struct name_row {
 	const char *name;
 	const char *why;
@@ -27,7 +27,7 @@ static const struct name_row {
 
 /* ---- the folder ---- */
 
-/* Is `place` this folder, or somewhere below it? Where that cannot be told: yes. */
+/* True if `place` is this folder or below it, and also if that cannot be determined. */
 static bool holds(const struct stat *folder, const char *place)
 {
 	AUTO_CLOSE int dir = open(place, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -68,14 +68,14 @@ int out_dir_open(struct out_dir *out, const char *path, bool may_replace, struct
 	if (out->dir < 0)
 		return err_sys(err, "--out: open %s", path);
 	if (fstat(out->dir, &info) < 0)
-		return err_sys(err, "--out: look at %s", path);
+		return err_sys(err, "--out: stat %s", path);
 
 	out->is_lived_in =
 		holds(&info, ".") || (home != NULL && home[0] != '\0' && holds(&info, home));
 	if (may_replace && out->is_lived_in)
 		return err_set(err, ERR_BAD_REQUEST, EPERM,
 			       "--overwrite: %.200s is the current folder, your home, or above one "
-			       "of them; choose a folder that holds results alone",
+			       "of them; choose a folder that holds only results",
 			       path);
 	return 0;
 }
@@ -102,11 +102,12 @@ static int check_name(const char *name, size_t size, struct err *err)
 	bool is_step = size <= 2 && memcmp(name, "..", size) == 0; /* "", "." and ".." */
 
 	if (is_step || size > NAME_SIZE_MAX)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "its path is not a plain one");
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "its path has a part that is empty, '.', '..' or too long");
 	if (name[0] == '.')
 		return err_set(err, ERR_FORBIDDEN, EPERM,
 			       "names that begin with a dot are never written");
-	/* Whatever the case: some folders fold it. */
+	/* Case is ignored: some file systems do the same. */
 	for (size_t i = 0; i < ARRAY_LEN(refused_names); i++) {
 		const struct name_row *row = &refused_names[i];
 
@@ -117,7 +118,7 @@ static int check_name(const char *name, size_t size, struct err *err)
 	return 0;
 }
 
-/* All of a path below the folder, before the first of its folders is made. */
+/* Checks every name of a path before the first of its folders is made. */
 static int check_path(const char *path, struct err *err)
 {
 	for (unsigned int depth = 1;; depth++) {
@@ -135,7 +136,7 @@ static int check_path(const char *path, struct err *err)
 	}
 }
 
-/* Goes down one step, and makes it where it is missing. A link there is an error, not a way. */
+/* Opens the next folder of a path, and makes it if it is missing. A symbolic link is an error. */
 static int step(int dir, const char *name, struct err *err)
 {
 	int next;
@@ -148,7 +149,7 @@ static int step(int dir, const char *name, struct err *err)
 	return next;
 }
 
-/* The folder in which the last name of `path`, a checked one, belongs. */
+/* Opens the folder in which the last name of the checked `path` belongs. */
 static int walk(int root, const char *path, int *ret_parent, struct err *err)
 {
 	AUTO_CLOSE int dir = fcntl(root, F_DUPFD_CLOEXEC, 0);
@@ -173,10 +174,10 @@ static int walk(int root, const char *path, int *ret_parent, struct err *err)
 
 static int refuse_taken(struct err *err)
 {
-	return err_set(err, ERR_CONFLICT, EEXIST, "its name is taken, and what is there is kept");
+	return err_set(err, ERR_CONFLICT, EEXIST, "its name is taken, and nothing is replaced");
 }
 
-/* May a file get this name? Asked before its bytes are written, and once more before they count. */
+/* Checks that a file may get this name: before its bytes are written, and again at the end. */
 static int check_free(const struct out_dir *out, const char *name, struct err *err)
 {
 	struct stat info;
@@ -187,7 +188,8 @@ static int check_free(const struct out_dir *out, const char *name, struct err *e
 		return refuse_taken(err);
 	if (!S_ISREG(info.st_mode))
 		return err_set(err, ERR_CONFLICT, EEXIST,
-			       "its name is taken by what is no regular file, which is kept");
+			       "its name is taken by something other than a regular file, which is "
+			       "kept");
 	return 0;
 }
 
@@ -213,31 +215,31 @@ static int open_file(struct out_dir *out, struct err *err)
 	if (r < 0)
 		return r;
 
-	/* Under a name of our own until it is whole. */
+	/* The file has a temporary name until it is complete. */
 	id_new(".viv-", out->temporary);
 	out->file = openat(out->parent, out->temporary,
 			   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (out->file < 0) {
 		r = err_sys(err, "make a file");
-		out->temporary[0] = '\0'; /* not ours, if there is one */
+		out->temporary[0] = '\0'; /* a file of that name is not ours */
 		return r;
 	}
 	return 0;
 }
 
-/* Gives the file its name only where nothing has it: the kernel checks and acts in one. */
+/* Gives the file its name only if the name is free; the kernel checks and renames in one step. */
 static int place_new(const struct out_dir *out, const char *name, struct err *err)
 {
 	int r = renameat2(out->parent, out->temporary, out->parent, name, RENAME_NOREPLACE);
 
-	/* NFS and others know no such flag; a second name never replaces either. */
+	/* NFS and others do not support this flag; link() never replaces a file either. */
 	if (r < 0 && errno == EINVAL) {
 		r = linkat(out->parent, out->temporary, out->parent, name, 0);
 		if (r == 0)
 			(void)unlinkat(out->parent, out->temporary, 0);
 	}
 	if (r < 0)
-		return errno == EEXIST ? refuse_taken(err) : err_sys(err, "put it in its place");
+		return errno == EEXIST ? refuse_taken(err) : err_sys(err, "rename the file");
 	return 0;
 }
 
@@ -251,7 +253,7 @@ static int finish_file(struct out_dir *out, struct err *err)
 	} else {
 		r = check_free(out, name, err);
 		if (r == 0 && renameat(out->parent, out->temporary, out->parent, name) < 0)
-			r = err_sys(err, "put it in its place");
+			r = err_sys(err, "rename the file");
 	}
 	if (r < 0)
 		return r;
@@ -285,7 +287,7 @@ int out_dir_piece(struct out_dir *out, const char *path, const void *bytes, size
 		out->is_refused = false;
 		(void)snprintf(out->path, sizeof(out->path), "%s", path);
 	}
-	/* Without its head the rest of a file would be another file. */
+	/* Without a refused piece, the rest would be another file. */
 	if (!out->is_refused)
 		r = take_piece(out, bytes, size, is_last, err);
 	if (r < 0 || is_last)

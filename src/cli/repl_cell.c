@@ -6,14 +6,16 @@
 
 #include "base/c.h"
 
-/* What the text is inside of at its end. */
+/* The state of the scanner at the end of the text. */
 struct scan {
 	int depth;      /* open brackets */
 	char quote;     /* of a triple-quoted string; 0: none */
 	bool is_block;  /* a line at depth 0 ended with a colon, or was a decorator */
 	bool is_joined; /* the last line ends with a backslash */
-	char last;      /* last byte of the line that counts: no blank, no comment */
+	char last;      /* last byte of the line that is neither blank nor comment */
 	bool is_line_seen;
+	bool is_decorator; /* the last line with code is one */
+	bool has_code;     /* more than blanks and comments */
 };
 
 static bool is_triple(const char *text, size_t size, size_t at)
@@ -21,7 +23,7 @@ static bool is_triple(const char *text, size_t size, size_t at)
 	return at + 2 < size && text[at + 1] == text[at] && text[at + 2] == text[at];
 }
 
-/* Behind the string that starts at `at`; a one-line string ends with its line. */
+/* Returns the offset after the string that starts at `at`; a one-line string ends with its line. */
 static size_t skip_string(struct scan *scan, const char *text, size_t size, size_t at)
 {
 	bool is_long = is_triple(text, size, at);
@@ -60,7 +62,8 @@ static struct scan scan_text(const char *text, size_t size)
 		if (byte == '"' || byte == '\'') {
 			at = skip_string(&scan, text, size, at);
 			scan.last = byte;
-			scan.is_line_seen = true;
+			scan.is_decorator &= scan.is_line_seen;
+			scan.is_line_seen = scan.has_code = true;
 			continue;
 		}
 		if (byte == '#') {
@@ -73,11 +76,12 @@ static struct scan scan_text(const char *text, size_t size)
 			scan.depth++;
 		else if ((byte == ')' || byte == ']' || byte == '}') && scan.depth > 0)
 			scan.depth--;
-		if (byte == '@' && !scan.is_line_seen && scan.depth == 0)
-			scan.is_block = true;
 		if (!isspace((unsigned char)byte)) {
+			if (!scan.is_line_seen)
+				scan.is_decorator = byte == '@' && scan.depth == 0;
+			scan.is_block |= scan.is_decorator;
 			scan.last = byte;
-			scan.is_line_seen = true;
+			scan.is_line_seen = scan.has_code = true;
 		}
 		at++;
 	}
@@ -114,7 +118,7 @@ bool repl_cell_is_whole(const char *text, size_t size)
 	return !scan.is_block || is_last_line_blank(text, size);
 }
 
-/* Does this line belong to the statement before it? */
+/* True if this line belongs to the statement before it. */
 static bool goes_on(const char *line, size_t size)
 {
 	static const char *const words[] = {"else", "elif", "except", "finally"};
@@ -135,17 +139,18 @@ static bool goes_on(const char *line, size_t size)
 size_t repl_cell_size(const char *text, size_t size)
 {
 	size_t at = 0;
-	bool is_blank_before = false;
 
 	while (at < size) {
 		const char *end = memchr(text + at, '\n', size - at);
 		size_t next = end != NULL ? (size_t)(end - text) + 1 : size;
-		bool is_blank = repl_cell_is_blank(text + at, next - at);
+		struct scan scan = {0};
 
-		if (!is_blank && is_blank_before && !goes_on(text + at, size - at) &&
-		    !repl_cell_is_blank(text, at) && repl_cell_is_whole(text, at))
-			return at;
-		is_blank_before = is_blank;
+		if (!repl_cell_is_blank(text + at, next - at) && !goes_on(text + at, size - at)) {
+			scan = scan_text(text, at > 0 ? at - 1 : 0); /* without the newline */
+			if (scan.has_code && scan.depth == 0 && scan.quote == 0 &&
+			    !scan.is_joined && !scan.is_decorator)
+				return at;
+		}
 		at = next;
 	}
 	return size;

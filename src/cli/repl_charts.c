@@ -8,10 +8,9 @@
 #include <unistd.h>
 
 #include "base/c.h"
-#include "base/json.h"
 #include "cli/run_charts.h"
 
-#define KITTY_PIECE 4096U /* of base64 in one sequence, by that protocol */
+#define KITTY_PIECE 4096U /* most base64 in one sequence, by kitty's graphics protocol */
 
 void repl_charts_init(struct repl_charts *charts, const char *folder, bool may_replace)
 {
@@ -36,7 +35,7 @@ static bool variable_has(const char *name, const char *part)
 	return value != NULL && strstr(value, part) != NULL;
 }
 
-/* Image bytes as one or more sequences of the terminal's own. Base64 holds no control byte. */
+/* Sends an image in escape sequences of the terminal. Base64 contains no control byte. */
 static void show_kitty(const char *base64, size_t size)
 {
 	for (size_t at = 0; at < size; at += KITTY_PIECE) {
@@ -65,23 +64,20 @@ static bool is_base64(const char *text, size_t size)
 	return size > 0;
 }
 
-static void show_inline(const char *value, size_t size)
+static void show_inline(struct span chart)
 {
-	const char *mime = NULL;
-	const char *text = NULL;
-	size_t mime_size = 0;
-	size_t text_size = 0;
+	struct span mime = span_member(chart, "mime");
+	struct span text = span_member(chart, "base64");
 
-	if (!isatty(STDOUT_FILENO) || !json_find(value, size, "mime", &mime, &mime_size) ||
-	    !json_find(value, size, "base64", &text, &text_size) || text_size < 2 ||
-	    !is_base64(text + 1, text_size - 2))
+	if (!isatty(STDOUT_FILENO) || mime.size == 0 || text.size < 2 ||
+	    !is_base64(text.at + 1, text.size - 2))
 		return;
 	if (variable_has("TERM", "kitty") || variable_has("TERM_PROGRAM", "ghostty")) {
-		if (mime_size == strlen("\"image/png\"") && memcmp(mime, "\"image/png\"", 11) == 0)
-			show_kitty(text + 1, text_size - 2);
+		if (span_is(mime, "image/png"))
+			show_kitty(text.at + 1, text.size - 2);
 	} else if (variable_has("TERM_PROGRAM", "iTerm") ||
 		   variable_has("TERM_PROGRAM", "WezTerm")) {
-		show_iterm(text + 1, text_size - 2);
+		show_iterm(text.at + 1, text.size - 2);
 	}
 	(void)fflush(stdout);
 }
@@ -101,21 +97,21 @@ static int open_folder(struct repl_charts *charts, struct err *err)
 		n = snprintf(charts->path, sizeof(charts->path), "%s/viv-charts-XXXXXX",
 			     temporary != NULL && temporary[0] == '/' ? temporary : "/tmp");
 		if (n > 0 && (size_t)n < sizeof(charts->path) && mkdtemp(charts->path) == NULL)
-			return err_sys(err, "a folder for charts");
+			return err_sys(err, "make a folder for charts");
 	}
 	if (n < 0 || (size_t)n >= sizeof(charts->path))
-		return err_set(err, ERR_BAD_REQUEST, ENAMETOOLONG, "--out: too long");
+		return err_set(err, ERR_BAD_REQUEST, ENAMETOOLONG, "--out: the path is too long");
 	return out_dir_open(&charts->out, charts->path, charts->may_replace, err);
 }
 
-void repl_charts_take(void *user, const char *value, size_t size)
+void repl_charts_take(void *user, struct span chart)
 {
 	struct repl_charts *charts = user;
 	struct err err = {0};
 	char name[64] = "";
 	int r;
 
-	show_inline(value, size);
+	show_inline(chart);
 	if (charts->is_broken)
 		return;
 	r = open_folder(charts, &err);
@@ -123,8 +119,7 @@ void repl_charts_take(void *user, const char *value, size_t size)
 		charts->is_broken = true;
 	} else {
 		charts->count++;
-		r = run_chart_write(&charts->out, charts->count, value, size, name, sizeof(name),
-				    &err);
+		r = run_chart_write(&charts->out, charts->count, chart, name, sizeof(name), &err);
 	}
 	if (r < 0)
 		(void)fprintf(stderr, "chart not saved: %s\n", err.text);

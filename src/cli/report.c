@@ -18,11 +18,6 @@ static const struct mark marks[] = {
 	[FACT_NOTE] = {"note", "-   ", "\033[90m–\033[0m"},
 };
 
-void report_init(struct report *report)
-{
-	*report = (struct report){0};
-}
-
 void report_done(struct report *report)
 {
 	for (size_t i = 0; i < report->count; i++)
@@ -60,17 +55,6 @@ struct fact *report_add(struct report *report, const char *group, const char *na
 	(void)vsnprintf(fact->detail, sizeof(fact->detail), format, args);
 	va_end(args);
 	return fact;
-}
-
-bool report_is_on(const struct report *report, const char *group, const char *name)
-{
-	for (size_t i = 0; i < report->count; i++) {
-		const struct fact *fact = &report->facts[i];
-
-		if (strcmp(fact->group, group) == 0 && strcmp(fact->name, name) == 0)
-			return fact->state == FACT_ON;
-	}
-	return false;
 }
 
 /* The first fact of each group stands for the group. */
@@ -132,8 +116,7 @@ static json_t *fact_to_json(const struct fact *fact)
 		json_pack("{s:s, s:s, s:s, s:s}", "name", fact->name, "state",
 			  marks[fact->state].word, "detail", fact->detail, "remedy", fact->remedy);
 
-	/* What the kernel or a tool said may not be UTF-8, and then jansson refuses the whole row.
-	 */
+	/* Text from the kernel or a tool may not be UTF-8; jansson then refuses the whole row. */
 	if (row == NULL)
 		row = json_pack("{s:s, s:s, s:s, s:s}", "name", fact->name, "state",
 				marks[fact->state].word, "detail", "(not UTF-8)", "remedy", "");

@@ -3,7 +3,7 @@
  * Report - facts about this host, once as a table for people and once as JSON for programs
  *
  * Owns:    the facts it was given and how they are laid out. Both forms hold the same facts.
- * May not: find anything out: that is doctor's and audit's.
+ * May not: find facts: `viv doctor` does.
  */
 #pragma once
 
@@ -13,9 +13,9 @@
 #include <stdio.h>
 
 enum fact_state {
-	FACT_ON,   /* there, and it was tried */
-	FACT_OFF,  /* not there, or broken; the remedy says what to do */
-	FACT_NOTE, /* neither good nor bad, or it could not be found out */
+	FACT_ON,   /* present, and it was tried */
+	FACT_OFF,  /* missing or broken; the remedy says what to do */
+	FACT_NOTE, /* neither good nor bad, or unknown */
 };
 
 struct fact {
@@ -33,16 +33,12 @@ struct report {
 	size_t capacity;
 };
 
-void report_init(struct report *report);
 void report_done(struct report *report);
 
 /* Adds a fact; `remedy` may be NULL. The fact is valid until the next call. */
 struct fact *report_add(struct report *report, const char *group, const char *name,
 			enum fact_state state, const char *remedy, const char *format, ...)
 	__attribute__((format(printf, 6, 7)));
-
-/* Is a fact of this group and name there, and on? */
-bool report_is_on(const struct report *report, const char *group, const char *name);
 
 /* Prints a block per group, in the order in which groups first came. */
 void report_print(const struct report *report, FILE *out, bool is_terminal);

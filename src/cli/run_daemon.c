@@ -16,8 +16,7 @@
 #define RESULT_MAX (512UL << 20)
 #define STATUS_SIGNALLED 128
 
-/* With a config of the caller's own, only a daemon that goes by the same file would use the limits
- * that are meant. */
+/* If the caller has a config file, only a daemon that uses the same file applies its limits. */
 static bool is_of_config(struct client *client, const struct config *config)
 {
 	json_auto_t *status = NULL;
@@ -33,7 +32,7 @@ static bool is_of_config(struct client *client, const struct config *config)
 	return its != NULL && own != NULL && strcmp(its, own) == 0;
 }
 
-/* Was it the way that failed, not the run? Then the run can be had here. */
+/* True if the daemon could not be reached, or refused the request: then the run is done here. */
 static bool is_no_way(const struct client *client, const struct run_lines *lines,
 		      const struct err *err)
 {
@@ -123,7 +122,7 @@ int run_by_daemon(const struct config *config, const struct run_inputs *inputs, 
 	int r = client_open(&where, &client, &none);
 
 	if (r < 0 && none.kind == ERR_BAD_REQUEST) {
-		*err = none; /* VIVARIUM_URL is not what it should be */
+		*err = none; /* VIVARIUM_URL is malformed */
 		return r;
 	}
 	if (r < 0)

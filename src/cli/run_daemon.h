@@ -3,7 +3,7 @@
  * Run daemon - `viv run` through a daemon that is running
  *
  * Owns:    when a daemon may do the work, and when it is better done here.
- * May not: show a difference: output, result and exit status are those of a run of our own.
+ * May not: show a difference: output, result and exit status are those of a local run.
  */
 #pragma once
 
@@ -13,10 +13,10 @@
 
 struct client;
 
-/* Returns 1 and the exit status; 0 when there is no daemon, or none for this run or this caller:
- * nothing has happened then. An error is that of a daemon which took the request. */
+/* Returns 1 and the exit status; 0, with nothing done, if there is no daemon that would take this
+ * run from this caller; or the error of a daemon that took the request. */
 int run_by_daemon(const struct config *config, const struct run_inputs *inputs, struct show *show,
 		  int signals, int *ret_status, struct err *err);
 
-/* The end of what run_remote ran: prints what is due. Returns the exit status. */
+/* Prints the end of a run that run_remote followed. Returns the exit status. */
 int run_daemon_end(struct client *client, struct run_lines *lines, int signal, struct err *err);

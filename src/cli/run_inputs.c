@@ -12,6 +12,7 @@
 #include "base/c.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "policy/number.h"
 
 #define CODE_MAX (64U << 20)
 #define ARGS_MAX (64U << 20)
@@ -37,23 +38,18 @@ int run_inputs_open(const char *path, struct run_bytes *ret_bytes, struct err *e
 static int read_code(const struct run_options *options, const struct operands *operands,
 		     struct run_inputs *inputs, struct err *err)
 {
-	const char *text = options->code != NULL ? options->code : options->command;
-	size_t sources = operands->count + (options->code != NULL ? 1 : 0) +
-			 (options->command != NULL ? 1 : 0);
+	size_t given = (inputs->op.code.data != NULL ? 1U : 0U) +
+		       (inputs->op.command.data != NULL ? 1U : 0U);
 	const char *path = NULL;
 	int r;
 
-	if (sources != 1)
+	if (operands->count + given != 1)
 		return err_set(err, ERR_BAD_REQUEST, EINVAL,
-			       sources == 0
+			       operands->count + given == 0
 				       ? "what should run? Give a FILE, - for stdin, or -c CODE"
-				       : "give one of FILE, -c CODE and --command");
-	if (text != NULL) {
-		struct run_bytes bytes = {.data = text, .size = strlen(text), .fd = -1};
-
-		*(options->command != NULL ? &inputs->op.command : &inputs->op.code) = bytes;
+				       : "give only one of FILE, -c CODE and --command");
+	if (given > 0)
 		return 0;
-	}
 	path = operands->items[0];
 	if (strcmp(path, "-") != 0)
 		r = io_read_file(AT_FDCWD, path, &inputs->code, err);
@@ -74,34 +70,11 @@ static int read_code(const struct run_options *options, const struct operands *o
 	return 0;
 }
 
-static int read_limits(const struct run_options *options, struct policy_ask *ask, struct err *err)
-{
-	const struct {
-		const char *field, *text, *label;
-	} rows[] = {
-		{"timeout", options->timeout, "--timeout"},
-		{"memory", options->memory, "--memory"},
-		{"cpus", options->cpus, "--cpus"},
-		{"pids", options->pids, "--pids"},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		int r = 0;
-
-		if (rows[i].text != NULL)
-			r = policy_ask_set(ask, rows[i].field, rows[i].text, rows[i].label, err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 static int read_args(const char *text, struct run_inputs *inputs, struct err *err)
 {
 	int r;
 
-	if (text == NULL)
-		return 0;
+	buf_cut(&inputs->args, 0); /* the last one counts */
 	if (text[0] == '@')
 		r = io_read_file(AT_FDCWD, text + 1, &inputs->args, err);
 	else
@@ -117,7 +90,7 @@ static int read_args(const char *text, struct run_inputs *inputs, struct err *er
 	return 0;
 }
 
-/* "sqlite:FILE:QUERY": the file is what stands before the first colon that leaves one. */
+/* "sqlite:FILE:QUERY": FILE ends at its first colon. */
 static int split_sqlite(const char *text, struct run_inputs *inputs, struct err *err)
 {
 	const char *file = text + strlen("sqlite:");
@@ -181,9 +154,10 @@ static int read_data(const char *text, struct run_inputs *inputs, struct err *er
 	return 0;
 }
 
-/* HOST or HOST:DEST. A colon may be part of a name, so a file of the whole name comes first. */
-static int read_file(const char *text, struct run_file *file, struct err *err)
+/* HOST or HOST:DEST. A colon may be part of a name, so an existing file of the whole name wins. */
+static int read_file(const char *text, struct run_inputs *inputs, struct err *err)
 {
+	struct run_file *file = &inputs->files[inputs->op.file_count];
 	const char *slash = strrchr(text, '/');
 	const char *colon = strrchr(text, ':');
 	const char *dest = slash != NULL ? slash + 1 : text;
@@ -191,9 +165,19 @@ static int read_file(const char *text, struct run_file *file, struct err *err)
 	char *host = NULL;
 	int r;
 
+	if (inputs->op.file_count == FLAG_LIST_MAX)
+		return err_set(err, ERR_BAD_REQUEST, E2BIG, "--file: may be given at most %d times",
+			       FLAG_LIST_MAX);
 	if (colon != NULL && access(text, F_OK) != 0) {
 		host_size = (size_t)(colon - text);
 		dest = colon + 1;
+	}
+	for (size_t i = 0; i < inputs->op.file_count; i++) {
+		if (strcmp(inputs->files[i].path, dest) == 0)
+			return err_set(err, ERR_BAD_REQUEST, EEXIST,
+				       "--file: two files would be called %s in the sandbox; "
+				       "HOST:DEST gives one another name",
+				       dest);
 	}
 	host = strndup(text, host_size);
 	if (host == NULL)
@@ -203,45 +187,102 @@ static int read_file(const char *text, struct run_file *file, struct err *err)
 	if (r < 0)
 		return err_wrap(err, "--file");
 	file->path = xstrdup(dest);
+	inputs->op.file_count++;
 	return 0;
 }
 
-static int read_lists(const struct run_options *options, struct run_inputs *inputs, struct err *err)
+/* Appends to a NULL-terminated list of the request; run_inputs_done frees the list. */
+static void add_text(const char ***list, const char *text)
 {
-	for (size_t i = 0; i < options->files.count; i++) {
-		int r = read_file(options->files.items[i], &inputs->files[i], err);
+	size_t count = 0;
 
-		if (r < 0)
-			return r;
-		inputs->op.file_count = i + 1;
-	}
-	for (size_t i = 0; i < options->env.count; i++) {
-		const char *equals = strchr(options->env.items[i], '=');
+	while (*list != NULL && (*list)[count] != NULL)
+		count++;
+	*list = reallocarray(*list, count + 2, sizeof(**list));
+	if (*list == NULL)
+		abort();
+	(*list)[count] = text;
+	(*list)[count + 1] = NULL;
+}
 
-		if (equals == NULL || equals == options->env.items[i])
-			return err_set(err, ERR_BAD_REQUEST, EINVAL,
-				       "--env: '%s' is not NAME=VALUE", options->env.items[i]);
-		inputs->env[i] = options->env.items[i];
-	}
-	for (size_t i = 0; i < options->expect.count; i++)
-		inputs->expect[i] = options->expect.items[i];
-	inputs->op.files = inputs->files;
-	inputs->op.env = inputs->env;
-	inputs->op.expect = inputs->expect;
+static int set_number(const struct op_param *param, enum number_type type, const char *text,
+		      uint64_t *ret_number, struct err *err)
+{
+	uint64_t number = 0;
+
+	if (number_parse(type, text, &number) < 0 || number < param->min ||
+	    (param->max > 0 && number > param->max))
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "--%s: '%s' is not a value like %s, or out of range", param->flag,
+			       text, param->value);
+	*ret_number = number;
 	return 0;
+}
+
+/* Limits have rows of their own, which know their units and ranges. */
+static bool is_limit(const struct op_param *param)
+{
+	size_t start = offsetof(struct run_request, limits);
+
+	return param->offset >= start && param->offset < start + sizeof(struct policy_ask);
+}
+
+static int read_param(const struct op_param *param, const char *text, struct run_inputs *inputs,
+		      struct err *err)
+{
+	void *at = (char *)&inputs->op + param->offset;
+	char label[64];
+
+	(void)snprintf(label, sizeof(label), "--%s", param->flag);
+	if (is_limit(param))
+		return policy_ask_set(&inputs->op.limits, param->flag, text, label, err);
+	switch (param->type) {
+	case OP_TEXT:
+		*(const char **)at = text;
+		return 0;
+	case OP_BOOL:
+		*(enum op_bool *)at = OP_YES;
+		return 0;
+	case OP_PAIRS:
+		if (text[strcspn(text, "=")] != '=' || text[0] == '=')
+			return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: '%s' is not NAME=VALUE",
+				       label, text);
+		add_text(at, text);
+		return 0;
+	case OP_TEXTS:
+		add_text(at, text);
+		return 0;
+	case OP_MS:
+		return set_number(param, NUMBER_MS, text, at, err);
+	case OP_SIZE:
+		return set_number(param, NUMBER_BYTES, text, at, err);
+	case OP_COUNT:
+		return set_number(param, NUMBER_COUNT, text, at, err);
+	case OP_CPUS:
+		return set_number(param, NUMBER_CPUS, text, at, err);
+	case OP_BYTES:
+		*(struct run_bytes *)at =
+			(struct run_bytes){.data = text, .size = strlen(text), .fd = -1};
+		return 0;
+	case OP_JSON:
+		return read_args(text, inputs, err);
+	case OP_FILES:
+		return read_file(text, inputs, err);
+	case OP_TABLE:
+		break;
+	}
+	return err_set(err, ERR_INTERNAL, EINVAL, "%s: cannot be read from a flag", label);
 }
 
 int run_inputs_read(const struct run_options *options, const struct operands *operands,
 		    struct run_inputs *inputs, struct err *err)
 {
-	int r;
+	int r = 0;
 
 	*inputs = (struct run_inputs){.data_fd = -1};
+	inputs->op.files = inputs->files;
 	buf_init(&inputs->code, CODE_MAX);
 	buf_init(&inputs->args, ARGS_MAX);
-	inputs->op.policy = options->policy;
-	inputs->op.runtime = options->runtime;
-	inputs->op.backend = options->backend;
 	inputs->op.stdin_kind = options->wants_stdin ? RUN_STDIN_LIVE : RUN_STDIN_NONE;
 	inputs->op.stdin_fd = STDIN_FILENO;
 	inputs->op.want_files = options->out != NULL;
@@ -251,15 +292,13 @@ int run_inputs_read(const struct run_options *options, const struct operands *op
 	if (options->is_json && options->is_events)
 		return err_set(err, ERR_BAD_REQUEST, EINVAL,
 			       "--json and --events: use one of them");
-	r = read_code(options, operands, inputs, err);
+	for (size_t i = 0; i < options->given.count && r == 0; i++)
+		r = read_param(options->given.items[i].param, options->given.items[i].text, inputs,
+			       err);
 	if (r == 0)
-		r = read_limits(options, &inputs->op.limits, err);
-	if (r == 0)
-		r = read_args(options->args, inputs, err);
+		r = read_code(options, operands, inputs, err);
 	if (r == 0)
 		r = read_data(options->data, inputs, err);
-	if (r == 0)
-		r = read_lists(options, inputs, err);
 	return r;
 }
 
@@ -274,4 +313,8 @@ void run_inputs_done(struct run_inputs *inputs)
 		free((void *)(uintptr_t)inputs->files[i].path);
 	}
 	inputs->op.file_count = 0;
+	for (size_t i = 0; i < RUN_PARAMS; i++) {
+		if (run_params[i].type == OP_TEXTS || run_params[i].type == OP_PAIRS)
+			free((void *)(uintptr_t)request_texts(&inputs->op, &run_params[i]));
+	}
 }

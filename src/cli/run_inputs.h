@@ -14,13 +14,13 @@
 #include "cli/flags.h"
 #include "op/op.h"
 
-/* What the flags fill. */
+#define RUN_DATA_HELP                                                                              \
+	"table that the code finds as data and df: {columns, rows}, or a list of objects"
+
+/* Values of the flags. */
 struct run_options {
-	const char *code, *command;
-	const char *policy, *runtime, *backend;
-	const char *timeout, *memory, *cpus, *pids;
-	const char *args, *data;
-	struct flag_list files, expect, env;
+	struct flag_given given; /* by the rows of run_params */
+	const char *data;
 	bool wants_stdin;
 	const char *out;
 	bool may_overwrite;
@@ -29,13 +29,11 @@ struct run_options {
 };
 
 struct run_inputs {
-	struct op_run_args op;
+	struct run_request op;
 	struct buf code, args;                /* owned */
 	int data_fd;                          /* owned */
 	char *data_path;                      /* owned */
 	struct run_file files[FLAG_LIST_MAX]; /* their fd and path are owned */
-	const char *env[FLAG_LIST_MAX + 1];
-	const char *expect[FLAG_LIST_MAX + 1];
 };
 
 /* Checks and opens everything. Each message starts with the flag it is about. */

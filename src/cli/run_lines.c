@@ -2,7 +2,6 @@
 #include "cli/run_lines.h"
 
 #include <errno.h>
-#include <sodium.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,24 +15,22 @@
 void run_lines_init(struct run_lines *lines, struct show *show)
 {
 	*lines = (struct run_lines){.show = show};
-	buf_init(&lines->result, TEXT_MAX);
-	buf_init(&lines->error, TEXT_MAX);
-	buf_init(&lines->missing, TEXT_MAX);
-	lines->facts.result = &lines->result;
-	lines->facts.error = &lines->error;
-	lines->facts.missing = &lines->missing;
+	for (size_t i = 0; i < RESULT_COUNT; i++)
+		buf_init(&lines->parts[i], TEXT_MAX);
+	lines->facts.parts = lines->parts;
+	lines->facts.missing = &lines->parts[RESULT_MISSING];
+	lines->facts.left_out = &lines->parts[RESULT_LEFT_OUT];
 }
 
 void run_lines_done(struct run_lines *lines)
 {
-	buf_done(&lines->result);
-	buf_done(&lines->error);
-	buf_done(&lines->missing);
+	for (size_t i = 0; i < RESULT_COUNT; i++)
+		buf_done(&lines->parts[i]);
 }
 
 /* ---- the bytes of files ---- */
 
-/* Behind the string that starts at `at`. */
+/* Returns the offset after the string that starts at `at`. */
 static size_t skip_string(const char *json, size_t size, size_t at)
 {
 	for (at++; at < size && json[at] != '"'; at++) {
@@ -43,7 +40,7 @@ static size_t skip_string(const char *json, size_t size, size_t at)
 	return at + 1;
 }
 
-/* Copies valid JSON, but for members called base64 that have one before them. */
+/* Copies valid JSON without members called base64 that are not the first of their object. */
 static int put_without_bytes(struct buf *buf, const char *json, size_t size)
 {
 	size_t name = strlen(BYTES_MEMBER);
@@ -73,143 +70,129 @@ static int put_without_bytes(struct buf *buf, const char *json, size_t size)
 
 int run_lines_put_result(struct buf *buf, const char *json, size_t size)
 {
-	const char *files = NULL;
-	size_t files_size = 0;
+	struct result result;
+	struct span files;
 	size_t before;
-	int r;
 
-	if (!json_find(json, size, "files", &files, &files_size))
-		return buf_append(buf, json, size);
-	before = (size_t)(files - json);
-	r = buf_append(buf, json, before);
-	if (r == 0)
-		r = put_without_bytes(buf, files, files_size);
-	if (r == 0)
-		r = buf_append(buf, files + files_size, size - before - files_size);
-	return r;
+	result_read(json, size, &result);
+	files = result.members[RESULT_FILES];
+	before = files.size > 0 ? (size_t)(files.at - json) : size;
+	buf_append(buf, json, before);
+	put_without_bytes(buf, files.at, files.size);
+	buf_append(buf, json + before + files.size, size - before - files.size);
+	return buf->failed;
 }
 
-/* A JSON string of base64. */
-static int decode_bytes(struct buf *bytes, const char *value, size_t size)
+/* Decodes a JSON string of base64. */
+static int decode_bytes(struct buf *bytes, struct span value)
 {
-	size_t decoded = 0;
-	int r = buf_reserve(bytes, size);
-
-	if (r < 0 || size < 2 || value[0] != '"')
-		return -EINVAL;
-	if (sodium_base642bin(bytes->data, size, value + 1, size - 2, NULL, &decoded, NULL,
-			      sodium_base64_VARIANT_ORIGINAL) != 0)
-		return -EINVAL;
-	bytes->size = decoded;
-	return 0;
+	return value.size < 2 || value.at[0] != '"'
+		       ? -EINVAL
+		       : buf_unbase64(bytes, value.at + 1, value.size - 2, "");
 }
 
-static void give_file(struct run_lines *lines, const char *file, size_t size)
+static void give_file(struct run_lines *lines, struct span file)
 {
-	static const char too_large[] = "too large for the answer of a daemon; use --no-daemon";
-	const char *text = NULL;
-	size_t text_size = 0;
+	struct span text = span_member(file, "base64");
+	struct span name = span_member(file, "path");
 	struct buf path;
 	struct buf bytes;
 
-	if (lines->show->out.dir < 0 || !json_find(file, size, "base64", &text, &text_size))
+	lines->show->is_daemon = true;
+	if (lines->show->out.dir < 0 || text.size == 0 || text.at[0] != '"' || name.size == 0)
 		return;
-	buf_init(&path, size + 1);
-	buf_init(&bytes, text_size + 1);
-	if (json_find(file, size, "path", &file, &size) &&
-	    testimony_decode(&path, file, size) == 0) {
-		if (text[0] != '"')
-			show_note(lines->show, "not written: %s: %s", buf_string(&path), too_large);
-		else if (decode_bytes(&bytes, text, text_size) == 0)
-			show_calls.file(lines->show, buf_string(&path), bytes.data, bytes.size,
-					true);
-	}
+	buf_init(&path, name.size + 1);
+	buf_init(&bytes, text.size + 1);
+	if (testimony_decode(&path, name.at, name.size) == 0 && decode_bytes(&bytes, text) == 0)
+		show_calls.file(lines->show, buf_string(&path), bytes.data, bytes.size, true);
 	buf_done(&path);
 	buf_done(&bytes);
 }
 
 /* ---- the verdict ---- */
 
-static void take_verdict(struct run_lines *lines, const char *line, size_t size)
+/* Keeps the items of a list without its brackets, as local runs do. */
+static void take_list(struct run_lines *lines, const struct result *end, enum result_member member)
+{
+	struct span list = end->members[member];
+
+	if (list.size > 2)
+		(void)buf_append(&lines->parts[member], list.at + 1, list.size - 2);
+}
+
+static void take_verdict(struct run_lines *lines, const struct result *end)
 {
 	struct run_facts *facts = &lines->facts;
-	const char *note = NULL;
-	size_t note_size = 0;
-	struct span missing, state, checkpoint;
-	struct result end;
+	struct span state = end->members[RESULT_STATE];
+	struct span note = span_member(end->members[RESULT_CHECKPOINT], "note");
 
-	result_read(line, size, &end);
-	missing = end.members[RESULT_MISSING];
-	state = end.members[RESULT_STATE];
-	checkpoint = end.members[RESULT_CHECKPOINT];
-	facts->verdict = end.verdict;
+	facts->verdict = end->verdict;
 	if (facts->verdict.kind == VERDICT_NONE)
 		facts->verdict.kind = VERDICT_BACKEND;
-	facts->truncated = end.truncated;
-	/* As our own runs have it: what stands between the brackets. */
-	if (missing.size > 2)
-		(void)buf_append(&lines->missing, missing.at + 1, missing.size - 2);
+	facts->truncated = end->truncated;
+	facts->usage = end->usage;
+	facts->allowed = end->allowed;
+	take_list(lines, end, RESULT_MISSING);
+	take_list(lines, end, RESULT_LEFT_OUT);
 	if (state.size > 0)
 		testimony_text(state.at, state.size, lines->state, sizeof(lines->state));
-	if (checkpoint.size > 0 && checkpoint.at[0] == '{' &&
-	    json_find(checkpoint.at, checkpoint.size, "note", &note, &note_size))
-		testimony_text(note, note_size, lines->note, sizeof(lines->note));
+	if (note.size > 0)
+		testimony_text(note.at, note.size, lines->note, sizeof(lines->note));
+	(void)skipped_say(end->members[RESULT_CHECKPOINT], lines->skipped, sizeof(lines->skipped));
 	lines->has_verdict = true;
+}
+
+void run_lines_tell_state(const struct run_lines *lines)
+{
+	const char *key = lines->facts.verdict.remedy_key;
+	bool is_gone = key != NULL && strcmp(key, "gone") == 0;
+
+	if (lines->note[0] != '\0')
+		show_note(lines->show, "%s", lines->note);
+	else if (strcmp(lines->state, "lost") == 0 && !is_gone)
+		show_note(lines->show,
+			  "lost: the session has no state to go on from; remove it with "
+			  "`viv session rm`");
+	if (lines->skipped[0] != '\0')
+		show_note(lines->show, "%s", lines->skipped);
 }
 
 /* ---- lines ---- */
 
-/* Bytes that are not UTF-8 come twice: as text with marks in it, and as they are. */
-static void take_output(struct run_lines *lines, int stream, const char *line, size_t size)
+/* Output that is not UTF-8 comes twice: as text with replacement characters, and as base64. */
+static void take_output(struct run_lines *lines, int stream, struct span text, struct span base64)
 {
-	const char *value = NULL;
-	size_t value_size = 0;
 	struct buf bytes;
 
-	buf_init(&bytes, size + 1);
-	if (json_find(line, size, "base64", &value, &value_size))
-		(void)decode_bytes(&bytes, value, value_size);
-	else if (json_find(line, size, "text", &value, &value_size))
-		(void)testimony_decode(&bytes, value, value_size);
+	buf_init(&bytes, text.size + base64.size + 1);
+	if (base64.size > 0)
+		(void)decode_bytes(&bytes, base64);
+	else if (text.size > 0)
+		(void)testimony_decode(&bytes, text.at, text.size);
 	if (bytes.size > 0)
 		show_calls.output(lines->show, stream, bytes.data, bytes.size);
 	buf_done(&bytes);
 }
 
-static void keep(struct buf *buf, const char *value, size_t size)
+static void take_fact(struct run_lines *lines, enum result_member member, struct span value)
 {
-	buf_cut(buf, 0);
-	(void)buf_append(buf, value, size);
+	if (member == RESULT_RESULT || member == RESULT_ERROR) {
+		buf_cut(&lines->parts[member], 0);
+		(void)buf_append(&lines->parts[member], value.at, value.size);
+		return;
+	}
+	if (member == RESULT_FILES)
+		give_file(lines, value);
+	show_calls.fact(lines->show, result_rows[member].event, value.at, value.size);
 }
 
-static void take_fact(struct run_lines *lines, const char *type, const char *line, size_t size)
+/* Keeps the run's id; in every mode, tells that a held run waits for a person. */
+static void take_run(struct run_lines *lines, const struct event *event)
 {
-	const char *member = strcmp(type, "display") == 0 ? "data" : type;
-	const char *value = NULL;
-	size_t value_size = 0;
-
-	if (!json_find(line, size, member, &value, &value_size))
+	if (event->run.size == 0)
 		return;
-	if (strcmp(type, "result") == 0)
-		keep(&lines->result, value, value_size);
-	else if (strcmp(type, "error") == 0)
-		keep(&lines->error, value, value_size);
-	else
-		show_calls.fact(lines->show, type, value, value_size);
-	if (strcmp(type, "file") == 0)
-		give_file(lines, value, value_size);
-}
-
-/* Which run it is; and, in every mode, that it will not begin by itself. */
-static void take_run(struct run_lines *lines, const char *type, const char *line, size_t size)
-{
-	const char *value = NULL;
-	size_t value_size = 0;
-
-	if (!json_find(line, size, "run", &value, &value_size))
-		return;
-	testimony_text(value, value_size, lines->run, sizeof(lines->run));
-	lines->is_held = strcmp(type, "held") == 0;
+	testimony_text(event->run.at, event->run.size, lines->run, sizeof(lines->run));
+	lines->is_held = event_is(event, "held");
 	if (lines->is_held)
 		show_note(lines->show,
 			  "held: a person must allow it first: `viv allow %s`, or on the page",
@@ -220,7 +203,7 @@ static void pass_on(struct run_lines *lines, const char *type, const char *line,
 {
 	struct buf text;
 
-	/* A stream over a wire has these; there is no wire here. */
+	/* A keepalive is for the connection, not for whoever reads stdout. */
 	if (strcmp(type, "keepalive") == 0)
 		return;
 	if (strcmp(type, "file") != 0 && strcmp(type, "verdict") != 0) {
@@ -235,27 +218,32 @@ static void pass_on(struct run_lines *lines, const char *type, const char *line,
 
 int run_lines_take(struct run_lines *lines, const char *line, size_t size)
 {
-	const char *value = NULL;
-	size_t value_size = 0;
-	char type[32] = "";
+	const struct span *told;
+	struct event event;
 
-	if (!json_is_valid(line, size) || !json_find(line, size, "type", &value, &value_size))
+	if (!json_is_valid(line, size))
 		return 0;
-	testimony_text(value, value_size, type, sizeof(type));
-	if (json_find(line, size, "seq", &value, &value_size))
-		lines->seq = strtoull(value, NULL, 10);
+	event_read(line, size, &event);
+	if (event.type[0] == '\0')
+		return 0;
+	told = event.told.members;
+	if (event.seq.size > 0)
+		lines->seq = strtoull(event.seq.at, NULL, 10);
 	if (lines->show->mode == SHOW_EVENTS)
-		pass_on(lines, type, line, size);
+		pass_on(lines, event.type, line, size);
 
-	if (strcmp(type, "started") == 0 || strcmp(type, "held") == 0)
-		take_run(lines, type, line, size);
-	else if (strcmp(type, "stdout") == 0)
-		take_output(lines, STDOUT_FILENO, line, size);
-	else if (strcmp(type, "stderr") == 0)
-		take_output(lines, STDERR_FILENO, line, size);
-	else if (strcmp(type, "verdict") == 0)
-		take_verdict(lines, line, size);
-	else
-		take_fact(lines, type, line, size);
+	if (event_is(&event, "started") || event_is(&event, "held"))
+		take_run(lines, &event);
+	else if (event_is(&event, "stdout"))
+		take_output(lines, STDOUT_FILENO, told[RESULT_STDOUT], event.base64);
+	else if (event_is(&event, "stderr"))
+		take_output(lines, STDERR_FILENO, told[RESULT_STDERR], event.base64);
+	else if (event_is(&event, "verdict"))
+		take_verdict(lines, &event.told);
+	for (unsigned i = 0; i < RESULT_COUNT; i++) {
+		if (told[i].size > 0 && result_rows[i].is_fact &&
+		    event_is(&event, result_rows[i].event))
+			take_fact(lines, (enum result_member)i, told[i]);
+	}
 	return 0;
 }

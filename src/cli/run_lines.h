@@ -2,8 +2,8 @@
 /*
  * Run lines - the events of a run in a daemon, as `viv run` shows them
  *
- * Owns:    what the lines have said so far: the run's id, its value, its traceback, its verdict.
- * May not: print by itself: a run of a daemon's looks as one of our own does, so the show does it.
+ * Owns:    what the events have told so far: the run's id, its value, its traceback, its verdict.
+ * May not: print by itself: the show does, so that a run in a daemon looks like a local one.
  */
 #pragma once
 
@@ -17,21 +17,24 @@
 struct run_lines {
 	struct show *show; /* borrowed */
 	char run[ID_SIZE]; /* "": not told yet */
-	bool is_held;      /* it waits for a person, and reads nothing yet */
+	bool is_held;      /* the run waits for a person, and reads nothing yet */
 	bool has_verdict;
-	uint64_t seq;             /* of the last one */
-	char state[16];           /* "preserved", "rolled_back", ... */
-	char note[1024];          /* what the session says of its state; "": nothing special */
-	struct buf result, error; /* owned: JSON text */
-	struct buf missing;       /* owned */
-	struct run_facts facts;   /* borrows from the above */
+	uint64_t seq;                   /* of the last event */
+	char state[16];                 /* "preserved", "rolled_back", ... */
+	char note[1024];                /* the session's note about its state; "": none */
+	char skipped[SKIPPED_TEXT_MAX]; /* why the run left no checkpoint; "": it left one */
+	struct buf parts[RESULT_COUNT]; /* owned: value, error, missing and left-out files */
+	struct run_facts facts;         /* borrows from the above */
 };
 
 void run_lines_init(struct run_lines *lines, struct show *show);
 void run_lines_done(struct run_lines *lines);
 
-/* One event, without its newline. Always 0: what cannot be read is not shown. */
+/* Takes one event, without its newline. Always 0: an unreadable event is skipped. */
 int run_lines_take(struct run_lines *lines, const char *line, size_t size);
 
-/* Appends a result without the bytes of its files: they went to a folder. */
+/* Says what a run did to the state of its session, if it failed or left no checkpoint. */
+void run_lines_tell_state(const struct run_lines *lines);
+
+/* Appends a result without the bytes of its files, which went to the folder of --out. */
 int run_lines_put_result(struct buf *buf, const char *json, size_t size);

@@ -2,8 +2,8 @@
 #include "cli/run_remote.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
-#include <sodium.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,11 +12,13 @@
 
 #include "base/c.h"
 
-#define INPUT_SIZE 4096U /* a page: the smallest pipe takes it, and so does one atomic write */
-/* How long to wait when the code has not read what was sent before; longer each time. */
+#define INPUT_SIZE 4096U /* a page: it fits the smallest pipe and one atomic write */
+/* Pause before input is sent again because the code has not read the last; doubles each time. */
 #define RETRY_MIN_NS 1000000L
 #define RETRY_MAX_NS 64000000L
 #define PATH_SIZE 160
+#define RESUME_NS (30ULL * 1000000000) /* how long to wait for the daemon to come back */
+#define RESUME_PAUSE_MS 100
 
 enum {
 	WATCH_SIGNALS,
@@ -32,6 +34,7 @@ struct viewer {
 	int signals; /* how many came */
 	int signal;  /* the first */
 	bool is_cancelled;
+	char run[ID_SIZE]; /* from the head of the answer, which comes before the run begins */
 
 	unsigned char input[INPUT_SIZE];
 	size_t input_size;
@@ -69,7 +72,8 @@ static void interrupt(struct viewer *viewer)
 		     NULL, NULL);
 }
 
-/* The first asks kindly. The second does not wait for an answer. */
+/* The first SIGINT interrupts a session's run. Any other signal cancels the run. A third signal, or
+ * one that comes before the run's id, stops waiting. */
 static void signal_came(void *user)
 {
 	struct viewer *viewer = user;
@@ -104,14 +108,13 @@ static void input_sent(void *user, const struct err *why);
 
 static void send_input(struct viewer *viewer)
 {
-	char text[sodium_base64_ENCODED_LEN(INPUT_SIZE, sodium_base64_VARIANT_ORIGINAL)];
+	AUTO_BUF struct buf text = {.max = 2 * INPUT_SIZE};
 	json_t *body = NULL;
 	char path[PATH_SIZE];
 
 	if (viewer->input_size > 0) {
-		(void)sodium_bin2base64(text, sizeof(text), viewer->input, viewer->input_size,
-					sodium_base64_VARIANT_ORIGINAL);
-		body = json_pack("{s:s}", "base64", text);
+		(void)buf_base64(&text, viewer->input, viewer->input_size);
+		body = json_pack("{s:s}", "base64", buf_string(&text));
 	} else {
 		body = json_pack("{s:b}", "eof", 1);
 	}
@@ -125,7 +128,7 @@ static void input_sent(void *user, const struct err *why)
 {
 	struct viewer *viewer = user;
 
-	if (why != NULL && why->kind == ERR_BUSY) {
+	if (why != NULL && err_is_busy(why)) {
 		const struct itimerspec soon = {.it_value = {.tv_nsec = viewer->retry_ns}};
 
 		(void)timerfd_settime(viewer->retry, 0, &soon, NULL);
@@ -133,7 +136,7 @@ static void input_sent(void *user, const struct err *why)
 			viewer->retry_ns *= 2;
 		return;
 	}
-	/* It reads no stdin, or is over: what else is typed is for nobody. */
+	/* After an error the run takes no more stdin, so nothing else is sent. */
 	viewer->is_input_over |= why != NULL || viewer->input_size == 0;
 	viewer->is_sending = false;
 	watch_input(viewer);
@@ -162,6 +165,18 @@ static void input_came(void *user)
 
 /* ---- the run ---- */
 
+static void header_came(void *user, const char *line, size_t size)
+{
+	struct viewer *viewer = user;
+	const char *value = NULL;
+	size_t n = 0;
+
+	if (client_header_is(line, size, "Vivarium-Run:", &value, &n) && n < sizeof(viewer->run)) {
+		memcpy(viewer->run, value, n);
+		viewer->run[n] = '\0';
+	}
+}
+
 static int line_came(void *user, const char *line, size_t size)
 {
 	struct viewer *viewer = user;
@@ -170,7 +185,65 @@ static int line_came(void *user, const char *line, size_t size)
 	if (viewer->remote->input >= 0)
 		watch_input(viewer);
 	if (viewer->remote->lines->show->is_closed && viewer->remote->lines->run[0] != '\0')
-		cancel(viewer); /* nobody reads what it prints */
+		cancel(viewer); /* nobody reads its output */
+	return r;
+}
+
+/* ---- a daemon that went away, and comes back ---- */
+
+static int follow(struct viewer *viewer, struct err *err)
+{
+	char path[PATH_SIZE];
+	const struct client_call call = {
+		.method = "GET",
+		.path = path,
+		.line = line_came,
+		.user = viewer,
+		.watches = viewer->watches,
+		.watch_count = WATCH_COUNT,
+	};
+
+	(void)snprintf(path, sizeof(path), "/v1/runs/%s/events?follow=true&after=%llu",
+		       viewer->remote->lines->run, (unsigned long long)viewer->remote->lines->seq);
+	return client_call(viewer->remote->client, &call, NULL, err);
+}
+
+/* True if the stream ended before the run did, or the daemon is not back yet. */
+static bool is_broken_off(const struct viewer *viewer, int r, const struct err *err)
+{
+	const struct run_lines *lines = viewer->remote->lines;
+
+	return lines->run[0] != '\0' && !lines->has_verdict && viewer->signals == 0 &&
+	       (r == 0 || err->num == ECONNRESET || err->num == ECONNREFUSED ||
+		err->kind == ERR_BUSY);
+}
+
+/* Events have numbers, so the next daemon continues after the last one received. A run that waited
+ * for its turn has no event that tells its id; the next daemon ends it with a verdict. */
+static int go_on(struct viewer *viewer, int r, struct err *err)
+{
+	struct run_lines *lines = viewer->remote->lines;
+	uint64_t end = now_ns() + RESUME_NS;
+
+	if (lines->run[0] == '\0')
+		memcpy(lines->run, viewer->run, sizeof(lines->run));
+	if (is_broken_off(viewer, r, err))
+		show_note(lines->show, "the daemon went away; waiting for it to come back");
+	while (is_broken_off(viewer, r, err) && now_ns() < end) {
+		struct pollfd signals = {.fd = viewer->remote->signals, .events = POLLIN};
+		uint64_t seq = lines->seq;
+
+		(void)poll(&signals, 1, RESUME_PAUSE_MS);
+		if (signals.revents & POLLIN)
+			signal_came(viewer);
+		*err = (struct err){0};
+		r = follow(viewer, err);
+		if (lines->seq > seq)
+			end = now_ns() + RESUME_NS;
+	}
+	if (r < 0 && is_broken_off(viewer, r, err))
+		return err_wrap(err, "the run may go on; follow it with `viv logs -f %s`",
+				lines->run);
 	return r;
 }
 
@@ -194,6 +267,7 @@ int run_remote(const struct run_remote *remote, int *ret_signal, struct err *err
 		.upload = remote->body,
 		.upload_type = "application/json",
 		.line = line_came,
+		.header = header_came,
 		.user = &viewer,
 		.watches = viewer.watches,
 		.watch_count = WATCH_COUNT,
@@ -204,7 +278,7 @@ int run_remote(const struct run_remote *remote, int *ret_signal, struct err *err
 	if (viewer.retry < 0)
 		return err_sys(err, "timerfd");
 	set_watches(&viewer);
-	r = client_call(remote->client, &call, NULL, err);
+	r = go_on(&viewer, client_call(remote->client, &call, NULL, err), err);
 	drop_fd(&viewer.retry);
 	*ret_signal = viewer.signal;
 	if (r == 0 && !remote->lines->has_verdict)

@@ -10,17 +10,18 @@
 
 #include "base/c.h"
 #include "base/json.h"
+#include "cli/cmd.h"
 #include "cli/run_charts.h"
 #include "cli/safe.h"
 #include "session/testimony.h"
 
-#define PIECE 4096U /* a pipe that is ready takes so much without blocking (man 7 pipe) */
+#define PIECE 4096U /* a writable pipe takes this much without blocking (man 7 pipe) */
 #define FILES_TEXT_MAX (16U << 20)
 #define REFUSED_LINES_MAX 20U /* files that are named as not written; the others are counted */
 #define RESULT_JSON_MAX (512U << 20)
-#define STATUS_PIPE_CLOSED 141 /* as a shell shows a program that SIGPIPE ended */
+#define STATUS_PIPE_CLOSED 141 /* what a shell shows for a program that SIGPIPE ended */
 
-/* Writes while somebody reads; gives up when nobody does, or when a signal waits to be served. */
+/* Writes all bytes; gives up if the reader is gone, or if a signal comes while it is slow. */
 static void write_out(struct show *show, int fd, const void *data, size_t size)
 {
 	const char *bytes = data;
@@ -32,7 +33,7 @@ static void write_out(struct show *show, int fd, const void *data, size_t size)
 		ssize_t n;
 
 		if (poll(fds, 2, -1) < 0)
-			continue; /* EINTR: a child, a window's size */
+			continue; /* EINTR: SIGCHLD or SIGWINCH, say */
 		if (fds[1].revents != 0 && !(fds[0].revents & POLLOUT)) {
 			show->is_cut = true;
 			return;
@@ -50,7 +51,7 @@ static void write_out(struct show *show, int fd, const void *data, size_t size)
 	}
 }
 
-/* What the code says. To a terminal only what a terminal may be told. */
+/* Prints output of the code; on a terminal it passes through the filter of screen.h. */
 static void write_code(struct show *show, int fd, const void *data, size_t size)
 {
 	size_t i = fd == STDOUT_FILENO ? 0 : 1;
@@ -73,7 +74,7 @@ static void write_code(struct show *show, int fd, const void *data, size_t size)
 	}
 }
 
-/* Its streams are over: our own lines follow. */
+/* Ends both filters before lines of our own follow. */
 static void end_screens(struct show *show)
 {
 	for (int i = 0; i < 2; i++) {
@@ -87,7 +88,7 @@ static void end_screens(struct show *show)
 	}
 }
 
-/* One line of our own on stderr. What a run made up is escaped before: see safe_put. */
+/* Prints a line of our own on stderr; the caller has escaped names from the run. */
 static void note(struct show *show, struct buf *line)
 {
 	(void)buf_text(line, "\n");
@@ -114,14 +115,12 @@ static struct buf new_line(const struct show *show, const char *format, ...)
 }
 
 /* The text of a JSON string member, as UTF-8; false when there is none. */
-static bool find_text(const char *value, size_t size, const char *name, struct buf *ret_text)
+static bool find_text(struct span object, const char *name, struct buf *ret_text)
 {
-	const char *text = NULL;
-	size_t text_size = 0;
+	struct span text = span_member(object, name);
 
-	buf_init(ret_text, size + 1);
-	return json_find(value, size, name, &text, &text_size) &&
-	       testimony_decode(ret_text, text, text_size) == 0;
+	buf_init(ret_text, text.size + 1);
+	return text.size > 0 && testimony_decode(ret_text, text.at, text.size) == 0;
 }
 
 void show_init(struct show *show, enum show_mode mode, int signals)
@@ -154,6 +153,8 @@ void show_done(struct show *show)
 static void keep_refusal(struct show *show, const char *path, const struct err *err)
 {
 	show->has_taken |= err->num == EEXIST;
+	show->has_failed |= err->kind == ERR_INTERNAL && err->num != ENOTDIR && err->num != ELOOP &&
+			    err->num != EEXIST;
 	if (++show->refused_count > REFUSED_LINES_MAX)
 		return;
 	(void)buf_format(&show->refused, "%snot written: ", show->says);
@@ -161,11 +162,11 @@ static void keep_refusal(struct show *show, const char *path, const struct err *
 	(void)buf_format(&show->refused, ": %s\n", err->text);
 }
 
-static void print_text(struct show *show, const char *bundle, size_t size)
+static void print_text(struct show *show, struct span bundle)
 {
 	struct buf text;
 
-	if (find_text(bundle, size, "text/plain", &text)) {
+	if (find_text(bundle, "text/plain", &text)) {
 		if (!show->ends_in_line)
 			write_out(show, STDOUT_FILENO, "\n", 1);
 		write_code(show, STDOUT_FILENO, text.data, text.size);
@@ -175,40 +176,65 @@ static void print_text(struct show *show, const char *bundle, size_t size)
 	buf_done(&text);
 }
 
-static void take_chart(struct show *show, const char *value, size_t size)
+static void take_chart(struct show *show, struct span chart)
 {
 	struct err err = {0};
 	char name[64] = "chart";
 	int r;
 
 	if (show->chart != NULL) {
-		show->chart(show->chart_user, value, size);
+		show->chart(show->chart_user, chart);
 		return;
 	}
 	show->chart_count++;
-	if (show->out.dir < 0 || run_chart_is_file(value, size))
+	if (show->out.dir < 0 || run_chart_is_file(chart))
 		return;
-	r = run_chart_write(&show->out, show->chart_count, value, size, name, sizeof(name), &err);
+	r = run_chart_write(&show->out, show->chart_count, chart, name, sizeof(name), &err);
 	if (r < 0)
 		keep_refusal(show, name, &err);
 	else
 		show->written_count++;
 }
 
-/* A line for the end; there are at most as many as the run may report. */
-static void name_file(struct show *show, const char *value, size_t size)
+/* Adds a line for the end; the number of lines is limited by what a run may report. */
+static void name_file(struct show *show, struct span file)
 {
-	const char *bytes = NULL;
-	size_t bytes_size = 0;
+	struct span bytes = span_member(file, "size");
 	struct buf path;
 
-	if (find_text(value, size, "path", &path) &&
-	    json_find(value, size, "size", &bytes, &bytes_size)) {
+	if (find_text(file, "path", &path) && bytes.size > 0) {
 		(void)buf_format(&show->files, "%sfile ", show->says);
 		safe_put(&show->files, (const char *)path.data, path.size);
 		(void)buf_format(&show->files, " (%.*s bytes)\n",
-				 (int)(bytes_size < 20 ? bytes_size : 20), bytes);
+				 (int)(bytes.size < 20 ? bytes.size : 20), bytes.at);
 	}
+	buf_done(&path);
+}
+
+/* Refuses a file whose bytes did not come before its fact. */
+static void check_sent(struct show *show, struct span file)
+{
+	uint64_t size = strtoull(span_member(file, "size").at, NULL, 10);
+	bool is_read = span_member(file, "sha256").at[0] == '"';
+	struct err err = {0};
+	struct buf path;
+
+	if (find_text(file, "path", &path) && strcmp(buf_string(&path), show->sent) != 0) {
+		show->has_unsent |= is_read;
+		if (!is_read)
+			(void)err_set(&err, ERR_INTERNAL, EFBIG,
+				      "it is too large, or cannot be read");
+		else if (size > RUN_RETURNED_MAX)
+			(void)err_set(&err, ERR_INTERNAL, EFBIG,
+				      "it is larger than the %u MiB that a daemon returns",
+				      RUN_RETURNED_MAX >> 20);
+		else
+			(void)err_set(&err, ERR_INTERNAL, EFBIG,
+				      "a daemon returns at most %u MiB of files in all",
+				      RUN_RETURNED_TOTAL_MAX >> 20);
+		keep_refusal(show, buf_string(&path), &err);
+	}
+	show->sent[0] = '\0';
 	buf_done(&path);
 }
 
@@ -225,14 +251,18 @@ static void on_output(void *user, int stream, const void *bytes, size_t size)
 
 static void on_fact(void *user, const char *type, const char *value, size_t size)
 {
+	const struct span fact = {value, size};
 	struct show *show = user;
 
+	show->file_count += strcmp(type, "file") == 0;
+	if (show->out.dir >= 0 && strcmp(type, "file") == 0)
+		check_sent(show, fact);
 	if (strcmp(type, "chart") == 0)
-		take_chart(show, value, size);
+		take_chart(show, fact);
 	else if (show->mode == SHOW_PLAIN && strcmp(type, "file") == 0)
-		name_file(show, value, size);
+		name_file(show, fact);
 	else if (show->mode == SHOW_PLAIN && strcmp(type, "display") == 0)
-		print_text(show, value, size);
+		print_text(show, fact);
 }
 
 static void on_file(void *user, const char *path, const void *bytes, size_t size, bool is_last)
@@ -243,6 +273,7 @@ static void on_file(void *user, const char *path, const void *bytes, size_t size
 
 	if (show->out.dir < 0)
 		return;
+	(void)snprintf(show->sent, sizeof(show->sent), "%s", path);
 	r = out_dir_piece(&show->out, path, bytes, size, is_last, &err);
 	if (r < 0)
 		keep_refusal(show, path, &err);
@@ -297,13 +328,13 @@ static void list_artifacts(struct show *show)
 				show->chart_count == 1 ? "" : "s");
 		note(show, &line);
 	}
-	if (show->chart_count > 0 || (show->files.size > 0 && !show->is_session)) {
-		line = new_line(show, "nothing was written; --out DIR keeps them");
+	if (show->chart_count > 0 || (show->files.size > 0 && show->session == NULL)) {
+		line = new_line(show, "nothing was saved; --out DIR saves charts and files");
 		note(show, &line);
 	}
 }
 
-/* In every mode: a file that is missing in the folder is told, whatever stdout is for. */
+/* Printed in every mode: stderr names the files that are missing from the folder. */
 static void list_refused(struct show *show)
 {
 	struct buf line;
@@ -321,32 +352,51 @@ static void list_refused(struct show *show)
 					: ", or add --overwrite");
 		note(show, &line);
 	}
+	if (show->has_unsent && show->session != NULL) {
+		line = new_line(show, "remedy: `viv session get %s PATH` copies a file of any size",
+				show->session);
+		note(show, &line);
+	} else if (show->has_unsent && show->is_daemon) {
+		line = new_line(show, "remedy: add --no-daemon: viv then does the run itself, and "
+				      "takes larger files");
+		note(show, &line);
+	}
+}
+
+/* A folder that lacks files is a failure in every mode. */
+static void check_complete(struct show *show, const struct run_facts *facts)
+{
+	if (show->out.dir < 0 || !facts->truncated.files)
+		return;
+	show->has_failed = true;
+	if (show->file_count >= RUN_FILES_MAX)
+		show_note(show,
+			  "not written: some files: %u were taken, the most that a run gives back; "
+			  "pack many into one",
+			  show->file_count);
 }
 
 static void list_cuts(struct show *show, const struct run_facts *facts)
 {
-	const struct {
-		bool is_cut;
-		const char *what;
-	} rows[] = {
-		{facts->truncated.out, "stdout was cut: the policy's output limit"},
-		{facts->truncated.err, "stderr was cut: the policy's output limit"},
-		{facts->truncated.files, "there are more files than were taken"},
-		{facts->truncated.result, "a value was too large and was cut"},
-		{facts->truncated.events, "there were more events than were kept"},
-	};
+	char text[CUT_TEXT_MAX];
 
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (rows[i].is_cut) {
-			struct buf line = new_line(show, "%s", rows[i].what);
+	for (size_t i = 0; truncated_say(&facts->truncated, &facts->allowed, &facts->usage, i, text,
+					 sizeof(text));
+	     i++) {
+		struct buf line = new_line(show, "%s", text);
 
-			note(show, &line);
-		}
+		note(show, &line);
 	}
 	if (facts->missing->size > 0) {
-		struct buf line = new_line(show, "expected and not there: ");
+		struct buf line = new_line(show, "expected but missing: ");
 
 		(void)buf_append(&line, facts->missing->data, facts->missing->size);
+		note(show, &line);
+	}
+	if (facts->left_out->size > 0) {
+		struct buf line = new_line(show, "not given back: ");
+
+		(void)buf_append(&line, facts->left_out->data, facts->left_out->size);
 		note(show, &line);
 	}
 }
@@ -356,13 +406,13 @@ static void tell_verdict(struct show *show, const struct verdict *verdict, bool 
 	char remedy[VERDICT_TEXT_MAX];
 	struct buf line;
 
-	/* The traceback, or the code's own exit, has said it. */
+	/* A traceback, or the code's own exit, needs no further line. */
 	if (verdict->kind != VERDICT_OK && verdict->kind != VERDICT_EXIT && !has_traceback) {
 		line = new_line(show, "%s: ", verdict_name(verdict->kind));
 		safe_put(&line, verdict->message, strlen(verdict->message));
 		note(show, &line);
 	}
-	verdict_remedy(verdict, show->is_session ? REMEDY_SESSION : REMEDY_CLI, remedy,
+	verdict_remedy(verdict, show->session != NULL ? REMEDY_SESSION : REMEDY_CLI, remedy,
 		       sizeof(remedy));
 	if (remedy[0] != '\0') {
 		line = new_line(show, "remedy: ");
@@ -371,21 +421,33 @@ static void tell_verdict(struct show *show, const struct verdict *verdict, bool 
 	}
 }
 
+/* The runner gets bytes without a file name, so its message cannot name the file. An error of the
+ * runner itself has no line number; an error of the code has one. */
+static void tell_data(struct show *show, struct span error)
+{
+	struct span line = span_member(error, "line");
+	struct buf message;
+
+	if (find_text(error, "message", &message) && line.size > 0 && line.at[0] == 'n' &&
+	    show->data != NULL && strncmp(buf_string(&message), "data: ", 6) == 0)
+		show_note(show, "--data: cannot read %s", show->data);
+	buf_done(&message);
+}
+
 static void end_plain(struct show *show, const struct run_facts *facts)
 {
-	if (facts->result->size > 0)
-		print_text(show, (const char *)facts->result->data, facts->result->size);
-	if (facts->error->size > 0) {
-		struct buf trace;
+	const struct buf *result = &facts->parts[RESULT_RESULT];
+	const struct buf *error = &facts->parts[RESULT_ERROR];
+	struct buf trace;
 
-		if (find_text((const char *)facts->error->data, facts->error->size, "traceback",
-			      &trace))
-			write_code(show, STDERR_FILENO, trace.data, trace.size);
-		buf_done(&trace);
-	}
+	print_text(show, (struct span){(const char *)result->data, result->size});
+	if (find_text((struct span){(const char *)error->data, error->size}, "traceback", &trace))
+		write_code(show, STDERR_FILENO, trace.data, trace.size);
+	buf_done(&trace);
 	end_screens(show);
+	tell_data(show, (struct span){(const char *)error->data, error->size});
 	tell_verdict(show, &facts->verdict,
-		     facts->verdict.kind == VERDICT_EXCEPTION && facts->error->size > 0);
+		     facts->verdict.kind == VERDICT_EXCEPTION && error->size > 0);
 	list_cuts(show, facts);
 	list_artifacts(show);
 }
@@ -396,7 +458,7 @@ static void end_json(struct show *show, const struct run *run)
 	struct buf json;
 
 	buf_init(&json, RESULT_JSON_MAX);
-	if (run_result(run, &json, &err) < 0)
+	if (run_result(run, &json, NULL, &err) < 0)
 		show_refusal(show, &err);
 	else if (buf_text(&json, "\n") == 0)
 		write_out(show, STDOUT_FILENO, json.data, json.size);
@@ -408,8 +470,11 @@ int show_end_facts(struct show *show, const struct run_facts *facts)
 	if (show->mode == SHOW_PLAIN)
 		end_plain(show, facts);
 	list_refused(show);
+	check_complete(show, facts);
 	if (show->is_closed && !facts->verdict.signal)
 		return STATUS_PIPE_CLOSED;
+	if (show->has_failed && facts->verdict.kind == VERDICT_OK)
+		return CMD_INTERNAL;
 	return verdict_exit_status(&facts->verdict);
 }
 
@@ -454,9 +519,8 @@ void show_refusal(struct show *show, const struct err *err)
 	if (show->mode == SHOW_PLAIN)
 		return;
 	buf_init(&json, 8192);
-	if (buf_format(&json,
-		       "{\"error\":{\"kind\":\"%s\",\"message\":", err_kind_name(err->kind)) == 0 &&
-	    json_put_text(&json, err->text) == 0 && buf_text(&json, "}}\n") == 0)
+	if (json_put(&json, "{'error':{'kind':%s,'message':%s}}\n", err_kind_name(err->kind),
+		     err->text) == 0)
 		write_out(show, STDOUT_FILENO, json.data, json.size);
 	buf_done(&json);
 }

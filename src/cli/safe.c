@@ -8,62 +8,72 @@
 
 #include "base/c.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "cli/screen.h"
 
-/* Characters that cannot be seen, or that turn the text around them: Unicode's bidirectional
- * controls, zero-width and default-ignorable characters, and line ends of its own. */
-static const struct {
+#define PICTURE 0xfe0fU /* variation selector 16: the character before it is an emoji */
+
+struct range {
 	uint32_t first, last;
-} unseen[] = {
-	{0x00ad, 0x00ad}, {0x034f, 0x034f}, {0x061c, 0x061c}, {0x115f, 0x1160},   {0x17b4, 0x17b5},
-	{0x180b, 0x180f}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},   {0x3164, 0x3164},
-	{0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
 };
 
-/* The character of UTF-8 that begins here, and its size; 0: none that is worth a look. */
-static uint32_t character_at(const char *text, size_t size, size_t *ret_size)
-{
-	const unsigned char *at = (const unsigned char *)text;
-	size_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
-	uint32_t character = at[0] & (0xffU >> (length + 1));
+/* Characters that are invisible or reverse the text around them: Unicode's controls, formats,
+ * spaces other than U+0020, default-ignorable and private characters. The page has the same table,
+ * in web/src/panels/unseen.ts; tests/style compares them. */
+static const struct range unseen[] = {
+	{0xa0, 0xa0},       {0xad, 0xad},       {0x34f, 0x34f},     {0x600, 0x605},
+	{0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},
+	{0x8e2, 0x8e2},     {0x115f, 0x1160},   {0x1680, 0x1680},   {0x17b4, 0x17b5},
+	{0x180b, 0x180f},   {0x2000, 0x200f},   {0x2028, 0x202f},   {0x205f, 0x206f},
+	{0x2800, 0x2800},   {0x3000, 0x3000},   {0x3164, 0x3164},   {0xe000, 0xf8ff},
+	{0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff0, 0xfffb},
+	{0x110bd, 0x110bd}, {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3},
+	{0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}, {0xf0000, 0xffffd}, {0x100000, 0x10fffd},
+};
 
-	if (at[0] < 0xc2 || length > size)
-		return 0;
-	for (size_t i = 1; i < length; i++) {
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-		character = character << 6 | (at[i] & 0x3fU);
-	}
-	*ret_size = length;
-	return character;
-}
+/* Characters that may be emoji, by their blocks. */
+static const struct range pictures[] = {
+	{0xa9, 0xa9},     {0xae, 0xae},     {0x203c, 0x203c}, {0x2049, 0x2049},
+	{0x2122, 0x2122}, {0x2139, 0x2139}, {0x2194, 0x21aa}, {0x231a, 0x23ff},
+	{0x24c2, 0x24c2}, {0x25aa, 0x25fe}, {0x2600, 0x27bf}, {0x2934, 0x2935},
+	{0x2b05, 0x2b55}, {0x3030, 0x303d}, {0x3297, 0x3299}, {0x1f000, 0x1faff},
+};
 
-static bool is_unseen(uint32_t character)
+static bool is_in(uint32_t character, const struct range *ranges, size_t count)
 {
-	for (size_t i = 0; i < ARRAY_LEN(unseen); i++) {
-		if (character >= unseen[i].first && character <= unseen[i].last)
+	for (size_t i = 0; i < count; i++) {
+		if (character >= ranges[i].first && character <= ranges[i].last)
 			return true;
 	}
 	return false;
+}
+
+static bool is_unseen(uint32_t character, uint32_t before)
+{
+	return is_in(character, unseen, ARRAY_LEN(unseen)) &&
+	       !(character == PICTURE && is_in(before, pictures, ARRAY_LEN(pictures)));
 }
 
 void safe_put(struct buf *buf, const char *text, size_t size)
 {
 	struct screen screen = {0};
 	size_t length = 0;
+	uint32_t before = 0;
 
 	for (size_t i = 0; i < size; i += length) {
 		unsigned char byte = (unsigned char)text[i];
-		uint32_t character = character_at(text + i, size - i, &length);
+		uint32_t character = 0;
 
-		if (character == 0)
-			length = 1;
-		if (byte >= 0x20 && !is_unseen(character)) {
+		length = utf8_decode(text + i, size - i, &character);
+		length = length > 0 ? length : 1;
+		if (byte >= 0x20 && !is_unseen(character, before)) {
 			(void)screen_put(&screen, text + i, length, buf);
+			before = character;
 			continue;
 		}
+		before = 0;
 		(void)screen_end(&screen, buf);
-		if (character == 0)
+		if (length == 1)
 			(void)buf_format(buf, "\\x%02x", byte);
 		else
 			(void)buf_format(buf, character > 0xffff ? "\\U%08x" : "\\u%04x",
@@ -91,7 +101,7 @@ void safe_real(char text[SAFE_REAL_SIZE], double number)
 		(void)snprintf(text, SAFE_REAL_SIZE, "%.*g", precision, number);
 	} while (precision++ < 17 && strtod(text, NULL) != number);
 	if (strpbrk(text, ".e") == NULL)
-		(void)strcat(text, ".0"); /* no integer: 2.0 */
+		memcpy(text + strlen(text), ".0", sizeof(".0")); /* 2.0, not the integer 2 */
 }
 
 void safe_put_value(struct buf *buf, const json_t *value)

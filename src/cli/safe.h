@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Safe - words from a sandbox on a person's terminal
+ * Safe - texts from a sandbox on a person's terminal
  *
- * Owns:    escaping: a control character in a name or a value would speak to the terminal. So would
- *          a byte that is no UTF-8, to some; and a character that cannot be seen, or that turns the
- *          text around it, would show a person another name than there is. And the shortest text
- *          that reads back as the same number.
+ * Owns:    escaping of names and values: a terminal would obey control characters, and some obey
+ *          bytes that are not UTF-8; characters that are invisible or reverse the text around them
+ *          would show another name than the real one. Also the shortest text of a number.
  * May not: touch a program's own output: see screen.h.
  */
 #pragma once
@@ -15,6 +14,7 @@
 
 #include "base/buf.h"
 
+/* Appends text, escaped. */
 void safe_put(struct buf *buf, const char *text, size_t size);
 
 /* The same on a stream. */
@@ -25,8 +25,8 @@ void safe_print(FILE *out, const char *text);
 /* The shortest text that reads back as this number, with a point or an exponent. */
 void safe_real(char text[SAFE_REAL_SIZE], double number);
 
-/* Appends a value as compact JSON, its numbers as they are. It is not made safe yet. */
+/* Appends a value as compact JSON, with numbers of full precision. The text is not escaped yet. */
 void safe_put_value(struct buf *buf, const json_t *value);
 
-/* One object on stdout, for --json. */
+/* Prints one object on stdout, for --json. */
 void safe_print_json(const json_t *object);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define ESCAPE 0x1bU
 #define DELETE 0x7fU
 #define RESET "\x1b[0m"
@@ -18,37 +20,7 @@ static bool is_plain(unsigned char byte)
 	       byte == '\b';
 }
 
-/* Bytes that a character of UTF-8 has which begins like this; 0: none does. */
-static size_t utf8_size(unsigned char first)
-{
-	if (first >= 0xc2 && first <= 0xdf)
-		return 2;
-	if (first >= 0xe0 && first <= 0xef)
-		return 3;
-	return first >= 0xf0 && first <= 0xf4 ? 4 : 0;
-}
-
-/* May `byte` be number `at` of this character? Table 3-7 of the Unicode standard; C1 controls
- * (U+0080 to U+009F) are no text. */
-static bool goes_on(const unsigned char *held, size_t at, unsigned char byte)
-{
-	unsigned char low = 0x80;
-	unsigned char high = 0xbf;
-
-	if (at == 1 && held[0] == 0xc2)
-		low = 0xa0;
-	if (at == 1 && held[0] == 0xe0)
-		low = 0xa0;
-	if (at == 1 && held[0] == 0xed)
-		high = 0x9f;
-	if (at == 1 && held[0] == 0xf0)
-		low = 0x90;
-	if (at == 1 && held[0] == 0xf4)
-		high = 0x8f;
-	return byte >= low && byte <= high;
-}
-
-/* It was not what it seemed: each byte by itself. */
+/* Shows held bytes that turned out to be neither a colour sequence nor a character. */
 static int show_held(struct screen *screen, struct buf *out)
 {
 	int r = 0;
@@ -81,7 +53,7 @@ static int begin(struct screen *screen, unsigned char byte, struct buf *out)
 {
 	if (is_plain(byte))
 		return buf_append(out, &byte, 1);
-	if (byte != ESCAPE && utf8_size(byte) == 0)
+	if (byte != ESCAPE && utf8_size(byte) < 2)
 		return show(out, byte);
 	screen->held[0] = byte;
 	screen->held_size = 1;
@@ -110,9 +82,11 @@ static int go_on_sequence(struct screen *screen, unsigned char byte, struct buf 
 
 static int go_on_character(struct screen *screen, unsigned char byte, struct buf *out)
 {
+	bool is_control =
+		screen->held[0] == 0xc2 && byte < 0xa0; /* C1 controls: U+0080 to U+009F */
 	int r;
 
-	if (goes_on(screen->held, screen->held_size, byte)) {
+	if (utf8_goes_on(screen->held[0], screen->held_size, byte) && !is_control) {
 		screen->held[screen->held_size++] = byte;
 		return screen->held_size == utf8_size(screen->held[0]) ? pass_held(screen, out) : 0;
 	}

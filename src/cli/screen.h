@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Screen - what code in a sandbox may say to a person's terminal
+ * Screen - what code in a sandbox may send to a person's terminal
  *
  * Owns:    the filter between a stream of bytes and a terminal. Text passes, and so do newline,
  *          carriage return, tab, backspace and colours (SGR). All else that a terminal would obey
- *          (titles, the clipboard, cursor, modes, questions that it answers as if somebody typed)
- * is shown as text: \x1b]52;... May not: be asked where nobody looks: bytes for a file or a pipe
- * pass as they are.
+ *          (titles, the clipboard, cursor, modes, queries that it answers as if somebody typed) is
+ *          shown as text: \x1b]52;...
+ * May not: be used for a file or a pipe: their bytes pass unchanged.
  *
- * Sequences and characters may be split anywhere: what is not whole is held, 32 bytes at most.
+ * Sequences and characters may be split anywhere: an incomplete one is held, 32 bytes at most.
  */
 #pragma once
 
@@ -25,8 +25,8 @@ struct screen {
 	bool is_coloured; /* the last colour that passed was not the reset */
 };
 
-/* Appends what of these bytes may be shown. Returns what buf_append does. */
+/* Appends the bytes in a form that may be shown. Returns what buf_append() does. */
 int screen_put(struct screen *screen, const void *bytes, size_t size, struct buf *out);
 
-/* The stream is over: what is held is shown, and colours end. */
+/* Ends the stream: shows what is held, and resets colours. */
 int screen_end(struct screen *screen, struct buf *out);

@@ -10,7 +10,7 @@
 #include "policy/number.h"
 
 #define PATH_MAX_SIZE (64U << 10)
-#define IDS_SHOWN 8U /* of sessions that go by one word */
+#define IDS_SHOWN 8U /* of sessions that match one word */
 #define IDS_MAX (4UL * IDS_SHOWN * ID_SIZE)
 
 /* ---- asking ---- */
@@ -78,20 +78,22 @@ uint64_t session_number(const json_t *object, const char *name)
 	return (uint64_t)json_integer_value(json_object_get(object, name));
 }
 
-/* ---- which one ---- */
-
-static const char *text_of(const json_t *object, const char *name)
+const char *session_text(const json_t *object, const char *name)
 {
 	const char *text = json_string_value(json_object_get(object, name));
 
 	return text != NULL ? text : "";
 }
 
-static bool begins_with(const char *id, const char *word)
+bool session_begins(const char *id, const char *word)
 {
+	const char *behind = strchr(id, '_');
+
 	return strncmp(id, word, strlen(word)) == 0 ||
-	       (strncmp(id, "ses_", 4) == 0 && strncmp(id + 4, word, strlen(word)) == 0);
+	       (behind != NULL && strncmp(behind + 1, word, strlen(word)) == 0);
 }
+
+/* ---- which one ---- */
 
 static int refuse_many(const json_t *sessions, const char *word, bool is_name, struct err *err)
 {
@@ -102,20 +104,21 @@ static int refuse_many(const json_t *sessions, const char *word, bool is_name, s
 
 	buf_init(&ids, IDS_MAX);
 	json_array_foreach(sessions, index, session) {
-		const char *id = text_of(session, "id");
+		const char *id = session_text(session, "id");
 
-		if (is_name ? strcmp(text_of(session, "name"), word) != 0 : !begins_with(id, word))
+		if (is_name ? strcmp(session_text(session, "name"), word) != 0
+			    : !session_begins(id, word))
 			continue;
 		if (count++ < IDS_SHOWN)
 			(void)buf_format(&ids, " %s", id);
 	}
-	(void)err_set(err, ERR_BAD_REQUEST, EINVAL, "%zu sessions go by '%.100s'; use an id:%s%s",
+	(void)err_set(err, ERR_BAD_REQUEST, EINVAL, "%zu sessions match '%.100s'; use an id:%s%s",
 		      count, word, buf_string(&ids), count > IDS_SHOWN ? " ..." : "");
 	buf_done(&ids);
 	return -EINVAL;
 }
 
-/* An id or a name is meant before the beginning of an id is. */
+/* A name takes precedence over the beginning of an id. */
 static int choose(const json_t *sessions, const char *word, const char **ret_id, struct err *err)
 {
 	const char *named = NULL;
@@ -126,13 +129,13 @@ static int choose(const json_t *sessions, const char *word, const char **ret_id,
 	const json_t *session;
 
 	json_array_foreach(sessions, index, session) {
-		const char *id = text_of(session, "id");
+		const char *id = session_text(session, "id");
 
-		if (strcmp(text_of(session, "name"), word) == 0) {
+		if (strcmp(session_text(session, "name"), word) == 0) {
 			named = id;
 			named_count++;
 		}
-		if (begins_with(id, word)) {
+		if (session_begins(id, word)) {
 			begun = id;
 			begun_count++;
 		}
@@ -177,11 +180,12 @@ int session_check_name(struct client *client, const char *name, struct err *err)
 	if (list == NULL)
 		return -err->num;
 	json_array_foreach(json_object_get(list, "sessions"), index, session) {
-		if (strcmp(text_of(session, "name"), name) == 0)
+		if (strcmp(session_text(session, "name"), name) == 0)
 			return err_set(err, ERR_BAD_REQUEST, EEXIST,
 				       "--name: there is a session '%.100s' already: %s; use it, "
 				       "choose another name, or end it: viv session rm %s",
-				       name, text_of(session, "id"), text_of(session, "id"));
+				       name, session_text(session, "id"),
+				       session_text(session, "id"));
 	}
 	return 0;
 }
@@ -196,8 +200,8 @@ static int set_ms(json_t *body, const char *name, const char *flag, const char *
 	if (text == NULL)
 		return 0;
 	if (number_parse(NUMBER_MS, text, &ms) < 0)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: '%.100s' is not like 30m or 12h",
-			       flag, text);
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "%s: '%.100s' is not a value like 30m or 12h", flag, text);
 	(void)json_object_set_new(body, name, json_integer((json_int_t)ms));
 	return 0;
 }
@@ -207,9 +211,9 @@ static json_t *make_wish(const struct session_options *options, struct err *err)
 	const struct {
 		const char *name, *text;
 	} rows[] = {
-		{"policy", options->run.policy},
-		{"runtime", options->run.runtime},
-		{"backend", options->run.backend},
+		{"policy", options->policy},
+		{"runtime", options->runtime},
+		{"backend", options->backend},
 		{"name", options->name},
 	};
 	json_t *body = json_object();
@@ -249,36 +253,26 @@ int verb_new(const struct session_desk *desk, struct err *err)
 	if (desk->options->run.is_json)
 		safe_print_json(session);
 	else
-		(void)printf("%s\n", text_of(session, "id"));
+		(void)printf("%s\n", session_text(session, "id"));
 	return CMD_OK;
 }
 
 void session_print_list(const json_t *sessions, size_t width, FILE *out)
 {
-	static const char *const titles[] = {"SESSION", "NAME", "STATE",  "POLICY", "RUNTIME",
-					     "RUNS",    "MEM",  "UNUSED", "RUN",    NULL};
-	uint64_t now = wall_ms();
-	struct table table;
-	size_t index;
-	const json_t *session;
+	static const struct column columns[] = {
+		{"SESSION", "id"},
+		{"NAME", "name"},
+		{"STATE", "state"},
+		{"POLICY", "policy"},
+		{"RUNTIME", "runtime"},
+		{"RUNS", "runs"},
+		{"MEM", "memory", .kind = COLUMN_SIZE},
+		{"UNUSED", "used_ms", .kind = COLUMN_AGE},
+		{"RUN", "run"},
+		{0},
+	};
 
-	table_init(&table, titles);
-	json_array_foreach(sessions, index, session) {
-		const json_t *memory = json_object_get(session, "memory");
-		const json_t *used = json_object_get(session, "used_ms");
-
-		table_add_member(&table, session, "id");
-		table_add_member(&table, session, "name");
-		table_add_member(&table, session, "state");
-		table_add_member(&table, session, "policy");
-		table_add_member(&table, session, "runtime");
-		table_add_member(&table, session, "runs");
-		table_add_size(&table, (uint64_t)json_integer_value(memory));
-		table_add_age(&table, (uint64_t)json_integer_value(used), now);
-		table_add_member(&table, session, "run");
-	}
-	table_print(&table, out, width);
-	table_done(&table);
+	table_print_rows(columns, sessions, width, out);
 }
 
 int verb_list(const struct session_desk *desk, struct err *err)
@@ -333,6 +327,6 @@ int verb_interrupt_now(const struct session_desk *desk, struct err *err)
 	if (session == NULL)
 		return -err->num;
 	if (!desk->options->run.is_json)
-		(void)printf("%s is %s\n", desk->id, text_of(session, "state"));
+		(void)printf("%s is %s\n", desk->id, session_text(session, "state"));
 	return CMD_OK;
 }

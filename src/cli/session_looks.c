@@ -17,26 +17,21 @@
 
 static void print_files(const json_t *answer)
 {
-	static const char *const titles[] = {"SIZE", "AGE", "TYPE", "PATH", NULL};
-	uint64_t now = wall_ms();
-	struct table table;
-	size_t index;
-	const json_t *file;
+	static const struct column columns[] = {
+		{"SIZE", "size"},
+		{"AGE", "mtime_ms", .kind = COLUMN_AGE},
+		{"TYPE", "mime"},
+		{"PATH", "path"},
+		{0},
+	};
 
-	table_init(&table, titles);
-	json_array_foreach(json_object_get(answer, "files"), index, file) {
-		table_add_count(&table, session_number(file, "size"));
-		table_add_age(&table, session_number(file, "mtime_ms"), now);
-		table_add_member(&table, file, "mime");
-		table_add_member(&table, file, "path");
-	}
-	table_print(&table, stdout, 0);
-	table_done(&table);
+	table_print_rows(columns, json_object_get(answer, "files"), 0, stdout);
 	if (json_is_string(json_object_get(answer, "next")))
-		(void)fprintf(stderr, "viv session: there are more files; name a folder\n");
+		(void)fprintf(stderr, "viv session: there are more files; name a folder to see "
+				      "them\n");
 }
 
-/* Files are named as the code names them, or relative to /workspace. */
+/* The path relative to /workspace; users may also write it in full, as code in the sandbox does. */
 static const char *in_workspace(const char *path)
 {
 	size_t size = strlen("/workspace");
@@ -70,7 +65,7 @@ int verb_files(const struct session_desk *desk, struct err *err)
 	return CMD_OK;
 }
 
-/* What a file, or stdin for "-", holds; the caller closes it. */
+/* Opens a file, or stdin for "-"; the caller closes it. */
 static int open_source(const char *file, int *ret_fd, struct err *err)
 {
 	struct run_bytes bytes = {0};
@@ -195,21 +190,23 @@ int verb_import(const struct session_desk *desk, struct err *err)
 		return r;
 	buf_init(&path, 4 * KIB);
 	(void)buf_text(&path, "/v1/sessions/import");
-	session_put_query(&path, "policy", options->run.policy);
-	session_put_query(&path, "runtime", options->run.runtime);
+	session_put_query(&path, "policy", options->policy);
+	session_put_query(&path, "runtime", options->runtime);
 	session_put_query(&path, "name", options->name);
 	r = upload(desk, "POST", buf_string(&path), desk->rest[0], EXPORT_TYPE, &answer, err);
 	buf_done(&path);
-	if (r < 0)
-		return r;
+	if (r < 0) /* a bad request most likely has bad bytes, so name the file */
+		return err->kind == ERR_BAD_REQUEST ? err_wrap(err, "%s", desk->rest[0]) : r;
 	if (options->run.is_json) {
 		safe_print_json(answer);
 		return CMD_OK;
 	}
 	(void)printf("%s\n", json_string_value(json_object_get(answer, "id")));
 	json_array_foreach(json_object_get(answer, "lost"), index, lost) {
-		(void)fprintf(stderr, "viv session: not brought over: ");
+		(void)fprintf(stderr, "viv session: not imported: ");
 		safe_print(stderr, json_string_value(json_object_get(lost, "name")));
+		(void)fprintf(stderr, ": ");
+		safe_print(stderr, session_text(lost, "why"));
 		(void)fprintf(stderr, "\n");
 	}
 	return CMD_OK;

@@ -20,9 +20,10 @@
 struct repl {
 	const struct session_desk *desk; /* borrowed */
 	struct repl_charts charts;
-	int signals;      /* owned: a signalfd */
-	bool is_terminal; /* somebody types */
-	bool is_over;     /* a signal said so */
+	int signals;                    /* owned: a signalfd */
+	bool is_terminal;               /* a person types */
+	bool is_over;                   /* a signal other than SIGINT came */
+	char skipped[SKIPPED_TEXT_MAX]; /* what the last cell said about its missing checkpoint */
 };
 
 /* ---- one cell ---- */
@@ -36,7 +37,7 @@ static int make_body(const struct repl *repl, const char *code, size_t size, int
 	int r;
 
 	if (text == NULL)
-		return err_set(err, ERR_BAD_REQUEST, EILSEQ, "this is not UTF-8");
+		return err_set(err, ERR_BAD_REQUEST, EILSEQ, "the code is not UTF-8");
 	(void)json_object_set_new(body, "code", text);
 	if (repl->is_terminal)
 		(void)json_object_set_new(body, "stdin", json_string("live"));
@@ -49,16 +50,20 @@ static int make_body(const struct repl *repl, const char *code, size_t size, int
 	return r;
 }
 
-static void tell_end(struct show *show, const struct run_lines *lines, int *ret_status)
+/* Says what a cell did to the state; that it left no checkpoint only if the cell before it did not
+ * say the same. */
+static void tell_state(struct repl *repl, struct run_lines *lines)
 {
-	*ret_status = show_end_facts(show, &lines->facts);
-	if (lines->note[0] != '\0')
-		show_note(show, "%s", lines->note);
-	else if (strcmp(lines->state, "lost") == 0)
-		show_note(show, SESSION_LOST_NOTE);
+	char skipped[SKIPPED_TEXT_MAX];
+
+	memcpy(skipped, lines->skipped, sizeof(skipped));
+	if (strcmp(skipped, repl->skipped) == 0)
+		lines->skipped[0] = '\0';
+	memcpy(repl->skipped, skipped, sizeof(skipped));
+	run_lines_tell_state(lines);
 }
 
-/* Runs it and shows what comes. *ret_status as of `viv run`; a negative errno: it did not run. */
+/* Runs a cell and shows its output. *ret_status is that of `viv run`; a negative errno: not run. */
 static int run_cell(struct repl *repl, const char *code, size_t size, int *ret_status,
 		    struct err *err)
 {
@@ -81,7 +86,7 @@ static int run_cell(struct repl *repl, const char *code, size_t size, int *ret_s
 	show_init(&show, repl->desk->options->run.is_json ? SHOW_EVENTS : SHOW_PLAIN,
 		  repl->signals);
 	show.says = repl->is_terminal ? "-- " : "viv session: ";
-	show.is_session = true;
+	show.session = repl->desk->id;
 	show.chart = repl_charts_take;
 	show.chart_user = &repl->charts;
 	run_lines_init(&lines, &show);
@@ -89,8 +94,10 @@ static int run_cell(struct repl *repl, const char *code, size_t size, int *ret_s
 	remote.path = buf_string(&path);
 	remote.body = body;
 	r = run_remote(&remote, &signal, err);
-	if (r == 0)
-		tell_end(&show, &lines, ret_status);
+	if (r == 0) {
+		*ret_status = show_end_facts(&show, &lines.facts);
+		tell_state(repl, &lines);
+	}
 	repl->is_over = signal != 0 && signal != SIGINT;
 	if (r == -ECANCELED && signal != 0)
 		r = 0;
@@ -101,6 +108,17 @@ static int run_cell(struct repl *repl, const char *code, size_t size, int *ret_s
 }
 
 /* ---- a script ---- */
+
+/* The number of the first line from `at` on that is not blank. */
+static size_t line_of(const struct buf *script, size_t at)
+{
+	size_t line = 1;
+
+	at += strspn((const char *)script->data + at, " \t\r\n");
+	for (size_t i = 0; i < at; i++)
+		line += script->data[i] == '\n';
+	return line;
+}
 
 static int run_script(struct repl *repl, struct err *err)
 {
@@ -120,6 +138,11 @@ static int run_script(struct repl *repl, struct err *err)
 			r = run_cell(repl, cell, size, &status, err);
 		at += size;
 	}
+	if (r == 0 && at < script.size &&
+	    !repl_cell_is_blank((char *)script.data + at, script.size - at))
+		(void)fprintf(stderr,
+			      "viv session: stopped; the code from line %zu on was not run\n",
+			      line_of(&script, at));
 	buf_done(&script);
 	return r < 0 ? r : status;
 }
@@ -148,7 +171,7 @@ static bool take_matches(const json_t *answer, struct edit_matches *ret)
 	return ret->start <= ret->end;
 }
 
-/* An older daemon, or one that is busy, completes nothing: that is no error. */
+/* An older or busy daemon gives no completions: that is not an error. */
 static bool complete(void *user, const char *text, size_t cursor, struct edit_matches *ret)
 {
 	const struct repl *repl = user;
@@ -173,7 +196,7 @@ static void greet(const struct repl *repl)
 	(void)fflush(stdout);
 }
 
-/* What leaves Python's own prompt. */
+/* True for the words that leave Python's own prompt. */
 static bool is_leave(const char *text)
 {
 	static const char *const words[] = {"exit", "quit", "exit()", "quit()"};
@@ -206,7 +229,7 @@ static int converse(struct repl *repl, struct edit *edit, struct err *err)
 		if (is_leave(buf_string(&text)))
 			break;
 		r = run_cell(repl, (const char *)text.data, text.size, &status, err);
-		/* The daemon may be back at the next line, a typo is no reason to leave. */
+		/* Only a daemon or a session that is gone ends the repl. */
 		if (r < 0 && err->num != ECONNREFUSED && err->kind != ERR_NOT_FOUND) {
 			(void)fprintf(stderr, "-- %s\n", err->text);
 			r = 0;
@@ -218,24 +241,23 @@ static int converse(struct repl *repl, struct edit *edit, struct err *err)
 
 static int converse_with_history(struct repl *repl, struct err *err)
 {
-	struct history history;
-	struct edit edit;
+	struct history past;
+	struct edit edit = {
+		.signals = repl->signals,
+		.history = &past,
+		.is_whole = repl_cell_is_whole,
+		.complete = complete,
+		.user = repl,
+	};
 	char folder[4096];
 	int r;
 
 	path_state(folder, sizeof(folder));
-	history_open(&history, folder);
-	edit_init(&edit);
-	edit.signals = repl->signals;
-	edit.history = &history;
-	edit.prompt = ">>> ";
-	edit.more = "... ";
-	edit.is_whole = repl_cell_is_whole;
-	edit.complete = complete;
-	edit.user = repl;
-	r = converse(repl, &edit, err);
-	edit_done(&edit);
-	history_close(&history);
+	history_open(&past, folder);
+	r = edit_open(&edit) ? converse(repl, &edit, err)
+			     : err_set(err, ERR_INTERNAL, EIO, "libedit cannot use this terminal");
+	edit_close(&edit);
+	history_close(&past);
 	return r;
 }
 
@@ -245,7 +267,9 @@ int verb_repl(const struct session_desk *desk, struct err *err)
 	struct repl repl = {.desk = desk, .signals = -1};
 	int r;
 
-	/* How wide a character is on the terminal. */
+	if (options->out == NULL && options->may_overwrite)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "--overwrite: there is no --out DIR");
+	/* edit.c decodes keys as UTF-8, and libedit needs the width of characters. */
 	if (setlocale(LC_CTYPE, "C.UTF-8") == NULL)
 		(void)setlocale(LC_CTYPE, "");
 	repl.is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);

@@ -11,15 +11,24 @@
 
 #define STATUS_SIGNALLED 128
 
-/* What a failed run did to the variables: a person would ask. */
-static void tell_state(const struct run_lines *lines)
+/* A request can carry a table only as JSON. */
+static int refuse_data(const struct session_desk *desk, const struct run_inputs *inputs,
+		       struct err *err)
 {
-	if (lines->show->mode != SHOW_PLAIN)
-		return;
-	if (lines->note[0] != '\0')
-		show_note(lines->show, "%s", lines->note);
-	else if (strcmp(lines->state, "lost") == 0)
-		show_note(lines->show, SESSION_LOST_NOTE);
+	static const char *const readers[][2] = {
+		[RUN_DATA_CSV] = {"pandas.read_csv('", "')"},
+		[RUN_DATA_TSV] = {"pandas.read_csv('", "', sep='\\t')"},
+		[RUN_DATA_PARQUET] = {"pandas.read_parquet('", "')"},
+		[RUN_DATA_SQLITE] = {"sqlite3.connect('", "')"},
+	};
+	const char *const *reader = readers[inputs->op.data_format];
+	const char *path = inputs->data_path != NULL ? inputs->data_path : desk->options->run.data;
+	const char *slash = strrchr(path, '/');
+
+	return err_set(err, ERR_BAD_REQUEST, EINVAL,
+		       "--data: a session takes .json only; copy the file into it with `viv "
+		       "session put %s %s`, and read it there: %s%s%s",
+		       desk->id, path, reader[0], slash != NULL ? slash + 1 : path, reader[1]);
 }
 
 static int run_inputs_there(const struct session_desk *desk, const struct run_inputs *inputs,
@@ -39,16 +48,11 @@ static int run_inputs_there(const struct session_desk *desk, const struct run_in
 	int r;
 
 	if (inputs->op.data_format != RUN_DATA_NONE && inputs->op.data_format != RUN_DATA_JSON)
-		return err_set(err, ERR_UNSUPPORTED, ENOTSUP,
-			       "--data: a session takes .json only; copy the file into it, and "
-			       "read it there: viv session put %s %s",
-			       desk->id,
-			       inputs->data_path != NULL ? inputs->data_path
-							 : desk->options->run.data);
+		return refuse_data(desk, inputs, err);
 	if (!run_body_is_possible(inputs))
 		return err_set(err, ERR_UNSUPPORTED, ENOTSUP,
-			       "a request carries UTF-8 code and data as JSON only, 224 MiB in "
-			       "all; `viv session put` brings files of any size");
+			       "a request carries only UTF-8 code and JSON data, 224 MiB in all; "
+			       "`viv session put` copies files of any size");
 	r = run_body_make(inputs, true, &body, err);
 	if (r < 0)
 		return r;
@@ -59,7 +63,8 @@ static int run_inputs_there(const struct session_desk *desk, const struct run_in
 	r = run_remote(&remote, &signal, err);
 	if (r == 0) {
 		r = run_daemon_end(desk->client, &lines, 0, err);
-		tell_state(&lines);
+		if (show->mode == SHOW_PLAIN)
+			run_lines_tell_state(&lines);
 	}
 	if (r == -ECANCELED && signal != 0)
 		r = STATUS_SIGNALLED + signal;
@@ -84,9 +89,12 @@ int verb_run_code(const struct session_desk *desk, struct err *err)
 				     : SHOW_PLAIN,
 		  signals);
 	show.says = "viv session: ";
-	show.is_session = true;
+	show.session = desk->id;
+	show.data = options->data;
 	if (r == 0)
 		r = run_inputs_read(options, &words, inputs, err);
+	if (r == 0 && options->out == NULL && options->may_overwrite)
+		r = err_set(err, ERR_BAD_REQUEST, EINVAL, "--overwrite: there is no --out DIR");
 	if (r == 0 && options->out != NULL)
 		r = show_open_out(&show, options->out, options->may_overwrite, err);
 	if (r == 0)

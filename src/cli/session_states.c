@@ -8,49 +8,30 @@
 #include "cli/table.h"
 #include "policy/number.h"
 
-static const char *text_of(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text != NULL ? text : "";
-}
-
-static json_t *get_checkpoints(const struct session_desk *desk, struct err *err)
-{
-	struct buf path;
-	json_t *list = NULL;
-
-	session_path(desk, &path, "/checkpoints");
-	list = client_json(desk->client, "GET", buf_string(&path), NULL, err);
-	buf_done(&path);
-	return list;
-}
-
-static bool begins_with(const char *id, const char *word)
-{
-	return strncmp(id, word, strlen(word)) == 0 ||
-	       (strncmp(id, "cp_", 3) == 0 && strncmp(id + 3, word, strlen(word)) == 0);
-}
-
-/* A checkpoint by its id, the only beginning of it, or its name; of two with one name the last. */
+/* Finds a checkpoint by its id, the unambiguous beginning of it, or its name; of two with the same
+ * name the last. */
 static int find_checkpoint(const struct session_desk *desk, const char *word, char ret_id[ID_SIZE],
 			   struct err *err)
 {
-	json_auto_t *list = get_checkpoints(desk, err);
+	json_auto_t *list = NULL;
 	const char *named = NULL;
 	const char *begun = NULL;
 	size_t begun_count = 0;
 	size_t index;
 	const json_t *checkpoint;
+	struct buf path;
 
+	session_path(desk, &path, "/checkpoints");
+	list = client_json(desk->client, "GET", buf_string(&path), NULL, err);
+	buf_done(&path);
 	if (list == NULL)
 		return -err->num;
 	json_array_foreach(json_object_get(list, "checkpoints"), index, checkpoint) {
-		const char *id = text_of(checkpoint, "id");
+		const char *id = session_text(checkpoint, "id");
 
-		if (strcmp(text_of(checkpoint, "name"), word) == 0)
+		if (strcmp(session_text(checkpoint, "name"), word) == 0)
 			named = id;
-		if (word[0] != '\0' && begins_with(id, word)) {
+		if (word[0] != '\0' && session_begins(id, word)) {
 			begun = id;
 			begun_count++;
 		}
@@ -62,10 +43,42 @@ static int find_checkpoint(const struct session_desk *desk, const char *word, ch
 			       begun_count > 0 ? "there is more than one" : "there is no", word,
 			       desk->id,
 			       begun_count > 0 ? ""
-					       : " (rest drops those without a name, unless the "
-						 "session was made with --keep)");
+					       : " (a frozen session drops those without a name, "
+						 "except the last, unless it was made with "
+						 "--keep)");
 	(void)snprintf(ret_id, ID_SIZE, "%s", named != NULL ? named : begun);
 	return 0;
+}
+
+/* Tells that going back to `state` leaves the files as they are, if that is so. */
+static void tell_files(const struct session_desk *desk, const json_t *state, const char *what)
+{
+	const char *files = session_text(state, "files");
+
+	if (files[0] == '\0' || desk->options->run.is_json)
+		return;
+	(void)fprintf(
+		stderr, "viv session: %s the files of /workspace as they are: %s\n", what,
+		strcmp(files, "shared") == 0
+			? "branches of the session share them"
+			: "they are too many or too large to be copied (docs/http.md, Files)");
+}
+
+static void tell_name(const struct session_desk *desk, const json_t *checkpoint)
+{
+	const char *was = session_text(checkpoint, "name_was");
+
+	if (was[0] == '\0' || desk->options->run.is_json)
+		return;
+	(void)fprintf(stderr, "viv session: the name was moved from %s, which has none now\n", was);
+}
+
+static void tell_unkept(const struct session_desk *desk, const json_t *checkpoint)
+{
+	const char *note = session_text(json_object_get(checkpoint, "kept"), "note");
+
+	if (note[0] != '\0' && !desk->options->run.is_json)
+		(void)fprintf(stderr, "viv session: %s\n", note);
 }
 
 int verb_checkpoint_make(const struct session_desk *desk, struct err *err)
@@ -79,40 +92,43 @@ int verb_checkpoint_make(const struct session_desk *desk, struct err *err)
 	if (checkpoint == NULL)
 		return -err->num;
 	if (!desk->options->run.is_json)
-		(void)printf("%s\n", text_of(checkpoint, "id"));
+		(void)printf("%s\n", session_text(checkpoint, "id"));
+	tell_name(desk, checkpoint);
+	tell_files(desk, checkpoint, "going back to this state leaves");
+	tell_unkept(desk, checkpoint);
 	return CMD_OK;
 }
 
 int verb_checkpoints(const struct session_desk *desk, struct err *err)
 {
-	static const char *const titles[] = {"CHECKPOINT", "NAME", "KIND", "MEM",
-					     "AGE",        "RUN",  NULL};
-	json_auto_t *list = get_checkpoints(desk, err);
-	uint64_t now = wall_ms();
-	struct table table;
+	static const struct column columns[] = {
+		{"CHECKPOINT", "id"},
+		{"NAME", "name"},
+		{"KIND", "kind"},
+		{"FILES", "files"},
+		{"MEM", "memory", .kind = COLUMN_SIZE},
+		{"AGE", "created_ms", .kind = COLUMN_AGE},
+		{"RUN", "run"},
+		{0},
+	};
+	json_auto_t *list = session_ask(desk, "GET", NULL, err, "/checkpoints");
 	size_t index;
-	const json_t *checkpoint;
+	json_t *checkpoint;
 
 	if (list == NULL)
 		return -err->num;
-	if (desk->options->run.is_json) {
-		safe_print_json(list);
+	if (desk->options->run.is_json)
 		return CMD_OK;
-	}
-	table_init(&table, titles);
 	json_array_foreach(json_object_get(list, "checkpoints"), index, checkpoint) {
-		const json_t *memory = json_object_get(checkpoint, "memory");
-		const json_t *created = json_object_get(checkpoint, "created_ms");
+		const char *files = session_text(checkpoint, "files");
 
-		table_add_member(&table, checkpoint, "id");
-		table_add_member(&table, checkpoint, "name");
-		table_add_member(&table, checkpoint, "kind");
-		table_add_size(&table, (uint64_t)json_integer_value(memory));
-		table_add_age(&table, (uint64_t)json_integer_value(created), now);
-		table_add_member(&table, checkpoint, "run");
+		/* "coming" is shown unchanged: the copies of the files are still being made. */
+		if (strcmp(files, "coming") != 0)
+			(void)json_object_set_new(
+				checkpoint, "files",
+				json_string(files[0] != '\0' ? "stay" : "go back"));
 	}
-	table_print(&table, stdout, 0);
-	table_done(&table);
+	table_print_rows(columns, json_object_get(list, "checkpoints"), 0, stdout);
 	return CMD_OK;
 }
 
@@ -129,6 +145,30 @@ int verb_rollback_to(const struct session_desk *desk, struct err *err)
 		return -err->num;
 	if (!desk->options->run.is_json)
 		(void)printf("%s is back at %s\n", desk->id, id);
+	tell_files(desk, session, "this left");
+	return CMD_OK;
+}
+
+int verb_drop(const struct session_desk *desk, struct err *err)
+{
+	json_auto_t *gone = NULL;
+	json_auto_t *answer = NULL;
+	char id[ID_SIZE];
+	struct buf path;
+	int r = find_checkpoint(desk, desk->rest[0], id, err);
+
+	if (r < 0)
+		return r;
+	session_path(desk, &path, "/checkpoints/%s", id);
+	gone = client_json(desk->client, "DELETE", buf_string(&path), NULL, err);
+	buf_done(&path);
+	if (gone == NULL)
+		return -err->num;
+	answer = json_pack("{s:s}", "dropped", id);
+	if (desk->options->run.is_json)
+		safe_print_json(answer);
+	else
+		(void)printf("%s\n", id);
 	return CMD_OK;
 }
 
@@ -156,7 +196,7 @@ int verb_wake(const struct session_desk *desk, struct err *err)
 
 int verb_restart(const struct session_desk *desk, struct err *err)
 {
-	const struct run_options *options = &desk->options->run;
+	const struct session_options *options = desk->options;
 
 	return ask_anew(
 		desk, "/restart",
@@ -192,7 +232,7 @@ int verb_fork_off(const struct session_desk *desk, struct err *err)
 
 	if (desk->rest_count > 0 && number_parse(NUMBER_COUNT, desk->rest[0], &count) < 0) {
 		json_decref(body);
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "fork: '%.100s' is no count",
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "fork: '%.100s' is not a number",
 			       desk->rest[0]);
 	}
 	(void)json_object_set_new(body, "n", json_integer((json_int_t)count));
@@ -201,7 +241,7 @@ int verb_fork_off(const struct session_desk *desk, struct err *err)
 		return -err->num;
 	if (!desk->options->run.is_json) {
 		json_array_foreach(json_object_get(answer, "sessions"), index, session)
-			(void)printf("%s\n", text_of(session, "id"));
+			(void)printf("%s\n", session_text(session, "id"));
 	}
 	return CMD_OK;
 }
@@ -213,8 +253,8 @@ static void print_names(const json_t *answer, const char *member, char mark)
 
 	json_array_foreach(json_object_get(answer, member), index, name) {
 		(void)printf("%c ", mark);
-		safe_print(stdout,
-			   json_is_string(name) ? json_string_value(name) : text_of(name, "name"));
+		safe_print(stdout, json_is_string(name) ? json_string_value(name)
+							: session_text(name, "name"));
 		(void)printf("\n");
 	}
 }

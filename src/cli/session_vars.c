@@ -5,49 +5,33 @@
 #include <string.h>
 
 #include "base/c.h"
+#include "base/utf8.h"
+#include "cli/client.h"
 #include "cli/safe.h"
 #include "cli/session.h"
 #include "cli/table.h"
 
+#define REPR_MAX 200U /* of a value, as the daemon cuts it */
+#define NO_TABLE "not a table"
 #define NUMBER_MAX 400U /* bytes of the longest double without an exponent */
-
-/* Its first line, and a mark where there are more: a table of rows is shown by its name. */
-static void add_first_line(struct table *table, const char *text)
-{
-	size_t size = text != NULL ? strcspn(text, "\n") : 0;
-	char line[1024]; /* a repr is at most 200 characters */
-
-	if (text == NULL || text[size] == '\0') {
-		table_add(table, text);
-		return;
-	}
-	(void)snprintf(line, sizeof(line), "%.*s ...", (int)(size < 1000 ? size : 1000), text);
-	table_add(table, line);
-}
 
 static void print_vars(const json_t *answer)
 {
-	static const char *const titles[] = {"NAME", "TYPE", "SIZE", "SHAPE", "VALUE", NULL};
-	struct table table;
-	size_t index;
-	const json_t *variable;
+	static const struct column columns[] = {
+		{"NAME", "name"},
+		{"TYPE", "type"},
+		{"SIZE", "size", .kind = COLUMN_SIZE},
+		{"SHAPE", "shape"},
+		{"VALUE", "repr", .kind = COLUMN_LINE},
+		{0},
+	};
 
-	table_init(&table, titles);
-	json_array_foreach(json_object_get(answer, "vars"), index, variable) {
-		table_add_member(&table, variable, "name");
-		table_add_member(&table, variable, "type");
-		table_add_size(&table, session_number(variable, "size"));
-		table_add_member(&table, variable, "shape");
-		add_first_line(&table, json_string_value(json_object_get(variable, "repr")));
-	}
-	table_print(&table, stdout, 0);
-	table_done(&table);
+	table_print_rows(columns, json_object_get(answer, "vars"), 0, stdout);
 }
 
 /* ---- rows of a table ---- */
 
-/* With the decimals of its column; those of a column without any are as many as the number needs.
- */
+/* Formats a number with the decimals of its column; without those, with as many as it needs. */
 static void put_real(char text[NUMBER_MAX], double number, const json_t *decimals)
 {
 	if (json_is_integer(decimals)) {
@@ -59,11 +43,13 @@ static void put_real(char text[NUMBER_MAX], double number, const json_t *decimal
 }
 
 static void add_cell(struct table *table, const json_t *cell, const json_t *decimals,
-		     const char *missing)
+		     const char *missing, const char *own)
 {
 	char text[NUMBER_MAX];
 
-	if (cell == NULL || json_is_null(cell)) {
+	if (own != NULL) {
+		table_add(table, own);
+	} else if (cell == NULL || json_is_null(cell)) {
 		table_add(table, missing);
 	} else if (json_is_string(cell)) {
 		table_add(table, json_string_value(cell));
@@ -75,7 +61,7 @@ static void add_cell(struct table *table, const json_t *cell, const json_t *deci
 	}
 }
 
-/* How values that are missing in the column are printed; NULL: none is. */
+/* The text for missing values of the column; NULL: it has none. */
 static const char *missing_in(const json_t *part, size_t column)
 {
 	char position[24];
@@ -84,14 +70,26 @@ static const char *missing_in(const json_t *part, size_t column)
 	return json_string_value(json_object_get(json_object_get(part, "missing"), position));
 }
 
-/* As many columns of a page as fit ours: first the levels of the index. */
+/* The text of a value whose JSON is ambiguous; NULL: its JSON is clear. */
+static const char *text_of(const json_t *part, size_t column, size_t row)
+{
+	char position[24];
+	const json_t *texts;
+
+	(void)snprintf(position, sizeof(position), "%zu", column);
+	texts = json_object_get(json_object_get(part, "texts"), position);
+	(void)snprintf(position, sizeof(position), "%zu", row);
+	return json_string_value(json_object_get(texts, position));
+}
+
+/* The columns of a page that fit our table, with the levels of the index first. */
 struct page {
 	const json_t *answer, *index, *levels, *columns;
 	char *titles[TABLE_COLUMNS_MAX + 1]; /* owned */
 	size_t level_count, column_count;
 };
 
-/* Names come from a sandbox, as cells do. */
+/* Adds columns' names, escaped: they come from a sandbox, like cells. */
 static size_t add_titles(struct page *page, size_t count, const json_t *names)
 {
 	size_t index;
@@ -106,9 +104,7 @@ static size_t add_titles(struct page *page, size_t count, const json_t *names)
 
 		if (count == TABLE_COLUMNS_MAX)
 			break;
-		while (size > TABLE_CELL_MAX ||
-		       (size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80))
-			size--;
+		size = utf8_cut(text, size < TABLE_CELL_MAX ? size : TABLE_CELL_MAX);
 		buf_init(&title, 8UL * TABLE_CELL_MAX);
 		if (size > 0)
 			safe_put(&title, text, size);
@@ -125,10 +121,11 @@ static void add_row(struct table *table, const struct page *page, size_t number)
 	const json_t *decimals = json_object_get(page->answer, "decimals");
 
 	for (size_t i = 0; i < page->level_count; i++)
-		add_cell(table, json_array_get(mark, i), NULL, missing_in(page->index, i));
+		add_cell(table, json_array_get(mark, i), NULL, missing_in(page->index, i),
+			 text_of(page->index, i, number));
 	for (size_t i = 0; i < page->column_count; i++)
 		add_cell(table, json_array_get(row, i), json_array_get(decimals, i),
-			 missing_in(page->answer, i));
+			 missing_in(page->answer, i), text_of(page->answer, i, number));
 }
 
 static void print_counts(const struct page *page)
@@ -190,7 +187,77 @@ static int check_options(const struct session_desk *desk, struct err *err)
 				     options->search == NULL && options->csv == NULL))
 		return 0;
 	return err_set(err, ERR_BAD_REQUEST, EINVAL,
-		       "vars: --sort, --filter, --search and --csv are for a table; name it");
+		       "vars: --sort, --filter, --search and --csv need the NAME of a table");
+}
+
+static bool is_plain_ask(const struct session_options *options)
+{
+	return options->offset == 0 && options->limit == 0 && options->sort == NULL &&
+	       options->filter == NULL && options->search == NULL;
+}
+
+/* Prints a text with its line breaks; other control characters are escaped. */
+static void print_lines(const char *text)
+{
+	AUTO_FREE char *copy = xstrdup(text);
+	char *rest = copy;
+	const char *line;
+
+	while ((line = strsep(&rest, "\n")) != NULL) {
+		safe_print(stdout, line);
+		(void)printf("%s", rest != NULL ? "\n" : "");
+	}
+}
+
+/* Prints a variable that is not a table as the list of variables shows it. */
+static int print_value(const struct session_desk *desk, struct err *err)
+{
+	json_auto_t *answer = NULL;
+	const json_t *variable;
+	struct err why = *err;
+	struct buf path;
+	size_t index;
+
+	session_path(desk, &path, "/vars");
+	answer = client_json(desk->client, "GET", buf_string(&path), NULL, err);
+	buf_done(&path);
+	if (answer == NULL)
+		return -err->num;
+	json_array_foreach(json_object_get(answer, "vars"), index, variable) {
+		const char *name = json_string_value(json_object_get(variable, "name"));
+		const char *text = json_string_value(json_object_get(variable, "repr"));
+
+		if (name == NULL || text == NULL || strcmp(name, desk->rest[0]) != 0)
+			continue;
+		if (desk->options->run.is_json) {
+			safe_print_json(variable);
+			return CMD_OK;
+		}
+		print_lines(text);
+		(void)printf("%s\n", strlen(text) >= REPR_MAX ? "..." : "");
+		return CMD_OK;
+	}
+	return err_set(err, why.kind, why.num, "%.100s is not a table%s", desk->rest[0],
+		       strchr(why.text, ':') != NULL ? strchr(why.text, ':') : "");
+}
+
+/* If a checkpoint answered: which one, and whether runs are not in it. */
+static void print_as_of(const json_t *answer)
+{
+	const char *state = json_string_value(json_object_get(answer, "as_of"));
+	const char *blocker = json_string_value(json_object_get(answer, "checkpoint_blocked_by"));
+
+	if (state == NULL)
+		return;
+	(void)fprintf(stderr,
+		      "viv session: a run is in progress; this is the state of checkpoint ");
+	safe_print(stderr, state);
+	if (blocker != NULL) {
+		(void)fprintf(stderr, ", without what later runs did (a newer one is blocked by: ");
+		safe_print(stderr, blocker);
+		(void)fprintf(stderr, ")");
+	}
+	(void)fprintf(stderr, "\n");
 }
 
 int verb_vars(const struct session_desk *desk, struct err *err)
@@ -208,6 +275,9 @@ int verb_vars(const struct session_desk *desk, struct err *err)
 	if (desk->options->csv != NULL)
 		return session_fetch(desk, &path, desk->options->csv, err);
 	answer = session_get(desk, &path, err);
+	if (answer == NULL && err->kind == ERR_CONFLICT && desk->rest_count > 0 &&
+	    strncmp(err->text, NO_TABLE, strlen(NO_TABLE)) == 0 && is_plain_ask(desk->options))
+		return print_value(desk, err);
 	if (answer == NULL)
 		return -err->num;
 	if (desk->options->run.is_json)
@@ -216,8 +286,6 @@ int verb_vars(const struct session_desk *desk, struct err *err)
 		print_rows(answer);
 	else
 		print_vars(answer);
-	if (json_is_string(json_object_get(answer, "as_of")))
-		(void)fprintf(stderr, "viv session: a run is on; this is as of %s\n",
-			      json_string_value(json_object_get(answer, "as_of")));
+	print_as_of(answer);
 	return CMD_OK;
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/c.h"
+#include "base/utf8.h"
 #include "cli/safe.h"
 
 #define GAP 2U
@@ -27,16 +28,12 @@ void table_done(struct table *table)
 	*table = (struct table){0};
 }
 
-/* At most `max` bytes of it, whole characters. */
+/* The size of the text, cut to at most `max` bytes and whole characters. */
 static size_t cut(const char *text, size_t max)
 {
 	size_t size = strlen(text);
 
-	if (size <= max)
-		return size;
-	while (max > 0 && ((unsigned char)text[max] & 0xc0) == 0x80)
-		max--;
-	return max;
+	return size <= max ? size : utf8_cut(text, max);
 }
 
 void table_add(struct table *table, const char *text)
@@ -58,7 +55,8 @@ void table_add(struct table *table, const char *text)
 	buf_done(&cell);
 }
 
-void table_add_size(struct table *table, uint64_t bytes)
+/* "12.3 MiB"; 0 is "-". */
+static void add_size(struct table *table, uint64_t bytes)
 {
 	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
 	double number = (double)bytes;
@@ -73,15 +71,8 @@ void table_add_size(struct table *table, uint64_t bytes)
 	table_add(table, bytes > 0 ? text : NULL);
 }
 
-void table_add_count(struct table *table, uint64_t count)
-{
-	char text[32];
-
-	(void)snprintf(text, sizeof(text), "%" PRIu64, count);
-	table_add(table, text);
-}
-
-void table_add_age(struct table *table, uint64_t since_ms, uint64_t now_ms)
+/* "4m". */
+static void add_age(struct table *table, uint64_t since_ms, uint64_t now_ms)
 {
 	uint64_t seconds = now_ms > since_ms ? (now_ms - since_ms) / 1000 : 0;
 	char text[32];
@@ -107,24 +98,60 @@ void table_add_value(struct table *table, const json_t *value)
 	buf_done(&text);
 }
 
-void table_add_member(struct table *table, const json_t *object, const char *name)
+static void add_ms(struct table *table, const json_t *value)
 {
-	const json_t *value = json_object_get(object, name);
+	char text[32];
 
-	if (json_is_string(value) || value == NULL || json_is_null(value))
-		table_add(table, json_string_value(value));
-	else
-		table_add_value(table, value);
+	(void)snprintf(text, sizeof(text), "%.1f ms", json_number_value(value));
+	table_add(table, json_is_number(value) ? text : NULL);
 }
 
-/* Columns on a terminal, near enough: one for each character. */
+static void add_line(struct table *table, const char *text)
+{
+	size_t size = text != NULL ? strcspn(text, "\n") : 0;
+	AUTO_FREE char *line = NULL;
+
+	if (text != NULL && text[size] != '\0' && asprintf(&line, "%.*s ...", (int)size, text) < 0)
+		abort();
+	table_add(table, line != NULL ? line : text);
+}
+
+static void add_value(struct table *table, const json_t *value, enum column_kind kind)
+{
+	switch (kind) {
+	case COLUMN_TEXT:
+		if (json_is_string(value) || value == NULL || json_is_null(value))
+			table_add(table, json_string_value(value));
+		else
+			table_add_value(table, value);
+		break;
+	case COLUMN_SIZE:
+		add_size(table, (uint64_t)json_integer_value(value));
+		break;
+	case COLUMN_AGE:
+		add_age(table, (uint64_t)json_integer_value(value), wall_ms());
+		break;
+	case COLUMN_MS:
+		add_ms(table, value);
+		break;
+	case COLUMN_LINE:
+		add_line(table, json_string_value(value));
+		break;
+	}
+}
+
+static const json_t *find_member(const json_t *object, const char *path)
+{
+	size_t size = strcspn(path, ".");
+	const json_t *value = json_object_getn(object, path, size);
+
+	return path[size] == '.' ? json_object_get(value, path + size + 1) : value;
+}
+
+/* Approximate width on a terminal: one column per character. */
 static size_t width_of(const char *text)
 {
-	size_t width = 0;
-
-	for (; *text != '\0'; text++)
-		width += ((unsigned char)*text & 0xc0) != 0x80;
-	return width;
+	return utf8_count(text, strlen(text));
 }
 
 static void print_row(const struct table *table, const char *const *cells, const size_t *widths,
@@ -140,9 +167,7 @@ static void print_row(const struct table *table, const char *const *cells, const
 		if (room > 0 && used >= room)
 			break;
 		while (room > 0 && used + width > room && size > 0) {
-			do {
-				size--;
-			} while (size > 0 && ((unsigned char)cells[i][size] & 0xc0) == 0x80);
+			size = utf8_cut(cells[i], size - 1);
 			width--;
 		}
 		(void)fprintf(out, "%.*s", (int)size, cells[i]);
@@ -170,4 +195,27 @@ void table_print(const struct table *table, FILE *out, size_t width)
 	for (size_t i = 0; table->columns > 0 && i + table->columns <= table->count;
 	     i += table->columns)
 		print_row(table, (const char *const *)table->cells + i, widths, out, width);
+}
+
+void table_print_rows(const struct column *columns, const json_t *rows, size_t width, FILE *out)
+{
+	const char *titles[TABLE_COLUMNS_MAX + 1] = {NULL};
+	struct table table;
+	size_t index;
+	const json_t *row;
+
+	for (size_t i = 0; columns[i].title != NULL; i++)
+		titles[i] = columns[i].title;
+	table_init(&table, titles);
+	json_array_foreach(rows, index, row) {
+		for (const struct column *column = columns; column->title != NULL; column++) {
+			const json_t *value = find_member(row, column->member);
+
+			if (column->otherwise != NULL && (value == NULL || json_is_null(value)))
+				value = find_member(row, column->otherwise);
+			add_value(&table, value, column->kind);
+		}
+	}
+	table_print(&table, out, width);
+	table_done(&table);
 }

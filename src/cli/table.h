@@ -18,25 +18,39 @@
 struct table {
 	const char *const *titles; /* borrowed */
 	size_t columns;
-	char **cells; /* owned: rows one behind the other */
+	char **cells; /* owned: row after row */
 	size_t count, capacity;
 };
 
-/* `titles` ends with NULL. */
+/* `titles` is NULL-terminated. */
 void table_init(struct table *table, const char *const *titles);
 void table_done(struct table *table);
 
-/* The next cell of the row; NULL and "" are "-". */
+/* Adds the next cell of the row; NULL and "" become "-". */
 void table_add(struct table *table, const char *text);
-void table_add_size(struct table *table, uint64_t bytes); /* "12.3 MiB"; 0 is "-" */
-void table_add_count(struct table *table, uint64_t count);
-void table_add_age(struct table *table, uint64_t since_ms, uint64_t now_ms); /* "4m" */
 
-/* A value as JSON. */
+/* Adds a value as JSON. */
 void table_add_value(struct table *table, const json_t *value);
 
-/* A member of an object: a text, or a number as it is. */
-void table_add_member(struct table *table, const json_t *object, const char *name);
+/* How a member of an object is shown. */
+enum column_kind {
+	COLUMN_TEXT, /* a text; any other value as JSON */
+	COLUMN_SIZE, /* a number of bytes */
+	COLUMN_AGE,  /* the time since a wall clock time in ms */
+	COLUMN_MS,
+	COLUMN_LINE, /* the first line of a text, with "..." if there are more */
+};
+
+struct column {
+	const char *title;
+	const char *member;    /* "a" or "a.b" */
+	const char *otherwise; /* the member to show where `member` is null; NULL: none */
+	enum column_kind kind;
+};
+
+/* Prints an array of objects, with a column for each of `columns`, which end at a row without a
+ * title. */
+void table_print_rows(const struct column *columns, const json_t *rows, size_t width, FILE *out);
 
 /* With `width` > 0 no line is longer than that. */
 void table_print(const struct table *table, FILE *out, size_t width);

@@ -18,7 +18,7 @@ bool term_raw(struct term *term, int fd)
 	raw.c_lflag &= ~(tcflag_t)(ECHO | ICANON | IEXTEN | ISIG);
 	raw.c_cc[VMIN] = 1;
 	raw.c_cc[VTIME] = 0;
-	/* Not FLUSH: what was typed ahead is for the next prompt. */
+	/* Not TCSAFLUSH: keys that were typed ahead are for the next prompt. */
 	term->is_raw = tcsetattr(fd, TCSADRAIN, &raw) == 0;
 	return term->is_raw;
 }

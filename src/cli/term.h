@@ -2,7 +2,7 @@
 /*
  * Term - a terminal whose keys come one by one
  *
- * Owns:    its former settings, and their return.
+ * Owns:    the terminal's former settings, and their return.
  * May not: leave a terminal raw, whatever happens in between.
  */
 #pragma once
@@ -17,10 +17,9 @@ struct term {
 	struct termios before;
 };
 
-/* Keys as they are pressed, Ctrl-C among them; what is printed needs its own \r. False: it is no
- * terminal. */
+/* From now on keys come as they are pressed, Ctrl-C among them. False: not a terminal. */
 bool term_raw(struct term *term, int fd);
 void term_restore(struct term *term);
 
-/* Columns and rows; 80 by 24 where that cannot be told. */
+/* Columns and rows; 80 by 24 if they are unknown. */
 void term_size(int fd, size_t *ret_columns, size_t *ret_rows);

@@ -3,12 +3,15 @@
 
 #include <string.h>
 
+#include "backend/choose.h"
 #include "base/c.h"
 
 #define TRIAL_OUTPUT_MAX MIB
 
 int trial_open(struct trial *trial, struct err *err)
 {
+	struct backend_host host;
+	struct err why = {0};
 	int r;
 
 	*trial = (struct trial){0};
@@ -20,7 +23,12 @@ int trial_open(struct trial *trial, struct err *err)
 	r = pool_new(&trial->loop, NULL, &trial->pool, err);
 	if (r < 0)
 		return r;
-	return pool_wait_hello(trial->pool, &trial->hello, err);
+	r = pool_wait_hello(trial->pool, &trial->hello, err);
+	if (r < 0)
+		return r;
+	host = pool_host(trial->pool);
+	(void)backend_choose_local(&host, &trial->backend, &why); /* a run will report `why` */
+	return 0;
 }
 
 void trial_close(struct trial *trial)

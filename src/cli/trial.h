@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Trial - a run that viv makes for its own sake, to see what this host really does
+ * Trial - a run that viv makes for itself, to see what this host can really do
  *
  * Owns:    a loop and a pool for as long as doctor, audit, bench or runtime need them.
  * May not: be a second way to run users' code: that is `viv run`.
@@ -21,16 +21,17 @@ struct trial {
 	uv_loop_t loop;
 	struct pool *pool; /* owned */
 	const struct backend_facts *hello;
+	const struct backend *backend; /* a static row: makes its sandboxes; NULL: none can */
 	bool has_loop;
 };
 
-/* Starts viv-launch and waits for what it says of this host. */
+/* Starts viv-launch and waits for its facts about this host. */
 int trial_open(struct trial *trial, struct err *err);
 
-/* Ends everything and waits for it. Accepts a zeroed and a half-open one. */
+/* Ends everything and waits for it. Accepts a zeroed and a half-open trial. */
 void trial_close(struct trial *trial);
 
-/* The request of a cold run of `code` on `runtime`: output to 1 MiB, nothing else given. */
+/* A request for a cold run of `code` on `runtime`: at most 1 MiB of output, no other inputs. */
 struct run_request trial_request(const struct runtime *runtime, const struct plan *plan,
 				 const char *code, uint32_t timeout_ms);
 

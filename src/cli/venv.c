@@ -17,7 +17,16 @@
 #include "base/id.h"
 #include "base/tree.h"
 
-/* The user's data folder: XDG's, else ~/.local/share; /var/lib for root. */
+/* Refuses the path of a flag; reads errno. */
+static int refuse_path(const char *flag, const char *path, struct err *err)
+{
+	int num = errno;
+
+	return err_set(err, ERR_BAD_REQUEST, num, "%s %.300s: %s", flag, path,
+		       strerrordesc_np(num));
+}
+
+/* The folder of our venvs: below $XDG_DATA_HOME, else /var/lib for root, else ~/.local/share. */
 static int data_dir(char ret_path[RUNTIME_PATH_MAX], struct err *err)
 {
 	const char *xdg = getenv("XDG_DATA_HOME");
@@ -112,12 +121,12 @@ int venv_make(const char *name, const char *requirements, char ret_path[RUNTIME_
 	int r;
 
 	if (access(requirements, R_OK) < 0)
-		return err_sys(err, "read %s", requirements);
+		return refuse_path("--requirements", requirements, err);
 	r = data_dir(parent, err);
 	if (r < 0)
 		return r;
 
-	/* A name of its own each time, so that replacing a runtime never breaks runs of the old. */
+	/* A new name each time, so that replacing a runtime never breaks runs of the old one. */
 	id_new("", unique);
 	length = snprintf(path, sizeof(path), "%s/%.32s-%.8s", parent, name, unique);
 	if (length < 0 || (size_t)length >= sizeof(path))
@@ -161,7 +170,7 @@ int venv_absolute(const char *path, char ret_path[RUNTIME_PATH_MAX], struct err 
 	int length;
 
 	if (access(path, R_OK) < 0)
-		return err_sys(err, "%s", path);
+		return refuse_path("--python", path, err);
 	if (path[0] == '/') {
 		length = snprintf(ret_path, RUNTIME_PATH_MAX, "%s", path);
 	} else {

@@ -10,8 +10,8 @@
 #include "base/err.h"
 #include "policy/runtime.h"
 
-/* Makes a venv with /usr/bin/python3 and installs what `requirements` lists. What the tools say
- * goes to stderr. On failure nothing stays. */
+/* Makes a venv with /usr/bin/python3 and installs what `requirements` lists. Output of the tools
+ * goes to stderr. A failure leaves nothing behind. */
 int venv_make(const char *name, const char *requirements, char ret_path[RUNTIME_PATH_MAX],
 	      struct err *err);
 

@@ -47,43 +47,20 @@ json_t *watch_look(const struct watch *watch, bool is_all, struct err *err)
 			 shown);
 }
 
-static void add_ms(struct table *table, const json_t *run, const char *name)
-{
-	const json_t *value = json_object_get(run, name);
-	char text[32];
-
-	(void)snprintf(text, sizeof(text), "%.1f ms", json_number_value(value));
-	table_add(table, json_is_number(value) ? text : NULL);
-}
-
 void watch_print_runs(const json_t *runs, size_t width, FILE *out)
 {
-	static const char *const titles[] = {"RUN",  "SESSION", "POLICY", "RUNTIME", "AGE",
-					     "WALL", "CPU",     "PEAK",   "VERDICT", NULL};
-	uint64_t now = wall_ms();
-	struct table table;
-	size_t index;
-	const json_t *run;
+	static const struct column columns[] = {
+		{"RUN", "id"},
+		{"SESSION", "session"},
+		{"POLICY", "policy"},
+		{"RUNTIME", "runtime"},
+		{"AGE", "begun_ms", .kind = COLUMN_AGE},
+		{"WALL", "wall_ms", .kind = COLUMN_MS},
+		{"CPU", "cpu_ms", .kind = COLUMN_MS},
+		{"PEAK", "peak_memory", .kind = COLUMN_SIZE},
+		{"VERDICT", "verdict", "state"},
+		{0},
+	};
 
-	table_init(&table, titles);
-	json_array_foreach(runs, index, run) {
-		const json_t *begun = json_object_get(run, "begun_ms");
-		const json_t *peak = json_object_get(run, "peak_memory");
-		const char *verdict = json_string_value(json_object_get(run, "verdict"));
-
-		table_add_member(&table, run, "id");
-		table_add_member(&table, run, "session");
-		table_add_member(&table, run, "policy");
-		table_add_member(&table, run, "runtime");
-		table_add_age(&table, (uint64_t)json_integer_value(begun), now);
-		add_ms(&table, run, "wall_ms");
-		add_ms(&table, run, "cpu_ms");
-		table_add_size(&table, (uint64_t)json_integer_value(peak));
-		if (verdict != NULL)
-			table_add(&table, verdict);
-		else
-			table_add_member(&table, run, "state");
-	}
-	table_print(&table, out, width);
-	table_done(&table);
+	table_print_rows(columns, runs, width, out);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Watch - what `viv ps`, `viv logs` and `viv top` share: flags, and the way to the daemon
+ * Watch - what `viv ps`, `viv logs` and `viv top` share: flags, and the client of the daemon
  *
  * Owns:    the client and the config of such a command.
  * May not: change anything in the daemon.
@@ -34,8 +34,8 @@ struct watch {
 int watch_open(struct watch *watch, const struct watch_options *options, struct err *err);
 void watch_close(struct watch *watch);
 
-/* {"sessions":[...],"runs":[...]}: runs that are on, with `is_all` also those that are over. NULL
- * and why. */
+/* {"sessions":[...],"runs":[...]}: unfinished runs; with `is_all` also finished ones. NULL after an
+ * error. */
 json_t *watch_look(const struct watch *watch, bool is_all, struct err *err);
 
 /* The runs of such an answer as a table. */

@@ -16,14 +16,14 @@
 #include "base/log.h"
 #include "daemon/daemon_state.h"
 #include "op/announce.h"
-#include "op/flight.h"
+#include "op/op_run.h"
 #include "op/warm.h"
 #include "session/store.h"
 
 #define TICK_MS 2000U
-#define STOP_MS 10000U   /* what a graceful stop gives runs */
-#define STOP_STEP_MS 20U /* how often it looks whether they are over */
-#define CLOSE_MS 5000U   /* then what is left is left to the kernel */
+#define STOP_MS 10000U   /* how long a graceful stop waits for runs */
+#define STOP_STEP_MS 20U /* how often it checks whether they have ended */
+#define CLOSE_MS 5000U   /* how long handles may take to close before the process ends anyway */
 
 /* ---- readiness, for systemd (man 3 sd_notify) ---- */
 
@@ -50,14 +50,17 @@ static void notify(const char *text)
 
 static void cancel_all(struct daemon *daemon)
 {
-	struct flight *flight = LIST_FIRST(&daemon->engine.flights);
+	struct served_run *served = LIST_FIRST(&daemon->engine.runs);
+	struct err why = {0};
 
-	while (flight != NULL) {
-		struct flight *next = LIST_NEXT(flight, entry);
+	(void)err_set(&why, ERR_CONFLICT, ECANCELED,
+		      "the daemon was stopped before the run had ended");
+	while (served != NULL) {
+		struct served_run *next = LIST_NEXT(served, entry);
 
-		if (flight->run != NULL)
-			run_cancel(flight->run, false);
-		flight = next;
+		if (served->run != NULL)
+			run_cancel_for(served->run, &why);
+		served = next;
 	}
 }
 
@@ -67,13 +70,12 @@ static void stop_step(uv_timer_t *timer)
 	bool is_late = now_ns() >= daemon->stop_ns;
 
 	if (daemon->options->keep) {
-		uv_stop(&daemon->loop); /* runs go on, in the hands of a successor */
+		uv_stop(&daemon->loop); /* runs go on; the next daemon takes them over */
 		return;
 	}
 	if (is_late)
 		cancel_all(daemon);
-	if (!LIST_EMPTY(&daemon->engine.flights) &&
-	    now_ns() < daemon->stop_ns + STOP_MS * 1000000ULL)
+	if (!LIST_EMPTY(&daemon->engine.runs) && now_ns() < daemon->stop_ns + STOP_MS * 1000000ULL)
 		return;
 	if (!daemon->is_drained && !is_late)
 		return;
@@ -94,7 +96,7 @@ static void drained(void *user)
 static void stop(struct daemon *daemon)
 {
 	if (daemon->is_stopping) {
-		/* Asked twice: no patience left. */
+		/* A second signal: stop waiting for runs. */
 		daemon->stop_ns = now_ns();
 		return;
 	}
@@ -102,10 +104,10 @@ static void stop(struct daemon *daemon)
 		  daemon->options->keep);
 	notify("STOPPING=1");
 	daemon->is_stopping = daemon->engine.is_stopping = true;
-	flights_deny_held(&daemon->engine,
-			  "nobody had allowed it when the daemon was stopped; nothing ran");
+	served_deny_held(&daemon->engine,
+			 "the daemon was stopped before anyone allowed the run; nothing ran");
 	if (daemon->options->keep) {
-		uv_stop(&daemon->loop); /* runs go on, in the hands of a successor */
+		uv_stop(&daemon->loop); /* runs go on; the next daemon takes them over */
 		return;
 	}
 	daemon->stop_ns = now_ns() + STOP_MS * 1000000ULL;
@@ -166,7 +168,7 @@ static void replay(void *user, const struct journal_record *record, struct journ
 
 /* ---- opening ---- */
 
-/* What a former daemon left: logs and sessions, as far as it came. */
+/* Loads the logs and sessions that the previous daemon left. */
 static int open_journal(struct daemon *daemon, struct err *err)
 {
 	const struct config *config = daemon->config;
@@ -226,7 +228,7 @@ static int open_state(struct daemon *daemon, struct err *err)
 	engine->config = config;
 	engine->loop = &daemon->loop;
 	engine->started_ms = wall_ms();
-	LIST_INIT(&engine->flights);
+	LIST_INIT(&engine->runs);
 	engine->metrics = metrics_new();
 	metrics_set(engine->metrics, METRIC_BUILD_INFO, VIV_VERSION, NULL, 1);
 	engine->packages = packages_new();
@@ -259,7 +261,7 @@ static int open_door(struct daemon *daemon, struct err *err)
 	};
 	const struct http_settings http = {
 		.connections_max = (uint32_t)daemon->config->connections,
-		/* With one token alone there is nobody to take them from. */
+		/* A single token shares its connections with no one. */
 		.owner_max = (uint32_t)daemon->config->connections /
 			     (daemon->config->token_count > 1 ? 2 : 1),
 		.held_max = daemon->config->answers,
@@ -303,7 +305,7 @@ static void open_timers(struct daemon *daemon)
 	(void)uv_timer_start(&daemon->probe, daemon_probe_due, 0, 0);
 }
 
-/* Nobody is left who could want anything. */
+/* The process that started this private daemon has ended. */
 static void owner_gone(uv_poll_t *poll, int status, int events)
 {
 	struct daemon *daemon = poll->data;
@@ -332,7 +334,7 @@ static void give_up(uv_timer_t *timer)
 	uv_stop(timer->loop);
 }
 
-/* Our own handles, and then whatever the parts still have to say goodbye to. */
+/* Closes our own handles, then runs the loop until all parts have closed theirs. */
 static void close_handles(struct daemon *daemon)
 {
 	uv_handle_t *const handles[] = {
@@ -342,7 +344,7 @@ static void close_handles(struct daemon *daemon)
 	};
 
 	if (daemon->tick.data == NULL)
-		return; /* it never came so far */
+		return; /* it was never opened */
 	for (size_t i = 0; i < ARRAY_LEN(handles); i++)
 		uv_close(handles[i], NULL);
 	if (daemon->options->is_private)
@@ -354,7 +356,8 @@ static void close_handles(struct daemon *daemon)
 	(void)uv_run(&daemon->loop, UV_RUN_NOWAIT);
 }
 
-/* Leaves everything where a successor finds it: as a crash does, but between two records. */
+/* Leaves everything for the next daemon to find: like a crash, but never in the middle of a
+ * record. */
 static void leave(struct daemon *daemon)
 {
 	if (daemon->http != NULL)
@@ -365,8 +368,8 @@ static void leave(struct daemon *daemon)
 		journal_close(daemon->journal);
 }
 
-/* Ends viv-launch and everything it keeps. If it has died, also just now and unseen by the loop,
- * its groups are left: another one sweeps them, and is ended instead. */
+/* Ends viv-launch and everything it keeps. If launch has died, perhaps unseen by the loop, its
+ * cgroups are left: another launch is started to remove them, and is ended instead. */
 static void end_launch(struct daemon *daemon)
 {
 	struct pool *const *pool = &daemon->engine.pool;
@@ -380,7 +383,7 @@ static void end_launch(struct daemon *daemon)
 		if (pool_wait_hello(*pool, &hello, &err) < 0) {
 			if (daemon->is_lost)
 				continue;
-			return; /* it does not greet us: it is another daemon's */
+			return; /* no HELLO: this launch belongs to another daemon */
 		}
 		if (pool_quit(*pool, &err) == 0) {
 			(void)unlink(daemon->stay.path);
@@ -390,16 +393,16 @@ static void end_launch(struct daemon *daemon)
 	}
 }
 
-/* Nothing is left. */
+/* Closes everything and leaves nothing behind. */
 static void close_all(struct daemon *daemon)
 {
 	struct engine *engine = &daemon->engine;
 
 	cancel_all(daemon);
-	while (!LIST_EMPTY(&engine->flights) && engine->pool != NULL)
+	while (!LIST_EMPTY(&engine->runs) && engine->pool != NULL)
 		(void)uv_run(&daemon->loop, UV_RUN_ONCE);
 	http_close(daemon->http);
-	end_launch(daemon); /* at once: quicker than to tell it of each session */
+	end_launch(daemon); /* first: quicker than ending each session */
 	if (engine->sessions != NULL)
 		sessions_leave(engine->sessions);
 	pool_close(engine->pool);
@@ -425,14 +428,13 @@ static void close_all(struct daemon *daemon)
 
 static void say_where(struct daemon *daemon)
 {
-	struct buf url;
+	AUTO_BUF struct buf url = {.max = 16 * KIB};
 	char *line = NULL;
 	char *rest = NULL;
 	const char *first = NULL;
 
 	if (daemon->options->is_quiet)
 		return;
-	buf_init(&url, 16 * KIB);
 	(void)buf_append(&url, daemon->bound.data, daemon->bound.size);
 	(void)buf_append(&url, "", 1);
 	for (line = strtok_r((char *)url.data, "\n", &rest); line != NULL;
@@ -446,7 +448,6 @@ static void say_where(struct daemon *daemon)
 	}
 	if (first != NULL)
 		daemon_say_key(daemon, first);
-	buf_done(&url);
 }
 
 int daemon_serve(const struct config *config, const struct daemon_options *options,
@@ -478,7 +479,7 @@ int daemon_serve(const struct config *config, const struct daemon_options *optio
 		(void)uv_run(&daemon->loop, UV_RUN_DEFAULT);
 		r = daemon->status;
 	}
-	/* A start that failed ends nothing of what a former daemon left. */
+	/* A start that failed must not end sessions that the previous daemon left. */
 	if (r < 0 || options->keep) {
 		leave(daemon);
 		return r;

@@ -3,8 +3,8 @@
  * Daemon - `viv serve`: one event loop that holds everything together
  *
  * Owns:    the parts (journal, logs, sessions, pool, admission, router, HTTP), the order in which
- *          they come up and go, signals, and what happens when viv-launch is gone.
- * May not: hold privilege: started as root it becomes another user first (minder.h).
+ *          they start and stop, signals, and what happens when viv-launch ends.
+ * May not: hold privilege: when started as root it first becomes another user (minder.h).
  */
 #pragma once
 
@@ -16,18 +16,18 @@
 
 struct daemon_options {
 	const char *const *listen; /* instead of the config's; NULL-terminated, or NULL */
-	const char *dialect;       /* stand in for this system; NULL: for none */
-	bool keep;                 /* a graceful stop leaves sessions for a successor */
-	bool is_quiet;             /* no word on stderr about where it listens */
-	bool is_private;           /* of the process that started it: a line on stdout when it
-				      listens, and the end of stdin is its own end */
+	const char *dialect;       /* the system whose dialect is served; NULL: none */
+	bool keep;                 /* a graceful stop leaves sessions for the next daemon */
+	bool is_quiet;             /* do not print the addresses on stderr */
+	bool is_private;           /* belongs to the process that started it: prints a line on
+				    * stdout once it listens, and ends at end of file on stdin */
 };
 
-/* Serves until a signal ends it. `stay` tells where viv-launch is, or is to be. Returns the exit
- * status, or a negative errno when it could not start. */
+/* Serves until a signal ends it. `stay` says where viv-launch listens, or will listen. Returns the
+ * exit status, or a negative errno when the daemon could not start. */
 int daemon_serve(const struct config *config, const struct daemon_options *options,
 		 const struct backend_stay *stay, struct err *err);
 
-/* For an ordinary user: serves as who we are. For root: as the user `vivarium`, beside a process
- * that keeps root's rights for one thing alone, to start viv-launch. */
+/* Runs the daemon. An ordinary user serves as that user. Root serves as the user `vivarium`, next
+ * to a process that keeps root's rights only to start viv-launch. */
 int daemon_main(const struct config *config, const struct daemon_options *options, struct err *err);

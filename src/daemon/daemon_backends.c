@@ -7,7 +7,7 @@
 #include "daemon/daemon_state.h"
 #include "op/op_backends.h"
 
-/* Comes and goes: whoever reads the log learns it when it happens, not when a run fails. */
+/* Logs each change when it happens, not when a run fails. */
 static void remote_changed(void *user, const struct err *why)
 {
 	(void)user;

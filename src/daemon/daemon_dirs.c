@@ -10,7 +10,7 @@
 #include "daemon/daemon_state.h"
 #include "policy/paths.h"
 
-/* And what is above it: a new home has no .local/state. */
+/* Makes the directory and its parents: a new home has no .local/state. */
 static int make_state_dir(const char *path, struct err *err)
 {
 	char part[PATH_MAX];
@@ -18,7 +18,7 @@ static int make_state_dir(const char *path, struct err *err)
 	(void)snprintf(part, sizeof(part), "%s", path);
 	for (char *slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		(void)mkdir(part, 0700); /* the last one tells whether all went well */
+		(void)mkdir(part, 0700); /* the last mkdir tells whether all worked */
 		*slash = '/';
 	}
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
@@ -26,8 +26,8 @@ static int make_state_dir(const char *path, struct err *err)
 	return 0;
 }
 
-/* A folder that is not there yet may come later: explore looks at each call. Another user's is
- * seen by viv-launch only. */
+/* Checks a folder for explore. A missing folder is allowed, because explore looks again at each
+ * call. Only viv-launch can see another user's folder. */
 static int check_folder(const char *key, const char *path, struct err *err)
 {
 	struct stat info;
@@ -35,8 +35,8 @@ static int check_folder(const char *key, const char *path, struct err *err)
 	if (stat(path, &info) < 0) {
 		if (errno == ENOENT || errno == ENOTDIR)
 			log_event(LOG_LEVEL_WARNING, "explore.missing",
-				  "key=%s path=%s what=explore fails until the folder is there",
-				  key, path);
+				  "key=%s path=%s what=explore fails until the folder exists", key,
+				  path);
 		return 0;
 	}
 	if (!S_ISDIR(info.st_mode))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The key with which a person decides on held runs, where there are no tokens: made at the first
- * start, for the daemon's own user alone to read. */
+/* The key of the person who decides on held runs, used where there are no tokens. Made at the first
+ * start, readable only by the daemon's own user. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,7 +19,7 @@
 #define KEY_BYTES 32
 #define KEY_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-/* Whole or not at all: a daemon that dies in here leaves no half a key. */
+/* Writes the whole key or none: a daemon that dies in here leaves no partial key. */
 static int make_key(const char *path, struct err *err)
 {
 	char key[sodium_base64_ENCODED_LEN(KEY_BYTES, sodium_base64_VARIANT_URLSAFE_NO_PADDING)];
@@ -60,19 +60,21 @@ static int read_key(const char *path, char *ret_key, size_t size, struct err *er
 		return err_sys(err, "look at %s", path);
 	if (!S_ISREG(status.st_mode) || (status.st_mode & 077) != 0 ||
 	    (status.st_uid != geteuid() && status.st_uid != 0))
-		return err_set(err, ERR_FORBIDDEN, EPERM,
-			       "%s can be read by others, and may be known; remove it, and the "
-			       "next start makes another",
-			       path);
+		return err_set(
+			err, ERR_FORBIDDEN, EPERM,
+			"other users can read %s, so the key may be known; remove it, and the "
+			"next start makes a new one",
+			path);
 	n = read(fd, ret_key, size - 1);
 	if (n < 0)
 		return err_sys(err, "read %s", path);
 	ret_key[n] = '\0';
 	ret_key[strcspn(ret_key, "\n")] = '\0';
 	if (strspn(ret_key, KEY_LETTERS) != strlen(ret_key) || strlen(ret_key) < KEY_BYTES)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL,
-			       "%s holds no key; remove it, and the next start makes another",
-			       path);
+		return err_set(
+			err, ERR_BAD_REQUEST, EINVAL,
+			"%s holds no valid key; remove it, and the next start makes a new one",
+			path);
 	return 0;
 }
 
@@ -85,7 +87,8 @@ void daemon_say_key(const struct daemon *daemon, const char *address)
 		is_wanted |= config->policies[i].approve;
 	if (!is_wanted || daemon->key[0] == '\0')
 		return;
-	/* What systemd gets others may read, and for long. */
+	/* Do not print the key to systemd's journal: other users may read it, and it is kept for
+	 * long. */
 	if (getenv("JOURNAL_STREAM") == NULL)
 		(void)fprintf(stderr, "viv serve: to allow held runs open http://%s/#approve=%s\n",
 			      address, daemon->key);
@@ -102,7 +105,7 @@ int daemon_read_key(struct daemon *daemon, struct err *err)
 	int r;
 
 	if (daemon->config->token_count > 0)
-		return 0; /* there a token says who decides */
+		return 0; /* with tokens, a token says who decides */
 	(void)snprintf(path, sizeof(path), "%s/approve.key", daemon->config->state_dir);
 	r = access(path, F_OK) < 0 && errno == ENOENT ? make_key(path, err) : 0;
 	if (r == 0)

@@ -9,7 +9,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "daemon/daemon_state.h"
-#include "op/flight.h"
+#include "op/op_run.h"
+#include "op/run_log.h"
 #include "op/warm.h"
 #include "session/sandbox.h"
 
@@ -17,13 +18,13 @@
 #define RESTART_DOUBLINGS 8U /* five seconds at most */
 #define SWEEP_TRIES 8U
 
-/* ---- what it had kept ---- */
+/* ---- after a restart: what launch kept ---- */
 
 static void sandbox_kept(void *user, struct sandbox *sandbox, const char *name)
 {
 	struct daemon *daemon = user;
 	struct log *log = NULL;
-	struct flight *flight = NULL;
+	struct served_run *served = NULL;
 	struct err err = {0};
 
 	if (sessions_kept(daemon->engine.sessions, sandbox, name))
@@ -33,11 +34,11 @@ static void sandbox_kept(void *user, struct sandbox *sandbox, const char *name)
 		sandbox_end(sandbox);
 		return;
 	}
-	flight = flight_resume(&daemon->engine, log);
-	if (run_resume(daemon->engine.pool, log, NULL, NULL, NULL, sandbox, &flight_calls, flight,
-		       &flight->run, &err) < 0) {
+	served = served_resume(&daemon->engine, log);
+	if (run_resume(daemon->engine.pool, log, NULL, NULL, NULL, sandbox, &served_calls, served,
+		       &served->run, &err) < 0) {
 		run_bury(daemon->engine.pool, log, RUN_LEFT_NONE, &err);
-		flight_set_run(flight, NULL);
+		served_set_run(served, NULL);
 		sandbox_end(sandbox);
 	}
 }
@@ -47,46 +48,50 @@ static void head_kept(void *user, struct sandbox *sandbox, uint32_t number, int3
 {
 	struct daemon *daemon = user;
 
-	/* One that nobody knows was on its way when the former daemon died. */
+	/* A head that no session knows was being made when the previous daemon died. */
 	if (!sessions_kept_head(daemon->engine.sessions, sandbox, number, pid, take_fds,
 				fd_count) &&
 	    number > 0)
 		sandbox_drop_head(sandbox, number);
 }
 
-/* A run that was accepted and has nobody now: it had not begun, or its sandbox went. */
+/* Ends the log of an accepted run that nothing carries on: it had not begun, or its sandbox has
+ * ended. */
 static void bury_orphan(void *user, struct log *log)
 {
 	struct daemon *daemon = user;
 	struct err why = {0};
 
 	if (strncmp(log_id(log), "run_", 4) != 0 || log_is_over(log) ||
-	    flight_find(&daemon->engine, log_id(log)) != NULL)
+	    served_find(&daemon->engine, log_id(log)) != NULL)
 		return;
-	/* Whether somebody had allowed it by then or not: it had not begun, and now never will. */
-	if (flight_was_held(log)) {
-		run_bury_held(daemon->engine.pool, log, flight_left(&daemon->engine, log),
-			      "the daemon ended before a person allowed it and it began; nothing "
-			      "ran");
+	/* Allowed or not, the held run had not begun and never will. */
+	if (run_log_was_held(log)) {
+		run_bury_held(daemon->engine.pool, log, run_log_left(&daemon->engine, log),
+			      "the daemon ended before the held run began; nothing ran");
 		return;
 	}
-	(void)err_set(&why, ERR_INTERNAL, ECHILD,
-		      "the daemon ended before the run did, and its sandbox with it");
-	run_bury(daemon->engine.pool, log, flight_left(&daemon->engine, log), &why);
+	if (run_log_had_begun(log))
+		(void)err_set(&why, ERR_INTERNAL, ECANCELED,
+			      "the run was cut off: the daemon ended, and its sandbox too");
+	else
+		(void)err_set(&why, ERR_INTERNAL, ECANCELED,
+			      "the daemon ended before this run began: nothing of it ran");
+	run_bury(daemon->engine.pool, log, run_log_left(&daemon->engine, log), &why);
 }
 
-static void *flight_of(void *user, struct log *log)
+static void *served_of(void *user, struct log *log)
 {
-	return flight_resume(user, log);
+	return served_resume(user, log);
 }
 
 static void all_kept(void *user)
 {
 	struct daemon *daemon = user;
 	const struct sessions_resume resume = {
-		.calls = &flight_calls,
-		.user_of = flight_of,
-		.resumed = flight_set_run,
+		.calls = &served_calls,
+		.user_of = served_of,
+		.resumed = served_set_run,
 		.user = &daemon->engine,
 	};
 
@@ -95,15 +100,17 @@ static void all_kept(void *user)
 	logs_each(daemon->engine.logs, bury_orphan, daemon);
 }
 
-/* ---- when it is gone ---- */
+/* ---- when launch ends ---- */
 
-/* Somebody else has to start another one: asks for it. While the last one is dying that is in vain,
- * so each try asks again. */
+/* Asks the minder or service manager to start another launch. A request made while the last launch
+ * is still dying is lost, so each try asks again. */
 static void wish(const struct daemon *daemon)
 {
 	if (daemon->stay.wish >= 0)
 		(void)!write(daemon->stay.wish, "", 1);
 }
+
+static void restart_due(uv_timer_t *timer);
 
 static void launch_lost(void *user, const struct err *why)
 {
@@ -117,12 +124,11 @@ static void launch_lost(void *user, const struct err *why)
 		metrics_add(daemon->engine.metrics, METRIC_LAUNCH_RESTARTS, NULL, NULL, 1);
 	daemon->is_lost = true;
 	if (daemon->is_stopping)
-		return; /* daemon_sweep looks after it */
+		return; /* daemon_sweep takes care of it */
 	wish(daemon);
 	daemon->restarts++;
-	/* Not from in here: the pool is telling everybody. */
-	(void)uv_timer_start(&daemon->restart, daemon_restart_due, RESTART_FIRST_MS << doublings,
-			     0);
+	/* Deferred: the pool is still in its calls about the loss. */
+	(void)uv_timer_start(&daemon->restart, restart_due, RESTART_FIRST_MS << doublings, 0);
 }
 
 static const struct pool_kept_calls kept_calls = {
@@ -132,7 +138,7 @@ static const struct pool_kept_calls kept_calls = {
 	.lost = launch_lost,
 };
 
-/* Sandboxes that most requests want, ready before the first one comes. */
+/* Keeps sandboxes of the most used kinds ready before the first request. */
 static void keep_ready(struct daemon *daemon)
 {
 	const struct config *config = daemon->config;
@@ -144,7 +150,7 @@ static void keep_ready(struct daemon *daemon)
 
 	if (policy == NULL || policy_narrow(policy, NULL, &grant, &err) < 0)
 		return;
-	/* Where runs are done elsewhere, the import guard still looks at them here. */
+	/* Where runs are done elsewhere, the import guard still checks them here. */
 	if (backend_choose(&host, BACKEND_SESSION, policy->backend, false, &backend, &err) < 0 &&
 	    backend_choose_local(&host, &backend, &err) < 0)
 		return;
@@ -177,13 +183,13 @@ int daemon_open_pool(struct daemon *daemon, struct err *err)
 	daemon->is_lost = false;
 	warm_forget(&daemon->engine);
 	sessions_set_pool(daemon->engine.sessions, daemon->engine.pool);
-	/* With tokens each has zygotes of its own: they are made when it first runs something. */
+	/* With tokens, each token has its own zygotes, made when it first runs something. */
 	if (daemon->config->token_count == 0 && !daemon->is_stopping)
 		keep_ready(daemon);
 	return 0;
 }
 
-/* Another one instead of the one that is gone. */
+/* Connects to a new launch in place of the one that ended. */
 static int replace_lost(struct daemon *daemon, struct err *err)
 {
 	struct pool *old = STEAL(daemon->engine.pool);
@@ -193,7 +199,7 @@ static int replace_lost(struct daemon *daemon, struct err *err)
 	return daemon_open_pool(daemon, err);
 }
 
-void daemon_restart_due(uv_timer_t *timer)
+static void restart_due(uv_timer_t *timer)
 {
 	struct daemon *daemon = timer->data;
 	struct err err = {0};

@@ -15,25 +15,23 @@
 static int listen_at(struct daemon *daemon, const char *address, struct err *err)
 {
 	bool is_local = false;
-	struct buf bound;
+	AUTO_BUF struct buf bound = {.max = KIB};
 	int r = http_is_local(address, &is_local, err);
 
 	if (r == 0)
 		r = access_may_listen(daemon->config, address, is_local, err);
 	if (r < 0)
 		return r;
-	buf_init(&bound, KIB);
 	r = http_listen(daemon->http, address, &bound, err);
 	if (r == 0) {
 		access_add_bound(daemon->access, buf_string(&bound));
 		log_event(LOG_LEVEL_INFO, "http.listen", "address=%s", buf_string(&bound));
 		(void)buf_format(&daemon->bound, "%s\n", buf_string(&bound));
 	}
-	buf_done(&bound);
 	return r;
 }
 
-/* Can only this machine reach it? */
+/* Can only this machine reach the address? */
 static bool is_own_address(const struct sockaddr_storage *address)
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
@@ -46,8 +44,8 @@ static bool is_own_address(const struct sockaddr_storage *address)
 	return address->ss_family == AF_UNIX;
 }
 
-/* Sockets that systemd opened for us. They are on whatever the unit says: the rule about tokens
- * holds for them, too. */
+/* Uses the sockets that systemd opened. Their addresses come from the unit, so the rule about
+ * tokens applies to them, too. */
 static int listen_activated(struct daemon *daemon, int count, struct err *err)
 {
 	int r = 0;
@@ -75,7 +73,7 @@ int daemon_listen(struct daemon *daemon, struct err *err)
 	char own[1024];
 	int r = 0;
 
-	/* As root it is the minder that systemd started, and we are its child. */
+	/* As root, systemd started the minder, and this process is its child. */
 	if (count != NULL && pid != NULL &&
 	    strtol(pid, NULL, 10) == (daemon->stay.wish >= 0 ? getppid() : getpid()))
 		return listen_activated(daemon, (int)strtol(count, NULL, 10), err);

@@ -15,7 +15,7 @@ static void count_session(void *user, struct session *session)
 	counts->memory += (double)session_memory(session);
 }
 
-/* A runtime has a pool for each plan, and one series for all of them. */
+/* A runtime has one pool per plan, but a single series for all of them. */
 static void clear_pool(void *user, const struct box_kind *kind, uint32_t keep, uint32_t ready,
 		       uint32_t coming, const struct err *why)
 {

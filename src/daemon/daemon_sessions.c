@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What sessions tell the daemon: their places in admission, and whoever follows them. */
+/* The daemon's side of a session's life: its place in admission, and the clients that follow it. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * viv-serve - the daemon as a program of its own. `viv serve` checks the flags and becomes this; no
- * other command of viv has to load what only a server needs.
+ * viv-serve - the daemon as a program of its own. `viv serve` checks the flags and executes this
+ * program, so that no other command of viv has to load a server's libraries.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "policy/config.h"
 
 #define LISTEN_MAX 64
-#define EXIT_BOOT 1 /* a dialect's own environment forbids to start */
+#define EXIT_BOOT 1 /* the dialect's own environment variables forbid a start */
 #define EXIT_USAGE 2
 #define EXIT_INTERNAL 125
 
@@ -22,15 +22,15 @@ struct arguments {
 	size_t listen_count;
 	const char *config;
 	struct daemon_options options;
-	const char *dir;         /* NULL: those of the config */
+	const char *dir;         /* NULL: the directories of the config */
 	const char *private_dir; /* NULL: none */
 	bool is_verbose;
 };
 
-/* How long viv-launch waits for a successor when this daemon crashes: none will come. */
+/* How long viv-launch waits for a next daemon when this one crashes: there will be none. */
 #define PRIVATE_REATTACH_MS 1000
 
-/* All files of this daemon in one folder; an audit.file that the config names only if it
+/* Puts all files of this daemon into one folder; an audit.file named by the config moves only if
  * `moves_audit`. */
 static void use_dir(struct config *config, const char *dir, bool moves_audit)
 {
@@ -45,12 +45,12 @@ static void use_dir(struct config *config, const char *dir, bool moves_audit)
 	}
 }
 
-/* A daemon for one process alone: all its files in a folder of that process, its only door a unix
- * socket in there. */
+/* Makes a daemon for one process: all files are in a folder of that process, and its only listener
+ * is a unix socket there. */
 static void make_private(struct config *config, const char *dir)
 {
 	use_dir(config, dir, true);
-	config->mcp_enabled = true;
+	config_door(config, &mcp_config)->is_enabled = true;
 	config->reattach_ms = PRIVATE_REATTACH_MS;
 }
 
@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 	int r;
 
 	if (read_arguments(argc, argv, &arguments) < 0) {
-		(void)fprintf(stderr, "viv-serve: started by `viv serve`, not by hand\n");
+		(void)fprintf(stderr, "viv-serve: do not start this by hand; use `viv serve`\n");
 		return EXIT_USAGE;
 	}
 	log_set_level(arguments.is_verbose ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING);

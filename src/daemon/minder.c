@@ -23,8 +23,9 @@
 
 #define USER_NAME "vivarium"
 
-/* The directories that root makes for the user it becomes. By descriptor: where others can write
- * above it, what is given away must be what was looked at, and no link to anything else. */
+/* Gives a directory to the user that root becomes. Works by descriptor: where others can write to
+ * the parent, the directory given away must be the one that was checked, not a link to something
+ * else. */
 static int give_dir(const char *path, const char *key, const struct passwd *user, struct err *err)
 {
 	AUTO_CLOSE int dir = -1;
@@ -44,13 +45,14 @@ static int give_dir(const char *path, const char *key, const struct passwd *user
 		return err_sys(err, "give %s to " USER_NAME, path);
 	if (!path_can_enter(path, user->pw_uid, closed, sizeof(closed)))
 		return err_set(err, ERR_FORBIDDEN, EACCES,
-			       "the user " USER_NAME ", which root's daemon becomes, cannot enter "
+			       "the user " USER_NAME ", which root's daemon runs as, cannot enter "
 			       "%s; chmod o+x %s, or set another %s in the config",
 			       closed, closed, key);
 	return 0;
 }
 
-/* One minder at a time: a second one would take the socket of the first one's launch away. */
+/* Allows one minder at a time: a second one would take over the socket of the first one's
+ * launch. */
 static int lock_dir(const char *path, int *ret_lock, struct err *err)
 {
 	AUTO_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -73,25 +75,25 @@ static int become(const struct passwd *user, pid_t minder, struct err *err)
 	if (setgroups(0, NULL) < 0 || setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
 	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
 		return err_sys(err, "become " USER_NAME);
-	/* Without the one who can start viv-launch there is no point in going on: die as a crash
-	 * would, so that launch keeps everything for the next pair. */
+	/* Without the minder nothing can start viv-launch: die as in a crash, so that launch keeps
+	 * everything for the next pair. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return err_sys(err, "PR_SET_PDEATHSIG");
-	if (getppid() != minder) /* it was gone before that */
+	if (getppid() != minder) /* the minder ended before that call */
 		(void)raise(SIGKILL);
 	return 0;
 }
 
 struct minder {
 	const struct backend_stay *stay;
-	bool is_keeping;     /* what is in launch is for a successor */
-	pid_t serve, launch; /* launch is 0 while there is none, or another minder's */
+	bool is_keeping;     /* the stop keeps sandboxes for the next daemon */
+	pid_t serve, launch; /* launch is 0: none runs, or another minder started it */
 	int lock;            /* owned */
 	int signals;         /* owned */
-	int wish;            /* owned: serve writes here when it finds no launch */
+	int wish;            /* owned: serve writes here when there is no launch */
 };
 
-/* The socket is launch's alone: when it ends, whoever is connected or wants to be knows at once. */
+/* Starts launch. Only launch holds its socket, so that clients notice at once when it ends. */
 static int start_launch(struct minder *minder, struct err *err)
 {
 	AUTO_CLOSE int listener = -1;
@@ -100,8 +102,8 @@ static int start_launch(struct minder *minder, struct err *err)
 	return r < 0 ? r : launcher_spawn(minder->stay, listener, &minder->launch, err);
 }
 
-/* Serve finds no launch. While the death of the last one has not been told yet nothing is done:
- * serve asks until it has one. */
+/* Serve asks for a launch. Until the end of the previous one has been reported nothing is done:
+ * serve repeats the request. */
 static void take_wish(struct minder *minder)
 {
 	AUTO_CLOSE int there = -1;
@@ -123,8 +125,9 @@ static void end_launch(struct minder *minder)
 	(void)unlink(minder->stay->path);
 }
 
-/* Is nothing in launch that a next pair would want? After a crash all of it is. One that was ended
- * before it could look at signals, or could not start, has had no time to put anything in. */
+/* Should launch end with serve? After a crash of serve, launch keeps everything for the next pair.
+ * A serve that a signal ended before it could handle signals, or that could not start, has put
+ * nothing into launch. */
 static bool is_over(const struct minder *minder, int status)
 {
 	if (WIFSIGNALED(status))
@@ -132,8 +135,8 @@ static bool is_over(const struct minder *minder, int status)
 	return !minder->is_keeping || WEXITSTATUS(status) != 0;
 }
 
-/* Takes the signals that came. Returns the exit status once the one that serves has ended, else
- * -1. */
+/* Handles the signals that arrived. Returns the exit status once the serving process has ended,
+ * else -1. */
 static int take_signals(struct minder *minder)
 {
 	struct signalfd_siginfo info;
@@ -151,7 +154,7 @@ static int take_signals(struct minder *minder)
 			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 		}
 		if (pid == minder->launch)
-			minder->launch = 0; /* serve says whether it wants another one */
+			minder->launch = 0; /* serve says whether it wants another */
 	}
 	return -1;
 }
@@ -199,7 +202,7 @@ static int serve_as(const struct config *config, const struct daemon_options *op
 	return r < 0 ? r : daemon_serve(config, options, stay, err);
 }
 
-/* One that a former daemon left answers already, and keeps its sandboxes. */
+/* Connects to a launch that a previous daemon left with its sandboxes, or starts one. */
 static int first_launch(struct minder *minder, int *ret_connected, struct err *err)
 {
 	const char *path = minder->stay->path;
@@ -253,7 +256,8 @@ static int run_as(const struct config *config, const struct daemon_options *opti
 
 int daemon_main(const struct config *config, const struct daemon_options *options, struct err *err)
 {
-	const char *unit = getenv("VIVARIUM_LAUNCH"); /* a service manager's: it starts launch */
+	const char *unit = getenv("VIVARIUM_LAUNCH"); /* set by a service manager that starts
+						       * launch */
 	const struct passwd *user = NULL;
 	char path[512];
 	struct backend_stay stay = {.path = path,
@@ -271,7 +275,8 @@ int daemon_main(const struct config *config, const struct daemon_options *option
 	user = getpwnam(USER_NAME);
 	if (user == NULL)
 		return err_set(err, ERR_UNSUPPORTED, ENOENT,
-			       "as root it becomes the user " USER_NAME ", and there is none; make "
+			       "as root, viv serve runs as the user " USER_NAME
+			       ", which does not exist; make "
 			       "it: useradd --system --home-dir /nonexistent --shell "
 			       "/usr/sbin/nologin " USER_NAME);
 	stay.owner = user->pw_uid;

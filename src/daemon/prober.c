@@ -9,8 +9,7 @@
 
 #define PROBE_MS 20000U
 
-/* Everybody may read /health. Where another machine is and what it says is for who reads the log.
- */
+/* Anyone may read /health, so the remote's address and its messages go only to the log. */
 static void note_failure(struct daemon *daemon, const struct run_facts *facts)
 {
 	const char *kind = verdict_name(facts->verdict.kind);
@@ -25,7 +24,7 @@ static void note_failure(struct daemon *daemon, const struct run_facts *facts)
 	daemon->engine.health_why = why;
 }
 
-/* Liveness that really ran code: when nobody else did lately, we do. */
+/* Liveness that really ran code: when no client ran anything lately, the prober does. */
 static void probe_done(void *user, struct run *run)
 {
 	struct daemon *daemon = user;
@@ -46,7 +45,7 @@ void daemon_probe_due(uv_timer_t *timer)
 	static const char code[] = "1 + 1";
 	static const struct run_calls calls = {.done = probe_done};
 	struct daemon *daemon = timer->data;
-	struct op_run_args args = {
+	struct run_request args = {
 		.code = {.data = code, .size = sizeof(code) - 1, .fd = -1},
 		.runtime = "bare",
 		.is_probe = true,
@@ -54,7 +53,7 @@ void daemon_probe_due(uv_timer_t *timer)
 	uint64_t now = now_ns() / 1000000;
 	struct err err = {0};
 
-	/* Somebody else's runtimes have other names. */
+	/* A remote has its own names for runtimes. */
 	if (strcmp(daemon_active(daemon), "remote") == 0)
 		args.runtime = NULL;
 	(void)uv_timer_start(timer, daemon_probe_due, PROBE_MS, 0);

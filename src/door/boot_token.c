@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECRET_MAX 512U /* no longer one is ever compared: api/access.c */
+#define SECRET_MAX 512U /* longer tokens are never accepted: api/access.c */
 
 int boot_token_add(struct config *config, const char *variable, const char *name,
 		   const char *secret, struct err *err)
@@ -20,10 +20,11 @@ int boot_token_add(struct config *config, const char *variable, const char *name
 			       variable, SECRET_MAX);
 	for (size_t i = 0; i < config->token_count; i++) {
 		if (strcmp(config->tokens[i].name, name) == 0)
-			return err_set(err, ERR_BAD_REQUEST, EEXIST,
-				       "%s becomes a token named %s, and the config has one of "
-				       "that name",
-				       variable, name);
+			return err_set(
+				err, ERR_BAD_REQUEST, EEXIST,
+				"%s becomes a token named %s, but the config already has one of "
+				"that name",
+				variable, name);
 	}
 	tokens = reallocarray(config->tokens, config->token_count + 1, sizeof(*tokens));
 	if (tokens == NULL)
@@ -36,7 +37,7 @@ int boot_token_add(struct config *config, const char *variable, const char *name
 	(void)sodium_bin2hex(hex, sizeof(hex), sum, sizeof(sum));
 	text_set(&tokens->name, name);
 	text_set(&tokens->sha256, hex);
-	/* Nobody that we start needs it. */
+	/* No process that we start needs it. */
 	(void)unsetenv(variable);
 	return 0;
 }

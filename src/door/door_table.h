@@ -9,5 +9,5 @@
 
 #include "api/door.h"
 
-/* NULL behind the last. */
+/* NULL-terminated. */
 extern const struct door *const door_table[];

@@ -2,8 +2,7 @@
 /*
  * Ending - what a door says about a run that is over
  *
- * Owns:    the members that doors need of a Result, of a command's answer, or of the event with a
- *          run's verdict: what has one name in them is one thing.
+ * Owns:    the members that doors need of a result.
  * May not: know a door, or decode: what a sandbox wrote is passed on as the JSON text that it is.
  */
 #pragma once
@@ -13,16 +12,16 @@
 
 #include "door/escaped.h"
 
-/* Borrowed from what was read, as long as that is there; empty, 0 or false where it says nothing.
- */
+/* Borrowed from the result and valid as long as it is; members that it lacks are empty, 0 or
+ * false. */
 struct ending {
-	enum verdict_kind kind; /* VERDICT_NONE: it has no verdict */
+	enum verdict_kind kind; /* VERDICT_NONE: no verdict */
 	int exit_code, signal;
-	struct span code;               /* the exit code as it stands: a number or null */
-	struct escaped message, remedy; /* of the verdict */
+	struct span code;       /* the exit code as JSON: a number or null */
+	struct escaped message; /* of the verdict */
 	struct escaped out, err, traceback;
 	bool is_out_cut, is_err_cut, is_value_cut;
-	struct span value;    /* result's application/json, null as well */
+	struct span value;    /* the result's application/json; may be null */
 	struct escaped saved; /* the saved state, in base64 */
 	struct span lost;     /* a list: what was not saved */
 	struct span packages; /* a list of names */
@@ -31,10 +30,10 @@ struct ending {
 	struct run_usage usage;
 };
 
-/* False: it has no verdict. The rest is read all the same. */
-bool ending_read(const char *json, size_t size, struct ending *ret_ending);
+/* False: the result has no verdict. The other members are set all the same. */
+bool ending_read(const struct result *result, struct ending *ret_ending);
 
-/* "ok", "exception", ...; "": it has no verdict. */
+/* "ok", "exception", ...; "": no verdict. */
 const char *ending_kind(const struct ending *ending);
 
 bool ending_is(const struct ending *ending, const char *kind);

@@ -4,39 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
-
-struct span span_member(struct span object, const char *name)
-{
-	struct span found = {"", 0};
-
-	(void)json_find(object.at, object.size, name, &found.at, &found.size);
-	return found;
-}
+#include "base/utf8.h"
 
 struct escaped escaped_plain(const char *text)
 {
 	return (struct escaped){.text = text, .size = strlen(text)};
 }
 
-struct escaped escaped_of(const char *value, size_t size)
+struct escaped escaped_of(struct span value)
 {
-	if (size < 2 || value[0] != '"')
+	if (value.size < 2 || value.at[0] != '"')
 		return (struct escaped){"", 0};
-	return (struct escaped){value + 1, size - 2};
+	return (struct escaped){value.at + 1, value.size - 2};
 }
 
-struct escaped escaped_member(const char *object, size_t size, const char *name)
+struct escaped escaped_member(struct span object, const char *name)
 {
-	const char *value = NULL;
-	size_t value_size = 0;
-
-	if (!json_find(object, size, name, &value, &value_size))
-		return (struct escaped){"", 0};
-	return escaped_of(value, value_size);
+	return escaped_of(span_member(object, name));
 }
 
-static size_t utf8_size(uint32_t code)
+static size_t size_of_code(uint32_t code)
 {
 	if (code < 0x80)
 		return 1;
@@ -54,7 +41,9 @@ static uint32_t short_escape(char letter)
 	return (uint8_t)(found != NULL ? meant[found - letters] : letter);
 }
 
-size_t escaped_step(struct escaped text, uint32_t *ret_code, size_t *ret_utf8)
+/* Returns the size in `text` of its first character, and in *ret_utf8 the UTF-8 bytes it stands for
+ * (2 for each half of a surrogate pair). 0 at the end. */
+static size_t escaped_step(struct escaped text, uint32_t *ret_code, size_t *ret_utf8)
 {
 	char digits[5] = "";
 	uint8_t first;
@@ -72,7 +61,7 @@ size_t escaped_step(struct escaped text, uint32_t *ret_code, size_t *ret_utf8)
 	}
 	memcpy(digits, text.text + 2, 4);
 	*ret_code = (uint32_t)strtoul(digits, NULL, 16);
-	*ret_utf8 = utf8_size(*ret_code);
+	*ret_utf8 = size_of_code(*ret_code);
 	return 6;
 }
 
@@ -134,7 +123,7 @@ struct escaped escaped_cut(struct escaped text, size_t count)
 
 	for (size_t i = 0; i < count && (n = escaped_step(rest, &code, &utf8)) > 0; i++) {
 		rest = behind(rest, n);
-		/* A first half waits for its second. */
+		/* Never cut between the two halves of a surrogate pair. */
 		if (code < 0xd800 || code >= 0xdc00)
 			end = rest.text;
 	}
@@ -163,7 +152,7 @@ bool escaped_is(struct escaped text, const char *plain)
 
 /* ---- whole characters ---- */
 
-/* One character, both halves of a pair. Returns its bytes in the text. */
+/* One character, or a whole surrogate pair. Returns its size in the text. */
 static size_t step_whole(struct escaped text, uint32_t *ret_code)
 {
 	size_t utf8;
@@ -208,26 +197,14 @@ int escaped_put(struct buf *buf, const struct escaped *texts, size_t text_count,
 	return buf->failed;
 }
 
-static int put_code(struct buf *buf, uint32_t code)
-{
-	uint8_t bytes[4];
-	size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-
-	for (size_t i = n - 1; i > 0; i--) {
-		bytes[i] = (uint8_t)(0x80 | (code & 0x3f));
-		code >>= 6;
-	}
-	bytes[0] = (uint8_t)(n == 1 ? code : (0xf00U >> n) | code);
-	return buf_append(buf, bytes, n);
-}
-
 int escaped_decode(struct buf *buf, struct escaped text)
 {
 	while (text.size > 0) {
+		uint8_t bytes[4];
 		uint32_t code;
 		size_t n = step_whole(text, &code);
 
-		put_code(buf, code);
+		buf_append(buf, bytes, utf8_encode(code, bytes));
 		text.text += n;
 		text.size -= n;
 	}

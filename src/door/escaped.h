@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Escaped - what stands between the quotes of a JSON string, used without decoding it
+ * Escaped - the text between the quotes of a JSON string, used without decoding it
  *
  * Owns:    finding it, its characters, lines, white space and size. Our own events and results are
  *          ASCII, so a door can cut and join their texts as they are.
@@ -20,20 +20,13 @@ struct escaped {
 	size_t size;
 };
 
-/* A member of an object, of any type. */
-struct span span_member(struct span object, const char *name);
+/* The inside of a JSON string; empty if `value` is not a string. */
+struct escaped escaped_of(struct span value);
 
-/* The inside of a JSON string; empty when `value` is no string. */
-struct escaped escaped_of(const char *value, size_t size);
+/* The inside of an object's member; empty if it is missing or not a string. */
+struct escaped escaped_member(struct span object, const char *name);
 
-/* The member of an object, if it is there: its inside if it is a string, else empty. */
-struct escaped escaped_member(const char *object, size_t size, const char *name);
-
-/* How many bytes of `text` the character at its start takes, and how many UTF-8 bytes it stands
- * for (2 for each half of a pair). 0 at the end. */
-size_t escaped_step(struct escaped text, uint32_t *ret_code, size_t *ret_utf8);
-
-uint64_t escaped_utf8(struct escaped text); /* bytes it stands for */
+uint64_t escaped_utf8(struct escaped text); /* bytes when decoded */
 
 /* Without white space at both ends, as Python's strip() and JavaScript's trim() see it. */
 struct escaped escaped_trim(struct escaped text);
@@ -41,19 +34,19 @@ struct escaped escaped_trim(struct escaped text);
 /* A text of ours that needs no escape. */
 struct escaped escaped_plain(const char *text);
 
-/* The first `count` characters (UTF-16 units, and no half of a pair). */
+/* The first `count` UTF-16 units, without half a surrogate pair at the end. */
 struct escaped escaped_cut(struct escaped text, size_t count);
 
-/* The same with whole characters: a pair is one. `*count` is what is left of them afterwards. */
+/* The same with whole characters: a surrogate pair counts as one. Subtracts them from `*count`. */
 struct escaped escaped_cut_whole(struct escaped text, size_t *count);
 
 /* Appends the texts as one JSON string of at most `count` whole characters. */
 int escaped_put(struct buf *buf, const struct escaped *texts, size_t text_count, size_t count);
 
-/* Appends what the text says, decoded. -EMSGSIZE, -ENOMEM. */
+/* Appends the text, decoded. -EMSGSIZE, -ENOMEM. */
 int escaped_decode(struct buf *buf, struct escaped text);
 
-/* Up to and with the next line end; empty when there is none. */
+/* The first line, with its line end; empty if there is no line end. */
 struct escaped escaped_line(struct escaped text);
 
 bool escaped_is(struct escaped text, const char *plain);

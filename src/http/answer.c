@@ -26,13 +26,11 @@ static enum err_kind kind_of(unsigned status)
 
 void answer_error(struct buf *buf, unsigned status, const char *message)
 {
-	(void)buf_format(
-		buf, "{\"error\":{\"kind\":\"%s\",\"message\":", err_kind_name(kind_of(status)));
-	(void)json_put_text(buf, message);
-	(void)buf_text(buf, "}}\n");
+	json_put(buf, "{'error':{'kind':%s,'message':%s}}\n", err_kind_name(kind_of(status)),
+		 message);
 }
 
-/* A line break in a value would begin a header of somebody else's. */
+/* A line break in a value would let its author inject a header. */
 static bool is_one_line(const char *text)
 {
 	return strpbrk(text, "\r\n") == NULL;

@@ -2,8 +2,8 @@
 /*
  * Answer - answers of the transport's own, and answers as plain text on the wire
  *
- * Owns:    the words in which a message is refused that never reached a caller (JSON, as every
- *          other error), and the text of a whole answer that libmicrohttpd cannot send any more.
+ * Owns:    the refusal of a message that never became a request (JSON, like every other error), and
+ *          the text of a whole answer that libmicrohttpd can no longer send.
  * May not: send anything.
  */
 #pragma once
@@ -14,9 +14,9 @@
 
 #define ANSWER_TYPE "application/json"
 
-/* {"error":{"kind":...,"message":...}} for this status. */
+/* Writes {"error":{"kind":...,"message":...}} for this status. */
 void answer_error(struct buf *buf, unsigned status, const char *message);
 
-/* Status line, headers and body; it always says `Connection: close`. */
+/* Writes status line, headers and body; always with `Connection: close`. */
 void answer_text(struct buf *buf, unsigned status, const char *const *headers, const char *type,
 		 const struct buf *body, bool has_body);

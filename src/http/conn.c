@@ -15,9 +15,9 @@
 #include "http/traffic.h"
 
 #define HANG_UP_S 1U
-#define UNSENT_MAX (256 * 1024) /* bytes in the kernel that were not sent yet */
+#define UNSENT_MAX (256 * 1024) /* unsent bytes in the kernel */
 #define REFUSAL_MAX (4 * KIB)
-#define TAIL_MAX (256 * MIB) /* an answer: its size is the caller's business */
+#define TAIL_MAX (256 * MIB) /* an answer, whose size the caller limits */
 
 static void on_timer(uv_timer_t *timer);
 
@@ -42,8 +42,8 @@ void conn_resume(struct conn *conn)
 
 /*
  * libmicrohttpd has no call for this. Closing our reading end is not enough: as long as the client
- * sends, there is something to read. A hang-up of both ends it sees at once where it polls; where
- * its buffer is full it does not even do that, and only a timeout of its own makes it let go.
+ * sends, there is something to read. It sees a hang-up of both ends at once where it polls; where
+ * its buffer is full it does not poll, and only its own timeout makes it let go.
  */
 static void hang_up(struct conn *conn)
 {
@@ -83,7 +83,7 @@ static uint32_t phase_ms(const struct conn *conn)
 	}
 }
 
-/* Lazy: a later deadline only moves the number, and the timer finds out when it fires. */
+/* Lazy: a later deadline only changes the number, and the timer checks it when it fires. */
 static void arm(struct conn *conn, uint64_t delay_ms)
 {
 	uint64_t due = uv_now(conn->http->loop) + delay_ms;
@@ -99,7 +99,7 @@ void conn_enter(struct conn *conn, enum conn_phase phase)
 	const struct http_settings *settings = &conn->http->settings;
 	uint32_t ms;
 
-	/* One clock for a whole head, however it is dealt out. */
+	/* One deadline for a whole head, however slowly it arrives. */
 	if (phase == CONN_HEAD && conn->phase == CONN_HEAD)
 		return;
 	conn->phase = phase;
@@ -115,8 +115,8 @@ void conn_enter(struct conn *conn, enum conn_phase phase)
 }
 
 /*
- * The first byte of a request is seen by libmicrohttpd only. So that a client cannot spend all of
- * idle_ms on its first line, the kernel is asked now and then whether something came.
+ * Only libmicrohttpd sees the first byte of a request. So that a client cannot spend all of idle_ms
+ * on its first line, the kernel is asked now and then whether bytes have arrived.
  */
 static void idle_tick(struct conn *conn)
 {
@@ -174,7 +174,7 @@ void conn_finish(struct conn *conn)
 	conn_resume(conn);
 }
 
-/* Did it close without a word? It does on a first line that has no blank in it. */
+/* Did libmicrohttpd close without an answer? It does for a first line without a space. */
 static bool was_silent(const struct conn *conn)
 {
 	struct traffic traffic;
@@ -185,7 +185,7 @@ static bool was_silent(const struct conn *conn)
 	return traffic.sent == 0 && traffic.received > 0;
 }
 
-/* libmicrohttpd closes its descriptor next. Does the client need more time than that gives it? */
+/* libmicrohttpd closes its descriptor next. Does the client need more time to read the answer? */
 static void conn_part(struct conn *conn)
 {
 	char byte;
@@ -248,8 +248,8 @@ void on_connection(void *user, struct MHD_Connection *mhd, void **context,
 
 /* ---- beginning ---- */
 
-/* The client's end is closed: it went away, or it only has nothing more to say. A hang-up of both
- * directions is certain; then nobody will read an answer. */
+/* The client has closed its end: it left, or only has nothing more to send. A hang-up of both
+ * directions is certain: nobody will read an answer. */
 static void on_watch(uv_poll_t *watch, int status, int events)
 {
 	struct conn *conn = watch->data;
@@ -261,7 +261,7 @@ static void on_watch(uv_poll_t *watch, int status, int events)
 	conn->is_left = true;
 	if (conn->request != NULL)
 		exchange_left(conn->request);
-	/* One that is not suspended is seen by libmicrohttpd itself. */
+	/* libmicrohttpd itself watches a connection that is not suspended. */
 	if (conn->is_suspended && poll(&now, 1, 0) == 1 && (now.revents & (POLLHUP | POLLERR)))
 		conn_cut(conn);
 }
@@ -271,22 +271,23 @@ static void peer_of(const struct sockaddr *from, struct in6_addr *ret_peer)
 	if (from->sa_family == AF_INET6) {
 		*ret_peer = ((const struct sockaddr_in6 *)(const void *)from)->sin6_addr;
 	} else if (from->sa_family == AF_INET) {
-		/* As IPv6 writes it, so that one client is one peer on either listener. */
+		/* In IPv6 form, so that a client is the same peer on either listener. */
 		ret_peer->s6_addr16[5] = 0xffff;
 		ret_peer->s6_addr32[3] =
 			((const struct sockaddr_in *)(const void *)from)->sin_addr.s_addr;
 	}
 }
 
-/* May it end for another's sake? One that rests loses nothing; of one whose client has closed its
- * end it is not known whether anybody still reads; strangers go before those who have a right. */
+/* May this connection be closed to make room for another? An idle one loses nothing; for one whose
+ * client has closed its end, nobody may be reading any more; connections without an owner go before
+ * those with one. */
 static bool is_spare(const struct conn *conn, bool is_stranger)
 {
 	return is_stranger || conn->is_left || conn->phase == CONN_IDLE || conn->phase == CONN_HEAD;
 }
 
-/* One more: while there is no place, one that is spare goes, the one that rests for the longest;
- * strangers first. False: all of them are at work. */
+/* Makes room for one more connection: closes the spare one that has been idle longest, those
+ * without an owner first. False: all of them are at work. */
 static bool make_room(struct http *http)
 {
 	const struct http_settings *settings = &http->settings;
@@ -318,14 +319,12 @@ static bool make_room(struct http *http)
 static void refuse(struct http *http, int *take_fd)
 {
 	static const char *const headers[] = {"Retry-After", "1", NULL};
-	struct buf body, text;
+	AUTO_BUF struct buf body = {.max = REFUSAL_MAX};
+	AUTO_BUF struct buf text = {.max = REFUSAL_MAX};
 
-	buf_init(&body, REFUSAL_MAX);
-	buf_init(&text, REFUSAL_MAX);
 	answer_error(&body, MHD_HTTP_SERVICE_UNAVAILABLE,
 		     "too many connections; try again when some are closed");
 	answer_text(&text, MHD_HTTP_SERVICE_UNAVAILABLE, headers, ANSWER_TYPE, &body, true);
-	buf_done(&body);
 	linger_start(http, take_fd, &text);
 }
 
@@ -362,14 +361,14 @@ void conn_open(struct http *http, int *take_fd, const struct sockaddr *from, soc
 	int on = 1;
 
 	peer_of(from, &peer);
-	/* A sandbox has no business here, whatever way it came. */
+	/* A sandbox must not connect here, however it got in. */
 	if (is_unix && io_check_peer(fd, &err) < 0)
 		return;
 	if (!make_room(http)) {
 		refuse(http, &fd);
 		return;
 	}
-	/* What the client does not take stays with us, not in buffers of the kernel's. */
+	/* Data that the client does not read stays with us, not in kernel buffers. */
 	if (!is_unix) {
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
@@ -378,7 +377,7 @@ void conn_open(struct http *http, int *take_fd, const struct sockaddr *from, soc
 	if (conn == NULL)
 		return;
 
-	/* It closes the descriptor when it fails, too. */
+	/* libmicrohttpd closes the descriptor on failure, too. */
 	http->opening = conn;
 	if (MHD_add_connection(http->daemon, steal_fd(&fd), from, from_size) != MHD_YES) {
 		if (conn->mhd == NULL) {

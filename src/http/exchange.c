@@ -8,8 +8,8 @@
 #include "http/server.h"
 #include "http/strict.h"
 
-#define PIECE (32 * KIB)      /* of an answer, between two looks at its clock */
-#define DISCARD_MAX (1 * MIB) /* of a body, before a stream that was begun too early */
+#define PIECE (32 * KIB)      /* of an answer, between two deadline updates */
+#define DISCARD_MAX (1 * MIB) /* of a body, after a stream was begun before its end */
 #define REFUSAL_MAX (4 * KIB)
 
 /* ---- the answer ---- */
@@ -23,19 +23,19 @@ static void source_close(struct http_request *request)
 		source.close(source.user);
 }
 
-/* What ends with the connection would look whole if the connection ended well. */
+/* An answer that ends with the connection would look complete if the connection ended cleanly. */
 static ssize_t break_off(struct http_request *request)
 {
 	const struct linger hard = {.l_onoff = 1, .l_linger = 0};
 
 	if (request->is_old)
 		(void)setsockopt(request->conn->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
-	else /* just resumed, libmicrohttpd closes it only after one more event, and this is one */
+	else /* a connection just resumed is closed only after one more event, and this is one */
 		(void)shutdown(request->conn->fd, SHUT_RDWR);
 	return MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
-/* The client takes: its clock starts anew with each piece. */
+/* The client is reading: its deadline starts anew with each piece. */
 static ssize_t stream_read(void *user, uint64_t position, char *data, size_t room)
 {
 	struct http_request *request = user;
@@ -95,13 +95,14 @@ static void set_answer(struct http_request *request, struct MHD_Response *take_r
 		(void)MHD_add_response_header(take_response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	for (; headers != NULL && headers[0] != NULL; headers += 2)
 		(void)MHD_add_response_header(take_response, headers[0], headers[1]);
-	/* Of chunks libmicrohttpd takes lines that end in a bare LF, so where this body ends is not
-	 * certain to be where a proxy in front of us sees its end: what follows is no request. */
+	/* libmicrohttpd accepts chunk lines that end in a bare LF, so a proxy in front of us may
+	 * see this body end elsewhere: what follows must not be taken for a request. */
 	if (request->conn->http->is_draining || request->body_size < 0 || request->is_one_too_many)
 		(void)MHD_add_response_header(take_response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
-/* A small one leaves in one segment with its head; of a large one we want to see each piece go. */
+/* A small answer leaves in one segment with its head; a large one is sent in pieces, to see each
+ * one go. */
 static struct MHD_Response *whole_response(struct http_request *request, struct buf *take_body)
 {
 	struct buf body = *take_body;
@@ -154,12 +155,12 @@ void *on_target(void *user, const char *target, struct MHD_Connection *mhd)
 	return request;
 }
 
-/* Queued before a body is read it closes the connection, which is what a bad head deserves. */
+/* Refuses a request. Queued before the body is read, the answer closes the connection, which suits
+ * a bad head. */
 static enum MHD_Result refuse(struct http_request *request, unsigned status, const char *why)
 {
-	struct buf body;
+	AUTO_BUF struct buf body = {.max = REFUSAL_MAX};
 
-	buf_init(&body, REFUSAL_MAX);
 	answer_error(&body, status, why);
 	request->conn->is_unread = true;
 	set_answer(request, whole_response(request, &body), status, NULL, ANSWER_TYPE);
@@ -199,15 +200,15 @@ static enum MHD_Result take_head(struct http_request *request, const char *metho
 	request->is_told = true;
 	conn_enter(conn, request->body_size != 0 ? CONN_BODY : CONN_WAIT);
 	http->calls.head(http->user, request);
-	/* Without a body libmicrohttpd asks once more at once; queued there, the connection lives
-	 * on. */
+	/* Without a body libmicrohttpd calls again at once; an answer queued then keeps the
+	 * connection alive. */
 	if (!request->is_answered || request->body_size == 0)
 		return MHD_YES;
 	conn->is_unread = true;
 	return queue_answer(request);
 }
 
-/* Answered already, by a stream: the client may finish, within reason. */
+/* A stream has already answered: the client may finish sending its body, within limits. */
 static enum MHD_Result discard(struct http_request *request, size_t *size)
 {
 	request->discarded += *size;
@@ -333,9 +334,9 @@ void exchange_left(struct http_request *request)
 /* ---- answering ---- */
 
 /*
- * In the middle of a body libmicrohttpd takes no answer, so we write it, and the connection ends
- * with it (linger.h). What the kernel does not take at once goes out after libmicrohttpd has let
- * go.
+ * In the middle of a body libmicrohttpd accepts no answer, so we write it ourselves, and the
+ * connection ends with it (linger.h). Bytes that the kernel does not take at once are sent after
+ * libmicrohttpd has let go.
  */
 static void answer_now(struct http_request *request, unsigned status, const char *const *headers,
 		       const char *type, const struct buf *body)
@@ -348,7 +349,7 @@ static void answer_now(struct http_request *request, unsigned status, const char
 	conn_finish(conn);
 }
 
-/* May libmicrohttpd still be given an answer for this one, in this call or the next? */
+/* Can libmicrohttpd still be given an answer for this request, in this call or the next? */
 static bool is_in_time(const struct http_request *request)
 {
 	if (request->is_complete)
@@ -432,16 +433,14 @@ void http_resume(struct http_request *request)
 
 static void say_error(struct conn *conn, unsigned status, const char *why)
 {
-	struct buf body;
+	AUTO_BUF struct buf body = {.max = REFUSAL_MAX};
 
-	buf_init(&body, REFUSAL_MAX);
 	answer_error(&body, status, why);
 	answer_text(&conn->tail, status, NULL, ANSWER_TYPE, &body, true);
 	(void)conn_say(conn);
-	buf_done(&body);
 }
 
-/* Of a head that is there libmicrohttpd tells us at once, or says that it refuses it. */
+/* libmicrohttpd reports a complete head at once, or says that it refuses it. */
 static bool is_refused(const struct conn *conn)
 {
 	return conn->phase == CONN_HEAD &&
@@ -449,9 +448,9 @@ static bool is_refused(const struct conn *conn)
 }
 
 /*
- * libmicrohttpd 0.9.75 sends the head of its own answer twice when it refuses a head for its Host
- * or Content-Length. Before it sends it writes to its log: then the answer is ours, and its own
- * finds our end closed.
+ * libmicrohttpd 0.9.75 sends the head of its own answer twice when it refuses a request for its
+ * Host or Content-Length. It writes to its log before it sends: then we answer ourselves, and its
+ * own answer finds our end closed.
  */
 void on_message(void *user, const char *format, va_list args)
 {
@@ -479,7 +478,7 @@ void exchange_expire(struct conn *conn)
 	struct linger hard = {.l_onoff = 1, .l_linger = 0};
 
 	if (conn->phase == CONN_SEND) {
-		/* Its buffers are full and stay so: a reset frees them now. */
+		/* Its buffers are full and stay full: a reset frees them now. */
 		(void)setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
 	} else if (request == NULL || !request->is_answered) {
 		say_error(conn, MHD_HTTP_REQUEST_TIMEOUT, "the rest of the request did not come");

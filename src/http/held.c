@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The memory that answers take until their clients have read them: the one account of it. */
+/* The account of the memory that answers take until their clients have read them. */
 #include "base/c.h"
 #include "http/answer.h"
 #include "http/server.h"
 
-#define SMALL (32 * KIB) /* as much as the transport takes for any connection */
+#define SMALL (32 * KIB) /* as much as the transport uses for any connection */
 #define REFUSAL_MAX (4 * KIB)
 
-/* Of the connections of one owner. Few answers are large, so nobody keeps the sum. */
+/* Bytes held by the connections of one owner. Large answers are few, so no sum is kept. */
 static uint64_t owner_held(const struct http *http, const void *owner)
 {
 	const struct conn *conn = NULL;

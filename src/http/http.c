@@ -11,11 +11,11 @@
 #include "http/server.h"
 
 #define ACCEPT_BATCH 64     /* then others have their turn */
-#define ACCEPT_PAUSE_MS 100 /* out of descriptors */
-#define TURNS_MAX 16        /* of libmicrohttpd in a row, while it says that it has more */
-#define STUCK_MAX 4         /* of those without one call to us: it waits, whatever it says */
+#define ACCEPT_PAUSE_MS 100 /* when out of descriptors */
+#define TURNS_MAX 16        /* of libmicrohttpd in a row, while it says that it has more to do */
+#define STUCK_MAX 4         /* of those without a callback: then it is only waiting */
 #define STUCK_PAUSE_MS 5
-#define POOL_MIN (32 * KIB) /* of a connection: its headers, then the buffer of its bodies */
+#define POOL_MIN (32 * KIB) /* per connection: its headers, then the buffer for its bodies */
 
 static void fill_defaults(struct http_settings *settings)
 {
@@ -50,7 +50,7 @@ static void fill_defaults(struct http_settings *settings)
 
 /* ---- libmicrohttpd in the loop ---- */
 
-/* When it wants to be run again without an event: 0 at once, -1 never. */
+/* When libmicrohttpd must run again without an event: 0 at once, -1 never. */
 static int64_t due_ms(struct http *http)
 {
 	MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
@@ -63,10 +63,10 @@ static int64_t due_ms(struct http *http)
 static void on_again(uv_timer_t *timer);
 
 /*
- * Runs it for as long as it gets anywhere. It says "at once" also for a connection whose buffer is
- * full of something it cannot take (a chunk's extension without end): asked again and again it
- * would eat a core, so without progress it is asked only now and then, until that connection's
- * clock is up.
+ * Runs libmicrohttpd as long as it makes progress. It says "at once" also for a connection whose
+ * buffer is full of something it cannot take (an endless chunk extension). Calling it again and
+ * again would use a whole core, so without progress it is called only now and then, until that
+ * connection's deadline.
  */
 static void http_turn(struct http *http)
 {
@@ -112,7 +112,8 @@ void http_wake(struct http *http)
 	http->is_dirty = true;
 }
 
-/* Before the loop sleeps, and after what it woke up for: an answer never waits for a next event. */
+/* Runs before the loop sleeps and after its events, so that an answer never waits for the next
+ * event. */
 static void before_sleep(struct http *http)
 {
 	if (http->is_dirty)
@@ -177,7 +178,7 @@ static void on_listen(uv_poll_t *poll, int status, int events)
 		}
 		if (errno == EAGAIN)
 			return;
-		/* The client is still in the queue, which stays readable: polling on would spin. */
+		/* The client stays in the queue, which stays readable: polling on would spin. */
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
 			listen_pause(http);
 			return;
@@ -245,7 +246,7 @@ int http_listen_fd(struct http *http, int *take_fd, struct err *err)
 
 /* ---- life ---- */
 
-/* Targets stay as they were sent; exchange.c decodes what it hands out. */
+/* Targets stay as sent; exchange.c decodes what it hands out. */
 static size_t keep_escaped(void *user, struct MHD_Connection *mhd, char *text)
 {
 	(void)user;
@@ -260,7 +261,7 @@ static struct MHD_Daemon *start_daemon(struct http *http)
 	size_t pool = 2 * http->settings.header_max;
 	const unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO |
 			       MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-	/* Ours is the limit that holds: it is common to all listeners, and answers. */
+	/* Our own limit is the effective one: it is shared by all listeners, and answers 503. */
 	unsigned limit = http->settings.connections_max + CONN_CUT_MAX;
 
 	/* clang-format off */
@@ -350,8 +351,8 @@ void http_drain(struct http *http, void (*idle)(void *user), void *user)
 	}
 	(void)uv_timer_stop(&http->accept);
 
-	/* A request that is on its way is still read: what was received before comes before the
-	 * end of file. */
+	/* A request on its way is still read: bytes received earlier come before the end of
+	 * file. */
 	for (conn = TAILQ_FIRST(&http->conns); conn != NULL; conn = next) {
 		next = TAILQ_NEXT(conn, entry);
 		if (conn->phase == CONN_IDLE)
@@ -373,7 +374,7 @@ void http_close(struct http *http)
 		listener_end(http, listener);
 	lingers_end(http);
 
-	/* It must not be stopped while a connection is suspended (microhttpd.h). */
+	/* libmicrohttpd must not be stopped while a connection is suspended (microhttpd.h). */
 	TAILQ_FOREACH(conn, &http->conns, entry)
 		conn_resume(conn);
 	uv_close((uv_handle_t *)&http->poll, on_own_closed);

@@ -9,7 +9,7 @@
 
 #define LINGERS_MAX 256
 #define LINGER_MS 5000
-#define DRAIN_MAX (64 * MIB) /* for a client that reads nothing before it has sent all */
+#define DRAIN_MAX (64 * MIB) /* for a client that reads nothing until it has sent everything */
 
 struct lingering {
 	TAILQ_ENTRY(lingering) entry;
@@ -43,7 +43,7 @@ static void linger_end(struct lingering *linger)
 	buf_done(&linger->text);
 }
 
-/* Writes what it can; when nothing is left, our end is closed. False: the client is gone. */
+/* Writes as much as possible; when nothing is left, closes our end. False: the client has left. */
 static bool linger_write(struct lingering *linger)
 {
 	while (linger->text.size > 0) {
@@ -59,7 +59,7 @@ static bool linger_write(struct lingering *linger)
 	return true;
 }
 
-/* False: its end of file, an error, or more than anybody needs. */
+/* False: end of file, an error, or more bytes than any client should send. */
 static bool linger_read(struct lingering *linger)
 {
 	char waste[16384];
@@ -79,7 +79,7 @@ static bool linger_go_on(struct lingering *linger)
 
 	if (!linger_write(linger))
 		return false;
-	/* A client that closed its end still reads our last words. */
+	/* A client that closed its end still reads our last bytes. */
 	if (!linger_read(linger) && linger->is_shut)
 		return false;
 	if (!linger->is_shut)

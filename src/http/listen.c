@@ -27,12 +27,12 @@ union any_address {
 static int bad_address(const char *address, struct err *err)
 {
 	return err_set(err, ERR_BAD_REQUEST, EINVAL,
-		       "no address to listen on: \"%s\"; write 127.0.0.1:7878, [::1]:7878, "
+		       "not an address to listen on: \"%s\"; write 127.0.0.1:7878, [::1]:7878, "
 		       "localhost:7878, :7878 (all addresses) or unix:/path",
 		       address);
 }
 
-/* Digits only, to 65535: strtoul would take blanks and signs. */
+/* Digits only, up to 65535: strtoul would accept spaces and signs. */
 static bool parse_port(const char *text, in_port_t *ret_port)
 {
 	unsigned port = 0;
@@ -101,7 +101,7 @@ static int parse_address(const char *address, union any_address *ret_to, struct 
 	return 0;
 }
 
-/* A socket at this path that nobody listens on is a leftover; anything else stays. */
+/* Removes a socket file that no server listens on; anything else stays. */
 static int clear_path(const union any_address *to, struct err *err)
 {
 	AUTO_CLOSE int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -111,13 +111,13 @@ static int clear_path(const union any_address *to, struct err *err)
 	if (lstat(path, &file) < 0)
 		return errno == ENOENT ? 0 : err_sys(err, "look at %s", path);
 	if (!S_ISSOCK(file.st_mode))
-		return err_set(err, ERR_CONFLICT, EEXIST, "%s is there and is not a socket", path);
+		return err_set(err, ERR_CONFLICT, EEXIST, "%s exists and is not a socket", path);
 	if (probe < 0)
 		return err_sys(err, "socket");
 
-	/* EAGAIN: a backlog is full, so somebody lives there. */
+	/* EAGAIN: the backlog is full, so a server is listening. */
 	if (connect(probe, &to->any, sizeof(to->un)) == 0 || errno == EAGAIN)
-		return err_set(err, ERR_CONFLICT, EADDRINUSE, "a server listens on %s already",
+		return err_set(err, ERR_CONFLICT, EADDRINUSE, "a server already listens on %s",
 			       path);
 	if (errno != ECONNREFUSED)
 		return err_sys(err, "look at %s", path);
@@ -135,10 +135,10 @@ static int bind_unix(struct listener *listener, int fd, const union any_address 
 	if (r < 0)
 		return r;
 
-	/* Before bind, so that the file never has more than this; after it, because bind takes the
-	 * umask away (unix(7)). */
+	/* Before bind, so that the file never has more permissions; after it, because bind applies
+	 * the umask (unix(7)). */
 	if (fchmod(fd, UNIX_MODE) < 0)
-		return err_sys(err, "mode of a socket");
+		return err_sys(err, "set the mode of a socket");
 	if (bind(fd, &to->any, sizeof(to->un)) < 0)
 		return err_sys(err, "listen on %s", path);
 	if (chmod(path, UNIX_MODE) < 0 || lstat(path, &listener->file) < 0)
@@ -170,7 +170,7 @@ static int bind_tcp(int fd, const char *address, const union any_address *to, st
 		       address);
 }
 
-/* A host without IPv6 has no AF_INET6 at all: ":7878" is IPv4's there. */
+/* A host without IPv6 lacks AF_INET6 entirely: there ":7878" means IPv4 only. */
 static int open_socket(const char *address, union any_address *to)
 {
 	int fd = socket(to->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -192,7 +192,7 @@ static int tell_bound(const struct listener *listener, struct buf *ret_bound, st
 	if (listener->path[0] != '\0') {
 		r = buf_format(ret_bound, UNIX_PREFIX "%s", listener->path);
 	} else if (getsockname(listener->fd, &at.any, &size) < 0) {
-		return err_sys(err, "address of a socket");
+		return err_sys(err, "get the address of a socket");
 	} else if (at.any.sa_family == AF_INET6) {
 		(void)inet_ntop(AF_INET6, &at.in6.sin6_addr, host, sizeof(host));
 		r = buf_format(ret_bound, "[%s]:%u", host, ntohs(at.in6.sin6_port));
@@ -255,7 +255,7 @@ void listener_close(struct listener *listener)
 	struct stat now;
 
 	drop_fd(&listener->fd);
-	/* A successor may have replaced it. */
+	/* The next daemon may have replaced the file. */
 	if (listener->path[0] != '\0' && lstat(listener->path, &now) == 0 &&
 	    now.st_dev == listener->file.st_dev && now.st_ino == listener->file.st_ino)
 		(void)unlink(listener->path);

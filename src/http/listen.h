@@ -3,7 +3,7 @@
  * Listen - addresses and the sockets that listen on them
  *
  * Owns:    the spelling of an address, binding, and the file of a unix socket.
- * May not: resolve names: an address is taken as written, so a start never waits for DNS.
+ * May not: resolve names: an address is used as written, so a start never waits for DNS.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ struct listener {
 	struct http *http; /* borrowed: owns us */
 	int fd;            /* owned */
 	uv_poll_t poll;
-	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* of a file that is ours, or "" */
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* of a file that we made, or "" */
 	struct stat file;
 };
 
@@ -29,5 +29,5 @@ int listener_open(struct listener *listener, const char *address, struct buf *re
 /* Takes over a socket that already listens; -EINVAL when it does not. */
 int listener_adopt(struct listener *listener, int *take_fd, struct err *err);
 
-/* Closes it, and removes the file of a unix socket that is still ours. */
+/* Closes it, and removes the file of a unix socket if it is still ours. */
 void listener_close(struct listener *listener);

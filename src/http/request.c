@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <arpa/inet.h>
 
 #include "base/c.h"
 #include "http/server.h"
 
-/* What a caller asks about a request. */
+/* The accessors of a request. */
 
-/* A form's text: '+' is a blank, a '%' that begins no byte is itself. */
+/* Decodes form text: '+' is a space, a '%' that starts no byte stays as it is. */
 static char *decode(const char *text, size_t size)
 {
 	char *out = xcalloc(size + 1, 1);
@@ -81,7 +82,8 @@ bool http_own(struct http_request *request, const void *owner)
 				left = conn;
 		}
 	}
-	/* A client that closed its end may still read, so it counts; it goes first. */
+	/* A connection whose client closed its end may still be read, so it counts; it is closed
+	 * first. */
 	if (left != NULL && same >= own->http->settings.owner_max) {
 		conn_cut(left);
 		same--;
@@ -143,6 +145,30 @@ void http_each_query(const struct http_request *request,
 const char *http_header(const struct http_request *request, const char *name)
 {
 	return MHD_lookup_connection_value(request->conn->mhd, MHD_HEADER_KIND, name);
+}
+
+struct count {
+	const char *name;
+	unsigned found;
+};
+
+static enum MHD_Result count_header(void *user, enum MHD_ValueKind kind, const char *name,
+				    const char *value)
+{
+	struct count *count = user;
+
+	(void)kind;
+	(void)value;
+	count->found += strcasecmp(name, count->name) == 0;
+	return MHD_YES;
+}
+
+bool http_header_is_twice(const struct http_request *request, const char *name)
+{
+	struct count count = {.name = name};
+
+	(void)MHD_get_connection_values(request->conn->mhd, MHD_HEADER_KIND, count_header, &count);
+	return count.found > 1;
 }
 
 int64_t http_body_size(const struct http_request *request)

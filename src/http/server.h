@@ -5,9 +5,9 @@
  * Owns:    the three structs and who may change which member of them.
  * May not: be included from outside src/http: others know http.h.
  *
- * libmicrohttpd reads and writes the sockets and frames messages; when it runs is decided in
- * http.c, which calls it from the loop, never from inside one of its own calls. Everything that it
- * calls back lands in exchange.c (a request) or conn.c (a connection).
+ * libmicrohttpd reads and writes the sockets and frames messages; http.c decides when it runs, and
+ * calls it from the loop, never from inside one of its own callbacks. All its callbacks are in
+ * exchange.c (a request) or conn.c (a connection).
  */
 #pragma once
 
@@ -28,21 +28,21 @@ struct http {
 	struct MHD_Daemon *daemon; /* owned */
 
 	uv_poll_t poll;       /* libmicrohttpd's epoll */
-	uv_prepare_t prepare; /* both run it once more when somebody answered in this turn */
+	uv_prepare_t prepare; /* both run it once more when an answer was given in this turn */
 	uv_check_t check;
-	uv_timer_t again;  /* it has something left to do that no descriptor tells */
+	uv_timer_t again;  /* it has work left that no descriptor reports */
 	uv_timer_t accept; /* out of descriptors: listen again after a moment */
 	unsigned handles;  /* open handles of the loop; the last one frees us */
 
 	TAILQ_HEAD(, listener) listeners;
-	TAILQ_HEAD(, conn) conns; /* the one that was last at work is the last */
+	TAILQ_HEAD(, conn) conns; /* the most recently active one last */
 	TAILQ_HEAD(, lingering) lingers;
 	struct conn *opening;  /* borrowed: while libmicrohttpd takes it */
 	uint32_t conn_count;   /* of `conns` */
 	uint32_t linger_count; /* of `lingers` */
 	uint64_t held;         /* bytes of all answers */
 
-	uint64_t progress; /* counts its calls to us: standing still means that it waits */
+	uint64_t progress; /* counts its calls to us: no change means that it waits */
 	unsigned stuck;
 	bool is_dirty;
 	bool is_running;
@@ -54,49 +54,49 @@ struct http {
 
 enum conn_phase {
 	CONN_IDLE, /* between requests */
-	CONN_HEAD, /* the request line is there, its headers are not */
-	CONN_BODY, /* the client sends */
-	CONN_WAIT, /* we are at work, or hold the client back: no clock runs */
-	CONN_SEND, /* the client takes */
+	CONN_HEAD, /* the request line has arrived, its headers have not */
+	CONN_BODY, /* the client is sending */
+	CONN_WAIT, /* we are at work, or hold the client back: no deadline */
+	CONN_SEND, /* the client is reading */
 };
 
 #define RECEIVED_UNKNOWN UINT64_MAX
-#define CONN_CUT_MAX 64U /* above connections_max: libmicrohttpd has not let go of them yet */
+#define CONN_CUT_MAX 64U /* above connections_max: cut, and still with libmicrohttpd */
 
 struct conn {
 	TAILQ_ENTRY(conn) entry;
 	struct http *http;
 	struct MHD_Connection *mhd;   /* borrowed: until on_connection says it is closed */
-	struct http_request *request; /* the one under way, or NULL; owned by exchange.c */
+	struct http_request *request; /* the current one, or NULL; owned by exchange.c */
 	int fd;                       /* borrowed: libmicrohttpd closes it */
 	struct in6_addr peer;         /* zeros: a unix socket */
 	bool is_unix;
-	const void *owner; /* borrowed, never looked into: whose its last request was */
+	const void *owner; /* borrowed, never dereferenced: owner of its last request */
 
-	uv_poll_t watch; /* for a client that goes away while nobody reads */
+	uv_poll_t watch; /* notices a client that leaves while nothing reads */
 	uv_timer_t timer;
 	unsigned handles;
 	enum conn_phase phase;
 	uint64_t deadline; /* of the phase, in the loop's time; 0: none */
 	uint64_t idle_until;
-	uint64_t received; /* bytes at the last look in CONN_IDLE */
+	uint64_t received; /* bytes at the last check in CONN_IDLE */
 
 	bool is_suspended;
 	bool is_left;   /* the client closed its end */
-	bool is_cut;    /* we are done with it; libmicrohttpd is told when it next calls */
+	bool is_cut;    /* we are done with it; libmicrohttpd is told at its next call */
 	bool is_unread; /* it was answered before all of its body was read */
 	bool has_answered;
-	struct buf tail; /* what we write ourselves; the rest of it after libmicrohttpd closed */
+	struct buf tail; /* bytes that we write ourselves, finished after libmicrohttpd closed */
 };
 
 struct http_request {
 	struct conn *conn;
 	void *user;
 	const char *method; /* borrowed: libmicrohttpd's, until on_completed */
-	const char *raw;    /* borrowed: where the target stands in its buffer */
+	const char *raw;    /* borrowed: the target in its buffer */
 	char *target;       /* owned: as sent; the path ends at `query` */
 	size_t target_size;
-	const char *query; /* in `target`, behind the '?'; or NULL */
+	const char *query; /* in `target`, after the '?'; or NULL */
 	char **pairs;      /* owned: decoded name, value, ..., NULL; made on first use */
 	int64_t body_size;
 
@@ -104,11 +104,11 @@ struct http_request {
 	unsigned status;
 	struct buf whole;          /* a large answer, sent in pieces */
 	struct http_source source; /* `read` is NULL: none, or closed */
-	uint64_t left;             /* of a source whose size was told */
+	uint64_t left;             /* bytes left of a source of known size */
 	uint64_t discarded;
 	uint64_t held; /* bytes of the answer, as counted */
 
-	bool is_told;     /* the caller knows this request: it gets `gone` */
+	bool is_told;     /* the caller knows this request, so it gets `gone` */
 	bool is_answered; /* once only */
 	bool is_queued;
 	bool is_complete;
@@ -124,7 +124,7 @@ struct http_request {
 	bool is_tail_sent;    /* answered by ourselves, and the kernel has taken it */
 };
 
-/* held.c: an answer that there is no room for becomes one that says so, with its headers. */
+/* held.c: an answer that does not fit becomes a 503, with its headers. */
 struct held_headers {
 	const char *items[32];
 };
@@ -134,30 +134,30 @@ unsigned held_refuse(const char *const *headers, struct held_headers *ret_header
 /* Runs libmicrohttpd before the loop sleeps again. */
 void http_wake(struct http *http);
 
-/* For each handle counted in `handles`: the last one frees the server. */
+/* For each handle counted in `handles`: the last one to close frees the server. */
 void http_handle_closed(struct http *http);
 
-/* Takes a connection from a listener, or refuses it with 503. Consumes the descriptor. */
+/* Accepts a connection from a listener, or refuses it with 503. Consumes the descriptor. */
 void conn_open(struct http *http, int *take_fd, const struct sockaddr *peer, socklen_t peer_size);
 
-/* Its clock for what it does now. */
+/* Starts the deadline of a phase. */
 void conn_enter(struct conn *conn, enum conn_phase phase);
 
-/* Holds libmicrohttpd off this connection, from inside one of its calls; lets it go on. */
+/* Suspends libmicrohttpd on this connection, from inside one of its calls; resumes it. */
 void conn_suspend(struct conn *conn);
 void conn_resume(struct conn *conn);
 
-/* Writes of `tail` what the kernel takes now; true when that was all of it. */
+/* Writes as much of `tail` as the kernel takes now; true when that was all. */
 bool conn_say(struct conn *conn);
 
-/* Gives a connection up: both of its ends are closed now. */
+/* Gives up a connection: both of its ends are closed now. */
 void conn_cut(struct conn *conn);
 
-/* Is done with a connection that we have answered ourselves: the rest of `tail` is written, and the
+/* Finishes a connection that we have answered ourselves: the rest of `tail` is written, and the
  * client has the time of a stalled body to stop sending. */
 void conn_finish(struct conn *conn);
 
-/* libmicrohttpd's calls. */
+/* libmicrohttpd's callbacks. */
 void on_connection(void *user, struct MHD_Connection *mhd, void **context,
 		   enum MHD_ConnectionNotificationCode what);
 void *on_target(void *user, const char *target, struct MHD_Connection *mhd);
@@ -173,5 +173,6 @@ void request_free(struct http_request *request);
 /* The client of this exchange closed its end. */
 void exchange_left(struct http_request *request);
 
-/* The clock of a phase is up: answers 408 where no answer has begun, and ends the connection. */
+/* The deadline of a phase has passed: answers 408 if no answer has begun, and ends the
+ * connection. */
 void exchange_expire(struct conn *conn);

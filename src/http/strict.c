@@ -11,7 +11,7 @@
 struct walk {
 	const struct strict_head *head;
 	const char *next; /* where the next header must begin */
-	bool is_whole;    /* so far, lines end where they must */
+	bool is_whole;    /* lines end where they must, so far */
 	bool is_clean;    /* names are tokens, values are text */
 	unsigned hosts;
 	unsigned lengths;
@@ -38,7 +38,7 @@ static bool is_token(const char *text, size_t size)
 	return size > 0;
 }
 
-/* Bytes above 0x7f are old text in some charset; control bytes are somebody's trick. */
+/* Bytes above 0x7f are old text in some charset; control bytes are an attack. */
 static bool is_text(const char *text, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
@@ -53,14 +53,14 @@ static bool is_target(const char *target, size_t size)
 	for (size_t i = 0; i < size; i++) {
 		if (target[i] <= ' ' || target[i] >= 0x7f || target[i] == '#')
 			return false;
-		/* It would end a name early in everything written in C. */
+		/* A NUL would end a name early in any C program. */
 		if (size - i >= 3 && memcmp(target + i, "%00", 3) == 0)
 			return false;
 	}
 	return size > 0 && (target[0] == '/' || (size == 1 && target[0] == '*'));
 }
 
-/* Exactly, also without blanks behind it: libmicrohttpd compares like this. */
+/* Compares exactly, without trailing spaces: as libmicrohttpd does. */
 static bool is_word(const char *value, size_t size, const char *word)
 {
 	return size == strlen(word) && strncasecmp(value, word, size) == 0;
@@ -81,7 +81,7 @@ static bool parse_length(const char *value, size_t size, int64_t *ret_length)
 	return size > 0;
 }
 
-/* "name" NUL blanks "value" NUL NUL, and nothing in between. */
+/* "name" NUL spaces "value" NUL NUL, and nothing in between. */
 static bool is_in_place(const struct walk *walk, const char *name, size_t name_size,
 			const char *value, size_t value_size)
 {
@@ -132,7 +132,7 @@ static size_t header_size(struct MHD_Connection *mhd)
 	return info != NULL ? info->header_size : 0;
 }
 
-/* Method, target and version, one blank apart, up to the end of the head. */
+/* Checks method, target and version, one space apart, up to the end of the head. */
 static void walk_head(struct walk *walk)
 {
 	const struct strict_head *head = walk->head;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Strict - is this head one that every reader of it reads alike?
+ * Strict - does every reader understand this head in the same way?
  *
  * Owns:    the rules on which a proxy in front of us and libmicrohttpd must not differ: where lines
  *          end, how long a body is, which host is meant (RFC 9112: 2.2, 3.2, 5, 6.3, 11.2).
@@ -11,10 +11,11 @@
  * walked once more in its buffer: each part must begin exactly where two NULs behind the part
  * before it end.
  *
- * What this cannot tell from the CR LF CR LF at the end of a head are other four bytes of CR, LF,
- * NUL and colon that libmicrohttpd takes for it, nor a NUL from the CR of another line. A proxy
- * that passes such on passes on anything. Line ends inside a chunked body are libmicrohttpd's to
- * judge, and it is lax: so the connection ends with such a request (exchange.c).
+ * This check has limits: libmicrohttpd takes other groups of four bytes of CR, LF, NUL and colon
+ * for the CR LF CR LF at the end of a head, and a NUL for the CR of another line; neither can be
+ * told apart here. A proxy that forwards such bytes forwards anything. Line ends inside a chunked
+ * body are checked by libmicrohttpd, and it is lax: so the connection ends with such a request
+ * (exchange.c).
  */
 #pragma once
 
@@ -28,12 +29,12 @@
 struct strict_head {
 	struct MHD_Connection *mhd;
 	const char *method;
-	const char *target; /* where it stands in libmicrohttpd's buffer, cut up since */
+	const char *target; /* the target in libmicrohttpd's buffer, which has been cut up since */
 	const char *text;   /* a copy from before that */
 	size_t target_size;
 	const char *version;
 	size_t header_max;
 };
 
-/* 0, and the size of the body (-1: chunked); or the status to refuse it with, and why. */
+/* Returns 0 and the size of the body (-1: chunked); or the status to refuse it with, and why. */
 unsigned strict_check(const struct strict_head *head, int64_t *ret_body_size, const char **ret_why);

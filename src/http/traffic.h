@@ -14,5 +14,5 @@ struct traffic {
 	uint64_t sent;
 };
 
-/* Zeros where the kernel does not tell, as for a unix socket. */
+/* Zeros where the kernel has no figures, as for a unix socket. */
 struct traffic traffic_of(int fd);

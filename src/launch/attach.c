@@ -14,15 +14,20 @@
 #include "launch/facts.h"
 #include "launch/heads.h"
 #include "launch/inner.h"
+#include "proto/frame.h"
 
-#define QUIET_NS_MAX 5000000000ULL /* a client waits no longer for the last one's remains */
-#define QUIET_MS 5                 /* between two looks at them */
+#define QUIET_NS_MAX 5000000000ULL /* longest wait for the previous client's sandboxes */
+#define QUIET_MS 5                 /* between two checks whether they have ended */
 #define FIRST_MS 5000
 #define SLEEP_NS 60000000000ULL
+
+#define FRAMES_MAX 65536U /* more frames than fit into a socket's buffer */
 
 struct kept_exit {
 	STAILQ_ENTRY(kept_exit) next;
 	struct launch_exit facts;
+	pid_t pid;                    /* 0: nothing is left for the next client to read */
+	int fds[LAUNCH_HEAD_FDS_MAX]; /* owned; -1: none */
 };
 
 struct kept {
@@ -41,6 +46,13 @@ static void drop_fds(struct kept *kept)
 	kept->fd_count = 0;
 }
 
+static void drop_exit_fds(struct kept_exit *exit)
+{
+	for (size_t i = 0; i < LAUNCH_HEAD_FDS_MAX; i++)
+		drop_fd(&exit->fds[i]);
+	exit->pid = 0;
+}
+
 void attach_forget(struct slot *slot)
 {
 	struct kept *kept = STEAL(slot->kept);
@@ -52,6 +64,7 @@ void attach_forget(struct slot *slot)
 		struct kept_exit *exit = STAILQ_FIRST(&kept->exits);
 
 		STAILQ_REMOVE_HEAD(&kept->exits, next);
+		drop_exit_fds(exit);
 		free(exit);
 	}
 	free(kept);
@@ -79,19 +92,27 @@ void attach_keep(struct outer *outer, struct slot *slot, const struct launch_kee
 		kept->fds[kept->fd_count++] = steal_fd(&take_fds[i]);
 }
 
-void attach_forget_exit(struct slot *slot, uint32_t head)
+static struct kept_exit *find_exit(const struct slot *slot, uint32_t head)
 {
 	struct kept_exit *exit = NULL;
 
 	if (slot->kept == NULL)
-		return;
+		return NULL;
 	STAILQ_FOREACH(exit, &slot->kept->exits, next) {
 		if (exit->facts.head == head)
-			break;
+			return exit;
 	}
+	return NULL;
+}
+
+void attach_forget_exit(struct slot *slot, uint32_t head)
+{
+	struct kept_exit *exit = find_exit(slot, head);
+
 	if (exit == NULL)
 		return;
 	STAILQ_REMOVE(&slot->kept->exits, exit, kept_exit, next);
+	drop_exit_fds(exit);
 	free(exit);
 }
 
@@ -104,21 +125,65 @@ void attach_note_exit(struct slot *slot, const struct launch_exit *facts)
 	attach_forget_exit(slot, facts->head);
 	exit = xnew(struct kept_exit);
 	exit->facts = *facts;
+	for (size_t i = 0; i < LAUNCH_HEAD_FDS_MAX; i++)
+		exit->fds[i] = -1;
 	STAILQ_INSERT_TAIL(&slot->kept->exits, exit, next);
 }
 
-void attach_note_gone(struct outer *outer, struct slot *slot, const struct err *err)
+bool attach_is_away(const struct outer *outer)
+{
+	return outer->listener >= 0 && !outer->is_attached;
+}
+
+void attach_keep_dead(struct head *head)
+{
+	struct kept_exit *exit = find_exit(head->slot, head->id);
+
+	if (exit == NULL || !head->has_run || head->is_parked || head->is_look)
+		return;
+	exit->pid = head->id == 0 ? 1 : head->number; /* the first head's pid is never reported */
+	for (size_t i = 0; i < LAUNCH_HEAD_FDS_MAX; i++)
+		exit->fds[i] = steal_fd(&head->fds[i]);
+}
+
+bool attach_has_done(const struct head *head)
+{
+	const struct kept *kept = head->slot->kept;
+	bool is_first = head == &head->slot->first;
+	int channel = head->fds[0];
+	bool is_found = false;
+	int at = 0;
+
+	if (is_first)
+		channel = kept != NULL && kept->fd_count > 0 ? kept->fds[0] : -1;
+	for (size_t i = 0; i < FRAMES_MAX && channel >= 0 && !is_found; i++) {
+		struct frame_header header;
+
+		if (setsockopt(channel, SOL_SOCKET, SO_PEEK_OFF, &at, sizeof(at)) < 0 ||
+		    recv(channel, &header, sizeof(header), MSG_PEEK | MSG_DONTWAIT) !=
+			    (ssize_t)sizeof(header) ||
+		    header.size > FRAME_PIECE_MAX)
+			break;
+		is_found = header.type == FRAME_DONE;
+		at += (int)(sizeof(header) + header.size);
+	}
+	at = -1; /* the next client looks from the beginning */
+	if (channel >= 0)
+		(void)setsockopt(channel, SOL_SOCKET, SO_PEEK_OFF, &at, sizeof(at));
+	return is_found;
+}
+
+void attach_note_gone(struct slot *slot, const struct err *err)
 {
 	if (slot->kept == NULL)
 		return;
+	/* The descriptors stay until the client forgets the sandbox: a client that dies before it
+	 * has read them leaves that to the next one. */
 	slot->kept->is_gone = true;
 	slot->kept->why = *err;
-	/* Who has heard of it has its own copies; who comes later wants what is still in them. */
-	if (outer->is_attached)
-		drop_fds(slot->kept);
 }
 
-/* Copies of what is kept; none where there is no room for all. */
+/* Duplicates the kept descriptors; none at all when there is no room for all. */
 static size_t copy_fds(const int *fds, size_t count, int *ret_copies)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -132,21 +197,47 @@ static size_t copy_fds(const int *fds, size_t count, int *ret_copies)
 	return count;
 }
 
-static void tell_head(struct outer *outer, const struct head *head)
+static void tell_head(struct outer *outer, struct launch_head_event about,
+		      const int fds[LAUNCH_HEAD_FDS_MAX])
 {
-	uint32_t sandbox = slot_id(outer, head->slot);
-	struct launch_event event = {.type = LAUNCH_KEPT_HEAD, .id = sandbox};
+	struct launch_event event = {.type = LAUNCH_KEPT_HEAD, .id = about.sandbox, .head = about};
 	int copies[LAUNCH_HEAD_FDS_MAX];
 	size_t count = 0;
 
-	while (count < LAUNCH_HEAD_FDS_MAX && head->fds[count] >= 0)
+	while (count < LAUNCH_HEAD_FDS_MAX && fds[count] >= 0)
 		count++;
-	count = copy_fds(head->fds, count, copies);
-	event.head.sandbox = sandbox;
-	event.head.head = head->id;
-	event.head.pid = head->pid;
-	event.head.is_armed = head->is_armed;
+	count = copy_fds(fds, count, copies);
 	facts_tell(outer, &event, copies, count);
+}
+
+static void tell_live(struct outer *outer, const struct head *head)
+{
+	tell_head(outer,
+		  (struct launch_head_event){
+			  .sandbox = slot_id(outer, head->slot),
+			  .head = head->id,
+			  .pid = head->pid,
+			  .is_armed = head->is_armed,
+		  },
+		  head->fds);
+}
+
+/* Reports the ended heads whose bytes no client may have read; their EXIT follows. */
+static void tell_dead(struct outer *outer, const struct slot *slot)
+{
+	const struct kept_exit *exit = NULL;
+
+	STAILQ_FOREACH(exit, &slot->kept->exits, next) {
+		if (exit->pid == 0)
+			continue;
+		tell_head(outer,
+			  (struct launch_head_event){
+				  .sandbox = slot_id(outer, slot),
+				  .head = exit->facts.head,
+				  .pid = exit->pid,
+			  },
+			  exit->fds);
+	}
 }
 
 static void tell_kept(struct outer *outer, const struct slot *slot)
@@ -163,11 +254,12 @@ static void tell_kept(struct outer *outer, const struct slot *slot)
 	if (slot->kept->is_gone)
 		return;
 	if (!slot->first.is_dead && slot->first.end == NULL)
-		tell_head(outer, &slot->first);
+		tell_live(outer, &slot->first);
 	LIST_FOREACH(head, &slot->heads, next) {
 		if (head->end == NULL)
-			tell_head(outer, head);
+			tell_live(outer, head);
 	}
+	tell_dead(outer, slot);
 }
 
 static void tell_unheard(struct outer *outer, const struct slot *slot)
@@ -196,11 +288,8 @@ static void say_hello(struct outer *outer)
 	event = (struct launch_event){.type = LAUNCH_ATTACHED};
 	facts_tell(outer, &event, NULL, 0);
 	for (size_t i = 0; i < outer->slot_count; i++) {
-		if (outer->slots[i].kept == NULL)
-			continue;
-		tell_unheard(outer, &outer->slots[i]);
-		if (outer->slots[i].kept->is_gone)
-			drop_fds(outer->slots[i].kept);
+		if (outer->slots[i].kept != NULL)
+			tell_unheard(outer, &outer->slots[i]);
 	}
 }
 
@@ -247,8 +336,8 @@ void attach_accept(struct outer *outer)
 	socklen_t size = sizeof(peer);
 	struct err err = {0};
 
-	/* The last one has gone, and what it asked before that comes first: a request a turn, then
-	 * its end. Who calls now waits in the backlog. */
+	/* The previous client has left, but its requests come first: one request a turn, then its
+	 * end. A new caller waits in the backlog. */
 	if (outer->client.fd >= 0 && has_left(outer)) {
 		if (outer->is_attached)
 			return;

@@ -3,7 +3,8 @@
  * Box - one sandbox as the inner half sees it, from its shell's birth to its last process's end
  *
  * Owns:    the sandbox's processes and descriptors, and the order of its life (enum box_phase).
- * May not: outlive them: a box is freed when init and interpreter are reaped and no fork is due.
+ * May not: outlive its processes: a box is freed when init and interpreter are reaped and no fork
+ *          is due.
  */
 #pragma once
 
@@ -18,7 +19,7 @@
 #include "proto/launch_msg.h"
 
 enum box_phase {
-	BOX_SHELL,    /* the shell builds itself */
+	BOX_SHELL,    /* the shell is being built */
 	BOX_FORKING,  /* the zygote was asked for a child */
 	BOX_ENTERING, /* the child puts its walls up */
 	BOX_RUNNING,  /* the interpreter is inside */
@@ -40,21 +41,21 @@ struct box {
 	uint32_t id;
 	enum box_phase phase;
 	bool is_dying;   /* init was killed */
-	bool waits_root; /* its shell does: the root is being built */
+	bool waits_root; /* its shell waits until the root is built */
 	bool is_armed;   /* user code runs: measure it */
-	bool is_shared;  /* it has other heads: it does not end with the first one */
+	bool is_shared;  /* it has other heads, so it does not end with the first one */
 	struct box_pid init;
 	struct box_pid head;
 	int init_pidfd;      /* owned; until the interpreter is inside */
 	int status;          /* owned: of the shell, then of the interpreter */
 	int fds[4];          /* owned: stdin, stdout, stderr, channel; until they are handed on */
 	int cgroup;          /* owned: v2 directory, or -1 */
-	int netns;           /* owned; goes back to the pool; -1: the shell made it */
+	int netns;           /* owned; returned to the pool; -1: the shell made its own */
 	uint64_t peak;       /* measured */
-	uint64_t used;       /* measured: the last sample */
-	struct shown shown;  /* owned: the folders of the host in it */
+	uint64_t used;       /* by measuring: the last sample */
+	struct shown shown;  /* owned: the host's folders shown in it */
 	struct files *files; /* owned, or NULL: saved copies of its files */
-	struct err err;      /* why it never stood */
+	struct err err;      /* why it never came up */
 	struct launch_spawn spawn;
 };
 

@@ -41,8 +41,8 @@ static struct box *find(const struct inner *inner, uint32_t id)
 	return id < LAUNCH_SANDBOXES_MAX ? inner->by_id[id] : NULL;
 }
 
-/* Killing a pid namespace's init ends all that is in it, double forks and all. It is our child
- * and not reaped yet, so the number cannot be somebody else's. */
+/* Killing the init of a pid namespace ends everything in it, double forks included. The init is our
+ * child and not reaped yet, so its pid cannot belong to another process. */
 static void kill_init(struct box *box)
 {
 	box->is_dying = true;
@@ -58,8 +58,8 @@ void boxes_fail(struct box *box, const struct err *err)
 	kill_init(box);
 }
 
-/* A close alone would not do: a shell that is being built still holds a copy of the descriptor, and
- * epoll would report its end of file over and over until that one closes it, too. */
+/* Closing alone is not enough: a shell that is being built still holds a copy of the descriptor,
+ * and epoll would report end of file over and over until the shell closes it, too. */
 static void drop_status(const struct inner *inner, struct box *box)
 {
 	if (box->status >= 0)
@@ -116,8 +116,8 @@ static struct box *box_new(struct inner *inner, const struct launch_spawn *spawn
 	return box;
 }
 
-/* A host id of its own for each sandbox, the longest unused one first: the kernel counts the user
- * namespace of an id's last sandbox for a moment after its end. */
+/* A host id of its own for each sandbox, the longest unused one first: for a moment after a sandbox
+ * ends, the kernel still counts its user namespace against its id. */
 static uint32_t take_id(struct inner *inner)
 {
 	inner->next_id = (inner->next_id + 1) % (IDMAP_COUNT - IDMAP_FIRST_SANDBOX);
@@ -159,9 +159,10 @@ void boxes_spawn(struct inner *inner, const struct launch_spawn *spawn, int *tak
 	struct box *box = NULL;
 
 	if (find(inner, spawn->sandbox) != NULL)
-		(void)err_set(&err, ERR_CONFLICT, EEXIST, "sandbox %u is there", spawn->sandbox);
+		(void)err_set(&err, ERR_CONFLICT, EEXIST, "this sandbox is there already");
 	else if (fd_count < 4)
-		(void)err_set(&err, ERR_BUSY, EMFILE, "viv-launch cannot take more descriptors");
+		(void)err_set(&err, ERR_BUSY, EMFILE,
+			      "too many files are open for another sandbox");
 	if (err.kind != ERR_NONE) {
 		inner_tell_err(inner, LAUNCH_GONE, spawn->sandbox, &err);
 		return;
@@ -185,13 +186,13 @@ void boxes_attach(struct inner *inner, uint32_t id, const int *tasks, size_t cou
 		say_go(box, tasks, count);
 		return;
 	}
-	/* Without its groups it must not run. */
-	(void)err_set(&err, ERR_BUSY, EMFILE, "viv-launch cannot take more descriptors");
+	/* A sandbox without its cgroups must not run. */
+	(void)err_set(&err, ERR_BUSY, EMFILE, "too many files are open for another sandbox");
 	boxes_fail(box, &err);
 }
 
-/* The interpreter is born and waits; its number is good until we reap it. Where it needs the ways
- * into its groups first, INNER_ATTACH lets it go on. */
+/* The interpreter is born and waits; its pid stays valid until we reap it. If it must first join v1
+ * cgroups, INNER_ATTACH lets it go on. */
 static void head_born(struct inner *inner, struct box *box, pid_t pid)
 {
 	struct launch_event event = {.type = INNER_HEAD_PID, .id = box->id};
@@ -253,7 +254,7 @@ static int start_warm(struct inner *inner, struct box *box, int status, struct e
 	return 0;
 }
 
-/* The shell stands: bring the interpreter in. */
+/* The shell is up: bring the interpreter in. */
 static void shell_stands(struct inner *inner, struct box *box)
 {
 	struct err err = {0};
@@ -278,8 +279,8 @@ static void shell_stands(struct inner *inner, struct box *box)
 		boxes_fail(box, &err);
 }
 
-/* What the shell tells of itself, before anybody else is in it. The plan says from here on what is
- * shown: less than what the client asked for it never says. */
+/* Reads the shell's report, sent before any other process is in it. From here on the plan names
+ * what is shown, which is never less than the client asked for. */
 static ssize_t hear_shell(struct box *box, struct err *ret_err)
 {
 	struct shell_report report = {0};
@@ -319,7 +320,7 @@ void boxes_status(struct inner *inner, uint32_t id)
 		return;
 	}
 
-	/* End of file: a shell that died, a child never born, or (the good case) walls that closed
+	/* End of file: the shell died, a child was never born, or (the good case) the walls closed
 	 * every descriptor but their own. */
 	drop_status(inner, box);
 	if (box->phase == BOX_ENTERING) {
@@ -332,7 +333,7 @@ void boxes_status(struct inner *inner, uint32_t id)
 	}
 }
 
-/* A child may die (its shell was killed) and be reaped before its zygote has told of it. */
+/* A child may die (its shell was killed) and be reaped before its zygote has reported it. */
 static bool take_early(struct inner *inner, pid_t pid, struct box_death *ret_death)
 {
 	for (size_t i = 0; i < ARRAY_LEN(inner->early); i++) {
@@ -345,7 +346,7 @@ static bool take_early(struct inner *inner, pid_t pid, struct box_death *ret_dea
 	return false;
 }
 
-/* Once no fork is due, nobody will ask for the early dead: their numbers may be given again. */
+/* Once no fork is due, no caller will ask for the early dead, and their pids may be reused. */
 static void fork_came(struct inner *inner, struct box *box)
 {
 	box->phase = BOX_ENTERING;
@@ -362,8 +363,8 @@ void boxes_forked(struct inner *inner, uint32_t id, pid_t pid, const struct err 
 		return;
 	if (pid > 0) {
 		siginfo_t info;
-		/* Only the kernel knows: a child that is there was not reaped, whatever the ring
-		 * says. */
+		/* Only the kernel knows: a child that still exists was not reaped, whatever the
+		 * ring says. */
 		bool is_dead = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 &&
 			       errno == ECHILD;
 
@@ -478,7 +479,7 @@ void boxes_reaped(struct inner *inner, pid_t pid, int status, const struct rusag
 		forget(&box->head);
 		tell_exit(inner, box, status, usage);
 		if (!box->is_shared)
-			kill_init(box); /* what the interpreter left behind goes with it */
+			kill_init(box); /* everything the interpreter left behind ends with init */
 	} else {
 		struct err err = {0};
 

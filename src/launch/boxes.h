@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Boxes - the sandboxes of the inner half, and what moves each of them to its next phase
+ * Boxes - the sandboxes of the inner half, and the events that move each of them to its next phase
  *
  * Owns:    struct inner, and the table of boxes in it.
- * May not: decide anything about a run: it builds, watches, ends and tells.
+ * May not: decide anything about a run: it builds, watches, ends and reports.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 #define NETNS_POOL 256
 
-/* A child that was reaped before anybody said whose it is. */
+/* A child that was reaped before a zygote said which box it belongs to. */
 struct box_death {
 	pid_t pid;
 	int status;
@@ -25,9 +25,9 @@ struct box_death {
 /* A template root. */
 struct inner_root {
 	int mntns;   /* owned: its mount namespace, or -1 */
-	int builder; /* owned: from who builds it, or -1 */
+	int builder; /* owned: from the process that builds it, or -1 */
 	struct launch_root made_of;
-	struct err err; /* why there is none */
+	struct err err; /* why the root could not be built */
 };
 
 struct inner {
@@ -36,7 +36,7 @@ struct inner {
 	int epoll;
 	int signals;
 	int own_pidns;
-	int own_netns; /* -1: still in the host's; shells make their own then */
+	int own_netns; /* -1: still in the host's; then shells make their own */
 	struct inner_root roots[LAUNCH_ROOTS_MAX];
 	int zygotes[LAUNCH_ZYGOTES_MAX]; /* sockets, or -1 */
 	int netns[NETNS_POOL];
@@ -55,7 +55,7 @@ struct inner {
 	uint32_t forking; /* boxes in BOX_FORKING */
 };
 
-/* Of inner.c, for the other files of this half. */
+/* inner.c, for the other files of this half. */
 int inner_watch_root(const struct inner *inner, int builder, uint32_t id, struct err *err);
 int inner_watch_sample(const struct inner *inner, int fd);
 int inner_watch_files(const struct inner *inner, int pidfd, uint32_t id, struct err *err);
@@ -69,30 +69,30 @@ void inner_netns_give(struct inner *inner, int *take_fd);
 void boxes_spawn(struct inner *inner, const struct launch_spawn *spawn, int *take_fds,
 		 size_t fd_count);
 
-/* The ways into its v1 groups, for the interpreter of the sandbox, which waits for them. */
+/* Passes descriptors of the v1 cgroups to the sandbox's interpreter, which waits for them. */
 void boxes_attach(struct inner *inner, uint32_t id, const int *tasks, size_t count);
 
-/* The status socket of a sandbox has something, or ended. */
+/* The status socket of a sandbox is readable or at end of file. */
 void boxes_status(struct inner *inner, uint32_t id);
 
 /* A zygote has forked for this sandbox, or says why not. */
 void boxes_forked(struct inner *inner, uint32_t id, pid_t pid, const struct err *err);
 
-/* A zygote is gone: forks that were due from it will never come. */
+/* A zygote has ended: forks that were due from it will never come. */
 void boxes_zygote_down(struct inner *inner, uint32_t zygote);
 
 void boxes_begin(struct inner *inner, uint32_t id);
 
-/* Nothing runs in it any more: tells what was measured meanwhile. */
+/* The run has ended: reports what was measured. */
 void boxes_end_run(struct inner *inner, const struct launch_head_ref *ref);
 
-/* From now on it ends when it is told to, not with its first head. */
+/* From now on the sandbox ends only when told to, not with its first head. */
 void boxes_share(struct inner *inner, uint32_t id);
 
-/* It never stands, or not any more, and this is why; the first reason counts. */
+/* Records why the sandbox failed to come up or has ended; the first reason stays. */
 void boxes_fail(struct box *box, const struct err *err);
 
-/* Frees the box once nothing of it is alive and nobody works for it. */
+/* Frees the box once none of its processes is alive and no helper works for it. */
 void boxes_finish(struct inner *inner, struct box *box);
 
 void boxes_kill(struct inner *inner, uint32_t id);

@@ -23,7 +23,7 @@ struct limit_row {
 	enum cgroup_tree tree;
 	const char *file;
 	uint64_t (*value)(const struct plan *plan);
-	const char *tail;    /* written behind the number */
+	const char *tail;    /* appended to the number */
 	bool may_be_missing; /* a kernel without swap accounting has no file for it */
 };
 
@@ -32,7 +32,7 @@ static uint64_t memory_value(const struct plan *plan)
 	return plan->memory;
 }
 
-/* The shell's init is ours, not the code's: one more than the plan says. */
+/* One more than the plan says: the shell's init is ours, not the user code's. */
 static uint64_t pids_value(const struct plan *plan)
 {
 	return (uint64_t)plan->pids + 1;
@@ -109,18 +109,9 @@ static int write_limits(const struct cgroups *groups, uint32_t id, const struct 
 
 uint64_t cgroup_number(int dir, const char *path, const char *key)
 {
-	struct buf text;
-	struct err err = {0};
-	const char *at = NULL;
 	uint64_t value = 0;
 
-	buf_init(&text, 4096);
-	if (io_read_file(dir, path, &text, &err) == 0) {
-		at = key != NULL ? strstr(buf_string(&text), key) : buf_string(&text);
-		if (at != NULL)
-			value = strtoull(at + (key != NULL ? strlen(key) : 0), NULL, 10);
-	}
-	buf_done(&text);
+	(void)io_read_number(dir, path, key, &value);
 	return value;
 }
 
@@ -211,8 +202,8 @@ int cgroup_take(struct cgroups *groups, const struct plan *plan, const struct id
 	return 0;
 }
 
-/* `tasks`, not `cgroup.procs`: one thread that moves itself takes no lock that the whole host
- * shares. The other way the first move in a while waits for a grace period, 6 ms and more. */
+/* Opens `tasks`, not `cgroup.procs`: a thread that moves only itself takes no host-wide lock. With
+ * `cgroup.procs` the first move in a while waits for a grace period, 6 ms and more. */
 int cgroup_open_tasks(const struct cgroups *groups, const struct cgroup *group,
 		      int ret_tasks[WALL_TASKS_MAX], size_t *ret_count, struct err *err)
 {
@@ -273,8 +264,8 @@ void cgroup_kill(const struct cgroups *groups, const struct cgroup *group)
 	(void)io_write_file(groups->tree[CGROUP_V2], path, "1", &ignored);
 }
 
-/* Is the group as good as new? Nobody is in it, and nothing much is charged to it any more: files
- * that are still on their way out, names the kernel remembers. */
+/* Is the group as good as new? It must have no process and almost no memory still charged to it,
+ * such as files being freed and cached names. */
 static bool is_clean(const struct cgroups *groups, const struct cgroup *group)
 {
 	char path[96];
@@ -288,8 +279,8 @@ static bool is_clean(const struct cgroups *groups, const struct cgroup *group)
 	return cgroup_number(groups->tree[CGROUP_V2], path, "populated ") == 0;
 }
 
-/* With v2 limits a group is used once: its peak cannot be reset for all readers, and who is born
- * into a group that was killed once dies at once (seen on Linux 6.18). */
+/* With v2 limits a group is used once: its peak cannot be reset for all readers, and a process born
+ * into a group that was once killed dies at once (seen on Linux 6.18). */
 void cgroup_give(struct cgroups *groups, const struct cgroup *group)
 {
 	struct cgroup_facts facts;
@@ -309,7 +300,7 @@ void cgroup_give(struct cgroups *groups, const struct cgroup *group)
 		return;
 	}
 	if (remove_group(groups, group->id) < 0) {
-		/* Something is still in there that the pid namespace did not hold: end it. */
+		/* A process that the pid namespace did not hold is still in the group: end it. */
 		cgroup_kill(groups, group);
 		(void)remove_group(groups, group->id);
 	}

@@ -3,7 +3,8 @@
  * Cgroup - a limited, countable, killable group for each sandbox
  *
  * Owns:    one directory of ours per hierarchy (`vivarium-<random>`, locked) and everything below
- * it. May not: touch a group it did not make, except to enable controllers on the way to its own.
+ *          it.
+ * May not: touch a group it did not make, except to enable controllers on the way to its own.
  *
  * Two trees may be in use at once. `v2` is where sandboxes are born (CLONE_INTO_CGROUP) and killed
  * (cgroup.kill); limits come from v2 where its controllers are at hand, else from v1.
@@ -28,7 +29,7 @@ enum cgroup_tree {
 	CGROUP_V1_MEMORY,
 	CGROUP_V1_PIDS,
 	CGROUP_V1_CPU,
-	CGROUP_V1_BLKIO, /* not every host has it: reads are not limited then */
+	CGROUP_V1_BLKIO, /* optional: without it reads are not limited */
 	CGROUP_TREES,
 };
 
@@ -36,7 +37,7 @@ enum cgroup_tree {
 #define CGROUP_DISKS_MAX 64
 #define CGROUP_DISK_SIZE 24
 
-/* A group that no process is in, with the limits of `plan`, to be used again. */
+/* A group without processes, with the limits of `plan`, ready to be reused. */
 struct cgroup_free {
 	uint32_t id;
 	uint64_t oom_kills; /* counted so far; the kernel does not reset it */
@@ -50,7 +51,7 @@ struct cgroups {
 	bool v2_limits;           /* memory, pids and cpu are v2 controllers here */
 	bool v1_limits;
 	bool v2_io;                                     /* ... and so is io */
-	size_t disk_count;                              /* whose reads can be limited */
+	size_t disk_count;                              /* disks whose reads can be limited */
 	char disks[CGROUP_DISKS_MAX][CGROUP_DISK_SIZE]; /* "MAJOR:MINOR" */
 	uint32_t next_id;
 	size_t free_count;
@@ -62,7 +63,7 @@ struct cgroups {
 struct cgroup {
 	uint32_t id;
 	uint64_t oom_before; /* of earlier sandboxes */
-	bool is_used_up;     /* its settings were changed: nobody else gets it */
+	bool is_used_up;     /* its settings were changed, so it is not reused */
 	struct plan plan;
 };
 
@@ -71,8 +72,9 @@ struct cgroup_facts {
 	uint64_t peak;
 };
 
-/* Finds what this user may use, makes our directories, and sweeps those of dead launchers: first in
- * v2, which the inner half is born into; then, unless that has all it takes, in v1. */
+/* Finds the hierarchies this user may use, makes our directories, and removes those of dead
+ * launchers: first in v2, where the inner half starts; then in v1, unless v2 has all controllers
+ * needed. */
 void cgroups_open(struct cgroups *groups);
 void cgroups_open_v1(struct cgroups *groups);
 void cgroups_close(struct cgroups *groups);
@@ -80,79 +82,79 @@ void cgroups_close(struct cgroups *groups);
 /* Makes the leaf that the inner half lives in; *ret_v2 (or -1) is the directory to clone into. */
 int cgroups_leaf(struct cgroups *groups, int *ret_v2, struct err *err);
 
-/* Lets the inner half bear sandboxes in v2: a clone into a group needs write access to the procs
- * file of the common ancestor, too. Limits stay ours. */
+/* Lets the inner half start sandboxes in v2 groups: a clone into a group also needs write access to
+ * the procs file of the common ancestor. The limits stay ours. */
 int cgroups_hand_over(const struct cgroups *groups, const struct idmap *map, struct err *err);
 
 /* A group with the plan's limits. *ret_v2 (or -1) is the directory to clone into. */
 int cgroup_take(struct cgroups *groups, const struct plan *plan, const struct idmap *map,
 		struct cgroup *ret_group, int *ret_v2, struct err *err);
 
-/* The ways into its v1 groups (into v2 it was born): writable descriptors, one per hierarchy, now
- * the caller's. A process that writes "0" moves itself. */
+/* Opens the sandbox's v1 groups (it is born into its v2 group): writable descriptors, one per
+ * hierarchy, owned by the caller. A process that writes "0" moves itself. */
 int cgroup_open_tasks(const struct cgroups *groups, const struct cgroup *group,
 		      int ret_tasks[WALL_TASKS_MAX], size_t *ret_count, struct err *err);
 
-/* What the kernel counted so far. */
+/* Reads the kernel's counters so far. */
 void cgroup_read(const struct cgroups *groups, const struct cgroup *group,
 		 struct cgroup_facts *ret_facts);
 
-/* Kills all in it (v2 only; elsewhere the death of the pid namespace does it). */
+/* Kills all processes in it (v2 only; elsewhere they die with the pid namespace). */
 void cgroup_kill(const struct cgroups *groups, const struct cgroup *group);
 
-/* Gives the group back; all processes in it must be gone. It is kept for the next sandbox of the
+/* Gives the group back; all its processes must have ended. It is kept for the next sandbox of the
  * same plan where the kernel's peak can be reset (v1), else removed. */
 void cgroup_give(struct cgroups *groups, const struct cgroup *group);
 
-/* enum launch_limits: what the limits come from. */
+/* Which cgroup version the limits come from. */
 enum launch_limits cgroups_limits(const struct cgroups *groups);
 
 /* How many v1 groups a process of a sandbox has to join. */
 uint32_t cgroups_task_count(const struct cgroups *groups);
 
-/* Of cgroup_io.c: how fast a sandbox reads from disks. */
+/* cgroup_io.c: how fast a sandbox reads from disks. */
 
-/* Finds the disks that are there now and that the kernel limits; none where the controller is not
- * ours to use. */
+/* Finds the disks present now on which the kernel can limit reads; none where the controller is not
+ * available to us. */
 void cgroups_find_disks(struct cgroups *groups);
 
-/* Limits what a group reads from each of them. */
+/* Limits how fast a group reads from each of these disks. */
 int cgroup_limit_reads(const struct cgroups *groups, uint32_t id, uint64_t rate, struct err *err);
 
-/* Of cgroup_state.c: a sandbox that is alive. */
+/* cgroup_state.c: a live sandbox. */
 
-/* Stops all in it, or lets it go on (v2 only). */
+/* Freezes or thaws all its processes (v2 only). */
 int cgroup_freeze(const struct cgroups *groups, struct cgroup *group, bool is_on, struct err *err);
 bool cgroup_is_frozen(const struct cgroups *groups, const struct cgroup *group);
 
-/* From now on the kernel takes one process at a time when memory is short, not all at once. */
+/* From now on, when memory is short, the kernel kills one process at a time, not all at once. */
 void cgroup_spare_others(const struct cgroups *groups, struct cgroup *group);
 
-/* CPU time of all that was ever in it, in us. False: nobody counts it here. */
+/* CPU time in us of all processes that were ever in it. False: no cgroup counts it here. */
 bool cgroup_cpu(const struct cgroups *groups, const struct cgroup *group, uint64_t *ret_us);
 
-/* Bytes that it has now; 0: not known. */
+/* Bytes in use now; 0: not known. */
 uint64_t cgroup_memory(const struct cgroups *groups, const struct cgroup *group);
 
-/* The peak is counted anew from here, where the kernel can do that. */
+/* Resets the peak, where the kernel can do that. */
 void cgroup_reset_peak(const struct cgroups *groups, const struct cgroup *group);
 
-/* Its files to read, now the caller's; `ret_fds` comes in with -1 in each. Where neither version
- * counts: -ENOTSUP. */
+/* Opens its counter files, owned by the caller; `ret_fds` must be -1 on entry. -ENOTSUP where
+ * neither cgroup version counts. */
 int cgroup_open_meter(const struct cgroups *groups, const struct cgroup *group,
 		      int ret_fds[LAUNCH_METER_COUNT], struct err *err);
 
-/* All ways into it: the v2 directory to clone into, where there is one, then those of v1. */
+/* Opens everything needed to join it: the v2 directory to clone into, if any, then the v1 files. */
 int cgroup_open_all(const struct cgroups *groups, const struct cgroup *group,
 		    int ret_fds[1 + WALL_TASKS_MAX], size_t *ret_count, bool *ret_has_v2,
 		    struct err *err);
 
-/* The processes in it as text, a number in a line (v2 only). */
+/* Lists its processes as text, one pid per line (v2 only). */
 int cgroup_list(const struct cgroups *groups, const struct cgroup *group, struct buf *text,
 		struct err *err);
 
 /* "g<id>/<file>", below the directory of a tree. */
 void cgroup_path(char *path, size_t size, uint32_t id, const char *file);
 
-/* The number in a file, behind `key` where one is given. 0: there is none. */
+/* Reads the number in a file, after `key` if given. 0: not found. */
 uint64_t cgroup_number(int dir, const char *path, const char *key);

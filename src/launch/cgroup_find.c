@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which hierarchies there are, where in them we may build, and what an earlier launcher left. */
+/* Which cgroup hierarchies exist, where in them we may build, and removing what dead launchers
+ * left. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +21,8 @@
 
 #define NAME_PREFIX "vivarium-"
 
-/* How long the end of a launcher waits for the last processes of one that was killed: ten seconds,
- * for a busy machine. */
+/* How often an ending launcher retries while the last processes of a killed launcher are dying: ten
+ * seconds in all, for a busy machine. */
 #define SWEEP_TRIES 1000
 #define SWEEP_WAIT_NS 10000000L
 
@@ -46,7 +47,7 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* Our own group in a hierarchy, from /proc/self/cgroup ("" for v2). False: not in there. */
+/* Our own group in a hierarchy, from /proc/self/cgroup ("" for v2). False: not found. */
 static bool own_path(const char *controller, char *ret_path, size_t size)
 {
 	FILE *stream = fopen("/proc/self/cgroup", "re");
@@ -94,14 +95,14 @@ static bool mount_point(const char *controller, char *ret_path, size_t size)
 	return found;
 }
 
-/* False: something lives in it. */
+/* False: the group still has processes. */
 static bool remove_group(int dir, const char *name)
 {
 	const struct dirent *entry = NULL;
 	DIR *stream = NULL;
 	int fd;
 
-	/* Most have none below them. */
+	/* Most groups have no children. */
 	if (unlinkat(dir, name, AT_REMOVEDIR) == 0)
 		return true;
 	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -120,10 +121,10 @@ static bool remove_group(int dir, const char *name)
 	return unlinkat(dir, name, AT_REMOVEDIR) == 0 || errno != EBUSY;
 }
 
-/* Removes the groups of launchers that are gone: kill -9 of one leaves its groups. Whoever lives
- * holds a lock on its own; the kernel lets go of it at its death. (A pid in the name would not do:
- * launchers in other pid namespaces use the same tree.) False: one is not empty yet, its last
- * processes are dying. */
+/* Removes the groups of dead launchers: kill -9 of one leaves its groups. A live launcher holds a
+ * lock on its own group, which the kernel releases at its death. (A pid in the name would not do:
+ * launchers in other pid namespaces use the same tree.) False: a group is not empty yet, because
+ * its last processes are still dying. */
 static bool sweep(int parent)
 {
 	int copy = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -150,8 +151,8 @@ static bool sweep(int parent)
 	return is_clean;
 }
 
-/* Makes our directory below `path` and locks it. Between the two a sweeper may take it for a dead
- * one's: then it is gone, and made again. */
+/* Makes our directory below `path` and locks it. In between, another launcher may mistake it for a
+ * dead one's and remove it: then it is made again. */
 static int open_tree_at(struct cgroups *groups, enum cgroup_tree tree, const char *path,
 			struct err *err)
 {
@@ -184,7 +185,7 @@ static void close_tree(struct cgroups *groups, enum cgroup_tree tree)
 {
 	if (groups->tree[tree] >= 0) {
 		(void)remove_group(groups->parent[tree], groups->name);
-		/* What a killed predecessor left was perhaps still dying when we came. */
+		/* Processes of a killed launcher may still have been dying when we started. */
 		for (int i = 0; i < SWEEP_TRIES && !sweep(groups->parent[tree]); i++)
 			(void)nanosleep(&(struct timespec){.tv_nsec = SWEEP_WAIT_NS}, NULL);
 	}
@@ -204,7 +205,7 @@ static int open_v2(struct cgroups *groups, struct err *err)
 	char own[512];
 	char path[800];
 	struct err ignored = {0};
-	struct buf text;
+	AUTO_BUF struct buf text = {.max = 4096};
 	int r;
 
 	if (!mount_point("", mounted, sizeof(mounted)))
@@ -228,22 +229,21 @@ static int open_v2(struct cgroups *groups, struct err *err)
 			    &ignored);
 	(void)io_write_file(groups->tree[CGROUP_V2], "cgroup.subtree_control", controllers,
 			    &ignored);
-	/* By itself: where it is not ours to have, the others are still good. */
+	/* Written separately: if io is not available to us, the other controllers still work. */
 	(void)io_write_file(groups->parent[CGROUP_V2], "cgroup.subtree_control", "+io", &ignored);
 	(void)io_write_file(groups->tree[CGROUP_V2], "cgroup.subtree_control", "+io", &ignored);
 
-	buf_init(&text, 4096);
 	if (io_read_file(groups->tree[CGROUP_V2], "cgroup.subtree_control", &text, &ignored) == 0) {
 		groups->v2_limits = has_word(buf_string(&text), "memory") &&
 				    has_word(buf_string(&text), "pids") &&
 				    has_word(buf_string(&text), "cpu");
 		groups->v2_io = has_word(buf_string(&text), "io");
 	}
-	buf_done(&text);
 	return 0;
 }
 
-/* v1 has no rule on leaves: ours goes below the group we are in, whose limits then hold as well. */
+/* v1 allows processes anywhere: our directory goes below our current group, whose limits then apply
+ * as well. */
 static int open_v1_tree(struct cgroups *groups, enum cgroup_tree tree, struct err *err)
 {
 	char mounted[256];
@@ -295,7 +295,7 @@ void cgroups_open_v1(struct cgroups *groups)
 	groups->why = (struct err){0};
 	if (groups->v2_limits || open_v1(groups, &v1_err) == 0) {
 		cgroups_find_disks(groups);
-		/* A tree that limits nothing is one move more for each newborn. */
+		/* A tree that limits nothing would only cost each new process one more move. */
 		if (groups->disk_count == 0)
 			close_tree(groups, CGROUP_V1_BLKIO);
 		return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How fast a sandbox reads from disks. The limit is on whole disks, all that there are: what lies
- * between them and a shown folder (partitions, overlays, btrfs, device mapper) need not be known.
+ * How fast a sandbox reads from disks. The limit is set on every whole disk, so the layers between
+ * a disk and a shown folder (partitions, overlays, btrfs, device mapper) need not be known.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #define DISKS "/sys/block"
 
-/* `rate` of 0: none. */
+/* A `rate` of 0 removes the limit. */
 static int write_rate(const struct cgroups *groups, const char *dir, const char *disk,
 		      uint64_t rate, struct err *err)
 {
@@ -32,12 +32,12 @@ static int write_rate(const struct cgroups *groups, const char *dir, const char 
 			     err);
 }
 
-/* "MAJOR:MINOR" of a disk with something on it. A loop device without a file has no size, a path
- * of a multipath disk no number. */
+/* "MAJOR:MINOR" of a disk in use. A loop device without a file has no size, and a path of a
+ * multipath disk has no number. */
 static bool disk_number(int dir, const char *name, char *ret_number)
 {
 	struct err ignored = {0};
-	struct buf text;
+	AUTO_BUF struct buf text = {.max = 4096};
 	char path[300];
 	bool found = false;
 
@@ -45,7 +45,6 @@ static bool disk_number(int dir, const char *name, char *ret_number)
 	if (cgroup_number(dir, path, NULL) == 0)
 		return false;
 	(void)snprintf(path, sizeof(path), "%s/dev", name);
-	buf_init(&text, 4096);
 	if (io_read_file(dir, path, &text, &ignored) == 0) {
 		size_t length = strcspn(buf_string(&text), "\n");
 
@@ -54,7 +53,6 @@ static bool disk_number(int dir, const char *name, char *ret_number)
 			(void)snprintf(ret_number, CGROUP_DISK_SIZE, "%.*s", (int)length,
 				       buf_string(&text));
 	}
-	buf_done(&text);
 	return found;
 }
 
@@ -72,8 +70,8 @@ void cgroups_find_disks(struct cgroups *groups)
 		char *disk = groups->disks[groups->disk_count];
 		struct err ignored = {0};
 
-		/* To take a limit away that is not there changes nothing, and tells whether the
-		 * kernel limits this disk. */
+		/* Removing a limit that does not exist changes nothing, and shows whether the
+		 * kernel can limit this disk. */
 		if (entry->d_name[0] != '.' && disk_number(dirfd(stream), entry->d_name, disk) &&
 		    write_rate(groups, "", disk, 0, &ignored) == 0)
 			groups->disk_count++;
@@ -91,7 +89,7 @@ int cgroup_limit_reads(const struct cgroups *groups, uint32_t id, uint64_t rate,
 		struct err failed = {0};
 		int r = write_rate(groups, dir, groups->disks[i], rate, &failed);
 
-		/* A disk that was taken out is read by nobody. */
+		/* A disk that was removed needs no limit. */
 		if (r < 0 && r != -ENODEV && r != -ENXIO) {
 			*err = failed;
 			return r;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is asked of a sandbox's group while the sandbox lives. */
+/* Queries and settings of a sandbox's group while the sandbox lives. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -41,8 +41,8 @@ void cgroup_spare_others(const struct cgroups *groups, struct cgroup *group)
 	(void)io_write_file(groups->tree[CGROUP_V2], path, "0", &ignored);
 }
 
-/* v2 counts the time of every group, whatever its controllers; on v1 the cpu tree does where it is
- * mounted together with cpuacct, as most hosts have it. */
+/* v2 counts the CPU time of every group, whatever its controllers. On v1 the cpu tree does, where
+ * it is mounted together with cpuacct, as on most hosts. */
 bool cgroup_cpu(const struct cgroups *groups, const struct cgroup *group, uint64_t *ret_us)
 {
 	char path[PATH_SIZE];
@@ -98,7 +98,8 @@ int cgroup_open_meter(const struct cgroups *groups, const struct cgroup *group,
 	char path[PATH_SIZE];
 
 	if (groups->tree[CGROUP_V2] < 0 || (!groups->v2_limits && !groups->v1_limits))
-		return err_set(err, ERR_UNSUPPORTED, ENOTSUP, "no cgroup counts here");
+		return err_set(err, ERR_UNSUPPORTED, ENOTSUP,
+			       "this host has no cgroup that counts");
 	for (size_t i = 0; i < LAUNCH_METER_COUNT; i++) {
 		int tree = i == LAUNCH_METER_CPU ? groups->tree[CGROUP_V2] : memory;
 

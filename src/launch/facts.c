@@ -69,24 +69,16 @@ static uint64_t cpu_us_of(pid_t pid)
 	return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
 }
 
-/* A line "key  123 kB" of a live process, in bytes. `key` begins with a line break, or a process's
- * name could look like it. */
+/* A line "key  123 kB" of a live process, in bytes. */
 static uint64_t status_bytes(pid_t pid, const char *key)
 {
-	struct buf text;
-	struct err err = {0};
-	const char *at = NULL;
-	uint64_t bytes = 0;
+	uint64_t kib = 0;
 	char path[32];
 
-	buf_init(&text, 16 * KIB);
 	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	if (pid > 0 && io_read_file(AT_FDCWD, path, &text, &err) == 0)
-		at = strstr(buf_string(&text), key);
-	if (at != NULL)
-		bytes = strtoull(at + strlen(key), NULL, 10) * KIB;
-	buf_done(&text);
-	return bytes;
+	if (pid > 0)
+		(void)io_read_number(AT_FDCWD, path, key, &kib);
+	return kib * KIB;
 }
 
 /* The sandbox's time where a cgroup counts it, else the head's own. */
@@ -118,14 +110,15 @@ void facts_fill(const struct outer *outer, const struct head *head, struct launc
 	cgroup_read(&outer->groups, &slot->group, &counted);
 	if (outer->hello.limits == LAUNCH_LIMITS_MEASURED)
 		counted.peak =
-			status_bytes(head->pid, "\nVmHWM:"); /* a sample may have missed it */
+			status_bytes(head->pid, "\nVmHWM:"); /* a sample may have missed the peak */
 	facts->own_us = own_us > facts->cpu_us ? own_us : facts->cpu_us;
+	facts->over_ns = head->over_ns > 0 ? head->over_ns : now_ns();
 	facts->sandbox = slot_id(outer, slot);
 	facts->head = head->id;
 	facts->oom_kills = counted.oom_kills > before ? counted.oom_kills - before : 0;
 	if (counted.peak > facts->peak)
 		facts->peak = counted.peak;
-	if (cpu_us == 0) /* its own clock ended with it: the inner half has what wait(2) told */
+	if (cpu_us == 0) /* its clock ended with it: the inner half has the time from wait(2) */
 		cpu_us = facts->cpu_us;
 	facts->cpu_us = cpu_us > head->cpu_before ? cpu_us - head->cpu_before : 0;
 	if (counted.peak > 0 && outer->hello.limits != LAUNCH_LIMITS_MEASURED)
@@ -141,7 +134,7 @@ void facts_tell_exit(struct outer *outer, struct slot *slot, const struct launch
 	facts_tell(outer, &event, NULL, 0);
 }
 
-/* The facts of the end of a sandbox with one head: once, and before anything is torn down. */
+/* Reports the end of a sandbox with one head: once, before anything is torn down. */
 static void tell_exit(struct outer *outer, struct slot *slot, const struct launch_exit *facts)
 {
 	struct launch_exit all = *facts;
@@ -167,12 +160,13 @@ uint64_t facts_resident(pid_t pid)
 	return status_bytes(pid, "\nVmRSS:");
 }
 
-/* Is the inner half about to tell more than can be seen here? It has the samples where no cgroup
- * counts, and what wait(2) told of a process that has ended by itself. */
+/* Will the inner half report more than can be seen here? It has the samples where no cgroup counts,
+ * and the status from wait(2) of a process that ended by itself. A short run may also end before we
+ * have heard of its process. */
 static bool is_counted_inside(const struct outer *outer, const struct slot *slot)
 {
-	return slot->first.pid > 0 &&
-	       (outer->hello.limits == LAUNCH_LIMITS_MEASURED || cpu_us_of(slot->first.pid) == 0);
+	return slot->first.pid == 0 || outer->hello.limits == LAUNCH_LIMITS_MEASURED ||
+	       cpu_us_of(slot->first.pid) == 0;
 }
 
 void facts_end(struct outer *outer, struct slot *slot, enum launch_cause cause)
@@ -184,7 +178,7 @@ void facts_end(struct outer *outer, struct slot *slot, enum launch_cause cause)
 	if (slot->is_shared) {
 		heads_end_all(outer, slot, cause);
 	} else if (slot->first.pid > 0 || slot->first.is_armed) {
-		/* User code ran: its end has a cause. */
+		/* User code ran, so its end has a cause. */
 		slot->is_asked = cause == LAUNCH_CAUSE_ASKED && is_counted_inside(outer, slot);
 		if (!slot->is_asked)
 			tell_exit(outer, slot, &facts);
@@ -195,30 +189,22 @@ void facts_end(struct outer *outer, struct slot *slot, enum launch_cause cause)
 		(void)cgroup_freeze(&outer->groups, &slot->group, false, &ignored);
 	slot->is_frozen = false;
 	slot->is_held = false;
-	facts_send_inner(outer, LAUNCH_KILL, id); /* ends the pid namespace, and all in it */
+	facts_send_inner(outer, LAUNCH_KILL, id); /* ends the pid namespace and everything in it */
 }
 
-/* The number of a process in our pid namespace, from its pidfd. 0: it is gone already. */
+/* The pid of a process in our pid namespace, from its pidfd. 0: it has ended. */
 static pid_t pid_of(int pidfd)
 {
-	struct buf text;
-	struct err err = {0};
-	const char *at = NULL;
+	uint64_t pid = 0;
 	char path[48];
-	pid_t pid = 0;
 
-	buf_init(&text, 4096);
 	(void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-	if (io_read_file(AT_FDCWD, path, &text, &err) == 0)
-		at = strstr(buf_string(&text), "\nPid:");
-	if (at != NULL)
-		pid = (pid_t)strtol(at + strlen("\nPid:"), NULL, 10);
-	buf_done(&text);
-	return pid > 0 ? pid : 0;
+	(void)io_read_number(AT_FDCWD, path, "\nPid:", &pid);
+	return (pid_t)pid > 0 ? (pid_t)pid : 0;
 }
 
-/* A newborn interpreter. On v1 it waits: the ways into its groups let it go on. Its number is good:
- * the inner half has not reaped it, or the pidfd says -1. */
+/* An interpreter was born. On v1 it waits for the descriptors of its groups. Its pid is valid: the
+ * inner half has not reaped it, or the pidfd says -1. */
 static void on_born(struct outer *outer, const struct launch_event *event, int pidfd)
 {
 	struct slot *slot = facts_slot(outer, event->id);
@@ -235,7 +221,8 @@ static void on_born(struct outer *outer, const struct launch_event *event, int p
 	if (outer->hello.limits != LAUNCH_LIMITS_V1)
 		return;
 	if (pid == 0 || cgroup_open_tasks(&outer->groups, &slot->group, tasks, &count, &err) < 0) {
-		/* It died, or it must not run without limits: it never stood, and GONE says why. */
+		/* The interpreter died, or must not run without limits: the sandbox never came up,
+		 * and GONE says why. */
 		free(slot->err);
 		slot->err = xnew(struct err);
 		*slot->err = err;
@@ -266,7 +253,7 @@ static void on_gone(struct outer *outer, struct launch_event *event)
 		event->err = *slot->err;
 	free(STEAL(slot->err));
 	cgroup_give(&outer->groups, &slot->group);
-	attach_note_gone(outer, slot, &event->err);
+	attach_note_gone(slot, &event->err);
 	facts_tell(outer, event, NULL, 0);
 }
 
@@ -372,10 +359,12 @@ void facts_event(struct outer *outer, struct launch_event *event, int *take_fds,
 	}
 }
 
-/* On v1 the kernel kills one process at a time, and so it does in a sandbox with several heads. */
+/* Must heads of this sandbox be checked regularly? On v1, and in a sandbox with several heads, the
+ * kernel kills one process at a time. While no client is attached, launch itself looks for the end
+ * of a run. */
 static bool needs_looks(const struct outer *outer, const struct head *head)
 {
-	return outer->hello.limits == LAUNCH_LIMITS_V1 ||
+	return attach_is_away(outer) || outer->hello.limits == LAUNCH_LIMITS_V1 ||
 	       (outer->hello.limits == LAUNCH_LIMITS_V2 && head->slot->is_shared);
 }
 
@@ -396,7 +385,7 @@ int facts_timeout(const struct outer *outer)
 	return next > now ? (int)((next - now) / 1000000 + 1) : 0;
 }
 
-/* Has the kernel taken something of the head's sandbox? Then the rest goes with it. */
+/* Has the kernel killed a process of the head's sandbox for memory? Then the rest is ended, too. */
 static bool ends_for_memory(struct outer *outer, struct head *head)
 {
 	struct slot *slot = head->slot;
@@ -410,13 +399,18 @@ static bool ends_for_memory(struct outer *outer, struct head *head)
 	return true;
 }
 
-/* Looks at one head that runs. True: it ended, and maybe others with it. */
+/* Checks one running head. True: it ended, perhaps others with it. */
 static bool ends(struct outer *outer, struct head *head, uint64_t now, bool looks)
 {
 	if (looks && needs_looks(outer, head) && head->looked_ns != now) {
 		head->looked_ns = now;
 		if (ends_for_memory(outer, head))
 			return true;
+	}
+	if (attach_is_away(outer) && (looks || now >= head->end_ns) && attach_has_done(head)) {
+		head->over_ns = now;
+		facts_disarm(outer, head);
+		return true;
 	}
 	if (now < head->end_ns)
 		return false;
@@ -440,7 +434,7 @@ void facts_tick(struct outer *outer)
 		TAILQ_FOREACH(head, &outer->armed, armed) {
 			is_again = ends(outer, head, now, looks);
 			if (is_again)
-				break; /* the list is another one now */
+				break; /* the list has changed */
 		}
 	}
 }

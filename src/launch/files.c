@@ -31,19 +31,19 @@
 _Static_assert(LAUNCH_HEADS_MAX <= 32, "a bit for each head");
 
 struct files {
-	TAILQ_ENTRY(files) busy; /* those with a helper at work, the oldest first */
+	TAILQ_ENTRY(files) busy; /* files with a helper at work, oldest first */
 	int store;               /* owned */
 	int pidfd;               /* owned: of the helper at work, or -1 */
 	int answer;              /* owned: its pipe */
-	uint32_t type;           /* of the request at work; 0: only removals */
+	uint32_t type;           /* of the current request; 0: only removals */
 	uint32_t head;           /* ... and its head */
-	uint32_t unsaved;        /* a bit per head whose copies are to be removed */
-	uint32_t removes;        /* ... are being removed by the helper at work */
+	uint32_t unsaved;        /* a bit per head whose copies must be removed */
+	uint32_t removes;        /* ... are being removed by the current helper */
 	uint32_t serial;
-	uint32_t order[LAUNCH_HEADS_MAX]; /* when it was saved or restored last; 0: not saved */
+	uint32_t order[LAUNCH_HEADS_MAX]; /* when a head was last saved or restored; 0: not saved */
 	uint64_t used;
-	uint64_t end_ns; /* the helper's last moment */
-	bool has_next;   /* a request that came while copies were removed */
+	uint64_t end_ns; /* when the helper must have ended */
+	bool has_next;   /* a request arrived while copies were being removed */
 	struct launch_request next;
 	int next_fds[IO_FDS_MAX]; /* owned */
 	size_t next_count;
@@ -79,7 +79,7 @@ static int by_number(const void *one, const void *other)
 	return (*a > *b) - (*a < *b);
 }
 
-/* Whoever waits for the end of a socket of ours must not wait for this process. */
+/* A peer waiting for end of file on one of our sockets must not have to wait for this process. */
 static int close_others(const struct job *job, struct err *err)
 {
 	int kept[4 + WALL_TASKS_MAX] = {STDERR_FILENO, job->store, job->init, job->answer};
@@ -116,8 +116,8 @@ static int join(const struct job *job, struct err *err)
 	if (setresgid(SANDBOX_ID, SANDBOX_ID, SANDBOX_ID) < 0 ||
 	    setresuid(SANDBOX_ID, SANDBOX_ID, SANDBOX_ID) < 0)
 		return err_sys(err, "become the sandbox's id");
-	/* Over its own files only: what a file's mode says does not hold the one who may change it
-	 * at any time. */
+	/* The capability covers only the sandbox's own files: file modes do not bind a process that
+	 * may change them at any time. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || syscall(SYS_capset, &header, data) < 0)
 		return err_sys(err, "drop capabilities");
 	return 0;
@@ -166,7 +166,7 @@ static _Noreturn void helper_main(const struct job *job)
 
 /* ---- in the inner half ---- */
 
-/* Nobody ever sees it: it is mounted nowhere, and only the helper gets the descriptor. */
+/* The store is invisible: it is mounted nowhere, and only the helper gets the descriptor. */
 static int make_store(uint64_t disk, int *ret_store, struct err *err)
 {
 	const unsigned flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
@@ -272,10 +272,9 @@ static int start(struct inner *inner, struct box *box, struct job *job, int cgro
 	int r = 0;
 
 	if (files->pidfd >= 0)
-		return err_set(err, ERR_BUSY, EBUSY, "the files of sandbox %u are at work",
-			       box->id);
+		return err_set(err, ERR_BUSY, EBUSY, "the files of the sandbox are being copied");
 	if (box->is_dying || box->init.pid <= 0)
-		return err_set(err, ERR_NOT_FOUND, ENOENT, "sandbox %u ends", box->id);
+		return err_set(err, ERR_NOT_FOUND, ENOENT, "the sandbox ends");
 	if (files->store < 0)
 		r = make_store(box->spawn.plan.disk, &files->store, err);
 	if (r < 0)
@@ -293,7 +292,7 @@ static int start(struct inner *inner, struct box *box, struct job *job, int cgro
 	return r;
 }
 
-/* Copies are being removed: the request has its turn behind that. */
+/* Copies are being removed: the request is handled after that. */
 static void put_off(struct files *files, const struct launch_request *request, int *take_fds,
 		    size_t fd_count)
 {
@@ -316,11 +315,11 @@ static void request_now(struct inner *inner, struct box *box, const struct launc
 	};
 	struct answer answer = {0};
 
-	/* Without one of them the helper would be outside of a group, and so would what it copies.
-	 */
+	/* Without one of these descriptors the helper, and what it copies, would be outside a
+	 * cgroup. */
 	if (fd_count != has_v2 + job.task_count)
 		(void)err_set(&answer.err, ERR_BUSY, EMFILE,
-			      "viv-launch cannot take more descriptors");
+			      "too many files are open for another sandbox");
 	else
 		(void)start(inner, box, &job, has_v2 ? take_fds[0] : -1, &answer.err);
 	if (answer.err.kind != ERR_NONE)
@@ -338,7 +337,7 @@ void files_request(struct inner *inner, const struct launch_request *request, in
 	struct box *box = box_of(inner, request->ref.sandbox);
 
 	if (box == NULL || request->ref.head >= LAUNCH_HEADS_MAX)
-		return; /* it is gone, and that is told */
+		return; /* the sandbox has ended, which is reported */
 	if (files_is_busy(box->files) && box->files->type == 0 && !box->files->has_next)
 		put_off(box->files, request, take_fds, fd_count);
 	else
@@ -351,7 +350,7 @@ static void remove_unsaved(struct inner *inner, struct box *box)
 	struct job job = {0};
 	struct err ignored = {0};
 
-	/* Where it does not work now, the next helper takes it along. */
+	/* If that fails now, the next helper does it. */
 	if (box->files->unsaved != 0 && box->files->pidfd < 0)
 		(void)start(inner, box, &job, -1, &ignored);
 }
@@ -368,7 +367,7 @@ void files_unsave(struct inner *inner, const struct launch_head_ref *ref)
 	remove_unsaved(inner, box);
 }
 
-/* The helper's last words, or what is known without them. */
+/* Reads the helper's answer, or makes one up from what is known. */
 static void take_answer(struct inner *inner, struct box *box)
 {
 	struct files *files = box->files;
@@ -422,7 +421,7 @@ int files_timeout(const struct inner *inner)
 	return first->end_ns > now ? (int)((first->end_ns - now) / 1000000 + 1) : 0;
 }
 
-/* How long a helper takes is in the sandbox's hand. */
+/* A sandbox can make its helper take arbitrarily long, so helpers have a deadline. */
 void files_tick(struct inner *inner)
 {
 	struct files *files = NULL;

@@ -57,8 +57,7 @@ static int set(struct outer *outer, struct slot *slot, bool is_on, struct err *e
 	int r;
 
 	if (is_on && is_busy(outer, slot))
-		return err_set(err, ERR_CONFLICT, EBUSY, "something runs in sandbox %u",
-			       slot_id(outer, slot));
+		return err_set(err, ERR_CONFLICT, EBUSY, "something runs in the sandbox");
 	r = cgroup_freeze(&outer->groups, &slot->group, is_on, err);
 	if (r == 0)
 		slot->is_frozen = is_on;
@@ -80,7 +79,7 @@ void freeze_request(struct outer *outer, const struct launch_head_ref *ref)
 	struct err err = {0};
 
 	if (slot == NULL || slot->is_told) {
-		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "no sandbox %u", ref->sandbox);
+		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "the sandbox is gone");
 		facts_tell_err(outer, LAUNCH_FROZEN, ref->sandbox, &err);
 		return;
 	}
@@ -93,8 +92,8 @@ void freeze_request(struct outer *outer, const struct launch_head_ref *ref)
 	wait_for_it(outer, slot, false);
 }
 
-/* What was killed is seen until it is dead. One walk over /proc can miss a process that is another
- * one all the time; several in a row do not. */
+/* Killed processes stay visible until they are dead. One walk over /proc can miss a process that
+ * keeps replacing itself by forking; several walks in a row do not. */
 static void sweep_on(struct outer *outer, struct slot *slot, bool is_late)
 {
 	size_t left = walk_left(outer, slot, true);
@@ -114,7 +113,7 @@ void freeze_sweep(struct outer *outer, const struct launch_head_ref *ref)
 	struct err err = {0};
 
 	if (slot == NULL || slot->is_told) {
-		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "no sandbox %u", ref->sandbox);
+		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "the sandbox is gone");
 		facts_tell_err(outer, LAUNCH_SWEPT, ref->sandbox, &err);
 		return;
 	}
@@ -141,11 +140,11 @@ void freeze_tick(struct outer *outer)
 			slot = next;
 			continue;
 		}
-		/* No longer frozen: BEGIN came in between, and who asked then is answered. */
+		/* No longer frozen: BEGIN came in between, and the request was answered then. */
 		if (!slot->is_frozen || is_late) {
 			(void)set(outer, slot, false, &err);
-			(void)err_set(&err, ERR_BUSY, ETIMEDOUT, "sandbox %u does not stand still",
-				      slot_id(outer, slot));
+			(void)err_set(&err, ERR_BUSY, ETIMEDOUT,
+				      "the sandbox could not be stopped in time");
 		}
 		if (err.kind != ERR_NONE || cgroup_is_frozen(&outer->groups, &slot->group)) {
 			freeze_done(outer, slot);

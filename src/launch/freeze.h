@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Freeze - sandboxes that are stopped while nobody asks for them
+ * Freeze - sandboxes that are frozen while nobody uses them
  *
- * Owns:    LAUNCH_FREEZE and its answer, which comes when the kernel says that all of it stands;
- *          LAUNCH_SWEEP and its answer, which comes when nothing is left beside the heads.
- * May not: stop a sandbox in which something runs: its deadline would go on.
+ * Owns:    LAUNCH_FREEZE and its answer, which comes when the kernel reports that all processes are
+ *          frozen; LAUNCH_SWEEP and its answer, which comes when only heads are left.
+ * May not: freeze a sandbox in which a run is on: its deadline would go on.
  */
 #pragma once
 
@@ -12,13 +12,14 @@
 
 void freeze_request(struct outer *outer, const struct launch_head_ref *ref);
 
-/* Counts what is no head (ref->head 0), or ends it; what cannot be ended in 2 s costs the sandbox.
- */
+/* Counts the processes that do not belong to a head (ref->head 0), or ends them; if they cannot be
+ * ended within 2 s, the whole sandbox is ended. */
 void freeze_sweep(struct outer *outer, const struct launch_head_ref *ref);
 
-/* The sandbox is gone: no answer is due any more. */
+/* The sandbox has ended: no answer is due any more. */
 void freeze_done(struct outer *outer, struct slot *slot);
 
-/* Looks whether those that are due stand. How long the loop may sleep because of them; -1. */
+/* freeze_tick checks the sandboxes that are being frozen or swept; freeze_timeout returns how long
+ * the loop may sleep because of them, in ms, or -1 for ever. */
 void freeze_tick(struct outer *outer);
 int freeze_timeout(const struct outer *outer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How heads of a sandbox with several end. */
+/* How heads end in a sandbox with several of them. */
 #include <signal.h>
 #include <stdlib.h>
 
@@ -12,13 +12,13 @@
 #include "launch/inner.h"
 #include "launch/walk.h"
 
-#define PASSES_FREE 2               /* then all of the sandbox is stopped while the head is ended */
+#define PASSES_FREE 2               /* then the whole sandbox is frozen while the head is ended */
 #define ENDING_NS_MAX 2000000000ULL /* then the whole sandbox ends */
-#define ENDING_FAST_NS 50000000ULL  /* so long looked after every ms */
+#define ENDING_FAST_NS 50000000ULL  /* for this long it is checked every ms */
 #define ENDING_SLOW_MS 20
-#define STATUS_NS_MAX 200000000ULL /* so long its parent may take to reap it */
+#define STATUS_NS_MAX 200000000ULL /* how long its parent may take to reap it */
 
-/* A head in its end. */
+/* The state of a head that is ending. */
 struct head_end {
 	struct launch_exit facts;
 	uint64_t since_ns;
@@ -42,7 +42,7 @@ void heads_free(struct outer *outer, struct head *head)
 	free(head);
 }
 
-/* Nothing of it is left: the last word on it, and the end of the sandbox when it was the last. */
+/* Nothing of the head is left: reports its exit, and ends the sandbox if it was the last head. */
 static void finish(struct outer *outer, struct head *head)
 {
 	struct slot *slot = head->slot;
@@ -55,8 +55,9 @@ static void finish(struct outer *outer, struct head *head)
 	const struct head *other = NULL;
 	bool is_held = false;
 
-	heads_free(outer, head);
 	facts_tell_exit(outer, slot, &facts);
+	attach_keep_dead(head);
+	heads_free(outer, head);
 	if (slot->has_saved)
 		link_send(&outer->inner, &request,
 			  offsetof(struct launch_request, ref) + sizeof(request.ref), NULL, 0);
@@ -79,8 +80,8 @@ static void note_status(struct head *head, int status)
 	facts->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-/* Is its process over, and is known how? A checkpoint that cannot reap it (it is frozen, or user
- * code has broken it) must not hold that up for long. */
+/* Has its process ended, and is its status known? A checkpoint that cannot reap it (it is frozen,
+ * or user code has broken it) must not delay that for long. */
 static void look_for_end(struct head *head)
 {
 	struct head_end *end = head->end;
@@ -96,22 +97,22 @@ static void look_for_end(struct head *head)
 	head->pid = 0;
 }
 
-/* One look at a head that is ending. It is told when its process is over and a whole look has
- * found nothing that lives of what it started. */
+/* Checks a head that is ending. Its exit is reported when its process has ended and a complete walk
+ * has found no live process that it started. */
 static void press(struct outer *outer, struct head *head)
 {
 	struct slot *slot = head->slot;
 	struct err ignored = {0};
 	size_t left = walk_kill(outer, head);
 
-	/* How the first one ended the inner half tells, which is its parent. */
+	/* The inner half is the first head's parent and reports how it ended. */
 	if (head != &slot->first)
 		look_for_end(head);
 	if (left == 0 && head->is_dead) {
 		finish(outer, head);
 		return;
 	}
-	/* Something is forking faster than it is killed. */
+	/* Processes are forked faster than they are killed. */
 	if (left > 0 && ++head->end->passes > PASSES_FREE && !slot->is_held &&
 	    cgroup_freeze(&outer->groups, &slot->group, true, &ignored) == 0)
 		slot->is_held = true;
@@ -119,7 +120,7 @@ static void press(struct outer *outer, struct head *head)
 		facts_end(outer, slot, (enum launch_cause)head->end->facts.cause);
 }
 
-/* The kernel took this very head for memory: it is not the doing of others that run beside it. */
+/* The kernel killed this very head for memory, so the other running heads are not to blame. */
 static void clear_others(struct outer *outer, const struct head *head, uint64_t oom_kills)
 {
 	struct head *other = NULL;
@@ -194,7 +195,8 @@ void heads_oom(struct outer *outer, struct slot *slot)
 	struct head *head = NULL;
 	struct head *next = NULL;
 
-	/* Where a head itself was taken, it was that one's doing, and the others may go on. */
+	/* Where the kernel killed a head itself, that head used the memory, and the others may go
+	 * on. */
 	TAILQ_FOREACH(head, &outer->armed, armed) {
 		if (head->slot == slot && walk_is_over(head->pidfd)) {
 			heads_end(outer, head, LAUNCH_CAUSE_SELF);
@@ -276,7 +278,8 @@ void heads_tick(struct outer *outer)
 		struct slot *slot = head->slot;
 
 		press(outer, head);
-		/* With the last head its whole sandbox may have gone, and others in this list. */
+		/* The last head's whole sandbox may have ended with it, and other heads in this
+		 * list. */
 		head = slot->is_told ? TAILQ_FIRST(&outer->ending) : next;
 	}
 }

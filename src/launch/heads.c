@@ -82,12 +82,13 @@ void heads_begin(struct outer *outer, const struct launch_begin *begin)
 
 	if (head == NULL)
 		return;
-	facts_disarm(outer, head); /* its last run is over, or it would not begin another */
+	facts_disarm(outer, head); /* its last run has ended, or it would not begin another */
 	if (slot->is_frozen) {
 		(void)cgroup_freeze(&outer->groups, &slot->group, false, &ignored);
 		slot->is_frozen = false;
 	}
 	head->end_ns = now_ns() + (uint64_t)begin->timeout_ms * 1000000;
+	head->over_ns = 0;
 	head->has_run = true;
 	head->is_armed = true;
 	head->is_parked = false;
@@ -116,7 +117,7 @@ void heads_end_run(struct outer *outer, const struct launch_head_ref *ref)
 	struct launch_request request = {.type = LAUNCH_END, .ref = *ref};
 
 	if (head == NULL)
-		return; /* its EXIT was told, or is about to be */
+		return; /* its EXIT was sent, or is about to be */
 	event.exit.code = -1;
 	facts_fill(outer, head, &event.exit);
 	facts_disarm(outer, head);
@@ -152,18 +153,18 @@ void heads_ended(struct outer *outer, const struct launch_exit *measured)
 	facts_tell(outer, &event, NULL, 0);
 }
 
-/* Who is looked for first when memory is short: what runs, before what is kept to go back to. */
+/* Sets whom the kernel kills first when memory is short: running heads before checkpoints. */
 static void set_oom_order(pid_t pid, const char *value)
 {
 	struct err ignored = {0};
 	char path[48];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", pid);
-	/* An ordinary user may not say it of a process that nobody may look into. */
+	/* An ordinary user may not set this for a process that is not dumpable. */
 	(void)io_write_file(AT_FDCWD, path, value, &ignored);
 }
 
-/* The head that the new one was forked from; NULL: there can be no such head. */
+/* The head that the new one was forked from; NULL: no such head is possible. */
 static struct head *parent_of(struct outer *outer, const struct launch_head *request,
 			      struct err *err)
 {
@@ -172,16 +173,15 @@ static struct head *parent_of(struct outer *outer, const struct launch_head *req
 	if (request->head == 0 || request->head >= LAUNCH_HEADS_MAX || request->pid <= 1)
 		(void)err_set(err, ERR_BAD_REQUEST, EINVAL, "head out of range");
 	else if (parent == NULL)
-		(void)err_set(err, ERR_NOT_FOUND, ENOENT, "no head %u in sandbox %u",
-			      request->parent, request->sandbox);
+		(void)err_set(err, ERR_NOT_FOUND, ENOENT, "the interpreter to fork is gone");
 	else if (is_taken(parent->slot, request->head))
-		(void)err_set(err, ERR_CONFLICT, EEXIST, "head %u is there", request->head);
+		(void)err_set(err, ERR_CONFLICT, EEXIST, "this interpreter is there already");
 	else
 		return parent;
 	return NULL;
 }
 
-/* Opens the process and makes sure that it is one of the sandbox's, and nobody's yet. */
+/* Opens the process and makes sure that it belongs to the sandbox and is not a head yet. */
 static int open_process(const struct slot *slot, pid_t pid, int *ret_pidfd, struct err *err)
 {
 	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -189,15 +189,15 @@ static int open_process(const struct slot *slot, pid_t pid, int *ret_pidfd, stru
 
 	if (pidfd < 0)
 		return err_sys(err, "open process %d", pid);
-	/* Looked at while the pidfd says that the number is still this process's. */
+	/* Checked while the pidfd guarantees that the pid is still this process's. */
 	if (slot->pidns == 0 || walk_pidns(pid) != slot->pidns || walk_is_over(pidfd))
 		return err_set(err, ERR_FORBIDDEN, EPERM, "process %d is not in this sandbox", pid);
 	if (slot->first.pid == pid)
-		return err_set(err, ERR_CONFLICT, EEXIST, "process %d is head 0", pid);
+		return err_set(err, ERR_CONFLICT, EEXIST, "this interpreter is there already");
 	LIST_FOREACH(head, &slot->heads, next) {
 		if (head->pid == pid)
-			return err_set(err, ERR_CONFLICT, EEXIST, "process %d is head %u", pid,
-				       head->id);
+			return err_set(err, ERR_CONFLICT, EEXIST,
+				       "this interpreter is there already");
 	}
 	*ret_pidfd = steal_fd(&pidfd);
 	return 0;
@@ -224,7 +224,7 @@ static int share(struct outer *outer, struct slot *slot, struct err *err)
 
 static int watch(const struct outer *outer, const struct head *head, struct err *err)
 {
-	/* Once: from then on it is looked after by the clock. */
+	/* One-shot: after the first event the timer takes over. */
 	struct epoll_event event = {
 		.events = EPOLLIN | EPOLLONESHOT,
 		.data.u64 = WATCHED(WATCHED_HEAD, slot_id(outer, head->slot), head->id),
@@ -235,7 +235,7 @@ static int watch(const struct outer *outer, const struct head *head, struct err 
 	return 0;
 }
 
-/* Is anybody's state but that of parked ones alive in the sandbox? */
+/* Does the sandbox have any live head that is not a checkpoint? */
 static bool is_somebody_live(const struct slot *slot, const struct head *but)
 {
 	const struct head *head = NULL;
@@ -251,9 +251,9 @@ static bool is_somebody_live(const struct slot *slot, const struct head *but)
 	return false;
 }
 
-/* A state goes on in its new head. Where it is the only one, the sandbox has gone back to it: what
- * runs since have left in the background is of a time that is undone. A state has no processes of
- * its own: its own children would have blocked it. */
+/* A state continues in its new head. If that is the only live head, the sandbox has returned to
+ * this state, so background processes that later runs left belong to an undone past and are ended.
+ * The state itself has no processes: children would have blocked the checkpoint. */
 static void park(struct outer *outer, struct head *parent, const struct head *child)
 {
 	set_oom_order(parent->pid, "500");
@@ -290,7 +290,7 @@ static int head_new(struct outer *outer, const struct launch_head *request, stru
 	LIST_INSERT_HEAD(&slot->heads, head, next);
 	r = watch(outer, head, err);
 	if (r == 0 && !walk_born(head->pid, &head->born))
-		r = err_set(err, ERR_NOT_FOUND, ESRCH, "head %u is gone", head->id);
+		r = err_set(err, ERR_NOT_FOUND, ESRCH, "the interpreter is gone");
 	if (r < 0) {
 		*take_pidfd = steal_fd(&head->pidfd);
 		(void)epoll_ctl(outer->epoll, EPOLL_CTL_DEL, *take_pidfd, NULL);
@@ -314,10 +314,10 @@ void heads_add(struct outer *outer, const struct launch_head *request, int *take
 	if (parent != NULL)
 		r = open_process(parent->slot, request->pid, &pidfd, &err);
 	if (r == 0 && take_fds[0] < 0)
-		r = err_set(&err, ERR_BUSY, EMFILE, "viv-launch cannot take more descriptors");
+		r = err_set(&err, ERR_BUSY, EMFILE, "too many files are open for another sandbox");
 	if (r == 0)
 		r = head_new(outer, request, parent, &pidfd, take_fds, &err);
-	/* One of the sandbox's that is no head must not run: it would be nobody's. */
+	/* A process of the sandbox that is not a head must not run: no head would own it. */
 	if (r < 0 && pidfd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 	drop_fd(&pidfd);
@@ -345,7 +345,6 @@ void heads_signal(struct outer *outer, const struct launch_head_ref *ref)
 			pidfd = opened;
 	}
 	if (pidfd < 0 || syscall(SYS_pidfd_send_signal, pidfd, SIGINT, NULL, 0) < 0)
-		(void)err_set(&err, ERR_NOT_FOUND, ESRCH, "no head %u in sandbox %u", ref->head,
-			      ref->sandbox);
+		(void)err_set(&err, ERR_NOT_FOUND, ESRCH, "the interpreter is gone");
 	tell_head(outer, LAUNCH_SIGNALLED, ref->sandbox, ref->head, &err);
 }

@@ -14,8 +14,8 @@
 #include "base/c.h"
 #include "base/io.h"
 
-/* Above what distributions and systemd hand out (systemd-nspawn ends at 0x6fffffff): room for 2047
- * launchers side by side, each with its own. */
+/* Above the ranges of distributions and systemd (systemd-nspawn ends at 0x6fffffff): room for 2047
+ * launchers at a time, each with its own range. */
 #define ROOT_RANGES 0x78000000U
 #define ROOT_RANGE_COUNT 2047U
 
@@ -98,8 +98,8 @@ static bool read_name(FILE *stream, char *ret_name, size_t size)
 	return found;
 }
 
-/* Who is not in /etc/passwd may be known to a server. The libraries that ask it cannot be loaded
- * into a program that is linked statically, so getent does it (man 5 nsswitch.conf). */
+/* A user who is not in /etc/passwd may be known to a name server. The libraries that query it
+ * cannot be loaded into a statically linked program, so getent does it (man 5 nsswitch.conf). */
 static bool ask_name(char *ret_name, size_t size)
 {
 	bool found = false;
@@ -147,7 +147,7 @@ static bool map_subordinate(pid_t pid, struct idmap *map)
 	uint32_t uid;
 	uint32_t gid;
 
-	/* First, for it is cheap: a look for a user's name may ask servers. */
+	/* Checked first because it is cheap: looking up a user's name may query servers. */
 	if (access("/usr/bin/newuidmap", X_OK) < 0 || access("/usr/bin/newgidmap", X_OK) < 0)
 		return false;
 	find_name(name, sizeof(name));
@@ -184,7 +184,7 @@ static int map_root(pid_t pid, struct idmap *map, struct err *err)
 	return 0;
 }
 
-/* Without a range setgroups must be given up first (man 7 user_namespaces). */
+/* Maps a single id. Without a range, setgroups must be given up first (man 7 user_namespaces). */
 static int map_single(pid_t pid, struct idmap *map, struct err *err)
 {
 	char text[64];
@@ -205,27 +205,25 @@ static int map_single(pid_t pid, struct idmap *map, struct err *err)
 	return 0;
 }
 
-/* Are all ids mapped to themselves? Then 0 is the host's root, whose id no sandbox may have. */
+/* Are all ids mapped to themselves? Then 0 is the host's root, an id that no sandbox may have. */
 static bool is_first_namespace(void)
 {
-	struct buf text;
+	AUTO_BUF struct buf text = {.max = 4096};
 	struct err err = {0};
 	unsigned long inside = 1;
 	unsigned long outside = 1;
 	bool is_first = true; /* when in doubt */
 
-	buf_init(&text, 4096);
 	if (io_read_file(AT_FDCWD, "/proc/self/uid_map", &text, &err) == 0 &&
 	    sscanf(buf_string(&text), "%lu %lu", &inside, &outside) == 2)
 		is_first = inside == 0 && outside == 0;
-	buf_done(&text);
 	return is_first;
 }
 
 int idmap_write(pid_t pid, struct idmap *ret_map, struct err *err)
 {
-	/* Root of a user namespace (in a container) may not have the range: then it has its one id,
-	 * which is not the host's 0. */
+	/* Root of a user namespace (in a container) may not be allowed the range: then it uses its
+	 * one id, which is not the host's 0. */
 	if (getuid() == 0 && map_root(pid, ret_map, err) == 0)
 		return 0;
 	if (getuid() == 0 && is_first_namespace())

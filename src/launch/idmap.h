@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Idmap - which host ids the inner half and its sandboxes live under
+ * Idmap - which host ids the inner half and its sandboxes use
  *
  * Owns:    the choice (root: a range of our own; a user with subordinate ids: that range; else the
  *          user's single id) and the writing of the inner half's uid_map and gid_map.
@@ -14,7 +14,8 @@
 
 #include "base/err.h"
 
-/* Ids of a range, as the inner half sees them: 0 is its own, sandboxes take one each from here. */
+/* Ids of a range, as the inner half sees them: 0 is its own, each sandbox takes one from here
+ * on. */
 #define IDMAP_FIRST_SANDBOX 1000
 #define IDMAP_COUNT 65536
 
@@ -24,5 +25,5 @@ struct idmap {
 	uint32_t gid;
 };
 
-/* Maps the user namespace of the process `pid` (a child that waits). */
+/* Writes the id maps of the user namespace of process `pid` (a child that waits for them). */
 int idmap_write(pid_t pid, struct idmap *ret_map, struct err *err);

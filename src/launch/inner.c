@@ -30,7 +30,7 @@
 
 #define MEASURE_MS 50
 
-/* What an epoll event belongs to: the kind in the upper half, an index in the lower. */
+/* The source of an epoll event: its kind in the upper half, an index in the lower. */
 enum source {
 	SOURCE_CONTROL,
 	SOURCE_SIGNAL,
@@ -45,7 +45,7 @@ static int watch(const struct inner *inner, int fd, uint32_t kind, uint32_t inde
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint64_t)kind << 32 | index};
 
-	/* ENOSPC: whoever shares our user id has used up its watches (man 7 epoll). */
+	/* ENOSPC: processes with our user id have used up its epoll watches (man 7 epoll). */
 	if (epoll_ctl(inner->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
 		return err_sys(err, "watch a descriptor");
 	return 0;
@@ -89,8 +89,8 @@ void inner_tell_err(struct inner *inner, uint32_t type, uint32_t id, const struc
 	inner_tell(inner, &event, -1);
 }
 
-/* A private, empty network namespace. Nothing in it can be changed without a capability that no
- * sandbox has, so it is used again: making one is the dearest step of all (0.6 ms). */
+/* A private, empty network namespace. A sandbox has no capability to change anything in it, so it
+ * is reused: making one is the most expensive step of all (0.6 ms). */
 int inner_netns_take(struct inner *inner, struct err *err)
 {
 	int fd;
@@ -104,7 +104,7 @@ int inner_netns_take(struct inner *inner, struct err *err)
 	if (fd < 0)
 		(void)err_sys(err, "open the network namespace");
 	if (setns(inner->own_netns, CLONE_NEWNET) < 0)
-		abort(); /* what we make next would be seen by that sandbox */
+		abort(); /* our next child would be in that sandbox's network */
 	if (fd < 0)
 		return -err->num;
 	inner->netns_count++;
@@ -123,8 +123,9 @@ void inner_netns_give(struct inner *inner, int *take_fd)
 	inner->netns_count--;
 }
 
-/* A zygote imports other people's packages: never in the host's network, and never in one that a
- * sandbox gets. Where no zygote is wanted, making ours would only be in the way of a cold start. */
+/* Leaves the host's network. A zygote imports other people's packages: never in the host's network,
+ * and never in one that a sandbox gets. Without a zygote, making a namespace would only delay a
+ * cold start. */
 static int leave_network(struct inner *inner, struct err *err)
 {
 	if (inner->own_netns >= 0)
@@ -165,7 +166,7 @@ static void zygote_down(struct inner *inner, uint32_t id, const struct err *err)
 	if (inner->zygotes[id] < 0)
 		return;
 	(void)epoll_ctl(inner->epoll, EPOLL_CTL_DEL, inner->zygotes[id], NULL);
-	drop_fd(&inner->zygotes[id]); /* at its end of file a zygote ends */
+	drop_fd(&inner->zygotes[id]); /* a zygote ends at end of file on its socket */
 	boxes_zygote_down(inner, id);
 	inner_tell_err(inner, LAUNCH_ZYGOTE_DOWN, id, err);
 }
@@ -184,7 +185,8 @@ static void on_zygote_answer(struct inner *inner, uint32_t id)
 	for (size_t i = 0; i < fd_count; i++)
 		drop_fd(&fds[i]);
 	if (n != (ssize_t)sizeof(answer)) {
-		(void)err_set(&err, ERR_INTERNAL, ECHILD,
+		/* A failed import is told in words; this was a kill or a crash. */
+		(void)err_set(&err, ERR_BUSY, ECHILD,
 			      "the interpreter ended while it imported its packages");
 		zygote_down(inner, id, &err);
 		return;
@@ -220,7 +222,8 @@ static void on_count(struct inner *inner)
 	LIST_FOREACH(box, &inner->boxes, next)
 		event.counted.sandboxes++;
 	event.counted.netns = inner->netns_count;
-	event.counted.fds_inner = count_fds();
+	/* Without the pipe of a memory sample, which comes and goes every 50 ms. */
+	event.counted.fds_inner = count_fds() - (inner->sample >= 0 ? 1U : 0U);
 	for (size_t i = 0; i < LAUNCH_ZYGOTES_MAX; i++)
 		event.counted.zygotes += inner->zygotes[i] >= 0;
 	for (size_t i = 0; i < LAUNCH_ROOTS_MAX; i++)
@@ -230,7 +233,7 @@ static void on_count(struct inner *inner)
 	inner_tell(inner, &event, -1);
 }
 
-/* What the next viv makes must not meet what the last one made. */
+/* Drops everything of the previous viv, so that it cannot collide with what the next viv makes. */
 static void on_forget(struct inner *inner)
 {
 	struct err none = {0};
@@ -250,7 +253,7 @@ static void on_control(struct inner *inner)
 	ssize_t n = io_recv_fds(inner->control, &request, sizeof(request), fds, &fd_count);
 
 	if (n <= 0)
-		_exit(0); /* the outer half is gone: so are we, and with us all sandboxes */
+		_exit(0); /* the outer half has ended: so do we, and with us all sandboxes */
 
 	switch (request.type) {
 	case LAUNCH_ROOT:
@@ -304,7 +307,7 @@ static void on_control(struct inner *inner)
 		drop_fd(&fds[i]);
 }
 
-/* As pid 1 we inherit every orphan of a zygote; those are reaped and forgotten. */
+/* As pid 1 we inherit every orphan of a zygote; those are only reaped. */
 static void on_signal(struct inner *inner)
 {
 	struct signalfd_siginfo info;
@@ -364,17 +367,17 @@ static void inner_init(struct inner *inner, int control)
 	(void)prctl(PR_SET_NAME, IO_MAKER_NAME);
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		_exit(1);
-	/* Our own pid namespace's proc, for measure.c. Where it is refused (a masked /proc) no root
-	 * can be made either, and that says why. */
+	/* Mounts proc for our own pid namespace, for measure.c. Where that is refused (a masked
+	 * /proc), building a root fails too and reports why. */
 	(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 
-	/* What comes first needs none of it: the outer half is busy with cgroups meanwhile. */
+	/* The setup above needs no input, and the outer half is busy with cgroups meanwhile. */
 	if (recv(control, &inner->input, sizeof(inner->input), 0) != (ssize_t)sizeof(inner->input))
 		_exit(0);
 
-	/* One user namespace per id: a sandbox is in its own already and can make none below it. It
-	 * stands behind seccomp, which refuses the calls. (Written for each sandbox instead, the
-	 * kernel would search a list as long as there are sandboxes.) */
+	/* One user namespace per id: a sandbox already is in its own and can make none below it. It
+	 * is also behind seccomp, which refuses the calls. (If this were set for each sandbox
+	 * instead, the kernel would search a list as long as the number of sandboxes.) */
 	if (inner->input.map.count > 1 &&
 	    io_write_file(AT_FDCWD, "/proc/sys/user/max_user_namespaces", "1", &err) < 0)
 		_exit(1);
@@ -390,7 +393,7 @@ static void inner_init(struct inner *inner, int control)
 	    watch(inner, inner->signals, SOURCE_SIGNAL, 0, &err) < 0)
 		_exit(1);
 
-	/* What is kept for later must not be what the next sandbox lacks. */
+	/* Pooled namespaces must not use up descriptors that the next sandbox needs. */
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 16 < NETNS_POOL)
 		inner->netns_keep = files.rlim_cur / 16;
 	else
@@ -426,7 +429,8 @@ _Noreturn void inner_main(int control)
 
 		for (int i = 0; i < n; i++)
 			dispatch(inner, &events[i]);
-		/* What ended meanwhile needs no sample: it would only be in the way of its end. */
+		/* Checked last: a sandbox that ended meanwhile needs no sample, which would only
+		 * delay its end. */
 		if (measures && any_armed(inner) && now_ns() >= inner->next_sample_ns) {
 			inner->next_sample_ns = now_ns() + MEASURE_MS * 1000000ULL;
 			measure_start(inner);

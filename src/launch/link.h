@@ -17,7 +17,7 @@ struct link_message;
 
 struct link {
 	int fd;           /* owned, non-blocking */
-	bool is_watched;  /* by its owner's epoll */
+	bool is_watched;  /* registered with its owner's epoll */
 	uint32_t watched; /* ... for these events */
 	size_t waiting;   /* messages in the queue */
 	STAILQ_HEAD(link_queue, link_message) queue;
@@ -26,13 +26,13 @@ struct link {
 void link_init(struct link *link, int *take_fd);
 void link_done(struct link *link);
 
-/* Sends or queues; the descriptors are closed here either way. A peer that is gone shows as the
- * end of file on the reading side, so there is nothing to return. */
+/* Sends or queues; closes the descriptors either way. Returns nothing: the end of a peer shows as
+ * end of file on the reading side. */
 void link_send(struct link *link, const void *data, size_t size, int *take_fds, size_t fd_count);
 
-/* Is something waiting for the socket to take more? Then ask epoll for EPOLLOUT and flush. */
+/* Are messages waiting for the socket to take more? Then ask epoll for EPOLLOUT and flush. */
 bool link_is_waiting(const struct link *link);
 
-/* Has its peer left so much unread that nothing should be read that leads to more? */
+/* Has the peer left so much unread that its requests should not be read for now? */
 bool link_is_full(const struct link *link);
 void link_flush(struct link *link);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * viv-launch - the only holder of privilege. Started by viv with a SEQPACKET socket as fd 3: a
- * connected one, and it ends with its client; or, with --owner UID --reattach-ms N, a listening
- * one.
+ * viv-launch - the only program with privilege. viv starts it with a SEQPACKET socket as fd 3: a
+ * connected one, with which it ends; or, with --owner UID --reattach-ms N, a listening one.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -20,7 +19,7 @@
 
 #define CLIENT_FD 3
 
-/* A number that is the whole word. */
+/* Parses a number; the whole text must be digits. */
 static bool read_number(const char *text, uint32_t *ret_number)
 {
 	char *end = NULL;
@@ -34,7 +33,7 @@ static bool read_number(const char *text, uint32_t *ret_number)
 	return true;
 }
 
-/* Whoever the socket belongs to: a service manager made it for him. */
+/* The owner of the socket: a service manager made it for that user. */
 static bool owner_of(int socket, uint32_t *ret_owner)
 {
 	struct sockaddr_un address = {0};
@@ -72,7 +71,7 @@ int main(int argc, char **argv)
 	}
 	if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET ||
 	    getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &size) < 0) {
-		(void)fprintf(stderr, "viv-launch: started by viv, not by hand\n");
+		(void)fprintf(stderr, "viv-launch: do not start this by hand; viv starts it\n");
 		return 2;
 	}
 	(void)umask(077);

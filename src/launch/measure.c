@@ -20,42 +20,37 @@
 #define AREAS_MAX 256
 #define SAMPLE_FD 3
 
-/* What the child tells of one sandbox. The init's number says that it is still the same one. */
+/* One sandbox's sample, sent by the child. The init's pid shows that it is still the same
+ * sandbox. */
 struct sample {
 	uint32_t id;
 	pid_t init;
 	uint64_t used;
 };
 
-/* Shared anonymous memory, each area once: its pages can be in nobody's page tables, so what counts
- * is how large it is. */
+/* Shared anonymous memory, each area once. Its pages may be in no process's page tables, so the
+ * size of the area counts. */
 struct areas {
 	size_t count;
 	uint64_t inodes[AREAS_MAX];
 	uint64_t size;
 };
 
-/* Adds the value of a line "key  123 kB" of a file in `folder`. False: there is none, as in a
- * process whose first thread has ended while others go on. `key` begins with a line break, or a
- * process's name could look like it. */
+/* Adds the value of a line "key 123 kB" of a file in `folder`. False: no such line, as in a process
+ * whose first thread has ended while others go on. */
 static bool add_field(const char *folder, const char *file, const char *key, uint64_t *sum)
 {
-	struct buf text;
-	struct err err = {0};
-	const char *at = NULL;
+	uint64_t kib = 0;
 	char path[640];
 
-	buf_init(&text, 64 * KIB);
 	(void)snprintf(path, sizeof(path), "%s/%s", folder, file);
-	if (io_read_file(AT_FDCWD, path, &text, &err) == 0)
-		at = strstr(buf_string(&text), key);
-	if (at != NULL)
-		*sum += strtoull(at + strlen(key), NULL, 10) * KIB;
-	buf_done(&text);
-	return at != NULL;
+	if (!io_read_number(AT_FDCWD, path, key, &kib))
+		return false;
+	*sum += kib * KIB;
+	return true;
 }
 
-/* Of the first thread that has memory: all threads have the same. */
+/* Adds the memory of the first thread that has any: all threads share it. */
 static void add_memory(const char *pid, const char *file, const char *key, uint64_t *sum)
 {
 	const struct dirent *entry = NULL;
@@ -126,10 +121,10 @@ static ino_t pidns_of(const char *pid)
 }
 
 /*
- * Memory of all processes in the box's pid namespace, but for files: those are in its tmpfs, which
- * is counted by itself. The cheap figure counts what is shared with the zygote, and by the heads of
- * a session with each other, once for each of them, so it can only be too high: the exact one
- * (Pss), which walks the page tables, is asked for only when the cheap one is above `enough`.
+ * Memory of all processes in the box's pid namespace, without files: those are in its tmpfs, which
+ * is counted separately. The cheap figure counts memory shared with the zygote, or between the
+ * heads of a session, once per process, so it can only be too high. The exact figure (Pss), which
+ * walks the page tables, is read only when the cheap one is above `enough`.
  */
 static uint64_t processes_memory(ino_t pidns, uint64_t enough)
 {
@@ -139,7 +134,8 @@ static uint64_t processes_memory(ino_t pidns, uint64_t enough)
 	const struct dirent *entry = NULL;
 	DIR *stream = opendir("/proc");
 
-	/* Not seen is not "nothing used": the run ends rather than go on unmeasured. */
+	/* If /proc cannot be read, memory counts as exceeded: the run ends rather than go on
+	 * unmeasured. */
 	if (stream == NULL)
 		return UINT64_MAX / 2;
 	while (stream != NULL && (entry = readdir(stream)) != NULL) {
@@ -190,7 +186,7 @@ static _Noreturn void sampler_main(const struct inner *inner, int out)
 	const struct box *box = NULL;
 	struct err err = {0};
 
-	/* Room of its own: where launch has no descriptor left, this must see all the same. */
+	/* Closes all other descriptors: the sample must work even where launch has none left. */
 	if (dup2(out, SAMPLE_FD) != SAMPLE_FD ||
 	    syscall(SYS_close_range, SAMPLE_FD + 1, ~0U, 0U) < 0)
 		_exit(1);
@@ -198,8 +194,8 @@ static _Noreturn void sampler_main(const struct inner *inner, int out)
 
 	LIST_FOREACH(box, &inner->boxes, next) {
 		struct sample sample = {.id = box->id, .init = box->init.pid};
-		/* Above half of its limit a session gives up checkpoints: from there on it counts.
-		 */
+		/* A session gives up checkpoints above half of its limit, so the exact figure
+		 * matters from there on. */
 		uint64_t half = box->spawn.plan.memory / 2;
 		char init[16];
 
@@ -251,7 +247,7 @@ static void judge(struct inner *inner, const struct sample *sample)
 	event.exit.code = -1;
 	event.exit.peak = box->peak;
 	if (box->is_shared)
-		event.type = INNER_ABOVE; /* the outer half knows which head runs, and ends that */
+		event.type = INNER_ABOVE; /* the outer half knows which head runs, and ends it */
 	inner_tell(inner, &event, -1);
 	if (!box->is_shared)
 		boxes_kill(inner, box->id);

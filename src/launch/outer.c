@@ -49,9 +49,9 @@ static int copy_program(int self, int *ret_fd, struct err *err)
 	return 0;
 }
 
-/* This program, for the inner half to exec, whatever its place. Where others may not read it a
- * sealed copy does: of a program that one cannot read, one's memory belongs to the namespace above
- * (man 2 execve and PR_SET_DUMPABLE). */
+/* Opens this program, for the inner half to exec, wherever it is. If other users may not read it, a
+ * sealed copy is made: the memory of a process whose program it cannot read belongs to the parent
+ * user namespace (man 2 execve and PR_SET_DUMPABLE). */
 static int open_program(int *ret_fd, struct err *err)
 {
 	AUTO_CLOSE int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -66,8 +66,8 @@ static int open_program(int *ret_fd, struct err *err)
 	return 0;
 }
 
-/* In the clone: wait for the maps, become the root of the new user namespace, without a group from
- * outside, and exec. As its root one keeps all capabilities in it over the exec. */
+/* In the clone: waits for the id maps, becomes root of the new user namespace, drops all outside
+ * groups, and execs. Root of the namespace keeps all its capabilities over the exec. */
 static _Noreturn void become_inner(int program, int control)
 {
 	static const char *const argv[] = {"viv-launch", "inner", NULL};
@@ -91,7 +91,7 @@ static _Noreturn void become_inner(int program, int control)
 static int clone_inner(struct outer *outer, int *ret_control, struct err *err)
 {
 	struct clone_args args = {
-		/* Its network follows with the first zygote (inner.c). */
+		/* Its network namespace follows with the first zygote (inner.c). */
 		.flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS,
 		.exit_signal = SIGCHLD,
 	};
@@ -151,7 +151,7 @@ static int start_inner(struct outer *outer, struct err *err)
 	if (r == 0 && send(control, &outer->map, sizeof(outer->map), MSG_NOSIGNAL) < 0)
 		r = err_sys(err, "start the inner half");
 
-	/* While it is in its exec there is time for the rest. */
+	/* The inner half is busy with its exec: do the rest meanwhile. */
 	cgroups_open_v1(&outer->groups);
 	fill_hello(outer, hello);
 	input.map = outer->map;
@@ -182,8 +182,8 @@ static void watch(const struct outer *outer, struct link *link, enum watched kin
 	link->watched = event.events;
 }
 
-/* Every request may have an answer: who does not read those is not heard, or they would pile up
- * here without a bound. */
+/* Every request may have an answer: a client that does not read its answers is not read from
+ * either, or they would pile up here without bound. */
 static void watch_client(struct outer *outer)
 {
 	bool reads = !link_is_full(&outer->client) && !link_is_full(&outer->inner);
@@ -213,20 +213,26 @@ static int open_loop(struct outer *outer, struct err *err)
 	return 0;
 }
 
-/* Any signal ends us, except the death of a child that is not the inner half. */
+/* Any signal ends us, except SIGCHLD for a child other than the inner half, or for an inner half
+ * that was only stopped or continued. If its end is reported together with a stop, end of file on
+ * its socket shows it. */
 static bool is_over(struct outer *outer)
 {
 	struct signalfd_siginfo info;
 
 	while (read(outer->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo != SIGCHLD || info.ssi_pid == (uint32_t)outer->inner_pid)
+		if (info.ssi_signo != SIGCHLD)
+			return true;
+		if (info.ssi_code == CLD_STOPPED || info.ssi_code == CLD_CONTINUED)
+			continue;
+		if (info.ssi_pid == (uint32_t)outer->inner_pid)
 			return true;
 		(void)waitpid((pid_t)info.ssi_pid, NULL, WNOHANG);
 	}
 	return false;
 }
 
-/* False: it is gone. What it asked before that has been done. */
+/* False: the client has left. Its earlier requests have been carried out. */
 static bool on_client(struct outer *outer)
 {
 	struct launch_request request = {0};
@@ -234,8 +240,8 @@ static bool on_client(struct outer *outer)
 	size_t fd_count = 0;
 	ssize_t n = io_recv_fds(outer->client.fd, &request, sizeof(request), fds, &fd_count);
 
-	/* A client that closed before it had read everything: the kernel says so first, once, and
-	 * what the client asked for is still there, a QUIT perhaps. */
+	/* A client closed before it had read everything: the kernel reports that first, once; the
+	 * client's requests are still to be read, perhaps a QUIT. */
 	if (n == -ECONNRESET)
 		return true;
 	if (n == -EAGAIN || n == -EMSGSIZE || n == -EBADF)
@@ -289,7 +295,7 @@ static bool dispatch(struct outer *outer, const struct epoll_event *event)
 	return !is_readable || on_inner(outer);
 }
 
-/* The shortest of what the parts want; -1 is for ever. */
+/* The shortest timeout of all parts; -1 is for ever. */
 static int timeout_of(const struct outer *outer)
 {
 	const int wanted[] = {facts_timeout(outer), heads_timeout(outer), freeze_timeout(outer),
@@ -334,7 +340,8 @@ static void serve(struct outer *outer)
 	}
 }
 
-/* With its init the whole pid namespace dies: no orphan can be left, and groups are empty then. */
+/* Killing its init ends the whole pid namespace: no orphan can be left, and the cgroups are
+ * empty. */
 static void end_all(struct outer *outer)
 {
 	if (outer->inner_pid > 0) {
@@ -347,7 +354,8 @@ static void end_all(struct outer *outer)
 	link_done(&outer->client);
 }
 
-/* One client for life has its HELLO at once; who connects has it when its turn comes. */
+/* A client on a connected socket gets HELLO at once; one that connects gets it when its turn
+ * comes. */
 static void say_first(struct outer *outer, const struct err *err)
 {
 	struct launch_event event = {.type = LAUNCH_HELLO, .hello = outer->hello, .err = *err};
@@ -379,7 +387,7 @@ int outer_main(int *take_socket, const struct outer_options *options)
 		(void)fcntl(outer->listener, F_SETFD, FD_CLOEXEC);
 		(void)fcntl(outer->listener, F_SETFL, O_NONBLOCK);
 		outer->owner = options->owner;
-		/* Root's groups are not the client's (open_inside). */
+		/* Drops root's supplementary groups, which are not the client's (open_inside). */
 		if (geteuid() == 0)
 			(void)setgroups(0, NULL);
 		outer->hello.reattach_ms = options->reattach_ms;

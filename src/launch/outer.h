@@ -13,10 +13,10 @@
 #include <sys/types.h>
 
 struct outer_options {
-	uid_t owner;          /* who may connect, beside root */
+	uid_t owner;          /* the user who may connect, besides root */
 	uint32_t reattach_ms; /* how long sandboxes wait for the next viv */
 };
 
-/* Serves the socket until it ends; leaves nothing behind. Returns the exit status. With options it
- * is a listening socket, and what it serves goes on without it for a while. */
+/* Serves the socket until it ends; leaves nothing behind. Returns the exit status. With options the
+ * socket is a listening one, and sandboxes outlive a client for a while. */
 int outer_main(int *take_socket, const struct outer_options *options);

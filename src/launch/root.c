@@ -21,7 +21,7 @@
 #include "base/io.h"
 #include "launch/root_parts.h"
 
-/* Any directory does: it is covered in a mount namespace that only this file sees. */
+/* Any directory will do: it is covered in a mount namespace that only this file uses. */
 #define STAGE "/tmp"
 #define READ_ONLY ROOT_READ_ONLY
 #define DEVICE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
@@ -56,9 +56,9 @@ static const struct {
 	{"etc/hostname", "vivarium\n"},
 };
 
-/* What of the host's /etc Python and its libraries read: public, and no secret in any of it.
- * alternatives holds the links to the BLAS in use. A missing one is left out. Files are copied
- * (every mount of the template is copied again for each sandbox), folders of many bound. */
+/* Names in the host's /etc that Python and its libraries read: public files without secrets.
+ * alternatives holds the links to the BLAS in use. A missing name is left out. Files are copied
+ * (every mount of the template is copied again for each sandbox), folders with many files bound. */
 static const char *const etc_names[] = {"alternatives", "ld.so.cache", "matplotlibrc", "fonts",
 					"mime.types"};
 
@@ -138,7 +138,7 @@ static int copy_file(int from, const char *path, int to, const char *target, str
 	return 0;
 }
 
-/* The files of a directory; what lies below it stays outside. */
+/* Copies the files of a directory, but not its subdirectories. */
 static int copy_files(int from, int to, struct err *err)
 {
 	int listed = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -279,8 +279,9 @@ static int fill_binds(int stage, const struct launch_root *root, const int *tree
 	return 0;
 }
 
-/* Where other interpreters keep the files of a run: programs made for those name it. Not over a
- * folder of that name that a runtime is in. Relative, or it would lead out of the stage. */
+/* Other interpreters keep the files of a run at this path, and programs made for them use it.
+ * Skipped where a runtime's own folder has that name. The link is relative, or it would lead out of
+ * the stage. */
 static int link_data(int stage, struct err *err)
 {
 	if (mkdirat(stage, "mnt", 0755) < 0 && errno != EEXIST)
@@ -319,7 +320,7 @@ static int fill(int stage, const struct launch_root *root, int runner, const int
 	return r;
 }
 
-/* The descriptors lie in the mount namespace we still share: clone them before it is left. */
+/* Clones the binds before leaving the mount namespace that their descriptors belong to. */
 static int clone_binds(const struct launch_root *root, const int *binds, int *trees,
 		       struct err *err)
 {
@@ -335,10 +336,10 @@ static int clone_binds(const struct launch_root *root, const int *binds, int *tr
 }
 
 /*
- * The order matters: proc is mounted while the host's is still visible (the kernel lets a user
- * namespace mount proc only next to a fully visible one), the old root is gone before the new one
- * turns read-only, and nothing is left that leads back: pivot_root(".", ".") stacks the old root
- * on the new one, where one lazy unmount drops it (man 2 pivot_root).
+ * Builds the root. The order matters: proc is mounted while the host's is still visible (the kernel
+ * lets a user namespace mount proc only next to a fully visible one), the old root is unmounted
+ * before the new one becomes read-only, and nothing is left that leads back: pivot_root(".", ".")
+ * stacks the old root on the new one, where one lazy unmount drops it (man 2 pivot_root).
  */
 static int build(const struct launch_root *root, int runner, const int *binds, struct err *err)
 {
@@ -411,7 +412,7 @@ int root_start(const struct launch_root *root, int runner, const int *binds, int
 		(void)close(pair[0]);
 		return err_sys(err, "fork");
 	}
-	*ret_answer = pair[0]; /* pid 1 reaps the builder with all others */
+	*ret_answer = pair[0]; /* pid 1 reaps the builder with all other children */
 	return 0;
 }
 

@@ -2,10 +2,10 @@
 /*
  * Root - the template root: the file tree that zygotes live in and shells copy
  *
- * Owns:    what a sandbox can see of files: /usr of the host, read-only, an /etc of our own, five
+ * Owns:    which files a sandbox can see: /usr of the host, read-only, an /etc of our own, five
  *          device nodes, the runner, and nothing else of the host.
- * May not: follow a path that somebody in a sandbox could change: it is built once, before any of
- *          them exists, from the host's own tree.
+ * May not: follow a path that code in a sandbox could change: it is built once, from the host's own
+ *          tree, before any sandbox exists.
  */
 #pragma once
 
@@ -18,5 +18,5 @@
 int root_start(const struct launch_root *root, int runner, const int *binds, int *ret_answer,
 	       struct err *err);
 
-/* Waits until it is built and returns its mount namespace. */
+/* Waits until the root is built and returns its mount namespace. */
 int root_finish(uint32_t id, int answer, int *ret_mntns, struct err *err);

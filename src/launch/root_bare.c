@@ -13,7 +13,7 @@
 #include "launch/root_parts.h"
 #include "proto/launch_msg.h"
 
-/* What covers a Python; made in the new root, and of no use by themselves. */
+/* Mounted over a Python to hide it; made in the new root, and useless by themselves. */
 #define NO_FILE "etc/no-python"
 #define NO_FOLDER "etc/no-python.d"
 
@@ -25,13 +25,13 @@
 #define LIBRARIES "usr/lib/none"
 #endif
 
-/* Where programs and what they load may lie; whatever else is below /usr, a Python that somebody
- * has brought along among it, is there to be read and not to be run. */
+/* Folders with programs and the libraries they load. Everything else below /usr, such as a Python
+ * that was installed by hand, can be read but not executed. */
 static const char *const open_folders[] = {
 	"usr/bin", "usr/sbin", "usr/lib64", "usr/local/bin", "usr/local/sbin", "usr/local/lib",
 };
 
-/* Where a Python is looked for: the same, and the folders that hosts without a merged /usr have. */
+/* Folders to search for a Python: the same, plus those of hosts without a merged /usr. */
 static const char *const searched[] = {
 	"usr/bin",        "usr/sbin",      "usr/lib", "usr/lib64", "usr/libexec", "usr/local/bin",
 	"usr/local/sbin", "usr/local/lib", LIBRARIES, "bin",       "sbin",        "lib",
@@ -66,14 +66,14 @@ static bool is_python(const char *name)
 	return false;
 }
 
-/* A script of that name starts an interpreter that is covered: every cover is a mount, and every
- * mount is copied for each sandbox. */
+/* Only ELF files need a cover: a script of that name starts an interpreter that is covered already.
+ * Every cover is a mount, and every mount is copied for each sandbox. */
 static bool is_elf(int folder, const char *name)
 {
 	AUTO_CLOSE int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	char magic[4] = "";
 
-	/* One that cannot be read may be one all the same. */
+	/* A file that cannot be read may still be a Python. */
 	if (fd < 0)
 		return errno != ENOENT;
 	return read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
@@ -87,7 +87,8 @@ static int cover(int stage, int folder, const char *path, const char *name, stru
 	struct stat status;
 	int r;
 
-	/* A link leads to what is covered itself, or to where nothing runs. */
+	/* A link needs no cover: its target is covered itself, or is where nothing can be
+	 * executed. */
 	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)) ||
 	    (S_ISREG(status.st_mode) && !is_elf(folder, name)))
@@ -133,12 +134,12 @@ int root_without_python(int stage, struct err *err)
 
 	if (r == 0 && mkdirat(stage, NO_FOLDER, 0755) < 0)
 		r = err_sys(err, "make /" NO_FOLDER);
-	/* Another name for the folder, which commands written for a sidecar use. */
+	/* A second name for the folder, used by commands written for a sidecar. */
 	if (r == 0 && symlinkat("data", stage, "semantic") < 0)
 		r = err_sys(err, "make the link /semantic");
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(open_folders); i++)
 		r = open_folder(stage, open_folders[i], err);
-	/* All libraries of the system are in one folder of /usr/lib, or right in it. */
+	/* The system's libraries are in one subfolder of /usr/lib, or directly in it. */
 	if (r == 0)
 		r = open_folder(stage, is_folder(stage, LIBRARIES) ? LIBRARIES : "usr/lib", err);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(searched); i++)

@@ -18,15 +18,15 @@
 /* A detached, restricted copy of the mount tree at `path` below `from`. */
 int root_clone(int from, const char *path, uint64_t attributes, int *ret_tree, struct err *err);
 
-/* Mounts such a copy. */
+/* Mounts a copy made by root_clone. */
 int root_attach(int tree, int stage, const char *target, struct err *err);
 
-/* Both, for a path of the host. */
+/* Clones and mounts a path of the host. */
 int root_bind(const char *path, int stage, const char *target, uint64_t attributes,
 	      struct err *err);
 
 int root_make_file(int stage, const char *name, const char *text, struct err *err);
 
-/* root_bare.c: /usr is mounted and nothing in it can be executed. Opens the folders of programs and
- * of their libraries again, and covers every Python in them. */
+/* root_bare.c: expects /usr mounted so that nothing in it can be executed. Makes the folders of
+ * programs and their libraries executable again, and covers every Python in them. */
 int root_without_python(int stage, struct err *err);

@@ -17,7 +17,8 @@ void roots_init(struct inner *inner)
 		inner->roots[i] = (struct inner_root){.mntns = -1, .builder = -1};
 }
 
-/* Its shell waits on the status socket, and answers there when it stands. */
+/* Passes the root to a shell that waits on its status socket; the shell answers there when it is
+ * up. */
 static void hand_over(const struct inner_root *root, struct box *box)
 {
 	struct err err = root->err;
@@ -49,7 +50,8 @@ void roots_settle(struct inner *inner, uint32_t id)
 	inner_tell_err(inner, LAUNCH_ROOT_MADE, id, &root->err);
 }
 
-/* One that is there already serves until the new one is built, and if that fails, after it. */
+/* Builds a root under a number in use. The old root serves until the new one is built, and stays if
+ * that fails. */
 static void replace(struct inner *inner, const struct launch_root *request, int builder)
 {
 	struct inner_root *root = &inner->roots[request->root];
@@ -70,7 +72,7 @@ void roots_make(struct inner *inner, const struct launch_root *request, const in
 
 	roots_settle(inner, request->root);
 	root->err = (struct err){0};
-	/* The outer half counted the descriptors. */
+	/* The outer half has checked the number of descriptors. */
 	if (root_start(request, fds[0], fds + 1, &builder, &root->err) < 0) {
 		inner_tell_err(inner, LAUNCH_ROOT_MADE, request->root, &root->err);
 	} else if (root->mntns >= 0 ||
@@ -95,7 +97,7 @@ int roots_take(struct inner *inner, struct box *box, struct shell_input *shell, 
 	if (root->err.kind == ERR_NONE)
 		return err_set(err, ERR_NOT_FOUND, ENOENT, "no root %u", box->spawn.root);
 	*err = root->err;
-	return err->num > 0 ? -err->num : -EIO;
+	return err_code(err);
 }
 
 void roots_forget(struct inner *inner)

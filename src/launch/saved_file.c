@@ -15,7 +15,7 @@
 #include "base/c.h"
 #include "base/io.h"
 
-#define TICK_NS_MAX 50000000 /* two changes that are further apart differ in time on any kernel */
+#define TICK_NS_MAX 50000000 /* changes further apart than this differ in time on any kernel */
 #define BLOCK 512
 #define PROBE "probe"
 
@@ -37,7 +37,7 @@ bool saved_file_has_fine_clock(int store)
 	return ns_of(&before.st_ctim) != ns_of(&after.st_ctim);
 }
 
-/* Remembers that the copy and the file are equal now. */
+/* Records that the copy and the file are equal now. */
 static int note(struct saved_tree *tree, const struct stat *copy, const struct stat *file,
 		struct err *err)
 {
@@ -51,13 +51,14 @@ static int note(struct saved_tree *tree, const struct stat *copy, const struct s
 	struct timespec now;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	/* A change in the same tick would leave no trace: then it counts as changed. */
+	/* A change within the same clock tick would leave no trace, so the file counts as
+	 * changed. */
 	if (!tree->has_fine_clock && ns_of(&now) - record.ctime_ns < TICK_NS_MAX)
 		record.ctime_ns = 0;
 	return saved_index_put(&tree->index, &record, err);
 }
 
-/* Copies one stretch of data. (copy_file_range does not cross from one tmpfs to another.) */
+/* Copies one range of data. (copy_file_range does not work between two tmpfs mounts.) */
 static int copy_range(int in, int out, off_t from, off_t to, struct err *err)
 {
 	if (lseek(out, from, SEEK_SET) < 0)
@@ -68,7 +69,7 @@ static int copy_range(int in, int out, off_t from, off_t to, struct err *err)
 		if (n < 0)
 			return err_sys(err, "copy a file");
 		if (n == 0)
-			break; /* it has become shorter meanwhile */
+			break; /* the file has become shorter meanwhile */
 	}
 	return 0;
 }
@@ -83,7 +84,7 @@ static int copy_data(int in, int out, off_t size, struct err *err)
 		int r;
 
 		if (data < 0 && errno == ENXIO)
-			break; /* nothing but a hole up to the end */
+			break; /* only a hole up to the end */
 		if (data < 0 || hole < 0)
 			return err_sys(err, "read a file");
 		if (data >= size)
@@ -158,7 +159,7 @@ int saved_file_save(struct saved_tree *tree, const struct saved_dirs *dirs, cons
 	return note(tree, &copy, &now, err);
 }
 
-/* The file to write to: the one that is there when it is the saved one, else a new one. */
+/* Opens the file to write to: the existing one if it is the file that was saved, else a new one. */
 static int open_target(const struct saved_tree *tree, int to, const char *name,
 		       const struct stat *copy, struct err *err)
 {
@@ -199,7 +200,7 @@ int saved_file_restore(struct saved_tree *tree, int from, int to, const char *na
 	return r < 0 ? r : note(tree, copy, &status, err);
 }
 
-/* One name: true when it is gone. A copy's last name takes its record along. */
+/* Removes one name; true on success. Removing a copy's last name removes its record, too. */
 static bool remove_one(struct saved_tree *tree, int dir, const char *name, bool is_copy)
 {
 	struct stat status;
@@ -228,7 +229,7 @@ static int move_up(int dir, const char *name, int top, uint32_t *serial, struct 
 	return r < 0 ? err_sys(err, "take a directory apart") : 0;
 }
 
-/* Empties a directory. With `top`, what is deeper is moved there instead of being gone into. */
+/* Empties a directory. With `top`, deeper directories are moved there instead of being entered. */
 static int empty(struct saved_tree *tree, int dir, int top, bool is_copy, uint32_t *serial,
 		 struct err *err)
 {
@@ -261,8 +262,8 @@ static int empty(struct saved_tree *tree, int dir, int top, bool is_copy, uint32
 	return r;
 }
 
-/* However deep a tree is, two levels of it are open at a time. Directories that were moved up are
- * found in the next round. */
+/* Opens two levels of a tree at a time, however deep it is. Directories that were moved up are
+ * handled in the next round. */
 int saved_file_remove(struct saved_tree *tree, int dir, const char *name, bool is_copy,
 		      struct err *err)
 {

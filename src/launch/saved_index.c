@@ -19,7 +19,7 @@ static size_t first_place(const struct saved_index *index, uint64_t copy)
 	return (size_t)(copy * 0x9e3779b97f4a7c15ULL >> 20) & (index->room - 1);
 }
 
-/* Where the copy is, or would be. The table is never full. */
+/* The slot of the copy, or the free slot where it belongs. The table is never full. */
 static size_t place_of(const struct saved_index *index, uint64_t copy)
 {
 	size_t at = first_place(index, copy);
@@ -75,7 +75,8 @@ int saved_index_put(struct saved_index *index, const struct saved_record *record
 	return 0;
 }
 
-/* What stands behind it up to the next free place may have been pushed there by it. */
+/* Entries after the removed one, up to the next free slot, may have been displaced by it, so they
+ * are inserted again. */
 void saved_index_remove(struct saved_index *index, uint64_t copy)
 {
 	size_t at;
@@ -162,9 +163,4 @@ int saved_index_store(struct saved_index *index, int store, struct err *err)
 	if (r == 0)
 		r = io_write_all(fd, records, count * sizeof(records[0]), err);
 	return r;
-}
-
-void saved_index_done(struct saved_index *index)
-{
-	free(STEAL(index->records));
 }

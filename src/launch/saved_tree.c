@@ -39,7 +39,7 @@ static bool is_dots(const char *name)
 	return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
-/* A stream of its own for a directory; the descriptor stays the caller's. */
+/* A separate stream for a directory; the descriptor stays the caller's. */
 static DIR *list(int dir)
 {
 	int fd = openat(dir, ".", DIRECTORY);
@@ -50,7 +50,7 @@ static DIR *list(int dir)
 	return stream;
 }
 
-/* The next name that is no dots; NULL at the end. */
+/* The next name other than "." and ".."; NULL at the end. */
 static const char *next_name(DIR *stream)
 {
 	const struct dirent *entry = NULL;
@@ -73,7 +73,8 @@ static bool is_time(const struct stat *one, const struct stat *other)
 	       one->st_mtim.tv_nsec == other->st_mtim.tv_nsec;
 }
 
-/* Mode and time of a directory, last: filling it changes the one and may need the other. */
+/* Sets a directory's mode and time. Done last: filling the directory changes its time and may need
+ * write permission. */
 static int finish_directory(int dir, const struct stat *like, struct err *err)
 {
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, like->st_mtim};
@@ -146,7 +147,7 @@ static int save_entry(struct saved_tree *tree, const struct saved_dirs *dirs, co
 		return saved_file_save(tree, dirs, name, &status, err);
 	if (S_ISLNK(status.st_mode))
 		return copy_link(dirs->from, dirs->to, name, &status, err);
-	return 0; /* what is at the other end of a socket or fifo cannot be saved */
+	return 0; /* the other end of a socket or fifo cannot be saved */
 }
 
 static int save_directory(struct saved_tree *tree, int from, int to, int like, uint32_t depth,
@@ -180,7 +181,7 @@ int saved_tree_save(struct saved_tree *tree, uint32_t head, int32_t like, struct
 	struct stat status;
 	int r;
 
-	/* A helper that was ended while it saved leaves this. */
+	/* Removes what a helper that was killed while saving has left. */
 	r = saved_file_remove(tree, tree->store, made.text, true, err);
 	if (r < 0)
 		return r;
@@ -192,7 +193,8 @@ int saved_tree_save(struct saved_tree *tree, uint32_t head, int32_t like, struct
 	r = save_directory(tree, tree->workspace, to, from, 0, err);
 	if (r == 0)
 		r = finish_directory(to, &status, err);
-	/* What it is linked from may be its own last one: that goes only now. */
+	/* The new copy may link to the head's own previous copy, which is therefore removed only
+	 * now. */
 	if (r == 0)
 		r = saved_tree_remove(tree, head, err);
 	if (r == 0 && renameat(tree->store, made.text, tree->store, name.text) < 0)
@@ -204,7 +206,7 @@ int saved_tree_save(struct saved_tree *tree, uint32_t head, int32_t like, struct
 
 /* ---- restore ---- */
 
-/* Removes what is not in the copy, or is of another kind there. */
+/* Removes files that are not in the copy, or are of another kind there. */
 static int prune(struct saved_tree *tree, int from, int to, bool *changed, struct err *err)
 {
 	const char *name = NULL;
@@ -306,14 +308,15 @@ int saved_tree_restore(struct saved_tree *tree, uint32_t head, struct err *err)
 	/* A head for which nothing was ever saved had no files. */
 	if (fstat(tree->workspace, &copy) < 0 ||
 	    (mkdirat(tree->store, name.text, copy.st_mode & 07777) < 0 && errno != EEXIST))
-		return err_sys(err, "make room for head %u", head);
+		return err_sys(err, "make a folder for the files of a state");
 	from = openat(tree->store, name.text, DIRECTORY);
 	if (from < 0 || fstat(from, &copy) < 0)
-		return err_sys(err, "open the files of head %u", head);
+		return err_sys(err, "open the files of a state");
 	r = restore_directory(tree, from, tree->workspace, &copy, true, err);
 	if (r != -ENOSPC)
 		return r;
-	/* What was new elsewhere stood in the way: first take all of that, then give. */
+	/* New files used up the space: remove everything that is not in the copy first, then try
+	 * again. */
 	*err = (struct err){0};
 	r = restore_directory(tree, from, tree->workspace, &copy, false, err);
 	return r < 0 ? r : restore_directory(tree, from, tree->workspace, &copy, true, err);
@@ -337,9 +340,4 @@ int saved_tree_open(struct saved_tree *tree, struct err *err)
 	tree->used = (uint64_t)(status.f_blocks - status.f_bfree) * (uint64_t)status.f_bsize;
 	tree->has_fine_clock = saved_file_has_fine_clock(tree->store);
 	return saved_index_load(&tree->index, tree->store, err);
-}
-
-void saved_tree_done(struct saved_tree *tree)
-{
-	saved_index_done(&tree->index);
 }

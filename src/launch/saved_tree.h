@@ -2,12 +2,12 @@
 /*
  * Saved tree - /workspace copied aside, and put back
  *
- * Owns:    the walk through both trees: what is equal is left or linked, what differs is copied.
+ * Owns:    the walk through both trees: equal files are left alone or linked, others are copied.
  * May not: follow a link, build a path, or leave the two trees: names come from hostile code, and
  *          each is used only below the directory it was read from.
  *
- * Runs in launch's helper. What counts as unchanged has the inode, size and times it had; what is
- * written through a shared map after that changes none of these, and is not seen.
+ * Runs in launch's helper. A file counts as unchanged if its inode, size and times are the same;
+ * later writes through a shared mapping change none of these, and are not seen.
  */
 #pragma once
 
@@ -28,16 +28,15 @@ struct saved_tree {
 	struct saved_index index;
 };
 
-/* Opens the index and looks what the store holds. */
+/* Opens the index and measures what the store holds. */
 int saved_tree_open(struct saved_tree *tree, struct err *err);
-void saved_tree_done(struct saved_tree *tree);
 
-/* Copies /workspace for a head. `like` is a head whose copy is linked from, or -1. Where that fails
- * nothing is kept: ERR_TOO_LARGE when it has no room. */
+/* Copies /workspace for a head. `like` is a head whose copy is linked from where files are equal,
+ * or -1. On failure nothing is kept: ERR_TOO_LARGE when there is no room. */
 int saved_tree_save(struct saved_tree *tree, uint32_t head, int32_t like, struct err *err);
 
-/* Makes /workspace what it was for the head. */
+/* Restores /workspace to what it was for the head. */
 int saved_tree_restore(struct saved_tree *tree, uint32_t head, struct err *err);
 
-/* Removes the copy of a head; there may be none. */
+/* Removes the copy of a head; a missing one is fine. */
 int saved_tree_remove(struct saved_tree *tree, uint32_t head, struct err *err);

@@ -42,9 +42,9 @@ static int mount_tmpfs(const char *path, const struct shell_input *input, uint64
 }
 
 /*
- * A proc of the new pid namespace that shows nothing but its processes. It is made while the
- * template's full proc is still mounted (see root.c), which is then taken away. The old one stays
- * open as *ret_full: uid_map and a cap in sys/user are written through it later on.
+ * Mounts a proc of the new pid namespace that shows only its processes. The template's full proc
+ * must still be mounted for that (see root.c) and is unmounted afterwards, but stays open as
+ * *ret_full: uid_map and a limit in sys/user are written through it later on.
  */
 static int swap_proc(int *ret_full, struct err *err)
 {
@@ -72,7 +72,7 @@ static int swap_proc(int *ret_full, struct err *err)
 	return 0;
 }
 
-/* The template root: it was there, or is waited for; what comes is from the inner half. */
+/* Gets the template root: given at the start, or sent by the inner half once it is built. */
 static int await_root(const struct shell_input *input, int status, int *ret_mntns, struct err *err)
 {
 	int fds[IO_FDS_MAX];
@@ -86,7 +86,7 @@ static int await_root(const struct shell_input *input, int status, int *ret_mntn
 	if (io_recv_fds(status, &built, sizeof(built), fds, &fd_count) != (ssize_t)sizeof(built) ||
 	    fd_count != 1)
 		return err_set(err, ERR_INTERNAL, EIO, "no root came");
-	*ret_mntns = fds[0]; /* closed with all others, before anybody else is in here */
+	*ret_mntns = fds[0]; /* closed with all others, before any other process is in here */
 	return 0;
 }
 
@@ -101,7 +101,7 @@ static int make_mounts(const struct shell_input *input, int mntns, struct shown 
 	if (unshare(CLONE_NEWNS) < 0)
 		return err_sys(err, "copy the template root");
 
-	/* Before the tmpfs: what lies below them is still the template's. */
+	/* Before the tmpfs: the paths below still show the template's files. */
 	r = shown_cover(input->root, shown, err);
 	if (r < 0)
 		return r;
@@ -122,7 +122,7 @@ static int enter_user(const struct shell_input *input, int proc, struct err *err
 	char map[48];
 	int r;
 
-	/* Keep the capabilities over the change of id; without it the next steps are refused. */
+	/* Keeps the capabilities over the change of id; the next steps need them. */
 	if (prctl(PR_SET_KEEPCAPS, 1) < 0)
 		return err_sys(err, "keep capabilities");
 	if (input->has_range && (setresgid(input->id, input->id, input->id) < 0 ||
@@ -130,7 +130,8 @@ static int enter_user(const struct shell_input *input, int proc, struct err *err
 		return err_sys(err, "become id %u", input->id);
 	if (unshare(CLONE_NEWUSER) < 0)
 		return err_sys(err, "unshare user");
-	/* A change of id made the process undumpable, and its map files root's (man 5 proc). */
+	/* The change of id made the process undumpable, and root the owner of its map files (man 5
+	 * proc). */
 	if (prctl(PR_SET_DUMPABLE, 1) < 0)
 		return err_sys(err, "dumpable");
 	(void)snprintf(map, sizeof(map), "%u %u 1", SANDBOX_ID, input->id);
@@ -144,14 +145,15 @@ static int enter_user(const struct shell_input *input, int proc, struct err *err
 	if (r < 0)
 		return r;
 
-	/* A second fence: no namespace below this one. With ids of its own a sandbox is stopped by
-	 * the inner half's limit of one per id (inner.c), which costs nothing here. */
+	/* A second line of defence: no namespace below this one. A sandbox with its own id is
+	 * already stopped by the inner half's limit of one per id (inner.c), which costs nothing
+	 * here. */
 	if (input->has_range)
 		return 0;
 	return io_write_file(proc, "sys/user/max_user_namespaces", "0", err);
 }
 
-/* The init keeps nothing: no capability, no way to gain one, no descriptor, no tracer. */
+/* The init keeps nothing: no capability and no way to gain one, no descriptor, no tracer. */
 static int give_up_all(struct err *err)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -180,7 +182,7 @@ static int build(const struct shell_input *input, int status, struct shown *show
 		return r;
 	if (input->netns >= 0 && setns(input->netns, CLONE_NEWNET) < 0)
 		return err_sys(err, "enter the network namespace");
-	/* Both are inherited: the host's must not show. */
+	/* Both are inherited, and the host's must not show. */
 	if (sethostname(NODE_NAME, strlen(NODE_NAME)) < 0 ||
 	    setdomainname(NODE_NAME, strlen(NODE_NAME)) < 0)
 		return err_sys(err, "hostname");

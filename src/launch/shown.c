@@ -14,8 +14,8 @@
 #include "base/c.h"
 #include "launch/root_parts.h"
 
-/* Two layers at least, or the kernel refuses (older than 6.x): the second is a folder of the root
- * in which nothing is and nothing can be put. */
+/* Kernels older than 6.x refuse an overlay with fewer than two layers: the second is a folder of
+ * the root that is empty and cannot be written to. */
 #define EMPTY "/tmp"
 
 struct cover {
@@ -28,8 +28,8 @@ static int set(int context, const char *key, const char *value)
 	return (int)syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, key, value, 0);
 }
 
-/* An overlay over `target`. The folder is named by a descriptor: its path could hold what separates
- * options, and would show in the sandbox's mountinfo. */
+/* Makes an overlay over `target`. The folder is named by a descriptor: its path could contain the
+ * characters that separate options, and would show in the sandbox's mountinfo. */
 static bool make_cover(const char *target, uint64_t attributes, struct cover *ret_cover)
 {
 	AUTO_CLOSE int folder = open(target, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -40,7 +40,7 @@ static bool make_cover(const char *target, uint64_t attributes, struct cover *re
 	if (folder < 0 || context < 0)
 		return false;
 	(void)snprintf(layers, sizeof(layers), "/proc/self/fd/%d:" EMPTY, folder);
-	/* No redirects: an attribute of a file must not name another place to look at. */
+	/* No redirects: an attribute of a file must not point the overlay to another place. */
 	if (set(context, "source", "shown") < 0 || set(context, "lowerdir", layers) < 0 ||
 	    set(context, "redirect_dir", "nofollow") < 0 ||
 	    syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
@@ -52,8 +52,9 @@ static bool make_cover(const char *target, uint64_t attributes, struct cover *re
 	return true;
 }
 
-/* The folder itself goes: nothing is below the overlay that could be uncovered. One inside another
- * goes with it, and comes back behind it: parents are first in the list. */
+/* Puts the overlay in place of the folder, which is unmounted, so that nothing below the overlay
+ * could be uncovered. A folder inside another is unmounted with it and mounted again after it:
+ * parents come first in the list. */
 static int put_cover(const struct cover *cover, const char *target, struct err *err)
 {
 	if (umount2(target, MNT_DETACH) < 0 && errno != EINVAL)
@@ -102,14 +103,14 @@ void shown_take(struct shown *shown, uint32_t how, int *take_fds, size_t fd_coun
 	}
 }
 
-/* A reconfiguration that changes nothing: on its way the kernel drops every name that is not in use
- * (reconfigure_super). Where it fails names stay until then, which harms nobody. */
+/* A reconfiguration that changes nothing: it makes the kernel drop every cached name that is not in
+ * use (reconfigure_super). If it fails, stale names stay until the next try, which is harmless. */
 void shown_refresh(const struct shown *shown)
 {
 	for (size_t i = 0; i < shown->count; i++) {
 		int context = shown->contexts[i];
 
-		/* Read-only again, or it is refused. */
+		/* Must be read-only again, or the kernel refuses. */
 		(void)syscall(SYS_fsconfig, context, FSCONFIG_SET_FLAG, "ro", NULL, 0);
 		(void)syscall(SYS_fsconfig, context, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0);
 	}

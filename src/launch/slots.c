@@ -22,7 +22,7 @@
 
 #define BODY(member, type) (offsetof(struct launch_request, member) + sizeof(type))
 
-/* The closed table of requests: how long each must be, and how many descriptors it brings. */
+/* The closed table of requests: the size of each, and how many descriptors come with it. */
 static const struct {
 	size_t size;
 	size_t fds_min, fds_max;
@@ -35,7 +35,7 @@ static const struct {
 	[LAUNCH_KILL] = {BODY(id, uint32_t), 0, 0},
 	[LAUNCH_COUNT] = {offsetof(struct launch_request, id), 0, 0},
 	[LAUNCH_END] = {BODY(ref, struct launch_head_ref), 0, 0},
-	/* None came: there was no room for one, and the answer says so. */
+	/* 0 descriptors: they did not fit into this process, and the answer says so. */
 	[LAUNCH_HEAD] = {BODY(head, struct launch_head), 0, LAUNCH_HEAD_FDS_MAX},
 	[LAUNCH_DROP] = {BODY(ref, struct launch_head_ref), 0, 0},
 	[LAUNCH_SIGNAL] = {BODY(ref, struct launch_head_ref), 0, 0},
@@ -85,9 +85,9 @@ static bool is_terminated(const char *text, size_t size)
 }
 
 /*
- * Opens a path in the inner half's mounts: a clone of it can be attached there. No link leads out
- * of that tree. `is_asked`: the client named it, and has it with its own rights; what lies in a
- * folder that it may not enter is not to be had by asking us.
+ * Opens a path in the inner half's mounts, so that a clone of it can be attached there. No link can
+ * lead out of that tree. `is_asked`: the client named the path, so it is opened with the client's
+ * own rights; it must not reach a folder through us that it may not enter itself.
  */
 static int open_inside(const struct outer *outer, const char *path, bool is_asked, struct err *err)
 {
@@ -115,7 +115,7 @@ static int open_inside(const struct outer *outer, const char *path, bool is_aske
 	return fd;
 }
 
-/* The runner lies beside us in a build dir; installed, in the lib/ of the same prefix. */
+/* The runner is next to us in a build directory; installed, in the lib/ of the same prefix. */
 static int open_runner(const struct outer *outer, struct err *err)
 {
 	static const char *const places[] = {"runner", "../../lib/vivarium/runner"};
@@ -181,7 +181,8 @@ static void on_root(struct outer *outer, const struct launch_request *request)
 			count++;
 	}
 	if (r == 0) {
-		/* One that was there serves until the new one is built: what either has counts. */
+		/* An existing root serves until the new one is built, so the binds of either
+		 * count. */
 		if (root->bind_count > 0)
 			outer->showing |= 1U << root->root;
 		forward(outer, request, fds, count);
@@ -215,7 +216,7 @@ static int check_spawn(const struct outer *outer, const struct launch_spawn *spa
 	    !is_terminated(spawn->python, sizeof(spawn->python)))
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "spawn out of range");
 	if (outer->slots[spawn->sandbox].is_live)
-		return err_set(err, ERR_CONFLICT, EEXIST, "sandbox %u is there", spawn->sandbox);
+		return err_set(err, ERR_CONFLICT, EEXIST, "this sandbox is there already");
 	if (spawn->plan.limits == LIMITS_CGROUP && outer->hello.limits == LAUNCH_LIMITS_MEASURED)
 		return err_set(
 			err, ERR_UNSUPPORTED, ENOTSUP,
@@ -257,8 +258,6 @@ static void on_kill(struct outer *outer, uint32_t id)
 
 	if (slot != NULL)
 		facts_end(outer, slot, LAUNCH_CAUSE_ASKED);
-	else if (id < LAUNCH_SANDBOXES_MAX)
-		attach_forget(&outer->slots[id]); /* its end was heard */
 }
 
 static void on_keep(struct outer *outer, const struct launch_keep *keep, int *take_fds,
@@ -268,6 +267,8 @@ static void on_keep(struct outer *outer, const struct launch_keep *keep, int *ta
 
 	if (slot != NULL)
 		attach_keep(outer, slot, keep, take_fds, fd_count);
+	else if (fd_count == 0 && keep->sandbox < LAUNCH_SANDBOXES_MAX)
+		attach_forget(&outer->slots[keep->sandbox]); /* the client knows that it ended */
 }
 
 static void on_meter(struct outer *outer, uint32_t id)
@@ -284,7 +285,8 @@ static void on_meter(struct outer *outer, uint32_t id)
 	facts_tell(outer, &event, fds, count);
 }
 
-/* SAVE and RESTORE. The work is done inside the sandbox's groups: the way into them goes along. */
+/* SAVE and RESTORE. The helper works inside the sandbox's cgroups, so their descriptors are sent
+ * along. */
 static void on_files(struct outer *outer, struct launch_request *request)
 {
 	const struct launch_head_ref *ref = &request->ref;
@@ -296,10 +298,9 @@ static void on_files(struct outer *outer, struct launch_request *request)
 	size_t count = 0;
 
 	if (head == NULL || head->pid == 0)
-		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "no head %u in sandbox %u", ref->head,
-			      ref->sandbox);
+		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "the interpreter is gone");
 	else if (slot->is_frozen || slot->is_filing)
-		(void)err_set(&err, ERR_CONFLICT, EBUSY, "sandbox %u is %s", ref->sandbox,
+		(void)err_set(&err, ERR_CONFLICT, EBUSY, "the sandbox is %s",
 			      slot->is_frozen ? "frozen" : "at it already");
 	else
 		(void)cgroup_open_all(&outer->groups, &slot->group, fds, &count, &has_v2, &err);
@@ -363,13 +364,14 @@ void slots_request(struct outer *outer, struct launch_request *request, size_t s
 {
 	struct err err = {0};
 
-	/* A request that is not in the table is our own caller's bug: nothing is done with it. */
+	/* A request that is not in the table is a bug of our own caller: ignore it. */
 	if (size < sizeof(uint32_t) || request->type == 0 ||
 	    request->type >= ARRAY_LEN(request_rows) || size < request_rows[request->type].size)
 		return;
 	if (fd_count < request_rows[request->type].fds_min ||
 	    fd_count > request_rows[request->type].fds_max) {
-		(void)err_set(&err, ERR_BUSY, EMFILE, "viv-launch cannot take more descriptors");
+		(void)err_set(&err, ERR_BUSY, EMFILE,
+			      "too many files are open for another sandbox");
 		if (request->type == LAUNCH_SPAWN && fd_count == 0 &&
 		    facts_slot(outer, request->spawn.sandbox) == NULL)
 			facts_tell_err(outer, LAUNCH_GONE, request->spawn.sandbox, &err);

@@ -19,9 +19,9 @@
 #include "base/io.h"
 
 #define PROCESSES_MAX 8192UL
-#define LIST_MAX (PROCESSES_MAX * 8) /* bytes of numbers, one in a line */
+#define LIST_MAX (PROCESSES_MAX * 8) /* bytes of pids, one per line */
 
-/* Fields of /proc/PID/stat, counted from 3, which stands behind the name in brackets. */
+/* Fields of /proc/PID/stat, counted from 3, the first after the name in brackets. */
 enum {
 	STAT_STATE = 3,
 	STAT_PARENT = 4,
@@ -29,7 +29,7 @@ enum {
 	STAT_EXIT = 52,
 };
 
-/* PIDFD_GET_INFO of Linux 6.13, its exit code of 6.15; not in the headers of older hosts. */
+/* PIDFD_GET_INFO needs Linux 6.13, its exit code 6.15; older headers lack both. */
 struct pidfd_exit {
 	uint64_t mask;
 	uint64_t cgroup;
@@ -50,12 +50,12 @@ struct process {
 struct processes {
 	size_t count;
 	size_t room;
-	size_t vanished;      /* were listed, and ended before they could be looked at */
+	size_t vanished;      /* listed, but ended before they could be examined */
 	struct process *list; /* owned; sorted by pid */
 };
 
-/* The text behind the name in /proc/PID/stat, which may hold anything but ends with the last
- * bracket. NULL: the process is gone. */
+/* The text after the name in /proc/PID/stat; the name may contain anything, but the last bracket
+ * ends it. NULL: the process has ended. */
 static const char *read_stat(pid_t pid, struct buf *text)
 {
 	struct err ignored = {0};
@@ -80,25 +80,21 @@ static const char *stat_field(const char *at, int number)
 
 static bool look_at(pid_t pid, struct process *ret_process)
 {
-	const char *behind = NULL;
-	const char *born = NULL;
-	struct buf text;
+	AUTO_BUF struct buf text = {.max = 4096};
+	const char *behind = read_stat(pid, &text);
+	const char *state = stat_field(behind, STAT_STATE);
+	const char *parent = stat_field(behind, STAT_PARENT);
+	const char *born = stat_field(behind, STAT_BORN);
 
-	buf_init(&text, 4096);
-	behind = read_stat(pid, &text);
-	born = stat_field(behind, STAT_BORN);
-	if (born != NULL) {
-		const char *state = stat_field(behind, STAT_STATE);
-
-		*ret_process = (struct process){
-			.pid = pid,
-			.parent = (pid_t)strtol(stat_field(behind, STAT_PARENT), NULL, 10),
-			.born = strtoull(born, NULL, 10),
-			.is_live = *state != 'Z' && *state != 'X',
-		};
-	}
-	buf_done(&text);
-	return born != NULL;
+	if (state == NULL || parent == NULL || born == NULL)
+		return false;
+	*ret_process = (struct process){
+		.pid = pid,
+		.parent = (pid_t)strtol(parent, NULL, 10),
+		.born = strtoull(born, NULL, 10),
+		.is_live = *state != 'Z' && *state != 'X',
+	};
+	return true;
 }
 
 ino_t walk_pidns(pid_t pid)
@@ -142,12 +138,11 @@ static bool status_of_zombie(pid_t pid, int *ret_status)
 	const char *behind = NULL;
 	const char *state = NULL;
 	const char *code = NULL;
-	struct buf text;
+	AUTO_BUF struct buf text = {.max = 4096};
 
-	/* Who may not look into it reads 0 there: that is no exit code. */
+	/* A reader without permission sees 0 there, which is not an exit code. */
 	if (walk_pidns(pid) == 0)
 		return false;
-	buf_init(&text, 4096);
 	behind = read_stat(pid, &text);
 	state = stat_field(behind, STAT_STATE);
 	code = stat_field(behind, STAT_EXIT);
@@ -155,12 +150,11 @@ static bool status_of_zombie(pid_t pid, int *ret_status)
 		code = NULL;
 	if (code != NULL)
 		*ret_status = (int)strtol(code, NULL, 10);
-	buf_done(&text);
 	return code != NULL;
 }
 
-/* The kernel tells the first once it has been reaped, /proc the second until then: in between it
- * may have been. */
+/* The pidfd tells the status once the process has been reaped, /proc until then; it may be reaped
+ * between the two. */
 bool walk_status(pid_t pid, int pidfd, int *ret_status)
 {
 	return status_of_reaped(pidfd, ret_status) || status_of_zombie(pid, ret_status) ||
@@ -190,19 +184,17 @@ static void add(struct processes *all, pid_t pid)
 static int list_group(const struct outer *outer, const struct slot *slot, struct processes *all)
 {
 	struct err ignored = {0};
-	struct buf text;
+	AUTO_BUF struct buf text = {.max = LIST_MAX};
 	int r;
 
-	buf_init(&text, LIST_MAX);
 	r = cgroup_list(&outer->groups, &slot->group, &text, &ignored);
 	for (const char *at = buf_string(&text); r == 0 && *at >= '1' && *at <= '9';
 	     at = strchr(at, '\n') + 1)
 		add(all, (pid_t)strtol(at, NULL, 10));
-	buf_done(&text);
 	return r;
 }
 
-/* Where there is no group: everybody in the sandbox's pid namespace. */
+/* Without a cgroup: lists every process in the sandbox's pid namespace. */
 static int list_namespace(const struct slot *slot, struct processes *all)
 {
 	const struct dirent *entry = NULL;
@@ -248,13 +240,13 @@ static const struct head *head_of(const struct slot *slot, pid_t pid)
 	return NULL;
 }
 
-/* Ticks are long: in the same one numbers tell, which the kernel gives in turn. */
+/* Clock ticks are long: within one tick, pids decide, which the kernel assigns in order. */
 static bool is_younger(const struct process *process, uint64_t born, pid_t number)
 {
 	return process->born > born || (process->born == born && process->pid > number);
 }
 
-/* Has it lost its parents? Else the head it belongs to is in `ret_owner`, if it has one. */
+/* Has the process lost its parents? If not, `ret_owner` is the head it belongs to, if any. */
 static bool is_orphan(const struct outer *outer, const struct processes *all,
 		      const struct process *process, const struct slot *slot,
 		      const struct head **ret_owner)
@@ -267,13 +259,14 @@ static bool is_orphan(const struct outer *outer, const struct processes *all,
 		if (*ret_owner != NULL)
 			return false;
 		if (up->parent == outer->inner_pid && up == process)
-			return false; /* the init, or a helper of launch's */
+			return false; /* the init, or one of launch's helpers */
 		up = find(all, up->parent);
 	}
 	return true;
 }
 
-/* Is it the head's? A checkpoint starts nothing: what has lost its parents was another head's. */
+/* Does the process belong to the head? A checkpoint starts nothing, so an orphan was another
+ * head's. */
 static bool is_own(const struct outer *outer, const struct processes *all,
 		   const struct process *process, const struct head *head)
 {
@@ -284,7 +277,7 @@ static bool is_own(const struct outer *outer, const struct processes *all,
 	return owner == head;
 }
 
-/* Was it started after the head was parked, and is nobody's? */
+/* Was the process started after the head was parked, and does it belong to no head? */
 static bool is_since(const struct outer *outer, const struct processes *all,
 		     const struct process *process, const struct head *head)
 {
@@ -294,7 +287,7 @@ static bool is_since(const struct outer *outer, const struct processes *all,
 	       is_younger(process, head->parked_born, head->parked_number);
 }
 
-/* Is it no head, but of something that a head has started? */
+/* Is the process not a head itself, but started by one? */
 static bool is_left(const struct outer *outer, const struct processes *all,
 		    const struct process *process, const struct head *head)
 {
@@ -304,7 +297,7 @@ static bool is_left(const struct outer *outer, const struct processes *all,
 	       (owner != NULL && owner->pid != process->pid);
 }
 
-/* Numbers are given again; the time of birth says that it is still the one we saw. */
+/* Pids are reused; the time of birth shows that it is still the process that we saw. */
 static bool kill_one(const struct process *process)
 {
 	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
@@ -329,14 +322,14 @@ static size_t each_meant(const struct outer *outer, const struct head *head, boo
 	else
 		r = list_namespace(head->slot, &all);
 	if (r < 0)
-		killed = 1; /* not seen is not gone */
+		killed = 1; /* a process that could not be seen may still be alive */
 	if (all.count > 0)
 		qsort(all.list, all.count, sizeof(all.list[0]), by_pid);
 	for (size_t i = 0; i < all.count; i++) {
 		const struct process *process = &all.list[i];
 
-		/* A process that ended before it could be killed may have a child that was not in
-		 * the list: one that forks and ends all the time is never met alive. */
+		/* A process that ended before it could be killed may have a child that was not
+		 * listed: one that keeps forking and ending is never met alive. */
 		if (process->is_live && is_meant(outer, &all, process, head) &&
 		    (!kills || kill_one(process) || is_meant == is_left))
 			killed++;

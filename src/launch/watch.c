@@ -30,7 +30,7 @@ void watch_refresh(struct outer *outer, const struct slot *slot)
 		facts_send_inner(outer, INNER_REFRESH, slot_id(outer, slot));
 }
 
-/* Is there anything to look at? Only code that runs sees names change. */
+/* Is there anything to refresh? Only running code can see names change. */
 static bool has_showing(const struct outer *outer)
 {
 	const struct head *head = NULL;
@@ -49,7 +49,7 @@ int watch_timeout(const struct outer *outer)
 
 	if (has_showing(outer))
 		next = outer->refresh_ns;
-	/* What a run has left behind can take locks, too. */
+	/* Processes that a run has left behind can take locks, too. */
 	if (outer->locks_ns < next && outer->used_count > 0)
 		next = outer->locks_ns;
 	if (next == UINT64_MAX)
@@ -64,8 +64,7 @@ static int compare(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-/* Who has the locks of this host that we can see, a number for each lock; the newest come first
- * (/proc/locks). Returns how many. */
+/* Reads the pid of each lock visible to us, newest first (/proc/locks). Returns how many. */
 static size_t read_locks(pid_t *pids, size_t max)
 {
 	FILE *stream = fopen("/proc/locks", "re");
@@ -75,7 +74,7 @@ static size_t read_locks(pid_t *pids, size_t max)
 	while (stream != NULL && count < max && fgets(line, sizeof(line), stream) != NULL) {
 		int pid = 0;
 
-		/* "1: POSIX  ADVISORY  READ  1234 00:2a:5 0 0"; "->" is one that waits. */
+		/* "1: POSIX  ADVISORY  READ  1234 00:2a:5 0 0"; "->" marks a waiting lock. */
 		if (sscanf(line, "%*d: POSIX %*s %*s %d", &pid) == 1 && pid > 0)
 			pids[count++] = pid;
 	}
@@ -93,14 +92,15 @@ static struct slot *slot_of(struct outer *outer, ino_t pidns)
 	return NULL;
 }
 
-/* Ends what runs in it; when nothing does, all of it: something that was left behind has them. */
+/* Ends the heads that run; if none runs, the whole sandbox, because a process left behind holds the
+ * locks. */
 static void end_for_locks(struct outer *outer, struct slot *slot)
 {
 	struct head *head = NULL;
 
 	TAILQ_FOREACH(head, &outer->ending, ending) {
 		if (head->slot == slot)
-			return; /* they go with it */
+			return; /* the locks are released with it */
 	}
 	TAILQ_FOREACH(head, &outer->armed, armed) {
 		if (head->slot == slot) {

@@ -69,11 +69,11 @@ static _Noreturn void zygote_main(const struct launch_zygote *zygote, int mntns,
 	(void)signal(SIGPIPE, SIG_DFL);
 	zygote_argv(copy.preload, argv, 5);
 
-	/* Some imports want a place to write: a /tmp that no sandbox sees. */
+	/* Some imports need a place to write: a /tmp that no sandbox sees. */
 	if (setns(mntns, CLONE_NEWNS) == 0 && unshare(CLONE_NEWNS) == 0 && chdir("/") == 0 &&
 	    mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=0700") == 0) {
 		null = open("/dev/null", O_RDWR | O_CLOEXEC);
-		/* stderr stays launch's own: a failing import says there what is wrong. */
+		/* stderr stays launch's own: a failing import reports its error there. */
 		if (null >= 0 && dup2(null, 0) == 0 && dup2(null, 1) == 1 &&
 		    dup2(socket, ZYGOTE_SOCKET) == ZYGOTE_SOCKET &&
 		    syscall(SYS_close_range, ZYGOTE_SOCKET + 1, ~0U, 0U) == 0)
@@ -107,7 +107,7 @@ int zygote_start(const struct launch_zygote *zygote, int mntns, const struct inn
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, "socketpair");
-	/* ZYGOTE_SOCKET could be the number of mntns or of the socket: lift both out of its way. */
+	/* ZYGOTE_SOCKET could be the number of mntns or of the socket: move both out of its way. */
 	pid = fork();
 	if (pid == 0) {
 		int high_mntns = fcntl(mntns, F_DUPFD_CLOEXEC, 64);
@@ -139,14 +139,15 @@ static _Noreturn void cold_main(struct walls_input *walls, int status, const cha
 	struct walls_report report = {0};
 	struct err err = {0};
 
-	/* HELLO says that code can run here: not before the interpreter is known to be there. */
+	/* HELLO means that code can run here, so it waits until the interpreter is known to
+	 * exist. */
 	if (walls_wait(status, walls, &err) == 0 && walls_up(walls, &report, &err) == 0 &&
 	    access(python, X_OK) < 0) {
 		(void)err_sys(&err, "exec %s", python);
 	} else if (err.kind == ERR_NONE &&
 		   frame_send_hello(WALL_CHANNEL_FD, report.up, report.landlock_abi, report.shown,
 				    &err) == 0) {
-		/* The heads that are forked from this interpreter say HELLO in the same words. */
+		/* Heads forked from this interpreter send the same values in their HELLO. */
 		(void)snprintf(up, sizeof(up), "%u", report.up);
 		(void)snprintf(abi, sizeof(abi), "%u", report.landlock_abi);
 		(void)snprintf(shown, sizeof(shown), "%u", report.shown);
@@ -155,7 +156,7 @@ static _Noreturn void cold_main(struct walls_input *walls, int status, const cha
 		exec_python(python, argv);
 		(void)err_sys(&err, "exec %s", python);
 	}
-	/* The status socket is gone once the fds wall stands: then stderr is the only way left. */
+	/* The status socket is closed once the fds wall is up: then only stderr is left. */
 	if (send(status, &err, sizeof(err), MSG_NOSIGNAL) < 0)
 		(void)dprintf(2, "vivarium: %s\n", err.text);
 	_exit(125);
@@ -172,7 +173,7 @@ pid_t zygote_cold(struct walls_input *walls, int own_pidns, int cgroup, int stat
 		args.cgroup = (unsigned)cgroup;
 	}
 
-	/* Only children follow into a pid namespace; this process stays where it is. */
+	/* Only children enter the pid namespace; this process stays where it is. */
 	if (setns(walls->shell_pidfd, CLONE_NEWPID) < 0)
 		return err_sys(err, "aim at the shell's pid namespace");
 	pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
@@ -181,6 +182,6 @@ pid_t zygote_cold(struct walls_input *walls, int own_pidns, int cgroup, int stat
 	if (pid < 0)
 		(void)err_sys(err, "fork a cold interpreter");
 	if (setns(own_pidns, CLONE_NEWPID) < 0)
-		abort(); /* every later child would land in that sandbox */
+		abort(); /* every later child would end up in that sandbox */
 	return pid < 0 ? -1 : pid;
 }

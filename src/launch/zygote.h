@@ -16,7 +16,7 @@
 #include "walls/wall.h"
 
 /* Starts a zygote in the root `mntns` and tells it its walls. *ret_socket speaks
- * proto/zygote_msg.h; its end of file is the zygote's end. */
+ * proto/zygote_msg.h; the zygote ends at its end of file. */
 int zygote_start(const struct launch_zygote *zygote, int mntns, const struct inner *inner,
 		 int *ret_socket, struct err *err);
 

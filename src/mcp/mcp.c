@@ -65,11 +65,10 @@ static int add_tools(struct mcp *mcp, const struct mcp_tool *const *tools, struc
 
 static int add_all_tools(struct mcp *mcp, struct err *err)
 {
-	const char *config = (const char *)mcp->engine->config;
 	int r = add_tools(mcp, mcp_tools, err);
 
 	for (const struct mcp_tool_set *set = mcp_tool_sets; r == 0 && set->tools != NULL; set++) {
-		if (*(const bool *)(config + set->enabled_at))
+		if (config_door(mcp->engine->config, set->config)->is_enabled)
 			r = add_tools(mcp, set->tools, err);
 	}
 	for (size_t i = 0; r == 0 && mcp_extra != NULL; i++) {

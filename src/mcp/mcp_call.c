@@ -7,9 +7,9 @@
 #include "base/json.h"
 #include "mcp/mcp_inside.h"
 
-#define TASK_AFTER_NS 5000000000U /* a call that takes longer becomes a task, where it may */
+#define TASK_AFTER_NS 5000000000U /* a longer call becomes a task, if the client supports tasks */
 
-/* ---- its life ---- */
+/* ---- making and freeing calls ---- */
 
 static struct mcp_call *call_new(struct mcp_request *request, const struct mcp_view *view)
 {
@@ -99,7 +99,7 @@ void mcp_answer_refusal(struct mcp_call *call, enum mcp_code code, const char *m
 {
 	struct mcp_request *request = call->request;
 	struct mcp_task *task = call->task;
-	struct buf error;
+	AUTO_BUF struct buf error = {.max = KIB};
 
 	call_free(call);
 	if (task == NULL) {
@@ -107,10 +107,7 @@ void mcp_answer_refusal(struct mcp_call *call, enum mcp_code code, const char *m
 			mcp_refuse(request, 0, code, NULL, "%s", message);
 		return;
 	}
-	buf_init(&error, KIB);
-	(void)buf_format(&error, "{\"code\":%d,\"message\":", (int)code);
-	(void)json_put_text(&error, message);
-	(void)buf_text(&error, "}");
+	json_put(&error, "{'code':%d,'message':%s}", (int)code, message);
 	mcp_task_finish(task, MCP_TASK_FAILED, &error);
 }
 
@@ -125,12 +122,11 @@ static int put_text_item(struct buf *buf, const char *joint, const char *text, s
 void mcp_answer_json(struct mcp_call *call, bool is_error, const char *text, const char *json,
 		     size_t size)
 {
-	struct buf members;
+	AUTO_BUF struct buf members = {.max = MCP_ANSWER_MAX};
 
 	/* Ops end their answers with a newline. */
 	while (json != NULL && size > 0 && json[size - 1] == '\n')
 		size--;
-	buf_init(&members, MCP_ANSWER_MAX);
 	buf_text(&members, "\"content\":[");
 	if (text != NULL)
 		put_text_item(&members, "", text, strlen(text));
@@ -147,7 +143,6 @@ void mcp_answer_json(struct mcp_call *call, bool is_error, const char *text, con
 		mcp_answer_members(call, &members);
 		return;
 	}
-	buf_done(&members);
 	mcp_answer_refusal(call, MCP_INTERNAL, "the answer is too large");
 }
 
@@ -158,9 +153,14 @@ void mcp_answer_text(struct mcp_call *call, bool is_error, const char *text)
 
 static const char *remedy_of(const struct err *err)
 {
-	if (err->kind == ERR_BUSY)
+	if (err_is_busy(err))
 		return "Try again in a second.";
-	if (err->kind == ERR_NOT_FOUND && strstr(err->text, "session") != NULL)
+	if (err->kind == ERR_CONFLICT && err->num == ENOTRECOVERABLE)
+		return "close_session removes it; create_session makes another one.";
+	if (err->kind == ERR_CONFLICT && err->num == EBADMSG)
+		return "The session sleeps and keeps its states: rollback goes back to another "
+		       "one, list_checkpoints lists them.";
+	if (err->kind == ERR_NOT_FOUND && err->num == ESRCH)
 		return "list_sessions shows those there are; create_session makes one.";
 	if (err->kind == ERR_BAD_REQUEST)
 		return "The tool's inputSchema describes every argument.";
@@ -192,7 +192,7 @@ static void op_ended(void *user, const struct ask_result *result)
 
 	free(waiting);
 	call->op = NULL;
-	done(call, result->bytes, result->size, result->err);
+	done(call, result);
 }
 
 static void start_op(struct mcp_call *call, const struct op *op, struct decoded *take_decoded,
@@ -218,7 +218,7 @@ void mcp_call_op(struct mcp_call *call, const struct op *op, const char *const *
 		r = io_sealed_memfd(raw, raw_size, &body, &err);
 	if (r < 0) {
 		decoded_done(&decoded);
-		done(call, NULL, 0, &err);
+		done(call, &(struct ask_result){.err = &err});
 		return;
 	}
 	start_op(call, op, &decoded, &body, done);
@@ -236,44 +236,45 @@ void mcp_call_op_args(struct mcp_call *call, const struct op *op, const void *ar
 
 /* ---- tools/call ---- */
 
-static bool wants_text(const struct mcp_view *view, const struct mcp_item *item)
+static bool wants_text(const struct mcp_view *view, const struct json_member *item)
 {
 	char name[PARAM_NAME_MAX];
 	const struct op_param *param;
 
-	if (strchr("-0123456789", item->value[0]) == NULL || item->key_size - 2 >= sizeof(name))
+	if (strchr("-0123456789", item->value[0]) == NULL || item->name_size - 2 >= sizeof(name))
 		return false;
-	memcpy(name, item->key + 1, item->key_size - 2);
-	name[item->key_size - 2] = '\0';
+	memcpy(name, item->name + 1, item->name_size - 2);
+	name[item->name_size - 2] = '\0';
 	param = param_find(&view->op, OP_IN_BODY, name);
 	return param != NULL && (param->type == OP_TEXT || param->type == OP_BYTES);
 }
 
-/* Clients on a command line make a number of `code=1`: where a text is wanted, digits are one. Only
- * for our own tools: those of a dialect refuse what its system refuses. Appends the arguments with
- * quotes around them; false: there is nothing to change. */
+/* Command-line clients turn `code=1` into a number: where the argument is a text, digits become
+ * one. Only for our own tools: those of a dialect refuse what its system refuses. Appends the
+ * arguments with quotes around such numbers; false: there is nothing to change. */
 static bool quote_numbers(const struct mcp_view *view, const char *json, size_t size,
 			  struct buf *buf)
 {
 	const char *from = json;
-	struct mcp_item item = {0};
+	struct json_member item = {0};
 	int r = 0;
 
 	if (view->tool->op == NULL)
 		return false;
-	/* What is not JSON is the scan's to refuse; the message was checked, so it is. */
-	while (r == 0 && mcp_next_item(json, size, &item)) {
+	/* The whole message was checked before, so this is valid JSON. */
+	while (r == 0 && json_next(json, size, &item)) {
 		if (!wants_text(view, &item))
 			continue;
 		r = buf_append(buf, from, (size_t)(item.value - from));
-		r = r < 0 ? r : buf_format(buf, "\"%.*s\"", (int)item.value_size, item.value);
-		from = item.value + item.value_size;
+		r = r < 0 ? r : buf_format(buf, "\"%.*s\"", (int)item.size, item.value);
+		from = item.value + item.size;
 	}
 	return r == 0 && from > json && buf_append(buf, from, size - (size_t)(from - json)) == 0;
 }
 
-int mcp_call_decode(struct mcp_call *call, const struct mcp_view *view, const char *json,
-		    size_t size, struct err *err)
+/* Decodes the arguments by the rows of `view`; `call` owns what they point to. */
+static int mcp_call_decode(struct mcp_call *call, const struct mcp_view *view, const char *json,
+			   size_t size, struct err *err)
 {
 	struct decode_source source = {0};
 	struct buf quoted;
@@ -295,12 +296,17 @@ int mcp_call_decode(struct mcp_call *call, const struct mcp_view *view, const ch
 	return r == 0 ? decode_args(&view->op, &source, &call->decoded, err) : r;
 }
 
-static void op_passed(struct mcp_call *call, const char *json, size_t size, const struct err *err)
+void mcp_op_passed(struct mcp_call *call, const struct ask_result *result)
 {
-	if (err != NULL)
-		mcp_answer_err(call, err);
+	bool has_bytes = result->size > 0;
+
+	if (result->err != NULL)
+		mcp_answer_err(call, result->err);
+	else if (call->view->tool->done != NULL)
+		call->view->tool->done(call, result);
 	else
-		mcp_answer_json(call, false, NULL, size > 0 ? json : "{}", size > 0 ? size : 2);
+		mcp_answer_json(call, false, NULL, has_bytes ? result->bytes : "{}",
+				has_bytes ? result->size : 2);
 }
 
 void mcp_tools_call(struct mcp_request *request)
@@ -314,7 +320,7 @@ void mcp_tools_call(struct mcp_request *request)
 	int r;
 
 	if (name == NULL) {
-		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL, "name: is required, a text");
+		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL, "name: a text is required");
 		return;
 	}
 	if (view == NULL) {
@@ -329,7 +335,7 @@ void mcp_tools_call(struct mcp_request *request)
 		return;
 	call = call_new(request, view);
 	r = mcp_call_decode(call, view, json, size, &err);
-	/* From here on the arguments are where the scan has put them. */
+	/* The scan has copied the arguments; the bytes are no longer needed. */
 	request->message.arguments = NULL;
 	buf_done(&request->bytes);
 	if (r < 0)
@@ -337,10 +343,10 @@ void mcp_tools_call(struct mcp_request *request)
 	else if (view->tool->call != NULL)
 		view->tool->call(call);
 	else
-		mcp_call_op_args(call, view->tool->op, call->decoded.args, op_passed);
+		mcp_call_op_args(call, view->tool->op, call->decoded.args, mcp_op_passed);
 }
 
-/* The handler still answers, and nobody hears it: its op ends first, a run by being cancelled. */
+/* The handler still answers, but nobody hears it. Its op is cancelled first, a run included. */
 void mcp_call_cancel(struct mcp_call *call)
 {
 	void (*cancel)(struct mcp_call * call) = STEAL(call->cancel);

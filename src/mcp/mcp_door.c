@@ -8,19 +8,18 @@
 #include "mcp/mcp_inside.h"
 #include "session/engine.h"
 
-#define NO_SESSION (-32001) /* as the reference servers of the 2025 era say it */
+#define NO_SESSION (-32001) /* the code that the 2025 era's reference servers use */
 #define SESSION_HEADER "Mcp-Session-Id"
 #define VERSION_HEADER "MCP-Protocol-Version"
 #define TOO_MANY "too many requests are under way; try again later"
 
-/* ---- what is refused before there is a request ---- */
+/* ---- answers before there is a request ---- */
 
 static void refuse_as(struct exchange *call, unsigned status, const char *id, int code,
 		      const char *message)
 {
-	struct buf json;
+	AUTO_BUF struct buf json = {.max = 4 * KIB};
 
-	buf_init(&json, 4 * KIB);
 	mcp_put_error(&json, id, (enum mcp_code)code, message, NULL);
 	exchange_answer(call, status, &json);
 }
@@ -32,9 +31,8 @@ static void refuse(struct exchange *call, unsigned status, const struct err *err
 
 static void accept_only(struct exchange *call)
 {
-	struct buf nothing;
+	AUTO_BUF struct buf nothing = {.max = 1};
 
-	buf_init(&nothing, 1);
 	exchange_answer(call, 202, &nothing);
 }
 
@@ -54,18 +52,7 @@ static struct mcp_request *request_new(struct mcp *mcp, const struct op_caller *
 	return request;
 }
 
-/* Of one that was never begun. */
-static void request_forget(struct mcp_request *request)
-{
-	request->mcp->held -= request->held;
-	mcp_message_done(&request->message);
-	buf_done(&request->bytes);
-	free(request->name);
-	free(request->peer);
-	free(request);
-}
-
-/* From here on it is answered by its stream. */
+/* From here on the request is answered by its stream. */
 static void begin(struct exchange *call, struct mcp_request *request)
 {
 	struct mcp *mcp = request->mcp;
@@ -85,19 +72,15 @@ static void begin(struct exchange *call, struct mcp_request *request)
 
 static void refuse_version(struct mcp_request *request, const char *asked)
 {
-	struct buf data;
+	AUTO_BUF struct buf data = {.max = 4 * KIB};
 
-	buf_init(&data, 4 * KIB);
 	(void)buf_text(&data, "{\"supported\":");
 	(void)mcp_put_versions(&data);
-	(void)buf_text(&data, ",\"requested\":");
-	(void)json_put_string(&data, asked, strnlen(asked, 64));
-	(void)buf_text(&data, "}");
+	json_put(&data, ",'requested':%.*s}", (int)strnlen(asked, 64), asked);
 	mcp_refuse(request, 400, MCP_NO_VERSION, buf_string(&data), "Unsupported protocol version");
-	buf_done(&data);
 }
 
-/* A header that must say what the body says. */
+/* Checks a header that must match the body. False: refused, and answered. */
 static bool check_header(struct mcp_request *request, const struct exchange *call, const char *name,
 			 const char *text)
 {
@@ -106,13 +89,13 @@ static bool check_header(struct mcp_request *request, const struct exchange *cal
 	if (text == NULL || mcp_header_is(header, text))
 		return true;
 	mcp_refuse(request, 400, MCP_HEADER_MISMATCH, NULL,
-		   header != NULL ? "the header %s is not what the body says"
-				  : "the header %s is missing; it must say what the body says",
+		   header != NULL ? "the header %s does not match the body"
+				  : "the header %s is missing; it must match the body",
 		   name);
 	return false;
 }
 
-/* An argument that is also a header is there in both, or in none. */
+/* The argument session_id and its header must both be present, and equal, or both absent. */
 static bool check_routed(struct mcp_request *request, const struct exchange *call)
 {
 	static const char name[] = "Mcp-Param-Session-Id";
@@ -133,12 +116,12 @@ static bool check_routed(struct mcp_request *request, const struct exchange *cal
 	if (is_given ? header != NULL && mcp_header_is_json(header, value, size) : header == NULL)
 		return true;
 	mcp_refuse(request, 400, MCP_HEADER_MISMATCH, NULL,
-		   "the header %s must be there when the argument session_id is, and say the same",
+		   "the header %s and the argument session_id must be given together, and be equal",
 		   name);
 	return false;
 }
 
-/* What every request of this era must have. False: it was answered. */
+/* Checks what every request of this era must have. False: refused, and answered. */
 static bool check_modern(struct mcp_request *request, const struct exchange *call)
 {
 	const struct mcp_message *message = &request->message;
@@ -176,14 +159,14 @@ static void take_modern(struct exchange *call, struct mcp_request *request)
 {
 	request->is_modern = true;
 	if (request->message.method == NULL) {
-		request_forget(request);
+		mcp_request_free(request);
 		refuse_as(call, 400, "", MCP_INVALID_REQUEST,
-			  "nothing was asked of the client that this could answer");
+			  "this is an answer, but the server has asked the client nothing");
 		return;
 	}
-	/* Notifications ask for nothing; closing the stream is how a client gives up. */
+	/* Notifications need no answer; a client cancels by closing the stream. */
 	if (request->message.id[0] == '\0') {
-		request_forget(request);
+		mcp_request_free(request);
 		accept_only(call);
 		return;
 	}
@@ -194,7 +177,7 @@ static void take_modern(struct exchange *call, struct mcp_request *request)
 
 /* ---- the 2025 era ---- */
 
-/* The session that the header names. NULL: it was answered. */
+/* The session that the header names. NULL: there is none, and the call was answered. */
 static struct mcp_session *find_session(struct exchange *call, struct mcp *mcp, const char *id)
 {
 	const char *header = exchange_header(call, SESSION_HEADER);
@@ -202,13 +185,14 @@ static struct mcp_session *find_session(struct exchange *call, struct mcp *mcp, 
 
 	if (header == NULL) {
 		refuse_as(call, 400, id, MCP_INVALID_REQUEST,
-			  "the header " SESSION_HEADER " is missing; initialize gives one");
+			  "the header " SESSION_HEADER
+			  " is missing; the answer to initialize has it");
 		return NULL;
 	}
 	session = mcp_session_find(mcp, header, &call->caller);
 	if (session == NULL)
 		refuse_as(call, 404, id, NO_SESSION,
-			  "there is no such session (any more); initialize begins one");
+			  "there is no such session, or it has ended; initialize begins a new one");
 	return session;
 }
 
@@ -220,20 +204,20 @@ static void take_initialize(struct exchange *call, struct mcp_request *request)
 	if (request->message.id[0] == '\0' || version == NULL) {
 		refuse_as(call, 400, request->message.id, MCP_INVALID_PARAMS,
 			  "initialize: needs an id and params.protocolVersion, a text");
-		request_forget(request);
+		mcp_request_free(request);
 		return;
 	}
 	if (json_dumpb(json_object_get(request->message.params, "capabilities"), NULL, 0,
 		       JSON_COMPACT | JSON_ENCODE_ANY) > MCP_CAPABILITIES_MAX) {
 		refuse_as(call, 400, request->message.id, MCP_INVALID_PARAMS,
 			  "capabilities: are too large");
-		request_forget(request);
+		mcp_request_free(request);
 		return;
 	}
 	request->session = mcp_session_new(request->mcp, &call->caller, &err);
 	if (request->session == NULL) {
 		refuse_as(call, 503, request->message.id, MCP_INTERNAL, err.text);
-		request_forget(request);
+		mcp_request_free(request);
 		return;
 	}
 	if (mcp_legacy_version(version) != NULL)
@@ -244,7 +228,7 @@ static void take_initialize(struct exchange *call, struct mcp_request *request)
 	request->method->call(request);
 }
 
-/* notifications/cancelled is the one that means something to us. */
+/* Only notifications/cancelled has an effect here. */
 static void take_notification(struct mcp_session *session, const struct mcp_message *message)
 {
 	json_t *id = json_object_get(message->params, "requestId");
@@ -265,7 +249,7 @@ static void take_legacy_request(struct exchange *call, struct mcp_request *reque
 	if (mcp_request_find(request->session, request->message.id) != NULL) {
 		refuse_as(call, 400, request->message.id, MCP_INVALID_REQUEST,
 			  "id: a request with this id is under way in this session");
-		request_forget(request);
+		mcp_request_free(request);
 		return;
 	}
 	begin(call, request);
@@ -287,7 +271,7 @@ static void take_legacy(struct exchange *call, struct mcp_request *request)
 	}
 	request->session = find_session(call, request->mcp, message->id);
 	if (request->session == NULL) {
-		request_forget(request);
+		mcp_request_free(request);
 	} else if (message->method != NULL && message->id[0] != '\0') {
 		take_legacy_request(call, request);
 	} else {
@@ -296,7 +280,7 @@ static void take_legacy(struct exchange *call, struct mcp_request *request)
 			take_notification(request->session, message);
 		else if (mcp_extra != NULL)
 			mcp_extra->answered(request->session, message);
-		request_forget(request);
+		mcp_request_free(request);
 	}
 }
 
@@ -312,7 +296,7 @@ static bool is_modern(const struct exchange *call, const struct mcp_message *mes
 	return header != NULL && mcp_legacy_version(header) == NULL;
 }
 
-/* False: it was answered. */
+/* False: refused, and answered. */
 static bool check_post(struct exchange *call, struct mcp *mcp)
 {
 	const char *accept = exchange_header(call, "Accept");
@@ -331,7 +315,7 @@ static bool check_post(struct exchange *call, struct mcp *mcp)
 	}
 	if (exchange_body_size(call) > MCP_MESSAGE_MAX) {
 		refuse_as(call, 413, "", MCP_INVALID_REQUEST,
-			  "a message may have 16 MiB; larger files go to "
+			  "a message may have at most 16 MiB; send larger files with "
 			  "PUT /v1/sessions/{id}/files/{path}");
 		return false;
 	}
@@ -367,11 +351,11 @@ static void post(struct exchange *call)
 	mcp->held += request->message.tree_held;
 	if (r == 0 && mcp->held > MCP_HELD_MAX) {
 		refuse_as(call, 503, request->message.id, MCP_INTERNAL, TOO_MANY);
-		request_forget(request);
+		mcp_request_free(request);
 	} else if (r < 0) {
 		refuse_as(call, err.kind == ERR_TOO_LARGE ? 413 : 400, request->message.id,
 			  (int)code, err.text);
-		request_forget(request);
+		mcp_request_free(request);
 	} else if (is_modern(call, &request->message)) {
 		take_modern(call, request);
 	} else {
@@ -379,7 +363,7 @@ static void post(struct exchange *call)
 	}
 }
 
-/* ---- GET and DELETE, of the 2025 era alone ---- */
+/* ---- GET and DELETE, only in the 2025 era ---- */
 
 static bool check_legacy(struct exchange *call)
 {
@@ -412,24 +396,25 @@ static void get(struct exchange *call)
 		stream = mcp_stream_resume(session, last);
 	if (stream == NULL && session->open != NULL) {
 		refuse_as(call, 409, "", MCP_INVALID_REQUEST,
-			  "this session has such a stream already");
+			  "this session already has an open GET stream");
 		return;
 	}
 	if (stream == NULL)
 		stream = session->open = mcp_stream_new(session->mcp, session);
 	mcp_wire_join(call, stream);
 	stream->is_begun = true;
-	mcp_wire_begin(stream->wire);
-	/* Something to send at once, so that the client sees the headers. */
+	/* A first comment makes the server send the headers at once. */
 	if (stream == session->open)
 		(void)buf_text(&stream->bytes, ": welcome\n\n");
-	mcp_wire_resume(stream->wire);
+	mcp_wire_begin(stream->wire);
+	if (stream->wire == NULL)
+		mcp_stream_wire_gone(stream);
 }
 
 static void delete_session(struct exchange *call)
 {
 	struct mcp_session *session;
-	struct buf nothing;
+	AUTO_BUF struct buf nothing = {.max = 1};
 
 	if (!check_legacy(call))
 		return;
@@ -437,7 +422,6 @@ static void delete_session(struct exchange *call)
 	if (session == NULL)
 		return;
 	mcp_session_end(session);
-	buf_init(&nothing, 1);
 	exchange_answer(call, 204, &nothing);
 }
 
@@ -462,7 +446,7 @@ const struct door door_mcp = {
 	.name = "mcp",
 	.routes = routes,
 	.route_count = ARRAY_LEN(routes),
-	DOOR_CONFIG(mcp),
+	.config = &mcp_config,
 	.has_cors = true,
 	.exposes = SESSION_HEADER ", " VERSION_HEADER ", Retry-After",
 	.refuse = refuse,

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -29,12 +28,13 @@ bool mcp_accepts(const char *accept, const char *type)
 	return false;
 }
 
-/* What a header says: without blanks around it, and decoded where it is =?base64?...?=. False: it
- * cannot be decoded, or is too long. */
+/* A header's value: trimmed, and decoded if it is =?base64?...?=. False: it cannot be decoded, or
+ * is too long. */
 static bool read_value(const char *header, char ret_value[VALUE_MAX])
 {
 	static const char before[] = "=?base64?", behind[] = "?=";
-	size_t size, used = 0;
+	AUTO_BUF struct buf bytes = {.max = VALUE_MAX - 1};
+	size_t size;
 
 	header += strspn(header, " \t");
 	size = strlen(header);
@@ -49,12 +49,10 @@ static bool read_value(const char *header, char ret_value[VALUE_MAX])
 		ret_value[size] = '\0';
 		return true;
 	}
-	if (sodium_base642bin((unsigned char *)ret_value, VALUE_MAX - 1,
-			      header + sizeof(before) - 1, size - sizeof(before) - 1, NULL, &used,
-			      NULL, sodium_base64_VARIANT_ORIGINAL) < 0)
+	if (buf_unbase64(&bytes, header + sizeof(before) - 1, size - sizeof(before) - 1, "") < 0)
 		return false;
-	ret_value[used] = '\0';
-	return strlen(ret_value) == used;
+	(void)snprintf(ret_value, VALUE_MAX, "%s", buf_string(&bytes));
+	return strlen(ret_value) == bytes.size;
 }
 
 bool mcp_header_is(const char *header, const char *text)

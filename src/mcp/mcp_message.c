@@ -8,13 +8,13 @@
 
 #define KEY_MAX 16
 
-/* A value in the text, from its first byte to behind its last. */
+/* A value in the text: offset of its first byte, and offset after its last. */
 struct range {
 	size_t from, to;
 };
 
-/* What is cut out of the text before it becomes a tree: an id is sent back as it came, whatever
- * its number of digits, and arguments are never a tree. */
+/* Finds the parts that are cut out of the text before it becomes a tree: the id, which is sent back
+ * unchanged whatever its number of digits, and the arguments, which never become a tree. */
 struct finder {
 	const char *bytes;
 	struct walk walk;
@@ -22,9 +22,9 @@ struct finder {
 	size_t key_size;
 	bool is_in_key;
 	bool is_in_params;
-	struct range *target; /* of the value that comes, or is being read */
+	struct range *target; /* of the value that comes next, or is being read */
 	bool is_in_value;
-	size_t value_depth; /* of what holds it */
+	size_t value_depth; /* depth of the object that holds it */
 	struct range id, arguments;
 };
 
@@ -57,7 +57,7 @@ static void end_key(struct finder *find)
 	find->is_in_value = false;
 }
 
-/* A step that belongs to a key that may be one of ours. */
+/* Handles a step inside a key at a depth where it may be one of ours. */
 static bool take_key_step(struct finder *find, enum walk_step step, const uint8_t *from,
 			  const uint8_t *to)
 {
@@ -109,40 +109,35 @@ static int find_parts(struct finder *find, size_t size, enum mcp_code *ret_code,
 		if (step == WALK_OPEN && find->walk.depth == 1 && (find->walk.lists & 1) != 0) {
 			*ret_code = MCP_INVALID_REQUEST;
 			return err_set(err, ERR_BAD_REQUEST, EINVAL,
-				       "send one message at a time: batches are not taken");
+				       "batches are not supported: send one message at a time");
 		}
 		if (!take_key_step(find, step, from, at))
 			take_value_step(find, step, from, at);
 	}
 	if (at < end || !walk_is_whole(&find->walk))
-		return err_set(err, ERR_BAD_REQUEST, EINVAL,
-			       "the message is not JSON, at byte %llu; %s",
-			       (unsigned long long)find->walk.at,
-			       find->walk.why != NULL ? find->walk.why : "it is cut off");
+		return walk_refuse(&find->walk, "the message", err);
 	return 0;
 }
 
-/* The text without the two values, for a tree. */
+/* Appends the text with null in place of the two values. */
 static int put_rest(const struct finder *find, size_t size, struct buf *rest)
 {
 	const struct range *first = &find->id, *second = &find->arguments;
-	int r = 0;
+	size_t at = 0;
 
 	if (second->to > 0 && second->from < first->from) {
 		first = &find->arguments;
 		second = &find->id;
 	}
 	for (const struct range *cut = first; cut != NULL; cut = cut == first ? second : NULL) {
-		size_t from = cut == first ? 0 : first->to;
-
 		if (cut->to == 0)
 			continue;
-		r = r < 0 ? r : buf_append(rest, find->bytes + from, cut->from - from);
-		r = r < 0 ? r : buf_text(rest, "null");
+		buf_append(rest, find->bytes + at, cut->from - at);
+		buf_text(rest, "null");
+		at = cut->to;
 	}
-	size_t last = first->to > second->to ? first->to : second->to;
-
-	return r < 0 ? r : buf_append(rest, find->bytes + last, size - last);
+	buf_append(rest, find->bytes + at, size - at);
+	return rest->failed;
 }
 
 static int refuse(enum mcp_code code, enum mcp_code *ret_code, struct err *err, const char *why)
@@ -160,7 +155,8 @@ static int take_id(const struct finder *find, struct mcp_message *message, enum 
 	if (find->id.to == 0)
 		return 0;
 	if (text[0] != '"' && text[0] != '-' && (text[0] < '0' || text[0] > '9'))
-		return refuse(MCP_INVALID_REQUEST, ret_code, err, "id: must be a text or a number");
+		return refuse(MCP_INVALID_REQUEST, ret_code, err,
+			      "id: must be a string or a number");
 	if (size >= sizeof(message->id))
 		return refuse(MCP_INVALID_REQUEST, ret_code, err, "id: is too long");
 	memcpy(message->id, text, size);
@@ -168,7 +164,7 @@ static int take_id(const struct finder *find, struct mcp_message *message, enum 
 	return 0;
 }
 
-/* What JSON-RPC wants of every message. */
+/* Checks what JSON-RPC requires of every message. */
 static int check(struct mcp_message *message, enum mcp_code *ret_code, struct err *err)
 {
 	const json_t *method = json_object_get(message->tree, "method");
@@ -181,17 +177,18 @@ static int check(struct mcp_message *message, enum mcp_code *ret_code, struct er
 		return refuse(MCP_INVALID_REQUEST, ret_code, err, "jsonrpc: must be \"2.0\"");
 	message->method = mcp_text(message->tree, "method");
 	if (method != NULL && message->method == NULL)
-		return refuse(MCP_INVALID_REQUEST, ret_code, err, "method: must be a text");
+		return refuse(MCP_INVALID_REQUEST, ret_code, err, "method: must be a string");
 	if (method == NULL && (!is_answer || message->id[0] == '\0'))
-		return refuse(MCP_INVALID_REQUEST, ret_code, err,
-			      "method: is required, or an id with a result or an error");
+		return refuse(
+			MCP_INVALID_REQUEST, ret_code, err,
+			"method: is required; an answer needs an id and a result or an error");
 	if (params != NULL && !json_is_object(params))
 		return refuse(MCP_INVALID_REQUEST, ret_code, err, "params: must be an object");
 	message->params = params;
 	message->meta = json_object_get(params, "_meta");
 	if (message->meta != NULL && !json_is_object(message->meta))
 		return refuse(MCP_INVALID_PARAMS, ret_code, err, "_meta: must be an object");
-	/* It is written again with every line that a run prints. */
+	/* The token is repeated with every line that a run prints. */
 	if (json_string_length(json_object_get(message->meta, "progressToken")) >= MCP_ID_MAX)
 		return refuse(MCP_INVALID_PARAMS, ret_code, err,
 			      "_meta.progressToken: is too long");
@@ -226,7 +223,7 @@ static int make_tree(const struct finder *find, size_t size, struct mcp_message 
 	}
 	if (message->tree == NULL) {
 		*ret_code = MCP_INVALID_REQUEST;
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "the message cannot be taken; %s",
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "the message cannot be read: %s",
 			       error.text);
 	}
 	return 0;
@@ -264,73 +261,6 @@ const char *mcp_text(const json_t *object, const char *name)
 	const json_t *value = json_object_get(object, name);
 	const char *text = json_string_value(value);
 
-	/* A NUL inside would make two readers see two texts. */
+	/* With a NUL inside, two readers could see two different strings. */
 	return text != NULL && strlen(text) == json_string_length(value) ? text : NULL;
-}
-
-/* ---- valid JSON text, item by item ---- */
-
-static const char *skip_blank(const char *at, const char *end)
-{
-	while (at < end && strchr(" \t\r\n,:", *at) != NULL && *at != '\0')
-		at++;
-	return at;
-}
-
-static const char *skip_string(const char *at, const char *end)
-{
-	for (at++; at < end && *at != '"'; at++) {
-		if (*at == '\\')
-			at++;
-	}
-	return at < end ? at + 1 : end;
-}
-
-static const char *skip_value(const char *at, const char *end)
-{
-	size_t depth = 0;
-
-	while (at < end) {
-		if (*at == '"') {
-			at = skip_string(at, end);
-		} else if (*at == '{' || *at == '[') {
-			depth++;
-			at++;
-		} else if (*at == '}' || *at == ']') {
-			if (depth == 0)
-				return at;
-			depth--;
-			at++;
-		} else {
-			at++;
-			if (depth > 0)
-				continue;
-			while (at < end && strchr(" \t\r\n,:]}", *at) == NULL)
-				at++;
-		}
-		if (depth == 0)
-			return at;
-	}
-	return end;
-}
-
-bool mcp_next_item(const char *json, size_t size, struct mcp_item *item)
-{
-	const char *end = json + size;
-	const char *at = item->value != NULL ? item->value + item->value_size : json + 1;
-
-	if (size < 2 || (json[0] != '[' && json[0] != '{'))
-		return false;
-	at = skip_blank(at, end);
-	if (at >= end || *at == ']' || *at == '}')
-		return false;
-	if (json[0] == '{') {
-		item->key = at;
-		at = skip_string(at, end);
-		item->key_size = (size_t)(at - item->key);
-		at = skip_blank(at, end);
-	}
-	item->value = at;
-	item->value_size = (size_t)(skip_value(at, end) - at);
-	return item->value_size > 0;
 }

@@ -10,9 +10,9 @@
 	"sandbox; create_session gives a session_id with which variables and files stay between "  \
 	"runs. A failed run says why and what to do about it."
 
-#define TTL_MS 60000 /* for how long a client may keep what does not change while we run */
+#define TTL_MS 60000 /* clients may cache lists that do not change while we run */
 
-/* ---- what we are ---- */
+/* ---- versions and capabilities ---- */
 
 static const char *const legacy_versions[] = {
 	MCP_NEWEST_LEGACY,
@@ -56,15 +56,13 @@ static int put_capabilities(const struct mcp_request *request, struct buf *buf)
 
 static void call_discover(struct mcp_request *request)
 {
-	struct buf members;
+	AUTO_BUF struct buf members = {.max = 16 * KIB};
 
-	buf_init(&members, 16 * KIB);
 	(void)buf_text(&members, "\"supportedVersions\":");
 	(void)mcp_put_versions(&members);
 	(void)buf_text(&members, ",");
 	(void)put_capabilities(request, &members);
-	(void)buf_text(&members, ",\"instructions\":");
-	(void)json_put_text(&members, INSTRUCTIONS);
+	json_put(&members, ",'instructions':%s", INSTRUCTIONS);
 	mcp_reply_buf(request, NULL, &members);
 }
 
@@ -72,13 +70,12 @@ static void call_initialize(struct mcp_request *request)
 {
 	const json_t *capabilities = json_object_get(request->message.params, "capabilities");
 	struct mcp_session *session = request->session;
-	struct buf members;
+	AUTO_BUF struct buf members = {.max = 16 * KIB};
 
 	if (json_is_object(capabilities)) {
 		json_decref(session->capabilities);
 		session->capabilities = json_deep_copy(capabilities);
 	}
-	buf_init(&members, 16 * KIB);
 	(void)buf_format(&members, "\"protocolVersion\":\"%s\",", session->version);
 	(void)put_capabilities(request, &members);
 	(void)buf_text(&members, ",\"serverInfo\":{\"name\":\"vivarium\",\"title\":\"Vivarium\","
@@ -98,8 +95,8 @@ static void call_set_level(struct mcp_request *request)
 
 	if (level < 0) {
 		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL,
-			   "level: is none of debug, info, notice, warning, error, critical, "
-			   "alert, emergency");
+			   "level: must be debug, info, notice, warning, error, critical, "
+			   "alert or emergency");
 		return;
 	}
 	request->session->log_level = level;
@@ -109,7 +106,7 @@ static void call_set_level(struct mcp_request *request)
 static void call_subscribe(struct mcp_request *request)
 {
 	if (mcp_text(request->message.params, "uri") == NULL) {
-		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL, "uri: is required, a text");
+		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL, "uri: a text is required");
 		return;
 	}
 	mcp_reply(request, NULL, "", 0);
@@ -140,7 +137,7 @@ static void call_complete(struct mcp_request *request)
 	if (!json_is_object(json_object_get(request->message.params, "ref")) ||
 	    !json_is_object(json_object_get(request->message.params, "argument"))) {
 		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL,
-			   "ref and argument: are required, objects");
+			   "ref and argument: an object is required for each");
 		return;
 	}
 	mcp_reply(request, NULL, none, sizeof(none) - 1);
@@ -174,11 +171,11 @@ static void call_listen(struct mcp_request *request)
 	struct mcp *mcp = request->mcp;
 	struct mcp_stream *stream = request->stream;
 	unsigned wants = wanted_changes(request);
-	struct buf json;
+	AUTO_BUF struct buf json = {.max = 4 * KIB};
 
 	if (!json_is_object(json_object_get(request->message.params, "notifications"))) {
 		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL,
-			   "notifications: is required, an object");
+			   "notifications: an object is required");
 		return;
 	}
 	if (mcp->listener_count >= MCP_LISTENERS_MAX) {
@@ -190,7 +187,6 @@ static void call_listen(struct mcp_request *request)
 	stream->is_listener = true;
 	stream->wants = wants;
 	(void)snprintf(stream->id, sizeof(stream->id), "%s", request->message.id);
-	buf_init(&json, 4 * KIB);
 	(void)buf_format(&json,
 			 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/"
 			 "acknowledged\",\"params\":{\"_meta\":{\"" MCP_META
@@ -201,10 +197,9 @@ static void call_listen(struct mcp_request *request)
 			 (wants & 2) != 0 && (wants & 4) != 0 ? "," : "",
 			 (wants & 4) != 0 ? "\"resourcesListChanged\":true" : "");
 	mcp_stream_send(stream, (const char *)json.data, json.size, true);
-	buf_done(&json);
 }
 
-/* ---- all of them ---- */
+/* ---- the table of methods ---- */
 
 static const struct mcp_method methods[] = {
 	{"initialize", call_initialize, .in_legacy = true},

@@ -9,7 +9,7 @@
 #define PAIRS_MAX 8
 #define ANSWER_MAX (128U << 20)
 
-/* An op that was asked, with all that it needs until it has answered, whoever still waits. */
+/* A running op, with everything it needs until it has answered, even if nobody waits any more. */
 struct mcp_op {
 	struct mcp *mcp;
 	struct ask *ask; /* borrowed until done */
@@ -67,6 +67,7 @@ struct mcp_op *mcp_op_start(struct mcp *mcp, const struct op_caller *caller, con
 		.op = op,
 		.max = ANSWER_MAX,
 		.calls = line != NULL ? &with_events : &without,
+		.wants_result = line != NULL,
 		.user = work,
 	};
 

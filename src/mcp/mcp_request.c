@@ -14,16 +14,8 @@
 	"\"_meta\":{\"" MCP_META "serverInfo\":{\"name\":\"vivarium\",\"version\":\"" VIV_VERSION  \
 	"\"}}"
 
-static void request_free(struct mcp_request *request)
+void mcp_request_free(struct mcp_request *request)
 {
-	LIST_REMOVE(request, entry);
-	request->mcp->request_count--;
-	if (request->session != NULL)
-		request->session->busy--;
-	if (request->op != NULL)
-		mcp_op_drop(request->op);
-	if (request->question != NULL)
-		mcp_extra->drop_question(request->question);
 	request->mcp->held -= request->held;
 	mcp_message_done(&request->message);
 	buf_done(&request->bytes);
@@ -35,7 +27,15 @@ static void request_free(struct mcp_request *request)
 static void send_answer(struct mcp_request *request, unsigned status, struct buf *take_json)
 {
 	mcp_stream_answer(request->stream, status, take_json);
-	request_free(request);
+	LIST_REMOVE(request, entry);
+	request->mcp->request_count--;
+	if (request->session != NULL)
+		request->session->busy--;
+	if (request->op != NULL)
+		mcp_op_drop(request->op);
+	if (request->question != NULL)
+		mcp_extra->drop_question(request->question);
+	mcp_request_free(request);
 }
 
 static int put_tail(const struct mcp_request *request, struct buf *buf, bool is_complete)
@@ -52,9 +52,8 @@ static int put_tail(const struct mcp_request *request, struct buf *buf, bool is_
 void mcp_reply(struct mcp_request *request, const char *type, const char *members, size_t size)
 {
 	const char *comma = size > 0 && request->is_modern ? "," : "";
-	struct buf json;
+	AUTO_BUF struct buf json = {.max = MCP_ANSWER_MAX + ERROR_MAX};
 
-	buf_init(&json, MCP_ANSWER_MAX + ERROR_MAX);
 	buf_format(&json, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{", request->message.id);
 	if (request->is_modern)
 		buf_format(&json, "\"resultType\":\"%s\",", type != NULL ? type : "complete");
@@ -65,7 +64,6 @@ void mcp_reply(struct mcp_request *request, const char *type, const char *member
 		send_answer(request, 200, &json);
 		return;
 	}
-	buf_done(&json);
 	mcp_refuse(request, 500, MCP_INTERNAL, NULL, "the answer is too large");
 }
 
@@ -75,34 +73,13 @@ void mcp_reply_buf(struct mcp_request *request, const char *type, struct buf *ta
 	buf_done(take_members);
 }
 
-static int put_bytes(const char *bytes, size_t size, void *user)
-{
-	return buf_append(user, bytes, size);
-}
-
-void mcp_reply_json(struct mcp_request *request, const char *type, json_t *take_object)
-{
-	struct buf text;
-
-	buf_init(&text, MCP_SMALL_MAX);
-	if (take_object == NULL ||
-	    json_dump_callback(take_object, put_bytes, &text, JSON_COMPACT | JSON_ENSURE_ASCII) < 0)
-		mcp_refuse(request, 500, MCP_INTERNAL, NULL, "no memory for the answer");
-	else
-		/* Its members, without the braces. */
-		mcp_reply(request, type, (const char *)text.data + 1, text.size - 2);
-	json_decref(take_object);
-	buf_done(&text);
-}
-
 void mcp_put_error(struct buf *buf, const char *id, enum mcp_code code, const char *message,
 		   const char *data)
 {
 	(void)buf_text(buf, "{\"jsonrpc\":\"2.0\"");
 	if (id[0] != '\0')
 		(void)buf_format(buf, ",\"id\":%s", id);
-	(void)buf_format(buf, ",\"error\":{\"code\":%d,\"message\":", (int)code);
-	(void)json_put_text(buf, message);
+	json_put(buf, ",'error':{'code':%d,'message':%s", (int)code, message);
 	if (data != NULL)
 		(void)buf_format(buf, ",\"data\":%s", data);
 	(void)buf_text(buf, "}}");
@@ -112,13 +89,12 @@ void mcp_refuse(struct mcp_request *request, unsigned status, enum mcp_code code
 		const char *format, ...)
 {
 	char message[600];
-	struct buf json;
+	AUTO_BUF struct buf json = {.max = ERROR_MAX};
 	va_list list;
 
 	va_start(list, format);
 	(void)vsnprintf(message, sizeof(message), format, list);
 	va_end(list);
-	buf_init(&json, ERROR_MAX);
 	mcp_put_error(&json, request->message.id, code, message, data);
 	send_answer(request, status > 0 && request->is_modern ? status : 200, &json);
 }
@@ -126,15 +102,14 @@ void mcp_refuse(struct mcp_request *request, unsigned status, enum mcp_code code
 void mcp_request_drop(struct mcp_request *request)
 {
 	struct mcp_call *call = STEAL(request->call);
-	struct buf nothing;
+	AUTO_BUF struct buf nothing = {.max = 1};
 
 	if (call != NULL)
 		mcp_call_cancel(call);
-	buf_init(&nothing, 1);
 	send_answer(request, 200, &nothing);
 }
 
-/* One id can be written in two ways: "a" and "\\u0061". */
+/* The same id can be written in two ways: "a" and "\\u0061". */
 static bool is_same_id(const char *one, const char *other)
 {
 	json_auto_t *a = NULL, *b = NULL;
@@ -159,7 +134,7 @@ struct mcp_request *mcp_request_find(struct mcp_session *session, const char *id
 	return NULL;
 }
 
-/* ---- what the client said of itself ---- */
+/* ---- the client's name and capabilities ---- */
 
 void mcp_take_client(struct mcp_request *request)
 {
@@ -195,14 +170,14 @@ bool mcp_has_tasks(const struct mcp_request *request)
 	return request->is_modern && json_object_get(extensions, MCP_TASKS) != NULL;
 }
 
-/* ---- on the way to the answer ---- */
+/* ---- messages before the answer ---- */
 
 void mcp_progress(struct mcp_request *request, uint64_t progress, uint64_t total,
 		  const char *message, size_t size)
 {
 	const json_t *token = json_object_get(request->message.meta, "progressToken");
 	AUTO_FREE char *text = NULL;
-	struct buf json;
+	AUTO_BUF struct buf json = {.max = ERROR_MAX};
 
 	if (!json_is_string(token) && !json_is_number(token))
 		return;
@@ -210,7 +185,6 @@ void mcp_progress(struct mcp_request *request, uint64_t progress, uint64_t total
 	if (text == NULL)
 		return;
 	request->progress = progress;
-	buf_init(&json, ERROR_MAX);
 	(void)buf_format(&json,
 			 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
 			 "\"progressToken\":%s,\"progress\":%llu",
@@ -221,7 +195,6 @@ void mcp_progress(struct mcp_request *request, uint64_t progress, uint64_t total
 		(void)json_put_string(&json, message, size);
 	if (buf_text(&json, "}}") == 0)
 		mcp_stream_send(request->stream, (const char *)json.data, json.size, false);
-	buf_done(&json);
 }
 
 static const char *const levels[] = {
@@ -237,36 +210,7 @@ int mcp_log_level(const char *name)
 	return -1;
 }
 
-/* In the 2025 era a client that set no level gets what the server likes; in the 2026 era nothing.
- */
-static int wanted_level(const struct mcp_request *request)
-{
-	if (request->is_modern) {
-		int level = mcp_log_level(mcp_text(request->message.meta, MCP_META "logLevel"));
-
-		return level < 0 ? (int)ARRAY_LEN(levels) : level;
-	}
-	return request->session != NULL ? request->session->log_level : 0;
-}
-
-void mcp_log(struct mcp_request *request, int level, const char *text)
-{
-	struct buf json;
-
-	if (level < wanted_level(request))
-		return;
-	buf_init(&json, ERROR_MAX);
-	(void)buf_format(&json,
-			 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{"
-			 "\"level\":\"%s\",\"logger\":\"vivarium\",\"data\":",
-			 levels[level]);
-	(void)json_put_text(&json, text);
-	if (buf_text(&json, "}}") == 0)
-		mcp_stream_send(request->stream, (const char *)json.data, json.size, false);
-	buf_done(&json);
-}
-
-/* Bytes of the messages of this token that are under way. */
+/* Bytes of this token's messages that are under way. */
 static size_t held_by(const struct mcp *mcp, const char *token)
 {
 	const struct mcp_request *request = NULL;

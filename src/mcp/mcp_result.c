@@ -6,73 +6,44 @@
 #include "base/json.h"
 #include "mcp/mcp_inside.h"
 #include "session/result.h"
-#include "session/testimony.h"
 
 #define LINKS_MAX 200
 #define WORKSPACE "/workspace/"
 
-/* Text that is being written; the first failure stays. */
-struct out {
-	struct buf buf;
-	int r;
-};
-
-static void put(struct out *out, const char *text)
-{
-	if (out->r == 0)
-		out->r = buf_text(&out->buf, text);
-}
-
-static void put_raw(struct out *out, const char *text, size_t size)
-{
-	if (out->r == 0)
-		out->r = buf_append(&out->buf, text, size);
-}
-
-static void put_string(struct out *out, const char *text, size_t size)
-{
-	if (out->r == 0)
-		out->r = json_put_string(&out->buf, text, size);
-}
-
-static bool key_is(const struct mcp_item *item, const char *name)
-{
-	return item->key_size == strlen(name) + 2 && memcmp(item->key + 1, name, strlen(name)) == 0;
-}
-
 /* ---- the structured part: all but the bytes ---- */
 
-static void put_without_bytes(struct out *out, const char *object, size_t size)
+static void put_without_bytes(struct buf *out, const struct json_member *object)
 {
-	struct mcp_item item = {0};
+	struct json_member member = {0};
 	const char *joint = "{";
 
-	while (mcp_next_item(object, size, &item)) {
-		if (key_is(&item, "base64"))
+	while (json_next(object->value, object->size, &member)) {
+		if (json_is_named(&member, "base64"))
 			continue;
-		put(out, joint);
-		put_raw(out, item.key, item.key_size);
-		put(out, ":");
-		put_raw(out, item.value, item.value_size);
+		buf_text(out, joint);
+		buf_append(out, member.name, member.name_size);
+		buf_text(out, ":");
+		buf_append(out, member.value, member.size);
 		joint = ",";
 	}
-	put(out, joint[0] == '{' ? "{}" : "}");
+	buf_text(out, joint[0] == '{' ? "{}" : "}");
 }
 
-static void put_list_without_bytes(struct out *out, const char *list, size_t size)
+int mcp_put_charts(struct buf *buf, struct span list)
 {
-	struct mcp_item item = {0};
+	struct json_member item = {0};
 	const char *joint = "[";
 
-	while (mcp_next_item(list, size, &item)) {
-		put(out, joint);
-		put_without_bytes(out, item.value, item.value_size);
+	while (json_item(list.at, list.size, &item)) {
+		buf_text(buf, joint);
+		put_without_bytes(buf, &item);
 		joint = ",";
 	}
-	put(out, joint[0] == '[' ? "[]" : "]");
+	buf_text(buf, joint[0] == '[' ? "[]" : "]");
+	return buf->failed;
 }
 
-static void put_structured(struct out *out, const struct result *result)
+static void put_structured(struct buf *out, const struct result *result)
 {
 	const char *joint = "{";
 
@@ -81,63 +52,92 @@ static void put_structured(struct out *out, const struct result *result)
 
 		if (value.size == 0)
 			continue;
-		put(out, joint);
-		put_string(out, result_rows[i].name, strlen(result_rows[i].name));
-		put(out, ":");
+		buf_text(out, joint);
+		json_put_text(out, result_rows[i].name);
+		buf_text(out, ":");
 		if ((i == RESULT_CHARTS || i == RESULT_FILES) && value.at[0] == '[')
-			put_list_without_bytes(out, value.at, value.size);
+			mcp_put_charts(out, value);
 		else
-			put_raw(out, value.at, value.size);
+			buf_append(out, value.at, value.size);
 		if (i == RESULT_SESSION && value.at[0] == '"') {
-			put(out, ",\"session_id\":");
-			put_raw(out, value.at, value.size);
+			buf_text(out, ",\"session_id\":");
+			buf_append(out, value.at, value.size);
 		}
 		joint = ",";
 	}
-	put(out, joint[0] == '{' ? "{}" : "}");
+	buf_text(out, joint[0] == '{' ? "{}" : "}");
 }
 
-/* ---- what else a model or a person sees ---- */
+/* ---- the text that a model or a person reads ---- */
 
-/* One part of what is shown. */
+/* One part of the text that is shown. */
 struct part {
 	enum result_member member;
-	const char *name; /* of a member of it that is meant; NULL: all of it */
+	const char *name; /* a member of that member; NULL: the member itself */
 	const char *label;
 };
 
-/* The text of a member, or of a member of its object: what stands between its quotes, which is
- * already as JSON wants it. Size 0: there is none, or it is empty. */
+/* A string member, or a string inside an object member: the text between its quotes, which stays
+ * escaped. Size 0: there is none, or it is empty. */
 static struct span text_of(const struct result *result, enum result_member member, const char *name)
 {
 	struct span value = result->members[member];
 
-	if (name != NULL && (value.size == 0 || value.at[0] != '{' ||
-			     !json_find(value.at, value.size, name, &value.at, &value.size)))
-		return (struct span){0};
+	if (name != NULL)
+		value = span_member(value, name);
 	if (value.size < 3 || value.at[0] != '"')
 		return (struct span){0};
 	return (struct span){value.at + 1, value.size - 2};
 }
 
-/* The remedy in the words of MCP, as JSON wants it. */
-static void show_remedy(struct out *out, const struct verdict *verdict)
+/* Appends a line of our own, escaped for JSON. */
+static void show_line(struct buf *out, const char *label, const char *text)
 {
-	char text[VERDICT_TEXT_MAX];
-	struct buf quoted;
+	AUTO_BUF struct buf quoted = {.max = 8UL * VERDICT_TEXT_MAX};
 
-	buf_init(&quoted, 8UL * sizeof(text));
-	verdict_remedy(verdict, REMEDY_MCP, text, sizeof(text));
 	if (text[0] != '\0' && json_put_text(&quoted, text) == 0) {
-		put(out, "remedy: ");
-		put_raw(out, (const char *)quoted.data + 1, quoted.size - 2);
-		put(out, "\\n");
+		buf_text(out, label);
+		buf_append(out, (const char *)quoted.data + 1, quoted.size - 2);
+		buf_text(out, "\\n");
 	}
-	buf_done(&quoted);
 }
 
-/* Parts of what is shown, each on lines of its own; true: there was one. */
-static bool show(struct out *out, const struct result *result, const struct part *parts, size_t n)
+/* Appends the remedy, worded for MCP. */
+static void show_remedy(struct buf *out, const struct verdict *verdict)
+{
+	char text[VERDICT_TEXT_MAX];
+
+	verdict_remedy(verdict, REMEDY_MCP, text, sizeof(text));
+	show_line(out, "remedy: ", text);
+}
+
+/* Appends what was cut from the parts above; returns whether anything was. */
+static bool show_cuts(struct buf *out, const struct result *result)
+{
+	char text[CUT_TEXT_MAX];
+	size_t i = 0;
+
+	while (truncated_say(&result->truncated, &result->allowed, &result->usage, i, text,
+			     sizeof(text))) {
+		show_line(out, "cut: ", text);
+		i++;
+	}
+	return i > 0;
+}
+
+/* Appends why the run left no checkpoint; returns whether it left none. */
+static bool show_skipped(struct buf *out, const struct result *result)
+{
+	char text[SKIPPED_TEXT_MAX];
+
+	if (!skipped_say(result->members[RESULT_CHECKPOINT], text, sizeof(text)))
+		return false;
+	show_line(out, "note: ", text);
+	return true;
+}
+
+/* Appends parts, each on lines of its own; true: at least one was not empty. */
+static bool show(struct buf *out, const struct result *result, const struct part *parts, size_t n)
 {
 	bool is_shown = false;
 
@@ -147,17 +147,17 @@ static bool show(struct out *out, const struct result *result, const struct part
 
 		if (text.size == 0)
 			continue;
-		put(out, parts[i].label);
-		put_raw(out, text.at, text.size);
-		put(out, has_end ? "" : "\\n");
+		buf_text(out, parts[i].label);
+		buf_append(out, text.at, text.size);
+		buf_text(out, has_end ? "" : "\\n");
 		is_shown = true;
 	}
 	return is_shown;
 }
 
-/* As a person would see it: what was printed, the traceback or the value, and for a failure the
- * verdict with what to do about it. */
-static void put_shown(struct out *out, const struct result *result)
+/* Appends the result as a person would see it: the output, the traceback or the value, and for a
+ * failure the verdict and what to do about it. */
+static void put_shown(struct buf *out, const struct result *result)
 {
 	static const struct part parts[] = {
 		{RESULT_STDOUT, NULL, ""},
@@ -174,144 +174,120 @@ static void put_shown(struct out *out, const struct result *result)
 	struct span left = text_of(result, RESULT_STATE, NULL);
 	bool is_shown;
 
-	put(out, "{\"type\":\"text\",\"text\":\"");
+	buf_text(out, "{\"type\":\"text\",\"text\":\"");
 	is_shown = show(out, result, parts, ARRAY_LEN(parts));
+	is_shown |= show_skipped(out, result);
+	is_shown |= show_cuts(out, result);
 	if (result->verdict.kind != VERDICT_OK) {
 		is_shown |= show(out, result, failure, ARRAY_LEN(failure));
 		show_remedy(out, &result->verdict);
 		if (left.size != 4 || memcmp(left.at, "none", 4) != 0)
 			is_shown |= show(out, result, &state, 1);
 	}
-	put(out, is_shown ? "\"}" : "(it printed nothing)\"}");
+	buf_text(out, is_shown ? "\"}" : "(no output)\"}");
 }
 
-static void put_images(struct out *out, const char *charts, size_t size)
+int mcp_put_images(struct buf *buf, struct span charts)
 {
-	struct mcp_item item = {0};
+	struct json_member item = {0};
 
-	while (size > 0 && mcp_next_item(charts, size, &item)) {
-		const char *data = NULL, *mime = NULL;
-		size_t data_size = 0, mime_size = 0;
+	while (json_item(charts.at, charts.size, &item)) {
+		struct span chart = {item.value, item.size};
+		struct span data = span_member(chart, "base64");
+		struct span mime = span_member(chart, "mime");
 
-		if (!json_find(item.value, item.value_size, "base64", &data, &data_size) ||
-		    !json_find(item.value, item.value_size, "mime", &mime, &mime_size) ||
-		    data[0] != '"' || strncmp(mime, "\"image/", 7) != 0)
+		if (data.size == 0 || data.at[0] != '"' || mime.size < 7 ||
+		    memcmp(mime.at, "\"image/", 7) != 0)
 			continue;
-		put(out, ",{\"type\":\"image\",\"data\":");
-		put_raw(out, data, data_size);
-		put(out, ",\"mimeType\":");
-		put_raw(out, mime, mime_size);
-		put(out, "}");
+		buf_text(buf, ",{\"type\":\"image\",\"data\":");
+		buf_append(buf, data.at, data.size);
+		buf_text(buf, ",\"mimeType\":");
+		buf_append(buf, mime.at, mime.size);
+		buf_text(buf, "}");
 	}
+	return buf->failed;
 }
 
-int mcp_put_images(struct buf *buf, const char *charts, size_t size)
-{
-	struct out out = {.buf = *buf};
-
-	put_images(&out, charts, size);
-	*buf = out.buf;
-	return out.r;
-}
-
-int mcp_put_charts(struct buf *buf, const char *charts, size_t size)
-{
-	struct out out = {.buf = *buf};
-
-	put_list_without_bytes(&out, charts, size);
-	*buf = out.buf;
-	return out.r;
-}
-
-/* What a URI may have as it is (RFC 3986: unreserved and the slash); all else is escaped. */
-static void put_uri(struct out *out, const char *id, const char *path)
+/* Unreserved characters and slashes stay as they are (RFC 3986); all others are escaped. */
+static void put_uri(struct buf *out, const char *id, const char *path)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789-._~/";
 	char escaped[4];
 
-	put(out, "\"sandbox://");
-	put(out, id);
-	put(out, "/");
+	buf_text(out, "\"sandbox://");
+	buf_text(out, id);
+	buf_text(out, "/");
 	for (; *path != '\0'; path++) {
 		if (strchr(plain, *path) != NULL) {
-			put_raw(out, path, 1);
+			buf_append(out, path, 1);
 			continue;
 		}
 		(void)snprintf(escaped, sizeof(escaped), "%%%02X", (unsigned char)*path);
-		put(out, escaped);
+		buf_text(out, escaped);
 	}
-	put(out, "\"");
+	buf_text(out, "\"");
 }
 
-static void put_link(struct out *out, const char *id, const struct mcp_item *file)
+static void put_link(struct buf *out, const char *id, struct span file)
 {
 	static const char *const members[][2] = {{"mime", "mimeType"}, {"size", "size"}};
-	char path[4096] = "";
-	const char *name, *value = NULL;
-	size_t value_size = 0;
+	char path[4096];
+	const char *name;
 
-	if (json_find(file->value, file->value_size, "path", &value, &value_size))
-		testimony_text(value, value_size, path, sizeof(path));
+	span_text(span_member(file, "path"), path, sizeof(path));
 	if (strncmp(path, WORKSPACE, strlen(WORKSPACE)) != 0)
 		return;
 	name = strrchr(path, '/') + 1;
-	put(out, ",{\"type\":\"resource_link\",\"uri\":");
+	buf_text(out, ",{\"type\":\"resource_link\",\"uri\":");
 	put_uri(out, id, path + strlen(WORKSPACE));
-	put(out, ",\"name\":");
-	put_string(out, name, strlen(name));
+	buf_text(out, ",\"name\":");
+	json_put_text(out, name);
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-		if (!json_find(file->value, file->value_size, members[i][0], &value, &value_size) ||
-		    value[0] == 'n')
+		struct span value = span_member(file, members[i][0]);
+
+		if (value.size == 0 || value.at[0] == 'n')
 			continue;
-		put(out, ",\"");
-		put(out, members[i][1]);
-		put(out, "\":");
-		put_raw(out, value, value_size);
+		buf_format(out, ",\"%s\":", members[i][1]);
+		buf_append(out, value.at, value.size);
 	}
-	put(out, "}");
+	buf_text(out, "}");
 }
 
-/* The files of a session are read from it; of a run of its own, from its log. */
-static void put_links(struct out *out, const struct result *result)
+/* Links to files: of a session, or of a run without one, whose files are in its log. */
+static void put_links(struct buf *out, const struct result *result)
 {
 	struct span session = text_of(result, RESULT_SESSION, NULL);
 	struct span owner = session.size > 0 ? session : text_of(result, RESULT_ID, NULL);
 	struct span files = result->members[RESULT_FILES];
-	struct mcp_item item = {0};
+	struct json_member item = {0};
 	char id[ID_SIZE];
 
 	(void)snprintf(id, sizeof(id), "%.*s", (int)owner.size, owner.size > 0 ? owner.at : "");
-	for (int i = 0;
-	     files.size > 0 && i < LINKS_MAX && mcp_next_item(files.at, files.size, &item); i++)
-		put_link(out, id, &item);
+	for (int i = 0; i < LINKS_MAX && json_item(files.at, files.size, &item); i++)
+		put_link(out, id, (struct span){item.value, item.size});
 }
 
-void mcp_answer_run(struct mcp_call *call, const char *json, size_t size)
+void mcp_answer_run(struct mcp_call *call, const struct result *result)
 {
-	struct out structured = {0}, out = {0};
-	struct result result;
+	AUTO_BUF struct buf structured = {.max = MCP_ANSWER_MAX};
+	AUTO_BUF struct buf out = {.max = MCP_ANSWER_MAX};
 
-	result_read(json, size, &result);
-	buf_init(&structured.buf, MCP_ANSWER_MAX);
-	buf_init(&out.buf, MCP_ANSWER_MAX);
-	put_structured(&structured, &result);
-	put(&out, "\"content\":[");
-	put_shown(&out, &result);
-	/* The same for programs that know no structuredContent. */
-	put(&out, ",{\"type\":\"text\",\"annotations\":{\"priority\":0.1},\"text\":");
-	put_string(&out, (const char *)structured.buf.data, structured.buf.size);
-	put(&out, "}");
-	put_images(&out, result.members[RESULT_CHARTS].at, result.members[RESULT_CHARTS].size);
-	put_links(&out, &result);
-	put(&out, "],\"structuredContent\":");
-	put_raw(&out, (const char *)structured.buf.data, structured.buf.size);
-	put(&out, result.verdict.kind != VERDICT_OK ? ",\"isError\":true" : "");
-	if (structured.r == 0 && out.r == 0) {
-		mcp_answer_members(call, &out.buf);
+	put_structured(&structured, result);
+	buf_text(&out, "\"content\":[");
+	put_shown(&out, result);
+	/* The same as text, for clients that do not know structuredContent. */
+	buf_text(&out, ",{\"type\":\"text\",\"annotations\":{\"priority\":0.1},\"text\":");
+	json_put_string(&out, structured.data, structured.size);
+	buf_text(&out, "}");
+	mcp_put_images(&out, result->members[RESULT_CHARTS]);
+	put_links(&out, result);
+	buf_text(&out, "],\"structuredContent\":");
+	buf_append(&out, structured.data, structured.size);
+	buf_text(&out, result->verdict.kind != VERDICT_OK ? ",\"isError\":true" : "");
+	if (structured.failed == 0 && out.failed == 0) {
+		mcp_answer_members(call, &out);
 	} else {
-		buf_done(&out.buf);
 		mcp_answer_refusal(call, MCP_INTERNAL, "the result is too large for an answer");
 	}
-	buf_done(&structured.buf);
 }

@@ -5,9 +5,9 @@
 #include "base/c.h"
 #include "mcp/mcp_inside.h"
 
-#define IDLE_NS 3600000000000U /* a session that nothing was asked of for an hour */
+#define IDLE_NS 3600000000000U /* a session without requests for an hour is ended */
 
-/* The sandboxes that tools of this session kept for it. */
+/* Closes the sandboxes that tools kept for this session. */
 static void close_sandboxes(struct mcp_session *session)
 {
 	struct op_caller caller = {.name = session->token, .peer = session->peer};
@@ -24,7 +24,7 @@ static void close_sandboxes(struct mcp_session *session)
 	}
 }
 
-/* What is under way is given up: its client has said that it is done, or was not there for long. */
+/* Drops the session's requests: the client has ended the session, or has been gone for long. */
 static void end_requests(struct mcp_session *session)
 {
 	struct mcp_request *request = LIST_FIRST(&session->mcp->requests);
@@ -61,7 +61,7 @@ void mcp_session_end(struct mcp_session *session)
 {
 	end_requests(session);
 	end_streams(session);
-	/* With the daemon its own sessions end, too. */
+	/* When the daemon stops, it ends its sessions itself. */
 	if (!session->mcp->is_closing)
 		close_sandboxes(session);
 	TAILQ_REMOVE(&session->mcp->sessions, session, entry);
@@ -72,7 +72,7 @@ void mcp_session_end(struct mcp_session *session)
 	free(session);
 }
 
-/* Whose token has so many that others may lose theirs for want of room? */
+/* Does this token have so many sessions that others may lose theirs for lack of room? */
 static bool has_too_many(const struct mcp *mcp, const char *token)
 {
 	const struct mcp_session *session = NULL;
@@ -88,8 +88,8 @@ static bool is_idle(const struct mcp_session *session)
 	return session->busy == 0 && session->open == NULL;
 }
 
-/* The one that was unused for the longest and has nothing under way: of a token that has more than
- * its share, so that nobody can push out the sessions of others; else of anybody. */
+/* Ends the least recently used idle session: of a token with more than its share, so that nobody
+ * can push out the sessions of others; else of any token. False: all are busy. */
 static bool make_room(struct mcp *mcp)
 {
 	struct mcp_session *session = NULL, *found = NULL;
@@ -116,7 +116,7 @@ struct mcp_session *mcp_session_new(struct mcp *mcp, const struct op_caller *cal
 
 	if (mcp->session_count >= MCP_SESSIONS_MAX && !make_room(mcp)) {
 		(void)err_set(err, ERR_BUSY, EBUSY,
-			      "there are %d sessions, all of them at work; try again later",
+			      "there are %d sessions, and all of them are busy; try again later",
 			      MCP_SESSIONS_MAX);
 		return NULL;
 	}
@@ -164,7 +164,7 @@ void mcp_sessions_tick(struct mcp *mcp, uint64_t now)
 	}
 }
 
-/* ---- what tools remember in it ---- */
+/* ---- what tools remember in a session ---- */
 
 static struct mcp_session *session_of(const struct mcp_call *call)
 {

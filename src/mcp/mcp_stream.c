@@ -8,14 +8,14 @@
 #include "session/engine.h"
 
 #define SLOW_MAX (1U << 20)   /* bytes a client may leave unread before progress is dropped */
-#define RESUME_MAX (4U << 20) /* bytes of a stream under way that can be asked for again */
-#define KEEP_NS 30000000000U  /* how long after its end */
-#define KEEP_MAX (1U << 20)   /* ... and how large */
-#define KEEP_ALL (64U << 20)  /* ... all of them together */
-#define LARGE_MIN (1U << 20)  /* an answer that is worth counting */
+#define RESUME_MAX (4U << 20) /* bytes that an active stream keeps for resuming */
+#define KEEP_NS 30000000000U  /* how long an ended stream is kept for resuming */
+#define KEEP_MAX (1U << 20)   /* largest stream that is kept */
+#define KEEP_ALL (64U << 20)  /* all kept streams together */
+#define LARGE_MIN (1U << 20)  /* smaller answers are never replaced */
 #define QUIET_NS 15000000000U
-#define PATIENCE_NS 2000000000U /* an answer that takes longer begins as events */
-#define LEFT_NS 300000000000U   /* a stream of a session that nobody came back for */
+#define PATIENCE_NS 2000000000U /* an answer that takes longer is sent as events */
+#define LEFT_NS 300000000000U   /* a session's stream without a client is dropped */
 
 struct mcp_stream *mcp_stream_new(struct mcp *mcp, struct mcp_session *session)
 {
@@ -46,13 +46,13 @@ static void stream_free(struct mcp_stream *stream)
 	free(stream);
 }
 
-/* A client can ask for what it missed of the answer to a request of its session. */
+/* Only the answer to a request of a session can be resumed, while all of it is kept. */
 static bool can_resume(const struct mcp_stream *stream)
 {
 	return stream->session != NULL && stream->session->open != stream && !stream->has_forgotten;
 }
 
-/* The oldest of those that are kept go when there is too much of them. */
+/* Keeps an ended stream for resuming; drops the oldest kept ones if together they are too large. */
 static void keep(struct mcp_stream *stream)
 {
 	struct mcp *mcp = stream->mcp;
@@ -100,7 +100,7 @@ static void mark_event(struct mcp_stream *stream)
 	stream->events[stream->event_count++].end = stream->bytes.size;
 }
 
-/* A line break between the words of JSON means nothing there, and the end of a line here. */
+/* A line break between JSON tokens means nothing, but would end the line of an event. */
 static void join_lines(uint8_t *at, const uint8_t *end)
 {
 	for (; at < end; at++) {
@@ -138,12 +138,13 @@ static void ready(struct mcp_stream *stream)
 		mcp_wire_ready(stream->wire);
 }
 
-void mcp_stream_begin(struct mcp_stream *stream)
+/* From now on the answer is sent as events. */
+static void mcp_stream_begin(struct mcp_stream *stream)
 {
 	if (stream->is_begun)
 		return;
 	stream->is_begun = true;
-	/* An id without data: from here on the client can come back (2025-11-25). */
+	/* An event with an id and no data: from here on the client can reconnect (2025-11-25). */
 	if (can_resume(stream) && strcmp(stream->session->version, MCP_NEWEST_LEGACY) == 0)
 		(void)put_event(stream, NULL, 0);
 	if (stream->wire != NULL)
@@ -162,7 +163,7 @@ void mcp_stream_send(struct mcp_stream *stream, const char *json, size_t size, b
 	ready(stream);
 }
 
-/* Of all streams: what nobody has read yet. */
+/* Unread bytes of all streams. */
 static uint64_t unread(const struct mcp *mcp)
 {
 	const struct mcp_stream *stream = NULL;
@@ -173,8 +174,8 @@ static uint64_t unread(const struct mcp *mcp)
 	return size;
 }
 
-/* Clients that read nothing keep as much as bodies may, as through every door; who comes then is
- * told so instead. */
+/* Unread answers may take as much memory as bodies may, as with every door; a large answer beyond
+ * that is replaced by an error. */
 static void replace_large(const struct mcp_stream *stream, struct buf *json)
 {
 	uint64_t most = 4 * stream->mcp->engine->config->body;
@@ -205,7 +206,7 @@ void mcp_stream_answer(struct mcp_stream *stream, unsigned status, struct buf *t
 	if (!stream->is_begun && take_json->size > 0 && stream->wire != NULL) {
 		struct mcp_wire *wire = STEAL(stream->wire);
 
-		/* The wire has its answer and no longer knows this stream. */
+		/* The wire carries the whole answer and must not refer to this stream any more. */
 		stream->is_over = true;
 		mcp_wire_reply(wire, status, take_json);
 		mcp_stream_release(stream);
@@ -225,13 +226,13 @@ void mcp_stream_hang_up(struct mcp_stream *stream, unsigned retry_ms)
 {
 	mcp_stream_begin(stream);
 	(void)buf_format(&stream->bytes, "retry: %u\n\n", retry_ms);
-	stream->hangs_up = true;
+	stream->hangs_up_at = stream->bytes.size;
 	ready(stream);
 }
 
 /* ---- the transport's side ---- */
 
-/* What nobody can ask for again need not be kept. */
+/* Drops sent bytes that no client can ask for again. */
 static void forget_sent(struct mcp_stream *stream)
 {
 	if (stream->sent < stream->bytes.size ||
@@ -239,12 +240,14 @@ static void forget_sent(struct mcp_stream *stream)
 		return;
 	stream->has_forgotten = true;
 	buf_cut(&stream->bytes, 0);
-	stream->sent = 0;
+	stream->sent = stream->hangs_up_at = 0; /* no client could resume */
 }
 
 int64_t mcp_stream_read(struct mcp_stream *stream, void *data, size_t room)
 {
-	size_t left = stream->bytes.size - stream->sent;
+	/* Events added after the hang-up are for the client when it reconnects. */
+	size_t end = stream->hangs_up_at > 0 ? stream->hangs_up_at : stream->bytes.size;
+	size_t left = end - stream->sent;
 	size_t n = left < room ? left : room;
 
 	if (n > 0) {
@@ -253,7 +256,7 @@ int64_t mcp_stream_read(struct mcp_stream *stream, void *data, size_t room)
 		forget_sent(stream);
 		return (int64_t)n;
 	}
-	return stream->is_over || stream->hangs_up ? -1 : 0;
+	return stream->is_over || stream->hangs_up_at > 0 ? -1 : 0;
 }
 
 void mcp_stream_wire_gone(struct mcp_stream *stream)
@@ -261,9 +264,9 @@ void mcp_stream_wire_gone(struct mcp_stream *stream)
 	struct mcp_request *request = stream->request;
 
 	stream->wire = NULL;
-	stream->hangs_up = false;
+	stream->hangs_up_at = 0;
 	stream->quiet_ns = now_ns();
-	/* Of the 2026 era: closing the stream is how a client gives up. */
+	/* In the 2026 era a client cancels by closing the stream. */
 	if (request != NULL && stream->session == NULL) {
 		mcp_request_drop(request);
 		return;
@@ -297,47 +300,13 @@ struct mcp_stream *mcp_stream_resume(struct mcp_session *session, const char *ev
 		stream->mcp->kept -= stream->bytes.size;
 	stream->is_kept = false;
 	stream->sent = place_behind(stream, event);
-	stream->hangs_up = false;
+	stream->hangs_up_at = 0;
 	return stream;
 }
 
-/* ---- listeners ---- */
+/* ---- timeouts ---- */
 
-static const char *change_method(enum mcp_change change)
-{
-	if (change == MCP_CHANGE_TOOLS)
-		return "notifications/tools/list_changed";
-	return change == MCP_CHANGE_PROMPTS ? "notifications/prompts/list_changed"
-					    : "notifications/resources/list_changed";
-}
-
-void mcp_tell_change(struct mcp *mcp, enum mcp_change change)
-{
-	struct mcp_stream *stream = NULL;
-	char text[MCP_ID_MAX + 256];
-
-	TAILQ_FOREACH(stream, &mcp->streams, entry) {
-		bool is_open = stream->session != NULL && stream->session->open == stream;
-		int n;
-
-		if (stream->is_listener && (stream->wants & change) != 0)
-			n = snprintf(
-				text, sizeof(text),
-				"{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":{\"_meta\":{"
-				"\"" MCP_META "subscriptionId\":%s}}}",
-				change_method(change), stream->id);
-		else if (is_open)
-			n = snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"}",
-				     change_method(change));
-		else
-			continue;
-		mcp_stream_send(stream, text, (size_t)n, true);
-	}
-}
-
-/* ---- time ---- */
-
-/* One that is there for whatever may come; the daemon's end would wait for it in vain. */
+/* A stream that stays open for whatever may come; the daemon must not wait for its end. */
 static bool has_no_end(const struct mcp_stream *stream)
 {
 	return stream->is_listener || (stream->session != NULL && stream->session->open == stream);
@@ -363,13 +332,18 @@ static void tick(struct mcp_stream *stream, uint64_t now)
 		stream_free(stream);
 		return;
 	}
+	/* In the 2026 era: the client was gone when the answer began. */
+	if (stream->wire == NULL && stream->session == NULL && stream->request != NULL) {
+		mcp_request_drop(stream->request);
+		return;
+	}
 	if (stream->mcp->engine->is_stopping && has_no_end(stream)) {
 		end_stream(stream);
 		return;
 	}
 	if (stream->request != NULL && !stream->is_begun && now - stream->begun_ns > PATIENCE_NS)
 		mcp_stream_begin(stream);
-	/* A comment, so that nothing between us takes the line for dead. */
+	/* A comment keeps proxies from closing an idle connection. */
 	if (stream->is_begun && stream->wire != NULL && !stream->is_over &&
 	    now - stream->quiet_ns > QUIET_NS && stream->sent == stream->bytes.size) {
 		(void)buf_text(&stream->bytes, ": still here\n\n");

@@ -6,11 +6,11 @@
 #include "base/c.h"
 #include "mcp/mcp_inside.h"
 
-#define TTL_MS 600000U /* after its last change */
+#define TTL_MS 600000U /* how long a task is kept after its last change */
 #define POLL_MS 500U
 #define NS_PER_MS 1000000U
 #define KEPT_MAX (256U << 20) /* bytes of all results */
-#define TASKS_SHARE 4         /* a quarter of both is nobody's too much */
+#define TASKS_SHARE 4         /* a token with more than a quarter of either is greedy */
 
 static const char *const names[] = {
 	[MCP_TASK_WORKING] = "working",     [MCP_TASK_INPUT] = "input_required",
@@ -40,7 +40,7 @@ void mcp_task_free(struct mcp_task *task)
 	free(task);
 }
 
-/* Has this token so much here that others would lose theirs for want of room? */
+/* Does this token have so much here that others would lose theirs for lack of room? */
 static bool is_greedy(const struct mcp *mcp, const char *token)
 {
 	const struct mcp_task *task = NULL;
@@ -55,8 +55,8 @@ static bool is_greedy(const struct mcp *mcp, const char *token)
 	return count > MCP_TASKS_MAX / TASKS_SHARE || kept > KEPT_MAX / TASKS_SHARE;
 }
 
-/* Those that are over go, the oldest first, while there are more than this many or too much is
- * kept. */
+/* Drops finished tasks, oldest first, while there are more than count_max or their results are too
+ * large. */
 static void drop(struct mcp *mcp, size_t count_max, size_t *kept, bool is_greedy_only)
 {
 	struct mcp_task *task = TAILQ_FIRST(&mcp->tasks);
@@ -72,7 +72,7 @@ static void drop(struct mcp *mcp, size_t count_max, size_t *kept, bool is_greedy
 	}
 }
 
-/* Of tokens with more than their share first, then of anybody. False: that was not enough. */
+/* Drops tasks of greedy tokens first, then of any token. False: that was not enough. */
 static bool make_room(struct mcp *mcp, size_t count_max)
 {
 	struct mcp_task *task = NULL;
@@ -100,13 +100,10 @@ static void touch(struct mcp_task *task, enum mcp_task_status status)
 
 static void put_time(struct buf *buf, const char *name, uint64_t ms)
 {
-	time_t seconds = (time_t)(ms / 1000);
-	struct tm parts = {0};
-	char text[32];
+	char text[TIME_TEXT_SIZE];
 
-	(void)gmtime_r(&seconds, &parts);
-	(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
-	(void)buf_format(buf, ",\"%s\":\"%s.%03uZ\"", name, text, (unsigned)(ms % 1000));
+	time_text(ms, text);
+	(void)buf_format(buf, ",\"%s\":\"%s\"", name, text);
 }
 
 static void put_task(const struct mcp_task *task, struct buf *buf)
@@ -122,7 +119,7 @@ struct mcp_task *mcp_task_make(struct mcp_call *call)
 	struct mcp *mcp = call->mcp;
 	struct mcp_request *request = call->request;
 	struct mcp_task *task;
-	struct buf members;
+	AUTO_BUF struct buf members = {.max = 4 * KIB};
 
 	if (!make_room(mcp, MCP_TASKS_MAX - 1))
 		return NULL;
@@ -140,7 +137,6 @@ struct mcp_task *mcp_task_make(struct mcp_call *call)
 	TAILQ_INSERT_TAIL(&mcp->tasks, task, entry);
 	mcp->task_count++;
 	mcp_watch(mcp);
-	buf_init(&members, 4 * KIB);
 	put_task(task, &members);
 	mcp_reply_buf(request, "task", &members);
 	return task;
@@ -149,7 +145,7 @@ struct mcp_task *mcp_task_make(struct mcp_call *call)
 void mcp_task_finish(struct mcp_task *task, enum mcp_task_status status, struct buf *take_result)
 {
 	task->call = NULL;
-	/* What was cancelled stays so, whatever its call says afterwards. */
+	/* A cancelled task stays cancelled, whatever its call answers afterwards. */
 	if (is_over(task)) {
 		buf_done(take_result);
 		return;
@@ -163,20 +159,9 @@ void mcp_task_finish(struct mcp_task *task, enum mcp_task_status status, struct 
 	(void)make_room(task->mcp, MCP_TASKS_MAX);
 }
 
-void mcp_task_ask(struct mcp_task *task, json_t *take_inputs,
-		  void (*answered)(struct mcp_task *task))
-{
-	json_decref(task->inputs);
-	json_decref(task->answers);
-	task->inputs = take_inputs;
-	task->answers = json_object();
-	task->answered = answered;
-	touch(task, MCP_TASK_INPUT);
-}
+/* ---- tasks/get, tasks/update, tasks/cancel ---- */
 
-/* ---- what clients ask ---- */
-
-/* NULL: it was answered. */
+/* The task that the request names. NULL: refused, and answered. */
 static struct mcp_task *find(struct mcp_request *request)
 {
 	const char *id = mcp_text(request->message.params, "taskId");
@@ -194,7 +179,7 @@ static struct mcp_task *find(struct mcp_request *request)
 			return task;
 	}
 	mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL,
-		   "taskId: there is no such task (any more)");
+		   "taskId: there is no such task, or it has expired");
 	return NULL;
 }
 
@@ -202,11 +187,10 @@ void mcp_tasks_get(struct mcp_request *request)
 {
 	struct mcp_task *task = find(request);
 	AUTO_FREE char *inputs = NULL;
-	struct buf members;
+	AUTO_BUF struct buf members = {.max = MCP_ANSWER_MAX};
 
 	if (task == NULL)
 		return;
-	buf_init(&members, MCP_ANSWER_MAX);
 	put_task(task, &members);
 	if (task->status == MCP_TASK_COMPLETED || task->status == MCP_TASK_FAILED) {
 		bool is_failed = task->status == MCP_TASK_FAILED;
@@ -233,7 +217,7 @@ void mcp_tasks_update(struct mcp_request *request)
 	said = json_object_get(request->message.params, "inputResponses");
 	if (!json_is_object(said)) {
 		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL,
-			   "inputResponses: is required, an object");
+			   "inputResponses: an object is required");
 		return;
 	}
 	json_object_foreach(said, key, value) {
@@ -274,7 +258,7 @@ void mcp_tasks_tick(struct mcp *mcp, uint64_t now)
 	while (task != NULL) {
 		struct mcp_task *next = TAILQ_NEXT(task, entry);
 
-		/* One that works is as long as its run may be. */
+		/* A working task lives as long as its run does. */
 		if (task->status != MCP_TASK_WORKING &&
 		    now - task->touched_ns > (uint64_t)TTL_MS * NS_PER_MS)
 			mcp_task_free(task);

@@ -8,16 +8,16 @@
 
 /* ---- run_python ---- */
 
-static void run_done(struct mcp_call *call, const char *json, size_t size, const struct err *err)
+static void run_done(struct mcp_call *call, const struct ask_result *result)
 {
-	if (err != NULL)
-		mcp_answer_err(call, err);
+	if (result->err != NULL)
+		mcp_answer_err(call, result->err);
 	else
-		mcp_answer_run(call, json, size);
+		mcp_answer_run(call, result->value);
 }
 
-/* What a session has from its beginning cannot be asked of one of its runs. */
-static int check_session_run(const struct op_run_args *args, struct err *err)
+/* A run in a session cannot change what the session was created with. */
+static int check_session_run(const struct run_request *args, struct err *err)
 {
 	const char *field = NULL;
 
@@ -32,32 +32,33 @@ static int check_session_run(const struct op_run_args *args, struct err *err)
 		field = "limits";
 	if (field == NULL)
 		return 0;
-	return err_set(err, ERR_BAD_REQUEST, EINVAL,
-		       "%s: is the session's; give it to create_session, or leave out session_id",
-		       field);
+	return err_field(
+		err, ERR_BAD_REQUEST, EINVAL, field,
+		"belongs to the session; give it to create_session, or leave out session_id");
 }
 
-static int check_run(const struct op_run_args *args, struct err *err)
+static int check_run(const struct run_request *args, struct err *err)
 {
 	static const char live[] = "live";
 
 	if (args->stdin_bytes.size == strlen(live) && args->stdin_bytes.data != NULL &&
 	    memcmp(args->stdin_bytes.data, live, strlen(live)) == 0)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL,
-			       "stdin: give all of it; there is nobody here to type more");
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, "stdin",
+				 "must be complete; over MCP no more can be sent later");
 	return args->session != NULL ? check_session_run(args, err) : 0;
 }
 
 static void call_run(struct mcp_call *call)
 {
-	struct op_run_args args = *(const struct op_run_args *)mcp_call_args(call);
+	struct run_request args = *(const struct run_request *)mcp_call_args(call);
 	struct err err = {0};
 
 	if (check_run(&args, &err) < 0) {
 		mcp_answer_err(call, &err);
 		return;
 	}
-	/* Files of a session are read when they are wanted; those of a lone run go with it. */
+	/* A session's files can be read later; those of a run without a session come with its
+	 * result. */
 	if (args.session == NULL)
 		args.return_files = OP_YES;
 	mcp_call_run(call, args.session != NULL ? &op_session_run : &op_run, &args, run_done);
@@ -81,39 +82,14 @@ static const struct mcp_tool tool_run = {
 
 /* ---- sessions ---- */
 
-/* The object that an op answered, and the id of the session under the name that tools take. */
-static void session_done(struct mcp_call *call, const char *json, size_t size,
-			 const struct err *err)
+/* The op's answer, with the id of the session under the name that other tools take. */
+static void session_done(struct mcp_call *call, const struct ask_result *result)
 {
-	const char *id = NULL;
-	size_t id_size = 0;
-	struct buf out;
+	AUTO_BUF struct buf out = {.max = result->size + 256};
 
-	if (err != NULL) {
-		mcp_answer_err(call, err);
-		return;
-	}
-	buf_init(&out, size + 256);
-	if (json_find(json, size, "id", &id, &id_size) && id[0] == '"') {
-		(void)buf_text(&out, "{\"session_id\":");
-		(void)buf_append(&out, id, id_size);
-		(void)buf_text(&out, ",");
-		(void)buf_append(&out, json + 1, size - 1);
-	} else {
-		(void)buf_append(&out, json, size);
-	}
+	(void)buf_format(&out, "{\"session_id\":\"%s\",", result->session);
+	(void)buf_append(&out, result->bytes + 1, result->size - 1);
 	mcp_answer_json(call, false, NULL, (const char *)out.data, out.size);
-	buf_done(&out);
-}
-
-static void call_create(struct mcp_call *call)
-{
-	mcp_call_op_args(call, &op_session_create, mcp_call_args(call), session_done);
-}
-
-static void call_rollback(struct mcp_call *call)
-{
-	mcp_call_op_args(call, &op_rollback, mcp_call_args(call), session_done);
 }
 
 struct id_args {
@@ -125,23 +101,14 @@ static const struct op_param id_params[] = {
 		  .help = "id of the session")},
 };
 
-static void close_done(struct mcp_call *call, const char *json, size_t size, const struct err *err)
+static void close_done(struct mcp_call *call, const struct ask_result *result)
 {
 	const struct id_args *args = mcp_call_args(call);
-	struct buf out;
+	AUTO_BUF struct buf out = {.max = KIB};
 
-	(void)json;
-	(void)size;
-	if (err != NULL) {
-		mcp_answer_err(call, err);
-		return;
-	}
-	buf_init(&out, KIB);
-	(void)buf_text(&out, "{\"session_id\":");
-	(void)json_put_text(&out, args->id);
-	(void)buf_text(&out, ",\"closed\":true}");
+	(void)result;
+	json_put(&out, "{'session_id':%s,'closed':true}", args->id);
 	mcp_answer_json(call, false, NULL, (const char *)out.data, out.size);
-	buf_done(&out);
 }
 
 static void call_close(struct mcp_call *call)
@@ -149,7 +116,7 @@ static void call_close(struct mcp_call *call)
 	const struct id_args *args = mcp_call_args(call);
 	const char *const pairs[] = {"id", args->id, NULL};
 
-	mcp_call_op(call, &op_session_delete, pairs, NULL, 0, close_done);
+	mcp_call_op(call, &op_session_delete, pairs, NULL, 0, mcp_op_passed);
 }
 
 static const struct mcp_tool tool_create = {
@@ -159,13 +126,13 @@ static const struct mcp_tool tool_create = {
 		"runs. Give the session_id of the answer to the other tools.",
 	.op = &op_session_create,
 	.tells_session = true,
-	.call = call_create,
+	.done = session_done,
 };
 
 static const struct mcp_tool tool_list = {
 	.name = "list_sessions",
 	.title = "List sessions",
-	.help = "List the sessions there are, with their state, runs and memory.",
+	.help = "List your sessions, with their state, runs and memory.",
 	.op = &op_session_list,
 	.hints = MCP_READ_ONLY | MCP_IDEMPOTENT,
 };
@@ -180,6 +147,7 @@ static const struct mcp_tool tool_close = {
 	.answer = "Closed",
 	.hints = MCP_DESTRUCTIVE,
 	.call = call_close,
+	.done = close_done,
 };
 
 static const struct mcp_tool tool_checkpoint = {
@@ -190,14 +158,23 @@ static const struct mcp_tool tool_checkpoint = {
 	.op = &op_checkpoint_make,
 };
 
+static const struct mcp_tool tool_checkpoints = {
+	.name = "list_checkpoints",
+	.title = "List checkpoints",
+	.help = "List the states that a session can go back to, with their names and ids.",
+	.op = &op_checkpoint_list,
+	.hints = MCP_READ_ONLY | MCP_IDEMPOTENT,
+};
+
 static const struct mcp_tool tool_rollback = {
 	.name = "rollback",
 	.title = "Roll back",
-	.help = "Put a session back to the state of a checkpoint. What was done since is lost.",
+	.help = "Roll a session back to a checkpoint, by its name or id; later changes are lost. "
+		"Files are rolled back, too, unless `files` in the answer says otherwise.",
 	.op = &op_rollback,
 	.hints = MCP_DESTRUCTIVE | MCP_IDEMPOTENT,
 	.tells_session = true,
-	.call = call_rollback,
+	.done = session_done,
 };
 
 static const struct mcp_tool tool_fork = {
@@ -211,34 +188,29 @@ static const struct mcp_tool tool_fork = {
 static const struct mcp_tool tool_variables = {
 	.name = "list_variables",
 	.title = "List variables",
-	.help = "List the variables of a session with their types, sizes, shapes and columns.",
+	.help = "List the variables of a session with their types, sizes, shapes and columns. "
+		"During a run they are those of an earlier state (as_of); with "
+		"checkpoint_blocked_by, runs after that state are not in it either.",
 	.op = &op_vars_list,
 	.hints = MCP_READ_ONLY | MCP_IDEMPOTENT,
 };
 
 /* ---- explore ---- */
 
-static void explore_done(struct mcp_call *call, const char *json, size_t size,
-			 const struct err *err)
+static void explore_done(struct mcp_call *call, const struct ask_result *result)
 {
-	const char *verdict = NULL, *kind = NULL;
-	size_t verdict_size = 0, kind_size = 0;
-	bool is_fine;
+	struct err err = {0};
+	enum verdict_kind kind;
+	AUTO_BUF struct buf out = {.max = MCP_ANSWER_MAX};
 
-	if (err != NULL) {
-		mcp_answer_err(call, err);
-		return;
-	}
-	/* A command that ends with a status, as grep does when it finds nothing, has worked. */
-	is_fine = json_find(json, size, "verdict", &verdict, &verdict_size) &&
-		  json_find(verdict, verdict_size, "kind", &kind, &kind_size) &&
-		  (strncmp(kind, "\"ok\"", 4) == 0 || strncmp(kind, "\"exit\"", 6) == 0);
-	mcp_answer_json(call, !is_fine, NULL, json, size);
-}
-
-static void call_explore(struct mcp_call *call)
-{
-	mcp_call_op_args(call, &op_explore, mcp_call_args(call), explore_done);
+	/* A command that exits with a status other than 0 has worked: grep does so when it finds
+	 * nothing. */
+	kind = result->value->verdict.kind;
+	if (op_explore_answer(result->value, &out, &err) < 0)
+		mcp_answer_err(call, &err);
+	else
+		mcp_answer_json(call, kind != VERDICT_OK && kind != VERDICT_EXIT, NULL,
+				(const char *)out.data, out.size);
 }
 
 static const struct mcp_tool tool_explore = {
@@ -249,21 +221,15 @@ static const struct mcp_tool tool_explore = {
 		"/data.",
 	.op = &op_explore,
 	.hints = MCP_READ_ONLY | MCP_IDEMPOTENT,
-	.call = call_explore,
+	.done = explore_done,
 };
 
 const struct mcp_tool *const mcp_tools[] = {
-	&tool_run,
-	&tool_create,
-	&tool_list,
-	&tool_close,
-	&tool_checkpoint,
-	&tool_rollback,
-	&tool_fork,
-	&mcp_tool_write,
-	&mcp_tool_read,
-	&mcp_tool_files,
-	&tool_variables,
-	&tool_explore,
-	NULL,
+	&tool_run,        &tool_create,
+	&tool_list,       &tool_close,
+	&tool_checkpoint, &tool_checkpoints,
+	&tool_rollback,   &tool_fork,
+	&mcp_tool_write,  &mcp_tool_read,
+	&mcp_tool_files,  &tool_variables,
+	&tool_explore,    NULL,
 };

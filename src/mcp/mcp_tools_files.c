@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <sodium.h>
 #include <string.h>
 
-#include "api/walk.h"
 #include "base/c.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "mcp/mcp_inside.h"
 
-#define READ_MAX (8U << 20) /* bytes of a file that are put into an answer */
+#define READ_MAX (8U << 20) /* largest file that is put into an answer */
 
 const struct mcp_tool mcp_tool_files = {
 	.name = "list_files",
@@ -35,9 +34,9 @@ static const struct op_param read_params[] = {FILE_ROWS};
 static const struct op_param write_params[] = {
 	FILE_ROWS,
 	{OP_PARAM(struct file_args, text, .name = "text", .type = OP_BYTES,
-		  .help = "what the file is to hold, as text")},
+		  .help = "the content of the file, as text")},
 	{OP_PARAM(struct file_args, base64, .name = "base64", .type = OP_BYTES,
-		  .help = "what the file is to hold, as base64 of its bytes")},
+		  .help = "the content of the file, as base64")},
 };
 
 /* "/workspace/a" and "a" are the same file. */
@@ -48,40 +47,31 @@ static const char *below_workspace(const char *path)
 	return strncmp(path, folder, strlen(folder)) == 0 ? path + strlen(folder) : path;
 }
 
-static void write_done(struct mcp_call *call, const char *json, size_t size, const struct err *err)
-{
-	if (err != NULL)
-		mcp_answer_err(call, err);
-	else
-		mcp_answer_json(call, false, NULL, json, size);
-}
-
 static void call_write(struct mcp_call *call)
 {
 	const struct file_args *args = mcp_call_args(call);
 	const char *const pairs[] = {"id", args->id, "path", below_workspace(args->path), NULL};
 	const char *base64 = args->base64.data;
-	struct buf bytes;
+	AUTO_BUF struct buf bytes = {.max = args->base64.size + 3};
 	struct err err = {0};
 
 	if ((args->text.data == NULL) == (base64 == NULL)) {
-		(void)err_set(&err, ERR_BAD_REQUEST, EINVAL,
-			      "text: give exactly one of text and base64");
+		(void)err_field(&err, ERR_BAD_REQUEST, EINVAL, "text",
+				"give exactly one of text and base64");
 		mcp_answer_err(call, &err);
 		return;
 	}
 	if (base64 == NULL) {
 		mcp_call_op(call, &op_files_write, pairs, args->text.data, (size_t)args->text.size,
-			    write_done);
+			    mcp_op_passed);
 		return;
 	}
-	if (mcp_take_base64(base64, (size_t)args->base64.size, &bytes) < 0) {
-		(void)err_set(&err, ERR_BAD_REQUEST, EINVAL, "base64: is not base64");
+	if (buf_unbase64(&bytes, base64, args->base64.size, "\r\n") < 0) {
+		(void)err_field(&err, ERR_BAD_REQUEST, EINVAL, "base64", "is not base64");
 		mcp_answer_err(call, &err);
 		return;
 	}
-	mcp_call_op(call, &op_files_write, pairs, buf_string(&bytes), bytes.size, write_done);
-	buf_done(&bytes);
+	mcp_call_op(call, &op_files_write, pairs, buf_string(&bytes), bytes.size, mcp_op_passed);
 }
 
 const char *mcp_mime(const void *bytes, size_t size)
@@ -102,110 +92,62 @@ const char *mcp_mime(const void *bytes, size_t size)
 		if (size >= kinds[i].size && memcmp(bytes, kinds[i].magic, kinds[i].size) == 0)
 			return kinds[i].mime;
 	}
-	return walk_is_utf8(bytes, size) && memchr(bytes, 0, size) == NULL
+	return utf8_is_valid(bytes, size) && memchr(bytes, 0, size) == NULL
 		       ? "text/plain"
 		       : "application/octet-stream";
 }
 
-int mcp_take_base64(const char *text, size_t size, struct buf *ret_bytes)
-{
-	struct buf bytes;
-	int r;
-
-	buf_init(&bytes, size + 1);
-	r = buf_reserve(&bytes, size + 1);
-	if (r == 0 && sodium_base642bin(bytes.data, size, text, size, "\r\n", &bytes.size, NULL,
-					sodium_base64_VARIANT_ORIGINAL) < 0)
-		r = -EINVAL;
-	if (r < 0) {
-		buf_done(&bytes);
-		return r;
-	}
-	*ret_bytes = bytes;
-	return 0;
-}
-
 int mcp_put_base64(struct buf *buf, const void *bytes, size_t size)
 {
-	size_t room = sodium_base64_encoded_len(size, sodium_base64_VARIANT_ORIGINAL);
-	int r = buf_text(buf, "\"");
-
-	if (r == 0)
-		r = buf_reserve(buf, room);
-	if (r < 0)
-		return r;
-	(void)sodium_bin2base64((char *)buf->data + buf->size, room, bytes, size,
-				sodium_base64_VARIANT_ORIGINAL);
-	buf->size += room - 1;
+	buf_text(buf, "\"");
+	buf_base64(buf, bytes, size);
 	return buf_text(buf, "\"");
 }
 
 static int put_content(struct buf *buf, const char *mime, const char *path, const char *bytes,
 		       size_t size)
 {
-	int r;
-
-	if (strcmp(mime, "text/plain") == 0) {
-		r = buf_text(buf, "\"content\":[{\"type\":\"text\",\"text\":");
-		r = r < 0 ? r : json_put_string(buf, bytes, size);
-		return r < 0 ? r : buf_text(buf, "}]");
-	}
-	if (strncmp(mime, "image/", 6) == 0) {
-		r = buf_format(
-			buf,
-			"\"content\":[{\"type\":\"image\",\"mimeType\":\"%s\",\"data\":", mime);
-		r = r < 0 ? r : mcp_put_base64(buf, bytes, size);
-		return r < 0 ? r : buf_text(buf, "}]");
-	}
-	r = buf_format(buf,
-		       "\"content\":[{\"type\":\"text\",\"text\":\"%zu bytes of %s, in base64\"}]",
-		       size, mime);
-	(void)path;
-	return r;
-}
-
-static int put_structured(struct buf *buf, const char *mime, const char *path, const char *bytes,
-			  size_t size)
-{
 	bool is_text = strcmp(mime, "text/plain") == 0;
-	int r = buf_text(buf, ",\"structuredContent\":{\"path\":");
 
-	r = r < 0 ? r : json_put_text(buf, path);
-	r = r < 0 ? r
-		  : buf_format(buf, ",\"size\":%zu,\"mime\":\"%s\",\"%s\":", size, mime,
-			       is_text ? "text" : "base64");
-	if (r == 0)
-		r = is_text ? json_put_string(buf, bytes, size) : mcp_put_base64(buf, bytes, size);
-	return r < 0 ? r : buf_text(buf, "}");
+	if (is_text) {
+		buf_text(buf, "\"content\":[{\"type\":\"text\",\"text\":");
+		json_put_string(buf, bytes, size);
+	} else if (strncmp(mime, "image/", 6) == 0) {
+		json_put(buf, "'content':[{'type':'image','mimeType':%s,'data':", mime);
+		mcp_put_base64(buf, bytes, size);
+	} else {
+		buf_format(
+			buf,
+			"\"content\":[{\"type\":\"text\",\"text\":\"%zu bytes of %s, in base64\"",
+			size, mime);
+	}
+	json_put(buf, "}],'structuredContent':{'path':%s,'size':%zu,'mime':%s,%s:", path, size,
+		 mime, is_text ? "text" : "base64");
+	if (is_text)
+		json_put_string(buf, bytes, size);
+	else
+		mcp_put_base64(buf, bytes, size);
+	return json_put(buf, "}");
 }
 
-static void read_done(struct mcp_call *call, const char *bytes, size_t size, const struct err *err)
+static void read_done(struct mcp_call *call, const struct ask_result *result)
 {
 	const struct file_args *args = mcp_call_args(call);
+	const char *mime = mcp_mime(result->bytes, result->size);
 	struct err large = {0};
-	struct buf out;
-	int r;
+	AUTO_BUF struct buf out = {.max = MCP_ANSWER_MAX};
 
-	if (err == NULL && size > READ_MAX) {
-		(void)err_set(&large, ERR_TOO_LARGE, EFBIG,
-			      "path: the file has %zu bytes, more than fit an answer (%u); read "
-			      "part of it with run_python",
-			      size, READ_MAX);
-		err = &large;
-	}
-	if (err != NULL) {
-		mcp_answer_err(call, err);
-		return;
-	}
-	buf_init(&out, MCP_ANSWER_MAX);
-	r = put_content(&out, mcp_mime(bytes, size), args->path, bytes, size);
-	r = r < 0 ? r : put_structured(&out, mcp_mime(bytes, size), args->path, bytes, size);
-	if (r == 0) {
+	if (result->size > READ_MAX) {
+		(void)err_field(&large, ERR_TOO_LARGE, EFBIG, "path",
+				"the file has %zu bytes; an answer can hold %u; read "
+				"part of it with run_python",
+				result->size, READ_MAX);
+		mcp_answer_err(call, &large);
+	} else if (put_content(&out, mime, args->path, result->bytes, result->size) == 0) {
 		mcp_answer_members(call, &out);
-		return;
+	} else {
+		mcp_answer_refusal(call, MCP_INTERNAL, "no memory for the file");
 	}
-	buf_done(&out);
-	mcp_answer_refusal(call, MCP_INTERNAL, "no memory for the file");
 }
 
 static void call_read(struct mcp_call *call)
@@ -213,13 +155,13 @@ static void call_read(struct mcp_call *call)
 	const struct file_args *args = mcp_call_args(call);
 	const char *const pairs[] = {"id", args->id, "path", below_workspace(args->path), NULL};
 
-	mcp_call_op(call, &op_files_read, pairs, NULL, 0, read_done);
+	mcp_call_op(call, &op_files_read, pairs, NULL, 0, mcp_op_passed);
 }
 
 const struct mcp_tool mcp_tool_write = {
 	.name = "write_file",
 	.title = "Write a file",
-	.help = "Write a file of a session below /workspace, whole; what was there is replaced.",
+	.help = "Write a whole file of a session below /workspace; an existing file is replaced.",
 	.params = write_params,
 	.param_count = ARRAY_LEN(write_params),
 	.args_size = sizeof(struct file_args),
@@ -239,4 +181,5 @@ const struct mcp_tool mcp_tool_read = {
 	.answer = "FileContent",
 	.hints = MCP_READ_ONLY | MCP_IDEMPOTENT,
 	.call = call_read,
+	.done = read_done,
 };

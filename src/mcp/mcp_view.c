@@ -17,7 +17,7 @@ static bool is_listed(const char *list, const char *name)
 	return list != NULL && strstr(list, word) != NULL;
 }
 
-/* A row of the op as a member of the arguments: wherever the op looks for it. */
+/* Adds a row of the op as a member of the arguments, wherever the op itself expects it. */
 static int add_row(struct mcp_view *view, const struct mcp_tool *tool, const struct op_param *row,
 		   bool may_require)
 {
@@ -68,111 +68,80 @@ const struct mcp_view *mcp_view_find(const struct mcp *mcp, const char *name)
 	return NULL;
 }
 
-static const char *yes_no(unsigned hints, enum mcp_hint hint)
-{
-	return (hints & (unsigned)hint) != 0 ? "true" : "false";
-}
-
 static int put_hints(const struct mcp_tool *tool, struct buf *buf)
 {
 	unsigned hints = tool->hints;
 
-	buf_text(buf, ",\"annotations\":{\"title\":");
-	json_put_text(buf, tool->title != NULL ? tool->title : tool->name);
-	buf_format(buf,
-		   ",\"readOnlyHint\":%s,\"destructiveHint\":%s,\"idempotentHint\":%s,"
-		   "\"openWorldHint\":%s}",
-		   yes_no(hints, MCP_READ_ONLY), yes_no(hints, MCP_DESTRUCTIVE),
-		   yes_no(hints, MCP_IDEMPOTENT), yes_no(hints, MCP_OPEN_WORLD));
-	return buf->failed;
+	return json_put(buf,
+			",'annotations':{'title':%s,'readOnlyHint':%i,'destructiveHint':%i,"
+			"'idempotentHint':%i,'openWorldHint':%i}",
+			tool->title != NULL ? tool->title : tool->name,
+			(hints & MCP_READ_ONLY) != 0, (hints & MCP_DESTRUCTIVE) != 0,
+			(hints & MCP_IDEMPOTENT) != 0, (hints & MCP_OPEN_WORLD) != 0);
 }
 
-/* One more property behind the others: "}}" becomes ",...}}". */
-static int put_session_id(struct buf *buf)
+static void put_output(const struct mcp_tool *tool, struct buf *buf)
 {
-	buf->size -= 2;
-	return buf_text(buf,
-			",\"session_id\":{\"type\":\"string\",\"description\":\"what the other "
-			"tools take as session_id\"}}}");
-}
-
-static int put_output(const struct mcp_tool *tool, struct buf *buf)
-{
+	const struct schema own = {.name = tool->name, .members = tool->members};
 	const char *name = tool->answer;
-	const struct schema *schema;
-	int r;
+	const struct schema *schema = tool->members != NULL ? &own : NULL;
 
 	if (name == NULL && tool->op != NULL)
 		name = tool->op->answer;
-	schema = name != NULL && name[0] != '\0' ? schema_find(name) : NULL;
 	if (schema == NULL)
-		return 0;
-	r = buf_text(buf, ",\"outputSchema\":");
-	if (r == 0)
-		r = schema_put(schema, true, buf);
-	if (r == 0 && tool->tells_session)
-		r = put_session_id(buf);
-	return r;
+		schema = schema_find(name);
+	if (schema == NULL)
+		return;
+	buf_text(buf, ",\"outputSchema\":");
+	schema_put(schema, true, buf);
+	/* Adds one more property after the others: "}}" becomes ",...}}". */
+	if (tool->tells_session && buf->failed == 0) {
+		buf->size -= 2;
+		buf_text(buf, ",\"session_id\":{\"type\":\"string\",\"description\":\"what the "
+			      "other tools take as session_id\"}}}");
+	}
 }
 
 static int put_input(const struct mcp_view *view, struct buf *buf)
 {
-	/* A fixture has a schema of its own, which no row could say. */
+	/* Test fixtures have schemas of their own, which no row can express. */
 	if (view->tool->schema != NULL)
 		return buf_text(buf, view->tool->schema);
 	return openapi_put_arguments(&view->op, "session_id", "Session-Id", buf);
 }
 
-int mcp_view_put(const struct mcp_view *view, struct buf *buf)
+/* Appends the tool as tools/list shows it. */
+static int mcp_view_put(const struct mcp_view *view, struct buf *buf)
 {
 	const struct mcp_tool *tool = view->tool;
-	int r = buf_text(buf, "{\"name\":");
 
-	if (r == 0)
-		r = json_put_text(buf, tool->name);
-	if (r == 0 && tool->title != NULL)
-		r = buf_text(buf, ",\"title\":");
-	if (r == 0 && tool->title != NULL)
-		r = json_put_text(buf, tool->title);
-	if (r == 0)
-		r = buf_text(buf, ",\"description\":");
-	if (r == 0)
-		r = json_put_text(buf, tool->help);
-	if (r == 0)
-		r = buf_text(buf, ",\"inputSchema\":");
-	if (r == 0)
-		r = put_input(view, buf);
-	if (r == 0)
-		r = put_output(tool, buf);
-	if (r == 0)
-		r = put_hints(tool, buf);
-	return r == 0 ? buf_text(buf, "}") : r;
+	json_put(buf, "{'name':%s", tool->name);
+	if (tool->title != NULL)
+		json_put(buf, ",'title':%s", tool->title);
+	json_put(buf, ",'description':%s,'inputSchema':", tool->help);
+	put_input(view, buf);
+	put_output(tool, buf);
+	put_hints(tool, buf);
+	return json_put(buf, "}");
 }
 
 void mcp_tools_list(struct mcp_request *request)
 {
 	const struct mcp *mcp = request->mcp;
-	struct buf members;
-	int r;
+	AUTO_BUF struct buf members = {.max = MCP_SMALL_MAX};
 
 	if (json_object_get(request->message.params, "cursor") != NULL) {
 		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL,
-			   "cursor: there is one page, and no cursor was given");
+			   "cursor: is not valid; the list has only one page");
 		return;
 	}
-	buf_init(&members, MCP_SMALL_MAX);
-	r = buf_text(&members, "\"tools\":[");
-	for (size_t i = 0; r == 0 && i < mcp->view_count; i++) {
-		r = i > 0 ? buf_text(&members, ",") : 0;
-		if (r == 0)
-			r = mcp_view_put(mcp->views[i], &members);
+	buf_text(&members, "\"tools\":[");
+	for (size_t i = 0; i < mcp->view_count; i++) {
+		buf_text(&members, i > 0 ? "," : "");
+		mcp_view_put(mcp->views[i], &members);
 	}
-	if (r == 0)
-		r = buf_text(&members, "]");
-	if (r < 0) {
-		buf_done(&members);
+	if (json_put(&members, "]") < 0)
 		mcp_refuse(request, 500, MCP_INTERNAL, NULL, "no memory for the list of tools");
-		return;
-	}
-	mcp_reply_buf(request, NULL, &members);
+	else
+		mcp_reply_buf(request, NULL, &members);
 }

@@ -3,12 +3,10 @@
 #include "base/c.h"
 #include "mcp/mcp_inside.h"
 
-#define PIECE (64U << 10)
-
-/* One HTTP answer. */
+/* One HTTP answer that carries a stream. */
 struct mcp_wire {
-	struct exchange *call;     /* it lives in the call's memory */
-	struct mcp_stream *stream; /* borrowed; NULL: it has its answer */
+	struct exchange *call;     /* owns this wire's memory */
+	struct mcp_stream *stream; /* borrowed; NULL: answered, or gone */
 	bool is_begun;
 };
 
@@ -18,51 +16,51 @@ void mcp_wire_reply(struct mcp_wire *wire, unsigned status, struct buf *take_jso
 	exchange_answer(wire->call, status, take_json);
 }
 
-void mcp_wire_begin(struct mcp_wire *wire)
+/* The client has left, or the stream has ended. While the answer is only beginning, the caller
+ * releases the stream. */
+static void part(struct mcp_wire *wire)
 {
-	wire->is_begun = true;
-	exchange_set_header(wire->call, "X-Accel-Buffering", "no");
-	exchange_queue(wire->call, 200, "text/event-stream");
+	struct mcp_stream *stream = STEAL(wire->stream);
+
+	if (stream != NULL && wire->is_begun)
+		mcp_stream_wire_gone(stream);
+	else if (stream != NULL)
+		stream->wire = NULL;
 }
 
-/* Hands over what there is, as far as the client keeps up. True: that was the end. */
-static bool pump(struct mcp_wire *wire)
+static int64_t read_stream(void *user, void *data, size_t room)
 {
-	AUTO_FREE char *piece = NULL;
-	int64_t n = 1;
+	struct mcp_wire *wire = user;
+	int64_t n = wire->stream != NULL ? mcp_stream_read(wire->stream, data, room) : -1;
 
-	if (wire->stream == NULL || !wire->is_begun)
-		return false;
-	piece = malloc(PIECE);
-	while (piece != NULL && n > 0) {
-		n = mcp_stream_read(wire->stream, piece, PIECE);
-		if (n > 0 && !exchange_write(wire->call, piece, (size_t)n))
-			return false;
-	}
-	if (n != -1)
-		return false;
-	wire->stream->wire = NULL;
-	wire->stream = NULL;
-	exchange_end(wire->call);
-	return true;
+	/* Detach at the end already here: the client may reconnect before the last byte is sent. */
+	if (n == -1)
+		part(wire);
+	return n;
+}
+
+static void close_stream(void *user)
+{
+	part(user);
+}
+
+void mcp_wire_begin(struct mcp_wire *wire)
+{
+	const struct op_source source = {read_stream, close_stream, wire};
+	struct exchange *call = wire->call;
+
+	exchange_hold(call); /* if the client is gone, exchange_stream() would free the call, and
+				this wire with it */
+	exchange_set_header(call, "X-Accel-Buffering", "no");
+	exchange_stream(call, 200, "text/event-stream", -1, &source);
+	wire->is_begun = true;
+	exchange_release(call);
 }
 
 void mcp_wire_ready(struct mcp_wire *wire)
 {
-	(void)pump(wire);
-}
-
-void mcp_wire_resume(struct mcp_wire *wire)
-{
-	struct mcp_stream *stream = wire->stream;
-
-	if (pump(wire))
-		mcp_stream_wire_gone(stream);
-}
-
-static void on_drained(struct exchange *call)
-{
-	mcp_wire_resume(call->user);
+	if (wire->is_begun)
+		exchange_wake(wire->call);
 }
 
 static void on_left(struct exchange *call)
@@ -71,13 +69,13 @@ static void on_left(struct exchange *call)
 	struct mcp_stream *stream = wire->stream;
 	struct buf nothing;
 
-	/* In the 2025 era a client may come back for an answer that has begun; one that has not
-	 * begun may still be waited for by a client that only has no more to say. */
+	/* In the 2025 era a client may reconnect for an answer that has begun. If it has not begun,
+	 * the client may have closed only its sending side and still be waiting. */
 	if (stream == NULL || (stream->session != NULL && !wire->is_begun))
 		return;
 	wire->stream = NULL;
 	if (wire->is_begun) {
-		exchange_end(call);
+		exchange_wake(call);
 	} else {
 		buf_init(&nothing, 1);
 		exchange_answer(call, 400, &nothing);
@@ -94,5 +92,4 @@ void mcp_wire_join(struct exchange *call, struct mcp_stream *stream)
 	stream->wire = wire;
 	call->user = wire;
 	call->left = on_left;
-	call->drained = on_drained;
 }

@@ -15,7 +15,7 @@
 #define LINE_MAX_BYTES (8 * (size_t)AUDIT_CODE_MAX) /* an escaped byte is at most six */
 #define WARN_NS (60 * 1000000000ULL)
 
-/* How far back from its end the file is looked at, until there are lines enough. */
+/* How many bytes at the end of the file are read first, and at most, to find enough lines. */
 #define TAIL_FIRST (256UL << 10)
 #define TAIL_LAST (16UL << 20)
 #define TAIL_STEP 8
@@ -23,17 +23,17 @@
 struct audit {
 	int fd;       /* owned */
 	char *path;   /* owned */
-	char *old;    /* owned: the name of the file before it */
-	uint64_t max; /* bytes; 0: any */
+	char *old;    /* owned: the name of the previous file */
+	uint64_t max; /* bytes; 0: no limit */
 	struct audit_calls calls;
 	uint64_t lost;
 	uint64_t warned_ns; /* 0: never */
-	bool is_torn;       /* the file ends in half a line */
+	bool is_torn;       /* the file ends in an incomplete line */
 };
 
 static int open_file(const char *path, int *ret_fd, struct err *err)
 {
-	/* O_NONBLOCK: a pipe or terminal in place of the file must not hold up anybody. */
+	/* O_NONBLOCK: opening a pipe or terminal in place of the file must not block. */
 	AUTO_CLOSE int fd =
 		open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
 
@@ -96,90 +96,38 @@ void audit_sha256(const void *bytes, size_t size, char ret_text[AUDIT_SHA256_SIZ
 	(void)sodium_bin2hex(ret_text, AUDIT_SHA256_SIZE, sum, sizeof(sum));
 }
 
-/* RFC 3339, UTC, milliseconds. */
-static int put_time(struct buf *line)
+static const char *or_null(const char *text)
 {
-	struct timespec now = {0};
-	struct tm parts = {0};
-	char text[32] = "";
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	(void)gmtime_r(&now.tv_sec, &parts);
-	(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
-	return buf_format(line, "{\"time\":\"%s.%03ldZ\"", text, now.tv_nsec / 1000000);
-}
-
-static int put_member(struct buf *line, const char *name, const char *text)
-{
-	buf_text(line, ",");
-	json_put_text(line, name);
-	buf_text(line, ":");
-
-	if (line->failed < 0)
-		return line->failed;
-	return text != NULL ? json_put_text(line, text) : buf_text(line, "null");
-}
-
-static int put_names(struct buf *line, const struct audit_run *run)
-{
-	bool has_client = run->client != NULL && run->client[0] != '\0';
-	bool has_token = run->token != NULL && run->token[0] != '\0';
-	const struct {
-		const char *name, *text;
-	} members[] = {
-		{"run", run->run},
-		{"session", run->session},
-		{"peer", run->peer},
-		{"via", run->via},
-		{"client", has_client ? run->client : NULL},
-		{"token", has_token ? run->token : NULL},
-		{"op", run->op},
-		{"policy", run->policy},
-		{"runtime", run->runtime},
-		{"sha256", run->sha256},
-		{"verdict", run->verdict},
-		{"state", run->state},
-	};
-	int r = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(members) && r == 0; i++)
-		r = put_member(line, members[i].name, members[i].text);
-	return r;
-}
-
-static int put_code(struct buf *line, const struct audit_run *run)
-{
-	bool is_cut = run->code_size > AUDIT_CODE_MAX;
-
-	buf_text(line, ",\"code\":");
-	json_put_string(line, run->code, is_cut ? AUDIT_CODE_MAX : run->code_size);
-	if (is_cut)
-		buf_text(line, ",\"code_cut\":true");
-	return line->failed;
+	return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
 static int put_line(struct buf *line, const struct audit_run *run)
 {
-	int r = put_time(line);
+	size_t size = run->code_size < AUDIT_CODE_MAX ? run->code_size : AUDIT_CODE_MAX;
+	char now[TIME_TEXT_SIZE];
 
-	if (r == 0)
-		r = put_names(line, run);
-	if (r == 0)
-		r = buf_format(line,
-			       ",\"exit_code\":%d,\"usage\":{\"queue_ms\":%.3f,\"wall_ms\":%.3f,"
-			       "\"cpu_ms\":%.3f,\"peak_memory\":%llu,\"output_bytes\":%llu}",
-			       run->exit_code, run->queue_ms, run->wall_ms, run->cpu_ms,
-			       (unsigned long long)run->peak_memory,
-			       (unsigned long long)run->output_bytes);
-	if (r == 0 && run->code != NULL)
-		r = put_code(line, run);
-	if (r == 0 && run->decided_by != NULL && run->decided_by[0] != '\0')
-		r = put_member(line, "decided_by", run->decided_by);
-	return r < 0 ? r : buf_text(line, "}\n");
+	time_text(wall_ms(), now);
+	json_put(line,
+		 "{'time':%s,'run':%s,'session':%s,'peer':%s,'via':%s,'client':%s,'token':%s,'op':%"
+		 "s,"
+		 "'policy':%s,'runtime':%s,'sha256':%s,'verdict':%s,'state':%s,'exit_code':%d,"
+		 "'usage':{'queue_ms':%.3f,'wall_ms':%.3f,'cpu_ms':%.3f,'peak_memory':%llu,"
+		 "'output_bytes':%llu}",
+		 now, run->run, run->session, run->peer, run->via, or_null(run->client),
+		 or_null(run->token), run->op, run->policy, run->runtime, run->sha256, run->verdict,
+		 run->state, run->exit_code, run->queue_ms, run->wall_ms, run->cpu_ms,
+		 (unsigned long long)run->peak_memory, (unsigned long long)run->output_bytes);
+	if (run->code != NULL)
+		json_put(line, ",'code':%.*s", (int)size, (const char *)run->code);
+	if (run->code != NULL && run->code_size > AUDIT_CODE_MAX)
+		json_put(line, ",'code_cut':true");
+	if (or_null(run->decided_by) != NULL)
+		json_put(line, ",'decided_by':%s", run->decided_by);
+	return json_put(line, "}\n");
 }
 
-/* Half a line, because the disk is full: takes it back. Nobody else writes here, so the end of the
- * file is the end of what we wrote. */
+/* Removes an incomplete line, written because the disk is full. Nobody else writes here, so the end
+ * of the file is the end of our line. */
 static void take_back(struct audit *audit, size_t written)
 {
 	off_t end = lseek(audit->fd, 0, SEEK_CUR);
@@ -217,8 +165,8 @@ static void warn(struct audit *audit, const struct err *err)
 		audit->calls.warn(audit->calls.user, err, audit->lost);
 }
 
-/* A new file when `more` bytes would be too many. Killed at any line of this, the next start finds
- * every line in the one or the other. */
+/* Starts a new file when `more` bytes would exceed the limit. If the daemon is killed anywhere in
+ * here, the next start still finds every line in one of the two files. */
 static int make_room(struct audit *audit, size_t more, struct err *err)
 {
 	struct stat own, named;
@@ -226,10 +174,11 @@ static int make_room(struct audit *audit, size_t more, struct err *err)
 	if (audit->max == 0 || fstat(audit->fd, &own) < 0 || !S_ISREG(own.st_mode) ||
 	    own.st_size == 0 || (uint64_t)own.st_size + more <= audit->max)
 		return 0;
-	/* Somebody else may have renamed it: then that is not ours to name. */
+	/* If another program has renamed the file, the file now at this path is not ours to
+	 * rename. */
 	if (stat(audit->path, &named) == 0 && named.st_dev == own.st_dev &&
 	    named.st_ino == own.st_ino && rename(audit->path, audit->old) < 0)
-		return err_sys(err, "rename the audit log %s, which has grown to its limit",
+		return err_sys(err, "rename the audit log %s, which has reached its size limit",
 			       audit->path);
 	return audit_reopen(audit, err);
 }
@@ -242,11 +191,10 @@ void audit_limit(struct audit *audit, uint64_t max)
 void audit_put(struct audit *audit, const struct audit_run *run)
 {
 	struct err err = {0};
-	struct buf line;
+	AUTO_BUF struct buf line = {.max = LINE_MAX_BYTES};
 	int r;
 
-	buf_init(&line, LINE_MAX_BYTES);
-	/* Half a line that could not be taken back gets its end first. */
+	/* Ends an incomplete line that could not be removed. */
 	r = audit->is_torn ? buf_text(&line, "\n") : 0;
 	if (r == 0)
 		r = put_line(&line, run);
@@ -260,7 +208,6 @@ void audit_put(struct audit *audit, const struct audit_run *run)
 		audit->lost++;
 		warn(audit, &err);
 	}
-	buf_done(&line);
 }
 
 /* ---- reading ---- */
@@ -268,7 +215,7 @@ void audit_put(struct audit *audit, const struct audit_run *run)
 struct tail {
 	bool (*wants)(void *user, const char *line, size_t size);
 	void *user;
-	const char **lines; /* owned: where each begins, the newest first */
+	const char **lines; /* owned: the start of each line, newest first */
 	size_t *sizes;      /* owned */
 	size_t count, room;
 };
@@ -282,8 +229,8 @@ static void take_line(struct tail *tail, const char *line, size_t size)
 	tail->sizes[tail->count++] = size;
 }
 
-/* From the end on. What stands before the first newline may be the rest of a line: passed over,
- * unless the file begins there. */
+/* Collects lines from the end backwards. Text before the first newline may be part of a line, so it
+ * is skipped unless the file begins there. */
 static void take_lines(struct tail *tail, const char *text, size_t size, bool is_whole)
 {
 	const char *end = text + size;
@@ -319,7 +266,7 @@ static int read_end(int fd, size_t window, struct buf *text, bool *ret_is_whole,
 		return err_sys(err, "look at the audit log");
 	if (!S_ISREG(status.st_mode))
 		return err_set(err, ERR_UNSUPPORTED, ESPIPE,
-			       "the audit log is no file that can be read back");
+			       "the audit log is not a regular file, so it cannot be read back");
 	at = status.st_size > (off_t)window ? status.st_size - (off_t)window : 0;
 	*ret_is_whole = at == 0;
 	buf_cut(text, 0);
@@ -338,7 +285,7 @@ static int read_end(int fd, size_t window, struct buf *text, bool *ret_is_whole,
 	return 0;
 }
 
-/* Adds the last lines of one file. None of that name is as good as an empty one. */
+/* Adds the last lines of one file. A missing file counts as an empty one. */
 static int tail_file(struct tail *tail, const char *path, struct buf *text, struct err *err)
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -364,20 +311,18 @@ int audit_tail(const struct audit *audit, size_t count,
 	       struct buf *buf, struct err *err)
 {
 	struct tail tail = {.wants = wants, .user = user, .room = count};
-	struct buf text, old;
+	AUTO_BUF struct buf text = {.max = TAIL_LAST};
+	AUTO_BUF struct buf old = {.max = TAIL_LAST};
 	int r;
 
 	tail.lines = xcalloc(count, sizeof(*tail.lines));
 	tail.sizes = xcalloc(count, sizeof(*tail.sizes));
-	buf_init(&text, TAIL_LAST);
-	buf_init(&old, TAIL_LAST);
 	r = tail_file(&tail, audit->path, &text, err);
 	if (r == 0 && tail.count < count)
 		r = tail_file(&tail, audit->old, &old, err);
 	if (r == 0 && put_lines(&tail, buf) < 0)
-		r = err_set(err, ERR_TOO_LARGE, EMSGSIZE, "limit: so many lines are too long");
-	buf_done(&text);
-	buf_done(&old);
+		r = err_field(err, ERR_TOO_LARGE, EMSGSIZE, "limit",
+			      "the requested lines are too long for one answer");
 	free(tail.lines);
 	free(tail.sizes);
 	return r;

@@ -10,7 +10,7 @@
 #include "obs/process.h"
 
 #define LABEL_SIZE 80
-#define INDEX_SIZE (2 * (size_t)METRIC_SERIES_MAX) /* half empty, so that a search is short */
+#define INDEX_SIZE (2 * (size_t)METRIC_SERIES_MAX) /* half empty, so that lookups are short */
 #define OTHER "other"
 
 enum metric_kind {
@@ -33,7 +33,7 @@ static const struct metric_row rows[METRIC_COUNT] = {
 #undef METRIC_ROW
 };
 
-/* Upper bounds in seconds: from a warm start to the longest run. One more holds the rest. */
+/* Upper bounds in seconds: from a warm start to the longest run. A last bucket holds the rest. */
 static const double bounds[] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01,
 				0.025,  0.05,    0.1,    0.25,  0.5,    1,     2.5,
 				5,      10,      30,     60,    120,    300};
@@ -46,13 +46,13 @@ struct labels {
 struct series {
 	struct labels labels;
 	double value;      /* of a histogram: the sum */
-	uint64_t *buckets; /* owned; NULL: no histogram */
+	uint64_t *buckets; /* owned; NULL: not a histogram */
 };
 
 struct family {
 	struct series *series; /* owned */
 	size_t count, capacity;
-	uint16_t *index; /* owned: open addressing; a place in `series`, plus one */
+	uint16_t *index; /* owned: open addressing; an index into `series`, plus one */
 };
 
 struct metrics {
@@ -107,7 +107,8 @@ static struct series *add_series(struct family *family, const struct labels *lab
 	return series;
 }
 
-/* The place in the index of these labels, or where they would go. It is never full. */
+/* The entry of these labels in the index, or the free entry where they belong. The index is never
+ * full. */
 static uint16_t *find_place(struct family *family, const struct labels *labels)
 {
 	size_t at = hash_labels(labels) % INDEX_SIZE;
@@ -155,7 +156,8 @@ struct metrics *metrics_new(void)
 			(void)find_series(metrics, (enum metric)i, NULL, NULL);
 	}
 	metrics_set(metrics, METRIC_BUILD_INFO, VIV_VERSION, NULL, 1);
-	/* Once: found from two clocks, it would tremble, and look like a restart. */
+	/* Set only once: recomputed from two clocks, the value would vary and look like a
+	 * restart. */
 	metrics_set(metrics, METRIC_PROCESS_START, NULL, NULL, process_look().start_seconds);
 	return metrics;
 }
@@ -212,7 +214,7 @@ void metrics_observe(struct metrics *metrics, enum metric metric, const char *fi
 static int put_label(struct buf *buf, const char *name, const char *value, const char *separator)
 {
 	buf_format(buf, "%s%s=\"", separator, name);
-	/* A line break cannot be here: copy_label took it away. */
+	/* Values contain no line break: copy_label removed it. */
 	for (; *value != '\0'; value++) {
 		if (*value == '\\' || *value == '"')
 			buf_append(buf, "\\", 1);
@@ -222,7 +224,7 @@ static int put_label(struct buf *buf, const char *name, const char *value, const
 	return buf->failed;
 }
 
-/* name<suffix>{labels,le="bound"} with a blank behind. `bound` NULL: none. */
+/* Writes name<suffix>{labels,le="bound"} and a space. `bound` NULL: without le. */
 static int put_name(struct buf *buf, const struct metric_row *row, const char *suffix,
 		    const struct series *series, const char *bound)
 {

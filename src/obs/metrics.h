@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Metrics - what is counted, and its text for Prometheus
+ * Metrics - the daemon's counters, and their text for Prometheus
  *
  * Owns:    the table of metrics, their series, and the exposition format (version 0.0.4).
  * May not: grow without bound: a label's values are known sets (policies, runtimes, verdicts,
- *          routes), and what is above METRIC_SERIES_MAX is counted as "other". Nor ever have a
- *          label that a client chooses.
+ *          routes), and series beyond METRIC_SERIES_MAX are counted as "other". Nor have a label
+ *          whose values a client chooses.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 
 #define METRIC_SERIES_MAX 1024 /* of one metric; 64 policies by 14 verdicts fit */
 
-/* X(id, kind, name, label, label, help). A metric has up to two labels; "" is none. Times are
- * seconds and histograms are of seconds. */
+/* X(id, kind, name, label, label, help). A metric has up to two labels; "" is none. All times and
+ * histograms are in seconds. */
 #define METRICS(X)                                                                                 \
 	X(RUNS, COUNTER, "vivarium_runs_total", "policy", "verdict", "Runs that are over")         \
 	X(RUN_QUEUE, HISTOGRAM, "vivarium_run_queue_seconds", "policy", "verdict",                 \
@@ -62,14 +62,13 @@ enum metric {
 
 struct metrics;
 
-/* Every metric without labels is there from the start, as 0. */
+/* All metrics without labels exist from the start, as 0. */
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *metrics);
 
 /* `first` and `second` are the values of the metric's labels; NULL for a label it does not have.
- * Each call fits one kind: add a counter (or to a gauge that was set before), set a gauge (or a
- * counter that somebody else counts), observe a histogram. What is no finite number is not taken.
- */
+ * Use add for a counter (or a gauge that was set before), set for a gauge (or a counter that is
+ * counted elsewhere), observe for a histogram. Values that are not finite are ignored. */
 void metrics_add(struct metrics *metrics, enum metric metric, const char *first, const char *second,
 		 double value);
 void metrics_set(struct metrics *metrics, enum metric metric, const char *first, const char *second,
@@ -77,5 +76,5 @@ void metrics_set(struct metrics *metrics, enum metric metric, const char *first,
 void metrics_observe(struct metrics *metrics, enum metric metric, const char *first,
 		     const char *second, double seconds);
 
-/* Appends everything, with what is known of this process at the moment. -EMSGSIZE, -ENOMEM. */
+/* Appends all metrics, with the current figures of this process. -EMSGSIZE, -ENOMEM. */
 int metrics_put(struct metrics *metrics, struct buf *buf);

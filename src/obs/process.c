@@ -29,8 +29,8 @@ static double clock_seconds(clockid_t clock)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Linux 6.2 and later say the count as the size of the directory; before that it must be read,
- * which is slow with ten thousand of them. */
+/* Linux 6.2 and later give the count as the size of the directory; on older kernels it must be
+ * listed, which is slow with ten thousand descriptors. */
 static uint64_t count_fds(void)
 {
 	struct stat info = {0};
@@ -45,10 +45,10 @@ static uint64_t count_fds(void)
 	for (const struct dirent *entry; (entry = readdir(directory)) != NULL;)
 		count += entry->d_name[0] != '.';
 	(void)closedir(directory);
-	return count > 0 ? count - 1 : 0; /* the directory's own */
+	return count > 0 ? count - 1 : 0; /* without the directory's own */
 }
 
-/* The text of a small file of /proc; "" when there is none. */
+/* The text of a small file of /proc; "" when it cannot be read. */
 static const char *read_text(const char *path, struct buf *buf)
 {
 	struct err err = {0};
@@ -59,7 +59,8 @@ static const char *read_text(const char *path, struct buf *buf)
 	return buf_string(buf);
 }
 
-/* Field `number` of a stat line. The name in field 2 may hold blanks, but no ')' is behind it. */
+/* Field `number` of a stat line. The name in field 2 may contain spaces and ')', so fields are
+ * counted from the last ')'. */
 static double stat_field(const char *text, int number)
 {
 	const char *at = strrchr(text, ')');

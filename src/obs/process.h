@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Process - what this process uses, for its own metrics
+ * Process - the resources this process uses, for its metrics
  *
- * Owns:    which files of /proc and which calls say so.
- * May not: fail: what cannot be found out is 0.
+ * Owns:    which /proc files and calls they are read from.
+ * May not: fail: a figure that cannot be read is 0.
  */
 #pragma once
 

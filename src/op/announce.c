@@ -16,19 +16,19 @@
 #define SILENCE_MAX (ANNOUNCE_HEARD_MS / KEEPALIVE_MS)
 
 struct line {
-	char *token; /* owned: whose it is */
-	char *text;  /* owned, with its newline; NULL: none yet */
+	char *token; /* owned: the token that the line is about */
+	char *text;  /* owned, with its newline; NULL: none */
 	size_t size;
 };
 
 struct announcer {
 	struct line lines[ANNOUNCE_KEEP];
-	uint64_t first;     /* number of the line before the first one that may be kept */
-	uint64_t seq;       /* of the last line */
+	uint64_t first;     /* only lines with higher numbers may be kept */
+	uint64_t seq;       /* number of the last line */
 	char boot[ID_SIZE]; /* differs with each start */
 	LIST_HEAD(, announce_reader) readers;
 	uint32_t reader_count;
-	uint32_t silence; /* keepalives since somebody read; at SILENCE_MAX nobody knows a line */
+	uint32_t silence; /* keepalives without a reader; at SILENCE_MAX no lines are made */
 	uv_timer_t wake, keepalive;
 	int handles;
 	bool is_stopped;
@@ -60,7 +60,8 @@ static struct announce_reader *first_due(struct announcer *announcer)
 	return reader;
 }
 
-/* Those that wait now, each once: whoever is told reads at once, and may close any of them. */
+/* Wakes each waiting reader once. A woken reader reads at once and may close any other, so each
+ * search starts at the head of the list. */
 static void wake_due(uv_timer_t *timer)
 {
 	struct announcer *announcer = timer->data;
@@ -103,7 +104,8 @@ struct announcer *announcer_new(uv_loop_t *loop)
 	struct announcer *announcer = xnew(struct announcer);
 	uv_timer_t *const timers[] = {&announcer->wake, &announcer->keepalive};
 
-	/* Microseconds since 1970: whatever number a former start gave last, it was below. */
+	/* Numbers start at microseconds since 1970, above every number that an earlier daemon
+	 * gave. */
 	announcer->first = wall_us();
 	announcer->seq = announcer->first;
 	announcer->silence = SILENCE_MAX;
@@ -143,8 +145,8 @@ static struct line *line_at(struct announcer *announcer, uint64_t seq)
 	return &announcer->lines[seq % ANNOUNCE_KEEP];
 }
 
-/* Is there anybody to tell, or may there be again? Else the line is only counted, and with it all
- * before it are gone: making one costs more than most of what it tells of. */
+/* Is there a reader, or was there one lately? If not, the line is only numbered, and all earlier
+ * lines count as gone: making a line costs more than most of what it reports. */
 static bool is_heard(const struct engine *engine)
 {
 	struct announcer *announcer = engine->announcer;
@@ -164,7 +166,7 @@ static void begin(struct object *object, const struct engine *engine, const char
 	object_text(object, "type", type);
 }
 
-/* Consumes the object. A line that cannot be made is missed by everybody: they are told. */
+/* Consumes the object. If the line cannot be made, every reader gets `reset`. */
 static void put(const struct engine *engine, const char *token, struct object *object)
 {
 	struct announcer *announcer = engine->announcer;
@@ -172,11 +174,10 @@ static void put(const struct engine *engine, const char *token, struct object *o
 	struct announce_reader *reader = NULL;
 
 	object_close(object, '}');
-	if (object->r == 0)
-		object->r = buf_text(&object->buf, "\n");
+	(void)buf_text(&object->buf, "\n");
 	free(STEAL(line->token));
 	free(STEAL(line->text));
-	if (object->r == 0) {
+	if (object->buf.failed == 0) {
 		line->token = strdup(token);
 		line->size = object->buf.size;
 		line->text = malloc(line->size);
@@ -204,7 +205,7 @@ void announce_session(struct engine *engine, const struct session *session)
 	if (session_put(session, &text) == 0)
 		object_json(&object, "session", (const char *)text.data, text.size);
 	else
-		object.r = -EMSGSIZE;
+		object.buf.failed = -EMSGSIZE;
 	buf_done(&text);
 	put(engine, session_token(session), &object);
 }
@@ -273,11 +274,11 @@ static int check_room(const struct announcer *announcer, const struct op_caller 
 		own += reader->caller.token == caller->token;
 	return own < ANNOUNCE_TOKEN_READERS_MAX
 		       ? 0
-		       : err_set(err, ERR_BUSY, EDQUOT,
+		       : err_set(err, ERR_QUOTA, EBUSY,
 				 "this token follows the events %u times already", own);
 }
 
-/* Are all lines behind this one still there? */
+/* Are all lines after this number still kept? */
 static bool is_kept(const struct announcer *announcer, uint64_t after)
 {
 	return after >= announcer->first && after <= announcer->seq &&
@@ -323,7 +324,7 @@ int announce_hello(const struct announce_reader *reader, struct buf *buf)
 			  (unsigned long long)reader->after, reader->announcer->boot);
 }
 
-/* Goes on to the next line that is the reader's to see; NULL: there is none. */
+/* Moves to the next line that the reader may see; NULL: there is none. */
 static const struct line *step(struct announce_reader *reader)
 {
 	struct announcer *announcer = reader->announcer;

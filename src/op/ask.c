@@ -7,27 +7,29 @@
 
 #include "base/c.h"
 #include "session/engine.h"
+#include "session/log_text.h"
 
 #define MAX_DEFAULT (256 * MIB)
 #define PIECE (64 * KIB)
-#define HELD_MAX (256 * MIB) /* of all answers that are being read */
+#define HELD_MAX (256 * MIB) /* bytes of all answers that are being read */
 #define PIECES_MAX 16        /* in one turn of the loop */
 
 struct ask {
-	struct op_call call; /* first: the op's handle on us */
+	struct op_call call; /* first, so that a pointer to it is a pointer to the ask */
 	struct ask_settings settings;
-	uv_timer_t timer; /* brings everything to the loop: an op may answer from anywhere */
+	uv_timer_t timer; /* makes every callback, since an op may answer from inside its call */
 	struct op_source source;
-	struct buf bytes; /* the answer, or the event that is coming */
-	size_t taken;     /* of bytes: events that were told */
-	size_t searched;  /* of bytes: up to here no line ends */
-	size_t held;      /* of bytes: our part of `all_held` */
+	struct log_text *text; /* owned: the result of a run that is being read; NULL: none */
+	struct buf bytes;      /* the answer, or events not yet told */
+	size_t taken;          /* of bytes: these events were told */
+	size_t searched;       /* of bytes: searched so far for the end of a line */
+	size_t held;           /* of bytes: our part of `all_held` */
 	struct err err;
 	unsigned status;
 	bool is_stream, is_over, is_held, is_forgotten, is_cancelled;
 };
 
-/* Of every ask there is: they share one loop. */
+/* Bytes held by all asks together: they share one loop. */
 static size_t all_held;
 
 static void count(struct ask *ask, size_t size)
@@ -41,23 +43,36 @@ static void timer_closed(uv_handle_t *handle)
 	struct ask *ask = handle->data;
 
 	count(ask, 0);
+	log_text_free(ask->text);
 	buf_done(&ask->bytes);
 	free(ask);
 }
 
+/* Are events being read, not a result? */
+static bool has_events(const struct ask *ask)
+{
+	return ask->settings.calls->event != NULL && ask->text == NULL;
+}
+
 static void end(struct ask *ask)
 {
+	struct result value;
 	struct ask_result result = {
 		.retry_after_s = ask->call.retry_after_s,
 		.status = ask->status,
 		.run = ask->call.run,
+		.session = ask->call.session,
 	};
 
 	if (ask->err.kind != ERR_NONE)
 		result.err = &ask->err;
-	if (result.err == NULL && ask->settings.calls->event == NULL) {
+	if (result.err == NULL && !has_events(ask)) {
 		result.bytes = buf_string(&ask->bytes);
 		result.size = ask->bytes.size;
+	}
+	if (result.err == NULL && ask->text != NULL) {
+		log_result_value(ask->text, result.bytes, &value);
+		result.value = &value;
 	}
 	if (!ask->is_forgotten)
 		ask->settings.calls->done(ask->settings.user, &result);
@@ -70,7 +85,8 @@ static void close_source(struct ask *ask, bool is_whole)
 
 	ask->source = (struct op_source){0};
 	ask->is_over = true;
-	/* Closed in the middle a run would take us for a client that left. */
+	/* To a run, a stream that is closed early looks like a client that left, and the run would
+	 * be cancelled. */
 	if (!is_whole && !ask->is_cancelled)
 		ask->call.left = NULL;
 	if (source.close != NULL)
@@ -89,7 +105,14 @@ static void fail(struct ask *ask, int num, const char *why)
 	close_source(ask, false);
 }
 
-/* Takes what there is now, up to a piece. False: nothing more at the moment. */
+static void turn(uv_timer_t *timer);
+
+static void turn_soon(struct ask *ask)
+{
+	(void)uv_timer_start(&ask->timer, turn, 0, 0);
+}
+
+/* Reads up to one piece. False: there is no more right now. */
 static bool read_piece(struct ask *ask)
 {
 	int64_t n;
@@ -104,14 +127,22 @@ static bool read_piece(struct ask *ask)
 		fail(ask, ENOMEM, "no memory for the answer");
 		return false;
 	}
-	n = ask->source.read(ask->source.user, ask->bytes.data + ask->bytes.size, (size_t)n);
+	if (ask->text == NULL) {
+		n = ask->source.read(ask->source.user, ask->bytes.data + ask->bytes.size,
+				     (size_t)n);
+	} else {
+		n = log_text_read(ask->text, ask->bytes.data + ask->bytes.size, (size_t)n);
+		/* Let the rest of the loop run first. */
+		if (n == 0)
+			turn_soon(ask);
+	}
 	if (n > 0) {
 		ask->bytes.size += (size_t)n;
 		count(ask, ask->bytes.size);
 	} else if (n == -1) {
 		close_source(ask, true);
 	} else if (n < 0) {
-		fail(ask, EIO, "what was being read is no longer there");
+		fail(ask, EIO, "the answer broke off while it was being read");
 	}
 	if (all_held > HELD_MAX && !ask->is_over) {
 		fail(ask, ENOBUFS, "too many large answers are on their way; try again later");
@@ -120,7 +151,7 @@ static bool read_piece(struct ask *ask)
 	return n > 0;
 }
 
-/* Tells the lines that are whole. A long one is looked through only once, however it comes. */
+/* Tells every complete line. A long line that comes in pieces is searched only once for its end. */
 static void tell_events(struct ask *ask)
 {
 	while (!ask->is_held && !ask->is_forgotten) {
@@ -146,16 +177,35 @@ static void tell_events(struct ask *ask)
 	ask->taken = 0;
 }
 
-static bool has_events(const struct ask *ask)
+static void take_result(struct op_call *call, struct log *log)
 {
-	return ask->is_stream && ask->settings.calls->event != NULL;
+	struct ask *ask = (struct ask *)call;
+
+	ask->status = 200;
+	ask->is_stream = true;
+	ask->is_over = log_result_open(log, &ask->text, &ask->err) < 0;
+	turn_soon(ask);
 }
 
-static void turn(uv_timer_t *timer);
-
-static void turn_soon(struct ask *ask)
+/* After the last event, starts on the result of the same run. False: none is wanted, or the run is
+ * no longer kept. */
+static bool go_on_to_result(struct ask *ask)
 {
-	(void)uv_timer_start(&ask->timer, turn, 0, 0);
+	struct log *log = NULL;
+
+	if (!ask->settings.wants_result || !ask->is_stream || !has_events(ask) ||
+	    ask->err.kind != ERR_NONE || ask->is_cancelled || ask->is_forgotten)
+		return false;
+	log = logs_find(ask->settings.engine->logs, ask->call.run);
+	if (log == NULL) {
+		(void)err_set(&ask->err, ERR_NOT_FOUND, ENOENT, "the run is no longer kept");
+		return false;
+	}
+	buf_cut(&ask->bytes, 0);
+	ask->call.left = NULL; /* the run is over */
+	ask->is_over = false;
+	take_result(&ask->call, log);
+	return true;
 }
 
 static void turn(uv_timer_t *timer)
@@ -163,7 +213,7 @@ static void turn(uv_timer_t *timer)
 	struct ask *ask = timer->data;
 	bool has_more = true;
 
-	if (has_events(ask))
+	if (ask->is_stream && has_events(ask))
 		tell_events(ask);
 	for (int i = 0; has_more && ask->is_stream && !ask->is_held && !ask->is_over; i++) {
 		if (i == PIECES_MAX) {
@@ -174,7 +224,7 @@ static void turn(uv_timer_t *timer)
 		if (has_events(ask))
 			tell_events(ask);
 	}
-	if (ask->is_over && (!ask->is_held || ask->is_forgotten))
+	if (ask->is_over && (!ask->is_held || ask->is_forgotten) && !go_on_to_result(ask))
 		end(ask);
 }
 
@@ -231,7 +281,13 @@ static void take_wake(struct op_call *call)
 		turn_soon(ask);
 }
 
-static const struct op_door inner_door = {take_answer, take_failure, take_stream, take_wake, NULL};
+static const struct op_door inner_door = {
+	.answer = take_answer,
+	.fail = take_failure,
+	.stream = take_stream,
+	.wake = take_wake,
+	.result = take_result,
+};
 
 /* ---- the asker's side ---- */
 
@@ -267,7 +323,7 @@ void ask_cancel(struct ask *ask)
 {
 	void (*left)(struct op_call * call) = ask->call.left;
 
-	/* From here on it only runs out. */
+	/* The remaining events are drained: nothing can hold them any more. */
 	ask->is_cancelled = true;
 	ask->is_held = false;
 	turn_soon(ask);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Ask - an op, called by a door for itself
+ * Ask - a call of an op that a door makes itself
  *
- * Owns:    the call, its answer or its events until whoever asked has taken them, and the end.
- * May not: know HTTP: `viv mcp` asks in the same way over stdio.
+ * Owns:    the call, its answer or events until the asker has taken them, and the last callback.
+ *          The result of a run is passed as a value.
+ * May not: know HTTP: the asker turns answers into responses.
  *
  * Every callback comes from the loop, never from inside ask_start, and may start the next ask.
  */
@@ -15,47 +16,51 @@
 
 #include "base/err.h"
 #include "op/op.h"
+#include "session/result.h"
 
 struct ask;
 
 /* Borrowed until `done` returns. */
 struct ask_result {
-	const struct err *err; /* NULL: it went well */
+	const struct err *err; /* NULL: success */
 	uint32_t retry_after_s;
 	unsigned status;   /* as over HTTP: 200, 201, 202, 204 */
-	const char *bytes; /* the JSON answer; of a stream without `event` all of it. NUL behind */
+	const char *bytes; /* JSON answer, or a whole stream without `event`; NUL-terminated */
 	size_t size;
-	const char *run; /* the run it started; "": none */
+	const char *run;            /* the run it started; "": none */
+	const char *session;        /* the session that it answered with; "": none */
+	const struct result *value; /* the result of a run; NULL: not wanted, or there is none */
 };
 
 struct ask_calls {
-	/* One event of a run, a JSON object without its newline. False: no more until ask_go_on.
-	 * NULL: one result is wanted. */
+	/* Takes one event of a run, a JSON object without its newline. Returning false holds the
+	 * rest until ask_go_on. NULL: the asker wants one result instead of events. */
 	bool (*event)(void *user, const char *line, size_t size);
 
-	/* The last call, always. After events the result has no bytes. */
+	/* Always the last callback. After events it has no bytes, unless wants_result is set. */
 	void (*done)(void *user, const struct ask_result *result);
 };
 
 struct ask_settings {
-	struct engine *engine;   /* borrowed until done, as all of these */
-	struct op_caller caller; /* who asks: limits, policies and sessions are theirs */
+	struct engine *engine;   /* borrowed until done, like every pointer here */
+	struct op_caller caller; /* its limits, policies and sessions apply */
 	const struct op *op;     /* &op_run, &op_session_create ... */
-	const void *args;        /* its struct; must be what its rows would let through */
+	const void *args;        /* the op's struct, with only values that its rows allow */
 	int body;                /* memfd with the body of an is_raw op; else -1 */
 	size_t max;              /* bytes of the answer, or of one event; 0: 256 MiB */
+	bool wants_result;       /* also pass the result, after the events of a run */
 	const struct ask_calls *calls;
 	void *user;
 };
 
 struct ask *ask_start(const struct ask_settings *settings);
 
-/* After `event` said false. */
+/* Continues after `event` returned false. */
 void ask_go_on(struct ask *ask);
 
-/* Nobody wants it any more: a run is cancelled, other ops go on. `done` still comes, and before it
- * what events there are: they can no longer be held. */
+/* Cancels a run; other ops go on. Events that are already there and `done` still follow, and
+ * `event` can no longer hold them. */
 void ask_cancel(struct ask *ask);
 
-/* Who asked goes: no callback comes any more. A run goes on. */
+/* The asker is going away: no callback follows. A run goes on. */
 void ask_forget(struct ask *ask);

@@ -10,7 +10,7 @@
 #include "session/testimony.h"
 
 #define NAME_MAX_SHOWN 512U /* bytes of one name, as JSON text */
-#define PREVIEW 4096U       /* bytes of a text that is shown by its beginning */
+#define PREVIEW 4096U       /* bytes shown of a text that may be cut */
 
 struct list {
 	struct buf *buf;
@@ -18,7 +18,7 @@ struct list {
 	int r; /* the first failure; later steps do nothing */
 };
 
-/* An item that is still open; `name` is JSON text, NULL: it has none; size < 0: nobody knows. */
+/* Begins an item and leaves it open. `name` is JSON text, NULL: none; size < 0: unknown. */
 static void begin(struct list *list, const char *kind, const char *name, size_t name_size,
 		  int64_t size)
 {
@@ -45,7 +45,8 @@ static void put(struct list *list, const char *kind, const char *name, size_t na
 		list->r = buf_text(list->buf, "}");
 }
 
-/* An item with its beginning, or all of it: what decides on the code is not only the code. */
+/* Adds an item with the first `most` bytes of its text: what the code does also depends on its
+ * inputs. */
 static void put_shown(struct list *list, const char *kind, const char *name, size_t name_size,
 		      const struct run_bytes *bytes, size_t most)
 {
@@ -94,7 +95,7 @@ static void put_bytes(struct list *list, const char *kind, const struct run_byte
 
 /* ---- files: a list of {path, text | base64} that was checked to be JSON ---- */
 
-/* The quote that ends the text whose first quote is here, in valid JSON. */
+/* The closing quote of the text that begins at `at`, in valid JSON. */
 static const char *closing_quote(const char *at, const char *end)
 {
 	for (at++; at < end && *at != '"'; at++)
@@ -102,7 +103,7 @@ static const char *closing_quote(const char *at, const char *end)
 	return at;
 }
 
-/* The end of the value that begins here, in valid JSON. */
+/* The end of the value that begins at `at`, in valid JSON. */
 static const char *value_end(const char *at, const char *end)
 {
 	uint32_t depth = 0;
@@ -138,7 +139,8 @@ struct file {
 	int64_t size;
 };
 
-/* As the sandbox reads it: names may be escaped, and of two that are the same the last counts. */
+/* Reads a member as the sandbox does: names may be escaped, and of two equal names the last
+ * counts. */
 static void take_member(struct file *file, const char *key, size_t key_size, const char *value,
 			size_t size)
 {
@@ -149,7 +151,7 @@ static void take_member(struct file *file, const char *key, size_t key_size, con
 		file->path = value;
 		file->path_size = size;
 	} else if (strcmp(name, "text") == 0 && value[0] == '"') {
-		file->size = (int64_t)size - 2; /* escaped: never less than it is */
+		file->size = (int64_t)size - 2; /* still escaped, so this is an upper bound */
 	} else if (strcmp(name, "base64") == 0 && value[0] == '"') {
 		file->size = ((int64_t)size - 2) / 4 * 3;
 	}
@@ -196,42 +198,77 @@ static void put_files(struct list *list, const struct run_bytes *files)
 	}
 }
 
+static void put_texts(struct list *list, const char *kind, const char *const *texts, bool has_names)
+{
+	for (; texts != NULL && *texts != NULL; texts++) {
+		size_t size = strlen(*texts);
+		size_t name = has_names ? strcspn(*texts, "=") : 0;
+		size_t start = name < size && has_names ? name + 1 : name;
+		const struct run_bytes value = {.data = *texts + start, .size = size - start};
+
+		put_shown(list, kind, has_names ? *texts : NULL, name, &value, PREVIEW);
+	}
+}
+
+static void put_stdin(struct list *list, const struct run_request *request)
+{
+	if (request->stdin_kind == RUN_STDIN_PIPE)
+		put(list, "stdin", "\"live\"", strlen("\"live\""), -1);
+	else if (request->stdin_bytes.size > 0)
+		put_shown(list, "stdin", NULL, 0, &request->stdin_bytes, PREVIEW);
+}
+
+/* Adds any other value: its JSON text stands in place of a name. */
+static void put_value(struct list *list, const struct run_request *request,
+		      const struct op_param *param)
+{
+	struct buf text;
+
+	buf_init(&text, 8UL * NAME_MAX_SHOWN);
+	if (list->r == 0)
+		list->r = request_put(request, param, &text);
+	put(list, param->name, (const char *)text.data, text.size, -1);
+	buf_done(&text);
+}
+
+static void put_param(struct list *list, const struct run_request *request,
+		      const struct op_param *param)
+{
+	const struct run_bytes *bytes = request_bytes(request, param);
+
+	if (bytes == &request->stdin_bytes) {
+		put_stdin(list, request);
+	} else if (bytes == &request->files_json) {
+		put_files(list, bytes);
+		for (size_t i = 0; i < request->file_count; i++)
+			put_named(list, "file", request->files[i].path,
+				  strlen(request->files[i].path),
+				  (int64_t)request->files[i].bytes.size);
+	} else if (param->type == OP_PAIRS) {
+		put_texts(list, param->name, request_texts(request, param), true);
+		if (request_texts(request, param) == request->env)
+			put_texts(list, "argv", request->argv, false);
+	} else if (bytes == &request->data && bytes->size > 0) {
+		put_shown(list, param->name, NULL, 0, bytes, PREVIEW);
+	} else if (param->meta == NULL || param->is_unshown || !request_has(request, param)) {
+		return;
+	} else if (bytes != NULL && param->type == OP_JSON) {
+		put_shown(list, param->name, NULL, 0, bytes, INPUTS_ARGS_MAX);
+	} else if (bytes != NULL) {
+		put_bytes(list, param->name, bytes);
+	} else {
+		put_value(list, request, param);
+	}
+}
+
 int inputs_put(const struct run_request *request, struct buf *buf)
 {
 	struct list list = {.buf = buf, .is_first = true, .r = buf_text(buf, "[")};
 
-	put_files(&list, &request->files_json);
-	for (size_t i = 0; i < request->file_count; i++)
-		put_named(&list, "file", request->files[i].path, strlen(request->files[i].path),
-			  (int64_t)request->files[i].bytes.size);
-	for (const char *const *pair = request->env; pair != NULL && *pair != NULL; pair++) {
-		size_t name = strcspn(*pair, "=");
-		size_t size = strlen(*pair);
-
-		const struct run_bytes value = {
-			.data = *pair + (size > name ? name + 1 : size),
-			.size = size > name ? size - name - 1 : 0,
-		};
-
-		put_shown(&list, "env", *pair, name, &value, PREVIEW);
-	}
-	for (const char *const *arg = request->argv; arg != NULL && *arg != NULL; arg++) {
-		const struct run_bytes value = {.data = *arg, .size = strlen(*arg)};
-
-		put_shown(&list, "argv", NULL, 0, &value, PREVIEW);
-	}
-	if (!request->kind.runtime->is_shell && request->args.size > 0)
-		put_shown(&list, "args", NULL, 0, &request->args, INPUTS_ARGS_MAX);
-	if (request->data.size > 0)
-		put_shown(&list, "data", NULL, 0, &request->data, PREVIEW);
-	if (request->stdin_kind == RUN_STDIN_PIPE)
-		put(&list, "stdin", "\"live\"", strlen("\"live\""), -1);
-	else if (request->stdin_bytes.size > 0)
-		put_shown(&list, "stdin", NULL, 0, &request->stdin_bytes, PREVIEW);
-	put_bytes(&list, "saved_state", &request->saved);
-	if (request->cwd != NULL)
-		put_named(&list, "cwd", request->cwd, strlen(request->cwd), -1);
-	else if (request->kind.runtime->is_shell)
+	/* The runner of a shell takes its folder as `args`, and nothing else. */
+	if (request->kind.runtime->is_shell)
 		put_named(&list, "cwd", request->args.data, (size_t)request->args.size, -1);
+	for (size_t i = 0; i < RUN_PARAMS && !request->kind.runtime->is_shell; i++)
+		put_param(&list, request, &run_params[i]);
 	return list.r == 0 ? buf_text(buf, "]") : list.r;
 }

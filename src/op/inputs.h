@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Inputs - what comes with the code of a run, by name and size, for whoever must allow it
+ * Inputs - what comes with the code of a held run, for the person who must allow it
  *
- * Owns:    the list [{"kind","name","size","text"}]. Arguments are shown whole: a door may send a
- *          script of its own whose argument is the code that matters. Of texts else the beginning.
- * May not: build trees of what a client sent, nor leave anything out in silence: what cannot be
- *          named one by one is told as a whole.
+ * Owns:    the list [{"kind","name","size","text"}]. Arguments are shown in full, since a door may
+ *          send a script of its own whose argument is the code that matters. Other texts are cut.
+ * May not: parse what a client sent into trees, or omit anything silently: inputs that cannot be
+ *          listed one by one are listed as a whole.
  */
 #pragma once
 

@@ -13,8 +13,7 @@
 
 static void put(struct object *object, const char *text)
 {
-	if (object->r == 0)
-		object->r = buf_text(&object->buf, text);
+	(void)buf_text(&object->buf, text);
 }
 
 static void put_name(struct object *object, const char *name)
@@ -23,8 +22,7 @@ static void put_name(struct object *object, const char *name)
 	object->is_first = false;
 	if (name == NULL)
 		return;
-	if (object->r == 0)
-		object->r = json_put_text(&object->buf, name);
+	(void)json_put_text(&object->buf, name);
 	put(object, ":");
 }
 
@@ -46,22 +44,20 @@ void object_text(struct object *object, const char *name, const char *text)
 	put_name(object, name);
 	if (text == NULL)
 		put(object, "null");
-	else if (object->r == 0)
-		object->r = json_put_text(&object->buf, text);
+	else
+		(void)json_put_text(&object->buf, text);
 }
 
 void object_number(struct object *object, const char *name, uint64_t number)
 {
 	put_name(object, name);
-	if (object->r == 0)
-		object->r = buf_format(&object->buf, "%" PRIu64, number);
+	(void)buf_format(&object->buf, "%" PRIu64, number);
 }
 
 void object_real(struct object *object, const char *name, double number)
 {
 	put_name(object, name);
-	if (object->r == 0)
-		object->r = buf_format(&object->buf, "%.3f", number);
+	(void)buf_format(&object->buf, "%.3f", number);
 }
 
 void object_bool(struct object *object, const char *name, bool is_true)
@@ -73,8 +69,7 @@ void object_bool(struct object *object, const char *name, bool is_true)
 void object_json(struct object *object, const char *name, const char *json, size_t size)
 {
 	put_name(object, name);
-	if (object->r == 0)
-		object->r = buf_append(&object->buf, json, size);
+	(void)buf_append(&object->buf, json, size);
 }
 
 void object_null(struct object *object, const char *name)
@@ -104,6 +99,12 @@ void object_close(struct object *object, char kind)
 	object->is_first = false;
 }
 
+/* "timeout" is 30s in the config and timeout_ms here. */
+static const char *ms_of(const struct setting *row)
+{
+	return row->type == SETTING_MS && strstr(row->key, "_ms") == NULL ? "_ms" : "";
+}
+
 static void put_setting(struct object *object, const struct setting *row, const char *name,
 			const void *from)
 {
@@ -116,10 +117,8 @@ static void put_setting(struct object *object, const struct setting *row, const 
 		object_number(object, name, *(const uint64_t *)value);
 		break;
 	case SETTING_MS:
-		/* "timeout" is 30s in the config and timeout_ms here. */
-		(void)snprintf(text, sizeof(text), "%s_ms", name);
-		object_number(object, strstr(name, "_ms") == NULL ? text : name,
-			      *(const uint64_t *)value);
+		(void)snprintf(text, sizeof(text), "%s%s", name, ms_of(row));
+		object_number(object, text, *(const uint64_t *)value);
 		break;
 	case SETTING_CPUS:
 		object_real(object, name, (double)*(const uint64_t *)value / 1000);
@@ -141,7 +140,7 @@ static void put_setting(struct object *object, const struct setting *row, const 
 	}
 }
 
-/* Rows of one object stand together in their table. */
+/* The rows of one object must be adjacent in their table. */
 void object_settings(struct object *object, const struct setting *rows, size_t count,
 		     const void *from)
 {
@@ -165,16 +164,39 @@ void object_settings(struct object *object, const struct setting *rows, size_t c
 		object_close(object, '}');
 }
 
+void object_describe(const struct setting *rows, size_t count, struct buf *buf)
+{
+	static const char *const types[] = {
+		[SETTING_BYTES] = "int", [SETTING_COUNT] = "int",   [SETTING_MS] = "int",
+		[SETTING_CPUS] = "num",  [SETTING_BOOL] = "bool",   [SETTING_TEXT] = "text",
+		[SETTING_PATH] = "text", [SETTING_LIST] = "text[]",
+	};
+	size_t group = 0; /* length of its name */
+
+	for (size_t i = 0; i < count; i++) {
+		const char *key = rows[i].key;
+		bool is_open = group > 0 && strncmp(key, rows[i - 1].key, group + 1) == 0;
+
+		group = strchr(key, '.') != NULL ? strcspn(key, ".") : 0;
+		if (group > 0 && !is_open)
+			buf_format(buf, " %.*s:object", (int)group, key);
+		else if (group == 0)
+			buf_format(buf, " %s%s:%s", key, ms_of(&rows[i]),
+				   rows[i].type == SETTING_CHOICE ? rows[i].words
+								  : types[rows[i].type]);
+	}
+}
+
 void object_answer(struct object *object, struct op_call *call, unsigned status)
 {
 	struct err err = {0};
 
 	object_close(object, '}');
 	put(object, "\n");
-	if (object->r == 0) {
+	if (object->buf.failed == 0) {
 		op_answer(call, status, &object->buf);
 	} else {
-		(void)err_set(&err, ERR_INTERNAL, -object->r, "no memory for the answer");
+		(void)err_set(&err, ERR_INTERNAL, -object->buf.failed, "no memory for the answer");
 		op_fail(call, &err);
 	}
 	object_done(object);

@@ -5,13 +5,15 @@
 
 #include "base/c.h"
 #include "base/json.h"
-#include "op/flight.h"
+#include "base/utf8.h"
 #include "op/object.h"
+#include "op/op_run.h"
+#include "op/run_log.h"
 #include "op/run_row.h"
 
 #define CODE_SHOWN (64U << 10) /* in the list; all of it is at /v1/runs/{id}/code */
 #define WHY_MAX 500
-#define SHOWN_MAX 200U /* runs; of more only the number is told */
+#define SHOWN_MAX 200U /* runs in one answer; the rest is only counted */
 #define ANSWER_MAX (128UL << 20)
 
 struct decide_args {
@@ -30,7 +32,7 @@ static const struct op_param allow_params[] = {RUN_ID};
 static const struct op_param deny_params[] = {
 	RUN_ID,
 	{OP_PARAM(struct decide_args, why, .name = "why", .type = OP_TEXT, .max = WHY_MAX,
-		  .help = "what whoever asked is told")},
+		  .help = "reason, told to the client that asked for the run")},
 };
 
 /* ---- the list ---- */
@@ -44,46 +46,42 @@ static void put_code(struct object *object, const struct log *log)
 	buf_init(&text, 8UL * CODE_SHOWN);
 	if (!log_code(log, &code, &size))
 		code = "";
-	if (size > CODE_SHOWN) {
-		size = CODE_SHOWN;
-		/* Not in the middle of a character. */
-		while (size > 0 && ((unsigned char)code[size] & 0xc0) == 0x80)
-			size--;
-	}
-	if (object->r == 0)
-		object->r = json_put_string(&text, code, size);
+	if (size > CODE_SHOWN)
+		size = utf8_cut(code, CODE_SHOWN);
+	object->buf.failed |= json_put_string(&text, code, size);
 	object_json(object, "code", (const char *)text.data, text.size);
 	buf_done(&text);
 }
 
-static void put_held(struct object *object, const struct op_call *call, const struct flight *flight)
+static void put_held(struct object *object, const struct op_call *call,
+		     const struct served_run *served)
 {
 	struct err err = {0};
 
 	object_open(object, NULL, '{');
-	run_row_members(object, call->engine, flight->log);
-	put_code(object, flight->log);
-	object_number(object, "held_ms", flight->held_ms);
-	object_number(object, "until_ms", flight->until_ms);
-	object_json(object, "inputs", flight->inputs, strlen(flight->inputs));
-	object_bool(object, "may", flight_check_decider(flight, &call->caller, &err) == 0);
+	run_row_members(object, call->engine, served->log);
+	put_code(object, served->log);
+	object_number(object, "held_ms", served->held_ms);
+	object_number(object, "until_ms", served->until_ms);
+	object_json(object, "inputs", served->inputs, strlen(served->inputs));
+	object_bool(object, "may", served_check_decider(served, &call->caller, &err) == 0);
 	object_close(object, '}');
 }
 
 static void call_approvals(struct op_call *call)
 {
-	const struct flight *flight = NULL;
+	const struct served_run *served = NULL;
 	struct object object;
 	uint32_t count = 0;
 
 	object_init(&object, ANSWER_MAX);
 	object_open(&object, "held", '[');
-	LIST_FOREACH(flight, &call->engine->flights, entry) {
-		if (!flight->is_held || flight->log == NULL ||
-		    !op_may_see(&call->caller, flight->token))
+	LIST_FOREACH(served, &call->engine->runs, entry) {
+		if (!served->is_held || served->log == NULL ||
+		    !op_may_see(&call->caller, served->token))
 			continue;
 		if (count++ < SHOWN_MAX)
-			put_held(&object, call, flight);
+			put_held(&object, call, served);
 	}
 	object_close(&object, ']');
 	object_number(&object, "more", count > SHOWN_MAX ? count - SHOWN_MAX : 0);
@@ -92,7 +90,7 @@ static void call_approvals(struct op_call *call)
 
 /* ---- the decision ---- */
 
-/* The row as it is now. Its log stays, whatever became of the flight. */
+/* Answers with the run's row. The log outlives `served`, which the decision may have freed. */
 static void answer_row(struct op_call *call, struct log *log)
 {
 	struct object object;
@@ -102,18 +100,18 @@ static void answer_row(struct op_call *call, struct log *log)
 	object_answer(&object, call, 200);
 }
 
-/* Held, and the caller may know of it; else the call has failed. */
-static struct flight *find_held(struct op_call *call, const char *id, struct log **ret_log)
+/* Finds a run that is not over and that the caller may see; else NULL, and the call has failed. */
+static struct served_run *find_held(struct op_call *call, const char *id, struct log **ret_log)
 {
-	struct log *log = flight_find_log(call, id);
-	struct flight *flight = log != NULL ? flight_find(call->engine, id) : NULL;
+	struct log *log = run_log_find(call, id);
+	struct served_run *served = log != NULL ? served_find(call->engine, id) : NULL;
 	struct err err = {0};
 
 	if (log == NULL)
 		return NULL;
-	if (flight != NULL && flight->run != NULL) {
+	if (served != NULL && served->run != NULL) {
 		*ret_log = log;
-		return flight;
+		return served;
 	}
 	(void)err_set(&err, ERR_CONFLICT, ESRCH, "the run is over");
 	op_fail(call, &err);
@@ -124,14 +122,14 @@ static void decide(struct op_call *call, bool is_allowed)
 {
 	const struct decide_args *args = call->args;
 	struct log *log = NULL;
-	struct flight *flight = find_held(call, args->id, &log);
+	struct served_run *served = find_held(call, args->id, &log);
 	struct err err = {0};
 	int r;
 
-	if (flight == NULL)
+	if (served == NULL)
 		return;
-	r = is_allowed ? flight_allow(flight, &call->caller, &err)
-		       : flight_deny(flight, &call->caller, args->why, &err);
+	r = is_allowed ? served_allow(served, &call->caller, &err)
+		       : served_deny(served, &call->caller, args->why, &err);
 	if (r < 0)
 		op_fail(call, &err);
 	else

@@ -20,10 +20,11 @@ struct audit_args {
 
 static const struct op_param params[] = {
 	{OP_PARAM(struct audit_args, limit, .name = "limit", .type = OP_COUNT, .in = OP_IN_QUERY,
-		  .min = 1, .max = LINES_MAX, .help = "only the latest so many (default: 100)")},
+		  .min = 1, .max = LINES_MAX,
+		  .help = "how many of the latest lines (default: 100)")},
 };
 
-/* A caller without a token is the one whose lines have none. */
+/* A caller without a token has the name "", and sees the lines whose token is null. */
 static bool wants(void *user, const char *line, size_t size)
 {
 	const struct op_caller *caller = user;
@@ -52,7 +53,8 @@ static void call_audit(struct op_call *call)
 		r = audit_tail(call->engine->audit, (size_t)limit, wants, &call->caller, &body,
 			       &err);
 	if (r == 0 && buf_text(&body, "]}\n") < 0)
-		r = err_set(&err, ERR_TOO_LARGE, EMSGSIZE, "limit: so many lines are too long");
+		r = err_field(&err, ERR_TOO_LARGE, EMSGSIZE, "limit",
+			      "the requested lines are too long for one answer");
 	if (r == 0)
 		op_answer(call, 200, &body);
 	else

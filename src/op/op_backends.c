@@ -9,8 +9,7 @@
 
 struct backend_host op_host(const struct engine *engine)
 {
-	static const struct err restarting = {
-		.kind = ERR_BUSY, .num = EAGAIN, .text = "viv-launch is being started again"};
+	static const struct err restarting = {.kind = ERR_BUSY, .num = EAGAIN, .text = POOL_AWAY};
 
 	if (engine->pool != NULL)
 		return pool_host(engine->pool);
@@ -29,7 +28,7 @@ static void put_backend(struct object *object, const struct backend *backend,
 
 	object_open(object, NULL, '{');
 	object_text(object, "name", backend->name);
-	object_number(object, "priority", (uint64_t)backend->priority);
+	object_number(object, "priority", backend->priority);
 	object_text(object, "isolation", backend->isolation);
 	object_bool(object, "available", r == 0);
 	object_text(object, "why", r == 0 ? NULL : why.text);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Op backends - which backends there are, which one is used, and what would bring the others
+ * Op backends - which backends there are, which one is used, and how to get the others
  *
- * Owns:    how status and health tell it.
- * May not: name the address of a remote: health is for everybody.
+ * Owns:    how status and health report them.
+ * May not: name the address of a remote: anybody may read health.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "op/object.h"
 #include "session/engine.h"
 
-/* What the choice of a backend goes by in this daemon. */
+/* The facts from which this daemon chooses a backend. */
 struct backend_host op_host(const struct engine *engine);
 
 /* "backend": the active one for Python, or "fail-closed"; "active": for each use; "order": how they

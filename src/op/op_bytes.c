@@ -7,11 +7,11 @@
 #include "op/op_look.h"
 #include "session/testimony.h"
 
-/* What waits for the client; above the first the sandbox is held back, below the second it goes on.
- */
+/* Bytes that wait for the client: above PENDING_HIGH the sandbox is paused, below PENDING_LOW it
+ * goes on. */
 #define PENDING_HIGH (512UL << 10)
 #define PENDING_LOW (128UL << 10)
-#define PENDING_MAX (PENDING_HIGH + (16UL << 20)) /* and one piece, as large as pieces can be */
+#define PENDING_MAX (PENDING_HIGH + (16UL << 20)) /* and one piece of the largest size */
 #define TYPE_MAX 100
 
 /* Bytes on their way from a sandbox to a client. */
@@ -19,14 +19,14 @@ struct download {
 	struct op_call *call; /* borrowed until closed */
 	struct look *look;    /* borrowed; NULL: it is done */
 	struct buf pending;
-	size_t taken; /* of pending */
+	size_t taken; /* bytes of `pending` that were sent */
 	const char *type;
 	char told_type[TYPE_MAX];
 	uint64_t left; /* of a file: bytes that are still to come */
 	bool is_sized;
-	bool is_begun; /* the client has its head */
+	bool is_begun; /* the client has the head of the answer */
 	bool is_held;
-	bool is_broken; /* what comes is not what was told */
+	bool is_broken; /* the answer cannot be completed as announced */
 	struct err err;
 };
 
@@ -53,7 +53,7 @@ static int64_t read_bytes(void *user, void *data, size_t room)
 	if (download->taken == download->pending.size) {
 		buf_cut(&download->pending, 0);
 		download->taken = 0;
-		/* One large piece must not stay for as long as the client takes for all. */
+		/* Frees a large buffer: the client may take long for the rest. */
 		if (download->pending.capacity > 2 * PENDING_HIGH)
 			buf_done(&download->pending);
 		(void)op_hold(download->call, download->pending.capacity);
@@ -74,7 +74,8 @@ static void close_bytes(void *user)
 	download_free(download);
 }
 
-/* The last thing a caller does: a client that is gone closes it at once. */
+/* Callers must not touch `download` afterwards: if the client is gone, op_stream closes it at
+ * once. */
 static void begin(struct download *download)
 {
 	const struct op_source source = {
@@ -83,7 +84,7 @@ static void begin(struct download *download)
 
 	download->is_begun = true;
 	call->is_foreign = true;
-	/* A file is read as it is now, whatever state of the session was asked for it. */
+	/* A file is read as it is now, whichever state of the session answers. */
 	if (!download->is_sized)
 		(void)snprintf(call->as_of, sizeof(call->as_of), "%s", look_as_of(download->look));
 	op_stream(call, 0, download->type, download->is_sized ? (int64_t)download->left : -1,
@@ -92,7 +93,7 @@ static void begin(struct download *download)
 
 /* ---- from the sandbox ---- */
 
-/* A media type in a header is only what cannot be anything else there. */
+/* Accepts only what is harmless in a header. */
 static bool is_media_type(const char *text)
 {
 	size_t first = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.+-");
@@ -118,20 +119,15 @@ static bool read_number(const char *text, size_t size, uint64_t *ret_number)
 	return true;
 }
 
-/* {"file":{"size","mime"}}: what comes, before it comes. */
+/* Reads {"file":{"size","mime"}}, which announces the bytes that follow. */
 static bool take_head(struct download *download, const char *json, size_t size)
 {
-	const char *file = NULL;
-	const char *value = NULL;
-	size_t file_size = 0;
-	size_t value_size = 0;
+	struct span file = span_member((struct span){json, size}, "file");
+	struct span bytes = span_member(file, "size");
 
-	if (!json_find(json, size, "file", &file, &file_size) || file[0] != '{' ||
-	    !json_find(file, file_size, "size", &value, &value_size) ||
-	    !read_number(value, value_size, &download->left))
+	if (bytes.size == 0 || !read_number(bytes.at, bytes.size, &download->left))
 		return false;
-	if (json_find(file, file_size, "mime", &value, &value_size))
-		testimony_text(value, value_size, download->told_type, sizeof(download->told_type));
+	span_text(span_member(file, "mime"), download->told_type, sizeof(download->told_type));
 	download->type = is_media_type(download->told_type) ? download->told_type
 							    : "application/octet-stream";
 	download->is_sized = true;
@@ -146,7 +142,7 @@ static void take_answer(void *user, const char *json, size_t size)
 		download->is_broken = true;
 		return;
 	}
-	/* The one behind the bytes says nothing that matters. */
+	/* The answer after the bytes says nothing that matters. */
 	if (download->type != NULL || download->is_begun)
 		return;
 	if (take_head(download, json, size))
@@ -163,7 +159,7 @@ static bool take_bytes(void *user, const void *bytes, size_t size, bool is_last)
 	if (download->is_broken || (download->type == NULL && !download->is_begun))
 		return false;
 	if (download->is_sized && size > download->left) {
-		download->is_broken = true; /* more than it said */
+		download->is_broken = true; /* more than was announced */
 		return false;
 	}
 	if (download->taken > 0) {
@@ -188,12 +184,12 @@ static bool take_bytes(void *user, const void *bytes, size_t size, bool is_last)
 	return true;
 }
 
-static void is_done(void *user, const char *as_of, const struct err *why)
+static void is_done(void *user, const struct look_state *state, const struct err *why)
 {
 	struct download *download = user;
 	struct op_call *call = download->call;
 
-	(void)as_of;
+	(void)state;
 	download->look = NULL;
 	if (why != NULL || (download->is_sized && download->left > 0))
 		download->is_broken = true;
@@ -218,7 +214,7 @@ void op_look_bytes(struct op_call *call, struct session *session, struct object 
 				     .timeout_ms = LOOK_STREAM_MS};
 	struct download *download = xnew(struct download);
 	struct err err = {0};
-	int r = take_question->r;
+	int r = take_question->buf.failed;
 
 	download->call = call;
 	download->type = type;

@@ -20,13 +20,14 @@ static const struct op_param id_params[] = {OP_SESSION_ID(struct checkpoint_args
 static const struct op_param make_params[] = {
 	OP_SESSION_ID(struct checkpoint_args),
 	{OP_PARAM(struct checkpoint_args, name, .name = "name", .type = OP_TEXT,
-		  .help = "a name; named checkpoints are never dropped by themselves")},
+		  .help = "a name; named checkpoints are never dropped automatically. If another "
+			  "checkpoint has this name, it loses it, and `name_was` says which one")},
 };
 
 static const struct op_param rollback_params[] = {
 	OP_SESSION_ID(struct checkpoint_args),
 	{OP_PARAM(struct checkpoint_args, checkpoint, .name = "checkpoint", .type = OP_TEXT,
-		  .is_required = true, .help = "id of the checkpoint to go back to")},
+		  .is_required = true, .help = "id or name of the checkpoint to go back to")},
 };
 
 static const struct op_param restart_params[] = {
@@ -40,7 +41,7 @@ static const struct op_param restart_params[] = {
 static const struct op_param drop_params[] = {
 	OP_SESSION_ID(struct checkpoint_args),
 	{OP_PARAM(struct checkpoint_args, checkpoint, .name = "checkpoint", .type = OP_TEXT,
-		  .in = OP_IN_PATH, .is_required = true, .help = "id of the checkpoint")},
+		  .in = OP_IN_PATH, .is_required = true, .help = "id or name of the checkpoint")},
 };
 
 static const struct op_param fork_params[] = {
@@ -48,7 +49,8 @@ static const struct op_param fork_params[] = {
 	{OP_PARAM(struct checkpoint_args, n, .name = "n", .type = OP_COUNT, .min = 1,
 		  .max = FORK_MAX, .help = "how many branches (default: 1)")},
 	{OP_PARAM(struct checkpoint_args, checkpoint, .name = "checkpoint", .type = OP_TEXT,
-		  .help = "id of the checkpoint to go on from (default: the session as it is)")},
+		  .help = "id or name of the checkpoint to go on from (default: the session as "
+			  "it is)")},
 };
 
 static void call_list(struct op_call *call)
@@ -95,7 +97,8 @@ static void call_make(struct op_call *call)
 	if (session == NULL)
 		return;
 	if (args->name != NULL && (args->name[0] == '\0' || strlen(args->name) > SESSION_NAME_MAX))
-		r = err_set(&err, ERR_BAD_REQUEST, EINVAL, "name: 1 to %d bytes", SESSION_NAME_MAX);
+		r = err_field(&err, ERR_BAD_REQUEST, EINVAL, "name", "1 to %d bytes",
+			      SESSION_NAME_MAX);
 	if (r == 0)
 		r = session_checkpoint(session, args->name, made, call, &err);
 	if (r < 0)
@@ -106,16 +109,9 @@ static void rolled_back(void *user, const char *checkpoint, const struct err *wh
 {
 	struct op_call *call = user;
 	const struct checkpoint_args *args = call->args;
-	const struct session *session = NULL;
 
 	(void)checkpoint;
-	if (why != NULL) {
-		op_fail(call, why);
-		return;
-	}
-	session = op_session_find(call, args->id);
-	if (session != NULL)
-		op_session_answer(call, 200, session);
+	op_session_done(call, args->id, why);
 }
 
 static void call_rollback(struct op_call *call)
@@ -129,13 +125,36 @@ static void call_rollback(struct op_call *call)
 		op_fail(call, &err);
 }
 
+/* The session object, with the state that it was woken from. */
+static void woken_up(void *user, const char *checkpoint, const struct err *why)
+{
+	struct op_call *call = user;
+	const struct checkpoint_args *args = call->args;
+	const struct session *session = why == NULL ? op_session_find(call, args->id) : NULL;
+	struct buf body;
+
+	(void)checkpoint;
+	if (why != NULL)
+		op_fail(call, why);
+	if (session == NULL)
+		return;
+	buf_init(&body, SESSION_ANSWER_MAX);
+	if (session_put(session, &body) == 0) {
+		body.size--; /* the bracket */
+		session_put_woken(session, &body);
+		(void)buf_text(&body, "}\n");
+	}
+	op_answer(call, 200, &body);
+	buf_done(&body);
+}
+
 static void call_wake(struct op_call *call)
 {
 	const struct checkpoint_args *args = call->args;
 	struct session *session = op_session_find(call, args->id);
 	struct err err = {0};
 
-	if (session != NULL && session_wake_up(session, rolled_back, call, &err) < 0)
+	if (session != NULL && session_wake_up(session, woken_up, call, &err) < 0)
 		op_fail(call, &err);
 }
 
@@ -187,9 +206,22 @@ static void call_drop(struct op_call *call)
 /* ---- fork ---- */
 
 struct branching {
-	uint64_t left; /* branches still to come */
+	uint32_t left;  /* branches still to come */
+	uint32_t count; /* those that exist */
+	char made[FORK_MAX][ID_SIZE];
 	struct buf body;
 };
+
+/* The caller gets all branches or none. */
+static void close_branches(const struct op_call *call, const struct branching *branching)
+{
+	for (uint32_t i = 0; i < branching->count; i++) {
+		struct session *branch = sessions_find(call->engine->sessions, branching->made[i]);
+
+		if (branch != NULL)
+			session_close(branch);
+	}
+}
 
 static void end_branching(struct op_call *call, const struct err *why)
 {
@@ -200,6 +232,7 @@ static void end_branching(struct op_call *call, const struct err *why)
 	} else {
 		struct err err = {.kind = ERR_INTERNAL, .num = ENOMEM, .text = "no memory"};
 
+		close_branches(call, branching);
 		op_fail(call, why != NULL ? why : &err);
 	}
 	buf_done(&branching->body);
@@ -218,9 +251,10 @@ static void branched(void *user, struct session *branch, const struct err *why)
 		end_branching(call, why);
 		return;
 	}
-	if (branching->left < (args->n > 0 ? args->n : 1))
+	if (branching->count > 0)
 		(void)buf_text(&branching->body, ",");
 	(void)session_put(branch, &branching->body);
+	(void)snprintf(branching->made[branching->count++], ID_SIZE, "%s", session_id(branch));
 	branching->left--;
 	if (branching->left == 0) {
 		end_branching(call, NULL);
@@ -228,12 +262,14 @@ static void branched(void *user, struct session *branch, const struct err *why)
 	}
 	session = sessions_find(call->engine->sessions, args->id);
 	if (session == NULL)
-		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "the session ended");
-	if (session == NULL || session_fork(session, args->checkpoint, branched, call, &err) < 0)
+		(void)err_set(&err, ERR_NOT_FOUND, ESRCH, "the session ended");
+	if (session == NULL ||
+	    session_fork(session, args->checkpoint, branching->left, branched, call, &err) < 0)
 		end_branching(call, &err);
 }
 
-/* Each branch is a session, and counts as one when it is there: is there room for all of them? */
+/* Is there room for all branches? Each one counts as a session only once it exists, so the places
+ * are taken to find out, and given back. */
 static bool has_room(const struct op_call *call, uint64_t count, struct admission_refusal *refusal)
 {
 	struct admission *admission = call->engine->admission;
@@ -259,17 +295,15 @@ static void call_fork(struct op_call *call)
 		return;
 	if (!has_room(call, args->n > 0 ? args->n : 1, &refusal)) {
 		call->retry_after_s = refusal.retry_after_s;
-		if (refusal.status == 429)
-			refusal.err.num = EDQUOT; /* the caller's own quota, not the machine's */
 		op_fail(call, &refusal.err);
 		return;
 	}
 	branching = xnew(struct branching);
-	branching->left = args->n > 0 ? args->n : 1;
+	branching->left = args->n > 0 ? (uint32_t)args->n : 1;
 	buf_init(&branching->body, SESSION_ANSWER_MAX);
 	(void)buf_text(&branching->body, "{\"sessions\":[");
 	call->state = branching;
-	if (session_fork(session, args->checkpoint, branched, call, &err) < 0)
+	if (session_fork(session, args->checkpoint, branching->left, branched, call, &err) < 0)
 		end_branching(call, &err);
 }
 
@@ -314,7 +348,8 @@ const struct op op_rollback = {
 	.name = "session.rollback",
 	.method = "POST",
 	.path = "/v1/sessions/{id}/rollback",
-	.help = "Go back to a checkpoint: variables and files are what they were",
+	.help = "Go back to a checkpoint: variables and files are what they were; `files` tells "
+		"if the files stay as they are",
 	.params = rollback_params,
 	.param_count = ARRAY_LEN(rollback_params),
 	.args_size = sizeof(struct checkpoint_args),
@@ -326,7 +361,7 @@ const struct op op_session_wake = {
 	.name = "session.wake",
 	.method = "POST",
 	.path = "/v1/sessions/{id}/wake",
-	.help = "Wake a session that sleeps: what its last state on disk has comes back",
+	.help = "Wake a session that is asleep: its last state on disk is restored",
 	.params = id_params,
 	.param_count = ARRAY_LEN(id_params),
 	.args_size = sizeof(struct checkpoint_args),
@@ -338,7 +373,8 @@ const struct op op_session_restart = {
 	.name = "session.restart",
 	.method = "POST",
 	.path = "/v1/sessions/{id}/restart",
-	.help = "A new interpreter: the variables go, and the files of a session that is not kept",
+	.help = "Start a new interpreter: the variables are lost, and the files unless the session "
+		"is kept",
 	.params = restart_params,
 	.param_count = ARRAY_LEN(restart_params),
 	.args_size = sizeof(struct checkpoint_args),
@@ -350,7 +386,7 @@ const struct op op_fork = {
 	.name = "session.fork",
 	.method = "POST",
 	.path = "/v1/sessions/{id}/fork",
-	.help = "Make branches: sessions that go on from here, or from a checkpoint, side by side",
+	.help = "Make branches: sessions that go on side by side from here or from a checkpoint",
 	.params = fork_params,
 	.param_count = ARRAY_LEN(fork_params),
 	.args_size = sizeof(struct checkpoint_args),

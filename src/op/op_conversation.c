@@ -9,7 +9,7 @@
 #include "session/session.h"
 
 #define ROW_MAX 4096U
-#define BODY_MAX (CONVERSATION_DOCUMENT_MAX + (64U << 10)) /* and what stands beside it */
+#define BODY_MAX (CONVERSATION_DOCUMENT_MAX + (64U << 10)) /* and the other members */
 #define LIST_MAX ((size_t)CONVERSATION_COUNT_MAX * ROW_MAX)
 
 struct conversation_args {
@@ -34,7 +34,7 @@ struct conversation_args {
 #define SANDBOX                                                                                    \
 	{                                                                                          \
 		OP_PARAM(struct conversation_args, sandbox, .name = "sandbox", .type = OP_BOOL,    \
-			 .help = "its cells can run (default: true)")                              \
+			 .help = "whether its cells can run (default: true)")                      \
 	}
 #define DOCUMENT                                                                                   \
 	{                                                                                          \
@@ -50,7 +50,7 @@ static const struct op_param change_params[] = {
 	OP_CONVERSATION_ID(struct conversation_args),
 	{OP_PARAM(struct conversation_args, version, .name = "version", .type = OP_COUNT,
 		  .is_required = true,
-		  .help = "the version that is changed: the last one there is")},
+		  .help = "the version that is changed: it must be the latest")},
 	NAME,
 	SESSION,
 	SANDBOX,
@@ -114,7 +114,7 @@ static void call_list(struct op_call *call)
 	answer_or_fail(call, 200, &listing.body, listing.r);
 }
 
-/* As it is now, with its document. */
+/* Answers with the conversation as it is now, with its document. */
 static void answer_whole(struct op_call *call, const struct conversation *conversation)
 {
 	struct err err = {0};
@@ -166,7 +166,7 @@ static void look_at_session(void *user, const struct conversation *conversation)
 	others->is_used |= strcmp(conversation_session(conversation), others->session) == 0;
 }
 
-/* A session that is kept lives with its conversation: with the last one it goes. */
+/* A kept session ends with the last conversation that uses it. */
 static void end_kept(const struct op_call *call, const char *id)
 {
 	struct session *session = sessions_find(call->engine->sessions, id);
@@ -205,7 +205,7 @@ static void call_delete(struct op_call *call)
 
 /* ---- create, change ---- */
 
-/* What the arguments change. The view is the caller's to close. */
+/* Reads what the arguments change. The caller closes the view. */
 static int read_change(const struct conversation_args *args, bool *has_sandbox,
 		       struct stored_view *ret_view, struct conversation_change *ret_change,
 		       struct err *err)
@@ -213,7 +213,7 @@ static int read_change(const struct conversation_args *args, bool *has_sandbox,
 	int r = stored_open(&args->document, CONVERSATION_DOCUMENT_MAX, ret_view, err);
 
 	if (r < 0)
-		return err_wrap(err, "document");
+		return err_blame(err, "document");
 	*has_sandbox = args->sandbox == OP_YES;
 	*ret_change = (struct conversation_change){
 		.name = args->name,
@@ -279,7 +279,7 @@ const struct op op_conversation_list = {
 	.name = "conversation.list",
 	.method = "GET",
 	.path = "/v1/conversations",
-	.help = "The caller's conversations, the last that was changed first, without documents",
+	.help = "The caller's conversations without documents, the most recently changed first",
 	.answer = "Conversations",
 	.call = call_list,
 };
@@ -288,7 +288,7 @@ const struct op op_conversation_create = {
 	.name = "conversation.create",
 	.method = "POST",
 	.path = "/v1/conversations",
-	.help = "Keep a conversation: cells and notes, whatever becomes of their session",
+	.help = "Keep a conversation: its cells and notes outlive their session",
 	.params = create_params,
 	.param_count = ARRAY_LEN(create_params),
 	.args_size = sizeof(struct conversation_args),
@@ -314,7 +314,7 @@ const struct op op_conversation_change = {
 	.name = "conversation.change",
 	.method = "PUT",
 	.path = "/v1/conversations/{id}",
-	.help = "The next version of a conversation; conflict when `version` is not the last one",
+	.help = "Write the next version of a conversation; 409 when `version` is not the latest",
 	.params = change_params,
 	.param_count = ARRAY_LEN(change_params),
 	.args_size = sizeof(struct conversation_args),
@@ -327,8 +327,8 @@ const struct op op_conversation_delete = {
 	.name = "conversation.delete",
 	.method = "DELETE",
 	.path = "/v1/conversations/{id}",
-	.help = "Forget a conversation and what its cells showed; a session that is kept goes with "
-		"it, another goes on",
+	.help = "Delete a conversation and the output of its cells; a session that is kept ends "
+		"with its last conversation, any other goes on",
 	.params = id_params,
 	.param_count = ARRAY_LEN(id_params),
 	.args_size = sizeof(struct conversation_args),

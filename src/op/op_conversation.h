@@ -8,8 +8,8 @@
 #pragma once
 
 #include "base/c.h"
+#include "document/conversation.h"
 #include "op/op.h"
-#include "session/conversation.h"
 #include "session/engine.h"
 
 /* {id} of the path, for an args struct whose field is `id`. */

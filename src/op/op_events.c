@@ -16,18 +16,19 @@ struct events_args {
 };
 
 static const struct op_param params[] = {
-	{OP_PARAM(struct events_args, after, .name = "after", .type = OP_COUNT, .in = OP_IN_QUERY,
-		  .help = "number of the last line that is known already (default: from now on)")},
+	{OP_PARAM(
+		struct events_args, after, .name = "after", .type = OP_COUNT, .in = OP_IN_QUERY,
+		.help = "number of the last line that is known already (default: only new lines)")},
 	{OP_PARAM(struct events_args, follow, .name = "follow", .type = OP_BOOL, .in = OP_IN_QUERY,
-		  .help = "wait for what is to come (default: true)")},
+		  .help = "wait for new lines (default: true)")},
 };
 
-/* Lines on their way to one client: as fast as it reads. Of those that wait it holds one. */
+/* The feed on its way to one client, as fast as the client reads. At most one line is held. */
 struct follower {
 	struct op_call *call; /* borrowed until closed */
 	struct announce_reader reader;
 	struct buf line;
-	size_t sent; /* bytes of it */
+	size_t sent; /* bytes of `line` */
 	bool follow;
 };
 
@@ -75,7 +76,7 @@ static void close_lines(void *user)
 	free(follower);
 }
 
-/* Nothing may be sent for long: its place is free at once, not when a write fails. */
+/* The feed can be silent for long, so the reader's place is freed now, not when a write fails. */
 static void client_left(struct op_call *call)
 {
 	struct follower *follower = call->state;

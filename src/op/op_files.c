@@ -28,9 +28,9 @@ static const struct op_param list_params[] = {
 	{OP_PARAM(struct files_args, path, .name = "path", .type = OP_TEXT, .in = OP_IN_QUERY,
 		  .help = "a folder, relative to /workspace (default: /workspace)")},
 	{OP_PARAM(struct files_args, recursive, .name = "recursive", .type = OP_BOOL,
-		  .in = OP_IN_QUERY, .help = "files in its folders, too (default: false)")},
+		  .in = OP_IN_QUERY, .help = "also list what is in its folders (default: false)")},
 	{OP_PARAM(struct files_args, after, .name = "after", .type = OP_TEXT, .in = OP_IN_QUERY,
-		  .help = "go on behind this path: `next` of the last answer")},
+		  .help = "continue after this path: `next` of the previous answer")},
 	{OP_PARAM(struct files_args, limit, .name = "limit", .type = OP_COUNT, .in = OP_IN_QUERY,
 		  .min = 1, .max = FILES_MAX, .help = "most files in one answer (default: 1000)")},
 };
@@ -40,11 +40,13 @@ static const struct op_param file_params[] = {
 	PATH_ROW,
 };
 
-/* Whoever was asked, /workspace is one: this is what is there now, not as of a checkpoint. */
-static void listed(struct op_call *call, const char *json, size_t size, const char *as_of)
+/* All states of a session share one /workspace: the list shows what is there now, even if a
+ * checkpoint answered. */
+static void listed(struct op_call *call, const char *json, size_t size,
+		   const struct look_state *state)
 {
-	(void)as_of;
-	op_look_pass(call, json, size, "");
+	(void)state;
+	op_look_pass(call, json, size, &(struct look_state){0});
 }
 
 static void call_list(struct op_call *call)
@@ -82,8 +84,8 @@ static void call_read(struct op_call *call)
 	op_look_bytes(call, session, &question, NULL);
 }
 
-/* ---- changes: by the head itself, in order with runs, so that no rollback of a run that was on
- * takes them back ---- */
+/* ---- changes: made by the head itself, in order with runs, so that rolling back a run that was
+ * going on does not undo them ---- */
 
 static void touch(const struct op_call *call, const char *id)
 {
@@ -93,23 +95,20 @@ static void touch(const struct op_call *call, const char *id)
 		session_touch_files(session);
 }
 
-static void written(struct op_call *call, const char *json, size_t size, const char *as_of)
+static void written(struct op_call *call, const char *json, size_t size,
+		    const struct look_state *state)
 {
 	const struct files_args *args = call->args;
-	const char *file = NULL;
-	const char *created = NULL;
-	size_t file_size = 0;
-	size_t created_size = 0;
-	bool is_new =
-		json_find(json, size, "created", &created, &created_size) && created[0] == 't';
+	struct span file = span_member((struct span){json, size}, "file");
+	bool is_new = span_member((struct span){json, size}, "created").at[0] == 't';
 	struct err err = {0};
 	struct buf body;
 
-	(void)as_of;
+	(void)state;
 	touch(call, args->id);
 	buf_init(&body, size + KIB);
-	if (json_find(json, size, "file", &file, &file_size) &&
-	    buf_append(&body, file, file_size) == 0 && buf_text(&body, "\n") == 0) {
+	if (file.size > 0 && buf_append(&body, file.at, file.size) == 0 &&
+	    buf_text(&body, "\n") == 0) {
 		op_answer(call, is_new ? 201 : 200, &body);
 	} else {
 		(void)err_set(&err, ERR_CONFLICT, EIO, "the session did not say what it wrote");
@@ -141,14 +140,15 @@ static void call_write(struct op_call *call)
 	op_look(call, session, &question, &ask, written);
 }
 
-static void removed(struct op_call *call, const char *json, size_t size, const char *as_of)
+static void removed(struct op_call *call, const char *json, size_t size,
+		    const struct look_state *state)
 {
 	const struct files_args *args = call->args;
 	struct buf none;
 
 	(void)json;
 	(void)size;
-	(void)as_of;
+	(void)state;
 	touch(call, args->id);
 	buf_init(&none, 0);
 	op_answer(call, 204, &none);

@@ -8,7 +8,7 @@
 #define ANSWER_MAX (16U << 10)
 #define FRESH_MS 60000 /* code must have run within this time; the prober looks more often */
 
-/* Alive means: code ran lately. A daemon that answers and cannot run anything is not. */
+/* Healthy means that code ran lately. A daemon that answers but cannot run code is not. */
 static void call_health(struct op_call *call)
 {
 	const struct engine *engine = call->engine;

@@ -8,7 +8,6 @@
 #include "session/engine.h"
 
 #define ANSWER_MAX (4U << 20)
-#define PACKAGES_OF "base" /* when nobody says which runtime */
 
 static bool may_use(const struct op_caller *caller, const struct policy *policy)
 {
@@ -18,7 +17,7 @@ static bool may_use(const struct op_caller *caller, const struct policy *policy)
 	       text_list_has(&token->policies, policy->name);
 }
 
-/* The most that a request may ask for, and what it may choose: all that is needed to offer both. */
+/* The limits and choices of a request, so that a client can offer them. */
 static void put_choices(struct object *object, const struct config *config,
 			const struct policy *policy)
 {
@@ -43,7 +42,6 @@ static void put_choices(struct object *object, const struct config *config,
 		    policy_warning(policy, warning, sizeof(warning)) ? warning : NULL);
 }
 
-/* Those the caller may use. */
 static void call_policies(struct op_call *call)
 {
 	const struct config *config = call->engine->config;
@@ -112,32 +110,22 @@ struct packages_args {
 static void call_packages(struct op_call *call)
 {
 	const struct packages_args *args = call->args;
-	const char *name = args->runtime != NULL ? args->runtime : PACKAGES_OF;
 	const struct package_list *list = NULL;
 	struct err err = {0};
-	const struct runtime *runtime = config_runtime(call->engine->config, name, &err);
 	struct object object;
+	struct buf packages;
 
-	if (runtime == NULL) {
-		(void)err_wrap(&err, "runtime");
+	if (packages_find(call->engine, args->runtime, &list, &err) < 0) {
 		op_fail(call, &err);
 		return;
 	}
-	if (packages_of(call->engine->packages, runtime, &list, &err) < 0) {
-		op_fail(call, &err);
-		return;
-	}
+	buf_init(&packages, ANSWER_MAX);
+	(void)packages_put(list, &packages);
 	object_init(&object, ANSWER_MAX);
-	object_text(&object, "runtime", runtime->name);
-	object_open(&object, "packages", '[');
-	for (size_t i = 0; i < list->count; i++) {
-		object_open(&object, NULL, '{');
-		object_text(&object, "name", list->items[i].name);
-		object_text(&object, "version", list->items[i].version);
-		object_close(&object, '}');
-	}
-	object_close(&object, ']');
+	object_text(&object, "runtime", args->runtime != NULL ? args->runtime : PACKAGES_OF);
+	object_json(&object, "packages", buf_string(&packages), packages.size);
 	object_answer(&object, call, 0);
+	buf_done(&packages);
 }
 
 static const struct op_param packages_params[] = {

@@ -11,11 +11,12 @@
 #define QUESTION_MAX (8UL * MIB)
 #define ANSWER_MAX (24UL * MIB)
 
-/* One that waits for its answer. */
+/* A question that waits for its answer. */
 struct question {
 	struct op_call *call; /* borrowed until answered */
 	struct buf answer;
-	void (*answered)(struct op_call *call, const char *json, size_t size, const char *as_of);
+	void (*answered)(struct op_call *call, const char *json, size_t size,
+			 const struct look_state *state);
 };
 
 void op_look_init(struct object *question, const char *kind)
@@ -24,17 +25,14 @@ void op_look_init(struct object *question, const char *kind)
 	object_text(question, "kind", kind);
 }
 
-/* What a sandbox may say of itself; whatever else it says is a conflict. */
-static enum err_kind kind_of(const char *json, size_t size)
+/* A sandbox may claim only these kinds of error; any other is a conflict. */
+static enum err_kind kind_of(struct span answer)
 {
 	static const enum err_kind kinds[] = {ERR_BAD_REQUEST, ERR_NOT_FOUND, ERR_TOO_LARGE,
 					      ERR_UNSUPPORTED};
-	const char *value = NULL;
-	size_t value_size = 0;
-	char name[32] = "";
+	char name[32];
 
-	if (json_find(json, size, "kind", &value, &value_size))
-		testimony_text(value, value_size, name, sizeof(name));
+	span_text(span_member(answer, "kind"), name, sizeof(name));
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		if (strcmp(name, err_kind_name(kinds[i])) == 0)
 			return kinds[i];
@@ -44,14 +42,18 @@ static enum err_kind kind_of(const char *json, size_t size)
 
 bool op_look_failed(const char *json, size_t size, struct err *err)
 {
-	const char *value = NULL;
-	size_t value_size = 0;
-	char text[sizeof(err->text)] = "";
+	struct span answer = {json, size};
+	struct span error = span_member(answer, "error");
+	char text[sizeof(err->text)];
+	char field[32];
 
-	if (!json_find(json, size, "error", &value, &value_size))
+	if (error.size == 0)
 		return false;
-	testimony_text(value, value_size, text, sizeof(text));
-	(void)err_set(err, kind_of(json, size), EIO, "%s", text);
+	span_text(error, text, sizeof(text));
+	(void)err_set(err, kind_of(answer), EIO, "%s", text);
+	span_text(span_member(answer, "field"), field, sizeof(field));
+	if (strncmp(text, field, strlen(field)) == 0)
+		err->field = (uint32_t)strlen(field);
 	return true;
 }
 
@@ -63,7 +65,7 @@ static void take_answer(void *user, const char *json, size_t size)
 	(void)buf_append(&question->answer, json, size);
 }
 
-static void is_done(void *user, const char *as_of, const struct err *why)
+static void is_done(void *user, const struct look_state *state, const struct err *why)
 {
 	struct question *question = user;
 	struct op_call *call = question->call;
@@ -79,7 +81,7 @@ static void is_done(void *user, const char *as_of, const struct err *why)
 	if (err.kind != ERR_NONE)
 		op_fail(call, &err);
 	else
-		question->answered(call, (const char *)answer.data, answer.size, as_of);
+		question->answered(call, (const char *)answer.data, answer.size, state);
 	buf_done(&answer);
 	free(question);
 }
@@ -87,13 +89,13 @@ static void is_done(void *user, const char *as_of, const struct err *why)
 void op_look(struct op_call *call, struct session *session, struct object *take_question,
 	     const struct look_ask *ask,
 	     void (*answered)(struct op_call *call, const char *json, size_t size,
-			      const char *as_of))
+			      const struct look_state *state))
 {
 	static const struct look_calls calls = {.answer = take_answer, .done = is_done};
 	struct question *question = xnew(struct question);
 	struct look_ask full = *ask;
 	struct err err = {0};
-	int r = take_question->r;
+	int r = take_question->buf.failed;
 
 	full.json = buf_string(&take_question->buf);
 	question->call = call;
@@ -119,16 +121,21 @@ static bool has_members(const char *json, size_t size)
 	return false;
 }
 
-void op_look_pass(struct op_call *call, const char *json, size_t size, const char *as_of)
+void op_look_pass(struct op_call *call, const char *json, size_t size,
+		  const struct look_state *state)
 {
+	bool is_old = state->id[0] != '\0';
 	struct err err = {0};
 	struct buf body;
 
-	buf_init(&body, size + KIB);
-	buf_append(&body, json, as_of[0] != '\0' ? size - 1 : size);
-	if (as_of[0] != '\0')
-		buf_format(&body, "%s\"as_of\":\"%s\"}", has_members(json, size) ? "," : "", as_of);
-	buf_text(&body, "\n");
+	buf_init(&body, size + 4 * KIB);
+	buf_append(&body, json, is_old ? size - 1 : size);
+	if (is_old)
+		buf_format(&body, "%s\"as_of\":\"%s\"", has_members(json, size) ? "," : "",
+			   state->id);
+	if (is_old && state->blocker[0] != '\0')
+		json_put(&body, ",'checkpoint_blocked_by':%s", state->blocker);
+	buf_text(&body, is_old ? "}\n" : "\n");
 	if (body.failed == 0) {
 		op_answer(call, 0, &body);
 	} else {

@@ -46,8 +46,7 @@ static void call_get(struct op_call *call)
 
 	if (conversation == NULL)
 		return;
-	/* That nothing was kept is an answer, no failure: a page asks for every cell that it opens.
-	 */
+	/* A cell without kept output is no error: a page asks for every cell that it opens. */
 	r = conversation_open_output(conversation, args->cell, &fd, &size, &err);
 	if (r < 0) {
 		finish(call, err.kind == ERR_NOT_FOUND ? 0 : r, &err);
@@ -105,7 +104,7 @@ const struct op op_output_get = {
 	.name = "output.get",
 	.method = "GET",
 	.path = "/v1/conversations/{id}/outputs/{cell}",
-	.help = "What a cell showed, as it was kept; 204 when nothing was",
+	.help = "What a cell showed, as it was kept; 204 when nothing is kept",
 	.params = output_params,
 	.param_count = ARRAY_LEN(output_params),
 	.args_size = sizeof(struct output_args),

@@ -1,181 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "op/op_run.h"
+
+#include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend/backend.h"
 #include "base/c.h"
-#include "op/flight.h"
-#include "op/op.h"
+#include "base/json.h"
+#include "obs/metrics.h"
+#include "op/announce.h"
 #include "op/op_session.h"
+#include "op/op_text.h"
+#include "op/run_log.h"
+#include "op/run_row.h"
 #include "op/saved.h"
+#include "op/warm.h"
+#include "session/result.h"
+#include "session/verdict.h"
 
-#define TRUST_DEFAULT "local" /* whoever may start viv is one person */
+#define TRUST_DEFAULT "local" /* callers without a token count as one person */
 
 #define SAVED_HEAD_MAX (16U << 10)
-#define SAVED_TEXT_MAX (RUN_SAVED_MAX / 3 * 4 + 4)
+#define LOG_HEAD_MAX (16U << 10)
+#define RESULT_MAX (256UL << 20)
 
-#define RUN(field, ...) OP_PARAM(struct op_run_args, field, __VA_ARGS__)
+/* ---- what a policy grants ---- */
 
-/* Each row once: a run of its own takes all of them, a run in a session those of its inputs. */
-#define ROW_CODE                                                                                   \
-	{                                                                                          \
-		RUN(code, .name = "code", .type = OP_BYTES,                                        \
-		    .help = "Python to run, as a notebook cell: its last value is the "            \
-			    "result")                                                              \
-	}
-#define ROW_COMMAND                                                                                \
-	{                                                                                          \
-		RUN(command, .name = "command", .type = OP_BYTES,                                  \
-		    .help = "shell command to run instead of Python")                              \
-	}
-#define ROW_POLICY                                                                                 \
-	{                                                                                          \
-		RUN(policy, .name = "policy", .type = OP_TEXT,                                     \
-		    .help = "limits, guard and mounts to run under (default: "                     \
-			    "default)")                                                            \
-	}
-#define ROW_RUNTIME                                                                                \
-	{                                                                                          \
-		RUN(runtime, .name = "runtime", .type = OP_TEXT,                                   \
-		    .help = "Python environment (default: auto, the smallest that has "            \
-			    "what the code imports)")                                              \
-	}
-#define ROW_BACKEND                                                                                \
-	{                                                                                          \
-		RUN(backend, .name = "backend", .type = OP_TEXT,                                   \
-		    .help = "way to build the sandbox (default: auto, the strongest "              \
-			    "there is)")                                                           \
-	}
-#define ROW_TIMEOUT                                                                                \
-	{                                                                                          \
-		RUN(limits.timeout_ms, .name = "timeout_ms", .type = OP_MS, .min = 10,             \
-		    .help = "end the run after this long, at most what the policy "                \
-			    "allows")                                                              \
-	}
-#define ROW_MEMORY                                                                                 \
-	{                                                                                          \
-		RUN(limits.memory, .name = "limits.memory", .type = OP_SIZE, .min = 16 * MIB,      \
-		    .help = "memory of the sandbox, at most the policy's")                         \
-	}
-#define ROW_CPUS                                                                                   \
-	{                                                                                          \
-		RUN(limits.cpus_milli, .name = "limits.cpus", .type = OP_CPUS, .min = 10,          \
-		    .help = "processors it may use, at most the policy's")                         \
-	}
-#define ROW_PIDS                                                                                   \
-	{                                                                                          \
-		RUN(limits.pids, .name = "limits.pids", .type = OP_COUNT, .min = 4,                \
-		    .help = "processes and threads, at most the policy's")                         \
-	}
-#define ROW_DISK                                                                                   \
-	{                                                                                          \
-		RUN(limits.disk, .name = "limits.disk", .type = OP_SIZE, .min = 64 * KIB,          \
-		    .help = "bytes of /workspace and of /tmp, at most the policy's")               \
-	}
-#define ROW_OUTPUT                                                                                 \
-	{                                                                                          \
-		RUN(limits.output, .name = "limits.output", .type = OP_SIZE, .min = KIB,           \
-		    .help = "bytes of stdout and of stderr that are kept, at most the "            \
-			    "policy's")                                                            \
-	}
-#define ROW_ARGS                                                                                   \
-	{                                                                                          \
-		RUN(args, .name = "args", .type = OP_JSON,                                         \
-		    .help = "value of the name _args in the code")                                 \
-	}
-#define ROW_DATA                                                                                   \
-	{                                                                                          \
-		RUN(data, .name = "data", .type = OP_JSON,                                         \
-		    .help = "table for the names data and df in the code: {columns, rows}, or a "  \
-			    "list of objects")                                                     \
-	}
-#define ROW_FILES                                                                                  \
-	{                                                                                          \
-		RUN(files_json, .name = "files", .type = OP_FILES,                                 \
-		    .help = "file to put below /workspace before the code starts")                 \
-	}
-#define ROW_EXPECT                                                                                 \
-	{                                                                                          \
-		RUN(expect, .name = "expect_files", .type = OP_TEXTS,                              \
-		    .help = "path that the code should make; told when it is missing")             \
-	}
-#define ROW_STDIN                                                                                  \
-	{                                                                                          \
-		RUN(stdin_bytes, .name = "stdin", .type = OP_BYTES, .max = 256 * MIB,              \
-		    .help = "what the code reads on stdin")                                        \
-	}
-#define ROW_ENV                                                                                    \
-	{                                                                                          \
-		RUN(env, .name = "env", .type = OP_PAIRS,                                          \
-		    .help = "variable of the code's environment; nothing is inherited")            \
-	}
-#define ROW_CWD                                                                                    \
-	{                                                                                          \
-		RUN(cwd, .name = "cwd", .type = OP_TEXT,                                           \
-		    .help = "folder the code starts in (default: /workspace)")                     \
-	}
-#define ROW_DETACH                                                                                 \
-	{                                                                                          \
-		RUN(detach, .name = "detach", .type = OP_BOOL,                                     \
-		    .help = "answer with the run's id at once; its events can be read "            \
-			    "later")                                                               \
-	}
-#define ROW_RETURN_FILES                                                                           \
-	{                                                                                          \
-		RUN(return_files, .name = "return_files", .type = OP_BOOL,                         \
-		    .help = "send the bytes of new and changed files, too, as "                    \
-			    "base64")                                                              \
-	}
-#define ROW_SAVED                                                                                  \
-	{                                                                                          \
-		RUN(saved, .name = "saved_state", .type = OP_BYTES, .max = SAVED_TEXT_MAX,         \
-		    .help = "variables to go on with: base64, as another run returned "            \
-			    "them")                                                                \
-	}
-#define ROW_SAVE                                                                                   \
-	{                                                                                          \
-		RUN(save_state, .name = "save_state", .type = OP_BOOL,                             \
-		    .help = "return the variables, for another run to go on with")                 \
-	}
-
-const struct op_param op_run_params[OP_RUN_PARAM_COUNT] = {
-	[OP_RUN_CODE] = ROW_CODE,       [OP_RUN_COMMAND] = ROW_COMMAND,
-	[OP_RUN_POLICY] = ROW_POLICY,   [OP_RUN_RUNTIME] = ROW_RUNTIME,
-	[OP_RUN_BACKEND] = ROW_BACKEND, [OP_RUN_TIMEOUT] = ROW_TIMEOUT,
-	[OP_RUN_MEMORY] = ROW_MEMORY,   [OP_RUN_CPUS] = ROW_CPUS,
-	[OP_RUN_PIDS] = ROW_PIDS,       [OP_RUN_DISK] = ROW_DISK,
-	[OP_RUN_OUTPUT] = ROW_OUTPUT,   [OP_RUN_ARGS] = ROW_ARGS,
-	[OP_RUN_DATA] = ROW_DATA,       [OP_RUN_FILES] = ROW_FILES,
-	[OP_RUN_EXPECT] = ROW_EXPECT,   [OP_RUN_STDIN] = ROW_STDIN,
-	[OP_RUN_ENV] = ROW_ENV,         [OP_RUN_CWD] = ROW_CWD,
-	[OP_RUN_DETACH] = ROW_DETACH,   [OP_RUN_RETURN_FILES] = ROW_RETURN_FILES,
-	[OP_RUN_SAVED] = ROW_SAVED,     [OP_RUN_SAVE] = ROW_SAVE,
-};
-
-static const struct op_param session_run_params[] = {
-	{RUN(session, .name = "id", .type = OP_TEXT, .in = OP_IN_PATH, .is_required = true,
-	     .help = "id of the session")},
-	ROW_CODE,
-	ROW_COMMAND,
-	ROW_TIMEOUT,
-	ROW_OUTPUT,
-	ROW_ARGS,
-	ROW_DATA,
-	ROW_FILES,
-	ROW_EXPECT,
-	ROW_STDIN,
-	ROW_ENV,
-	ROW_CWD,
-	ROW_DETACH,
-	ROW_RETURN_FILES,
-};
-
-static bool is_command(const struct op_run_args *args)
-{
-	return args->command.data != NULL;
-}
-
-/* The policy's pin, if it has one, else what was asked. A name that does not exist is refused. */
 int op_check_backend(const struct policy *policy, const char *asked, struct err *err)
 {
 	bool is_pinned = strcmp(policy->backend, "auto") != 0;
@@ -183,14 +35,14 @@ int op_check_backend(const struct policy *policy, const char *asked, struct err 
 	if (asked == NULL || strcmp(asked, "auto") == 0)
 		asked = policy->backend;
 	if (is_pinned && strcmp(asked, policy->backend) != 0)
-		return err_set(err, ERR_FORBIDDEN, EPERM, "backend: the policy %s allows only %s",
-			       policy->name, policy->backend);
+		return err_field(err, ERR_FORBIDDEN, EPERM, "backend",
+				 "the policy %s allows only %s", policy->name, policy->backend);
 	if (strcmp(asked, "auto") == 0)
 		return 0;
 	if (backend_find(asked) != NULL)
 		return 0;
-	return err_set(err, ERR_NOT_FOUND, ENOENT,
-		       "backend: there is no '%s'; `viv doctor` lists them", asked);
+	return err_field(err, ERR_NOT_FOUND, ENOENT, "backend",
+			 "there is no '%s'; `viv doctor` lists them", asked);
 }
 
 const char *op_backend_pin(const struct policy *policy, const char *asked)
@@ -207,17 +59,13 @@ const struct policy *op_policy(const struct config *config, const struct op_call
 	return config_choose_policy(config, token, asked, &policy, err) == 0 ? policy : NULL;
 }
 
-int op_check_alone(const struct config *config, const char *asked, struct err *err)
+int op_check_alone(const struct policy *policy, struct err *err)
 {
-	const struct policy *policy = op_policy(config, NULL, asked, err);
-
-	if (policy == NULL)
-		return -err->num;
 	return policy->approve
-		       ? err_set(err, ERR_FORBIDDEN, EPERM,
-				 "policy: under %s a person allows each run, which takes a daemon: "
-				 "start `viv serve`",
-				 policy->name)
+		       ? err_field(err, ERR_FORBIDDEN, EPERM, "policy",
+				   "under %s a person allows each run, which takes a daemon: "
+				   "start `viv serve`",
+				   policy->name)
 		       : 0;
 }
 
@@ -234,9 +82,9 @@ static int set_guard(const struct config *config, const struct policy *policy,
 	if (!policy->guard_enabled)
 		return 0;
 	if (request->is_command)
-		return err_set(err, ERR_FORBIDDEN, EPERM,
-			       "command: the policy %s checks imports, so it takes Python only",
-			       policy->name);
+		return err_field(err, ERR_FORBIDDEN, EPERM, "command",
+				 "the policy %s checks imports, so it takes Python only",
+				 policy->name);
 	request->guard_runtime = config_runtime(config, "bare", err);
 	if (request->guard_runtime == NULL)
 		return err_wrap(err, "the import guard");
@@ -246,120 +94,572 @@ static int set_guard(const struct config *config, const struct policy *policy,
 	return 0;
 }
 
-static void set_inputs(const struct op_run_args *args, struct run_request *request)
+/* Derives what a run is told from what the client sent: the kind of stdin, the format of its data,
+ * code or command. */
+static int set_inputs(struct run_request *request, struct err *err)
 {
-	request->is_command = is_command(args);
-	request->code = request->is_command ? args->command : args->code;
-	request->lead = args->lead;
-	request->tail = args->tail;
-	request->tool = args->tool;
-	request->args = args->args;
-	request->files_json = args->files_json;
-	request->data = args->data;
-	request->data_format = args->data_format;
-	request->data_query = args->data_query;
-	request->stdin_kind = args->stdin_kind;
-	request->stdin_bytes = args->stdin_bytes;
-	request->stdin_fd = args->stdin_fd;
-	request->env = args->env;
-	request->files = args->files;
-	request->file_count = args->file_count;
-	request->expect = args->expect;
-	request->cwd = args->cwd;
-	request->want_files = args->want_files;
-	request->returns_files = args->return_files == OP_YES;
-	request->saved = args->saved;
-	if (args->save_state == OP_YES)
-		request->saved_max = args->saved_max > 0 ? args->saved_max : RUN_SAVED_MAX;
-	request->stand_ins = args->stand_ins;
-	request->keep_events = args->keep_events;
-	request->is_sidecar = args->is_sidecar;
-	request->argv = args->argv;
+	static const char live[] = "live";
+	const struct run_bytes *typed = &request->stdin_bytes;
+
+	if ((request->code.data != NULL) == (request->command.data != NULL))
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, "code",
+				 "give exactly one of code and command");
+	request->is_command = request->command.data != NULL;
+	if (request->is_command)
+		request->code = request->command;
+	if (request->data_format == RUN_DATA_NONE && request->data.size > 0)
+		request->data_format = RUN_DATA_JSON;
+	if (request->stdin_kind == RUN_STDIN_NONE && typed->size > 0)
+		request->stdin_kind = typed->data != NULL && typed->size == strlen(live) &&
+						      memcmp(typed->data, live, strlen(live)) == 0
+					      ? RUN_STDIN_PIPE
+					      : RUN_STDIN_BYTES;
+	if (request->save_state != OP_YES)
+		request->saved_max = 0;
+	else if (request->saved_max == 0)
+		request->saved_max = RUN_SAVED_MAX;
+	return 0;
 }
 
-static int set_kind(const struct config *config, const struct op_run_args *args,
-		    const struct policy *policy, const struct policy_grant *grant,
-		    struct box_kind *kind, struct err *err)
+static int set_kind(const struct config *config, const struct policy *policy,
+		    struct run_request *request, struct err *err)
 {
-	/* A command names no imports: the smallest runtime, unless one is asked for. */
-	const void *code = is_command(args) ? "" : args->code.data;
-	size_t size = is_command(args) ? 0 : args->code.size;
-	bool has_data = args->data_format != RUN_DATA_NONE;
-	struct buf both; /* what a saved state needs, and the code: looked at for their imports */
+	/* A command has no imports to go by: it gets the smallest runtime, unless one is asked
+	 * for. */
+	const void *code = request->is_command ? "" : request->code.data;
+	size_t size = request->is_command ? 0 : request->code.size;
+	struct box_kind *kind = &request->kind;
+	struct buf both; /* imports for what a saved state needs, then the code */
 	int r;
 
 	buf_init(&both, size + SAVED_HEAD_MAX);
-	if (args->saved.data != NULL) {
-		saved_imports(args->saved.data, args->saved.size, &both);
+	if (request->saved.data != NULL) {
+		saved_imports(request->saved.data, request->saved.size, &both);
 		if (buf_append(&both, code, size) == 0) {
 			code = both.data;
 			size = both.size;
 		}
 	}
-	r = config_choose_runtime(config, policy, args->runtime, code, size, has_data,
-				  &kind->runtime, err);
+	r = config_choose_runtime(config, policy, request->runtime, code, size,
+				  request->data_format != RUN_DATA_NONE, &kind->runtime, err);
 	buf_done(&both);
-
 	if (r < 0)
 		return r;
 	kind->data = policy->data[0] != '\0' ? policy->data : NULL;
-	kind->plan = grant->plan;
-	kind->is_cold = args->is_cold;
+	kind->is_cold = request->is_cold;
 	return 0;
 }
 
-int op_run_request(const struct config *config, const struct op_caller *caller,
-		   const struct op_run_args *args, struct run_request *request, struct err *err)
+/* Checks `request`, which comes as the client asked for it, and narrows it to what `policy` grants;
+ * where it runs is decided elsewhere. `kind` is that of the session it runs in; NULL: a sandbox of
+ * its own. */
+static int op_run_grant(const struct config *config, const struct op_caller *caller,
+			const struct policy *policy, const struct box_kind *kind,
+			struct run_request *request, struct err *err)
 {
 	struct policy_grant grant = {0};
-	const struct policy *policy = op_policy(config, caller, args->policy, err);
-	int r;
+	int r = set_inputs(request, err);
 
-	if (policy == NULL)
-		return -err->num;
-	set_inputs(args, request);
-	r = op_check_backend(policy, args->backend, err);
 	if (r == 0)
-		r = policy_narrow(policy, &args->limits, &grant, err);
+		r = op_check_backend(policy, request->backend, err);
 	if (r == 0)
-		r = set_kind(config, args, policy, &grant, &request->kind, err);
+		r = policy_narrow(policy, &request->limits, &grant, err);
+	if (r < 0)
+		return r;
+	request->kind = kind != NULL ? *kind
+				     : (struct box_kind){.plan = grant.plan,
+							 .trust = op_trust(policy, caller)};
+	if (kind == NULL)
+		r = set_kind(config, policy, request, err);
 	if (r == 0)
 		r = set_guard(config, policy, request, err);
 	if (r < 0)
 		return r;
-	request->kind.trust = op_trust(policy, caller);
-	request->is_forwarded = caller != NULL && caller->is_forwarded;
-	request->backend = op_backend_pin(policy, args->backend);
-	request->runtime = args->runtime != NULL ? args->runtime : policy->runtime;
+	request->is_forwarded = kind == NULL && caller != NULL && caller->is_forwarded;
+	request->backend = op_backend_pin(policy, request->backend);
+	if (request->runtime == NULL)
+		request->runtime = policy->runtime;
 	request->timeout_ms = grant.timeout_ms;
 	request->timeout_max_ms = (uint32_t)policy->timeout_max_ms;
 	request->output_max = grant.output;
 	return 0;
 }
 
-int op_run_start(const struct config *config, struct pool *pool, const struct op_run_args *args,
+int op_run_start(const struct config *config, struct pool *pool, const struct run_request *asked,
 		 const struct run_calls *calls, void *user, struct run **ret_run, struct err *err)
 {
-	struct run_request request = {0};
-	int r = args->is_probe ? 0 : op_check_alone(config, args->policy, err);
+	struct run_request request = *asked;
+	const struct policy *policy = op_policy(config, NULL, asked->policy, err);
+	int r = 0;
 
+	if (policy == NULL)
+		return err_code(err);
+	if (!asked->is_probe)
+		r = op_check_alone(policy, err);
 	if (r == 0)
-		r = op_run_request(config, NULL, args, &request, err);
+		r = op_run_grant(config, NULL, policy, NULL, &request, err);
 	return r < 0 ? r : run_start(pool, &request, calls, user, ret_run, err);
+}
+
+/* ---- a served run ---- */
+
+static struct served_run *served_new(struct engine *engine)
+{
+	struct served_run *served = xnew(struct served_run);
+
+	served->engine = engine;
+	served->asked_ns = now_ns();
+	LIST_INSERT_HEAD(&engine->runs, served, entry);
+	return served;
+}
+
+static void served_free(struct served_run *served)
+{
+	LIST_REMOVE(served, entry);
+	admission_leave(served->engine->admission, &served->ticket);
+	run_free(served->run);
+	free(served->token);
+	free(served->peer);
+	free(served->code);
+	free(served->inputs);
+	free(served);
+}
+
+struct served_run *served_find(const struct engine *engine, const char *id)
+{
+	struct served_run *served = NULL;
+
+	LIST_FOREACH(served, &engine->runs, entry) {
+		if (strcmp(served->id, id) == 0)
+			return served;
+	}
+	return NULL;
+}
+
+/* ---- its log: the head says who asked for what ---- */
+
+static const char *or_null(const char *text)
+{
+	return text[0] != '\0' ? text : NULL;
+}
+
+static int put_head(const struct served_run *served, const struct run_request *request,
+		    struct buf *buf)
+{
+	assert(request->kind.runtime != NULL);
+	json_put(buf,
+		 "{'session':%s,'op':%s,'token':%s,'peer':%s,'policy':%s,'runtime':%s,"
+		 "'command':%i,'sha256':%s,'code_size':%llu,'line':",
+		 or_null(served->session), served->op, served->token, served->peer,
+		 served->policy->name, request->kind.runtime->name, request->is_command,
+		 served->sha256, (unsigned long long)request->code.size);
+	run_row_put_line(buf, request->code.data, request->code.size);
+	json_put(buf, ",'who':{'token':%s,'via':%s,'client':%s,'peer':%s}", or_null(served->token),
+		 or_null(served->via), or_null(served->client), or_null(served->peer));
+	buf_text(buf, served->is_held ? ",\"held\":true}" : "}");
+	return buf->failed;
+}
+
+static int open_log(struct served_run *served, const struct run_request *request, struct err *err)
+{
+	size_t code_size =
+		request->code.size < RUN_LOG_CODE_MAX ? request->code.size : RUN_LOG_CODE_MAX;
+	struct buf head;
+	int r;
+
+	buf_init(&head, LOG_HEAD_MAX);
+	r = put_head(served, request, &head);
+	if (r < 0)
+		r = err_set(err, ERR_INTERNAL, -r, "no memory for the run's log");
+	else
+		r = logs_add(served->engine->logs, served->id, (const char *)head.data, head.size,
+			     request->code.data, code_size, &served->log, err);
+	buf_done(&head);
+	return r;
+}
+
+static void note_code(struct served_run *served, const struct run_request *request)
+{
+	if (request->code.data == NULL)
+		return;
+	audit_sha256(request->code.data, request->code.size, served->sha256);
+	if (!served->policy->audit_code)
+		return;
+	served->code_size =
+		request->code.size < AUDIT_CODE_MAX ? request->code.size : AUDIT_CODE_MAX;
+	served->code = malloc(served->code_size + 1);
+	if (served->code != NULL)
+		memcpy(served->code, request->code.data, served->code_size);
+}
+
+/* ---- its end ---- */
+
+static void write_down(const struct served_run *served, const struct run_facts *facts)
+{
+	const char *policy = served->policy != NULL ? served->policy->name : "";
+	const char *verdict = verdict_name(facts->verdict.kind);
+	struct metrics *metrics = served->engine->metrics;
+	double waited = (double)(served->admitted_ns - served->asked_ns) / 1e9;
+	/* queue_ms includes the wait for admission after the run was made, which `waited`
+	 * counts. */
+	double started =
+		facts->usage.queue_ms / 1e3 - (double)(served->admitted_ns - served->made_ns) / 1e9;
+	const struct audit_run line = {
+		.run = served->id,
+		.session = or_null(served->session),
+		.token = served->token,
+		.peer = served->peer,
+		.via = served->via,
+		.client = served->client,
+		.decided_by = served->decided_by,
+		.op = served->op,
+		.policy = policy,
+		.runtime = facts->runtime,
+		.sha256 = or_null(served->sha256),
+		.code = served->code,
+		.code_size = served->code_size,
+		.verdict = verdict,
+		.exit_code = facts->verdict.exit_code,
+		.state = run_left_names[facts->left],
+		.queue_ms = facts->usage.queue_ms,
+		.wall_ms = facts->usage.wall_ms,
+		.cpu_ms = facts->usage.cpu_ms,
+		.peak_memory = facts->usage.peak_memory,
+		.output_bytes = facts->usage.output_bytes,
+	};
+
+	metrics_add(metrics, METRIC_RUNS, policy, verdict, 1);
+	metrics_observe(metrics, METRIC_RUN_QUEUE, policy, verdict, waited);
+	metrics_observe(metrics, METRIC_RUN_START, policy, verdict, started > 0 ? started : 0);
+	metrics_observe(metrics, METRIC_RUN_TIME, policy, verdict, facts->usage.wall_ms / 1e3);
+	if (served->engine->audit != NULL)
+		audit_put(served->engine->audit, &line);
+}
+
+static void answer_result(struct op_call *call, const struct served_run *served)
+{
+	struct err err = {0};
+	struct result result;
+	struct buf text;
+	struct buf own;
+	int r;
+
+	if (served->answer == NULL || call->door->result != NULL) {
+		op_text_result(call, served->log);
+		return;
+	}
+	buf_init(&text, RESULT_MAX);
+	buf_init(&own, RESULT_MAX);
+	r = log_result(served->log, &text, &result, &err);
+	if (r == 0)
+		r = served->answer(&result, &own, &err);
+	if (r == 0)
+		op_answer(call, 200, &own);
+	else
+		op_fail(call, &err);
+	buf_done(&text);
+	buf_done(&own);
+}
+
+static void run_is_done(void *user, struct run *run)
+{
+	struct served_run *served = user;
+	struct run_facts facts = run_facts(run);
+	struct op_call *call = STEAL(served->call);
+
+	if (facts.verdict.kind == VERDICT_OK || facts.verdict.kind == VERDICT_EXCEPTION) {
+		served->engine->last_good_ms = now_ns() / 1000000;
+		served->engine->health_why = (struct err){0};
+	}
+	served->is_held = false;
+	log_set_held(served->log, false);
+	write_down(served, &facts);
+	announce_run(served->engine, served->log);
+	if (call != NULL)
+		answer_result(call, served);
+	served_free(served);
+}
+
+static void run_has_started(void *user, struct run *run)
+{
+	struct served_run *served = user;
+
+	served->run = run; /* the run may begin before the call that starts it returns */
+	announce_run(served->engine, served->log);
+}
+
+const struct run_calls served_calls = {.begun = run_has_started, .done = run_is_done};
+
+/* ---- its beginning ---- */
+
+/* The run's log is open, so every outcome is recorded there from now on. */
+static int start(struct served_run *served, struct session *session,
+		 const struct run_request *request, struct err *err)
+{
+	struct engine *engine = served->engine;
+	int r;
+
+	if (session != NULL)
+		r = session_run(session, request, &served_calls, served, &served->run, err);
+	else
+		r = run_start(engine->pool, request, &served_calls, served, &served->run, err);
+	if (r < 0) {
+		run_bury(engine->pool, served->log, RUN_LEFT_NONE, err);
+		served->is_held = false;
+	}
+	log_set_held(served->log, served->is_held);
+	if (r < 0 || request->is_held || (session != NULL && !run_has_begun(served->run)))
+		announce_run(engine, served->log);
+	return r;
+}
+
+/* Makes the run and starts it. A lost session is reported first, even while the pool is away. */
+static int make(struct served_run *served, struct session *session, struct run_request *request,
+		struct err *err)
+{
+	struct engine *engine = served->engine;
+	int r = session != NULL ? session_check_open(session, err) : 0;
+
+	served->made_ns = served->admitted_ns = now_ns();
+	if (r == 0 && engine->pool == NULL)
+		r = err_set(err, ERR_BUSY, EAGAIN, POOL_AWAY);
+	if (r == 0 && session == NULL)
+		r = run_choose(engine->pool, request, err);
+	if (r == 0 && served->is_held)
+		r = served_keep(served, request, err);
+	if (r < 0)
+		return r;
+	request->is_held |= served->ticket.is_waiting;
+	request->id = served->id;
+	note_code(served, request);
+	r = open_log(served, request, err);
+	if (r < 0)
+		return r;
+	request->log = served->log;
+	if (session == NULL && request->kind.backend->jobs == NULL)
+		warm_use(engine, &request->kind);
+	return start(served, session, request, err);
+}
+
+static void client_left(struct op_call *call)
+{
+	struct served_run *served = served_find(call->engine, call->run);
+
+	if (served != NULL && served->is_cancelled_with_client && served->run != NULL)
+		run_cancel(served->run, false);
+}
+
+static void answer_detached(struct op_call *call, const struct served_run *served)
+{
+	struct buf body;
+
+	buf_init(&body, KIB);
+	(void)buf_format(&body, "{\"id\":\"%s\"}", served->id);
+	op_answer(call, 202, &body);
+	buf_done(&body);
+}
+
+/* The run is admitted, or waits for admission: makes it, and answers the way the client asked. */
+static void go(struct served_run *served, struct op_call *call, struct session *session,
+	       struct run_request *request)
+{
+	struct err err = {0};
+
+	if (make(served, session, request, &err) < 0) {
+		admission_take_back(served->engine->admission, &served->ticket);
+		served_free(served);
+		op_fail(call, &err);
+		return;
+	}
+	(void)snprintf(call->run, sizeof(call->run), "%s", served->id);
+	call->left = client_left;
+	if (request->detach == OP_YES)
+		answer_detached(call, served);
+	else if (call->wants_events)
+		run_log_stream(call, served->log, 0, true);
+	else
+		served->call = call;
+}
+
+void served_begin(struct served_run *served)
+{
+	struct err why = {0};
+
+	served->admitted_ns = now_ns();
+	if (served->engine->pool != NULL) {
+		run_allow(served->run, served->engine->pool);
+		return;
+	}
+	(void)err_set(&why, ERR_BUSY, EAGAIN, POOL_AWAY);
+	run_abandon(served->run, false, &why);
+}
+
+static void admitted_later(void *user)
+{
+	served_begin(user);
+}
+
+/* The memory that a held request takes, approximately. */
+static uint64_t held_bytes(const struct run_request *request)
+{
+	uint64_t size = KIB;
+
+	for (size_t i = 0; i < RUN_PARAMS; i++) {
+		const struct run_bytes *bytes = request_bytes(request, &run_params[i]);
+
+		size += bytes != NULL ? bytes->size : 0;
+	}
+	return size;
+}
+
+/* Under a policy that wants a person to allow each run, the run is held first and admitted
+ * later. */
+static enum admission_answer ask_admission(struct served_run *served, const struct op_call *call,
+					   const struct run_request *request,
+					   struct admission_refusal *refusal)
+{
+	struct admission *admission = served->engine->admission;
+	const struct config_token *token = call->caller.token;
+
+	if (!served->policy->approve || request->is_probe)
+		return admission_run(admission, token, now_ns(), &served->ticket, refusal);
+	served->is_held = admission_hold(admission, token, now_ns(), held_bytes(request),
+					 &served->ticket, refusal);
+	return served->is_held ? ADMISSION_NOW : ADMISSION_REFUSED;
+}
+
+void op_run_serve(struct op_call *call, const struct policy *policy, struct session *session,
+		  struct run_request *request, op_run_answer *answer)
+{
+	struct engine *engine = call->engine;
+	struct admission_refusal refusal = {0};
+	struct served_run *served = NULL;
+	struct err err = {0};
+
+	if (engine->is_stopping) {
+		(void)err_set(&err, ERR_BUSY, ESHUTDOWN, "the daemon is stopping");
+		op_fail(call, &err);
+		return;
+	}
+	served = served_new(engine);
+	id_new("run_", served->id);
+	served->policy = policy;
+	served->answer = answer;
+	served->op = call->op->name;
+	served->token = xtext(call->caller.name);
+	served->peer = xtext(call->caller.peer);
+	served->via = call->caller.via != NULL ? call->caller.via : "http";
+	memcpy(served->client, call->caller.client, sizeof(served->client));
+	served->is_cancelled_with_client = call->is_cancelled_with_client;
+	served->stand_ins = request->stand_ins;
+	if (session != NULL)
+		(void)snprintf(served->session, sizeof(served->session), "%s", session_id(session));
+	served->ticket.start = admitted_later;
+	served->ticket.user = served;
+	if (ask_admission(served, call, request, &refusal) != ADMISSION_REFUSED) {
+		go(served, call, session, request);
+		return;
+	}
+	metrics_add(engine->metrics, METRIC_REJECTS, refusal.reason, NULL, 1);
+	call->retry_after_s = refusal.retry_after_s;
+	served_free(served);
+	op_fail(call, &refusal.err);
+}
+
+/* ---- a run that was going on when the previous daemon died, from the head of its log ---- */
+
+static void take_who(struct served_run *served, struct span who)
+{
+	/* The name of a door becomes a label of metrics, so nothing but letters is accepted. */
+	span_text(span_member(who, "via"), served->via_kept, sizeof(served->via_kept));
+	served->via = served->via_kept;
+	if (served->via[0] == '\0' ||
+	    served->via[strspn(served->via, "abcdefghijklmnopqrstuvwxyz")] != '\0')
+		served->via = "unknown";
+	span_text(span_member(who, "client"), served->client, sizeof(served->client));
+}
+
+static void take_head(struct served_run *served, const struct log_head *head)
+{
+	const struct config *config = served->engine->config;
+	const struct config_token *token = NULL;
+	struct err err = {0};
+	char text[256];
+
+	span_text(head->session, served->session, sizeof(served->session));
+	span_text(head->sha256, served->sha256, sizeof(served->sha256));
+	span_text(head->peer, text, sizeof(text));
+	served->peer = xtext(text);
+	take_who(served, head->who);
+	span_text(head->token, text, sizeof(text));
+	served->token = xtext(text);
+	span_text(head->policy, text, sizeof(text));
+	served->policy = config_policy(config, text, &err);
+	served->op = served->session[0] != '\0' ? "session.run" : "run";
+	for (size_t i = 0; i < config->token_count; i++) {
+		if (strcmp(config->tokens[i].name, served->token) == 0)
+			token = &config->tokens[i];
+	}
+	admission_run_kept(served->engine->admission, token, &served->ticket);
+}
+
+struct served_run *served_resume(struct engine *engine, struct log *log)
+{
+	struct served_run *served = served_new(engine);
+	struct log_head head;
+	struct err err = {0};
+
+	(void)snprintf(served->id, sizeof(served->id), "%s", log_id(log));
+	served->log = log;
+	served->made_ns = served->admitted_ns = served->asked_ns;
+	(void)log_head(log, &head);
+	take_head(served, &head);
+	if (served->policy == NULL)
+		served->policy = config_policy(engine->config, "default", &err);
+	return served;
+}
+
+void served_set_run(void *user, struct run *run)
+{
+	struct served_run *served = user;
+
+	if (run != NULL)
+		served->run = run;
+	else
+		served_free(served);
+}
+
+/* ---- the ops ---- */
+
+static void run_in(struct op_call *call, struct session *session)
+{
+	const struct config *config = call->engine->config;
+	struct run_request request = *(const struct run_request *)call->args;
+	struct err err = {0};
+	const struct policy *policy =
+		session != NULL ? session_policy(session)
+				: op_policy(config, &call->caller, request.policy, &err);
+
+	if (policy == NULL ||
+	    op_run_grant(config, &call->caller, policy,
+			 session != NULL ? session_kind(session) : NULL, &request, &err) < 0)
+		op_fail(call, &err);
+	else
+		op_run_serve(call, policy, session, &request, NULL);
 }
 
 static void call_run(struct op_call *call)
 {
-	flight_take_off(call, call->args, NULL);
+	run_in(call, NULL);
 }
 
 static void call_session_run(struct op_call *call)
 {
-	const struct op_run_args *args = call->args;
-	struct session *session = op_session_find(call, args->session);
+	const struct run_request *request = call->args;
+	struct session *session = op_session_find(call, request->session);
 
 	if (session != NULL)
-		flight_take_off(call, args, session);
+		run_in(call, session);
 }
 
 const struct op op_run = {
@@ -367,9 +667,9 @@ const struct op op_run = {
 	.method = "POST",
 	.path = "/v1/run",
 	.help = "Run Python code in one fresh sandbox and stream what it prints",
-	.params = op_run_params,
-	.param_count = ARRAY_LEN(op_run_params),
-	.args_size = sizeof(struct op_run_args),
+	.params = run_params + 1,
+	.param_count = RUN_PARAMS - 1,
+	.args_size = sizeof(struct run_request),
 	.answer = "Result",
 	.also = "202 RunId",
 	.is_stream = true,
@@ -381,9 +681,9 @@ const struct op op_session_run = {
 	.method = "POST",
 	.path = "/v1/sessions/{id}/run",
 	.help = "Run Python code in a session; runs of one session happen in order",
-	.params = session_run_params,
-	.param_count = ARRAY_LEN(session_run_params),
-	.args_size = sizeof(struct op_run_args),
+	.params = run_params,
+	.param_count = RUN_PARAMS_SESSION,
+	.args_size = sizeof(struct run_request),
 	.answer = "Result",
 	.also = "202 RunId",
 	.is_stream = true,

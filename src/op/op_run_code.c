@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/c.h"
-#include "op/flight.h"
 #include "op/op.h"
+#include "op/run_log.h"
 
 struct code_args {
 	const char *id;
@@ -16,7 +16,7 @@ static const struct op_param params[] = {
 		  .is_required = true, .help = "id of the run")},
 };
 
-/* A copy: where the log has it, it is only until something else is read. */
+/* A copy, since the log's own is valid only until something else is read. */
 struct code {
 	size_t size, taken;
 	char bytes[];
@@ -38,7 +38,7 @@ static int64_t read_code(void *user, void *data, size_t room)
 static void call_code(struct op_call *call)
 {
 	const struct code_args *args = call->args;
-	struct log *log = flight_find_log(call, args->id);
+	struct log *log = run_log_find(call, args->id);
 	struct op_source source = {.read = read_code, .close = free};
 	struct code *code = NULL;
 	const char *text = NULL;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/c.h"
-#include "base/json.h"
-#include "op/flight.h"
 #include "op/object.h"
+#include "op/run_log.h"
 #include "op/run_row.h"
+#include "session/session.h"
 
 #define RUNS_MAX 1000U
 #define RUNS_DEFAULT 100U
@@ -19,12 +20,13 @@ struct list_args {
 
 static const struct op_param list_params[] = {
 	{OP_PARAM(struct list_args, session, .name = "session", .type = OP_TEXT, .in = OP_IN_QUERY,
-		  .help = "only runs of this session, and those that it goes on from as a branch")},
+		  .help = "only runs of the session with this id; for a branch, also those that it "
+			  "inherits")},
 	{OP_PARAM(struct list_args, limit, .name = "limit", .type = OP_COUNT, .in = OP_IN_QUERY,
-		  .min = 1, .max = RUNS_MAX, .help = "only the latest so many (default: 100)")},
+		  .min = 1, .max = RUNS_MAX, .help = "how many of the latest runs (default: 100)")},
 };
 
-/* Every log, so that they can be gone through from the latest on. */
+/* The logs of all runs, so that they can be walked from the latest back. */
 struct collection {
 	struct log **logs; /* owned; each is borrowed */
 	size_t count, room;
@@ -41,34 +43,31 @@ static void collect(void *user, struct log *log)
 		struct log **more = reallocarray(all->logs, room, sizeof(struct log *));
 
 		if (more == NULL)
-			return; /* the oldest are first: a list that is cut lacks the latest */
+			abort(); /* as xnew() does: a list that lacks runs would not be true */
 		all->logs = more;
 		all->room = room;
 	}
 	all->logs[all->count++] = log;
 }
 
-/* Which runs are listed. Of a branch also those of the sessions it was forked from, up to there. */
+/* Which runs are listed. A branch also lists the runs of the sessions it was forked from, up to the
+ * fork. */
 struct wanted {
 	const char *session;          /* NULL: all runs */
 	const struct session *branch; /* NULL: there is no such session any more */
-	uint32_t reached;             /* a bit for each origin: its last run has been passed */
+	uint32_t reached; /* a bit for each origin: the walk has reached its last inherited run */
 };
 
-static bool is_text(const char *value, size_t size, const char *text)
-{
-	return size == strlen(text) + 2 && memcmp(value + 1, text, size - 2) == 0;
-}
-
-/* From the latest on: what comes after the last one of an origin was before it. */
-static bool is_inherited(struct wanted *wanted, const char *value, size_t size, const char *run)
+/* The walk goes from the latest run back, so all runs of an origin that follow its last inherited
+ * one are older, and inherited, too. */
+static bool is_inherited(struct wanted *wanted, struct span of, const char *run)
 {
 	const char *session = NULL;
 	const char *last = NULL;
 
 	for (uint32_t i = 0;
 	     wanted->branch != NULL && session_origin(wanted->branch, i, &session, &last); i++) {
-		if (!is_text(value, size, session))
+		if (!span_is(of, session))
 			continue;
 		if (strcmp(run, last) == 0)
 			wanted->reached |= 1U << i;
@@ -79,20 +78,15 @@ static bool is_inherited(struct wanted *wanted, const char *value, size_t size, 
 
 static bool is_wanted(struct wanted *wanted, const struct log *log, bool *ret_inherited)
 {
-	const char *head = NULL;
-	const char *value = NULL;
-	size_t size = 0;
-	size_t value_size = 0;
+	struct log_head head;
 
 	*ret_inherited = false;
-	if (!log_head(log, &head, &size))
+	if (!log_head(log, &head))
 		return false;
 	if (wanted->session == NULL)
 		return true;
-	if (!json_find(head, size, "session", &value, &value_size))
-		return false;
-	*ret_inherited = is_inherited(wanted, value, value_size, log_id(log));
-	return *ret_inherited || is_text(value, value_size, wanted->session);
+	*ret_inherited = is_inherited(wanted, head.session, log_id(log));
+	return *ret_inherited || span_is(head.session, wanted->session);
 }
 
 static void call_list(struct op_call *call)
@@ -102,7 +96,15 @@ static void call_list(struct op_call *call)
 	struct wanted wanted = {.session = args->session};
 	struct collection all = {0};
 	struct object object;
+	struct err err;
 
+	if (args->session != NULL && strncmp(args->session, "ses_", 4) != 0) {
+		(void)err_field(
+			&err, ERR_BAD_REQUEST, EINVAL, "session",
+			"not the id of a session; a name does not do, since it is not unique");
+		op_fail(call, &err);
+		return;
+	}
 	if (args->session != NULL)
 		wanted.branch = sessions_find(call->engine->sessions, args->session);
 	logs_each(call->engine->logs, collect, &all);
@@ -112,7 +114,7 @@ static void call_list(struct op_call *call)
 		struct log *log = all.logs[i - 1];
 		bool is_of_origin = false;
 
-		if (!flight_may_see(log, &call->caller) || !is_wanted(&wanted, log, &is_of_origin))
+		if (!run_log_may_see(log, &call->caller) || !is_wanted(&wanted, log, &is_of_origin))
 			continue;
 		object_open(&object, NULL, '{');
 		run_row_members(&object, call->engine, log);

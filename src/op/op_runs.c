@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <sodium.h>
 #include <string.h>
 
 #include "base/c.h"
-#include "op/flight.h"
 #include "op/op.h"
+#include "op/op_run.h"
 #include "op/op_text.h"
+#include "op/run_log.h"
 
 #define STDIN_MAX (1U << 20) /* of one piece */
 
@@ -31,7 +31,7 @@ static const struct op_param events_params[] = {
 	{OP_PARAM(struct run_args, after, .name = "after", .type = OP_COUNT, .in = OP_IN_QUERY,
 		  .help = "number of the last event that is known already (default: 0)")},
 	{OP_PARAM(struct run_args, follow, .name = "follow", .type = OP_BOOL, .in = OP_IN_QUERY,
-		  .help = "wait for events to come (default: true)")},
+		  .help = "wait for new events (default: true)")},
 };
 
 static const struct op_param stdin_params[] = {
@@ -39,17 +39,17 @@ static const struct op_param stdin_params[] = {
 	{OP_PARAM(struct run_args, text, .name = "text", .type = OP_BYTES,
 		  .help = "what the code reads next")},
 	{OP_PARAM(struct run_args, base64, .name = "base64", .type = OP_BYTES,
-		  .help = "the same for bytes that are no text")},
+		  .help = "the same, for bytes that are not text")},
 	{OP_PARAM(struct run_args, eof, .name = "eof", .type = OP_BOOL,
 		  .help = "nothing comes after this")},
 	{OP_PARAM(struct run_args, echo, .name = "echo", .type = OP_BOOL,
-		  .help = "what a person typed: also an event, as a terminal shows it")},
+		  .help = "also make it an event, as a terminal shows what a person types")},
 };
 
 static void call_get(struct op_call *call)
 {
 	const struct run_args *args = call->args;
-	struct log *log = flight_find_log(call, args->id);
+	struct log *log = run_log_find(call, args->id);
 
 	if (log != NULL)
 		op_text_result(call, log);
@@ -58,13 +58,13 @@ static void call_get(struct op_call *call)
 static void call_events(struct op_call *call)
 {
 	const struct run_args *args = call->args;
-	struct log *log = flight_find_log(call, args->id);
+	struct log *log = run_log_find(call, args->id);
 
 	if (log != NULL)
-		flight_stream(call, log, args->after, args->follow != OP_NO);
+		run_log_stream(call, log, args->after, args->follow != OP_NO);
 }
 
-/* Answers when the run is over, so that nothing of it is left then. */
+/* Answers only when the run is over, so that nothing of it is left by then. */
 static void cancel_seen(void *user)
 {
 	struct op_call *call = user;
@@ -84,8 +84,8 @@ static void cancel_seen(void *user)
 static void call_cancel(struct op_call *call)
 {
 	const struct run_args *args = call->args;
-	struct log *log = flight_find_own(call, args->id);
-	struct flight *flight = NULL;
+	struct log *log = run_log_find_own(call, args->id);
+	struct served_run *served = NULL;
 	struct log_reader *reader = NULL;
 
 	if (log == NULL)
@@ -93,58 +93,61 @@ static void call_cancel(struct op_call *call)
 	reader = xnew(struct log_reader);
 	call->state = reader;
 	log_reader_open(reader, log, log_seq(log), cancel_seen, call);
-	flight = flight_find(call->engine, args->id);
-	if (flight != NULL && flight->run != NULL && !log_is_over(log))
-		run_cancel(flight->run, false);
+	served = served_find(call->engine, args->id);
+	if (served != NULL && served->run != NULL && !log_is_over(log))
+		run_cancel(served->run, false);
 	else
 		cancel_seen(call);
 }
 
-/* The bytes that are meant: those of `text`, or of `base64`, decoded into `room`. */
+/* The bytes to write: those of `text`, or of `base64`, decoded into `room`. */
 static int stdin_bytes(const struct run_args *args, struct buf *room, struct run_bytes *ret_bytes,
 		       struct err *err)
 {
-	size_t size = 0;
-
 	*ret_bytes = args->text;
 	if (args->text.size + args->base64.size > 0 && args->text.data == NULL &&
 	    args->base64.data == NULL)
-		return err_set(err, ERR_TOO_LARGE, EFBIG, "text: send it in smaller pieces");
+		return err_field(err, ERR_TOO_LARGE, EFBIG, "text", "send it in smaller pieces");
 	if (args->base64.size == 0)
 		return 0;
 	if (args->text.size > 0)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "base64: give this or text");
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, "base64",
+				 "give either this or text");
 	if (buf_reserve(room, args->base64.size) < 0)
-		return err_set(err, ERR_TOO_LARGE, EFBIG, "base64: send it in smaller pieces");
-	if (sodium_base642bin(room->data, args->base64.size, args->base64.data, args->base64.size,
-			      NULL, &size, NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "base64: this is not base64");
-	*ret_bytes = (struct run_bytes){.data = room->data, .size = size, .fd = -1};
+		return err_field(err, ERR_TOO_LARGE, EFBIG, "base64", "send it in smaller pieces");
+	if (buf_unbase64(room, args->base64.data, args->base64.size, "") < 0)
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, "base64", "this is not base64");
+	*ret_bytes = (struct run_bytes){.data = room->data, .size = room->size, .fd = -1};
 	return 0;
 }
 
 static void call_stdin(struct op_call *call)
 {
 	const struct run_args *args = call->args;
-	struct flight *flight = NULL;
+	struct log *log = run_log_find_own(call, args->id);
+	struct served_run *served = NULL;
 	struct run_bytes bytes = {0};
 	struct err err = {0};
 	struct buf answer;
 	struct buf room;
 	int r;
 
-	if (flight_find_own(call, args->id) == NULL)
+	if (log == NULL)
 		return;
 	buf_init(&room, STDIN_MAX);
-	flight = flight_find(call->engine, args->id);
-	if (flight == NULL || flight->run == NULL)
+	served = served_find(call->engine, args->id);
+	if (served == NULL && !log_is_over(log))
+		r = err_set(&err, ERR_BUSY, EAGAIN,
+			    "the daemon was just restarted and has not resumed this run yet; try "
+			    "again");
+	else if (served == NULL || served->run == NULL)
 		r = err_set(&err, ERR_CONFLICT, ESRCH, "the run is over");
 	else
 		r = stdin_bytes(args, &room, &bytes, &err);
-	if (r == 0 && flight != NULL)
-		r = run_stdin_write(flight->run, bytes.data, bytes.size, args->eof == OP_YES, &err);
-	if (r == 0 && flight != NULL && args->echo == OP_YES)
-		run_tell_stdin(flight->run, bytes.data, bytes.size);
+	if (r == 0 && served != NULL)
+		r = run_stdin_write(served->run, bytes.data, bytes.size, args->eof == OP_YES, &err);
+	if (r == 0 && served != NULL && args->echo == OP_YES)
+		run_tell_stdin(served->run, bytes.data, bytes.size);
 	buf_done(&room);
 	if (r < 0) {
 		op_fail(call, &err);

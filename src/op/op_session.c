@@ -7,8 +7,8 @@
 
 #include "base/c.h"
 #include "obs/metrics.h"
-#include "op/flight.h"
 #include "op/op_backends.h"
+#include "op/run_log.h"
 #include "op/warm.h"
 #include "policy/number.h"
 #include "session/admission.h"
@@ -31,7 +31,7 @@ static struct session *find(struct op_call *call, const char *id, bool is_to_loo
 	if (session != NULL && (strcmp(session_token(session), call->caller.name) == 0 ||
 				(is_to_look && call->caller.is_overseer)))
 		return session;
-	(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "there is no session %.60s", id);
+	(void)err_set(&err, ERR_NOT_FOUND, ESRCH, "there is no session %.60s", id);
 	op_fail(call, &err);
 	return NULL;
 }
@@ -45,15 +45,26 @@ void op_session_answer(struct op_call *call, unsigned status, const struct sessi
 {
 	struct buf body;
 
+	(void)snprintf(call->session, sizeof(call->session), "%s", session_id(session));
 	buf_init(&body, SESSION_ANSWER_MAX);
 	(void)session_put(session, &body);
 	op_answer(call, status, &body);
 	buf_done(&body);
 }
 
+void op_session_done(struct op_call *call, const char *id, const struct err *why)
+{
+	const struct session *session = why == NULL ? op_session_find(call, id) : NULL;
+
+	if (why != NULL)
+		op_fail(call, why);
+	else if (session != NULL)
+		op_session_answer(call, 200, session);
+}
+
 /* ---- create ---- */
 
-/* Each row once: where it is looked for differs. */
+/* The rows are written once; only where the parameters are found differs. */
 #define CREATE(where, field, ...)                                                                  \
 	{                                                                                          \
 		OP_PARAM(struct op_create_args, field, .in = (where), .name = #field, __VA_ARGS__) \
@@ -63,30 +74,31 @@ void op_session_answer(struct op_call *call, unsigned status, const struct sessi
 	CREATE(where, policy, .type = OP_TEXT,                                                     \
 	       .help = "limits, guard and mounts of its runs (default: default)"),                 \
 	CREATE(where, runtime, .type = OP_TEXT,                                                    \
-	       .help = "Python environment (default: auto, base where there is one)"),             \
+	       .help = "Python environment (default: auto: base if there is one)"),                \
 	CREATE(where, backend, .type = OP_TEXT,                                                    \
 	       .help = "way to build the sandbox (default: auto)"),                                \
 	CREATE(where, name, .type = OP_TEXT, .help = "a name for people"),                         \
 	CREATE(where, idle_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,                     \
-	       .help = "it ends when nothing ran in it for this long; at most sessions.idle_ms"),  \
+	       .help = "it ends when nobody has used it for this long; at most sessions.idle_ms"),  \
 	CREATE(where, ttl_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,                      \
 	       .help = "it ends this long after it was made; at most sessions.ttl_ms"),            \
 	CREATE(where, transactional, .type = OP_BOOL,                                              \
 	       .help = "a run that fails leaves the variables as they were (default: true)"),      \
 	CREATE(where, keep, .type = OP_BOOL,                                                       \
-	       .help = "its states are written to disk; it sleeps instead of ending, and can be "  \
-		       "woken, after a reboot, too (default: false)")
+	       .help = "write its states to disk; it sleeps instead of ending, and can be "  \
+		       "woken, even after a reboot (default: false)")
 // clang-format on
 
 static const struct op_param create_params[] = {
 	CREATE_ROWS(OP_IN_BODY),
 	CREATE(OP_IN_BODY, reuse, .type = OP_BOOL,
-	       .help = "where the caller has a session of this name, that one is the answer "
+	       .help = "if the caller already has a session of this name, answer with that one "
 		       "(default: false)"),
 };
 const struct op_param op_import_params[OP_CREATE_PARAMS] = {CREATE_ROWS(OP_IN_QUERY)};
 
-/* A session does not know what it will import: what most analyses want, where it is there. */
+/* A session's imports are not known in advance: it gets `base`, which most analyses need, if there
+ * is one. */
 static int choose_runtime(const struct config *config, const struct policy *policy,
 			  const char *asked, const struct runtime **ret_runtime, struct err *err)
 {
@@ -98,7 +110,7 @@ static int choose_runtime(const struct config *config, const struct policy *poli
 	return config_choose_runtime(config, policy, asked, "", 0, false, ret_runtime, err);
 }
 
-/* What the config gives is the most that a client may have. */
+/* The config has the upper limit of what a client may ask for. */
 static int check_life(const char *name, uint64_t asked, uint64_t most, struct err *err)
 {
 	char asked_text[32], most_text[32];
@@ -107,8 +119,8 @@ static int check_life(const char *name, uint64_t asked, uint64_t most, struct er
 		return 0;
 	number_format(NUMBER_MS, asked, asked_text, sizeof(asked_text));
 	number_format(NUMBER_MS, most, most_text, sizeof(most_text));
-	return err_set(err, ERR_BAD_REQUEST, ERANGE, "%s: %s is above the %s of the config", name,
-		       asked_text, most_text);
+	return err_field(err, ERR_BAD_REQUEST, ERANGE, name, "%s is above the %s of the config",
+			 asked_text, most_text);
 }
 
 int op_session_choose(const struct op_call *call, const struct op_create_args *args,
@@ -147,8 +159,8 @@ static int make_ask(const struct op_call *call, const struct op_create_args *arg
 	if (r < 0)
 		return r;
 	if (args->name != NULL && strlen(args->name) > SESSION_NAME_MAX)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "name: at most %d bytes",
-			       SESSION_NAME_MAX);
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, "name", "at most %d bytes",
+				 SESSION_NAME_MAX);
 	r = check_life("idle_ms", args->idle_ms, config->session_idle_ms, err);
 	if (r == 0)
 		r = check_life("ttl_ms", args->ttl_ms, config->session_ttl_ms, err);
@@ -166,7 +178,8 @@ static int make_ask(const struct op_call *call, const struct op_create_args *arg
 	return 0;
 }
 
-/* A session stays on this host: is there a backend that may, and can? */
+/* Chooses the backend of a session, which always runs on this host. If that backend cannot fork
+ * heads, the session is not transactional. */
 static int choose_backend(const struct engine *engine, struct session_ask *ask, const char *asked,
 			  enum op_bool is_transactional, struct err *err)
 {
@@ -177,9 +190,8 @@ static int choose_backend(const struct engine *engine, struct session_ask *ask, 
 	if (r < 0 || ask->kind.backend->box->fork_head != NULL)
 		return r;
 	if (is_transactional == OP_YES)
-		return err_set(err, ERR_UNSUPPORTED, EOPNOTSUPP,
-			       "transactional: sandboxes of %s cannot be forked",
-			       ask->kind.backend->name);
+		return err_field(err, ERR_UNSUPPORTED, EOPNOTSUPP, "transactional",
+				 "sandboxes of %s cannot be forked", ask->kind.backend->name);
 	ask->is_transactional = false;
 	return 0;
 }
@@ -197,7 +209,9 @@ void op_session_make(struct op_call *call, const struct op_create_args *args,
 	if (r == 0 && engine->is_stopping)
 		r = err_set(&err, ERR_BUSY, ESHUTDOWN, "the daemon is stopping");
 	if (r == 0 && engine->pool == NULL)
-		r = err_set(&err, ERR_BUSY, EAGAIN, "viv-launch is being started again");
+		r = err_set(&err, ERR_BUSY, EAGAIN, POOL_AWAY);
+	if (r == 0 && ask.is_kept)
+		r = sessions_check_room(engine->sessions, &err);
 	if (r == 0)
 		r = choose_backend(engine, &ask, args->backend, args->transactional, &err);
 	if (r == 0 &&
@@ -205,11 +219,10 @@ void op_session_make(struct op_call *call, const struct op_create_args *args,
 		metrics_add(engine->metrics, METRIC_REJECTS, refusal.reason, NULL, 1);
 		call->retry_after_s = refusal.retry_after_s;
 		err = refusal.err;
-		if (refusal.status == 429)
-			err.num = EDQUOT;
 		r = -EBUSY;
 	}
-	/* There is room for one more: the session itself takes the place, and gives it back. */
+	/* There is room for one more. The place is given back, since the session itself takes
+	 * it. */
 	if (r == 0) {
 		admission_session_leave(engine->admission, call->caller.token);
 		warm_use(engine, &ask.kind);
@@ -231,8 +244,8 @@ static void created(void *user, struct session *session, const struct err *why)
 
 struct namesake {
 	const struct op_call *call;
-	struct session *found; /* one that is of use */
-	struct session *lost;  /* one that is not */
+	struct session *found; /* a usable session */
+	struct session *lost;  /* a lost one */
 };
 
 static void look_at_name(void *user, struct session *session)
@@ -251,7 +264,8 @@ static void look_at_name(void *user, struct session *session)
 		namesake->found = session;
 }
 
-/* Whoever asks while it is still being made gets the same one: his run waits for it. */
+/* A caller that asks while the session is still being made gets the same one; its runs wait for
+ * it. */
 static void call_create(struct op_call *call)
 {
 	const struct op_create_args *args = call->args;
@@ -273,8 +287,8 @@ static void call_create(struct op_call *call)
 static const struct op_param id_params[] = {OP_SESSION_ID(struct session_args)};
 
 struct listing {
-	struct op_call *call;
-	struct session **items; /* owned; what they point to is borrowed */
+	const struct op_caller *caller;
+	struct session **items;
 	size_t count;
 };
 
@@ -282,7 +296,7 @@ static void list_one(void *user, struct session *session)
 {
 	struct listing *listing = user;
 
-	if (op_may_see(&listing->call->caller, session_token(session)))
+	if (op_may_see(listing->caller, session_token(session)))
 		listing->items[listing->count++] = session;
 }
 
@@ -298,26 +312,30 @@ static int compare_age(const void *a, const void *b)
 	return strcmp(session_id(*one), session_id(*other));
 }
 
-/* The oldest first. */
+struct session **op_sessions_seen(const struct engine *engine, const struct op_caller *caller)
+{
+	struct listing listing = {.caller = caller};
+
+	listing.items = xcalloc(sessions_count(engine->sessions) + 1UL, sizeof(struct session *));
+	sessions_each(engine->sessions, list_one, &listing);
+	qsort(listing.items, listing.count, sizeof(struct session *), compare_age);
+	return listing.items;
+}
+
 static void call_list(struct op_call *call)
 {
-	struct sessions *sessions = call->engine->sessions;
-	struct listing listing = {.call = call};
+	AUTO_FREE struct session **sessions = op_sessions_seen(call->engine, &call->caller);
 	struct buf body;
 
-	listing.items = xcalloc(sessions_count(sessions) + 1UL, sizeof(struct session *));
-	sessions_each(sessions, list_one, &listing);
-	qsort(listing.items, listing.count, sizeof(struct session *), compare_age);
 	buf_init(&body, 16UL * SESSION_ANSWER_MAX);
 	(void)buf_text(&body, "{\"sessions\":[");
-	for (size_t i = 0; i < listing.count; i++) {
+	for (size_t i = 0; sessions[i] != NULL; i++) {
 		(void)buf_text(&body, i > 0 ? "," : "");
-		(void)session_put(listing.items[i], &body);
+		(void)session_put(sessions[i], &body);
 	}
 	(void)buf_text(&body, "]}");
 	op_answer(call, 200, &body);
 	buf_done(&body);
-	free(listing.items);
 }
 
 static void call_get(struct op_call *call)
@@ -348,25 +366,18 @@ static void call_delete(struct op_call *call)
 static const struct op_param interrupt_params[] = {
 	OP_SESSION_ID(struct session_args),
 	{OP_PARAM(struct session_args, run, .name = "run", .type = OP_TEXT,
-		  .help = "only if this run is the one that is on")},
+		  .help = "interrupt only if this is the current run")},
 	{OP_PARAM(
 		struct session_args, grace_ms, .name = "grace_ms", .type = OP_MS, .max = 600000,
-		.help = "not over after this long: it is ended, and rolled back (default: 2000)")},
+		.help = "a run not over after this long is ended and rolled back (default: 2000)")},
 };
 
 static void interrupted(void *user, const struct err *why)
 {
 	struct op_call *call = user;
 	const struct session_args *args = call->args;
-	struct session *session = NULL;
 
-	if (why != NULL) {
-		op_fail(call, why);
-		return;
-	}
-	session = op_session_find(call, args->id);
-	if (session != NULL)
-		op_session_answer(call, 200, session);
+	op_session_done(call, args->id, why);
 }
 
 static void call_interrupt(struct op_call *call)
@@ -393,7 +404,7 @@ static const struct op_param events_params[] = {
 	{OP_PARAM(struct session_args, after, .name = "after", .type = OP_COUNT, .in = OP_IN_QUERY,
 		  .help = "number of the last event that is known already (default: 0)")},
 	{OP_PARAM(struct session_args, follow, .name = "follow", .type = OP_BOOL, .in = OP_IN_QUERY,
-		  .help = "wait for events to come (default: true)")},
+		  .help = "wait for new events (default: true)")},
 };
 
 static void call_events(struct op_call *call)
@@ -404,7 +415,7 @@ static void call_events(struct op_call *call)
 	struct err err = {0};
 
 	if (log != NULL) {
-		flight_stream(call, log, args->after, args->follow != OP_NO);
+		run_log_stream(call, log, args->after, args->follow != OP_NO);
 	} else if (session != NULL) {
 		(void)err_set(&err, ERR_NOT_FOUND, ENOENT, "the session's events are not kept");
 		op_fail(call, &err);
@@ -450,7 +461,7 @@ const struct op op_session_delete = {
 	.name = "session.delete",
 	.method = "DELETE",
 	.path = "/v1/sessions/{id}",
-	.help = "End a session: its run is cancelled, its variables and files go",
+	.help = "End a session: its run is cancelled, its variables and files are deleted",
 	.params = id_params,
 	.param_count = ARRAY_LEN(id_params),
 	.args_size = sizeof(struct session_args),
@@ -462,7 +473,7 @@ const struct op op_session_interrupt = {
 	.name = "session.interrupt",
 	.method = "POST",
 	.path = "/v1/sessions/{id}/interrupt",
-	.help = "Raise KeyboardInterrupt in the run that is on; answers when it is over",
+	.help = "Raise KeyboardInterrupt in the current run; answers when the run is over",
 	.params = interrupt_params,
 	.param_count = ARRAY_LEN(interrupt_params),
 	.args_size = sizeof(struct session_args),

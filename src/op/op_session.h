@@ -24,10 +24,17 @@
 /* The caller's session, or NULL: then the call has failed as not_found. */
 struct session *op_session_find(struct op_call *call, const char *id);
 
+/* The sessions that the caller may see, the oldest first, NULL-terminated; the caller frees the
+ * list. */
+struct session **op_sessions_seen(const struct engine *engine, const struct op_caller *caller);
+
 /* Answers with the session as it is now. */
 void op_session_answer(struct op_call *call, unsigned status, const struct session *session);
 
-/* What a new session is asked to be. */
+/* Ends a call that asked something of the session `id`: answers with the session, or fails. */
+void op_session_done(struct op_call *call, const char *id, const struct err *why);
+
+/* The client's wishes for a new session. */
 struct op_create_args {
 	const char *policy, *runtime, *backend, *name;
 	uint64_t idle_ms, ttl_ms;
@@ -37,14 +44,14 @@ struct op_create_args {
 
 #define OP_CREATE_PARAMS 8
 
-/* The rows of op_create_args where the body is something else: in the query. */
+/* The rows of op_create_args as parameters of the query, for ops whose body is something else. */
 extern const struct op_param op_import_params[OP_CREATE_PARAMS];
 
-/* Which policy and kind of sandbox that is: checked for this caller; an error names the field. */
+/* Chooses policy and kind of sandbox from what this caller may use; an error names the field. */
 int op_session_choose(const struct op_call *call, const struct op_create_args *args,
 		      struct session_change *ret_choice, struct err *err);
 
-/* Makes one for this caller. `created` follows with the call: it is there, or why not; a request
- * that cannot be has failed already. */
+/* Makes a session for this caller. `created` gets the call and the session, or why there is none. A
+ * request that is refused at once fails the call here, without `created`. */
 void op_session_make(struct op_call *call, const struct op_create_args *args,
 		     void (*created)(void *call, struct session *session, const struct err *why));

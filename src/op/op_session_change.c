@@ -16,8 +16,8 @@ static const struct op_param change_params[] = {
 	{OP_PARAM(struct change_args, name, .name = "name", .type = OP_TEXT,
 		  .max = SESSION_NAME_MAX, .help = "another name for people")},
 	{OP_PARAM(struct change_args, keep, .name = "keep", .type = OP_BOOL,
-		  .help = "its states are written to disk from now on; false: they are not, and "
-			  "those that are there go")},
+		  .help = "write its states to disk from now on; false: stop writing them, and "
+			  "delete those on disk")},
 };
 
 static void call_change(struct op_call *call)
@@ -29,7 +29,7 @@ static void call_change(struct op_call *call)
 	if (session == NULL)
 		return;
 	if (args->name != NULL && args->name[0] == '\0') {
-		(void)err_set(&err, ERR_BAD_REQUEST, EINVAL, "name: must not be empty");
+		(void)err_field(&err, ERR_BAD_REQUEST, EINVAL, "name", "must not be empty");
 		op_fail(call, &err);
 		return;
 	}

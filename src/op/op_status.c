@@ -14,14 +14,27 @@
 
 #define ANSWER_MAX (1U << 20)
 
-/* A sandbox that lacks one of these does not run; where memory is only measured, cgroup is none. */
+/* The backend whose walls are reported: the first that has told its facts about this host, else the
+ * first that makes sandboxes. */
+static struct backend_seen shown_backend(const struct backend_host *host)
+{
+	const struct backend *const *all = backend_all(host);
+
+	for (size_t i = 0; i < host->seen_count; i++) {
+		if (host->seen[i].facts != NULL)
+			return host->seen[i];
+	}
+	while ((*all)->box == NULL)
+		all++;
+	return (struct backend_seen){.backend = *all};
+}
+
+/* A sandbox that lacks one of these does not run. */
 static void put_walls(struct object *object, const struct backend_facts *hello)
 {
-	bool is_measured = hello != NULL && hello->limits == BOX_LIMITS_MEASURED;
-
 	object_open(object, "walls", '[');
 	for (unsigned id = 0; hello != NULL && id < WALL_COUNT; id++) {
-		if (id != WALL_CGROUP || !is_measured)
+		if (hello->walls & 1U << id)
 			object_text(object, NULL, wall_name((enum wall_id)id));
 	}
 	object_close(object, ']');
@@ -77,7 +90,7 @@ static void put_limits(struct object *object, const struct config *config,
 	object_close(object, '}');
 }
 
-/* What a client may name; where that is on the host is not for it to know. */
+/* Lists the names that a client may use, without their paths on the host. */
 static void put_explore(struct object *object, const struct config *config)
 {
 	const struct text_list *folders = &config->explore_folders;
@@ -95,7 +108,7 @@ static void put_explore(struct object *object, const struct config *config)
 	object_close(object, ']');
 }
 
-/* So that a caller with a config of its own can tell whether it is the same. */
+/* Lets a caller with a config of its own tell whether it is the same file. */
 static void put_config(struct object *object, const struct config *config)
 {
 	AUTO_FREE char *path = config->file[0] != '\0' ? realpath(config->file, NULL) : NULL;
@@ -103,7 +116,7 @@ static void put_config(struct object *object, const struct config *config)
 	object_text(object, "config", path);
 }
 
-/* Where it is full, events are in memory: what a crash would lose. */
+/* While the journal is full, events are only in memory, and a crash would lose them. */
 static void put_journal(struct object *object, const struct journal *journal)
 {
 	const struct err *why = journal != NULL ? journal_why(journal) : NULL;
@@ -114,7 +127,7 @@ static void put_journal(struct object *object, const struct journal *journal)
 	object_close(object, '}');
 }
 
-/* What a caller needs to decide on held runs, and whether this one may. */
+/* Tells whether this caller may decide on held runs, and what a caller needs for that. */
 static void put_approve(struct object *object, const struct op_call *call)
 {
 	const struct op_caller *caller = &call->caller;
@@ -128,7 +141,7 @@ static void put_approve(struct object *object, const struct op_call *call)
 	object_close(object, '}');
 }
 
-/* Whom the daemon takes the caller for: an overseer sees sessions that are not its own. */
+/* Tells callers what they are to the daemon: an overseer sees sessions that are not its own. */
 static void put_caller(struct object *object, const struct op_caller *caller)
 {
 	object_open(object, "caller", '{');
@@ -140,9 +153,8 @@ static void put_caller(struct object *object, const struct op_caller *caller)
 static void call_status(struct op_call *call)
 {
 	const struct engine *engine = call->engine;
-	const struct backend_facts *hello =
-		engine->pool != NULL ? pool_facts(engine->pool, NULL) : NULL;
 	const struct backend_host host = op_host(engine);
+	const struct backend_seen shown = shown_backend(&host);
 	uint64_t now = wall_ms();
 	struct object object;
 
@@ -154,20 +166,21 @@ static void call_status(struct op_call *call)
 	object_number(&object, "uptime_ms",
 		      now > engine->started_ms ? now - engine->started_ms : 0);
 	op_put_backends(&object, &host);
-	put_walls(&object, hello);
+	put_walls(&object, shown.facts);
 	put_runtimes(&object, engine->config);
 	object_open(&object, "pools", '[');
 	if (engine->pool != NULL)
 		pool_each(engine->pool, put_pool, &object);
 	object_close(&object, ']');
 	put_explore(&object, engine->config);
-	put_limits(&object, engine->config, hello);
+	put_limits(&object, engine->config, shown.facts);
 	put_journal(&object, engine->journal);
 	put_approve(&object, call);
 	put_caller(&object, &call->caller);
-	wall_facts_put(&object, hello,
-		       engine->health_why.kind != ERR_NONE ? engine->health_why.text
-							   : "viv-launch is being started",
+	wall_facts_put(&object, &shown,
+		       engine->health_why.kind != ERR_NONE
+			       ? engine->health_why.text
+			       : "the backend that makes sandboxes is being started",
 		       "viv doctor");
 	object_number(&object, "sandboxes",
 		      engine->pool != NULL ? (uint64_t)pool_sandboxes(engine->pool) : 0);

@@ -13,7 +13,7 @@
 struct sending {
 	struct op_call *call; /* borrowed until closed */
 	struct buf first;
-	size_t sent; /* of it */
+	size_t sent; /* bytes of `first` */
 	struct log_text *text;
 };
 
@@ -34,7 +34,7 @@ static int64_t read_text(void *user, void *data, size_t room)
 		return (int64_t)n;
 	}
 	got = log_text_read(sending->text, data, room);
-	/* Others have their turn first. */
+	/* Let the rest of the loop run first. */
 	if (got == 0)
 		op_wake(sending->call);
 	return got;
@@ -49,7 +49,8 @@ static void close_text(void *user)
 	free(sending);
 }
 
-/* The first bytes, as far as they are made in one turn. True: they are all. */
+/* Reads the first bytes, as far as one turn of the loop makes them. True: they are the whole
+ * text. */
 static bool read_first(struct sending *sending, int64_t *ret_last)
 {
 	struct buf *first = &sending->first;
@@ -97,7 +98,9 @@ void op_text_result(struct op_call *call, struct log *log)
 	struct log_text *text = NULL;
 	struct err err = {0};
 
-	if (log_result_open(log, &text, &err) < 0)
+	if (call->door->result != NULL)
+		call->door->result(call, log);
+	else if (log_result_open(log, &text, &err) < 0)
 		op_fail(call, &err);
 	else
 		op_text(call, JSON, text);

@@ -43,28 +43,33 @@ static void call_notebook(struct op_call *call)
 {
 	const struct export_args *args = call->args;
 	const struct session *session = op_session_find(call, args->id);
+	struct log_text *book = NULL;
 	const char *name = NULL;
+	const char *origin = NULL;
+	const char *run = NULL;
 
 	if (session == NULL)
 		return;
 	name = session_name(session);
 	(void)snprintf(call->filename, sizeof(call->filename), "%s.ipynb", session_id(session));
 	call->is_foreign = true;
-	op_text(call, NOTEBOOK_TYPE,
-		logs_notebook_open(call->engine->logs, session_id(session),
-				   name[0] != '\0' ? name : NULL));
+	book = logs_notebook_open(call->engine->logs, session_id(session),
+				  name[0] != '\0' ? name : NULL);
+	for (uint32_t i = 0; session_origin(session, i, &origin, &run); i++)
+		log_notebook_inherit(book, origin, run);
+	op_text(call, NOTEBOOK_TYPE, book);
 }
 
 /* ---- import ---- */
 
-/* The bytes are somebody's: they are read in the new session's sandbox, and nowhere else. */
+/* The bytes are hostile: they are read in the new session's sandbox, and nowhere else. */
 struct import {
 	struct op_call *call;  /* borrowed until answered */
-	char session[ID_SIZE]; /* the new one; it goes when the bytes are no good */
+	char session[ID_SIZE]; /* the new session; closed if the import fails */
 	struct buf answer;
 };
 
-/* It ran what was in the bytes: that is written down as a run is. */
+/* An import runs what is in the bytes, so it gets a line in the audit log, as a run does. */
 static void write_down(const struct import *import, const struct session *session,
 		       const struct err *why)
 {
@@ -123,7 +128,7 @@ static int put_list(struct buf *body, const struct buf *answer, const char *name
 	return r < 0 ? r : buf_append(body, value, size);
 }
 
-/* The session object, and what came and did not come. */
+/* The session object, with the names that were imported and those that were lost. */
 static int put_imported(const struct import *import, const struct session *session,
 			struct buf *body)
 {
@@ -140,7 +145,7 @@ static int put_imported(const struct import *import, const struct session *sessi
 	return r < 0 ? r : buf_text(body, "}\n");
 }
 
-static void imported(void *user, const char *as_of, const struct err *why)
+static void imported(void *user, const struct look_state *state, const struct err *why)
 {
 	struct import *import = user;
 	struct op_call *call = import->call;
@@ -148,7 +153,7 @@ static void imported(void *user, const char *as_of, const struct err *why)
 	struct err err = {0};
 	struct buf body;
 
-	(void)as_of;
+	(void)state;
 	buf_init(&body, SESSION_ANSWER_MAX + import->answer.size);
 	if (why != NULL)
 		err = *why;
@@ -195,7 +200,7 @@ static void created(void *user, struct session *session, const struct err *why)
 		end_import(import, NULL, &err);
 }
 
-/* What was pickled runs when it is loaded, and nobody can read it first. */
+/* Loading a pickle runs code that nobody can read beforehand. */
 static void call_import(struct op_call *call)
 {
 	const struct op_create_args *args = call->args;
@@ -204,11 +209,10 @@ static void call_import(struct op_call *call)
 
 	policy = op_policy(call->engine->config, &call->caller, args->policy, &err);
 	if (policy != NULL && policy->approve) {
-		(void)err_set(
-			&err, ERR_FORBIDDEN, EPERM,
-			"policy: under %s a person allows what runs, and nobody can read what "
-			"an exported session would do; run code in a new session instead",
-			policy->name);
+		(void)err_field(&err, ERR_FORBIDDEN, EPERM, "policy",
+				"under %s a person allows what runs, but nobody can read what "
+				"an exported session would do; run code in a new session instead",
+				policy->name);
 		op_fail(call, &err);
 		return;
 	}
@@ -231,7 +235,8 @@ const struct op op_notebook = {
 	.name = "session.notebook",
 	.method = "GET",
 	.path = "/v1/sessions/{id}/export.ipynb",
-	.help = "The runs of a session and what they showed, as a Jupyter notebook",
+	.help = "The runs of a session, for a branch also those that it inherits, and what they "
+		"showed, as a Jupyter notebook",
 	.params = export_params,
 	.param_count = ARRAY_LEN(export_params),
 	.args_size = sizeof(struct export_args),
@@ -243,7 +248,7 @@ const struct op op_import = {
 	.name = "session.import",
 	.method = "POST",
 	.path = "/v1/sessions/import",
-	.help = "Make a session of what another one exported; `lost` names what did not come",
+	.help = "Make a session from an exported one; `lost` names what was not restored",
 	.params = op_import_params,
 	.param_count = OP_CREATE_PARAMS,
 	.args_size = sizeof(struct op_create_args),

@@ -17,7 +17,7 @@ struct vars_args {
 static const struct op_param list_params[] = {
 	OP_SESSION_ID(struct vars_args),
 	{OP_PARAM(struct vars_args, offset, .name = "offset", .type = OP_COUNT, .in = OP_IN_QUERY,
-		  .help = "go on behind so many: `next` of the last answer (default: 0)")},
+		  .help = "skip this many: `next` of the previous answer (default: 0)")},
 	{OP_PARAM(struct vars_args, limit, .name = "limit", .type = OP_COUNT, .in = OP_IN_QUERY,
 		  .min = 1, .max = VARS_MAX,
 		  .help = "most variables in one answer (default: 1000)")},
@@ -27,15 +27,15 @@ static const struct op_param list_params[] = {
 	{                                                                                          \
 		OP_PARAM(struct vars_args, filter, .name = "filter", .type = OP_TEXT,              \
 			 .in = OP_IN_QUERY,                                                        \
-			 .help = "rows for which all of a JSON list "                              \
-				 "[{\"column\",\"op\",\"value\"}] hold; op "                       \
+			 .help = "only rows that meet every condition of a JSON list "             \
+				 "[{\"column\",\"op\",\"value\"}]; op "                            \
 				 "is eq, ne, lt, le, gt, ge, contains, missing or present")        \
 	}
 #define TABLE_SEARCH                                                                               \
 	{                                                                                          \
 		OP_PARAM(struct vars_args, search, .name = "search", .type = OP_TEXT,              \
 			 .in = OP_IN_QUERY,                                                        \
-			 .help = "rows in which a cell contains this, whatever its case")          \
+			 .help = "only rows with a cell that contains this, ignoring case")        \
 	}
 
 static const struct op_param table_params[] = {
@@ -53,8 +53,7 @@ static const struct op_param table_params[] = {
 	TABLE_SEARCH,
 	{OP_PARAM(struct vars_args, format, .name = "format", .type = OP_TEXT, .in = OP_IN_QUERY,
 		  .choices = "json|csv",
-		  .help = "csv: all rows that are asked for, as text; offset and limit do not "
-			  "count")},
+		  .help = "csv: all rows that match, as text; offset and limit are ignored")},
 };
 
 static const struct op_param summary_params[] = {
@@ -73,17 +72,17 @@ static const struct op_param summary_params[] = {
 static const struct op_param complete_params[] = {
 	OP_SESSION_ID(struct vars_args),
 	{OP_PARAM(struct vars_args, code, .name = "code", .type = OP_TEXT, .is_required = true,
-		  .help = "what has been typed")},
+		  .help = "the code typed so far")},
 	{OP_PARAM(struct vars_args, cursor, .name = "cursor", .type = OP_COUNT, .is_required = true,
-		  .help = "where the cursor stands, in characters")},
+		  .help = "position of the cursor, in characters")},
 };
 
 static const struct op_param diff_params[] = {
 	OP_SESSION_ID(struct vars_args),
 	{OP_PARAM(struct vars_args, from, .name = "from", .type = OP_TEXT, .in = OP_IN_QUERY,
-		  .is_required = true, .help = "id of the checkpoint to begin with")},
+		  .is_required = true, .help = "id or name of the checkpoint to compare from")},
 	{OP_PARAM(struct vars_args, to, .name = "to", .type = OP_TEXT, .in = OP_IN_QUERY,
-		  .help = "id of another (default: the session as it is)")},
+		  .help = "id or name of the one to compare with (default: the session as it is)")},
 };
 
 static void call_list(struct op_call *call)
@@ -167,8 +166,9 @@ static void call_complete(struct op_call *call)
 
 /* ---- diff ---- */
 
-/* What the first checkpoint said goes to the second: it compares, and we read neither. */
-static void printed(struct op_call *call, const char *json, size_t size, const char *as_of)
+/* The second state compares itself with what the first one printed; the daemon reads neither. */
+static void printed(struct op_call *call, const char *json, size_t size,
+		    const struct look_state *state)
 {
 	const struct vars_args *args = call->args;
 	struct session *session = op_session_find(call, args->id);
@@ -176,7 +176,7 @@ static void printed(struct op_call *call, const char *json, size_t size, const c
 				     .bytes = {.data = json, .size = size, .fd = -1}};
 	struct object question;
 
-	(void)as_of;
+	(void)state;
 	if (session == NULL)
 		return;
 	op_look_init(&question, "diff");
@@ -202,7 +202,7 @@ const struct op op_vars_list = {
 	.name = "vars.list",
 	.method = "GET",
 	.path = "/v1/sessions/{id}/vars",
-	.help = "The variables of a session; while a run is on, those of the last checkpoint",
+	.help = "The variables of a session; during a run, those of the last checkpoint (as_of)",
 	.params = list_params,
 	.param_count = ARRAY_LEN(list_params),
 	.args_size = sizeof(struct vars_args),
@@ -239,7 +239,7 @@ const struct op op_complete = {
 	.name = "session.complete",
 	.method = "POST",
 	.path = "/v1/sessions/{id}/complete",
-	.help = "What may stand at the cursor: names, attributes and keys of the live session",
+	.help = "Completions at the cursor: names, attributes and keys of the live session",
 	.params = complete_params,
 	.param_count = ARRAY_LEN(complete_params),
 	.args_size = sizeof(struct vars_args),

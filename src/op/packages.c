@@ -14,6 +14,8 @@
 
 #include "base/c.h"
 #include "base/io.h"
+#include "base/json.h"
+#include "session/engine.h"
 
 #define DIRS_MAX 12
 #define CFG_MAX (64U << 10)
@@ -79,7 +81,7 @@ static void add_prefix(struct site_dirs *dirs, const char *prefix, const char *v
 	add_dir(dirs, "%s/lib/%s/dist-packages", prefix, version);
 }
 
-/* Does pyvenv.cfg say that the packages of its base are seen, too? False without that file. */
+/* Does pyvenv.cfg also let the packages of its base be seen? False without that file. */
 static bool sees_base(const char *prefix, bool *ret_is_venv)
 {
 	char path[PATH_MAX];
@@ -269,4 +271,29 @@ int packages_of(struct packages *packages, const struct runtime *runtime,
 	if (r == 0)
 		*ret_list = &kept->list;
 	return r;
+}
+
+int packages_find(const struct engine *engine, const char *name,
+		  const struct package_list **ret_list, struct err *err)
+{
+	const struct runtime *runtime =
+		config_runtime(engine->config, name != NULL ? name : PACKAGES_OF, err);
+
+	if (runtime == NULL)
+		return err_blame(err, "runtime");
+	return packages_of(engine->packages, runtime, ret_list, err);
+}
+
+int packages_put(const struct package_list *list, struct buf *buf)
+{
+	buf_text(buf, "[");
+	for (size_t i = 0; i < list->count; i++) {
+		buf_text(buf, i > 0 ? ",{\"name\":" : "{\"name\":");
+		json_put_text(buf, list->items[i].name);
+		buf_text(buf, ",\"version\":");
+		json_put_text(buf, list->items[i].version);
+		buf_text(buf, "}");
+	}
+	buf_text(buf, "]");
+	return buf->failed;
 }

@@ -10,13 +10,17 @@
 
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "policy/runtime.h"
 
+#define PACKAGES_OF "base" /* the default runtime */
+
+struct engine;
 struct packages; /* the lists of all runtimes */
 
 struct package {
-	char name[100]; /* longer ones are cut, as nobody has seen any */
+	char name[100]; /* longer names are cut; none are known */
 	char version[60];
 };
 
@@ -31,3 +35,10 @@ void packages_free(struct packages *packages);
 /* The list of a runtime, borrowed until the next call. */
 int packages_of(struct packages *packages, const struct runtime *runtime,
 		const struct package_list **ret_list, struct err *err);
+
+/* The list of the runtime with this name (NULL: "base"), as /v1/packages shows it. */
+int packages_find(const struct engine *engine, const char *name,
+		  const struct package_list **ret_list, struct err *err);
+
+/* Appends the list as JSON. -EMSGSIZE, -ENOMEM. */
+int packages_put(const struct package_list *list, struct buf *buf);

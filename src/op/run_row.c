@@ -5,85 +5,80 @@
 
 #include "base/c.h"
 #include "base/json.h"
-#include "op/flight.h"
+#include "base/utf8.h"
+#include "op/op_run.h"
 
-/* Copies members of a JSON object that we wrote ourselves, as they are. */
-static void copy_members(struct object *object, const char *json, size_t size,
-			 const char *const *names)
+static void put_span(struct object *object, const char *name, struct span value)
 {
-	for (; *names != NULL; names++) {
-		const char *value = NULL;
-		size_t value_size = 0;
-
-		if (json_find(json, size, *names, &value, &value_size))
-			object_json(object, *names, value, value_size);
-		else
-			object_null(object, *names);
-	}
+	if (value.size > 0)
+		object_json(object, name, value.at, value.size);
+	else
+		object_null(object, name);
 }
 
 static void put_verdict(struct object *object, struct log *log)
 {
-	static const char *const from_usage[] = {"wall_ms", "cpu_ms", "peak_memory", NULL};
+	static const char *const from_usage[] = {"wall_ms", "cpu_ms", "peak_memory"};
 	struct log_reader reader = {0};
-	struct result end = {0};
+	struct event end = {0};
+	struct span usage;
 	const char *line = NULL;
 	size_t size = 0;
 
 	if (log_is_over(log)) {
 		log_reader_open(&reader, log, log_seq(log) - 1, NULL, NULL);
 		if (log_reader_next(&reader, &line, &size) > 0)
-			result_read(line, size, &end);
+			event_read(line, size, &end);
 		log_reader_close(&reader);
 	}
 	object_text(object, "verdict",
-		    end.verdict.kind != VERDICT_NONE ? verdict_name(end.verdict.kind) : NULL);
-	if (end.members[RESULT_USAGE].size > 0)
-		copy_members(object, end.members[RESULT_USAGE].at, end.members[RESULT_USAGE].size,
-			     from_usage);
+		    end.told.verdict.kind != VERDICT_NONE ? verdict_name(end.told.verdict.kind)
+							  : NULL);
+	usage = end.told.members[RESULT_USAGE];
+	for (size_t i = 0; usage.size > 0 && i < ARRAY_LEN(from_usage); i++)
+		put_span(object, from_usage[i], span_member(usage, from_usage[i]));
 }
 
 static const char *state_of(const struct engine *engine, const struct log *log)
 {
-	const struct flight *flight = NULL;
+	const struct served_run *served = NULL;
 
 	if (log_is_over(log))
 		return "over";
-	flight = flight_find(engine, log_id(log));
-	if (flight != NULL && flight->is_held)
+	served = served_find(engine, log_id(log));
+	if (served != NULL && served->is_held)
 		return "held";
-	if (flight == NULL || flight->run == NULL)
+	if (served == NULL || served->run == NULL)
 		return "waiting";
-	return run_has_begun(flight->run) ? "running" : "waiting";
+	return run_has_begun(served->run) ? "running" : "waiting";
 }
 
-/* A log of an earlier version has no `who`: what it has of it. */
-static void put_who(struct object *object, const char *head, size_t size)
+/* A log of an earlier version has no `who`, only parts of it. */
+static void put_who(struct object *object, const struct log_head *head)
 {
-	static const char *const from_head[] = {"token", "peer", NULL};
-	const char *value = NULL;
-	size_t value_size = 0;
-
-	if (json_find(head, size, "who", &value, &value_size)) {
-		object_json(object, "who", value, value_size);
+	if (head->who.size > 0) {
+		put_span(object, "who", head->who);
 		return;
 	}
 	object_open(object, "who", '{');
-	copy_members(object, head, size, from_head);
+	put_span(object, "token", head->token);
+	put_span(object, "peer", head->peer);
 	object_close(object, '}');
 }
 
 void run_row_members(struct object *object, const struct engine *engine, struct log *log)
 {
-	static const char *const from_head[] = {"session", "op",        "policy", "runtime",
-						"line",    "code_size", NULL};
-	const char *head = "{}";
-	size_t size = 2;
+	struct log_head head;
 
 	object_text(object, "id", log_id(log));
-	(void)log_head(log, &head, &size);
-	copy_members(object, head, size, from_head);
-	put_who(object, head, size);
+	(void)log_head(log, &head);
+	put_span(object, "session", head.session);
+	put_span(object, "op", head.op);
+	put_span(object, "policy", head.policy);
+	put_span(object, "runtime", head.runtime);
+	put_span(object, "line", head.line);
+	put_span(object, "code_size", head.code_size);
+	put_who(object, &head);
 	object_text(object, "state", state_of(engine, log));
 	object_number(object, "begun_ms", log_begun_ms(log));
 	object_number(object, "events", log_seq(log));
@@ -98,34 +93,12 @@ void run_row_put(struct object *object, const char *name, const struct engine *e
 	object_close(object, '}');
 }
 
-static int put_member(struct buf *buf, const char *before, const char *text)
-{
-	int r = buf_text(buf, before);
-
-	if (r < 0)
-		return r;
-	return text != NULL && text[0] != '\0' ? json_put_text(buf, text) : buf_text(buf, "null");
-}
-
-int run_row_put_who(struct buf *buf, const struct op_caller *caller)
-{
-	int r = put_member(buf, "{\"token\":", caller->name);
-
-	if (r == 0)
-		r = put_member(buf, ",\"via\":", caller->via != NULL ? caller->via : "http");
-	if (r == 0)
-		r = put_member(buf, ",\"client\":", caller->client);
-	if (r == 0)
-		r = put_member(buf, ",\"peer\":", caller->peer);
-	return r == 0 ? buf_text(buf, "}") : r;
-}
-
 struct line {
-	const char *text; /* borrowed from the code, blanks in front left out */
+	const char *text; /* borrowed from the code, without leading blanks */
 	size_t size;
 };
 
-/* The line at `at`, which is moved behind it. */
+/* Takes the line at *at, and moves *at past it. */
 static struct line take_line(const char **at, const char *end)
 {
 	struct line line = {.text = *at};
@@ -145,7 +118,7 @@ static bool has(const struct line *line, char c)
 	return memchr(line->text, c, line->size) != NULL;
 }
 
-/* A comment, or an import and nothing else: what many pieces of code begin with. */
+/* Is this line blank, a comment, or an import and nothing else? Much code begins with these. */
 static bool is_prelude(const struct line *line)
 {
 	static const char *const words[] = {"import", "from"};
@@ -162,8 +135,8 @@ static bool is_prelude(const struct line *line)
 	return false;
 }
 
-/* What the import of this line goes on for: a closing bracket, or a backslash's next line; else 0.
- * An import has no texts, so a # is a comment. */
+/* How an import continues after this line: ')' if a bracket is open, '\\' if the line ends with a
+ * backslash, else 0. An import has no string literals, so # starts a comment. */
 static char goes_on(struct line line, char within)
 {
 	const char *comment = memchr(line.text, '#', line.size);
@@ -193,11 +166,7 @@ int run_row_put_line(struct buf *buf, const void *code, size_t size)
 		}
 		within = goes_on(line, within);
 	}
-	if (named.size > RUN_ROW_LINE_MAX) {
-		named.size = RUN_ROW_LINE_MAX;
-		/* Not in the middle of a character. */
-		while (named.size > 0 && ((unsigned char)named.text[named.size] & 0xc0) == 0x80)
-			named.size--;
-	}
+	if (named.size > RUN_ROW_LINE_MAX)
+		named.size = utf8_cut(named.text, RUN_ROW_LINE_MAX);
 	return json_put_string(buf, named.text, named.size);
 }

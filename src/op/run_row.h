@@ -2,8 +2,8 @@
 /*
  * Run row - a run in one line of a list: who asked for what, and how far it is
  *
- * Owns:    the members of a row, the same in every list and in what is announced.
- * May not: show the row to anybody: whoever lists runs asks who may see them.
+ * Owns:    the members of a row, the same in every list and in the feed.
+ * May not: decide who may see a row: the ops that list runs do.
  */
 #pragma once
 
@@ -22,12 +22,9 @@
 void run_row_put(struct object *object, const char *name, const struct engine *engine,
 		 struct log *log);
 
-/* Its members alone, into what is open: more may follow. */
+/* Adds only the members, to the object that is open; more may follow. */
 void run_row_members(struct object *object, const struct engine *engine, struct log *log);
 
-/* {"token","via","client","peer"}, as it stands in the head of a run's log. */
-int run_row_put_who(struct buf *buf, const struct op_caller *caller);
-
-/* The line that names the code, as a JSON text: the first that is no import, comment or blank; else
- * the first that is not blank. */
+/* Appends the line that names the code, as a JSON text: the first that is no import, comment or
+ * blank; else the first that is not blank. */
 int run_row_put_line(struct buf *buf, const void *code, size_t size);

@@ -2,13 +2,12 @@
 #include "op/saved.h"
 
 #include <ctype.h>
-#include <sodium.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/c.h"
 
-#define HEAD_MAX 6144UL /* bytes that are looked at; `needs` is before what can be long */
+#define HEAD_MAX 6144UL /* bytes that are read; `needs` comes before anything that can be long */
 #define NEEDS_MAX 64
 #define NAME_MAX_SIZE 64U
 
@@ -26,19 +25,17 @@ static size_t name_size(const char *text, const char *end)
 
 void saved_imports(const char *text, size_t size, struct buf *buf)
 {
-	char head[HEAD_MAX];
-	size_t head_size = 0;
+	AUTO_BUF struct buf head = {.max = HEAD_MAX};
 	const char *at = NULL;
 	const char *end = NULL;
 
 	/* Fails at the first character that is not base64; what came before is good enough. */
 	size = size < HEAD_MAX / 3 * 4 ? size : HEAD_MAX / 3 * 4;
-	(void)sodium_base642bin((unsigned char *)head, sizeof(head), text, size, NULL, &head_size,
-				NULL, sodium_base64_VARIANT_ORIGINAL);
-	if (head_size < strlen(start) || memcmp(head, start, strlen(start)) != 0)
+	(void)buf_unbase64(&head, text, size, "");
+	if (head.size < strlen(start) || memcmp(head.data, start, strlen(start)) != 0)
 		return;
-	at = memmem(head, head_size, member, strlen(member));
-	end = head + head_size;
+	at = memmem(head.data, head.size, member, strlen(member));
+	end = (const char *)head.data + head.size;
 	at = at != NULL ? at + strlen(member) : end;
 	for (size_t i = 0; i < NEEDS_MAX && at < end && *at == '"'; i++) {
 		size_t n = name_size(at + 1, end);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Saved - what the first lines of a saved state say of it, before a sandbox reads the rest
+ * Saved - what the first lines of a saved state say about it, before a sandbox reads the rest
  *
  * Owns:    finding the packages that it needs, so that it gets a runtime which has them.
- * May not: believe it: the bytes are anybody's. What is strange is left out.
+ * May not: trust it: the bytes may come from anybody. Whatever is malformed is left out.
  */
 #pragma once
 

@@ -42,7 +42,7 @@ static int64_t read_stored(void *user, void *data, size_t room)
 		return -1;
 	n = pread(sending->fd, data, left < room ? (size_t)left : room, (off_t)sending->at);
 	if (n <= 0)
-		return -2; /* somebody else cut it */
+		return -2; /* the file was truncated meanwhile */
 	sending->at += (uint64_t)n;
 	return n;
 }

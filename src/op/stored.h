@@ -15,8 +15,8 @@
 #include "base/err.h"
 #include "op/op.h"
 
-/* Answers with `head`, `size` bytes of the file and `tail` (a constant), as JSON that no browser
- * runs anything of. Consumes head and descriptor. */
+/* Answers with `head`, `size` bytes of the file and `tail` (a constant), as JSON from which no
+ * browser runs anything. Consumes head and descriptor. */
 void stored_answer(struct op_call *call, struct buf *take_head, int *take_fd, uint64_t size,
 		   const char *tail);
 

@@ -19,7 +19,7 @@ static const char *const stops[] = {
 	[WALL_CGROUP] = "The kernel itself limits memory, processes and processor time.",
 	[WALL_FDS] = "No open file or socket of the daemon is inherited.",
 	[WALL_RLIMIT] = "Open files, core dumps and locked memory are limited for each process.",
-	[WALL_CAPS] = "Every capability is gone, and none can be had again.",
+	[WALL_CAPS] = "Every capability is gone, and none can be regained.",
 	[WALL_LANDLOCK] = "The kernel refuses every file beyond the few that the runtime needs.",
 	[WALL_SECCOMP] = "System calls that ordinary Python does not need do not exist.",
 };
@@ -37,23 +37,27 @@ static void put(struct object *object, const char *name, bool is_on, const char 
 	object_close(object, '}');
 }
 
-void wall_facts_put(struct object *object, const struct backend_facts *hello, const char *why,
+void wall_facts_put(struct object *object, const struct backend_seen *seen, const char *why,
 		    const char *remedy)
 {
-	bool is_measured = hello != NULL && hello->limits == BOX_LIMITS_MEASURED;
-	const char *why_measured = hello != NULL ? hello->why.text : why;
-	bool has_ids = hello != NULL && hello->uid_count > 1;
+	const struct backend_facts *facts = seen->facts;
+	uint32_t up = facts != NULL ? facts->walls : 0;
 
 	object_open(object, "wall_facts", '[');
 	for (unsigned id = 0; id < WALL_COUNT; id++) {
-		bool is_cgroup = id == WALL_CGROUP && is_measured;
+		bool is_measured = id == WALL_CGROUP && facts != NULL;
 
-		put(object, wall_name((enum wall_id)id), hello != NULL && !is_cgroup, stops[id],
-		    is_cgroup ? why_measured : why, is_cgroup ? CGROUP_REMEDY : remedy);
+		if (seen->backend->walls & 1U << id)
+			put(object, wall_name((enum wall_id)id), up & 1U << id, stops[id],
+			    is_measured ? facts->why.text : why,
+			    is_measured ? CGROUP_REMEDY : remedy);
 	}
-	put(object, "ids", has_ids, "Each sandbox has a host id that no other one has.",
-	    hello != NULL ? "there is one id: all sandboxes share it, and what is counted by it"
-			  : why,
-	    hello != NULL ? IDS_REMEDY : remedy);
+	if (seen->backend->walls & 1U << WALL_USER)
+		put(object, "ids", facts != NULL && facts->uid_count > 1,
+		    "Each sandbox has a host id that no other one has.",
+		    facts != NULL
+			    ? "there is only one id: all sandboxes share it, and all limits per id"
+			    : why,
+		    facts != NULL ? IDS_REMEDY : remedy);
 	object_close(object, ']');
 }

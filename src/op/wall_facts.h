@@ -3,14 +3,15 @@
  * Wall facts - each wall in one sentence: what it stops, whether it stands here, and if not why
  *
  * Owns:    these sentences, for people.
- * May not: find anything out: what stands is what viv-launch said when it greeted us. A sandbox
- *          whose walls do not all go up does not run.
+ * May not: probe anything: the backend said which walls stand when it was opened. A sandbox whose
+ *          walls do not all go up does not run.
  */
 #pragma once
 
 #include "backend/backend.h"
 #include "op/object.h"
 
-/* Adds the list "wall_facts". `hello` NULL: nothing runs here now, and `why` says why not. */
-void wall_facts_put(struct object *object, const struct backend_facts *hello, const char *why,
+/* Adds the list "wall_facts", of the walls that this backend can put up. Without facts nothing runs
+ * here now, and `why` says why not. */
+void wall_facts_put(struct object *object, const struct backend_seen *seen, const char *why,
 		    const char *remedy);

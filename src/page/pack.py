@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What vite built, as one C file: every file gzipped, with its path, type and ETag.
+"""Packs the page that vite built into one C file: every file gzipped, with its path, type and ETag.
 
     pack.py DIST OUTPUT.c      DIST "": a table without files, for a build without the page
 """
@@ -32,7 +32,7 @@ STYLE_URL = re.compile(r"url\(\s*[\"']?(?:/assets/|\./)([\w.-]+)")
 
 
 class Wrong(Exception):
-    """What vite built cannot be served."""
+    """The page that vite built cannot be served."""
 
 
 def read(*path):

@@ -18,7 +18,7 @@
 #define NO_FILE "there is no such file of the page"
 #define HTML "text/html; charset=utf-8"
 
-/* What is left to send of a file. */
+/* The rest of a file that is being sent. */
 struct sending {
 	const struct page_file *file;
 	size_t sent;
@@ -164,7 +164,7 @@ static void answer_index(struct exchange *exchange)
 	answer_html(exchange, policy, &body);
 }
 
-/* What shows HTML and plotly figures that a sandbox made: no origin, no network, no script but
+/* The frame that shows HTML and plotly figures from a sandbox: no origin, no network, no script but
  * ours. */
 static void answer_frame(struct exchange *exchange)
 {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,11 +18,38 @@
 
 #define CONFIG_NAME "vivarium.yaml"
 
-static struct config *config_new(void)
-{
-	struct config *config = xnew(struct config);
+/* Parts follow the config in one piece of memory, so that all rows fill one object. */
+#define ALIGNED(size_)                                                                             \
+	(((size_) + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t))
 
-	settings_init(config_rows, config_row_count, config);
+static void add_rows(struct config *config, const struct setting *rows, size_t count, size_t offset)
+{
+	config->rows = reallocarray(config->rows, config->row_count + count, sizeof(*rows));
+	if (config->rows == NULL)
+		abort();
+	for (size_t i = 0; i < count; i++) {
+		config->rows[config->row_count] = rows[i];
+		config->rows[config->row_count++].offset += offset;
+	}
+}
+
+struct config *config_new(void)
+{
+	size_t size = ALIGNED(sizeof(struct config));
+	struct config *config = NULL;
+
+	for (size_t i = 0; config_parts[i] != NULL; i++)
+		size += ALIGNED(config_parts[i]->size);
+	config = xcalloc(1, size);
+	add_rows(config, config_rows, config_row_count, 0);
+	size = ALIGNED(sizeof(struct config));
+	for (size_t i = 0; config_parts[i] != NULL; i++) {
+		assert(i < CONFIG_PARTS_MAX);
+		config->parts[i] = (char *)config + size;
+		add_rows(config, config_parts[i]->rows, config_parts[i]->row_count, size);
+		size += ALIGNED(config_parts[i]->size);
+	}
+	settings_init(config->rows, config->row_count, config);
 	config->runtimes = runtime_built_ins(&config->runtime_count);
 	config->policies = policy_built_ins(&config->policy_count);
 	return config;
@@ -36,7 +65,8 @@ void config_free(struct config *config)
 		policy_done(&config->policies[i]);
 	for (size_t i = 0; i < config->token_count; i++)
 		settings_done(token_rows, token_row_count, &config->tokens[i]);
-	settings_done(config_rows, config_row_count, config);
+	settings_done(config->rows, config->row_count, config);
+	free(config->rows);
 	free(config->runtimes);
 	free(config->policies);
 	free(config->tokens);
@@ -44,7 +74,23 @@ void config_free(struct config *config)
 	free(config);
 }
 
-/* What the file left open and the environment decides. */
+void *config_part(const struct config *config, const struct config_part *part)
+{
+	size_t i = 0;
+
+	while (config_parts[i] != part) {
+		assert(config_parts[i] != NULL);
+		i++;
+	}
+	return config->parts[i];
+}
+
+struct config_door *config_door(const struct config *config, const struct config_part *part)
+{
+	return config_part(config, part);
+}
+
+/* Fills paths that the file leaves out from the environment. */
 static void fill_paths(struct config *config)
 {
 	char path[PATHS_MAX + sizeof("/audit.jsonl")];
@@ -68,7 +114,7 @@ static int take_text(struct config *config, const void *text, size_t size, const
 		     struct err *err)
 {
 	const struct section sections[CONFIG_SECTION_COUNT] = {
-		[CONFIG_TOP] = {"", SECTION_TOP, config_rows, config_row_count, 1},
+		[CONFIG_TOP] = {"", SECTION_TOP, config->rows, config->row_count, 1},
 		[CONFIG_TOKENS] = {"tokens", SECTION_LISTED, token_rows, token_row_count,
 				   CONFIG_TOKENS_MAX},
 		[CONFIG_RUNTIMES] = {"runtimes", SECTION_NAMED, runtime_rows, runtime_row_count,
@@ -116,7 +162,7 @@ static bool is_there(const char *path)
 	return access(path, F_OK) == 0;
 }
 
-/* The file to load, "" for none. True when nobody named it: it is simply in this folder. */
+/* Finds the file to load, "" for none. True when it was not asked for but found in this folder. */
 static bool find_file(const char *asked, char *ret_path, size_t size)
 {
 	const char *from_environment = getenv("VIVARIUM_CONFIG");
@@ -153,8 +199,8 @@ static int check_owner(const char *path, const struct stat *info, struct err *er
 		       path, (unsigned int)info->st_uid, path);
 }
 
-/* A file that is obeyed because it lies in the current folder, which may be /tmp, or a tree that
- * somebody else has filled: whose it is and who may change it decides. A link has two owners. */
+/* Opens a file that is used only because it is in the current folder, which may be /tmp or a tree
+ * filled by somebody else: its owner and mode decide. A link has two owners. */
 static int open_unasked(const char *path, int *ret_fd, struct err *err)
 {
 	AUTO_CLOSE int fd = -1;
@@ -174,7 +220,7 @@ static int open_unasked(const char *path, int *ret_fd, struct err *err)
 	if (r < 0)
 		return r;
 	if (!S_ISREG(info.st_mode))
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s is no regular file", path);
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s is not a regular file", path);
 	if (info.st_mode & (S_IWGRP | S_IWOTH))
 		return err_set(err, ERR_BAD_REQUEST, EPERM,
 			       "%s in this folder can be changed by others (mode %04o); chmod go-w "
@@ -197,22 +243,20 @@ static int read_file(const char *path, bool is_unasked, struct buf *text, struct
 
 static int take_file(struct config *config, const char *path, bool is_unasked, struct err *err)
 {
-	struct buf text;
+	AUTO_BUF struct buf text = {.max = CONFIG_FILE_MAX};
 	int r;
 
 	if (path[0] == '\0') {
 		text_set(&config->file, "");
 		return 0;
 	}
-	buf_init(&text, CONFIG_FILE_MAX);
 	r = read_file(path, is_unasked, &text, err);
 	if (r < 0) {
 		(void)err_wrap(err, "config");
-		err->kind = ERR_BAD_REQUEST; /* the path is the user's, not our failure */
+		err->kind = ERR_BAD_REQUEST; /* the user named the path: not an internal error */
 	} else {
 		r = take_text(config, text.data, text.size, path, err);
 	}
-	buf_done(&text);
 	return r;
 }
 
@@ -225,8 +269,10 @@ int config_load(const char *path, struct config **ret_config, struct err *err)
 
 	if (r == 0)
 		r = take_file(config, file, is_unasked, err);
-	if (r == 0)
-		r = config_take_environment(config, err);
+	for (size_t i = 0; r == 0 && config_parts[i] != NULL; i++) {
+		if (config_parts[i]->take_environment != NULL)
+			r = config_parts[i]->take_environment(config, err);
+	}
 	if (r < 0) {
 		config_free(config);
 		return r;
@@ -236,12 +282,12 @@ int config_load(const char *path, struct config **ret_config, struct err *err)
 	return 0;
 }
 
-/* The names that one could have asked for instead of `wanted`. */
+/* The names to offer instead of `wanted`. */
 struct choices {
 	const char *wanted;           /* borrowed, NULL: any */
-	char names[300];              /* all of them, with commas */
+	char names[300];              /* all of them, separated by commas */
 	char near[NEAR_NAME_MAX + 1]; /* the nearest; "": none is near */
-	size_t distance;              /* ... and how near it is */
+	size_t distance;              /* ... and its distance */
 };
 
 static void add_choice(struct choices *choices, const char *name)
@@ -325,10 +371,10 @@ const char *config_explore(const struct config *config, const char *name, struct
 	}
 	if (choices.names[0] == '\0')
 		(void)err_set(err, ERR_NOT_FOUND, ENOENT,
-			      "root: no folder may be explored here; set explore.root in the "
-			      "config");
+			      "no folder may be explored here; set explore.root in the config");
 	else
-		refuse_choice(&choices, "root: there is no folder", err);
+		refuse_choice(&choices, "there is no folder", err);
+	(void)err_blame(err, "root");
 	return NULL;
 }
 
@@ -348,15 +394,15 @@ int config_choose_policy(const struct config *config, const struct config_token 
 	} else if (text_list_has(&token->policies, asked)) {
 		policy = config_policy(config, asked, err);
 	} else {
-		/* The same for a policy that there is and one that there is not. */
+		/* The answer is the same whether the policy exists or not. */
 		for (size_t i = 0; i < token->policies.count; i++)
 			add_choice(&choices, token->policies.items[i]);
-		return err_set(err, ERR_FORBIDDEN, EPERM,
-			       "policy: the token %s may not use %.80s; it may use: %s",
-			       token->name, asked, choices.names);
+		return err_field(err, ERR_FORBIDDEN, EPERM, "policy",
+				 "the token %s may not use %.80s; it may use: %s", token->name,
+				 asked, choices.names);
 	}
 	if (policy == NULL)
-		return err_wrap(err, "policy");
+		return err_blame(err, "policy");
 
 	*ret_policy = policy;
 	return 0;
@@ -372,9 +418,9 @@ int config_choose_runtime(const struct config *config, const struct policy *poli
 	if (asked != NULL && strcmp(asked, "auto") == 0)
 		asked = NULL;
 	if (is_pinned && asked != NULL && strcmp(asked, policy->runtime) != 0)
-		return err_set(err, ERR_FORBIDDEN, EPERM,
-			       "runtime: the policy %s runs on %s only, not on %.80s", policy->name,
-			       policy->runtime, asked);
+		return err_field(err, ERR_FORBIDDEN, EPERM, "runtime",
+				 "the policy %s runs on %s only, not on %.80s", policy->name,
+				 policy->runtime, asked);
 	if (is_pinned)
 		asked = policy->runtime;
 	if (asked == NULL)
@@ -383,7 +429,7 @@ int config_choose_runtime(const struct config *config, const struct policy *poli
 	else
 		runtime = config_runtime(config, asked, err);
 	if (runtime == NULL)
-		return err_wrap(err, "runtime");
+		return err_blame(err, "runtime");
 
 	*ret_runtime = runtime;
 	return 0;

@@ -4,7 +4,7 @@
  *
  * Owns:    how policies inherit, where runtimes come from, and what the texts of the other sections
  *          must look like.
- * May not: be used outside of config.
+ * May not: be used outside of config and the parts of it that doors have.
  */
 #pragma once
 
@@ -25,14 +25,16 @@ int config_take_tokens(struct config *config, const struct document *document, s
 int config_take_runtimes(struct config *config, const struct document *document, struct err *err);
 int config_take_policies(struct config *config, const struct document *document, struct err *err);
 
-/* config_policy() for what says `base: name`; a refusal does not offer `except` (may be NULL). */
+/* Like config_policy() for `base: name`; a refusal does not suggest `except` (may be NULL). */
 const struct policy *config_base(const struct config *config, const char *name, const char *except,
 				 struct err *err);
 
-/* The runtimes that `viv runtime add` has stored, the system's and then the user's. */
+/* Reads the runtimes that `viv runtime add` has stored, the system's and then the user's. */
 int config_take_stored(struct config *config, struct err *err);
 
-/* config_backends.c: what backends.* must look like; then what variables of the environment add to
- * it. */
+/* config_backends.c: checks backends.*. */
 int config_check_backends(const struct config *config, const char **ret_key, struct err *err);
-int config_take_environment(struct config *config, struct err *err);
+int config_check_pin(const struct config *config, struct err *err);
+bool config_is_backend(const char *name);
+bool config_is_address(const char *url);
+bool config_is_secret(const char *token);

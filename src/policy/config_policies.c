@@ -5,10 +5,7 @@
 #include "base/c.h"
 #include "policy/config_parts.h"
 
-#define SYNAPSE_TIMEOUT_MAX_MS 120000
-#define AGENTRAIL_TIMEOUT_MAX_MS 600000
-
-/* Where a policy of the file stands with what it inherits. */
+/* Progress of a policy of the file in resolving its base. */
 enum progress {
 	NOT_YET,
 	UNDER_WAY,
@@ -23,7 +20,7 @@ struct resolve {
 	size_t index[CONFIG_POLICIES_MAX]; /* of the policy in the config */
 };
 
-/* The policy of this name, made when there is none yet. */
+/* The policy of this name, made if it does not exist yet. */
 static size_t want_policy(struct config *config, const char *name)
 {
 	struct policy *policies;
@@ -42,7 +39,7 @@ static size_t want_policy(struct config *config, const char *name)
 	return i;
 }
 
-/* Every name first, so that a policy may inherit from one further down. */
+/* Adds every name first, so that a policy may inherit from a later one. */
 static int add_names(struct resolve *resolve, struct err *err)
 {
 	for (size_t i = 0; i < document_count(resolve->document, CONFIG_POLICIES); i++) {
@@ -68,7 +65,7 @@ static ptrdiff_t find_entry(const struct document *document, const char *name)
 	return -1;
 }
 
-/* The policy whose keys this one starts from: what it names, itself (a built-in), or default. */
+/* The policy whose keys this one starts from: the one it names, itself (a built-in), or default. */
 static const char *base_of(const struct document *document, size_t entry,
 			   const struct policy *policy)
 {
@@ -113,8 +110,8 @@ static int fill_policy(const struct resolve *resolve, size_t entry, struct polic
 			policy->file_keys |= 1ULL << i;
 	}
 
-	/* A lower maximum lowers the default that came from the base; a default given here with it
-	 * is the file's mistake. */
+	/* A lower maximum lowers a default inherited from the base; a default given here above it
+	 * is an error in the file. */
 	if (policy->timeout_ms > policy->timeout_max_ms &&
 	    !document_has(document, CONFIG_POLICIES, entry, "timeout"))
 		policy->timeout_ms = policy->timeout_max_ms;
@@ -130,7 +127,7 @@ void config_policy_from(const struct config *config, const struct policy *policy
 	const struct policy *at = policy;
 	struct err err = {0};
 
-	/* A circle is refused when the file is read; the count is for who forgets that. */
+	/* Cycles are refused when the file is read; the count only guards against a bug there. */
 	for (size_t i = 0; at != NULL && i <= config->policy_count; i++) {
 		if (at->file_keys & (1ULL << row)) {
 			(void)snprintf(ret_text, size, "the config%s%s",
@@ -156,8 +153,8 @@ static int refuse_circle(const struct resolve *resolve, size_t entry, struct err
 	return document_blame(resolve->document, CONFIG_POLICIES, entry, "base", err);
 }
 
-/* First its base, then itself. As deep as policies inherit, at most as many as there are: one that
- * is met again on the way is a circle. */
+/* Resolves first the base, then the policy itself. The depth is at most the number of policies:
+ * meeting one again means a cycle. */
 static int resolve_entry(struct resolve *resolve, size_t entry, struct err *err)
 {
 	struct policy *policy = &resolve->config->policies[resolve->index[entry]];
@@ -184,21 +181,9 @@ static int resolve_entry(struct resolve *resolve, size_t entry, struct err *err)
 	return 0;
 }
 
-static struct policy *built_in(struct config *config, const char *name)
+struct policy *config_built_in(struct config *config, const char *name)
 {
 	return &config->policies[want_policy(config, name)];
-}
-
-/* Built-ins that stand for another system, as that system has them where its dialect is spoken. The
- * file may say otherwise. */
-static void suit_dialects(struct config *config)
-{
-	if (config->synapse_vault[0] != '\0')
-		text_set(&built_in(config, "ephemeral")->data, config->synapse_vault);
-	if (config->synapse_enabled || config->synapse_vault[0] != '\0')
-		built_in(config, "ephemeral")->timeout_max_ms = SYNAPSE_TIMEOUT_MAX_MS;
-	if (config->agentrail_enabled)
-		built_in(config, "workspace")->timeout_max_ms = AGENTRAIL_TIMEOUT_MAX_MS;
 }
 
 int config_take_policies(struct config *config, const struct document *document, struct err *err)
@@ -206,7 +191,10 @@ int config_take_policies(struct config *config, const struct document *document,
 	struct resolve resolve = {.config = config, .document = document};
 	int r;
 
-	suit_dialects(config);
+	for (size_t i = 0; config_parts[i] != NULL; i++) {
+		if (config_parts[i]->suit != NULL)
+			config_parts[i]->suit(config->parts[i], config);
+	}
 	r = add_names(&resolve, err);
 	for (size_t i = 0; r == 0 && i < document_count(document, CONFIG_POLICIES); i++)
 		r = resolve_entry(&resolve, i, err);

@@ -13,7 +13,7 @@
 #define RUNTIME_FILE_MAX (64U << 10)
 #define SUFFIX ".yaml"
 
-/* The runtime of this name, made when there is none yet; NULL when there cannot be one. */
+/* The runtime of this name, made if it does not exist yet; NULL when that is not possible. */
 static struct runtime *want_runtime(struct config *config, const char *name, struct err *err)
 {
 	struct runtime *runtimes;
@@ -72,7 +72,7 @@ int config_take_runtimes(struct config *config, const struct document *document,
 	return 0;
 }
 
-/* One file: the keys of one runtime, whose name is the file's. */
+/* Reads one file: the keys of one runtime, which is named after the file. */
 static int take_file(struct config *config, const char *directory, const char *name,
 		     struct err *err)
 {
@@ -82,7 +82,7 @@ static int take_file(struct config *config, const char *directory, const char *n
 					.row_count = runtime_row_count};
 	char path[PATHS_MAX], runtime[NAME_MAX + 1];
 	struct document *document = NULL;
-	struct buf text;
+	AUTO_BUF struct buf text = {.max = RUNTIME_FILE_MAX};
 	int r;
 
 	r = snprintf(path, sizeof(path), "%s/%s", directory, name);
@@ -92,14 +92,12 @@ static int take_file(struct config *config, const char *directory, const char *n
 	(void)snprintf(runtime, sizeof(runtime), "%s", name);
 	runtime[strlen(runtime) - strlen(SUFFIX)] = '\0';
 
-	buf_init(&text, RUNTIME_FILE_MAX);
 	r = io_read_file(AT_FDCWD, path, &text, err);
 	if (r >= 0)
 		r = document_load(text.data, text.size, path, &section, 1, &document, err);
 	if (r >= 0)
 		r = take_runtime(config, document, 0, 0, runtime, err);
 	document_free(document);
-	buf_done(&text);
 	return r < 0 ? r : 0;
 }
 
@@ -122,7 +120,7 @@ static int take_directory(struct config *config, const char *config_dir, struct 
 	if (count < 0 || (size_t)count >= sizeof(directory))
 		return 0;
 
-	/* No such directory, or none that we may read: nothing is stored for us there. */
+	/* No such directory, or no permission to read it: no runtimes are stored for us there. */
 	count = scandir(directory, &entries, is_runtime_file, alphasort);
 	for (int i = 0; i < count; i++) {
 		if (r == 0)

@@ -8,7 +8,7 @@
 
 #define UNIX_PREFIX "unix:"
 
-/* Without its path: a client may be told, and knows folders by name. */
+/* Refuses without the path: a client may see this message, and knows folders only by name. */
 static int refuse(const char *what, struct err *err)
 {
 	return err_set(err, ERR_FORBIDDEN, EPERM,

@@ -1,404 +1,463 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/document.h"
 
-#include <cyaml/cyaml.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <yaml.h>
 
 #include "base/c.h"
 
-#define SCALAR_MAX 4096
+#define PATH_SIZE 256
+#define DEPTH_MAX 8
+#define MARKS_MAX 8192 /* each key is compared with all others, so keep this small */
+
+enum mark_kind {
+	MARK_SCALAR,
+	MARK_LIST,
+	MARK_MAPPING,
+};
+
+/* One value of the text. A path joins keys with '/'; entries of a list are numbers:
+ * "policies/tight/guard/block/0". */
+struct mark {
+	char *path; /* owned; "" is the document itself */
+	char *text; /* owned: of a SCALAR, else NULL */
+	enum mark_kind kind;
+	unsigned line; /* from 1: of the key, or of the entry */
+};
 
 struct document {
 	const struct section *sections; /* borrowed: tables of the caller */
 	size_t section_count;
-	char *file; /* owned; borrowed by marks */
-	struct marks marks;
-	struct text_list names[SECTIONS_MAX]; /* of a NAMED section */
-	size_t first[SECTIONS_MAX];           /* a section's first slot in the document */
-	size_t slot_count;
-	cyaml_schema_value_t schema;
-	void **pieces; /* owned, each: what the schema points to */
-	size_t piece_count;
-	struct slot *slots; /* owned, by way of cyaml_free */
-	char why[200];      /* the first complaint of libcyaml */
+	char *file;         /* owned */
+	struct mark *marks; /* owned; in the order of the text: children follow their parent */
+	size_t mark_count;
 };
 
-/* libcyaml logs a backtrace behind its complaint; the complaint says it, our marks say where. */
-static void __attribute__((format(printf, 3, 0)))
-keep_complaint(cyaml_log_t level, void *context, const char *format, va_list args)
-{
-	struct document *document = context;
-	size_t size;
+/* One open list or mapping. */
+struct level {
+	bool is_mapping;
+	bool has_key;     /* of a mapping: the key was read, its value comes next */
+	unsigned index;   /* of a list: the next entry */
+	unsigned line;    /* of the key */
+	size_t path_size; /* of the path up to here */
+};
 
-	(void)level;
-	if (document->why[0] != '\0')
+struct walk {
+	struct document *document;
+	struct level levels[DEPTH_MAX];
+	size_t depth;
+	char path[PATH_SIZE];
+	unsigned documents;
+};
+
+static const struct mark *find_mark(const struct document *document, const char *path)
+{
+	for (size_t i = 0; i < document->mark_count; i++) {
+		if (strcmp(document->marks[i].path, path) == 0)
+			return &document->marks[i];
+	}
+	return NULL;
+}
+
+/* Appends one part to a path. */
+static void add_part(char *path, const char *joint, const char *part, size_t n, const char *behind)
+{
+	size_t used = strlen(path);
+
+	(void)snprintf(path + used, PATH_SIZE - used, "%s%.*s%s", used > 0 ? joint : "", (int)n,
+		       part, behind);
+}
+
+/* The full name of a key, for messages: "tokens[0].name" for the path tokens/0/name. */
+static void name_path(const struct document *document, const char *path, char ret_name[PATH_SIZE])
+{
+	char above[PATH_SIZE] = "";
+
+	ret_name[0] = '\0';
+	while (*path != '\0') {
+		size_t n = strcspn(path, "/");
+		const struct mark *mark = find_mark(document, above);
+		bool is_item = mark != NULL && mark->kind == MARK_LIST;
+
+		add_part(ret_name, is_item ? "[" : ".", path, n, is_item ? "]" : "");
+		add_part(above, "/", path, n, "");
+		path += n + (path[n] == '/');
+	}
+}
+
+static int __attribute__((format(printf, 4, 5)))
+refuse_line(const struct document *document, unsigned long line, struct err *err,
+	    const char *format, ...)
+{
+	char text[400];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s:%lu: %s", document->file, line, text);
+}
+
+static int add_mark(struct walk *walk, const yaml_event_t *event, unsigned line, struct err *err)
+{
+	struct document *document = walk->document;
+	struct mark *marks;
+
+	if (document->mark_count == MARKS_MAX)
+		return refuse_line(document, line, err, "the file has too many entries");
+	if ((document->mark_count & (document->mark_count - 1)) == 0) {
+		marks = reallocarray(document->marks, 2 * document->mark_count + 1, sizeof(*marks));
+		if (marks == NULL)
+			abort();
+		document->marks = marks;
+	}
+	document->marks[document->mark_count++] = (struct mark){
+		.path = xstrdup(walk->path),
+		.text = event->type == YAML_SCALAR_EVENT
+				? xstrdup((const char *)event->data.scalar.value)
+				: NULL,
+		.kind = event->type == YAML_SCALAR_EVENT           ? MARK_SCALAR
+			: event->type == YAML_SEQUENCE_START_EVENT ? MARK_LIST
+								   : MARK_MAPPING,
+		.line = line,
+	};
+	return 0;
+}
+
+static int append_path(struct walk *walk, const char *part, unsigned line, struct err *err)
+{
+	if (strlen(walk->path) + strlen(part) + 1 >= sizeof(walk->path))
+		return refuse_line(walk->document, line, err, "the keys are too long");
+	add_part(walk->path, "/", part, strlen(part), "");
+	return 0;
+}
+
+static bool is_plain_key(const yaml_event_t *event)
+{
+	const char *key = (const char *)event->data.scalar.value;
+
+	return strlen(key) == event->data.scalar.length && key[0] != '\0' &&
+	       strpbrk(key, "/\n\r\t") == NULL;
+}
+
+static int take_key(struct walk *walk, const yaml_event_t *event, unsigned line, struct err *err)
+{
+	struct level *level = &walk->levels[walk->depth - 1];
+	char name[PATH_SIZE];
+	int r;
+
+	if (event->type != YAML_SCALAR_EVENT || !is_plain_key(event))
+		return refuse_line(walk->document, line, err, "a key must be a plain word");
+
+	r = append_path(walk, (const char *)event->data.scalar.value, line, err);
+	if (r < 0)
+		return r;
+	if (find_mark(walk->document, walk->path) != NULL) {
+		name_path(walk->document, walk->path, name);
+		return refuse_line(walk->document, line, err, "%.140s is there twice", name);
+	}
+	level->has_key = true;
+	level->line = line;
+	return 0;
+}
+
+/* A value has ended: back to the container around it. */
+static void leave_value(struct walk *walk)
+{
+	if (walk->depth == 0)
 		return;
-	(void)vsnprintf(document->why, sizeof(document->why), format, args);
-	size = strlen(document->why);
-	if (size > 0 && document->why[size - 1] == '\n')
-		document->why[size - 1] = '\0';
+	walk->levels[walk->depth - 1].has_key = false;
+	walk->path[walk->levels[walk->depth - 1].path_size] = '\0';
 }
 
-static const cyaml_config_t *cyaml_settings(struct document *document, cyaml_config_t *ret_settings)
+/* A value's path is that of its key, or of its number in a list. */
+static int take_value(struct walk *walk, const yaml_event_t *event, unsigned line, struct err *err)
 {
-	*ret_settings = (cyaml_config_t){
-		.log_fn = keep_complaint,
-		.log_ctx = document,
-		.mem_fn = cyaml_mem,
-		.log_level = CYAML_LOG_ERROR,
-		.flags = CYAML_CFG_NO_ALIAS,
-	};
-	return ret_settings;
-}
+	struct level *level = walk->depth > 0 ? &walk->levels[walk->depth - 1] : NULL;
+	char index[16];
+	int r = 0;
 
-static const cyaml_schema_value_t text_value = {
-	.type = CYAML_STRING,
-	.flags = CYAML_FLAG_POINTER,
-	.data_size = 1,
-	.string = {.min = 0, .max = SCALAR_MAX},
-};
+	if (level != NULL && level->is_mapping && !level->has_key)
+		return take_key(walk, event, line, err);
+	if (level == NULL && event->type == YAML_SCALAR_EVENT && event->data.scalar.length == 0)
+		return 0; /* "---" and nothing else */
 
-/* Memory that lives as long as the schema. */
-static void *new_piece(struct document *document, size_t size)
-{
-	void **pieces = reallocarray(document->pieces, document->piece_count + 1, sizeof(*pieces));
-
-	if (pieces == NULL)
-		abort();
-	document->pieces = pieces;
-	pieces[document->piece_count] = xcalloc(1, size);
-	return pieces[document->piece_count++];
-}
-
-static cyaml_schema_field_t leaf_field(const char *key, enum setting_type type, size_t slot)
-{
-	size_t offset = slot * sizeof(struct slot);
-
-	if (type != SETTING_LIST)
-		return (cyaml_schema_field_t){
-			.key = key,
-			.data_offset = (uint32_t)(offset + offsetof(struct slot, text)),
-			.value = {.type = CYAML_STRING,
-				  .flags = (enum cyaml_flag)(CYAML_FLAG_POINTER |
-							     CYAML_FLAG_OPTIONAL),
-				  .data_size = 1,
-				  .string = {.min = 0, .max = SCALAR_MAX}},
-		};
-	return (cyaml_schema_field_t){
-		.key = key,
-		.data_offset = (uint32_t)(offset + offsetof(struct slot, items)),
-		.count_offset = (uint32_t)(offset + offsetof(struct slot, count)),
-		.count_size = sizeof(size_t),
-		.value = {.type = CYAML_SEQUENCE,
-			  .flags = (enum cyaml_flag)(CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL),
-			  .data_size = sizeof(char *),
-			  .sequence = {.entry = &text_value, .min = 0, .max = CYAML_UNLIMITED}},
-	};
-}
-
-/* A mapping inside its parent's memory: the slots of its fields count from the parent's start. */
-static cyaml_schema_field_t mapping_field(const char *key, const cyaml_schema_field_t *fields)
-{
-	return (cyaml_schema_field_t){
-		.key = key,
-		.value = {.type = CYAML_MAPPING,
-			  .flags = CYAML_FLAG_OPTIONAL,
-			  .data_size = sizeof(struct slot),
-			  .mapping = {.fields = fields}},
-	};
-}
-
-/*
- * The fields of the rows whose key starts with `prefix`. A dot in the rest opens a mapping of its
- * own, made once, when its first row comes by. `extra` fields stay free at the end for the caller.
- */
-static cyaml_schema_field_t *fields_of(struct document *document, const struct setting *rows,
-				       size_t count, size_t first_slot, const char *prefix,
-				       size_t extra, size_t *ret_count)
-{
-	size_t size = strlen(prefix), n = 0;
-	cyaml_schema_field_t *fields = new_piece(document, (count + extra + 1) * sizeof(*fields));
-
-	for (size_t i = 0; i < count; i++) {
-		const cyaml_schema_field_t *nested;
-		const char *rest;
-		size_t word;
-		char *group;
-
-		if (strncmp(rows[i].key, prefix, size) != 0)
-			continue;
-		rest = rows[i].key + size;
-		word = strcspn(rest, ".");
-		if (rest[word] == '\0') {
-			fields[n++] = leaf_field(rest, rows[i].type, first_slot + i);
-			continue;
-		}
-		if (n > 0 && strlen(fields[n - 1].key) == word &&
-		    strncmp(fields[n - 1].key, rest, word) == 0)
-			continue; /* rows of one group stand together */
-
-		group = new_piece(document, size + word + 2);
-		(void)snprintf(group, size + word + 2, "%s%.*s.", prefix, (int)word, rest);
-		nested = fields_of(document, rows, count, first_slot, group, 0, NULL);
-		group = new_piece(document, word + 1);
-		memcpy(group, rest, word);
-		fields[n++] = mapping_field(group, nested);
+	if (level != NULL && level->is_mapping) {
+		line = level->line;
+	} else if (level != NULL) {
+		(void)snprintf(index, sizeof(index), "%u", level->index++);
+		r = append_path(walk, index, line, err);
 	}
-	if (ret_count != NULL)
-		*ret_count = n;
-	return fields;
-}
-
-/* policies: {tight: {...}, ...}, with the names of this text. */
-static cyaml_schema_field_t named_field(struct document *document, size_t index)
-{
-	const struct section *section = &document->sections[index];
-	const struct text_list *names = &document->names[index];
-	cyaml_schema_field_t *fields = new_piece(document, (names->count + 1) * sizeof(*fields));
-
-	for (size_t i = 0; i < names->count; i++)
-		fields[i] = mapping_field(names->items[i],
-					  fields_of(document, section->rows, section->row_count,
-						    document->first[index] + i * section->row_count,
-						    "", 0, NULL));
-	return mapping_field(section->key, fields);
-}
-
-/* tokens: [{...}, ...]: one slot of the document holds the array of the entries' slots. */
-static cyaml_schema_field_t listed_field(struct document *document, size_t index)
-{
-	const struct section *section = &document->sections[index];
-	cyaml_schema_field_t field = leaf_field(section->key, SETTING_LIST, document->first[index]);
-	cyaml_schema_value_t *entry = new_piece(document, sizeof(*entry));
-
-	*entry = (cyaml_schema_value_t){
-		.type = CYAML_MAPPING,
-		.data_size = (uint32_t)(section->row_count * sizeof(struct slot)),
-		.mapping = {.fields = fields_of(document, section->rows, section->row_count, 0, "",
-						0, NULL)},
-	};
-	field.value.data_size = entry->data_size;
-	field.value.sequence.entry = entry;
-	return field;
-}
-
-/* The names below a section's key, as the marks have them. */
-static int collect_names(struct document *document, size_t index, struct err *err)
-{
-	const struct section *section = &document->sections[index];
-	size_t size = strlen(section->key);
-
-	for (size_t i = 0; i < document->marks.count; i++) {
-		const char *path = document->marks.items[i].path;
-
-		if (strncmp(path, section->key, size) != 0 || path[size] != '/' ||
-		    strchr(path + size + 1, '/') != NULL)
-			continue;
-		if (document->names[index].count == section->entry_max)
-			return marks_refuse(&document->marks, path, err,
-					    "%s: more than %zu entries", section->key,
-					    section->entry_max);
-		text_list_add(&document->names[index], path + size + 1);
+	if (r == 0)
+		r = add_mark(walk, event, line, err);
+	if (r < 0)
+		return r;
+	if (event->type == YAML_SCALAR_EVENT) {
+		leave_value(walk);
+		return 0;
 	}
-	return 0;
-}
-
-static int make_schema(struct document *document, struct err *err)
-{
-	const struct section *top = &document->sections[0];
-	cyaml_schema_field_t *fields;
-	size_t n = 0;
-
-	document->slot_count = top->row_count;
-	fields = fields_of(document, top->rows, top->row_count, 0, "", document->section_count, &n);
-	for (size_t i = 1; i < document->section_count; i++) {
-		const struct section *section = &document->sections[i];
-
-		document->first[i] = document->slot_count;
-		if (section->kind == SECTION_LISTED) {
-			fields[n++] = listed_field(document, i);
-			document->slot_count++;
-		} else {
-			int r = collect_names(document, i, err);
-
-			if (r < 0)
-				return r;
-			fields[n++] = named_field(document, i);
-			document->slot_count += document->names[i].count * section->row_count;
-		}
-	}
-	document->schema = (cyaml_schema_value_t){
-		.type = CYAML_MAPPING,
-		.flags = CYAML_FLAG_POINTER,
-		.data_size = (uint32_t)((document->slot_count + 1) * sizeof(struct slot)),
-		.mapping = {.fields = fields},
+	if (walk->depth == DEPTH_MAX)
+		return refuse_line(walk->document, line, err,
+				   "lists and mappings are nested too deep");
+	walk->levels[walk->depth++] = (struct level){
+		.is_mapping = event->type == YAML_MAPPING_START_EVENT,
+		.path_size = strlen(walk->path),
 	};
 	return 0;
 }
 
-static void swap_bytes(char *text, char from, char to)
+static int take_event(struct walk *walk, const yaml_event_t *event, struct err *err)
 {
-	for (; *text != '\0'; text++) {
-		if (*text == from)
-			*text = to;
+	unsigned line = (unsigned)event->start_mark.line + 1;
+
+	switch (event->type) {
+	case YAML_DOCUMENT_START_EVENT:
+		if (walk->documents++ > 0)
+			return refuse_line(walk->document, line, err,
+					   "only one document is allowed");
+		return 0;
+	case YAML_ALIAS_EVENT:
+		return refuse_line(walk->document, line, err, "aliases are not allowed");
+	case YAML_SCALAR_EVENT:
+	case YAML_SEQUENCE_START_EVENT:
+	case YAML_MAPPING_START_EVENT:
+		return take_value(walk, event, line, err);
+	case YAML_SEQUENCE_END_EVENT:
+	case YAML_MAPPING_END_EVENT:
+		walk->depth--;
+		leave_value(walk);
+		return 0;
+	case YAML_NO_EVENT:
+	case YAML_STREAM_START_EVENT:
+	case YAML_STREAM_END_EVENT:
+	case YAML_DOCUMENT_END_EVENT:
+		return 0;
 	}
+	return 0;
 }
 
-static void list_keys(const cyaml_schema_field_t *fields, char *ret_text, size_t size)
+static int walk_text(struct walk *walk, yaml_parser_t *parser, struct err *err)
 {
-	size_t used = 0;
+	bool is_over = false;
+
+	while (!is_over) {
+		yaml_event_t event;
+		int r;
+
+		if (!yaml_parser_parse(parser, &event))
+			return refuse_line(walk->document, parser->problem_mark.line + 1, err, "%s",
+					   parser->problem != NULL ? parser->problem : "no YAML");
+		is_over = event.type == YAML_STREAM_END_EVENT;
+		r = take_event(walk, &event, err);
+		yaml_event_delete(&event);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The part of a path after `key`, "" if nothing follows; NULL if the path does not begin with the
+ * key. Parts are separated by '/' in a path, by '.' in a key. */
+static const char *behind(const char *path, const char *key)
+{
+	for (; *key != '\0'; key++, path++) {
+		if (*path != (*key == '.' ? '/' : *key))
+			return NULL;
+	}
+	return *path == '\0' ? path : *path == '/' ? path + 1 : NULL;
+}
+
+/* Is this the path of a mapping that the key goes through? */
+static bool is_above(const char *path, const char *key)
+{
+	size_t size = strlen(path);
+
+	for (size_t i = 0; i < size; i++) {
+		if (path[i] != (key[i] == '.' ? '/' : key[i]) || key[i] == '\0')
+			return false;
+	}
+	return key[size] == '.';
+}
+
+/* Lists the keys allowed next to the last part of `rest`, a path in the section. */
+static void list_keys(const struct document *document, const struct section *section,
+		      const char *rest, char *ret_text, size_t size)
+{
+	const char *slash = strrchr(rest, '/');
+	size_t prefix = slash != NULL ? (size_t)(slash - rest) + 1 : 0, used = 0, last_size = 0;
+	const char *last = "";
+	char above[PATH_SIZE];
 
 	ret_text[0] = '\0';
-	for (; fields->key != NULL && used < size; fields++)
+	(void)snprintf(above, sizeof(above), "%.*s", prefix > 0 ? (int)prefix - 1 : 0, rest);
+	for (size_t i = 0; i < section->row_count && used < size; i++) {
+		const char *key = section->rows[i].key + prefix;
+		size_t n;
+
+		if (prefix > 0 && !is_above(above, section->rows[i].key))
+			continue;
+		n = strcspn(key, ".");
+		if (n == last_size && strncmp(key, last, n) == 0)
+			continue; /* rows of one mapping are adjacent */
+		used += (size_t)snprintf(ret_text + used, size - used, "%s%.*s",
+					 used > 0 ? ", " : "", (int)n, key);
+		last = key;
+		last_size = n;
+	}
+	for (size_t i = 1; section == document->sections && prefix == 0 &&
+			   i < document->section_count && used < size;
+	     i++)
 		used += (size_t)snprintf(ret_text + used, size - used, "%s%s", used > 0 ? ", " : "",
-					 fields->key);
+					 document->sections[i].key);
 }
 
-/* Follows a mark's path through the schema; fails at the first key that is not in it. */
-static int find_value(const struct document *document, const char *path,
-		      const cyaml_schema_value_t **ret_value, struct err *err)
+/* The kind of value that a section's rows want at the path `rest`; -1: no row has it. */
+static int wanted_kind(const struct section *section, const char *rest)
 {
-	const cyaml_schema_value_t *value = &document->schema;
-	const char *part = path;
+	for (size_t i = 0; i < section->row_count; i++) {
+		const struct setting *row = &section->rows[i];
+		const char *item = behind(rest, row->key);
 
-	while (*part != '\0') {
-		size_t size = strcspn(part, "/");
-		const cyaml_schema_field_t *field;
-		char keys[300];
-
-		if (value->type != CYAML_MAPPING && value->type != CYAML_SEQUENCE)
-			break;
-		if (value->type == CYAML_SEQUENCE) {
-			value = value->sequence.entry;
-		} else {
-			field = value->mapping.fields;
-			while (field->key != NULL &&
-			       (strlen(field->key) != size || strncmp(field->key, part, size) != 0))
-				field++;
-			if (field->key == NULL) {
-				list_keys(value->mapping.fields, keys, sizeof(keys));
-				return marks_refuse(&document->marks, path, err,
-						    "unknown key %.*s; allowed here: %s", (int)size,
-						    part, keys);
-			}
-			value = &field->value;
-		}
-		part += size + (part[size] == '/');
+		if (item != NULL)
+			return row->type == SETTING_LIST && *item == '\0' ? MARK_LIST : MARK_SCALAR;
+		if (is_above(rest, row->key))
+			return MARK_MAPPING;
 	}
-	*ret_value = value;
+	return -1;
+}
+
+/* Do the rows know this value, and has it the right kind? Its parents were checked before. */
+static int check_mark(const struct document *document, const struct mark *mark, struct err *err)
+{
+	static const char *const kinds[] = {
+		[MARK_SCALAR] = "a single value",
+		[MARK_LIST] = "a list ([a, b])",
+		[MARK_MAPPING] = "a mapping (key: value)",
+	};
+	const struct section *section = document->sections;
+	const char *rest = mark->path;
+	char name[PATH_SIZE], keys[300];
+	int want = *rest == '\0' ? MARK_MAPPING : -1;
+
+	for (size_t i = 1; i < document->section_count; i++) {
+		const char *entry = behind(mark->path, document->sections[i].key);
+
+		if (entry == NULL)
+			continue;
+		section = &document->sections[i];
+		rest = entry + strcspn(entry, "/");
+		if (*rest == '\0')
+			want = *entry == '\0' && section->kind == SECTION_LISTED ? MARK_LIST
+										 : MARK_MAPPING;
+		else
+			rest++;
+	}
+	if (want < 0)
+		want = wanted_kind(section, rest);
+	name_path(document, mark->path, name);
+	if (want < 0) {
+		list_keys(document, section, rest, keys, sizeof(keys));
+		return refuse_line(document, mark->line, err,
+				   "unknown key %.100s; allowed here: %s", name, keys);
+	}
+	if ((int)mark->kind != want)
+		return refuse_line(document, mark->line, err, "%.200s must be %s",
+				   name[0] != '\0' ? name : "the file", kinds[want]);
 	return 0;
 }
 
-static int refuse_kind(const struct document *document, const struct mark *mark, const char *want,
-		       struct err *err)
+/* Is this one of the section's entries, "policies/tight" or "tokens/0"? */
+static bool is_entry(const struct section *section, const struct mark *mark)
 {
-	char name[MARK_PATH_MAX];
+	const char *name = behind(mark->path, section->key);
 
-	(void)snprintf(name, sizeof(name), "%s", mark->path[0] != '\0' ? mark->path : "the file");
-	swap_bytes(name, '/', '.');
-	return marks_refuse(&document->marks, mark->path, err, "%.200s must be %s", name, want);
+	return name != NULL && *name != '\0' && strchr(name, '/') == NULL;
 }
 
-/* libcyaml refused. Finds the first place where text and schema disagree, and says it well. */
-static int explain(const struct document *document, cyaml_err_t problem, struct err *err)
+/* The mark of an entry of a section; NULL: no such entry. */
+static const struct mark *entry_mark(const struct document *document, size_t section, size_t entry)
 {
-	for (size_t i = 0; i < document->marks.count; i++) {
-		const struct mark *mark = &document->marks.items[i];
-		const cyaml_schema_value_t *value = &document->schema;
-		int r = find_value(document, mark->path, &value, err);
+	for (size_t i = 0; i < document->mark_count; i++) {
+		if (is_entry(&document->sections[section], &document->marks[i]) && entry-- == 0)
+			return &document->marks[i];
+	}
+	return NULL;
+}
+
+static int check_marks(const struct document *document, struct err *err)
+{
+	for (size_t i = 1; i < document->section_count; i++) {
+		const struct section *section = &document->sections[i];
+		const struct mark *more = entry_mark(document, i, section->entry_max);
+
+		if (more != NULL)
+			return refuse_line(document, more->line, err, "%s: more than %zu entries",
+					   section->key, section->entry_max);
+	}
+	for (size_t i = 0; i < document->mark_count; i++) {
+		int r = check_mark(document, &document->marks[i], err);
 
 		if (r < 0)
 			return r;
-		if (value->type == CYAML_MAPPING && mark->kind != MARK_MAPPING)
-			return refuse_kind(document, mark, "a mapping (key: value)", err);
-		if (value->type == CYAML_SEQUENCE && mark->kind != MARK_LIST)
-			return refuse_kind(document, mark, "a list ([a, b])", err);
-		if (value->type == CYAML_STRING && mark->kind != MARK_SCALAR)
-			return refuse_kind(document, mark, "a single value", err);
 	}
-	return marks_refuse(&document->marks, "", err, "%s (%s)", cyaml_strerror(problem),
-			    document->why);
+	return 0;
 }
 
 int document_load(const void *text, size_t size, const char *file, const struct section *sections,
 		  size_t section_count, struct document **ret_document, struct err *err)
 {
 	struct document *document = xnew(struct document);
-	cyaml_config_t settings;
-	cyaml_data_t *data = NULL;
-	cyaml_err_t problem;
+	struct walk walk = {.document = document};
+	yaml_parser_t parser;
 	int r;
 
-	document->sections = sections;
-	document->section_count = section_count;
-	text_set(&document->file, file);
-
-	r = marks_init(&document->marks, text, size, document->file, err);
+	*document = (struct document){
+		.sections = sections, .section_count = section_count, .file = xstrdup(file)};
+	if (!yaml_parser_initialize(&parser))
+		abort();
+	yaml_parser_set_input_string(&parser, text, size);
+	r = walk_text(&walk, &parser, err);
+	yaml_parser_delete(&parser);
 	if (r == 0)
-		r = make_schema(document, err);
-	if (r == 0 && document->marks.count > 0) {
-		problem = cyaml_load_data(text, size, cyaml_settings(document, &settings),
-					  &document->schema, &data, NULL);
-		if (problem != CYAML_OK)
-			r = explain(document, problem, err);
-	}
+		r = check_marks(document, err);
 	if (r < 0) {
 		document_free(document);
 		return r;
 	}
-	document->slots = data;
 	*ret_document = document;
 	return 0;
 }
 
 void document_free(struct document *document)
 {
-	cyaml_config_t settings;
-
 	if (document == NULL)
 		return;
-	if (document->slots != NULL)
-		(void)cyaml_free(cyaml_settings(document, &settings), &document->schema,
-				 document->slots, 0);
-	for (size_t i = 0; i < document->piece_count; i++)
-		free(document->pieces[i]);
-	for (size_t i = 0; i < SECTIONS_MAX; i++)
-		text_list_done(&document->names[i]);
-	free(document->pieces);
-	marks_done(&document->marks);
+	for (size_t i = 0; i < document->mark_count; i++) {
+		free(document->marks[i].path);
+		free(document->marks[i].text);
+	}
+	free(document->marks);
 	free(document->file);
 	free(document);
 }
 
 size_t document_count(const struct document *document, size_t section)
 {
-	if (document->sections[section].kind == SECTION_TOP)
-		return 1;
-	if (document->sections[section].kind == SECTION_NAMED)
-		return document->names[section].count;
-	return document->slots != NULL ? document->slots[document->first[section]].count : 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < document->mark_count; i++)
+		count += is_entry(&document->sections[section], &document->marks[i]);
+	return count;
 }
 
 const char *document_name(const struct document *document, size_t section, size_t entry)
 {
-	return document->names[section].items[entry];
-}
+	const struct mark *mark = entry_mark(document, section, entry);
 
-/* The slots of an entry; NULL when the document is empty. */
-static const struct slot *entry_slots(const struct document *document, size_t section, size_t entry)
-{
-	const struct slot *slots = document->slots;
-	size_t rows = document->sections[section].row_count;
-
-	if (slots == NULL)
-		return NULL;
-	slots += document->first[section];
-	if (document->sections[section].kind == SECTION_LISTED)
-		slots = (const struct slot *)(const void *)slots->items;
-	return slots + entry * rows;
+	return mark != NULL ? strchr(mark->path, '/') + 1 : "";
 }
 
 const char *document_file(const struct document *document)
@@ -406,70 +465,106 @@ const char *document_file(const struct document *document)
 	return document->file;
 }
 
+/* The path of a key of an entry (NULL: of the entry itself). */
+static void key_path(const struct document *document, size_t section, size_t entry, const char *key,
+		     char ret_path[PATH_SIZE])
+{
+	const struct section *it = &document->sections[section];
+
+	ret_path[0] = '\0';
+	if (it->kind != SECTION_TOP) {
+		const struct mark *mark = entry_mark(document, section, entry);
+
+		(void)snprintf(ret_path, PATH_SIZE, "%s", mark != NULL ? mark->path : "");
+	}
+	while (key != NULL && *key != '\0') {
+		size_t n = strcspn(key, ".");
+
+		add_part(ret_path, "/", key, n, "");
+		key += n + (key[n] == '.');
+	}
+}
+
+static const struct mark *find_key(const struct document *document, size_t section, size_t entry,
+				   const char *key)
+{
+	char path[PATH_SIZE];
+
+	key_path(document, section, entry, key, path);
+	return find_mark(document, path);
+}
+
 const char *document_text(const struct document *document, size_t section, size_t entry,
 			  const char *key)
 {
-	const struct section *it = &document->sections[section];
-	const struct slot *slots = entry_slots(document, section, entry);
-	const struct setting *row = setting_find(it->rows, it->row_count, key);
+	const struct mark *mark = find_key(document, section, entry, key);
 
-	return slots != NULL && row != NULL ? slots[row - it->rows].text : NULL;
-}
-
-static void entry_path(const struct document *document, size_t section, size_t entry,
-		       const char *key, char *ret_path, size_t size)
-{
-	const struct section *it = &document->sections[section];
-	size_t used;
-
-	if (it->kind == SECTION_TOP)
-		(void)snprintf(ret_path, size, "%s", key != NULL ? key : "");
-	else if (it->kind == SECTION_NAMED)
-		(void)snprintf(ret_path, size, "%s/%s", it->key,
-			       document_name(document, section, entry));
-	else
-		(void)snprintf(ret_path, size, "%s/%zu", it->key, entry);
-	used = strlen(ret_path);
-	if (it->kind != SECTION_TOP && key != NULL)
-		(void)snprintf(ret_path + used, size - used, "/%s", key);
-	swap_bytes(ret_path + (it->kind == SECTION_TOP ? 0 : used), '.', '/');
+	return mark != NULL ? mark->text : NULL;
 }
 
 bool document_has(const struct document *document, size_t section, size_t entry, const char *key)
 {
-	char path[MARK_PATH_MAX];
-
-	/* By the mark, not by the slot: libcyaml leaves nothing in the slot of an empty list. */
-	entry_path(document, section, entry, key, path, sizeof(path));
-	return marks_find(&document->marks, path) != NULL;
+	return find_key(document, section, entry, key) != NULL;
 }
 
 int document_blame(const struct document *document, size_t section, size_t entry, const char *key,
 		   struct err *err)
 {
-	char path[MARK_PATH_MAX];
+	const char *about = key != NULL ? key : document->sections[section].key;
+	char path[PATH_SIZE], name[PATH_SIZE];
 	char text[sizeof(err->text)];
+	const struct mark *mark;
+	const char *rest = text;
+	size_t size = strlen(about);
 
-	entry_path(document, section, entry, key, path, sizeof(path));
+	key_path(document, section, entry, key, path);
+	name_path(document, path, name);
 	memcpy(text, err->text, sizeof(text));
-	return marks_refuse(&document->marks, path, err, "%s", text);
+	if (size > 0 && strncmp(text, about, size) == 0 && strncmp(text + size, ": ", 2) == 0)
+		rest += size + 2;
+	if (key == NULL)
+		(void)snprintf(name, sizeof(name), "%s", about);
+
+	/* The line of the key, or of its nearest existing parent. */
+	for (mark = find_mark(document, path); mark == NULL && path[0] != '\0';
+	     mark = find_mark(document, path)) {
+		char *slash = strrchr(path, '/');
+
+		path[slash != NULL ? slash - path : 0] = '\0';
+	}
+	return refuse_line(document, mark != NULL ? mark->line : 1, err, "%.100s%s%s", name,
+			   name[0] != '\0' ? ": " : "", rest);
+}
+
+/* The entries of a list follow its mark. */
+static int apply_list(const struct document *document, const struct mark *list,
+		      const struct setting *row, void *object, struct err *err)
+{
+	const struct mark *end = document->marks + document->mark_count;
+	AUTO_FREE char **items = xcalloc(document->mark_count, sizeof(*items));
+	size_t count = 0, size = strlen(list->path);
+
+	for (const struct mark *item = list + 1;
+	     item < end && strncmp(item->path, list->path, size) == 0 && item->path[size] == '/';
+	     item++)
+		items[count++] = item->text;
+	return setting_parse_list(row, object, items, count, err);
 }
 
 int document_apply(const struct document *document, size_t section, size_t entry, void *object,
 		   struct err *err)
 {
 	const struct section *it = &document->sections[section];
-	const struct slot *slots = entry_slots(document, section, entry);
 
-	for (size_t i = 0; slots != NULL && i < it->row_count; i++) {
+	for (size_t i = 0; i < it->row_count; i++) {
 		const struct setting *row = &it->rows[i];
+		const struct mark *mark = find_key(document, section, entry, row->key);
 		int r = 0;
 
-		if (slots[i].text != NULL)
-			r = setting_parse(row, object, slots[i].text, err);
-		else if (row->type == SETTING_LIST &&
-			 document_has(document, section, entry, row->key))
-			r = setting_parse_list(row, object, slots[i].items, slots[i].count, err);
+		if (mark != NULL && mark->kind == MARK_LIST)
+			r = apply_list(document, mark, row, object, err);
+		else if (mark != NULL)
+			r = setting_parse(row, object, mark->text, err);
 		if (r < 0)
 			return document_blame(document, section, entry, row->key, err);
 	}

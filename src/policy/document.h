@@ -2,12 +2,10 @@
 /*
  * Document - a YAML text into the structs that tables of settings describe
  *
- * Owns:    libcyaml, the schema that is made for it from the rows, and messages with file:line and
- *          what is allowed there.
+ * Owns:    libyaml, the list of the values in a text, and messages with file:line and the allowed
+ *          values; the refusal of aliases, duplicate keys, keys that are not plain words, and keys
+ *          without a row.
  * May not: know a particular setting or section.
- *
- * libcyaml's mappings have fixed keys. Sections whose keys are names (`policies`, `runtimes`) get
- * their part of the schema from the names that the marks have found in this very text.
  */
 #pragma once
 
@@ -15,19 +13,9 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "policy/marks.h"
 #include "policy/setting.h"
 
-#define SECTIONS_MAX 4
-
-/* The value of one row as the text has it. */
-struct slot {
-	char *text;   /* a single value, or NULL */
-	char **items; /* a list, or NULL */
-	size_t count;
-};
-
-/* A part of the document: its rows once ("" for the top), per name, or per number. */
+/* A part of the document: its rows appear once ("" for the top), per name, or per number. */
 enum section_kind {
 	SECTION_TOP,
 	SECTION_NAMED,  /* policies: {NAME: {...}} */
@@ -49,7 +37,7 @@ int document_load(const void *text, size_t size, const char *file, const struct 
 		  size_t section_count, struct document **ret_document, struct err *err);
 void document_free(struct document *document);
 
-/* How many entries a section has in this text, and the name of one ("0", "1" for a list's). */
+/* The number of entries of a section in this text, and the name of one ("0", "1" in a list). */
 size_t document_count(const struct document *document, size_t section);
 const char *document_name(const struct document *document, size_t section, size_t entry);
 
@@ -63,11 +51,12 @@ const char *document_text(const struct document *document, size_t section, size_
 /* Does the entry have this key? */
 bool document_has(const struct document *document, size_t section, size_t entry, const char *key);
 
-/* Checks every value of an entry against its row and stores it in `object`. What the text does not
- * name stays as it is. */
+/* Checks every value of an entry against its row and stores it in `object`. Members that the text
+ * does not name stay unchanged. */
 int document_apply(const struct document *document, size_t section, size_t entry, void *object,
 		   struct err *err);
 
-/* Puts "file:line: " of this key of an entry (NULL: of the entry itself) in front of `err`. */
+/* Puts file, line and full name of this key of an entry (NULL: of the entry itself) in front of
+ * `err`: "vivarium.yaml:3: policies.tight.memory: ...". */
 int document_blame(const struct document *document, size_t section, size_t entry, const char *key,
 		   struct err *err);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Host - how much memory there is to give
+ * Host - how much memory this machine has
  *
  * Owns:    one number: what the machine has, or the container that this program is in.
  */
@@ -8,5 +8,5 @@
 
 #include <stdint.h>
 
-/* Bytes; UINT64_MAX when the kernel does not say. */
+/* Bytes; UINT64_MAX when not known. */
 uint64_t host_memory(void);

@@ -7,9 +7,9 @@
 #include "base/c.h"
 #include "policy/stdlib_names.h"
 
-/* What a byte can mean to the scan. Everything else is skipped at a byte per step. */
+/* Classes of bytes for the scan. All other bytes are skipped one per step. */
 enum {
-	NAME = 1,   /* part of an identifier; all of UTF-8 beyond ASCII counts */
+	NAME = 1,   /* part of an identifier, including all UTF-8 beyond ASCII */
 	BLANK = 2,  /* between words of one line */
 	STOP = 4,   /* the scan over code must look at it */
 	QUOTED = 8, /* the scan over a string must look at it */
@@ -48,7 +48,8 @@ static bool is_class(const struct scan *scan, unsigned class)
 	return scan->at < scan->end && (classes[*scan->at] & class);
 }
 
-/* Over all bytes that are not of this class. The pointer is a local one: this is the inner loop. */
+/* Skips bytes that are not of this class. The pointer is a local variable because this is the inner
+ * loop. */
 static void skip_until(struct scan *scan, unsigned class)
 {
 	const uint8_t *at = scan->at, *end = scan->end;
@@ -58,7 +59,7 @@ static void skip_until(struct scan *scan, unsigned class)
 	scan->at = at;
 }
 
-/* Blanks, and a backslash at the end of a line: the statement goes on. */
+/* Skips blanks, and a backslash at the end of a line: the statement continues. */
 static void skip_blanks(struct scan *scan)
 {
 	while (scan->at < scan->end) {
@@ -85,7 +86,7 @@ static size_t take_name(struct scan *scan)
 	return (size_t)(scan->at - start);
 }
 
-/* Is this word here, and not the beginning of a longer one? */
+/* Takes this word if it is here and not the beginning of a longer one. */
 static bool take_word(struct scan *scan, const char *word, size_t size)
 {
 	if ((size_t)(scan->end - scan->at) <= size || memcmp(scan->at, word, size) != 0 ||
@@ -95,7 +96,7 @@ static bool take_word(struct scan *scan, const char *word, size_t size)
 	return true;
 }
 
-/* Behind `import`: "a.b as c, d". False when no name is here. */
+/* After `import`: "a.b as c, d". False when there is no name. */
 static bool take_module(struct scan *scan)
 {
 	const char *name;
@@ -113,7 +114,8 @@ static bool take_module(struct scan *scan)
 static void take_list(struct scan *scan)
 {
 	while (take_module(scan)) {
-		/* The rest of a dotted name, and "as" with its name: only a comma leads on. */
+		/* Skips the rest of a dotted name, and "as" with its name: only a comma continues
+		 * the list. */
 		for (;;) {
 			skip_blanks(scan);
 			if (scan->at < scan->end && *scan->at == '.')
@@ -188,7 +190,7 @@ static void skip_string(struct scan *scan)
 			scan->at += 3;
 			return;
 		} else if ((byte == '\n' || byte == '\r') && !is_triple) {
-			return; /* not closed: a mistake, or an f-string with quotes inside */
+			return; /* not closed: an error, or an f-string with quotes inside */
 		} else {
 			scan->at++;
 		}
@@ -230,7 +232,7 @@ void imports_scan(const void *code, size_t size, import_found *found, void *cont
 			break;
 		case '\\':
 			scan.at++;
-			if (scan.at < scan.end) /* a line that goes on starts no statement */
+			if (scan.at < scan.end) /* a continued line starts no statement */
 				scan.at++;
 			break;
 		default:

@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Called with each top-level name ("matplotlib" of "matplotlib.pyplot"), repeats and all. The name
- * is borrowed from the code and not terminated. */
+/* Called with each top-level name ("matplotlib" of "matplotlib.pyplot"), including repeats. The
+ * name is borrowed from the code and not NUL-terminated. */
 typedef void import_found(void *context, const char *name, size_t size);
 
 /* Finds `import a.b as c, d`, `from x.y import z` at the start of any statement, __import__("x")
  * and import_module("x"). Relative imports name nothing. Strings and comments are skipped. */
 void imports_scan(const void *code, size_t size, import_found *found, void *context);
 
-/* Is it a module of the standard library? (The table is made by scripts/make-stdlib-names.) */
+/* Is this a module of the standard library? (scripts/make-stdlib-names makes the table.) */
 bool import_is_stdlib(const char *name, size_t size);

@@ -8,7 +8,7 @@
 
 #include "base/c.h"
 
-/* What we hold fits a signed 64-bit number, as JSON clients and the kernel's files expect. */
+/* All values fit a signed 64-bit number, as JSON clients and kernel files expect. */
 #define NUMBER_MAX ((uint64_t)INT64_MAX)
 
 struct unit {
@@ -16,7 +16,7 @@ struct unit {
 	uint64_t factor;
 };
 
-/* Largest first: number_format takes the first that divides. The later spellings are input only. */
+/* Largest first: number_format uses the first that divides. The later spellings are input only. */
 static const struct unit sizes[] = {
 	{"GiB", GIB}, {"MiB", MIB}, {"KiB", KIB}, {"", 1},    {"G", GIB}, {"M", MIB},
 	{"K", KIB},   {"B", 1},     {"g", GIB},   {"m", MIB}, {"k", KIB},
@@ -63,7 +63,7 @@ static int take_unit(const char *text, const struct unit *units, size_t count, u
 	return -EINVAL;
 }
 
-/* "2", "0.5", "1.25": at most thousandths, since that is what cpu.max is made from. */
+/* "2", "0.5", "1.25": at most three decimals, because cpu.max is set in thousandths. */
 static int parse_cpus(const char *text, uint64_t *ret_number)
 {
 	uint64_t whole, part = 0;
@@ -131,10 +131,10 @@ void number_format(enum number_type type, uint64_t number, char *ret_text, size_
 	if (type == NUMBER_BYTES) {
 		format_unit(sizes, SIZES_OUT, number, ret_text, size);
 	} else if (type == NUMBER_MS) {
-		/* 120s, not 2m: limits are spoken of in seconds, as long as they are small. */
-		bool is_hours = number > 0 && number % 3600000 == 0;
+		/* Prints 120s, not 2m: small limits are given in seconds. */
+		size_t first = number > 120000 ? 0 : 2;
 
-		format_unit(is_hours ? times : times + 2, 2, number, ret_text, size);
+		format_unit(times + first, ARRAY_LEN(times) - first, number, ret_text, size);
 	} else if (type == NUMBER_CPUS && number % 1000 != 0) {
 		int n = snprintf(ret_text, size, "%" PRIu64 ".%03" PRIu64, number / 1000,
 				 number % 1000);

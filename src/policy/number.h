@@ -3,7 +3,7 @@
  * Number - sizes, times and cpus as people write them
  *
  * Owns:    the text forms: sizes "512MiB", "512M", "1g", "4096"; times "30s", "1500ms", "2m", "1h";
- *          cpus "0.5"; plain counts. No sign, no blank, nothing behind.
+ *          cpus "0.5"; plain counts. No sign, no space, nothing after it.
  * May not: guess: a time without a unit is refused, not taken for seconds or milliseconds.
  */
 #pragma once

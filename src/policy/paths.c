@@ -13,7 +13,7 @@
 
 #include "base/c.h"
 
-/* An absolute path from the environment, or NULL: relative ones are to be ignored (XDG). */
+/* An absolute path from the environment, or NULL: XDG says to ignore relative ones. */
 static const char *from_environment(const char *name)
 {
 	const char *path = getenv(name);
@@ -39,8 +39,8 @@ bool path_can_enter(const char *path, uid_t uid, char *ret_closed, size_t size)
 	return true;
 }
 
-/* Root's daemon becomes another user, who cannot use a folder that is root's alone: that of a root
- * login (/run/user/0) is. */
+/* Root's daemon becomes another user, who cannot use a folder that only root may enter, such as
+ * that of a root login (/run/user/0). */
 static const char *daemon_dir(const char *name)
 {
 	const char *path = from_environment(name);
@@ -108,7 +108,8 @@ int path_make_private(const char *path, struct err *err)
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return err_sys(err, "make %s", path);
 
-	/* By descriptor: what is looked at is what is there, and a link is not followed. */
+	/* By descriptor: the directory that is checked is the one that exists, and links are not
+	 * followed. */
 	fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &info) < 0)
 		return err_sys(err, "open the directory %s", path);
@@ -150,9 +151,9 @@ static bool is_normal(const char *path)
 
 bool path_is_too_wide(const char *path)
 {
-	/* Nothing in these is a program or data. */
+	/* Nothing in these trees is a program or data. */
 	static const char *const trees[] = {"/etc", "/proc", "/sys", "/dev", "/run", "/boot"};
-	/* One thing in these may be meant, all of it cannot. */
+	/* A single entry of these may be meant, but never all of it. */
 	static const char *const roots[] = {
 		"/home", "/root",  "/var",     "/var/lib",   "/var/log",    "/var/run", "/tmp",
 		"/usr",  "/opt",   "/srv",     "/mnt",       "/media",      "/bin",     "/sbin",
@@ -175,7 +176,7 @@ bool path_is_too_wide(const char *path)
 	return home != NULL && path_is_below(home, path);
 }
 
-/* The deepest directory on the way to `path` that is there. */
+/* The deepest existing directory on the way to `path`. */
 static int open_deepest(const char *path)
 {
 	char part[PATH_MAX];
@@ -202,7 +203,7 @@ bool path_holds(const char *directory, const char *path)
 	if (path_is_below(path, directory))
 		return true;
 	if (stat(directory, &wanted) < 0)
-		return false; /* nothing is shown of what is not there */
+		return false; /* a directory that does not exist shows nothing */
 	while (fd >= 0 && !is_top) {
 		struct stat below = here;
 		int up;

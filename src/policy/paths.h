@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Paths - where our files live, and which directories never go into a sandbox whole
+ * Paths - where our files live, and which directories are never shown whole in a sandbox
  *
  * Owns:    the XDG rules (user) and their system twins, and the list of directories of the host
  *          that show more than was meant.
@@ -32,26 +32,26 @@ void path_state(char *ret_path, size_t size);
  * /tmp/vivarium-UID. Root's XDG directories count only where others may enter them. */
 void path_runtime(char *ret_path, size_t size);
 
-/* Whether a process of `uid`, and of no group, can get into the directory `path`; what is not there
- * yet is no hindrance. When not, ret_closed is the first directory that keeps it out. */
+/* Can a process of `uid`, without groups, enter the directory `path`? Missing directories do not
+ * count against it. If not, ret_closed is the first directory that keeps it out. */
 bool path_can_enter(const char *path, uid_t uid, char *ret_closed, size_t size);
 
-/* Makes the directory (0700; the one above it is there), or checks that one that is there is ours
- * or root's and that nobody else can put anything into it. -EPERM when not: in /tmp anybody may
- * have made it first. */
+/* Makes the directory (0700; its parent exists), or checks that an existing one belongs to us or
+ * root and that nobody else can write to it. -EPERM if not: in /tmp anyone may have made it
+ * first. */
 int path_make_private(const char *path, struct err *err);
 
 #define PATH_SYSTEM_CONFIG "/etc/vivarium"
 
-/* Is `path`, an absolute one, inside `directory` or the same? By text; both normal. */
+/* Is the absolute `path` inside `directory`, or equal to it? Compares text; both must be normal. */
 bool path_is_below(const char *path, const char *directory);
 
-/* Does `path` lie in the directory, however deep? By what is on the disk: links, mounts and other
- * names for the same directory do not hide it. What is not there yet counts where it would be made.
- */
+/* Is `path` in the directory, however deep? Compares what is on disk, so links, mounts and other
+ * names for the same directory do not hide it. A path that does not exist yet counts where it would
+ * be made. */
 bool path_holds(const char *directory, const char *path);
 
 /* Would binding this directory show the host rather than one thing on it? "/", "/home", a home
- * directory, anything in /etc, /proc, /sys, /dev, /run, /boot; also what is not a normal absolute
+ * directory, anything in /etc, /proc, /sys, /dev, /run, /boot; also anything but a normal absolute
  * path. */
 bool path_is_too_wide(const char *path);

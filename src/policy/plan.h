@@ -31,23 +31,24 @@ enum wall_id {
 	WALL_COUNT,
 };
 
-#define WALLS_ALL ((1U << WALL_COUNT) - 1)
+/* All walls of a sandbox that viv-launch builds. Walls of other backends come after these. */
+#define WALLS_ALL ((1U << (WALL_SECCOMP + 1)) - 1)
 
 /* Slower than this, others would wait too long for a page that a sandbox is just reading. */
-#define PLAN_IO_MIN (1024 * 1024)
+#define PLAN_IO_MIN (1ULL << 20)
 
 #define PLAN_LOCKS_MAX 8192 /* ranges of files that a sandbox may have locked */
 
 enum limits_mode {
 	LIMITS_CGROUP,   /* cgroup or nothing */
-	LIMITS_MEASURED, /* rlimits and sampling are good enough where no cgroup can be had */
+	LIMITS_MEASURED, /* rlimits and sampling are enough where no cgroup is available */
 };
 
-/* What of the host's files is shown beside /usr: by the config, a client's folder, a venv. */
+/* How the host's files besides /usr are shown: those of the config, a client's folder, a venv. */
 enum plan_shown {
 	SHOWN_NOTHING,
 	SHOWN_APART,  /* through an overlay: the inodes in it are the sandbox's own */
-	SHOWN_DIRECT, /* no overlay can be had there: the inodes are the host's */
+	SHOWN_DIRECT, /* no overlay is possible: the inodes are the host's */
 	SHOWN_COUNT,
 };
 

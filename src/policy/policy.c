@@ -6,20 +6,14 @@
 #include <string.h>
 
 #include "base/c.h"
+#include "policy/backend_names.h"
+#include "policy/config_parts.h"
 #include "policy/host.h"
 #include "policy/number.h"
 #include "policy/paths.h"
 
-#define ROW(key_, member_, type_, low_, high_, initial_, help_)                                    \
-	{                                                                                          \
-		.key = (key_), .type = (type_), .offset = offsetof(struct policy, member_),        \
-		.low = (low_), .high = (high_), .initial = (initial_), .help = (help_)             \
-	}
-#define ROW_TEXT(key_, member_, type_, high_, text_, help_)                                        \
-	{                                                                                          \
-		.key = (key_), .type = (type_), .offset = offsetof(struct policy, member_),        \
-		.high = (high_), .text = (text_), .help = (help_)                                  \
-	}
+#define ROW(...) SETTING_NUMBER(struct policy, __VA_ARGS__)
+#define ROW_TEXT(...) SETTING_STRING(struct policy, __VA_ARGS__)
 
 #define LISTED_MAX 256 /* entries of a guard list */
 #define KEYS_MAX 6     /* that a built-in changes */
@@ -31,7 +25,7 @@ const struct setting policy_rows[] = {
 	ROW("memory", memory, SETTING_BYTES, 16 * MIB, 64 * GIB, 512 * MIB,
 	    "memory of the whole sandbox, its files in /workspace and /tmp included"),
 	ROW("cpus", cpus_milli, SETTING_CPUS, 10, 1024000, 1000,
-	    "processor time per time; 0.5 is half a cpu"),
+	    "processors that the sandbox may use; 0.5 is half of one"),
 	ROW("pids", pids, SETTING_COUNT, 4, 4096, 64, "processes and threads at once"),
 	ROW("disk", disk, SETTING_BYTES, 64 * KIB, 64 * GIB, 256 * MIB,
 	    "bytes in each of /workspace and /tmp"),
@@ -41,39 +35,41 @@ const struct setting policy_rows[] = {
 	ROW("output", output, SETTING_BYTES, KIB, GIB, MIB,
 	    "bytes kept of each of stdout and stderr; 16 times as many end the run"),
 	ROW("timeout", timeout_ms, SETTING_MS, 10, 86400000, 30000,
-	    "how long a run may take when it does not say"),
+	    "how long a run may take if it asks for no other time"),
 	ROW("timeout_max", timeout_max_ms, SETTING_MS, 10, 86400000, 120000,
 	    "the longest a run may ask for"),
 	ROW("background", background_ms, SETTING_MS, 0, 86400000, 60000,
-	    "how long processes that runs have left go on while nothing runs in their session"),
+	    "how long background processes go on while nothing is asked of their session"),
 	ROW_TEXT("runtime", runtime, SETTING_TEXT, POLICY_NAME_MAX, "auto",
-		 "runtime of every run; auto takes the smallest that covers the imports"),
+		 "runtime of every run; auto takes the smallest that preloads the imports"),
 	ROW_TEXT("backend", backend, SETTING_TEXT, POLICY_NAME_MAX, "auto",
-		 "backend of every run; a name pins it, and a broken one refuses"),
+		 "backend of every run; if one is named and does not work, runs are refused"),
 	ROW_TEXT("data", data, SETTING_PATH, 0, "",
 		 "directory of the host to show read-only as /data"),
 	ROW("guard.enabled", guard_enabled, SETTING_BOOL, 0, 1, 0,
-	    "look at the imports before a run; advice to agents, not a wall"),
+	    "check the imports before a run; advice to agents, not a wall"),
 	ROW_TEXT("guard.block", guard_block, SETTING_LIST, LISTED_MAX, "",
-		 "top-level modules to block, too"),
+		 "more top-level modules to block"),
 	ROW_TEXT("guard.allow", guard_allow, SETTING_LIST, LISTED_MAX, "",
 		 "top-level modules not to block"),
 	ROW("guard.strict", guard_strict, SETTING_BOOL, 0, 1, 0,
-	    "as Atlas's own guard, false alarms included: re.compile() counts as compile()"),
+	    "judge calls by their name alone, with false alarms: re.compile() counts as "
+	    "compile()"),
 	ROW_TEXT("network", network, SETTING_TEXT, 256, "none", "none: a sandbox reaches nothing"),
 	ROW("approve", approve, SETTING_BOOL, 0, 1, 0,
 	    "a person must allow each run: it is held until then"),
 	ROW("approve_ms", approve_ms, SETTING_COUNT, 100, 86400000, 600000,
 	    "a held run that nobody allowed within this time is denied"),
 	ROW("audit_code", audit_code, SETTING_BOOL, 0, 1, 0,
-	    "the audit log holds the code itself, too"),
+	    "the audit log also holds the code itself"),
 	{.key = "limits",
 	 .type = SETTING_CHOICE,
 	 .offset = offsetof(struct policy, limits),
 	 .high = LIMITS_MEASURED,
 	 .initial = LIMITS_MEASURED,
 	 .words = "cgroup|measured",
-	 .help = "cgroup refuses where no cgroup can be had; measured samples there"},
+	 .help = "on a host without a cgroup: cgroup refuses to run, measured samples memory "
+		 "instead"},
 	ROW_TEXT("trust", trust, SETTING_TEXT, 64, "",
 		 "zygotes are never shared across trust names; default: one per token"),
 	ROW("swap", swap, SETTING_BYTES, 0, 0, 0, "swap of the sandbox"),
@@ -81,7 +77,7 @@ const struct setting policy_rows[] = {
 const size_t policy_row_count = ARRAY_LEN(policy_rows);
 _Static_assert(ARRAY_LEN(policy_rows) <= 64, "a row has no bit in own_keys");
 
-/* What a built-in changes of the defaults, as text that the rows check. */
+/* The keys that a built-in sets differently from the defaults, as text that the rows check. */
 static const struct {
 	const char *name;
 	const char *keys[KEYS_MAX][2];
@@ -90,15 +86,15 @@ static const struct {
 	{"analysis", {{"guard.enabled", "true"}}},
 	{"ephemeral", {{"timeout_max", "60s"}}},
 	{"workspace",
-	 {{"memory", "1GiB"}, {"timeout", "60s"}, {"timeout_max", "60s"}, {"background", "600s"}}},
+	 {{"memory", "1GiB"}, {"timeout", "60s"}, {"timeout_max", "60s"}, {"background", "10m"}}},
 	{"conversation", {{"timeout", "60s"}, {"timeout_max", "60s"}}},
 	{HEAVY,
 	 {{"memory", "8GiB"},
 	  {"cpus", "4"},
 	  {"pids", "256"},
 	  {"disk", "2GiB"},
-	  {"timeout", "300s"},
-	  {"timeout_max", "1800s"}}},
+	  {"timeout", "5m"},
+	  {"timeout_max", "30m"}}},
 };
 
 void policy_init(struct policy *policy, const char *name)
@@ -122,8 +118,8 @@ static uint64_t round_down(uint64_t bytes)
 	return bytes / (64 * MIB) * (64 * MIB);
 }
 
-/* Work that takes gigabytes gets three quarters of what is there, at most: what it did not leave
- * would be taken from everybody else. */
+/* Policies for large work get at most three quarters of this host's memory: the rest must stay for
+ * everyone else. */
 static void suit_host(struct policy *policy)
 {
 	uint64_t most = round_down(host_memory() / 4 * 3);
@@ -163,7 +159,7 @@ struct policy *policy_built_ins(size_t *ret_count)
 			struct err err = {0};
 			int r = setting_parse(row, &policies[i], built_ins[i].keys[k][1], &err);
 
-			/* A mistake of ours in the table above; the unit test loads every row. */
+			/* A bug in the table above; the unit test loads every row. */
 			if (r < 0)
 				abort();
 			policies[i].own_keys |= 1ULL << (row - policy_rows);
@@ -193,9 +189,9 @@ bool name_is_valid(const char *name)
 	       strchr("-_.", name[0]) == NULL;
 }
 
-/* The fields of a request: what users call each, where it lands, and what bounds it. */
+/* The fields of a request: the user's name for each, where it is stored, and what bounds it. */
 static const struct ask_row {
-	const char *field; /* the key of the row with its range, too */
+	const char *field; /* also the key of the row with its range */
 	const char *label;
 	size_t ask_offset;
 	size_t most_offset; /* in struct policy */
@@ -235,7 +231,7 @@ int policy_ask_set(struct policy_ask *ask, const char *field, const char *text, 
 	return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: a request cannot set %s", label, field);
 }
 
-/* Is what the request asks for inside the row's range and not above the policy? */
+/* Is the requested value inside the row's range and not above the policy's? */
 static int check_ask(const struct policy *policy, const struct ask_row *row, uint64_t asked,
 		     struct err *err)
 {
@@ -247,13 +243,13 @@ static int check_ask(const struct policy *policy, const struct ask_row *row, uin
 	number_format(type, asked, asked_text, sizeof(asked_text));
 	if (asked > most) {
 		number_format(type, most, bound_text, sizeof(bound_text));
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: %s is above the policy's %s",
-			       row->label, asked_text, bound_text);
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, row->label,
+				 "%s is above the policy's %s", asked_text, bound_text);
 	}
 	if (asked < setting->low) {
 		number_format(type, setting->low, bound_text, sizeof(bound_text));
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: %s is below the least, %s",
-			       row->label, asked_text, bound_text);
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, row->label,
+				 "%s is below the least, %s", asked_text, bound_text);
 	}
 	return 0;
 }
@@ -321,7 +317,7 @@ static int check_modules(const struct text_list *list, const char *key, struct e
 	return 0;
 }
 
-/* With these an import check means nothing, so no config may let them through. */
+/* With these modules an import check means nothing, so no config may allow them. */
 static int check_critical(const struct text_list *allow, struct err *err)
 {
 	static const char *const critical[] = {"os", "subprocess", "sys", "shutil"};
@@ -374,9 +370,10 @@ int policy_check(const struct policy *policy, const char **ret_key, struct err *
 			       "runtime: %.80s is not a name; allowed: auto or a runtime's name",
 			       policy->runtime);
 	*ret_key = "backend";
-	if (!name_is_valid(policy->backend))
+	if (strcmp(policy->backend, "auto") != 0 && !config_is_backend(policy->backend))
 		return err_set(err, ERR_BAD_REQUEST, EINVAL,
-			       "backend: %.80s is not a name; allowed: auto or a backend's name",
+			       "backend: there is no backend %.80s; allowed: "
+			       "auto, " BACKEND_NAMES_TEXT,
 			       policy->backend);
 	*ret_key = "data";
 	if (policy->data[0] != '\0' && path_is_too_wide(policy->data))

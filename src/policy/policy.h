@@ -4,7 +4,7 @@
  *
  * Owns:    the rows from which config keys, flags, checks and manuals come; the built-in policies;
  *          and the one rule of requests: they narrow a policy, they never widen it.
- * May not: read files: that is config's.
+ * May not: read files: config does.
  */
 #pragma once
 
@@ -21,8 +21,8 @@
 struct policy {
 	char *name;         /* owned */
 	bool is_built_in;   /* made by us, whether or not the config changed keys of it */
-	uint64_t own_keys;  /* rows, as bits, that a built-in sets by itself */
-	uint64_t file_keys; /* ... and those that its entry in the file gives */
+	uint64_t own_keys;  /* rows, as bits, that a built-in sets itself */
+	uint64_t file_keys; /* ... and those that its entry in the file sets */
 
 	/* From here on: one row each. Texts are owned and never NULL. */
 	char *base;          /* the policy it inherits from; "" for built-ins */
@@ -35,27 +35,28 @@ struct policy {
 	uint64_t output;         /* bytes, each of stdout and stderr */
 	uint64_t timeout_ms;     /* when a request says nothing */
 	uint64_t timeout_max_ms; /* the most a request may ask for */
-	uint64_t background_ms;  /* of rest, then what runs have left is ended or frozen */
+	uint64_t background_ms;  /* rest after which leftover processes are ended or frozen */
 	char *runtime;           /* "auto" or a name */
-	char *backend;           /* "auto" or a name: broken means refused */
+	char *backend;           /* "auto" or a name; if that backend is broken, runs are refused */
 	char *data;              /* host directory, read-only at /data; "" for none */
 	bool guard_enabled;
 	struct text_list guard_block; /* top-level module names, beside the guard's own */
-	struct text_list guard_allow; /* ... and those it lets through */
-	bool guard_strict;            /* by plain text, false alarms included */
+	struct text_list guard_allow; /* ... and those that it allows */
+	bool guard_strict;            /* judges names by plain text, false alarms included */
 	char *network;                /* "none" */
 	bool approve;                 /* a person must allow each run */
 	uint64_t approve_ms;          /* ... within this time, or it is denied */
 	bool audit_code;              /* the audit log holds the code, too */
 	uint64_t limits;              /* enum limits_mode */
-	char *trust;                  /* zygotes are never shared across; "" is one per token */
+	char *trust;                  /* zygotes are never shared across trust names; "" is one per
+				       * token */
 	uint64_t swap;                /* bytes */
 };
 
 extern const struct setting policy_rows[];
 extern const size_t policy_row_count;
 
-/* What a request may ask for; 0 is "as the policy says". */
+/* The limits that a request asks for; 0: as the policy says. */
 struct policy_ask {
 	uint64_t memory;
 	uint64_t cpus_milli;
@@ -65,7 +66,7 @@ struct policy_ask {
 	uint64_t timeout_ms;
 };
 
-/* What it gets. */
+/* The limits that a request gets. */
 struct policy_grant {
 	struct plan plan;
 	uint64_t output;
@@ -80,12 +81,12 @@ void policy_done(struct policy *policy);
  * with free. */
 struct policy *policy_built_ins(size_t *ret_count);
 
-/* NULL when there is none of this name. */
+/* The policy of this name, or NULL. */
 const struct policy *policy_find(const struct policy *policies, size_t count, const char *name);
 
-/* Takes one field of a request as text: "memory", "cpus", "pids", "disk", "output", "timeout".
- * `label` is how the caller's user knows the field ("--memory", "limits.memory"); it starts the
- * message. The row's own range is checked here, the policy's in policy_narrow. */
+/* Sets one field of a request from text: "memory", "cpus", "pids", "disk", "output", "timeout".
+ * `label` is the user's name for the field ("--memory", "limits.memory"); it starts the message.
+ * The row's own range is checked here, the policy's in policy_narrow. */
 int policy_ask_set(struct policy_ask *ask, const char *field, const char *text, const char *label,
 		   struct err *err);
 
@@ -94,13 +95,13 @@ int policy_ask_set(struct policy_ask *ask, const char *field, const char *text, 
 int policy_narrow(const struct policy *policy, const struct policy_ask *ask,
 		  struct policy_grant *ret_grant, struct err *err);
 
-/* Does it promise more than there is? Then `ret_text` says so. */
+/* Does the policy promise more than this host has? Then `ret_text` says so. */
 bool policy_warning(const struct policy *policy, char *ret_text, size_t size);
 
-/* Does the policy hold together (names, guard lists, timeout under its maximum)? On failure
- * *ret_key is the key of the row at fault. */
+/* Is the policy consistent (names, guard lists, timeout below its maximum)? On failure *ret_key is
+ * the key of the row at fault. */
 int policy_check(const struct policy *policy, const char **ret_key, struct err *err);
 
-/* A name of a policy, a runtime, a token or a backend. */
+/* The rule for names of policies, runtimes, tokens and backends. */
 #define NAME_RULE "allowed: up to 32 letters, digits, '-', '_', '.', the first a letter or digit"
 bool name_is_valid(const char *name);

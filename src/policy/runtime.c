@@ -10,33 +10,19 @@
 
 #define PRELOAD_COUNT_MAX 64
 
-#define AT(member_) .offset = offsetof(struct runtime, member_)
-
 const struct setting runtime_rows[] = {
 	{.key = "python",
 	 .type = SETTING_PATH,
-	 AT(python),
+	 .offset = offsetof(struct runtime, python),
 	 .low = 1,
 	 .text = RUNTIME_PYTHON,
 	 .help = "an interpreter, or the directory of a venv"},
-	{.key = "preload",
-	 .type = SETTING_LIST,
-	 AT(preload),
-	 .high = PRELOAD_COUNT_MAX,
-	 .text = "",
-	 .help = "modules that are imported before a run asks for them"},
-	{.key = "pool",
-	 .type = SETTING_COUNT,
-	 AT(pool),
-	 .low = 0,
-	 .high = 256,
-	 .initial = 4,
-	 .help = "sandboxes kept ready"},
-	{.key = "requirements",
-	 .type = SETTING_PATH,
-	 AT(requirements),
-	 .text = "",
-	 .help = "the file its venv was made from"},
+	SETTING_STRING(struct runtime, "preload", preload, SETTING_LIST, PRELOAD_COUNT_MAX, "",
+		       "modules that are imported before a run asks for them"),
+	SETTING_NUMBER(struct runtime, "pool", pool, SETTING_COUNT, 0, 256, 4,
+		       "sandboxes kept ready"),
+	SETTING_STRING(struct runtime, "requirements", requirements, SETTING_PATH, 0, "",
+		       "the file its venv was made from"),
 };
 const size_t runtime_row_count = ARRAY_LEN(runtime_rows);
 
@@ -75,7 +61,7 @@ static const struct {
 
 static char explore_name[] = "explore", explore_program[] = "/viv/explore", no_text[] = "";
 
-/* Nobody frees or changes it; the members are not const because a runtime's are its own. */
+/* Never freed or changed; the members are not const because those of other runtimes are owned. */
 const struct runtime runtime_explore = {
 	.name = explore_name,
 	.source = no_text,
@@ -126,7 +112,7 @@ const struct runtime *runtime_find(const struct runtime *runtimes, size_t count,
 	return NULL;
 }
 
-/* A dotted name of identifiers; it goes to the interpreter as a word of its command line. */
+/* A dotted name of identifiers; it becomes one argument of the interpreter's command line. */
 static bool is_module(const char *name)
 {
 	bool is_start = true;
@@ -185,7 +171,7 @@ struct known {
 struct choice {
 	struct known *known; /* owned; sorted, each once */
 	size_t count;
-	bool has_stranger; /* a module that no runtime preloads */
+	bool has_stranger; /* a module that no runtime preloads is needed */
 };
 
 static int compare(const char *a, size_t a_size, const char *b, size_t b_size)
@@ -246,7 +232,7 @@ static void see_import(void *context, const char *name, size_t size)
 		choice->has_stranger = true;
 }
 
-/* How many of the needed names this runtime has not imported beforehand. */
+/* How many of the needed names this runtime does not preload. */
 static size_t count_missing(const struct choice *choice, const struct runtime *runtime)
 {
 	size_t missing = 0;
@@ -265,7 +251,7 @@ static size_t count_missing(const struct choice *choice, const struct runtime *r
 	return missing;
 }
 
-/* Built-ins stand first in the table, in their own order; the rest by what they weigh. */
+/* Built-ins come first in the table, in their own order; the rest by the size of their preload. */
 static bool is_smaller(const struct runtime *a, size_t a_index, const struct runtime *b,
 		       size_t b_index)
 {
@@ -290,7 +276,7 @@ const struct runtime *runtime_choose(const struct runtime *runtimes, size_t coun
 		size_t missing = count_missing(&choice, &runtimes[i]);
 
 		if (choice.has_stranger && base != NULL && &runtimes[i] < base)
-			continue; /* what is not known is likely to need what base has */
+			continue; /* code with unknown modules likely needs those of base */
 		if (missing < best_missing ||
 		    (missing == best_missing &&
 		     is_smaller(&runtimes[i], i, &runtimes[best], best))) {

@@ -4,7 +4,7 @@
  *
  * Owns:    the built-in runtimes, which one suits a piece of code, and which directories of the
  *          host an interpreter needs inside the root.
- * May not: run an interpreter, or import anything: what is said here comes from names and files.
+ * May not: run an interpreter, or import anything: it works from names and files alone.
  */
 #pragma once
 
@@ -57,29 +57,31 @@ void runtime_done(struct runtime *runtime);
  */
 struct runtime *runtime_built_ins(size_t *ret_count);
 
-/* What commands over a folder run on: a root without Python, and our own program instead of an
- * interpreter. In no table: it cannot be asked for by name. */
+/* The runtime of commands over a folder: a root without Python, and our own program instead of an
+ * interpreter. It is in no table, so it cannot be requested by name. */
 extern const struct runtime runtime_explore;
 
-/* NULL when there is none of this name. */
+/* The runtime of this name, or NULL. */
 const struct runtime *runtime_find(const struct runtime *runtimes, size_t count, const char *name);
 
 /* The smallest runtime whose preload covers what the code imports from outside the standard
  * library: bare, base, full, then the others by the size of their preload. A name that none
- * preloads asks for `base`; has_data for one with pandas. Never NULL for a table that has at least
+ * preloads selects `base`; has_data selects one with pandas. Never NULL for a table with at least
  * one runtime. */
 const struct runtime *runtime_choose(const struct runtime *runtimes, size_t count, const void *code,
 				     size_t size, bool has_data);
 
-/* Which interpreter, and what it needs beside /usr. Looks at the host's files; refuses directories
- * that would show more of the host than Python (/, /home, a home directory, /etc, ...). */
+/* Finds the interpreter and the directories it needs besides /usr. Reads the host's files; refuses
+ * directories that would show more of the host than Python (/, /home, a home directory, /etc,
+ * ...). */
 int runtime_binds(const struct runtime *runtime, struct runtime_layout *ret_layout,
 		  struct err *err);
 
-/* The preload as one text, a space between the names, as viv-launch wants it. */
+/* The preload as one text, names separated by spaces, as viv-launch expects it. */
 void runtime_preload_text(const struct runtime *runtime, char ret_text[RUNTIME_PRELOAD_MAX + 1]);
 
-/* Names, number and length of the preload. On failure *ret_key is the key of the row at fault. */
+/* Checks names, number and length of the preload. On failure *ret_key is the key of the row at
+ * fault. */
 int runtime_check(const struct runtime *runtime, const char **ret_key, struct err *err);
 
 /* The directory of stored runtimes in a config directory. */
@@ -87,6 +89,6 @@ int runtime_check(const struct runtime *runtime, const char **ret_key, struct er
 
 /* `viv runtime add` and `rm`: one file per runtime, <config dir>/runtimes.d/NAME.yaml, which
  * config_load reads, too. Add replaces; both return the file's path (may be NULL). The config dir
- * is the user's ($XDG_CONFIG_HOME or ~/.config), for root without XDG_CONFIG_HOME /etc. */
+ * is the user's ($XDG_CONFIG_HOME or ~/.config); for root without XDG_CONFIG_HOME it is /etc. */
 int runtime_save(const struct runtime *runtime, char ret_path[RUNTIME_PATH_MAX], struct err *err);
 int runtime_remove(const char *name, char ret_path[RUNTIME_PATH_MAX], struct err *err);

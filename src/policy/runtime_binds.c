@@ -13,7 +13,7 @@
 #include "policy/runtime.h"
 
 #define CFG_MAX (64U << 10)
-/* Where an environment goes whose own place in the root is taken by the sandbox's own mounts. */
+/* The place for an environment whose own path is covered by the sandbox's own mounts. */
 #define ELSEWHERE "/opt/vivarium/"
 
 static bool is_file(const char *path)
@@ -58,9 +58,8 @@ static void go_up(char *path)
 		slash[slash == path ? 1 : 0] = '\0';
 }
 
-/* The interpreter that `python` means: a file, or bin/python3 of a directory. The directory part
- * comes back without symlinks; the last part stays, for a venv is known by where its link stands.
- */
+/* Finds the interpreter that `python` means: a file, or bin/python3 of a directory. Symlinks are
+ * resolved in the directory part only: a venv is recognized by the place of its link. */
 static int find_interpreter(const char *python, char ret_path[PATH_MAX], struct err *err)
 {
 	static const char *const names[] = {"bin/python3", "bin/python"};
@@ -78,7 +77,7 @@ static int find_interpreter(const char *python, char ret_path[PATH_MAX], struct 
 	}
 	if (!is_file(path) || access(path, X_OK) < 0)
 		return err_set(err, ERR_UNSUPPORTED, ENOENT,
-			       "%.300s is no Python interpreter and no venv with bin/python3",
+			       "%.300s is neither a Python interpreter nor a venv with bin/python3",
 			       python);
 
 	if (is_script(path))
@@ -120,12 +119,13 @@ static bool find_key(char *text, const char *key, char *ret_value, size_t size)
 	return false;
 }
 
-/* Is the interpreter a venv's? Then its root, and where the interpreter it was made from lives. */
+/* Is the interpreter in a venv? Then returns its root, and the home of the interpreter it was made
+ * from. */
 static int look_for_venv(const char *interpreter, char ret_root[PATH_MAX], char ret_home[PATH_MAX],
 			 bool *ret_is_venv, struct err *err)
 {
 	char root[PATH_MAX], cfg[PATH_MAX];
-	struct buf text;
+	AUTO_BUF struct buf text = {.max = CFG_MAX};
 	int r;
 
 	(void)snprintf(root, sizeof(root), "%s", interpreter);
@@ -136,7 +136,6 @@ static int look_for_venv(const char *interpreter, char ret_root[PATH_MAX], char 
 	if (r < 0 || !is_file(cfg))
 		return r;
 
-	buf_init(&text, CFG_MAX);
 	r = io_read_file(AT_FDCWD, cfg, &text, err);
 	if (r >= 0) {
 		(void)buf_string(&text);
@@ -144,7 +143,6 @@ static int look_for_venv(const char *interpreter, char ret_root[PATH_MAX], char 
 			    ? 0
 			    : err_set(err, ERR_UNSUPPORTED, EINVAL, "%.300s names no home", cfg);
 	}
-	buf_done(&text);
 	if (r < 0)
 		return r;
 	memcpy(ret_root, root, sizeof(root));
@@ -191,8 +189,8 @@ static int add_bind(struct runtime_layout *layout, const char *source, const cha
 	return 0;
 }
 
-/* The prefix above a bin directory that a venv's pyvenv.cfg names, under that name and its real
- * one: the venv's links go by the former, Python's own search by the latter. */
+/* Binds the prefix above the bin directory that a venv's pyvenv.cfg names, under that name and its
+ * real one: the venv's links use the former, Python's own search the latter. */
 static int add_home(struct runtime_layout *layout, const char *home, struct err *err)
 {
 	char prefix[PATH_MAX], real[PATH_MAX];
@@ -216,7 +214,7 @@ static int add_home(struct runtime_layout *layout, const char *home, struct err 
 	return add_bind(layout, real, prefix, err);
 }
 
-/* Binds the root of the environment, and says where the interpreter then is. */
+/* Binds the root of the environment, and returns the interpreter's path inside the sandbox. */
 static int add_root(struct runtime_layout *layout, const char *name, const char *root,
 		    const char *interpreter, struct err *err)
 {
@@ -236,7 +234,7 @@ static int add_root(struct runtime_layout *layout, const char *name, const char 
 	return path_is_below(root, "/usr") ? 0 : add_bind(layout, root, target, err);
 }
 
-/* What the interpreter's link leads to in the end must be inside the root, too. */
+/* The final target of the interpreter's link must be inside the root, too. */
 static int check_end(const struct runtime_layout *layout, const char *interpreter, struct err *err)
 {
 	char end[PATH_MAX];
@@ -250,11 +248,11 @@ static int check_end(const struct runtime_layout *layout, const char *interprete
 			return 0;
 	}
 	return err_set(err, ERR_UNSUPPORTED, EINVAL,
-		       "%.200s leads to %.200s, which is outside of its environment", interpreter,
+		       "%.200s leads to %.200s, which is outside its environment", interpreter,
 		       end);
 }
 
-/* An interpreter that is no venv's: its prefix is the directory above bin. */
+/* An interpreter outside any venv: its prefix is the directory above bin. */
 static int add_plain(struct runtime_layout *layout, const char *name, const char *interpreter,
 		     struct err *err)
 {

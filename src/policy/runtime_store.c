@@ -15,7 +15,7 @@
 
 #define FILE_MAX (64U << 10)
 
-/* The file of a stored runtime; its directory's name ends at *ret_directory_size. */
+/* The path of a stored runtime's file; its directory ends at *ret_directory_size. */
 static int store_path(const char *name, char ret_path[RUNTIME_PATH_MAX], size_t *ret_directory_size,
 		      struct err *err)
 {
@@ -51,7 +51,7 @@ static int make_directories(const char *path, size_t size, struct err *err)
 	return 0;
 }
 
-/* The rows as YAML: JSON's strings and lists are YAML, too. */
+/* Writes the rows as YAML: JSON's strings and lists are valid YAML. */
 static int write_rows(const struct runtime *runtime, struct buf *text)
 {
 	buf_text(text, "python: ");
@@ -70,7 +70,7 @@ static int write_rows(const struct runtime *runtime, struct buf *text)
 	return text->failed;
 }
 
-/* Writes beside the file and renames: a reader sees the old one or the new one. */
+/* Writes a temporary file and renames it: a reader sees the old file or the new one. */
 static int replace_file(const char *path, const struct buf *text, struct err *err)
 {
 	char draft[RUNTIME_PATH_MAX + sizeof(".XXXXXX")];
@@ -96,7 +96,7 @@ int runtime_save(const struct runtime *runtime, char ret_path[RUNTIME_PATH_MAX],
 	char path[RUNTIME_PATH_MAX];
 	const char *key = NULL;
 	size_t directory_size = 0;
-	struct buf text;
+	AUTO_BUF struct buf text = {.max = FILE_MAX};
 	int r;
 
 	r = store_path(runtime->name, path, &directory_size, err);
@@ -107,11 +107,9 @@ int runtime_save(const struct runtime *runtime, char ret_path[RUNTIME_PATH_MAX],
 	if (r < 0)
 		return r;
 
-	buf_init(&text, FILE_MAX);
 	r = write_rows(runtime, &text);
 	r = r < 0 ? err_set(err, ERR_TOO_LARGE, -r, "runtime %s is too large", runtime->name)
 		  : replace_file(path, &text, err);
-	buf_done(&text);
 	if (r == 0 && ret_path != NULL)
 		(void)snprintf(ret_path, RUNTIME_PATH_MAX, "%s", path);
 	return r;

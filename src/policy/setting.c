@@ -86,11 +86,7 @@ void settings_init(const struct setting *rows, size_t count, void *object)
 		const struct setting *row = &rows[i];
 
 		switch (row->type) {
-		case SETTING_BYTES:
-		case SETTING_COUNT:
-		case SETTING_MS:
-		case SETTING_CPUS:
-		case SETTING_CHOICE:
+		case SETTING_BYTES ... SETTING_CHOICE:
 			*(uint64_t *)member(row, object) = row->initial;
 			break;
 		case SETTING_BOOL:
@@ -138,11 +134,7 @@ void settings_copy(const struct setting *rows, size_t count, void *to, const voi
 		const struct setting *row = &rows[i];
 
 		switch (row->type) {
-		case SETTING_BYTES:
-		case SETTING_COUNT:
-		case SETTING_MS:
-		case SETTING_CPUS:
-		case SETTING_CHOICE:
+		case SETTING_BYTES ... SETTING_CHOICE:
 			*(uint64_t *)member(row, to) = *(const uint64_t *)member_const(row, from);
 			break;
 		case SETTING_BOOL:
@@ -189,10 +181,7 @@ void setting_range(const struct setting *row, char *ret_text, size_t size)
 	char low[32], high[32];
 
 	switch (row->type) {
-	case SETTING_BYTES:
-	case SETTING_COUNT:
-	case SETTING_MS:
-	case SETTING_CPUS:
+	case SETTING_BYTES ... SETTING_CPUS:
 		number_format((enum number_type)row->type, row->low, low, sizeof(low));
 		number_format((enum number_type)row->type, row->high, high, sizeof(high));
 		if (row->low == row->high)
@@ -207,7 +196,9 @@ void setting_range(const struct setting *row, char *ret_text, size_t size)
 		(void)snprintf(ret_text, size, "true or false");
 		break;
 	case SETTING_TEXT:
-		if (row->low == row->high)
+		if (row->words != NULL)
+			(void)snprintf(ret_text, size, "%s", row->words);
+		else if (row->low == row->high)
 			(void)snprintf(ret_text, size, "a text of %u bytes", (unsigned)row->high);
 		else if (row->low == 0)
 			(void)snprintf(ret_text, size, "a text of up to %u bytes",
@@ -241,6 +232,9 @@ static int refuse(const struct setting *row, const char *text, struct err *err)
 	char range[160] = "";
 
 	setting_range(row, range, sizeof(range));
+	/* A text with a required form may be a secret in the wrong place, so it is not repeated. */
+	if (row->type == SETTING_TEXT && row->words != NULL)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: must be %s", row->key, range);
 	return err_set(err, ERR_BAD_REQUEST, EINVAL,
 		       "%s: %.80s is not an allowed %s; allowed: %s%s", row->key,
 		       *text != '\0' ? text : "(empty)", what[row->type], range,
@@ -276,7 +270,7 @@ static int parse_choice(const struct setting *row, uint64_t *to, const char *tex
 	}
 }
 
-/* The words of YAML 1.1, so that nobody's `on` is a surprise. */
+/* Accepts the words of YAML 1.1, so that `on` works as expected. */
 static int parse_bool(const struct setting *row, bool *to, const char *text, struct err *err)
 {
 	static const char *const words[] = {"false", "true", "no", "yes", "off", "on"};
@@ -290,7 +284,7 @@ static int parse_bool(const struct setting *row, bool *to, const char *text, str
 	return refuse(row, text, err);
 }
 
-/* "/srv//vault/" is "/srv/vault": one spelling for the checks to come. */
+/* "/srv//vault/" becomes "/srv/vault": one spelling for all later checks. */
 static void squeeze_slashes(char *path)
 {
 	char *to = path;
@@ -326,10 +320,7 @@ static int parse_path(const struct setting *row, char **to, const char *text, st
 int setting_parse(const struct setting *row, void *object, const char *text, struct err *err)
 {
 	switch (row->type) {
-	case SETTING_BYTES:
-	case SETTING_COUNT:
-	case SETTING_MS:
-	case SETTING_CPUS:
+	case SETTING_BYTES ... SETTING_CPUS:
 		return parse_number(row, member(row, object), text, err);
 	case SETTING_CHOICE:
 		return parse_choice(row, member(row, object), text, err);
@@ -395,10 +386,7 @@ void setting_format(const struct setting *row, const void *object, char *ret_tex
 	const void *value = member_const(row, object);
 
 	switch (row->type) {
-	case SETTING_BYTES:
-	case SETTING_COUNT:
-	case SETTING_MS:
-	case SETTING_CPUS:
+	case SETTING_BYTES ... SETTING_CPUS:
 		number_format((enum number_type)row->type, *(const uint64_t *)value, ret_text,
 			      size);
 		break;

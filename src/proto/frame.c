@@ -8,13 +8,13 @@
 #include "base/c.h"
 #include "base/io.h"
 
-_Static_assert(sizeof(struct frame_header) == 24, "the header is what the wire says");
+_Static_assert(sizeof(struct frame_header) == 24, "struct frame_header must match the wire layout");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames are little endian");
 
 /* The flags that each type may carry. */
 static const uint16_t allowed_flags[] = {
 	[FRAME_HELLO] = 0,
-	[FRAME_RUN] = FRAME_FLAG_MEMFD | FRAME_FLAG_STDIN,
+	[FRAME_RUN] = FRAME_FLAG_MEMFD | FRAME_FLAG_STDIN | FRAME_FLAG_DOUBT,
 	[FRAME_EVENT] = FRAME_FLAG_WAIT | FRAME_FLAG_MORE,
 	[FRAME_FILE] = FRAME_FLAG_LAST | FRAME_FLAG_MORE,
 	[FRAME_DONE] = FRAME_FLAG_MORE,
@@ -94,11 +94,12 @@ int frame_split(const struct frame *frame, const uint8_t **ret_meta, size_t *ret
 	uint32_t meta_size;
 
 	if (frame->header.size < sizeof(meta_size))
-		return err_set(err, ERR_BAD_REQUEST, EPROTO, "frame too short for its meta size");
+		return err_set(err, ERR_BAD_REQUEST, EPROTO,
+			       "frame is too short for its meta size");
 
 	memcpy(&meta_size, frame->payload, sizeof(meta_size));
 	if (meta_size > frame->header.size - sizeof(meta_size))
-		return err_set(err, ERR_BAD_REQUEST, EPROTO, "meta longer than its frame");
+		return err_set(err, ERR_BAD_REQUEST, EPROTO, "meta is longer than its frame");
 
 	*ret_meta = frame->payload + sizeof(meta_size);
 	*ret_meta_size = meta_size;

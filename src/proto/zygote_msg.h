@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Zygote messages - what viv-launch and a zygote say to each other over a SEQPACKET socket
+ * Zygote messages - the messages between viv-launch and a zygote on a SEQPACKET socket
  *
  * Owns:    fixed structs. Descriptors travel beside ZYGOTE_FORK, in the order of enum zygote_fd.
- * May not: carry anything of a user: a zygote never sees a request.
+ * May not: carry user data: a zygote never sees a request.
  */
 #pragma once
 
@@ -13,10 +13,12 @@
 #include "policy/plan.h"
 
 enum zygote_type {
-	ZYGOTE_WALLS = 1, /* launch -> zygote, first: what the walls of its children are made of */
-	ZYGOTE_FORK,      /* launch -> zygote: a child for this shell */
-	ZYGOTE_READY,  /* zygote -> launch: imports done; `err` names modules that are not here */
-	ZYGOTE_FAILED, /* zygote -> launch: a module is here and cannot be imported; it ends */
+	ZYGOTE_WALLS = 1, /* launch -> zygote, first: the plan of its children's walls */
+	ZYGOTE_FORK,      /* launch -> zygote: fork a child into this shell */
+	ZYGOTE_READY,     /* zygote -> launch: imports done; `err` names modules that are not
+			   * installed */
+	ZYGOTE_FAILED, /* zygote -> launch: a module is installed but cannot be imported; the zygote
+			* ends */
 	ZYGOTE_FORKED, /* zygote -> launch: the child's pid, or why there is none */
 };
 
@@ -27,7 +29,7 @@ enum zygote_fd {
 	ZYGOTE_FD_CHANNEL,
 	ZYGOTE_FD_SHELL,  /* pidfd of the shell's init */
 	ZYGOTE_FD_STATUS, /* struct walls_go in: enter; struct err out: a wall failed */
-	ZYGOTE_FD_CGROUP, /* v2 directory to be born into; absent where there is none */
+	ZYGOTE_FD_CGROUP, /* v2 directory that the child starts in; absent where there is none */
 	ZYGOTE_FD_COUNT,
 };
 

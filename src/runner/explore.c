@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The runner of a sandbox without Python: takes one RUN from its channel, lets bash do the command,
- * tells how that ended (docs/protocol.md, section 2).
+ * The runner of a sandbox without Python: takes one RUN from its channel, lets bash run the
+ * command, and reports how it ended (docs/protocol.md, section 2).
  *
- * The walls stand and HELLO has been said before this program begins (launch/zygote.c). Like any
- * runner it gives testimony and no more: what counts was seen from outside.
+ * The walls are up and HELLO was sent before this program begins (launch/zygote.c). Like any runner
+ * it only gives testimony: what counts is seen from outside.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,18 +27,18 @@
 #include "walls/wall.h"
 
 #define FIRST_COUNTER 2U /* HELLO was 1 */
-#define NO_FOLDER 1      /* exit code: it could not stand where it was told to */
+#define NO_FOLDER 1      /* exit code: the folder could not be entered */
 #define NO_SHELL 127
 
 /* One request, in memory. */
 struct request {
 	struct frame_header header;
-	struct buf payload; /* meta size, meta, and the rest unless that came in a memfd */
+	struct buf payload; /* meta size, meta, and the rest unless that is in a memfd */
 	struct buf rest;
 	char *command, *cwd; /* owned */
 };
 
-/* All of it, or the process ends: without its supervisor it has nothing to do. */
+/* Reads exactly `size` bytes, or ends the process: without its supervisor it has nothing to do. */
 static void take(void *data, size_t size, int *ret_memfd)
 {
 	uint8_t *at = data;
@@ -67,8 +67,8 @@ static int read_memfd(int memfd, struct buf *buf, struct err *err)
 	return io_read_all(memfd, buf, err);
 }
 
-/* The bytes that the member `name` of meta points to, "[offset,size]", as a text of our own; NULL
- * where there are none. */
+/* A copy of the bytes that the member `name` of meta points to, "[offset,size]", as a string; NULL
+ * if there are none. */
 static char *take_part(const void *meta, size_t meta_size, const char *name, const uint8_t *rest,
 		       size_t rest_size)
 {
@@ -123,8 +123,8 @@ static int take_request(struct request *request, struct err *err)
 	return 0;
 }
 
-/* A link in the folder may lead out of it, to places that are the sandbox's own: harmless, but not
- * what was asked for. */
+/* Enters the folder. A link in it may lead out, to places in the sandbox's own root: harmless, but
+ * not what was asked for. */
 static int stand_in(const char *cwd)
 {
 	static const char folder[] = "/data";
@@ -140,13 +140,13 @@ static int stand_in(const char *cwd)
 	return 0;
 }
 
-/* The child. Its descriptors 0, 1 and 2 are the run's; the channel closes with exec. */
+/* In the child. Descriptors 0, 1 and 2 are the run's; exec closes the channel. */
 static _Noreturn void become_shell(const struct request *request)
 {
 	static const char *const shells[] = {"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"};
 	char pwd[PATH_MAX + sizeof("PWD=")];
-	/* PWD is bash's own to set; given, it is believed where it names the same folder: a folder
-	 * that is reached by a link keeps the name it was asked by. */
+	/* bash sets PWD itself, but keeps a given value that names the same folder: a folder that
+	 * is reached through a link keeps the name under which it was asked for. */
 	const char *const environment[] = {
 		"PATH=/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin",
 		"HOME=/tmp",
@@ -166,7 +166,7 @@ static _Noreturn void become_shell(const struct request *request)
 	for (size_t i = 0; i < ARRAY_LEN(shells); i++) {
 		const char *const argv[] = {shells[i], "-c", request->command, NULL};
 
-		/* execve wants char *const *; it does not write through them. */
+		/* execve takes char *const *, but does not write through them. */
 		(void)execve(shells[i], (char *const *)(uintptr_t)argv,
 			     (char *const *)(uintptr_t)environment);
 		if (errno != ENOENT)
@@ -176,7 +176,7 @@ static _Noreturn void become_shell(const struct request *request)
 	_exit(NO_SHELL);
 }
 
-/* The exit status as waitpid has it, or -1: no process could be made. */
+/* The status as waitpid gives it, or -1: no process could be made. */
 static int run_shell(const struct request *request)
 {
 	int status = 0;
@@ -242,8 +242,8 @@ int main(void)
 	struct err err = {0};
 	char byte;
 
-	/* What the command starts is of the same user: it gets neither the channel nor a look into
-	 * this process. */
+	/* The command's processes run as the same user: they must neither inherit the channel nor
+	 * read this process's memory. */
 	if (fcntl(WALL_CHANNEL_FD, F_SETFD, FD_CLOEXEC) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		return 1;
 	if (take_request(&request, &err) < 0) {
@@ -252,8 +252,8 @@ int main(void)
 		return 1;
 	}
 	testify(&request, run_shell(&request));
-	/* The supervisor ends the sandbox now; until then nobody inside may take this one's place.
-	 */
+	/* The supervisor ends the sandbox now; until then no process inside may take over the
+	 * channel. */
 	while (read(WALL_CHANNEL_FD, &byte, sizeof(byte)) > 0)
 		continue;
 	request_done(&request);

@@ -2,9 +2,9 @@
 /*
  * _vivarium - the C half of the runner, loaded into a stock python3 (stable ABI, 3.9 and later)
  *
- * Python sees what is in the table of methods at the end: how a fork of a zygote or of a head comes
- * about, and the channel, request by request and frame by frame. Everything here runs inside a
- * sandbox (or in a zygote) and is believed by nobody outside.
+ * Python sees the table of methods at the end: forking a zygote or a head, and the channel, request
+ * by request and frame by frame. Everything here runs inside a sandbox (or in a zygote), and
+ * nothing outside trusts it.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -30,15 +30,15 @@
 #include "runner/zygote.h"
 #include "walls/wall.h"
 
-#define EMPTY_SIZE 40 /* bytes of a folder: BOGO_DIRENT_SIZE, twice */
+#define EMPTY_SIZE 40 /* st_size of an empty folder: 2 * BOGO_DIRENT_SIZE */
 
-/* The run that is being answered; one interpreter has one channel. */
+/* Nonce of the current run; one interpreter has one channel. */
 static uint64_t current_nonce;
 
-/* Of the last frame sent: whoever put our walls up has said HELLO for us. */
+/* Counter of the last frame sent: the code that put our walls up has sent HELLO for us. */
 static uint32_t sent_counter = 1;
 
-/* What that HELLO said; the heads forked from here say the same. */
+/* The contents of that HELLO; heads forked from here send the same. */
 static struct walls_report walls_report;
 
 static PyObject *raise_err(const struct err *err)
@@ -77,7 +77,20 @@ static PyObject *py_zygote_fail(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* Reads exactly `size` bytes of the channel; descriptors may come with the first of them. */
+/* If user code has closed its streams, their numbers are free, and a new descriptor there would be
+ * written to as stdout. If no other number is free, it stays. */
+static int move_up(int *take_fd)
+{
+	int fd = *take_fd > STDERR_FILENO ? -1
+					  : fcntl(*take_fd, F_DUPFD_CLOEXEC, WALL_CHANNEL_FD + 1);
+
+	if (fd < 0)
+		return steal_fd(take_fd);
+	drop_fd(take_fd);
+	return fd;
+}
+
+/* Reads exactly `size` bytes from the channel; descriptors may come with the first of them. */
 static int read_exact(void *data, size_t size, int *fds, size_t *fd_count)
 {
 	uint8_t *at = data;
@@ -91,7 +104,7 @@ static int read_exact(void *data, size_t size, int *fds, size_t *fd_count)
 			return n == 0 ? -EPIPE : (int)n;
 		for (size_t i = 0; i < more_count; i++) {
 			if (fds != NULL && *fd_count < IO_FDS_MAX)
-				fds[(*fd_count)++] = steal_fd(&more[i]);
+				fds[(*fd_count)++] = move_up(&more[i]);
 			drop_fd(&more[i]);
 		}
 		at += n;
@@ -100,7 +113,7 @@ static int read_exact(void *data, size_t size, int *fds, size_t *fd_count)
 	return 0;
 }
 
-/* The payload of a large request: its memfd, mapped. Python owns a copy-free view of it. */
+/* Maps the memfd that holds the payload of a large request; Python gets a view without a copy. */
 static PyObject *map_memfd(int fd)
 {
 	PyObject *mmap_module = PyImport_ImportModule("mmap");
@@ -116,7 +129,7 @@ static PyObject *map_memfd(int fd)
 		Py_DECREF(mmap_module);
 		return PyBytes_FromStringAndSize("", 0);
 	}
-	/* access=1 is ACCESS_READ: the memfd is sealed against writing. */
+	/* Mapped read-only: the memfd is sealed against writing. */
 	mapped = PyObject_CallMethod(mmap_module, "mmap", "inii", fd, (Py_ssize_t)status.st_size,
 				     MAP_SHARED, PROT_READ);
 	Py_DECREF(mmap_module);
@@ -127,7 +140,7 @@ static PyObject *map_memfd(int fd)
 	return view;
 }
 
-/* Numbers of the descriptors that came for the request; Python owns them from here on. */
+/* The numbers of the descriptors that came with the request; Python owns them from here on. */
 static PyObject *give_fds(int *fds, size_t first, size_t count)
 {
 	PyObject *given = PyTuple_New((Py_ssize_t)count);
@@ -194,7 +207,7 @@ static PyObject *build_request(const struct frame *frame, int *fds, size_t fd_co
 			     (unsigned long long)frame->header.nonce, "", "", numbers);
 }
 
-/* Reads one whole frame into `bytes`. 0, or -EPIPE when the other side has closed. */
+/* Reads one whole frame into `bytes`. -EPIPE: the other side has closed. */
 static int read_frame(struct buf *bytes, struct frame *frame, int *fds, size_t *fd_count,
 		      struct err *err)
 {
@@ -233,7 +246,7 @@ static PyObject *py_next(PyObject *self, PyObject *args)
 		head_wait(WALL_CHANNEL_FD);
 		r = read_frame(&bytes, &frame, fds, &fd_count, &err);
 		Py_END_ALLOW_THREADS
-	} while (r == 0 && frame.header.type == FRAME_ACK); /* late, of an event that timed out */
+	} while (r == 0 && frame.header.type == FRAME_ACK); /* late, for a timed-out event */
 
 	if (r == -EPIPE)
 		result = Py_BuildValue("");
@@ -247,7 +260,7 @@ static PyObject *py_next(PyObject *self, PyObject *args)
 	return result;
 }
 
-/* Sends all parts, however often the socket takes less. */
+/* Sends all parts, even if the socket takes only some at a time. */
 static int write_parts(struct iovec *parts, size_t count)
 {
 	size_t at = 0;
@@ -283,7 +296,7 @@ static int wait_ack(void)
 	return header.type == FRAME_ACK && header.size == 0 ? 0 : -EPROTO;
 }
 
-/* Sends the payload in pieces, so that viv can take each of them whole or not at all. */
+/* Sends the payload in pieces, so that viv can accept each of them completely or not at all. */
 static int send_pieces(struct frame_header header, const struct iovec source[2])
 {
 	size_t rest = source[0].iov_len + source[1].iov_len;
@@ -318,7 +331,7 @@ static int send_pieces(struct frame_header header, const struct iovec source[2])
 	return 0;
 }
 
-/* Sends both parts as one payload, and waits for the ACK where the frame asks for one. */
+/* Sends both parts as one payload, and waits for the ACK if the frame asks for one. */
 static int send_frame(struct frame_header header, PyObject *data, PyObject *more)
 {
 	struct iovec source[2] = {{NULL, 0}, {NULL, 0}};
@@ -359,7 +372,7 @@ static PyObject *py_send(PyObject *self, PyObject *args)
 	header.type = (uint16_t)type;
 	header.flags = (uint16_t)flags;
 
-	/* For bytes these are new references; anything else with a buffer is copied. */
+	/* For bytes objects this only adds a reference; any other buffer is copied. */
 	data = PyBytes_FromObject(data);
 	more = more != NULL ? PyBytes_FromObject(more) : NULL;
 	if (PyErr_Occurred()) {
@@ -377,8 +390,8 @@ static PyObject *py_send(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* After the exec of a cold interpreter: the channel must not reach the programs it starts, and what
- * HELLO said before it comes as numbers. */
+/* After the exec of a cold interpreter: programs that it starts must not inherit the channel, and
+ * the contents of the HELLO that was sent before come as numbers. */
 static PyObject *py_channel(PyObject *self, PyObject *args)
 {
 	(void)self;
@@ -401,8 +414,10 @@ static PyObject *py_fork(PyObject *self, PyObject *args)
 	if (!PyArg_ParseTuple(args, "piii", &is_look, &fds.channel, &fds.out, &fds.err))
 		return NULL;
 	pid = head_fork(&fds, is_look != 0, &err);
-	if (pid < 0)
-		return raise_err(&err);
+	if (pid < 0) {
+		errno = err.num;
+		return PyErr_SetFromErrno(PyExc_OSError);
+	}
 	if (pid == 0) {
 		current_nonce = 0;
 		sent_counter = 1;
@@ -430,8 +445,8 @@ static PyObject *py_flush(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* compile() of Python first makes a type for each kind of node of a tree (1 ms), also where nobody
- * asked for a tree. This one does not. */
+/* Python's compile() first makes a type for each kind of syntax-tree node (1 ms), even if nobody
+ * asked for a tree. This function does not. */
 static PyObject *py_compile(PyObject *self, PyObject *args)
 {
 	const char *source = NULL;
@@ -444,8 +459,9 @@ static PyObject *py_compile(PyObject *self, PyObject *args)
 	return Py_CompileString(source, filename, is_expression ? Py_eval_input : Py_file_input);
 }
 
-/* On a tmpfs a folder is as long as its entries, and an empty one as two of them: mm/shmem.c. That
- * is one call, where looking into it takes five. False also where nobody can tell. */
+/* On a tmpfs the st_size of a folder counts its entries, and that of an empty one is fixed:
+ * mm/shmem.c. That takes one call; reading the folder takes five. False also if it cannot be
+ * known. */
 static PyObject *py_is_empty(PyObject *self, PyObject *args)
 {
 	static dev_t known;
@@ -466,7 +482,7 @@ static PyObject *py_is_empty(PyObject *self, PyObject *args)
 	return PyBool_FromLong(is_empty);
 }
 
-/* A request that waits already is worth more than being ready for it. */
+/* If a request is already waiting, preparing for it would only delay it. */
 static PyObject *py_is_asked(PyObject *self, PyObject *args)
 {
 	struct pollfd wait = {.fd = WALL_CHANNEL_FD, .events = POLLIN};
@@ -477,18 +493,20 @@ static PyObject *py_is_asked(PyObject *self, PyObject *args)
 }
 
 static PyMethodDef methods[] = {
-	{"zygote", py_zygote, METH_VARARGS, "Serve forks; returns in a child inside its sandbox."},
+	{"zygote", py_zygote, METH_VARARGS,
+	 "Serve fork requests; returns in a child inside its sandbox."},
 	{"zygote_fail", py_zygote_fail, METH_VARARGS, "Tell launch why there is no zygote."},
 	{"next", py_next, METH_NOARGS, "The next request, or None at the end."},
-	{"send", py_send, METH_VARARGS, "Send a frame; with flag 1 wait until it was taken."},
-	{"fork", py_fork, METH_VARARGS, "Fork a head: 0 in it, with its own channel and streams."},
-	{"hello", py_hello, METH_NOARGS, "Say in a new head that it stands."},
+	{"send", py_send, METH_VARARGS, "Send a frame; with flag 1, wait for the ACK."},
+	{"fork", py_fork, METH_VARARGS,
+	 "Fork a head: 0 in the child, which has its own channel and streams."},
+	{"hello", py_hello, METH_NOARGS, "Send the HELLO of a new head."},
 	{"channel", py_channel, METH_VARARGS,
 	 "Mark the channel close-on-exec; returns its number."},
 	{"compile", py_compile, METH_VARARGS, "Source, file name, whether an expression -> code."},
 	{"is_empty", py_is_empty, METH_VARARGS, "Whether this folder of a tmpfs surely is empty."},
 	{"is_asked", py_is_asked, METH_NOARGS, "Whether a request waits on the channel."},
-	{"forget", sqlite_forget, METH_NOARGS, "Have every SQLite seed its random numbers anew."},
+	{"forget", sqlite_forget, METH_NOARGS, "Make every SQLite reseed its random numbers."},
 	{"flush", py_flush, METH_NOARGS, "Flush what C code has buffered on its streams."},
 	{NULL, NULL, 0, NULL},
 };

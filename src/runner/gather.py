@@ -2,11 +2,11 @@
 """Gathers the runner in one folder, laid out as the sandbox sees it at /viv.
 
 The bytecode is compiled for the interpreter that runs this script and carries unchecked hashes: a
-sandbox starts from a read-only folder whose times mean nothing, so nobody should look at them.
+sandbox starts from a read-only folder whose file times mean nothing, so Python must not check them.
 Other interpreters compile the same sources when they load them.
 
-All of it is there twice more, in one file each: bytecode in a bundle, sources in a zip. A sandbox
-gets the files at the top, no more; the folder is for who imports the package outside of one.
+The package is there twice more, in one file each: its bytecode in a bundle, its sources in a zip. A sandbox
+gets only the files at the top; the folder is for programs that import the package outside a sandbox.
 """
 
 import argparse
@@ -18,17 +18,17 @@ import py_compile
 import shutil
 import zipfile
 
-SEEN_AS = "/viv"  # the folder's place in a sandbox, for tracebacks
+SEEN_AS = "/viv"  # the folder's path in a sandbox, for tracebacks
 
 
 def make_folder(path):
-    """Readable by all, whatever the umask: the sandbox's user is neither owner nor group."""
+    """Makes a folder that all can read, whatever the umask: the sandbox's user is neither owner nor group."""
     os.makedirs(path, exist_ok=True)
     os.chmod(path, 0o755)
 
 
 def copy(source, target, mode=0o644):
-    """Never writes through an older file: a run may have it mapped."""
+    """Copies without writing to an existing file: a run may have it mapped."""
     fresh = target + ".new"
     shutil.copyfile(source, fresh)
     os.chmod(fresh, mode)
@@ -51,7 +51,7 @@ def replace(target, data):
 
 
 def write_bundle(package, modules, into):
-    """All modules' bytecode in one file, named after the bytecode; boot/bundle.py reads it."""
+    """Writes all modules' bytecode to one file, named after the bytecode's magic number; boot/bundle.py reads it."""
     code_of = {}
     for file in modules:
         name = "vivarium" if file == "__init__.py" else "vivarium." + file[:-len(".py")]
@@ -59,7 +59,7 @@ def write_bundle(package, modules, into):
             code = compile(stream.read(), f"{SEEN_AS}/vivarium/{file}", "exec", optimize=0,
                            dont_inherit=True)
         code_of[name] = marshal.dumps(code)
-    left = sum(map(len, code_of.values())) + 1  # a last byte, so that no end is 0, the beginning
+    left = sum(map(len, code_of.values())) + 1  # one byte more: an end offset of 0 would mean the beginning
     parts = {}
     for name, code in code_of.items():
         parts[name] = -left, len(code) - left
@@ -70,7 +70,7 @@ def write_bundle(package, modules, into):
 
 
 def write_zip(package, modules, into):
-    """All sources in one file, for other interpreters. No times: what is built twice is the same."""
+    """Writes all sources to one file, for other interpreters. Without times, so that builds are reproducible."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in modules:
@@ -82,7 +82,7 @@ def write_zip(package, modules, into):
 
 
 def remove_strangers(folder, wanted):
-    """A module that was renamed must not live on in the build tree."""
+    """Removes everything else: a renamed module must not live on in the build tree."""
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         if name in wanted:
@@ -94,7 +94,7 @@ def remove_strangers(folder, wanted):
 
 
 def gather_program(program, into):
-    """The runner of sandboxes without Python has a folder of its own: they get nothing else."""
+    """The runner of sandboxes without Python has a folder of its own, since they get nothing else."""
     folder = os.path.join(into, "bin")
     make_folder(folder)
     copy(program, os.path.join(folder, os.path.basename(program)), 0o755)
@@ -143,7 +143,7 @@ def main():
     sources = gather(args.boot, args.extension, args.program, into)
 
     if args.depfile:
-        # The folder itself: a new module changes it, and no known file.
+        # Includes the folder itself: a new module changes only that, and no known file.
         needs = [args.boot, *sources, *filter(None, (args.extension, args.program))]
         with open(args.depfile, "w", encoding="utf-8") as out:
             out.write(f"{args.stamp}: {' '.join(needs)}\n")

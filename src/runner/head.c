@@ -17,8 +17,8 @@
 #include "base/c.h"
 #include "walls/wall.h"
 
-/* The heads that were forked here and have not been reaped; 0 where there is none. The interpreter
- * has one thread that forks, and this is its. */
+/* The heads that were forked here and not reaped yet; 0: a free slot. Only one thread of the
+ * interpreter forks, and only it uses this. */
 static pid_t forked[32];
 
 static void note_fork(pid_t pid)
@@ -37,7 +37,7 @@ static void forget_forks(void)
 		forked[i] = 0;
 }
 
-/* Lets go of those that have ended; false when there are no others. */
+/* Reaps the heads that have ended; false if none are left. */
 static bool reap_forks(void)
 {
 	bool is_left = false;
@@ -50,8 +50,8 @@ static bool reap_forks(void)
 	return is_left;
 }
 
-/* Since Linux 6.15 how a process ended is known by its pidfd, but only once it was reaped. Before
- * that it is known as long as it was not: then nobody hurries. */
+/* Since Linux 6.15 a pidfd tells how its process ended, but only after the process was reaped. On
+ * older kernels that is known only until it is reaped, so there is no hurry. */
 static bool must_reap_at_once(void)
 {
 	struct utsname host;
@@ -81,8 +81,8 @@ void head_wait(int channel)
 	sigset_t open_mask;
 
 	if (!reap_forks() || !must_reap_at_once()) {
-		/* Who waits in recvmsg() is woken by room to write, too: that is, when viv takes
-		 * our last frame, and has better things to do than to make way for us. */
+		/* A process that waits in recvmsg() is also woken when there is room to write: that
+		 * is, when viv has just taken our last frame and needs the CPU itself. */
 		(void)poll(&wait, 1, -1);
 		return;
 	}
@@ -93,14 +93,15 @@ void head_wait(int channel)
 	(void)sigaction(SIGCHLD, &woken, &before);
 	open_mask = mask;
 	(void)sigdelset(&open_mask, SIGCHLD);
-	/* Only in here can the signal come: none is missed between a look and the wait. */
+	/* The signal can only arrive inside ppoll(): none is missed between the check and the
+	 * wait. */
 	while (reap_forks() && ppoll(&wait, 1, NULL, &open_mask) < 0 && errno == EINTR)
 		continue;
 	(void)sigaction(SIGCHLD, &before, NULL);
 	(void)sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
-/* A look says what it has to say on its channel, and is heard nowhere else. */
+/* A look answers on its channel and must not be heard anywhere else. */
 static int close_streams(void)
 {
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -119,7 +120,7 @@ static int take_stream(int fd, int target)
 	return fd < 0 || dup2(fd, target) >= 0 ? 0 : -errno;
 }
 
-/* The child's own descriptors, before any handler of Python's or of the user's can run. */
+/* Installs the child's own descriptors, before any handler of Python's or the user's can run. */
 static int take_fds(const struct head_fds *fds, bool is_look)
 {
 	int r;
@@ -149,8 +150,8 @@ pid_t head_fork(const struct head_fds *fds, bool is_look, struct err *err)
 	if (pid < 0)
 		(void)err_sys(err, "fork");
 	PyOS_AfterFork_Parent();
-	/* Forks of a zygote have changed their ids and are not dumpable anyway; this is for others.
-	 */
+	/* Forks of a zygote have changed their ids and are not dumpable anyway; this is for cold
+	 * interpreters. */
 	if (pid > 0 && !is_look) {
 		(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 		note_fork(pid);

@@ -12,7 +12,7 @@
 #define FOUND_MAX 16
 
 struct found {
-	const char *names[FOUND_MAX]; /* borrowed: from the loader, whose libraries stay */
+	const char *names[FOUND_MAX]; /* borrowed from the loader: libraries stay loaded */
 	size_t count;
 };
 
@@ -26,7 +26,8 @@ static int note_name(struct dl_phdr_info *info, size_t size, void *user)
 	return 0;
 }
 
-/* Python's modules are loaded each for itself: their symbols are found through them alone. */
+/* Python loads each extension module with local symbols: they are found only through its own
+ * handle. */
 static void forget_in(void *library)
 {
 	void *symbol = dlsym(library, "sqlite3_randomness");

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * SQLite - its random numbers, which a fork would draw once more
+ * SQLite - its random numbers, which a fork would repeat
  *
- * Owns:    finding every SQLite that is loaded, and having it forget the state of its generator.
+ * Owns:    finding every loaded SQLite, and resetting its random generator.
  * May not: load one, or link to one.
  */
 #pragma once
 
 #include <Python.h>
 
-/* Takes nothing, gives None. The next number that each of them draws is seeded anew, from the
+/* A method without arguments; returns None. Each SQLite then seeds its next random number from the
  * kernel. */
 PyObject *sqlite_forget(PyObject *self, PyObject *args);

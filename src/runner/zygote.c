@@ -73,14 +73,14 @@ static int shed_threads(struct err *err)
 	}
 	if (pid < 0) {
 		PyOS_AfterFork_Parent();
-		return err_sys(err, "fork off the threads");
+		return err_sys(err, "fork without the threads");
 	}
 	_exit(0);
 }
 
-/* fork() with launch as the parent of the child, born in its cgroup. Sound only with one thread:
- * glibc keeps the thread id where PR_GET_TID_ADDRESS points, and its list of robust mutexes is
- * registered per thread; both are set right here, as fork() would. */
+/* fork() with launch as the child's parent, and the child born in its cgroup. Sound only with one
+ * thread: glibc keeps the thread id where PR_GET_TID_ADDRESS points, and its list of robust mutexes
+ * is registered per thread; both are set here, as fork() would. */
 static pid_t clone_sibling(int cgroup)
 {
 	void *robust = NULL;
@@ -133,7 +133,7 @@ static int child_enter(const struct zygote *zygote, const struct zygote_fork *re
 	return -EPERM;
 }
 
-/* Returns 1 in the child that stands, 0 in the zygote. */
+/* Returns 1 in the child inside its sandbox, 0 in the zygote. */
 static int fork_one(struct zygote *zygote, const struct zygote_fork *request, const int *fds,
 		    size_t fd_count, struct walls_report *report)
 {
@@ -143,7 +143,7 @@ static int fork_one(struct zygote *zygote, const struct zygote_fork *request, co
 	if (fd_count < ZYGOTE_FD_CGROUP) {
 		(void)err_set(&answer.err, ERR_BUSY, EMFILE, "the zygote got no descriptors");
 	} else if (setns(fds[ZYGOTE_FD_SHELL], CLONE_NEWPID) < 0) {
-		(void)err_sys(&answer.err, "aim at the shell's pid namespace");
+		(void)err_sys(&answer.err, "setns to the shell's pid namespace");
 	} else {
 		PyOS_BeforeFork();
 		pid = clone_sibling(fds[ZYGOTE_FD_CGROUP]);
@@ -157,7 +157,7 @@ static int fork_one(struct zygote *zygote, const struct zygote_fork *request, co
 			(void)err_sys(&answer.err, "clone");
 		PyOS_AfterFork_Parent();
 		if (setns(zygote->own_pidns, CLONE_NEWPID) < 0)
-			_exit(1); /* every later child would land in that sandbox */
+			_exit(1); /* otherwise every later child would end up in that sandbox */
 	}
 	answer.pid = pid;
 	(void)io_send_fds(zygote->socket, &answer, sizeof(answer), NULL, 0);
@@ -171,13 +171,15 @@ static int read_walls(struct zygote *zygote, struct err *err)
 	ssize_t n =
 		io_recv_fds(zygote->socket, &zygote->walls, sizeof(zygote->walls), fds, &fd_count);
 
+	if (n == 0)
+		return 1; /* launch is gone */
 	if (n != (ssize_t)sizeof(zygote->walls) || zygote->walls.type != ZYGOTE_WALLS)
 		return err_set(err, ERR_INTERNAL, EPROTO, "launch did not say what the walls are");
 	return 0;
 }
 
-/* The first larger malloc of each child would tidy the heap, page after page, 1000 faults long:
- * tidy it here, as the very last act, so that children share it tidy. */
+/* The first larger malloc of each child would consolidate the heap page by page, with 1000 page
+ * faults. Doing that here, as the very last step, lets all children share the result. */
 static void tidy_heap(void)
 {
 	for (size_t size = 32; size <= 256 * KIB; size *= 2)
@@ -204,7 +206,7 @@ int zygote_serve(int socket, const char *lacks, struct walls_report *ret_report,
 
 	zygote.socket = socket;
 	r = read_walls(&zygote, err);
-	if (r < 0)
+	if (r != 0)
 		return r;
 	r = shed_threads(err);
 	if (r < 0)
@@ -214,7 +216,9 @@ int zygote_serve(int socket, const char *lacks, struct walls_report *ret_report,
 		return err_sys(err, "open the pid namespace");
 	tidy_heap();
 	if (io_send_fds(socket, &ready, sizeof(ready), NULL, 0) < 0)
-		return err_sys(err, "say ready");
+		/* If launch dropped this zygote while it imported, that is an end of file like any
+		 * other. */
+		return errno == EPIPE ? 1 : err_sys(err, "tell launch that the zygote is ready");
 
 	for (;;) {
 		struct zygote_fork request = {0};

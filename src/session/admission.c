@@ -9,18 +9,18 @@
 #define MINUTE_NS (60 * 1000000000ULL)
 #define SECOND_NS 1000000000ULL
 #define RETRY_RUN_S 1      /* runs are short */
-#define RETRY_MEMORY_S 5   /* half of what the pressure's average looks back */
-#define RETRY_SESSION_S 30 /* sessions end by rest */
-#define RETRY_HELD_S 30    /* a person takes a while */
-#define HELD_BODIES 2U     /* of all held runs together, in largest bodies */
+#define RETRY_MEMORY_S 5   /* half the period of the pressure average */
+#define RETRY_SESSION_S 30 /* sessions end when they have been idle */
+#define RETRY_HELD_S 30    /* a person takes some time */
+#define HELD_BODIES 2U     /* all held runs together may have the size of so many largest bodies */
 
-/* All callers with one token; the first lane is that of callers without one. */
+/* All callers with the same token; the first lane is for callers without a token. */
 struct admission_lane {
 	const struct config_token *token; /* borrowed; NULL: no quota */
 	uint64_t runs;                    /* running, waiting and held */
 	uint64_t held, held_bytes;
 	uint64_t sessions;
-	uint64_t free_ns; /* when the bucket of runs per minute is full again */
+	uint64_t free_ns; /* when the bucket of runs per minute will be full again */
 	TAILQ_HEAD(, admission_ticket) waiting;
 	TAILQ_ENTRY(admission_lane) next;
 };
@@ -76,9 +76,9 @@ static uint64_t interval_ns(const struct config_token *token)
 	return MINUTE_NS / token->runs_per_minute;
 }
 
-/* A bucket of a minute's runs, as one number: each run moves the time at which it is full again
- * one interval further; a run that would move it beyond a minute from now has to wait until it
- * would not. Returns how long, 0: it may. */
+/* A bucket that holds one minute's runs, kept as one number: each run moves the time at which the
+ * bucket is full again by one interval; a run that would move it beyond one minute from now has to
+ * wait. Returns how long; 0: the run may start. */
 static uint64_t rate_wait(const struct admission_lane *lane, uint64_t now, uint64_t *ret_free_ns)
 {
 	uint64_t from;
@@ -97,14 +97,23 @@ static uint32_t seconds_up(uint64_t ns)
 	return seconds > 0 ? (uint32_t)seconds : 1;
 }
 
-/* `what` and the number allowed make the message. */
-static void refuse(struct admission_refusal *to, unsigned status, uint32_t retry_after_s,
+/* The message consists of `what` and the number allowed. */
+static void refuse(struct admission_refusal *to, enum err_kind kind, uint32_t retry_after_s,
 		   const char *reason, const char *what, uint64_t allowed)
 {
-	*to = (struct admission_refusal){
-		.status = status, .retry_after_s = retry_after_s, .reason = reason};
-	(void)err_set(&to->err, ERR_BUSY, EBUSY, "%s (%llu); try again in %u s", what,
+	*to = (struct admission_refusal){.retry_after_s = retry_after_s, .reason = reason};
+	(void)err_set(&to->err, kind, EBUSY, "%s (%llu); try again in %u s", what,
 		      (unsigned long long)allowed, retry_after_s);
+}
+
+/* Sessions do not end soon by themselves, so the message does not only advise to wait. */
+static void refuse_session(struct admission_refusal *to, enum err_kind kind, const char *reason,
+			   const char *what, uint64_t allowed)
+{
+	*to = (struct admission_refusal){.retry_after_s = RETRY_SESSION_S, .reason = reason};
+	(void)err_set(&to->err, kind, EBUSY,
+		      "%s (%llu); delete one, or wait until one has been idle long enough to end",
+		      what, (unsigned long long)allowed);
 }
 
 static bool is_short_of_memory(const struct admission *admission, uint64_t now,
@@ -115,7 +124,7 @@ static bool is_short_of_memory(const struct admission *admission, uint64_t now,
 	if (admission->pressure == NULL || pressure_check(admission->pressure, now, &err) == 0)
 		return false;
 	*to = (struct admission_refusal){
-		.status = 503, .retry_after_s = RETRY_MEMORY_S, .reason = "memory", .err = err};
+		.retry_after_s = RETRY_MEMORY_S, .reason = "memory", .err = err};
 	return true;
 }
 
@@ -125,20 +134,21 @@ static bool has_room(const struct admission *admission)
 	       TAILQ_EMPTY(&admission->queued);
 }
 
-/* The token's own limits: they hold however idle the machine is. */
+/* Checks the token's own limits, which hold however idle the machine is. */
 static bool is_over_quota(const struct admission_lane *lane, uint64_t rate_ns,
 			  struct admission_refusal *to)
 {
 	const struct config_token *token = lane->token;
 
 	if (rate_ns > 0) {
-		refuse(to, 429, seconds_up(rate_ns), "rate",
-		       "this token has had its runs of a minute", token->runs_per_minute);
+		refuse(to, ERR_QUOTA, seconds_up(rate_ns), "rate",
+		       "this token has used up its runs per minute", token->runs_per_minute);
 		return true;
 	}
 	if (token != NULL && lane->runs >= token->concurrent_runs) {
-		refuse(to, 429, RETRY_RUN_S, "token_runs",
-		       "this token has as many runs at once as it may", token->concurrent_runs);
+		refuse(to, ERR_QUOTA, RETRY_RUN_S, "token_runs",
+		       "this token has reached its limit of concurrent runs",
+		       token->concurrent_runs);
 		return true;
 	}
 	return false;
@@ -150,7 +160,7 @@ static bool is_refused(const struct admission *admission, const struct admission
 	if (is_over_quota(lane, rate_ns, to) || is_short_of_memory(admission, now, to))
 		return true;
 	if (!has_room(admission) && admission->counts.waiting >= admission->config->queue) {
-		refuse(to, 503, RETRY_RUN_S, "queue", "as many runs are waiting as may",
+		refuse(to, ERR_BUSY, RETRY_RUN_S, "queue", "the queue of waiting runs is full",
 		       admission->config->queue);
 		return true;
 	}
@@ -190,7 +200,7 @@ enum admission_answer admission_run(struct admission *admission, const struct co
 	if (is_refused(admission, lane, now, rate_ns, ret_refusal))
 		return ADMISSION_REFUSED;
 
-	/* Only what was let in is charged: a client that hammers is not kept out for longer. */
+	/* Only admitted runs are charged: a client that keeps asking is not kept out for longer. */
 	lane->free_ns = free_ns;
 	if (has_room(admission)) {
 		admission_run_kept(admission, token, ticket);
@@ -202,36 +212,36 @@ enum admission_answer admission_run(struct admission *admission, const struct co
 	return ADMISSION_WAIT;
 }
 
-/* What waits for a person waits for long: it is bounded by number and by bytes, for each and in
- * all.
- */
+/* Runs that wait for a person may wait for long: their number and bytes are limited, per token and
+ * in total. */
 static bool is_hold_refused(const struct admission *admission, const struct admission_lane *lane,
 			    uint64_t bytes, struct admission_refusal *to)
 {
 	const struct config *config = admission->config;
 
 	if (admission->counts.held >= config->held) {
-		refuse(to, 503, RETRY_HELD_S, "held",
-		       "as many runs as may wait to be allowed already", config->held);
+		refuse(to, ERR_BUSY, RETRY_HELD_S, "held",
+		       "the number of runs that wait to be allowed is at its limit", config->held);
 		return true;
 	}
-	/* Half of the places at most: who asks for much keeps nobody else from asking. */
+	/* A token gets at most half of the places, so that it cannot keep others out. */
 	if (lane->token != NULL && config->token_count > 1 &&
 	    lane->held >= (config->held + 1) / 2) {
-		refuse(to, 429, RETRY_HELD_S, "held",
-		       "as many runs of this token as may wait to be allowed already", lane->held);
+		refuse(to, ERR_QUOTA, RETRY_HELD_S, "held",
+		       "the number of this token's runs that wait to be allowed is at its limit",
+		       lane->held);
 		return true;
 	}
 	if (lane->held_bytes > 0 && lane->held_bytes + bytes > config->body) {
-		refuse(to, lane->token != NULL ? 429 : 503, RETRY_HELD_S, "held",
-		       "the runs of this caller that wait to be allowed have as many bytes as they "
-		       "may",
+		refuse(to, lane->token != NULL ? ERR_QUOTA : ERR_BUSY, RETRY_HELD_S, "held",
+		       "this caller's runs that wait to be allowed have reached their limit of "
+		       "bytes",
 		       config->body);
 		return true;
 	}
 	if (admission->counts.held_bytes + bytes > HELD_BODIES * config->body) {
-		refuse(to, 503, RETRY_HELD_S, "held",
-		       "the runs that wait to be allowed have as many bytes as they may",
+		refuse(to, ERR_BUSY, RETRY_HELD_S, "held",
+		       "the runs that wait to be allowed have reached their limit of bytes",
 		       HELD_BODIES * config->body);
 		return true;
 	}
@@ -294,7 +304,8 @@ void admission_run_kept(struct admission *admission, const struct config_token *
 	admission->counts.running++;
 }
 
-/* `start` may leave at once, or ask for more: the outermost call goes on. */
+/* `start` may call admission_leave or admission_run at once: the outermost call continues the
+ * loop. */
 static void start_waiting(struct admission *admission)
 {
 	if (admission->is_starting)
@@ -344,13 +355,13 @@ int admission_session(struct admission *admission, const struct config_token *to
 	const struct admission_lane *lane = lane_of(admission, token);
 
 	if (token != NULL && lane->sessions >= token->sessions) {
-		refuse(ret_refusal, 429, RETRY_SESSION_S, "token_sessions",
-		       "this token has as many sessions as it may", token->sessions);
+		refuse_session(ret_refusal, ERR_QUOTA, "token_sessions",
+			       "this token has reached its limit of sessions", token->sessions);
 		return -EBUSY;
 	}
 	if (admission->counts.sessions >= admission->config->sessions) {
-		refuse(ret_refusal, 503, RETRY_SESSION_S, "sessions",
-		       "there are as many sessions as may be", admission->config->sessions);
+		refuse_session(ret_refusal, ERR_BUSY, "sessions",
+			       "the limit of sessions is reached", admission->config->sessions);
 		return -EBUSY;
 	}
 	if (is_short_of_memory(admission, now, ret_refusal))

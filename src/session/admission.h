@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Admission - who may start work now, who waits, and who is told to come back
+ * Admission - which run or session may start now, which waits, and which is refused
  *
- * Owns:    the counts of runs and sessions, of each token and in all; the bounded queue: round
- *          robin between tokens, first come first served within one.
- * May not: start or end anything itself: it says when.
+ * Owns:    the counts of runs and sessions, per token and in total; the bounded queue: round robin
+ *          between tokens, first come first served within one.
+ * May not: start or end anything itself: it only says when.
  *
- * A token's own quota is not waited for: its next run is refused (429) until one of its runs,
- * waiting ones included, is over. The machine's limit is waited for, while the queue has room (503
- * when not). No token can fill the machine's time: each gets the next free place in turn.
+ * A run above its token's own quota does not wait: it is refused (429) until one of the token's
+ * runs, waiting ones included, is over. A run above the machine's limit waits while the queue has
+ * room, and is refused (503) otherwise. No token can occupy the machine alone: tokens get free
+ * places in turn.
  */
 #pragma once
 
@@ -24,7 +25,7 @@
 struct admission;
 struct admission_lane;
 
-/* One run's place. The caller's memory, zeroed but for `start` and `user`; it stays where it is
+/* One run's place. In the caller's memory, zeroed except for `start` and `user`; must not move
  * until admission_leave. */
 struct admission_ticket {
 	void (*start)(void *user); /* a run that waited may start now */
@@ -39,16 +40,15 @@ struct admission_ticket {
 };
 
 enum admission_answer {
-	ADMISSION_NOW,     /* it holds a place; `start` is not called */
-	ADMISSION_WAIT,    /* `start` follows, from inside somebody's admission_leave */
+	ADMISSION_NOW,     /* the ticket holds a place; `start` is not called */
+	ADMISSION_WAIT,    /* `start` follows, from inside another ticket's admission_leave */
 	ADMISSION_REFUSED, /* the refusal says why; the ticket holds nothing */
 };
 
 struct admission_refusal {
-	unsigned status;        /* 429: the token's quota; 503: the machine's */
 	uint32_t retry_after_s; /* at least 1 */
 	const char *reason;     /* a word for the metrics: "rate", "queue", "memory", ... */
-	struct err err;         /* ERR_BUSY */
+	struct err err;         /* ERR_QUOTA: the token's own; ERR_BUSY: the machine's */
 };
 
 struct admission_counts {
@@ -65,28 +65,30 @@ enum admission_answer admission_run(struct admission *admission, const struct co
 				    uint64_t now, struct admission_ticket *ticket,
 				    struct admission_refusal *ret_refusal);
 
-/* Asks for a run that somebody must allow first. It counts as one of its token's, but takes no
- * place of the machine's; `bytes` are what it keeps in memory. False: refused. */
+/* Asks for a run that a person must allow first. It counts towards its token's quota, but takes no
+ * place of the machine; `bytes` are what it keeps in memory. False: refused. */
 bool admission_hold(struct admission *admission, const struct config_token *token, uint64_t now,
 		    uint64_t bytes, struct admission_ticket *ticket,
 		    struct admission_refusal *ret_refusal);
 
-/* It was allowed: never refused, but it may have to wait; then `start` follows. */
+/* The held run was allowed: it is not refused any more, but may have to wait; then `start`
+ * follows. */
 enum admission_answer admission_allow(struct admission *admission, struct admission_ticket *ticket);
 
-/* A run that was under way before we started: takes a place without asking. */
+/* Takes a place, without a check, for a run that was under way before this daemon started. */
 void admission_run_kept(struct admission *admission, const struct config_token *token,
 			struct admission_ticket *ticket);
 
-/* The run is over, or does not want to wait any more. Others may start from inside this. Accepts a
- * ticket that holds no place. */
+/* The run is over, or no longer wants to wait. Other runs may start from inside this call. Accepts
+ * a ticket that holds no place. */
 void admission_leave(struct admission *admission, struct admission_ticket *ticket);
 
-/* The run was refused for what it asks: it has not run, and is not charged to its token's minute.
- * Else as admission_leave. */
+/* The run's request was refused: it has not run, and is not counted in its token's rate per minute.
+ * Otherwise like admission_leave. */
 void admission_take_back(struct admission *admission, struct admission_ticket *ticket);
 
-/* Asks for a session; 0, or -EBUSY and a refusal. The _kept form takes a place without asking. */
+/* Asks for a session; returns 0, or -EBUSY and a refusal. The _kept form takes a place without a
+ * check. */
 int admission_session(struct admission *admission, const struct config_token *token, uint64_t now,
 		      struct admission_refusal *ret_refusal);
 void admission_session_kept(struct admission *admission, const struct config_token *token);

@@ -13,10 +13,10 @@
 
 #define PEEK_FIRST 4096U /* most frames are small */
 #define PEEK_MAX (FRAME_PIECE_MAX + sizeof(struct frame_header))
-#define READ_PER_TURN (4U << 20) /* then the loop looks at others, too */
-#define REPEATS_MAX 64U          /* a successor sees one frame again, hardly more */
+#define READ_PER_TURN (4U << 20) /* then other handles of the loop have their turn */
+#define REPEATS_MAX 64U          /* the next viv may see one frame twice, hardly more */
 #define WAIT_MS_MAX 64U
-#define OUT_MAX 64U /* messages that it leaves unread; then it is not heard */
+#define OUT_MAX 64U /* unsent messages; above this we stop reading from the peer */
 
 struct channel_message {
 	struct buf bytes; /* owned */
@@ -56,7 +56,7 @@ static int add_piece(struct channel *channel, const struct frame *piece, struct 
 	} else if (header->type != first->type || header->nonce != first->nonce) {
 		return err_set(err, ERR_BAD_REQUEST, EPROTO, "a frame between two pieces");
 	}
-	/* Smaller ones would be work for nothing, without an end. */
+	/* Smaller pieces could make us work endlessly for few bytes. */
 	if (header->flags & FRAME_FLAG_MORE && header->size != FRAME_PIECE_MAX)
 		return err_set(err, ERR_BAD_REQUEST, EPROTO, "a piece of %u bytes", header->size);
 	if (buf_append(&channel->whole, piece->payload, header->size) < 0)
@@ -65,7 +65,7 @@ static int add_piece(struct channel *channel, const struct frame *piece, struct 
 	return 0;
 }
 
-/* All pieces are there. */
+/* All pieces have arrived. */
 static void deliver_whole(struct channel *channel, const struct frame *last)
 {
 	struct frame frame = *last;
@@ -78,18 +78,18 @@ static void deliver_whole(struct channel *channel, const struct frame *last)
 	buf_done(&whole);
 }
 
-/* Returns a negative errno when it is none that may come now. */
+/* Returns a negative errno if this frame may not come now. */
 static int deliver(struct channel *channel, const struct frame *piece, struct err *err)
 {
 	bool has_more = piece->header.flags & FRAME_FLAG_MORE;
 
 	if (piece->header.counter <= channel->counter) {
 		if (++channel->repeats > REPEATS_MAX)
-			return err_set(err, ERR_BAD_REQUEST, EPROTO, "old frames again and again");
+			return err_set(err, ERR_BAD_REQUEST, EPROTO, "too many repeated frames");
 		return 0;
 	}
 	if (piece->header.counter != channel->counter + 1 && !channel->is_taken_over)
-		return err_set(err, ERR_BAD_REQUEST, EPROTO, "frame %u where %u was to come",
+		return err_set(err, ERR_BAD_REQUEST, EPROTO, "frame %u where %u was expected",
 			       piece->header.counter, channel->counter + 1);
 	channel->counter = piece->header.counter;
 	channel->is_taken_over = false;
@@ -143,7 +143,8 @@ static int64_t deliver_all(struct channel *channel, const struct buf *bytes, str
 
 /* ---- reading ---- */
 
-/* Who sent what was read. Room for this and nothing else: the kernel hands over no descriptor. */
+/* Notes who sent the bytes. The control buffer has room for credentials only, so the kernel hands
+ * over no descriptor. */
 static void note_sender(struct channel *channel, struct msghdr *msg)
 {
 	const struct cmsghdr *header = CMSG_FIRSTHDR(msg);
@@ -156,7 +157,7 @@ static void note_sender(struct channel *channel, struct msghdr *msg)
 	channel->sender = sender.pid;
 }
 
-/* Looks at what is there, up to `room` bytes, and leaves it there. */
+/* Reads up to `room` bytes without removing them from the socket. */
 static ssize_t peek(struct channel *channel, struct buf *bytes, size_t room)
 {
 	_Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(struct ucred))];
@@ -181,7 +182,7 @@ static ssize_t peek(struct channel *channel, struct buf *bytes, size_t room)
 	return n;
 }
 
-/* Takes what was delivered off the socket. */
+/* Removes the delivered bytes from the socket. */
 static int consume(const struct channel *channel, struct buf *scratch, size_t size)
 {
 	while (size > 0) {
@@ -228,8 +229,8 @@ static void timer_due(uv_timer_t *timer)
 }
 
 /*
- * Half a frame is there. It stays in the socket, which is readable all the while: so the loop does
- * not watch it, and a timer looks again, less often each time.
+ * Only part of a frame has arrived. It stays in the socket, which would therefore be readable all
+ * the time: so the loop does not watch the socket, and a timer polls it, less often each time.
  */
 static void await_rest(struct channel *channel)
 {
@@ -241,8 +242,8 @@ static void await_rest(struct channel *channel)
 	watch(channel);
 }
 
-/* Reads once. Returns the bytes taken; 0: no more for now, or the channel is no more. `ret_is_all`:
- * it has seen less than it had room for. */
+/* Reads once. Returns the bytes taken; 0: no more for now, or the channel was closed. `ret_is_all`:
+ * the socket had less than there was room for, so it is empty. */
 static size_t read_some(struct channel *channel, struct buf *bytes, bool *ret_is_all)
 {
 	size_t room = channel->whole.size > 0 ? PEEK_MAX : PEEK_FIRST;
@@ -261,21 +262,21 @@ static size_t read_some(struct channel *channel, struct buf *bytes, bool *ret_is
 		*ret_is_all = used == n && n < (ssize_t)room;
 		return (size_t)used;
 	}
-	/* Once the other side is gone, one more look has seen all it has said. */
+	/* Once the other side is gone, one more read has seen everything it sent. */
 	if (n > 0 && used == 0 && !channel->is_hung_up) {
 		channel->is_hung_up = is_hung_up(channel);
 		await_rest(channel);
 		return 0;
 	}
-	/* A reset is how the end looks when we had more to say. */
+	/* If the peer closes with unread bytes of ours, the end shows as a reset. */
 	if (n < 0 && n != -ECONNRESET)
 		(void)err_set(&why, ERR_INTERNAL, (int)-n, "channel: %s", strerror((int)-n));
 	end(channel, &why);
 	return 0;
 }
 
-/* Those that are there; `to_end`: until the socket says that there are no more. Else whatever a
- * look may have stopped at is told of by the loop. */
+/* Reads the frames that have arrived. `to_end`: until the socket is known to be empty. Otherwise
+ * reading may stop earlier, and the loop reports the rest. */
 static void read_frames(struct channel *channel, bool to_end)
 {
 	struct buf bytes;
@@ -283,7 +284,7 @@ static void read_frames(struct channel *channel, bool to_end)
 	size_t taken = 1;
 	bool is_all = false;
 
-	/* Called from one of the calls that a read makes: that read goes on by itself. */
+	/* A callback of a read has called this: that read continues anyway. */
 	if (channel->is_reading)
 		return;
 	channel->is_reading = true;
@@ -329,7 +330,7 @@ static bool send_some(struct channel *channel, struct channel_message *message)
 
 		if (n == -EAGAIN)
 			return false;
-		/* Gone: reading says so, too, and in its own words. */
+		/* The peer is gone: reading reports that, with the reason. */
 		if (n < 0)
 			return true;
 		for (size_t i = 0; i < message->fd_count; i++)
@@ -418,7 +419,7 @@ int channel_want_sender(struct channel *channel, struct err *err)
 	const int on = 1;
 
 	if (setsockopt(channel->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
-		return err_sys(err, "ask for the senders of a channel");
+		return err_sys(err, "set SO_PASSCRED on a channel");
 	channel->wants_sender = true;
 	return 0;
 }
@@ -445,7 +446,7 @@ int channel_send_fds(struct channel *channel, struct buf *take_bytes, int *take_
 	}
 	if (channel->fd < 0 || channel->is_ended) {
 		message_free(message);
-		return err_set(err, ERR_INTERNAL, EPIPE, "the sandbox closed its channel");
+		return err_set(err, ERR_BUSY, EPIPE, "the sandbox has ended");
 	}
 	if (STAILQ_EMPTY(&channel->out) && send_some(channel, message)) {
 		message_free(message);
@@ -467,7 +468,7 @@ static void timer_closed(uv_handle_t *handle)
 		channel->closed((uv_handle_t *)&channel->poll);
 }
 
-/* One after the other: our caller may free the channel in its call. */
+/* Close the handles one after the other, since `closed` may free the channel. */
 static void poll_closed(uv_handle_t *handle)
 {
 	struct channel *channel = handle->data;

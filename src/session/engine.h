@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Engine - what every op of a daemon stands on
+ * Engine - the parts of the daemon that ops use
  *
- * Owns:    nothing: it borrows the parts of the daemon, so that ops need know only this.
+ * Owns:    nothing: it borrows the parts of the daemon, so that ops need to know only this struct.
  * May not: hold the state of one call, session or run.
  */
 #pragma once
@@ -21,7 +21,7 @@ struct admission;
 struct announcer;
 struct audit;
 struct conversations;
-struct flight;
+struct served_run;
 struct journal;
 struct logs;
 struct metrics;
@@ -30,10 +30,10 @@ struct sessions;
 
 #define ENGINE_WARM_MAX 12
 
-/* A kind of sandbox that is kept ready; runtime NULL: a free place. */
+/* A kind of sandbox that is kept ready; kind.runtime NULL: this entry is free. */
 struct engine_warm {
 	struct box_kind kind;
-	char *trust, *data; /* owned: what the kind points to */
+	char *trust, *data; /* owned: the strings that `kind` points to */
 	uint64_t used_ns;
 };
 
@@ -41,22 +41,22 @@ struct engine {
 	uv_loop_t *loop;                     /* borrowed */
 	const struct config *config;         /* borrowed */
 	struct remote *remote;               /* borrowed; NULL: none is configured */
-	struct pool *pool;                   /* borrowed; NULL: viv-launch is being started again */
+	struct pool *pool;                   /* borrowed; NULL: its backend is being restarted */
 	struct metrics *metrics;             /* borrowed */
 	struct packages *packages;           /* borrowed: what is installed for each runtime */
 	struct admission *admission;         /* borrowed */
 	struct audit *audit;                 /* borrowed; NULL: nothing is written */
 	struct announcer *announcer;         /* borrowed; NULL: nobody is told: op/announce.h */
-	struct journal *journal;             /* borrowed; NULL: nothing outlives us */
+	struct journal *journal;             /* borrowed; NULL: nothing outlives this process */
 	struct logs *logs;                   /* borrowed */
 	struct sessions *sessions;           /* borrowed */
 	struct conversations *conversations; /* borrowed */
-	LIST_HEAD(, flight) flights;         /* runs under way: op/flight.h */
+	LIST_HEAD(, served_run) runs;        /* under way: op/op_run.h */
 	struct engine_warm warm[ENGINE_WARM_MAX];
 	bool is_stopping;    /* no new work is taken */
 	uint64_t started_ms; /* since the epoch */
 
-	/* What the prober, which really runs code, found. */
-	uint64_t last_good_ms; /* on now_ns()'s clock; 0: never yet */
-	struct err health_why; /* of the last failure; ERR_NONE: the last one went well */
+	/* The prober's findings, from really running code. */
+	uint64_t last_good_ms; /* on the clock of now_ns(); 0: never yet */
+	struct err health_why; /* of the last failure; ERR_NONE: the last probe succeeded */
 };

@@ -60,7 +60,7 @@ static void keep_line(struct events *events, const struct buf *line)
 	    buf_append(&events->text, "\n", 1) == 0)
 		return;
 
-	/* Longer than everything that may be kept: whoever listens has it, nobody else will. */
+	/* The line is longer than all that may be kept: only present subscribers get it. */
 	buf_consume(&events->text, events->text.size);
 	events->first_seq = events->seq + 1;
 	events->is_cut = true;
@@ -93,7 +93,7 @@ int events_add(struct events *events, const char *type, const void *members, siz
 	keep_line(events, &line);
 	sink = LIST_FIRST(&events->sinks);
 	while (sink != NULL) {
-		struct events_sink *next = LIST_NEXT(sink, entry); /* it may leave in its call */
+		struct events_sink *next = LIST_NEXT(sink, entry); /* sinks may leave in a call */
 
 		sink->event(sink->user, events->seq, buf_string(&line), line.size);
 		sink = next;

@@ -2,9 +2,9 @@
 /*
  * Events - the numbered facts of a run, kept in memory under a cap
  *
- * Owns:    the text of each event (one JSON object per line, ASCII only), their numbers, and who is
- *          told. The first is `started`, the last `verdict`; nothing comes after it.
- * May not: look into an event: its members are text that somebody else checked.
+ * Owns:    the text of each event (one JSON object per line, ASCII only), their numbers, and the
+ *          list of subscribers. The first event is `started`, the last `verdict`.
+ * May not: look into an event: its members are text that the caller has checked.
  */
 #pragma once
 
@@ -17,9 +17,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define EVENTS_KEEP_DEFAULT (1U << 20) /* bytes of the text kept for those who come later */
+#define EVENTS_KEEP_DEFAULT (1U << 20) /* bytes of text kept for later readers */
 
-/* Told of each event at once: `text` is the whole line without its newline. */
+/* A subscriber, called at once for each event: `text` is the whole line without its newline. */
 struct events_sink {
 	void (*event)(void *user, uint64_t seq, const char *text, size_t size);
 	void *user;
@@ -28,7 +28,7 @@ struct events_sink {
 
 struct events {
 	uint64_t seq;       /* of the last event */
-	uint64_t first_seq; /* of the first one still kept */
+	uint64_t first_seq; /* of the first event still kept */
 	uint64_t start_ns;
 	bool is_over;
 	bool is_cut;     /* early events were dropped to stay under the cap */
@@ -45,6 +45,6 @@ void events_unsubscribe(struct events_sink *sink);
 /* Adds {"seq":N,"t_ms":T,"type":"<type>"<members>}. `members` is "" or starts with a comma. */
 int events_add(struct events *events, const char *type, const void *members, size_t size);
 
-/* The kept line that follows number `after`; false when there is none (yet). */
+/* The kept line that follows event number `after`; false if there is none (yet). */
 bool events_next(const struct events *events, uint64_t after, uint64_t *ret_seq,
 		 const char **ret_text, size_t *ret_size);

@@ -23,7 +23,7 @@ static void handle_closed(uv_handle_t *handle)
 	feed->closed(feed->user);
 }
 
-/* Handle first, descriptor second: libuv names it to epoll once more while it closes. */
+/* Close the handle before the descriptor: uv_close still passes the descriptor to epoll. */
 void feed_close(struct feed *feed)
 {
 	if (feed->handles == 0 || feed->from < 0)
@@ -56,7 +56,7 @@ static void drain(struct feed *feed)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n < 0) {
-		feed_close(feed); /* nobody in there reads it any more */
+		feed_close(feed); /* no process reads it any more */
 		return;
 	}
 	feed->at += (size_t)n;
@@ -131,8 +131,8 @@ int feed_open(struct feed *feed, uv_loop_t *loop, int from, int *take_to,
 	if (feed->is_pollable) {
 		feed->from_poll.data = feed;
 		feed->handles = 2;
-		/* libuv made it non-blocking, for everybody who shares it. One read after each
-		 * "ready" does not block either way. */
+		/* libuv made the source non-blocking, for every process that shares it: undo that.
+		 * One read after each readiness event does not block either way. */
 		if (flags >= 0)
 			(void)fcntl(from, F_SETFL, flags);
 	}

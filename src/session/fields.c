@@ -40,6 +40,7 @@ static bool is_empty(const struct field *field, union value value)
 	case FIELD_SIZE:
 		return *value.size == 0;
 	case FIELD_MS:
+		return *value.ms <= 0;
 	case FIELD_BOOL:
 		break;
 	}
@@ -60,7 +61,7 @@ static int put_value(const struct field *field, union value value, struct buf *b
 	case FIELD_INT:
 		return buf_format(buf, "%d", *value.number);
 	case FIELD_SIZE:
-		return buf_format(buf, "%llu", (unsigned long long)*value.size);
+		return buf_number(buf, *value.size);
 	case FIELD_MS:
 		return buf_format(buf, "%.3f", *value.ms);
 	case FIELD_BOOL:
@@ -71,15 +72,15 @@ static int put_value(const struct field *field, union value value, struct buf *b
 
 int fields_put(const struct field *fields, const void *from, struct buf *buf)
 {
-	const char *joint = "{";
-	int r = 0;
+	const char *joint = "";
+	int r = buf_text(buf, "{");
 
 	for (const struct field *field = fields; field->name != NULL && r == 0; field++) {
 		union value value = value_of(field, from);
 
 		if (field->empty == FIELD_OR_NOT && is_empty(field, value))
 			continue;
-		r = buf_format(buf, "%s\"%s\":", joint, field->name);
+		r = json_put_name(buf, joint, field->name);
 		if (r == 0)
 			r = put_value(field, value, buf);
 		joint = ",";

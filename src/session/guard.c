@@ -16,7 +16,7 @@ struct guard {
 	struct payload payload;
 	uint64_t nonce;
 	struct pool_ticket *ticket;
-	struct sandbox *sandbox; /* ours from taking to sandbox_end */
+	struct sandbox *sandbox; /* ours until sandbox_end */
 	void (*answer)(void *user, const struct verdict_testimony *testimony,
 		       const struct err *why);
 	void *user;
@@ -32,7 +32,7 @@ static void say(struct guard *guard, const struct verdict_testimony *testimony,
 	guard->answer(guard->user, testimony, why); /* frees the guard */
 }
 
-/* Code that makes the checker itself end is refused, like code that it cannot read. */
+/* Code that makes the checker end is refused, like code that the checker cannot read. */
 static void refuse(struct guard *guard, const char *why)
 {
 	struct verdict_testimony testimony = {.is_given = true, .kind = VERDICT_GUARD};
@@ -52,15 +52,17 @@ static void take_frame(void *user, const struct frame *frame)
 	if (frame->header.nonce != guard->nonce)
 		return;
 	if (frame->header.type != FRAME_DONE) {
-		refuse(guard, "it answered with something else");
+		refuse(guard, "the checker gave an invalid answer");
 		return;
 	}
 	buf_init(&extras.missing, TESTIMONY_MAX);
+	buf_init(&extras.left_out, TESTIMONY_MAX);
 	if (testimony_read(frame->payload, frame->header.size, &testimony, &extras, &err) < 0)
 		refuse(guard, err.text);
 	else
 		say(guard, &testimony, NULL);
 	buf_done(&extras.missing);
+	buf_done(&extras.left_out);
 }
 
 static void channel_ended(void *user, const struct err *why)
@@ -77,9 +79,9 @@ static void sandbox_exited(void *user, const struct box_exit *facts, const struc
 		return;
 	}
 	if (facts->cause == BOX_CAUSE_DEADLINE)
-		refuse(guard, "it took too long");
+		refuse(guard, "the check took too long");
 	else if (facts->cause == BOX_CAUSE_MEMORY || facts->oom_kills > 0)
-		refuse(guard, "it took too much memory");
+		refuse(guard, "the check took too much memory");
 	else
 		refuse(guard, "the checker ended");
 }
@@ -109,7 +111,7 @@ static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err 
 	stream_listen(&sandbox->out, bytes_ignored, NULL);
 	stream_listen(&sandbox->err, bytes_ignored, NULL);
 	drop_fd(&sandbox->in);
-	/* A failure of either shows as the end of channel or sandbox, and comes from the loop. */
+	/* If either call fails, the channel or the sandbox ends, which the loop reports. */
 	(void)sandbox_begin(sandbox, CHECK_MS, &err);
 	(void)channel_send(&sandbox->channel, &guard->payload.frame, &guard->payload.memfd, &err);
 }
@@ -153,7 +155,7 @@ void guard_free(struct guard *guard)
 		return;
 	guard->is_answered = true;
 	if (guard->ticket != NULL)
-		pool_untake(guard->pool, guard->ticket);
+		pool_untake(guard->ticket);
 	sandbox_end(guard->sandbox);
 	payload_done(&guard->payload);
 	free(guard);

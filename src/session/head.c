@@ -10,8 +10,9 @@
 #include "base/c.h"
 #include "session/lent.h"
 
-#define NOISE_MAX 1000U /* frames between runs that mean nothing, */
+#define NOISE_MAX 1000U /* unwanted frames between runs */
 #define NOISE_BYTES_MAX (1U << 20)
+#define LOOK_NUMBERS 2 /* that checkpoints and branches leave for looks */
 
 static void free_when_done(struct head *head)
 {
@@ -36,14 +37,14 @@ static void fail(struct head *head, const struct err *why)
 	head->calls->failed(head->user, head, why);
 }
 
-/* ---- its box ---- */
+/* ---- the box ---- */
 
 static int gone(struct err *err)
 {
-	return err_set(err, ERR_INTERNAL, ECHILD, "the sandbox is gone");
+	return err_set(err, ERR_BUSY, ECHILD, "the sandbox is gone");
 }
 
-/* Those of a box's calls that are about one head. NULL: it cannot. */
+/* Calls an operation of the box that concerns one head. NULL: the box does not have it. */
 static int ask(struct head *head, int (*what)(struct box *box, uint32_t head, struct err *err),
 	       struct err *err)
 {
@@ -59,8 +60,11 @@ static int ask(struct head *head, int (*what)(struct box *box, uint32_t head, st
 #define ASK(head, what, err)                                                                       \
 	ask(head, (head)->sandbox->box != NULL ? (head)->sandbox->box->impl->what : NULL, err)
 
-int head_end(struct head *head, struct err *err)
+int head_end(struct head *head, void (*ended)(void *user, const struct box_exit *facts), void *user,
+	     struct err *err)
 {
+	head->ended = ended;
+	head->ended_user = user;
 	return ASK(head, end, err);
 }
 
@@ -83,7 +87,7 @@ int head_begin(struct head *head, uint32_t timeout_ms, struct err *err)
 {
 	struct box *box = head->sandbox->box;
 
-	head->is_armed = false; /* the last deadline is forgotten with this one */
+	head->is_armed = false; /* the new deadline replaces the old one */
 	return box != NULL ? box->impl->begin(box, head->number, timeout_ms, err) : gone(err);
 }
 
@@ -102,7 +106,7 @@ void head_mark(struct head *head)
 {
 	struct err err = {0};
 
-	/* For the next run, where it was closed. */
+	/* The meter may have been closed: opens it again, for the next run. */
 	(void)sandbox_meter(head->sandbox, &err);
 	box_mark(head->sandbox->box, head->pid, &head->mark);
 }
@@ -133,7 +137,7 @@ void head_disarm(struct head *head)
 {
 	struct err err = {0};
 
-	/* A backend that is gone took the head with it, and its deadline. */
+	/* If the backend is gone, so are the head and its deadline. */
 	if (head->is_armed)
 		(void)ASK(head, disarm, &err);
 	head->is_armed = false;
@@ -148,15 +152,15 @@ void head_drop(struct head *head)
 	head->is_dropped = true;
 	if (head->state == HEAD_COMING)
 		return;
-	/* Where it is the only one that can be, the sandbox ends with it. A backend that is gone
-	 * took the sandbox with it; everybody is told. */
+	/* If the box can have only one head, the sandbox ends with it. If the backend is gone, so
+	 * is the sandbox, and everybody is told. */
 	if (head->sandbox->box != NULL && head->sandbox->box->impl->drop_head == NULL)
 		sandbox_kill(head->sandbox);
 	else
 		(void)ASK(head, drop_head, &err);
 }
 
-/* ---- a fork that comes up ---- */
+/* ---- a new fork ---- */
 
 static void take_hello(struct head *head, const struct frame *frame)
 {
@@ -173,19 +177,19 @@ static void take_hello(struct head *head, const struct frame *frame)
 	struct err why = {0};
 
 	if (frame->header.size != sizeof(struct frame_hello) || box == NULL) {
-		(void)err_set(&why, ERR_INTERNAL, EPROTO, "a fork said something else than HELLO");
+		(void)err_set(&why, ERR_INTERNAL, EPROTO, "a fork sent something other than HELLO");
 		fail(head, &why);
 		return;
 	}
 	head->pid = placed.pid = head->channel->sender;
 	head->state = HEAD_PLACING;
-	head->sandbox->head_bits |= 1U << head->number; /* the backend's until its end is told */
+	head->sandbox->head_bits |= 1U << head->number; /* in use until its end is reported */
 	if (box->impl->fork_head(box, &placed, fds, head->has_pipes ? BOX_HEAD_FDS_MAX : 1, &why) <
 	    0)
 		fail(head, &why);
 }
 
-/* The parent's answer: only a refusal needs one, the child speaks for itself. */
+/* Takes the parent's answer. Only a refusal matters, since the child reports itself. */
 static void take_forked(struct head *head, const struct frame *frame)
 {
 	struct head *child = NULL;
@@ -201,7 +205,7 @@ static void take_forked(struct head *head, const struct frame *frame)
 		return;
 	memcpy(&forked, frame->payload, sizeof(forked));
 	if (forked.is_blocked == 0 && forked.pid != 0) {
-		(void)err_set(&why, ERR_INTERNAL, EPIPE, "the fork ended before it was ready");
+		(void)err_set(&why, ERR_BUSY, EPIPE, "the interpreter ended before it was ready");
 		if (child->is_cut)
 			fail(child, &why);
 		return;
@@ -209,19 +213,23 @@ static void take_forked(struct head *head, const struct frame *frame)
 	(void)err_set(&why, forked.is_blocked ? ERR_CONFLICT : ERR_INTERNAL, EBUSY, "%.*s",
 		      (int)(frame->header.size - sizeof(forked)),
 		      (const char *)frame->payload + sizeof(forked));
+	/* A session tries again by itself once there is room. A runner that gave this reason could
+	 * make it try, and write the journal, without end. */
+	if (strcmp(why.text, HEAD_NO_ROOM) == 0)
+		(void)err_set(&why, ERR_CONFLICT, EBUSY, "the interpreter refuses to fork");
 	fail(child, &why);
 }
 
 void head_forked(struct head *head, const struct frame *frame)
 {
-	/* Before the answer is taken: a refusal may have its owner let go of this head. */
+	/* Call before the answer is taken: a refusal may cause the owner to free this head. */
 	if (head->calls->forked != NULL)
 		head->calls->forked(head->user, head);
 	take_forked(head, frame);
 }
 
-/* Frames between runs belong to nobody: where there is no end of them, whoever sends them waits
- * until something is asked. */
+/* Frames between runs belong to nobody. If there are too many, the channel is paused, so that their
+ * sender waits until the next request. */
 static void count_noise(struct head *head, const struct frame *frame)
 {
 	head->noise++;
@@ -230,7 +238,7 @@ static void count_noise(struct head *head, const struct frame *frame)
 		channel_pause(head->channel);
 }
 
-/* Its last piece is counted as the frame that it ends. */
+/* The last piece is counted with the frame that it completes. */
 static void idle_piece(void *user, const struct frame *piece)
 {
 	if (piece->header.flags & FRAME_FLAG_MORE)
@@ -255,21 +263,21 @@ static void idle_end(void *user, const struct err *why)
 	struct head *parent = head->sandbox->heads[head->parent];
 	struct err ended = *why;
 
-	/* A parent that refuses closes the child's end, too: it says why in a moment. */
+	/* A parent that refuses also closes the child's end; its reason follows. */
 	if (head->state == HEAD_COMING && parent != NULL && parent->forking == head) {
 		head->is_cut = true;
 		return;
 	}
 	if (ended.kind == ERR_NONE)
-		(void)err_set(&ended, ERR_INTERNAL, EPIPE, "the fork ended before it was ready");
-	/* The end of one that was ready is told by its box, with the facts. */
+		(void)err_set(&ended, ERR_BUSY, EPIPE, "the interpreter ended before it was ready");
+	/* The end of a head that was ready is reported by its box, with the facts. */
 	fail(head, &ended);
 }
 
 static const struct channel_calls idle_calls = {
 	.frame = idle_frame, .ended = idle_end, .piece = idle_piece, .drops_pieces = true};
 
-/* Something is asked of it: it may speak. */
+/* A request was sent to the head: read its frames again. */
 static void hear(struct head *head)
 {
 	head->noise = 0;
@@ -326,7 +334,7 @@ int head_adopt(struct sandbox *sandbox, uint32_t number, pid_t pid, int *take_ch
 	int r;
 
 	if (number >= BOX_HEADS_MAX || sandbox->heads[number] != NULL)
-		return err_set(err, ERR_INTERNAL, EPROTO, "no head %u was kept", number);
+		return err_set(err, ERR_INTERNAL, EPROTO, "head %u cannot be adopted", number);
 	if (number == 0) {
 		*ret_head = head_first(sandbox, calls, user);
 		(*ret_head)->pid = pid;
@@ -336,7 +344,7 @@ int head_adopt(struct sandbox *sandbox, uint32_t number, pid_t pid, int *take_ch
 	}
 	head = head_new(sandbox, number, calls, user);
 	head->pid = pid;
-	head->is_armed = true; /* or so it may be: its last viv died */
+	head->is_armed = true; /* it may be: the previous viv died */
 	head->state = HEAD_READY;
 	sandbox->head_bits |= 1U << number;
 	r = open_channel(head, take_channel, err);
@@ -350,18 +358,104 @@ int head_adopt(struct sandbox *sandbox, uint32_t number, pid_t pid, int *take_ch
 	return 0;
 }
 
-static int free_number(const struct sandbox *sandbox, uint32_t *ret_number, struct err *err)
+/* ---- numbers ---- */
+
+static bool is_free(const struct sandbox *sandbox, uint32_t number)
 {
-	for (uint32_t i = 1; i < BOX_HEADS_MAX; i++) {
-		if (sandbox->heads[i] == NULL && !(sandbox->head_bits & (1U << i))) {
-			*ret_number = i;
-			return 0;
-		}
-	}
-	return err_set(err, ERR_BUSY, EMFILE,
-		       "the session has %d states already: drop checkpoints or branches",
-		       BOX_HEADS_MAX);
+	return sandbox->heads[number] == NULL && !(sandbox->head_bits & (1U << number));
 }
+
+/* Has its head ended, while its owner still needs the facts? */
+static bool is_over(const struct sandbox *sandbox, uint32_t number)
+{
+	return sandbox->heads[number] != NULL && sandbox->heads[number]->state == HEAD_OVER &&
+	       !(sandbox->head_bits & (1U << number));
+}
+
+/* Is this number free, or will it be when a look or an end is over? */
+static bool is_passing(const struct sandbox *sandbox, uint32_t number)
+{
+	const struct head *head = sandbox->heads[number];
+
+	return head == NULL || head->is_look || head->state == HEAD_OVER;
+}
+
+int head_room(const struct sandbox *sandbox, enum head_use use, uint32_t count)
+{
+	int now = -(int)count;
+	int over = 0;
+	int later = -(int)count - LOOK_NUMBERS - 1; /* number 0 is never used again */
+
+	for (uint32_t i = 0; i < BOX_HEADS_MAX; i++) {
+		now += i > 0 && is_free(sandbox, i);
+		over += i > 0 && is_over(sandbox, i);
+		later += is_passing(sandbox, i);
+	}
+	switch (use) {
+	case HEAD_FOR_BACK:
+		return now + over;
+	case HEAD_FOR_LOOK:
+		return now - 1;
+	case HEAD_FOR_CHECKPOINT:
+		return later - (int)sandbox->sessions;
+	case HEAD_FOR_BRANCH:
+		return later - (int)count - 1;
+	}
+	return -1;
+}
+
+/* Is a look, an end or a fork under way? When that is over, a number may be free. */
+static bool is_moving(const struct sandbox *sandbox)
+{
+	bool is_so = false;
+
+	for (uint32_t i = 1; i < BOX_HEADS_MAX && !is_so; i++)
+		is_so = !is_free(sandbox, i) &&
+			(is_passing(sandbox, i) || sandbox->heads[i]->state != HEAD_READY);
+	return is_so;
+}
+
+bool head_must_wait(const struct sandbox *sandbox)
+{
+	return head_room(sandbox, HEAD_FOR_BACK, 1) < 0 && is_moving(sandbox);
+}
+
+void head_tell_room(const struct sandbox *sandbox)
+{
+	for (uint32_t i = 0; i < BOX_HEADS_MAX && !sandbox->is_ending; i++) {
+		const struct head *head = sandbox->heads[i];
+
+		if (head != NULL && head->calls->room != NULL)
+			head->calls->room(head->user);
+	}
+}
+
+static uint32_t find_number(const struct sandbox *sandbox,
+			    bool (*fits)(const struct sandbox *sandbox, uint32_t number))
+{
+	uint32_t number = 1;
+
+	while (number < BOX_HEADS_MAX && !fits(sandbox, number))
+		number++;
+	return number;
+}
+
+static int take_number(const struct sandbox *sandbox, bool is_look, uint32_t *ret_number,
+		       struct err *err)
+{
+	bool is_soon = is_moving(sandbox);
+
+	if (head_room(sandbox, is_look ? HEAD_FOR_LOOK : HEAD_FOR_BACK, 1) >= 0) {
+		*ret_number = find_number(sandbox, is_free);
+		if (*ret_number == BOX_HEADS_MAX)
+			*ret_number = find_number(sandbox, is_over);
+		return 0;
+	}
+	return err_set(err, is_soon ? ERR_BUSY : ERR_CONFLICT, is_soon ? EBUSY : EMFILE,
+		       HEAD_NO_ROOM);
+}
+
+/* ---- forks ---- */
 
 static int send_fork(struct head *parent, bool is_look, int *take_theirs, int *take_ends,
 		     struct err *err)
@@ -395,7 +489,7 @@ int head_fork(struct head *parent, bool is_look, const struct head_pipes *pipes,
 			       "the backend cannot fork an interpreter");
 	if (parent->state != HEAD_READY || parent->forking != NULL)
 		return err_set(err, ERR_BUSY, EBUSY, "the interpreter is busy forking");
-	r = free_number(parent->sandbox, &number, err);
+	r = take_number(parent->sandbox, is_look, &number, err);
 	if (r < 0)
 		return r;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
@@ -405,10 +499,11 @@ int head_fork(struct head *parent, bool is_look, const struct head_pipes *pipes,
 	head->is_look = is_look;
 	head->parent = parent->number;
 	if (is_look)
-		head->pipes = (struct head_pipes){NULL, NULL}; /* it has no output */
+		head->pipes = (struct head_pipes){NULL, NULL}; /* a look has no output */
 	else
 		head->pipes = pipes != NULL ? *pipes : parent->pipes;
-	/* Every head of a branch has them with it: any may be the last one. */
+	/* Every head of a branch is kept with these pipes, since any of them may be the last
+	 * one. */
 	head->has_pipes = !is_look && head->pipes.out != &parent->sandbox->out;
 	r = open_channel(head, &pair[0], err);
 	if (r == 0)
@@ -427,8 +522,8 @@ int head_fork(struct head *parent, bool is_look, const struct head_pipes *pipes,
 	return 0;
 }
 
-/* The fork is there, or nobody wants it any more: its parent may fork again, and what it still says
- * of this one is not about the next. */
+/* The fork is ready, or no longer wanted: its parent may fork again, and the parent's answer to
+ * this fork, if still to come, must not count for the next one. */
 static void forget_fork(struct head *head)
 {
 	struct head *parent = head->sandbox->heads[head->parent];
@@ -439,7 +534,7 @@ static void forget_fork(struct head *head)
 	parent->owed++;
 }
 
-/* ---- its end ---- */
+/* ---- the end of a head ---- */
 
 void head_up(struct head *head, const struct err *why)
 {
@@ -454,7 +549,8 @@ void head_up(struct head *head, const struct err *why)
 	head->calls->ready(head->user, head);
 }
 
-/* The backend hears of a run's beginning late, and of a short one too late to see its time pass. */
+/* The backend learns late that a run began, and may miss the CPU time of a short one: take the
+ * larger figure. */
 void head_ended(struct head *head, const struct box_exit *told)
 {
 	struct box_exit facts = *told;
@@ -465,8 +561,8 @@ void head_ended(struct head *head, const struct box_exit *told)
 	if (own_us > facts.cpu_us)
 		facts.cpu_us = own_us;
 	head->mark.is_set = false;
-	if (head->calls->ended != NULL)
-		head->calls->ended(head->user, head, &facts);
+	if (head->ended != NULL)
+		STEAL(head->ended)(head->ended_user, &facts);
 }
 
 void head_exited(struct head *head, const struct box_exit *facts, const struct err *why)
@@ -474,8 +570,8 @@ void head_exited(struct head *head, const struct box_exit *facts, const struct e
 	if (head->state == HEAD_OVER)
 		return;
 	if (head->state != HEAD_READY) {
-		/* Ends are told behind head_up: this is that of an earlier head with the number,
-		 * which a former viv did not hear. */
+		/* The end of a head is reported after head_up, so this is the end of an earlier
+		 * head with this number, of which the previous viv was not told. */
 		if (why->kind != ERR_NONE)
 			fail(head, why);
 		return;
@@ -498,7 +594,7 @@ static void deaf_end(void *user, const struct err *why)
 
 void head_free(struct head *head)
 {
-	/* The first head's channel is the sandbox's, and outlives it. */
+	/* The first head uses the sandbox's channel, which outlives the head. */
 	static const struct channel_calls deaf = {.frame = deaf_frame, .ended = deaf_end};
 
 	if (head == NULL || head->is_freed)
@@ -512,6 +608,8 @@ void head_free(struct head *head)
 	head->is_freed = true;
 	if (head->sandbox->heads[head->number] == head)
 		head->sandbox->heads[head->number] = NULL;
+	if (is_free(head->sandbox, head->number))
+		head_tell_room(head->sandbox);
 	forget_fork(head);
 	lent_channel(head->sandbox, head->own.fd);
 	if (head->has_handle)

@@ -19,9 +19,9 @@
 #define SEGMENT_SIZE_MAX (1U << 30)
 #define DISK_MAX_DEFAULT GIB
 #define RESIDENT_DEFAULT MIB
-#define MEMORY_SEGMENT (1U << 20) /* small: the next one tries the disk again */
+#define MEMORY_SEGMENT (1U << 20) /* small, so that the disk is soon tried again */
 #define MEMORY_MAX (64U << 20)
-#define MAPPED_MAX 4U /* besides the one that is written */
+#define MAPPED_MAX 4U /* besides the one being written */
 #define PAGE 4096U
 
 struct journal {
@@ -29,19 +29,19 @@ struct journal {
 	int lock; /* owned */
 	uint32_t segment_size, resident;
 	uint64_t disk_max, disk, memory; /* bytes */
-	struct segment *segments;        /* owned; by number; the last one is written */
+	struct segment *segments;        /* owned; sorted by number; the last one is written to */
 	size_t count, room;
 	uint32_t next_number;
 	uint64_t uses;
-	struct err why; /* nothing reaches the disk */
+	struct err why; /* why records do not reach the disk */
 	void (*begun)(void *user, uint32_t segment);
-	void *user; /* borrowed: whoever said journal_on_segment */
+	void *user; /* borrowed: from journal_on_segment */
 	bool is_beginning;
 };
 
 /* ---- the table ---- */
 
-/* The first one with this number or a higher one. */
+/* The index of the first segment with this number or a higher one. */
 static size_t find_from(const struct journal *journal, uint32_t number)
 {
 	size_t low = 0;
@@ -95,7 +95,7 @@ static void push(struct journal *journal, const struct segment *segment)
 		journal->next_number = segment->number + 1;
 }
 
-/* For good: its file goes too. */
+/* Drops a segment and deletes its file. */
 static void drop(struct journal *journal, size_t i)
 {
 	struct segment *segment = &journal->segments[i];
@@ -111,7 +111,7 @@ static void drop(struct journal *journal, size_t i)
 	memmove(segment, segment + 1, (journal->count - i) * sizeof(*segment));
 }
 
-/* The oldest make room, never the one that is written. */
+/* Drops the oldest segments, never the one being written. */
 static void drop_above_limits(struct journal *journal)
 {
 	for (size_t i = 0; journal->disk > journal->disk_max && i + 1 < journal->count;) {
@@ -130,7 +130,7 @@ static void drop_above_limits(struct journal *journal)
 
 /* ---- mapping ---- */
 
-/* Few stay mapped: those that were looked into last. */
+/* Few segments stay mapped: those that were read last. */
 static void unmap_oldest(struct journal *journal)
 {
 	struct segment *oldest = NULL;
@@ -191,7 +191,7 @@ static int replay_all(struct journal *journal, const struct replay *replay, stru
 	return 0;
 }
 
-/* The last segment goes on where it ended, if it can; else the next record begins a new one. */
+/* Continues the last segment if that is possible; else the next record begins a new one. */
 static void take_up(struct journal *journal)
 {
 	struct segment *segment = last(journal);
@@ -228,7 +228,7 @@ static void settle(struct journal *journal, const struct journal_settings *setti
 	uint64_t size = settings->segment_size > 0 ? settings->segment_size : SEGMENT_SIZE_DEFAULT;
 	uint64_t resident = settings->resident > 0 ? settings->resident : RESIDENT_DEFAULT;
 
-	/* One is written, and at least one can be read back. */
+	/* At least two segments: one being written, and one to read back. */
 	if (size > disk_max / 2)
 		size = disk_max / 2;
 	if (size > SEGMENT_SIZE_MAX)
@@ -291,7 +291,7 @@ static void note_why(struct journal *journal, const struct err *why)
 	journal->why = *why;
 }
 
-/* A new last one, with room for `need` bytes; NULL and why not. */
+/* Begins a segment with room for `need` bytes. NULL: failed, `err` says why. */
 static struct segment *begin_segment(struct journal *journal, size_t need, struct err *err)
 {
 	uint32_t least = (uint32_t)((SEGMENT_ROOM + need + PAGE) / PAGE * PAGE);
@@ -302,13 +302,14 @@ static struct segment *begin_segment(struct journal *journal, size_t need, struc
 	int r = 0;
 
 	if (journal->next_number > SEGMENT_NUMBER_MAX) {
-		(void)err_set(err, ERR_INTERNAL, EOVERFLOW, "the journal is out of numbers");
+		(void)err_set(err, ERR_INTERNAL, EOVERFLOW,
+			      "the journal has run out of segment numbers");
 		return NULL;
 	}
 	if (segment_make(journal->dir, journal->next_number, size, &segment, &why) < 0)
 		r = segment_make(-1, journal->next_number, memory_size, &segment, err);
 	if (r < 0) {
-		(void)err_wrap(err, "%s; nor", why.text);
+		(void)err_wrap(err, "%s; in memory", why.text);
 		return NULL;
 	}
 	note_why(journal, &why);
@@ -319,8 +320,8 @@ static struct segment *begin_segment(struct journal *journal, size_t need, struc
 	return last(journal);
 }
 
-/* The segment that takes `need` bytes: the last one, or a new one, whatever its listener writes
- * into it first. NULL and why not. */
+/* The segment for a record of `need` bytes: the last one, or a new one, into which the listener may
+ * write first. NULL: failed, `err` says why. */
 static struct segment *room_for(struct journal *journal, size_t need, struct err *err)
 {
 	struct segment *segment = last(journal);
@@ -375,12 +376,13 @@ int journal_read(struct journal *journal, struct journal_place place,
 	int r;
 
 	if (segment == NULL || place.at >= segment->end)
-		return err_set(err, ERR_NOT_FOUND, ENOENT, "the journal no longer holds it");
+		return err_set(err, ERR_NOT_FOUND, ENOENT, "the journal no longer has this record");
 	r = use(journal, segment, err);
 	if (r < 0)
 		return r;
 	if (segment_read(segment, place.at, ret_record) == 0)
-		return err_set(err, ERR_NOT_FOUND, ENOENT, "no record is there");
+		return err_set(err, ERR_NOT_FOUND, ENOENT,
+			       "there is no record at this place of the journal");
 	return 0;
 }
 

@@ -14,7 +14,8 @@
 
 #define READ_STEP (64U << 10)
 
-void lent_count(struct sandbox *sandbox, uint64_t bytes)
+/* Counts bytes that the sandbox may keep for as long as it lives. */
+static void lent_count(struct sandbox *sandbox, uint64_t bytes)
 {
 	uint64_t before = sandbox->lent;
 
@@ -22,12 +23,13 @@ void lent_count(struct sandbox *sandbox, uint64_t bytes)
 	if (before > LENT_MAX || sandbox->lent <= LENT_MAX)
 		return;
 	log_event(LOG_LEVEL_WARNING, "sandbox.lent", "sandbox=%u bytes=%llu why=%s", sandbox->id,
-		  (unsigned long long)sandbox->lent, "it keeps memory of the daemon, and is ended");
+		  (unsigned long long)sandbox->lent,
+		  "the sandbox holds memory of the daemon, and is ended");
 	sandbox_kill(sandbox);
 }
 
-/* The other direction of a pipe of ours, as an open file of its own: O_NONBLOCK of the sandbox's
- * end is not ours to set. */
+/* Opens the reading end of a pipe as a new open file description: setting O_NONBLOCK on the one
+ * that the sandbox has would change it for the sandbox. */
 static int open_reading(int write_end)
 {
 	char path[40];
@@ -42,8 +44,8 @@ void lent_stdin_end(int *take_write, int *ret_read)
 	drop_fd(take_write);
 }
 
-/* Returns how many bytes stay in the pipe. The code may write to it, too: what was ours stands
- * before that, and is out once a whole pipe was read. */
+/* Empties the pipe and returns how many bytes stay in it. The code may write to it as well: our
+ * bytes come before that, so they are out once a whole pipe was read. */
 static uint64_t empty(int read_end)
 {
 	uint8_t bytes[READ_STEP] __attribute__((uninitialized));
@@ -52,7 +54,7 @@ static uint64_t empty(int read_end)
 
 	for (int64_t left = room; left > 0 && n > 0; left -= n)
 		n = TEMP_FAILURE_RETRY(read(read_end, bytes, sizeof(bytes)));
-	/* A pipe that is kept open must not take our share of pages: fs.pipe-user-pages-soft. */
+	/* A pipe that is kept open must not use up our share of pages (fs.pipe-user-pages-soft). */
 	(void)fcntl(read_end, F_SETPIPE_SZ, 4096);
 	return room > 0 ? 0 : READ_STEP;
 }
@@ -76,7 +78,7 @@ void lent_channel(struct sandbox *sandbox, int channel)
 {
 	int unread = 0;
 
-	/* Of a unix socket this is the memory of all that its peer has not read. */
+	/* For a unix socket this is the memory of everything that its peer has not read. */
 	if (channel >= 0 && ioctl(channel, SIOCOUTQ, &unread) == 0 && unread > 0)
 		lent_count(sandbox, (uint64_t)unread);
 }

@@ -8,10 +8,11 @@
 #include "base/json.h"
 #include "session/log_state.h"
 #include "session/log_text.h"
+#include "session/result.h"
 
-#define LOG_WORK 256U /* of the budget: to look whether a log is of the session */
+#define LOG_WORK 256U /* the cost of checking whether a log belongs to the session */
 
-/* What a notebook shows. Texts are strings there; only JSON may be anything. */
+/* The forms that a notebook shows. Only those that are JSON may be other than a string. */
 static const struct mime_row {
 	const char *name;
 	bool is_json;
@@ -30,7 +31,7 @@ static const struct mime_row {
 	{"application/vnd.vegalite.v5+json", true},
 };
 
-/* What becomes of a line: which of its members is looked at, and which of that one's. */
+/* How a line is shown: which of its members is used, and which parts of that member. */
 enum shown {
 	SHOWN_STREAM,
 	SHOWN_DISPLAY,
@@ -46,7 +47,7 @@ enum shown {
 static const struct line_row {
 	const char *type;
 	const char *member;
-	const char *parts[PARTS_MAX]; /* of the member; all NULL: it is not taken apart */
+	const char *parts[PARTS_MAX]; /* of the member; all NULL: the member is used whole */
 } line_rows[] = {
 	[SHOWN_STREAM] = {"stdout", "text", {NULL}},
 	[SHOWN_DISPLAY] = {"display", "data", {NULL}},
@@ -59,35 +60,49 @@ static const struct line_row {
 
 enum phase {
 	PHASE_START,
-	PHASE_CELL,    /* looks for the next run */
-	PHASE_OUTPUTS, /* its source is out */
-	PHASE_LINE,    /* looks for the next line that is shown */
-	PHASE_VALUE,   /* looks for the member of it that is */
-	PHASE_PARTS,   /* ... and for those of that one */
-	PHASE_BUNDLE,  /* the forms of a display are out, one after the other */
+	PHASE_CELL,    /* find the next run */
+	PHASE_OUTPUTS, /* the source of the cell was written */
+	PHASE_LINE,    /* find the next line to show */
+	PHASE_VALUE,   /* find the member of the line to show */
+	PHASE_PARTS,   /* ... and the parts of that member */
+	PHASE_BUNDLE,  /* write the forms of a display one after the other */
 	PHASE_END,
 	PHASE_OVER,
 };
 
-struct notebook_text {
-	struct log_text text; /* first: what others know */
+/* A session that a branch descends from. */
+struct inherited {
 	char session[JOURNAL_ID_SIZE];
-	char *name; /* owned; NULL: none */
+	uint64_t last; /* serial of the last run to include; 0: none is left */
+};
+
+struct notebook_text {
+	struct log_text text; /* must be first: callers have a pointer to it */
+	char session[JOURNAL_ID_SIZE];
+	char *name;                  /* owned; NULL: none */
+	struct inherited *inherited; /* owned; NULL: none */
+	size_t inherited_count;
 	enum phase phase;
 
-	uint64_t serial;    /* of the log that was looked at last */
+	uint64_t serial;    /* of the last log examined */
 	unsigned number;    /* of the cell: execution_count */
 	size_t outputs;     /* of the cell, so far */
-	const char *stream; /* "stdout", "stderr": its text is open; NULL: none is */
+	const char *stream; /* "stdout" or "stderr": the output being written; NULL: none */
 	bool has_error;
 
 	enum shown shown;
-	struct log_text_span value; /* of the member that is shown */
-	struct members inner;       /* its own members */
+	struct log_text_span value; /* the member that is shown */
+	struct members inner;       /* the iterator over its members */
 	struct log_text_span parts[PARTS_MAX];
 	bool is_text[PARTS_MAX];
 	uint32_t mimes;     /* forms of the bundle that were seen */
 	unsigned mimes_out; /* ... and shown */
+
+	struct { /* of the cell, from its verdict */
+		struct run_truncated truncated;
+		struct run_usage usage;
+		struct run_allowed allowed;
+	} cut;
 };
 
 /* ---- outputs ---- */
@@ -111,7 +126,7 @@ static int begin_output(struct notebook_text *book, const char *type)
 	return r;
 }
 
-/* Texts of one stream that follow each other are one output, as in any notebook. */
+/* Consecutive texts of one stream are one output, as in any notebook. */
 static int put_stream(struct notebook_text *book, const char *name, bool is_text)
 {
 	struct log_text_span inner;
@@ -144,7 +159,7 @@ static int begin_bundle(struct notebook_text *book)
 	return r < 0 ? r : buf_text(out, ",\"data\":{");
 }
 
-/* A display with one form. */
+/* Writes a display with a single form. */
 static int put_one(struct notebook_text *book, const char *mime, const struct log_text_span *value)
 {
 	int r = begin_output(book, "display_data");
@@ -162,7 +177,7 @@ static int put_chart(struct notebook_text *book)
 						     "application/json"};
 
 	for (size_t i = 0; i < PARTS_MAX; i++) {
-		/* A picture is a text. */
+		/* A picture must be a string. */
 		if (book->parts[i].size > 0 && (i > 0 || book->is_text[i]))
 			return put_one(book, forms[i], &book->parts[i]);
 	}
@@ -187,7 +202,7 @@ static int put_error(struct notebook_text *book, size_t trace)
 	return r;
 }
 
-/* Is that text of a line this word? */
+/* Is this string of a line equal to `word`? */
 static bool says(const struct notebook_text *book, const struct log_text_span *span,
 		 const char *word)
 {
@@ -198,7 +213,7 @@ static bool says(const struct notebook_text *book, const struct log_text_span *s
 	       memcmp(bytes + span->at + 1, word, strlen(word)) == 0;
 }
 
-/* All that is needed of the line has been found. */
+/* Everything needed of the line has been found. */
 static int put_parts(struct notebook_text *book)
 {
 	book->phase = PHASE_LINE;
@@ -206,7 +221,7 @@ static int put_parts(struct notebook_text *book)
 		return put_chart(book);
 	if (book->shown == SHOWN_ERROR)
 		return put_error(book, 2);
-	/* An end that no exception tells of: out of time, of memory ... */
+	/* An end without an exception: timeout, out of memory, ... */
 	if (book->has_error || says(book, &book->parts[0], "ok"))
 		return 0;
 	return put_error(book, 1);
@@ -231,6 +246,55 @@ static int put_value(struct notebook_text *book, bool is_text, bool is_object)
 	return 0;
 }
 
+/* ---- what was cut ---- */
+
+/* Reads the members of a verdict that tell what was cut, and at which limit. */
+static void read_cut(struct notebook_text *book, const char *bytes)
+{
+	const struct {
+		enum result_member member;
+		const struct field *fields;
+		void *to;
+	} rows[] = {
+		{RESULT_TRUNCATED, truncated_fields, &book->cut.truncated},
+		{RESULT_USAGE, usage_fields, &book->cut.usage},
+		{RESULT_ALLOWED, allowed_fields, &book->cut.allowed},
+	};
+	const struct members *members = &book->text.line.members;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (members_is_named(members, bytes, result_rows[rows[i].member].name))
+			fields_read(rows[i].fields, bytes + members->value_at, members->size,
+				    rows[i].to);
+	}
+}
+
+/* A further output on stderr marks what was cut. Viewers join outputs of the same stream, so the
+ * mark begins on a new line. */
+static int put_cut(struct notebook_text *book)
+{
+	const char *before =
+		book->stream != NULL && strcmp(book->stream, "stderr") == 0 ? "\\n" : "";
+	struct buf *out = &book->text.out;
+	char text[CUT_TEXT_MAX];
+	int r = 0;
+
+	book->cut.truncated.files = false; /* a notebook has no list of files */
+	for (size_t i = 0; r == 0 && truncated_say(&book->cut.truncated, &book->cut.allowed,
+						   &book->cut.usage, i, text, sizeof(text));
+	     i++) {
+		if (i == 0) {
+			r = begin_output(book, "stream");
+			book->stream = "stderr";
+		}
+		if (r == 0 && i == 0)
+			r = buf_format(out, ",\"name\":\"stderr\",\"text\":\"%s", before);
+		if (r == 0)
+			r = buf_format(out, "%s\\n", text);
+	}
+	return r;
+}
+
 /* ---- the lines of a cell ---- */
 
 static int end_cell(struct notebook_text *book)
@@ -246,9 +310,10 @@ static int line_step(struct notebook_text *book, size_t *budget)
 	struct log_text *text = &book->text;
 	const char *type = text->line.type;
 
-	/* Events that are no longer kept are missing from their cell, not the cell. */
+	/* If events are no longer kept, the cell stays, without their outputs. */
 	if (log_text_next_line(text, budget) < 0)
 		return end_cell(book);
+	book->value = (struct log_text_span){0};
 	for (size_t i = 0; i < ARRAY_LEN(line_rows); i++) {
 		if (strcmp(type, line_rows[i].type) == 0 ||
 		    (i == SHOWN_STREAM && strcmp(type, "stderr") == 0)) {
@@ -259,27 +324,46 @@ static int line_step(struct notebook_text *book, size_t *budget)
 	return 0;
 }
 
+static int end_line(struct notebook_text *book)
+{
+	int r = 0;
+
+	book->phase = PHASE_LINE;
+	if (book->shown == SHOWN_VERDICT)
+		r = put_cut(book);
+	if (r == 0 && book->shown == SHOWN_VERDICT && book->value.size > 0)
+		r = put_value(book, false, true);
+	return r;
+}
+
 static int value_step(struct notebook_text *book, size_t *budget)
 {
 	struct log_text *text = &book->text;
 	struct members *members = &text->line.members;
 	const char *bytes = NULL;
+	bool is_object;
 	int r = log_text_next_member(text, 0, text->line.size, members, &bytes, budget);
 
 	if (r == -1)
-		book->phase = PHASE_LINE;
-	if (r == -1 || r == 0)
-		return 0;
-	if (r < 0)
+		return end_line(book);
+	if (r <= 0)
 		return r;
+	if (book->shown == SHOWN_VERDICT)
+		read_cut(book, bytes);
 	if (!members_is_named(members, bytes, line_rows[book->shown].member))
 		return 0;
-	book->value = log_text_value(text, members, 0);
-	return put_value(book, members->size >= 2 && bytes[members->value_at] == '"',
-			 bytes[members->value_at] == '{');
+	is_object = bytes[members->value_at] == '{';
+	if (is_object || book->shown != SHOWN_VERDICT)
+		book->value = log_text_value(text, members, 0);
+	/* A verdict is shown after the members behind it, which tell what was cut. */
+	return book->shown == SHOWN_VERDICT
+		       ? 0
+		       : put_value(book, members->size >= 2 && bytes[members->value_at] == '"',
+				   is_object);
 }
 
-/* The next member of what is shown: 1, or 0 when there is none now (*ret_is_last: or ever). */
+/* Finds the next member of the shown value: 1, or 0 if there is none now (*ret_is_last: none will
+ * follow). */
 static int next_inner(struct notebook_text *book, const char **ret_bytes, bool *ret_is_last,
 		      size_t *budget)
 {
@@ -310,7 +394,8 @@ static int parts_step(struct notebook_text *book, size_t *budget)
 	return 0;
 }
 
-/* One pass over the bundle, each form as it comes; of two with one name the first counts. */
+/* Takes one form of the bundle in each step, in their order; of two with the same name the first
+ * counts. */
 static int bundle_step(struct notebook_text *book, size_t *budget)
 {
 	struct log_text *text = &book->text;
@@ -333,54 +418,49 @@ static int bundle_step(struct notebook_text *book, size_t *budget)
 		if (!mimes[i].is_json && !is_text)
 			break;
 		log_text_put(text, NULL, &value);
-		return buf_format(&text->out, "%s\"%s\":", book->mimes_out++ > 0 ? "," : "",
-				  mimes[i].name);
+		return json_put_name(&text->out, book->mimes_out++ > 0 ? "," : "", mimes[i].name);
 	}
 	return r < 0 ? r : 0;
 }
 
 /* ---- cells ---- */
 
-/* The first log behind the one that was looked at last. */
+/* The first log after the last one examined. */
 static struct log *next_log(const struct notebook_text *book)
 {
 	struct log *log = logs_find(book->text.logs, book->text.id);
 
-	/* It may have been forgotten, the oldest first: numbers say what was seen. */
+	/* The last log may have been forgotten, since the oldest are forgotten first; serials tell
+	 * which logs were seen. */
 	log = log != NULL ? TAILQ_NEXT(log, entry) : TAILQ_FIRST(&book->text.logs->all);
 	while (log != NULL && log->serial <= book->serial)
 		log = TAILQ_NEXT(log, entry);
 	return log;
 }
 
-static bool is_of(const struct log *log, const char *session, bool *ret_command)
+static bool is_of(const struct notebook_text *book, const struct log *log, struct span session)
 {
-	const char *head = NULL;
-	const char *value = NULL;
-	size_t head_size = 0;
-	size_t size = 0;
+	bool is_its = span_is(session, book->session);
 
-	if (!log_head(log, &head, &head_size) ||
-	    !json_find(head, head_size, "session", &value, &size) || size != strlen(session) + 2 ||
-	    memcmp(value + 1, session, size - 2) != 0)
-		return false;
-	*ret_command = json_find(head, head_size, "command", &value, &size) && size == 4 &&
-		       memcmp(value, "true", 4) == 0;
-	return true;
+	for (size_t i = 0; !is_its && i < book->inherited_count; i++)
+		is_its = log->serial <= book->inherited[i].last &&
+			 span_is(session, book->inherited[i].session);
+	return is_its;
 }
 
-/* What a shell ran is a cell too, under Jupyter's word for it. */
+/* A shell command is a cell too, marked with Jupyter's %%bash. */
 static int begin_cell(struct notebook_text *book, struct log *log, bool is_command)
 {
 	struct log_text_span code = {.place = log->run, .how = LOG_TEXT_QUOTE};
 	struct buf *out = &book->text.out;
 	const char *bytes = NULL;
-	const char *head = NULL;
+	size_t whole = 0;
 	int r = buf_text(out, ++book->number > 1 ? ",{\"id\":" : "{\"id\":");
 
 	book->outputs = 0;
 	book->stream = NULL;
 	book->has_error = false;
+	memset(&book->cut, 0, sizeof(book->cut));
 	book->phase = PHASE_OUTPUTS;
 	log_text_follow(&book->text, log, 0);
 	if (r == 0)
@@ -390,15 +470,18 @@ static int begin_cell(struct notebook_text *book, struct log *log, bool is_comma
 			       ",\"cell_type\":\"code\",\"execution_count\":%u,\"metadata\":{},"
 			       "\"source\":\"%s",
 			       book->number, is_command ? "%%bash\\n" : "");
-	if (log_head(log, &head, &code.at) && log_code(log, &bytes, &code.size))
+	if (log_code(log, &bytes, &code.size) &&
+	    log_text_bytes(&book->text, log->run, &whole) != NULL) {
+		code.at = whole - code.size;
 		log_text_put(&book->text, NULL, &code);
+	}
 	return r;
 }
 
 static int cell_step(struct notebook_text *book, size_t *budget)
 {
 	struct log *log = next_log(book);
-	bool is_command = false;
+	struct log_head head;
 
 	if (log == NULL) {
 		book->phase = PHASE_END;
@@ -407,7 +490,9 @@ static int cell_step(struct notebook_text *book, size_t *budget)
 	*budget -= *budget < LOG_WORK ? *budget : LOG_WORK;
 	book->serial = log->serial;
 	memcpy(book->text.id, log->id, sizeof(book->text.id));
-	return is_of(log, book->session, &is_command) ? begin_cell(book, log, is_command) : 0;
+	if (!log_head(log, &head) || !is_of(book, log, head.session))
+		return 0;
+	return begin_cell(book, log, head.command.size > 0 && head.command.at[0] == 't');
 }
 
 static int put_end(struct notebook_text *book)
@@ -460,6 +545,7 @@ static void free_book(struct log_text *text)
 	struct notebook_text *book = (struct notebook_text *)text;
 
 	free(book->name);
+	free(book->inherited);
 	free(book);
 }
 
@@ -475,4 +561,20 @@ struct log_text *logs_notebook_open(struct logs *logs, const char *session, cons
 		book->name = xstrdup(name);
 	}
 	return &book->text;
+}
+
+void log_notebook_inherit(struct log_text *text, const char *session, const char *run)
+{
+	struct notebook_text *book = (struct notebook_text *)text;
+	const struct log *last = logs_find(text->logs, run);
+	struct inherited *more =
+		reallocarray(book->inherited, book->inherited_count + 1, sizeof(*book->inherited));
+
+	if (more == NULL)
+		abort();
+	book->inherited = more;
+	more += book->inherited_count++;
+	(void)snprintf(more->session, sizeof(more->session), "%s", session);
+	/* The oldest logs are forgotten first: if this one is gone, so are those before it. */
+	more->last = last != NULL ? last->serial : 0;
 }

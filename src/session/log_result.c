@@ -9,28 +9,31 @@
 #include "session/log_text.h"
 #include "session/result.h"
 
-/* What the lines say of a member. */
+/* Where the lines have a member of the result. */
 struct found {
-	struct log_text_span value; /* RESULT_VALUE: of the last line */
-	uint64_t first, last; /* else: numbers of the lines that have some of it; 0: none has */
+	struct log_text_span value; /* for RESULT_VALUE: from the last line that has it */
+	uint64_t first,
+		last; /* otherwise: the first and last line that have a part of it; 0: none */
 };
 
 struct result_text {
-	struct log_text text; /* first: what others know */
-	struct log *log;      /* borrowed: as long as text.reader.log is there */
-	uint64_t until;       /* number of the last event; what comes later is not in it */
+	struct log_text text; /* must be first: callers have a pointer to it */
+	struct log *log;      /* borrowed: valid while text.reader.log is not NULL */
+	uint64_t until;       /* number of the last event that is included */
 	struct found found[RESULT_COUNT];
 
-	/* Each member is written in turn, once all lines were looked at. */
+	/* After all lines were indexed, the members are written one by one. */
 	bool is_indexed;
 	unsigned member;
-	const struct result_row *row; /* of the list or text that is open; NULL: none is */
+	const struct result_row *row; /* of the list or text being written; NULL: none */
 	bool has_items;
+	size_t starts[RESULT_COUNT], ends[RESULT_COUNT]; /* of the values in the text */
 };
 
-/* ---- looking for what there is ---- */
+/* ---- indexing ---- */
 
-/* The member of the result that this type of line tells, by this member of it (NULL: by any). */
+/* The member of the result that this type of line carries in this member of the line (NULL: in
+ * any). */
 static enum result_member told_by(const char *type, const struct members *members,
 				  const char *bytes)
 {
@@ -44,7 +47,7 @@ static enum result_member told_by(const char *type, const struct members *member
 	return RESULT_COUNT;
 }
 
-/* A line of a list or text is only counted: what is in it is looked at when its turn comes. */
+/* A line of a list or text is only counted: its contents are read when that member is written. */
 static bool count_line(struct result_text *result)
 {
 	enum result_member member = told_by(result->text.line.type, NULL, NULL);
@@ -59,7 +62,8 @@ static bool count_line(struct result_text *result)
 	return true;
 }
 
-/* The next member of the line: 1, or 0 when there is none now; then it may be done with. */
+/* Finds the next member of the line: 1, or 0 if there is none now; at the end of the line,
+ * line->size becomes 0. */
 static int next_member(struct log_text *text, const char **ret_bytes, size_t *budget)
 {
 	struct log_text_line *line = &text->line;
@@ -98,28 +102,14 @@ static int index_step(struct result_text *result, size_t *budget)
 	return 0;
 }
 
-/* ---- writing it ---- */
+/* ---- writing ---- */
 
 static bool is_value(const struct found *found)
 {
 	return found->value.size > 0;
 }
 
-/* Of the head: what no line has said, or none ever does. */
-static int put_from_head(const struct log *log, enum result_member member, struct buf *buf)
-{
-	const char *head = NULL;
-	const char *value = NULL;
-	size_t head_size = 0;
-	size_t size = 0;
-
-	if (!log_head(log, &head, &head_size) ||
-	    !json_find(head, head_size, result_rows[member].name, &value, &size))
-		return 0;
-	return buf_append(buf, value, size);
-}
-
-/* Of a run that goes on: how long it does, and how much it wrote. */
+/* For a run under way: how long it has been running, and how much it has written. */
 static int put_usage_so_far(const struct log *log, struct buf *buf)
 {
 	struct run_usage usage = {.output_bytes = log->marks[0] + log->marks[1]};
@@ -134,7 +124,20 @@ static int put_usage_so_far(const struct log *log, struct buf *buf)
 	return fields_put(usage_fields, &usage, buf);
 }
 
-/* A member that no line has told of. */
+/* Writes a member that the head of the log has. */
+static int put_of_head(const struct log *log, enum result_member member, struct buf *buf)
+{
+	struct log_head head;
+	const struct span *value = member == RESULT_SESSION   ? &head.session
+				   : member == RESULT_WHO     ? &head.who
+				   : member == RESULT_BACKEND ? &head.backend
+							      : &head.runtime;
+
+	(void)log_head(log, &head);
+	return buf_append(buf, value->at, value->size);
+}
+
+/* Writes a member that no line has. */
 static int put_other(const struct result_text *result, enum result_member member, struct buf *buf)
 {
 	const struct log *log = result->log;
@@ -143,11 +146,11 @@ static int put_other(const struct result_text *result, enum result_member member
 		return log->is_held ? buf_text(buf, "\"held\"") : 0;
 	if (member == RESULT_ID)
 		return json_put_text(buf, log->id);
-	if (member == RESULT_SESSION || member == RESULT_WHO || member == RESULT_BACKEND ||
-	    member == RESULT_RUNTIME)
-		return put_from_head(log, member, buf);
 	if (member == RESULT_USAGE)
 		return put_usage_so_far(log, buf);
+	if (member == RESULT_SESSION || member == RESULT_WHO || member == RESULT_BACKEND ||
+	    member == RESULT_RUNTIME)
+		return put_of_head(log, member, buf);
 	return 0;
 }
 
@@ -156,17 +159,20 @@ static int put_small(struct result_text *result, enum result_member member)
 	struct buf *out = &result->text.out;
 	size_t before = out->size;
 	size_t start;
-	int r = buf_format(out, "%s\"%s\":", member == 0 ? "{" : ",", result_rows[member].name);
+	int r = json_put_name(out, member == 0 ? "{" : ",", result_rows[member].name);
 
 	if (r < 0)
 		return r;
 	start = out->size;
 	r = put_other(result, member, out);
-	if (r < 0 || out->size > start)
+	if (r == 0 && out->size == start && result_rows[member].empty != NULL)
+		r = buf_text(out, result_rows[member].empty);
+	if (r < 0)
 		return r;
-	if (result_rows[member].empty != NULL)
-		return buf_text(out, result_rows[member].empty);
-	buf_cut(out, before);
+	if (out->size == start)
+		buf_cut(out, before);
+	else
+		result->starts[member] = result->text.sent + start;
 	return 0;
 }
 
@@ -179,9 +185,10 @@ static int begin_member(struct result_text *result)
 
 	if (found->first == 0 && !is_value(found))
 		return put_small(result, member);
-	r = buf_format(&text->out, ",\"%s\":", result_rows[member].name);
+	r = json_put_name(&text->out, ",", result_rows[member].name);
 	if (r < 0)
 		return r;
+	result->starts[member] = text->sent + text->out.size;
 	if (is_value(found)) {
 		log_text_put(text, NULL, &found->value);
 		return 0;
@@ -192,7 +199,7 @@ static int begin_member(struct result_text *result)
 	return buf_text(&text->out, result->row->how == RESULT_TEXT ? "\"" : "[");
 }
 
-/* Text stays as it is escaped: its quotes go, and two pieces are one. */
+/* Pieces of a text stay escaped: without their quotes they can be concatenated. */
 static void put_item(struct result_text *result, const char *bytes)
 {
 	struct log_text *text = &result->text;
@@ -242,6 +249,9 @@ static int step(struct log_text *text, size_t *budget)
 		return index_step(result, budget);
 	if (result->row != NULL)
 		return item_step(result, budget);
+	/* Everything written so far has been read, so the value of the last member ends here. */
+	if (result->member > 0 && result->member <= RESULT_COUNT)
+		result->ends[result->member - 1] = text->sent;
 	if (result->member < RESULT_COUNT)
 		return begin_member(result);
 	if (result->member++ == RESULT_COUNT)
@@ -264,7 +274,7 @@ int log_result_open(struct log *log, struct log_text **ret_text, struct err *err
 	result->log = log;
 	result->until = log->seq;
 	log_text_follow(&result->text, log, 0);
-	/* Oldest segments go first: where the first event is, all are. */
+	/* The oldest segments are dropped first: if the first event exists, all do. */
 	if (log->seq > 0 && log_text_next_line(&result->text, &(size_t){KIB}) < 0) {
 		log_text_free(&result->text);
 		return err_set(err, ERR_NOT_FOUND, ENOENT, "events of %s are no longer kept",
@@ -274,10 +284,30 @@ int log_result_open(struct log *log, struct log_text **ret_text, struct err *err
 	return 0;
 }
 
-int log_result(struct log *log, struct buf *buf, struct err *err)
+void log_result_value(const struct log_text *text, const char *bytes, struct result *ret_result)
+{
+	const struct result_text *made = (const struct result_text *)text;
+
+	*ret_result = (struct result){0};
+	for (size_t i = 0; i < RESULT_COUNT; i++) {
+		if (made->starts[i] > 0)
+			ret_result->members[i] = (struct span){bytes + made->starts[i],
+							       made->ends[i] - made->starts[i]};
+	}
+	result_fill(ret_result);
+}
+
+int log_result(struct log *log, struct buf *buf, struct result *ret_result, struct err *err)
 {
 	struct log_text *text = NULL;
+	size_t before = buf->size;
 	int r = log_result_open(log, &text, err);
 
-	return r < 0 ? r : log_text_whole(text, buf, err);
+	if (text == NULL)
+		return r;
+	r = log_text_whole(text, buf, err);
+	if (r == 0)
+		log_result_value(text, buf_string(buf) + before, ret_result);
+	log_text_free(text);
+	return r;
 }

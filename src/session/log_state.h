@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Log state - what the files of the log share: one run's log, and the table of all
+ * Log state - the structs of the log, for those who make results and notebooks of it
  *
  * Owns:    the structs. A log that is over and short takes no more than its struct.
  * May not: be included by anybody else.
@@ -16,7 +16,7 @@
 #include "session/journal.h"
 #include "session/log.h"
 
-/* Where some of the events are: enough that none is far behind one of these. */
+/* Where some of the events are: enough that every event is close behind an indexed one. */
 struct log_index {
 	uint64_t seq;
 	struct journal_place place;
@@ -24,11 +24,12 @@ struct log_index {
 
 struct log {
 	char id[JOURNAL_ID_SIZE];
-	struct logs *logs; /* borrowed: the table it is in */
+	struct logs *logs; /* borrowed: the table that the log is in */
 	uint64_t serial;   /* in the order of the table, never used twice */
 	LIST_ENTRY(log) same_hash;
 	TAILQ_ENTRY(log) entry;
-	LIST_HEAD(, log_reader) readers, telling; /* telling: not told yet of what is new */
+	LIST_HEAD(, log_reader)
+	readers, telling; /* telling: those that were not told yet of the newest event */
 
 	/* Segment 0: there is none. */
 	struct journal_place run, note, first, last, pieces;
@@ -36,14 +37,15 @@ struct log {
 	uint32_t last_size; /* data bytes of the last event */
 	uint64_t seq;       /* of the last event */
 	uint64_t marks[3];
-	uint64_t begun_us, last_us; /* of the first (or the RUN) and the last event, since 1970 */
+	uint64_t begun_us, last_us; /* of the first event (or of the RUN record) and the last event,
+				       since 1970 */
 	uint64_t start_ns;          /* of the first event, in now_ns() time; 0: not known */
 
-	char *owner;             /* owned: the token that asked, of the head; NULL: none said */
+	char *owner;             /* owned: the token, from the run's head; NULL: none given */
 	struct log_index *index; /* owned; by seq */
 	uint32_t index_count, index_room;
 	bool is_over;
-	bool is_held; /* its run waits for a person */
+	bool is_held; /* its run waits for a person's permission */
 };
 
 LIST_HEAD(log_bucket, log);
@@ -54,27 +56,10 @@ struct logs {
 	struct log_bucket *buckets; /* owned */
 	size_t bucket_count;        /* a power of two */
 	size_t count;
-	uint64_t serial;       /* of the last one */
+	uint64_t serial;       /* of the last log */
 	TAILQ_HEAD(, log) all; /* oldest first */
-	int64_t clock_ms;      /* wall clock minus time since boot, at the last tick or jump */
+	int64_t clock_ms; /* wall clock minus time since boot, at the last tick or clock jump */
 	bool has_clock;
-	uint32_t segment; /* that the last record went to */
-	bool is_saving;   /* save_live is on */
+	uint32_t segment; /* segment of the last record */
+	bool is_saving;   /* save_live is running */
 };
-
-/* log.c: a new one in the table; gone for good, its readers told. */
-struct log *log_insert(struct logs *logs, const char *id);
-void log_forget(struct log *log);
-
-/* log.c: what a record changes, when it is written as when it is replayed. */
-void log_take(struct log *log, const struct journal_record *record, struct journal_place place);
-
-/* log.c: its record there; false when there is none, or it is no longer kept. */
-bool log_read_at(const struct log *log, struct journal_place place,
-		 struct journal_record *ret_record);
-
-/* log_read.c: the index hears of each new event, before log->last does. */
-void log_index_add(struct log *log, uint64_t seq, struct journal_place place);
-
-/* log_read.c: every reader is told, once. */
-void log_tell(struct log *log);

@@ -7,11 +7,12 @@
 
 #include "base/c.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "session/log_state.h"
 
-#define WORK_MAX (256UL << 10) /* bytes that one read looks at: about a millisecond */
-#define LINE_WORK 256U         /* of a line or a record, whatever is in it */
-#define SLICE (8U << 10)       /* of bytes that are not only copied */
+#define WORK_MAX (256UL << 10) /* bytes that one read examines: about a millisecond of work */
+#define LINE_WORK 256U         /* the least cost of a line or a record */
+#define SLICE (8U << 10)       /* for bytes that are converted, not copied */
 
 void log_text_init(struct log_text *text, struct logs *logs)
 {
@@ -51,7 +52,7 @@ const char *log_text_bytes(const struct log_text *text, struct journal_place pla
 	return record.data;
 }
 
-/* Number, time and type come first in every line, and are short. */
+/* Number, time and type are the first members of every line, and short. */
 static void read_type(struct log_text_line *line, const char *bytes)
 {
 	struct members *members = &line->members;
@@ -73,7 +74,7 @@ int log_text_next_line(struct log_text *text, size_t *budget)
 	int r;
 
 	if (text->reader.log == NULL)
-		return -ENOENT; /* it was forgotten meanwhile */
+		return -ENOENT; /* the log was forgotten meanwhile */
 	*budget -= *budget < LINE_WORK ? *budget : LINE_WORK;
 	r = log_reader_next(&text->reader, &bytes, &size);
 	if (r <= 0)
@@ -121,17 +122,18 @@ void log_text_put(struct log_text *text, const char *before, const struct log_te
 		piece->span = *span;
 }
 
-/* As much of the bytes as is to be quoted at once: no character is cut in two. */
+/* Escapes one slice of the bytes, without splitting a character. Returns how many bytes that
+ * were. */
 static size_t quote(struct buf *out, const char *bytes, size_t size, int *ret_r)
 {
 	size_t n = size < SLICE ? size : SLICE;
 	size_t start = out->size;
 
-	for (int i = 0; n < size && i < 3 && ((uint8_t)bytes[n] & 0xc0) == 0x80; i++)
+	for (int i = 0; n < size && i < 3 && utf8_is_inside((uint8_t)bytes[n]); i++)
 		n--;
 	*ret_r = json_put_string(out, bytes, n);
 	if (*ret_r == 0) {
-		/* Its quotes go: what stands around it is written by others. */
+		/* Removes the quotes, which the maker of the text writes itself. */
 		memmove(out->data + start, out->data + start + 1, out->size - start - 2);
 		out->size -= 2;
 	}
@@ -156,8 +158,8 @@ static size_t split(struct buf *out, const char *bytes, size_t size, int *ret_r)
 	return at;
 }
 
-/* The next bytes of a piece: copied to `data`, or made in text->out. A count or a negative errno.
- */
+/* Takes the next bytes of a piece: copies them to `data`, or converts them into text->out. Returns
+ * how many bytes were copied, or a negative errno. */
 static int64_t take_span(struct log_text *text, struct log_text_span *span, char *data, size_t room)
 {
 	size_t size = 0;
@@ -230,6 +232,7 @@ int64_t log_text_read(struct log_text *text, void *data, size_t room)
 		else
 			break;
 		size += n > 0 ? (size_t)n : 0;
+		text->sent += n > 0 ? (size_t)n : 0;
 	}
 	if (n < 0) {
 		text->is_over = true;
@@ -240,21 +243,20 @@ int64_t log_text_read(struct log_text *text, void *data, size_t room)
 	return text->is_broken ? -2 : -1;
 }
 
-int log_text_whole(struct log_text *take_text, struct buf *buf, struct err *err)
+int log_text_whole(struct log_text *text, struct buf *buf, struct err *err)
 {
 	char piece[SLICE];
 	int64_t n = 0;
 	int r = 0;
 
 	while (n >= 0 && r == 0) {
-		n = log_text_read(take_text, piece, sizeof(piece));
+		n = log_text_read(text, piece, sizeof(piece));
 		if (n > 0)
 			r = buf_append(buf, piece, (size_t)n);
 	}
-	log_text_free(take_text);
 	if (r < 0)
 		return err_set(err, ERR_TOO_LARGE, -r, "the text is larger than its buffer");
 	if (n == -2)
-		return err_set(err, ERR_NOT_FOUND, ENOENT, "its events are no longer kept");
+		return err_set(err, ERR_NOT_FOUND, ENOENT, "the events are no longer kept");
 	return 0;
 }

@@ -8,19 +8,20 @@
 
 #define LOOK_MS 10000U
 #define LOOK_RESULT_MAX (8ULL * MIB)
-#define LOOKS_MAX 8U /* forks at a time: the others must not take the place of checkpoints */
+#define LOOKS_MAX 8U /* forks at a time: checkpoints need some of a sandbox's heads \ */
 
-/* One question: a run in a fork that nobody keeps. */
+/* One question: a run in a throw-away fork. */
 struct look {
-	struct session *session; /* borrowed: NULL once it has ended, or asked of the head */
+	struct session *session; /* borrowed; NULL once it has ended, and for a look in the head */
 	struct run *run;         /* owned */
 	struct head *head;       /* owned: the throw-away fork */
 	struct look_calls calls;
 	void *user;               /* borrowed until done */
-	char checkpoint[ID_SIZE]; /* asked for; "": the head */
-	char as_of[ID_SIZE];      /* looked at; "": the head */
-	bool has_source;          /* its fork was asked for */
-	uint64_t forked_ns;       /* ... then */
+	char checkpoint[ID_SIZE]; /* the checkpoint that was asked for; "": the head */
+	struct look_state state;  /* that is looked at */
+	uint64_t forked_ns;       /* when its fork was requested; 0: not yet */
+	pid_t source;             /* the interpreter that was asked to fork */
+	bool is_stuck;            /* ... refused or failed to: asking again does not help */
 	LIST_ENTRY(look) entry;
 };
 
@@ -28,43 +29,22 @@ static void look_end(struct look *look, const struct err *why)
 {
 	struct look_calls calls = look->calls;
 	void *user = look->user;
-	char as_of[ID_SIZE];
+	struct look_state state = look->state;
 
-	memcpy(as_of, look->as_of, sizeof(as_of));
 	if (look->session != NULL) {
 		LIST_REMOVE(look, entry);
-		session_kick(look->session); /* another one may wait for its place */
+		session_kick(look->session); /* another look may wait for a free place */
 	}
 	head_free(look->head);
 	run_free(look->run);
 	free(look);
 	if (calls.done != NULL)
-		calls.done(user, as_of, why);
+		calls.done(user, &state, why);
 }
 
 /* ---- the run in the fork ---- */
 
-static void host_stop(void *user, struct run *run)
-{
-	struct look *look = user;
-
-	(void)run;
-	/* All was said, or enough was: either way the fork goes. */
-	if (look->head != NULL)
-		head_drop(look->head);
-}
-
-static void host_over(void *user, struct run *run)
-{
-	(void)user;
-	(void)run;
-}
-
-static const struct run_host look_host = {
-	.end = host_stop,
-	.stop = host_stop,
-	.over = host_over,
-};
+static const struct run_host look_host = {0};
 
 static void run_fact(void *user, const char *type, const char *value, size_t size)
 {
@@ -88,18 +68,26 @@ static void run_done(void *user, struct run *run)
 {
 	struct look *look = user;
 	struct run_facts facts = run_facts(run);
+	bool is_ours = facts.verdict.kind == VERDICT_BACKEND; /* the message is a whole sentence */
+	bool is_passing = is_ours && !look->is_stuck;
 	struct err why = {0};
 
 	if (facts.verdict.kind == VERDICT_OK && facts.truncated.files)
-		(void)err_set(&why, ERR_TOO_LARGE, EFBIG, "it is larger than the session may be");
+		(void)err_set(&why, ERR_TOO_LARGE, EFBIG,
+			      "the answer is larger than the session may be");
 	else if (facts.verdict.kind == VERDICT_TIMEOUT)
-		(void)err_set(&why, ERR_CONFLICT, ETIMEDOUT,
-			      "the answer took longer than %u s; ask for less of it, or have a run "
-			      "make it",
-			      LOOK_MS / 1000);
+		(void)err_set(&why, ERR_CONFLICT, ETIMEDOUT, "the answer took longer than %llu s%s",
+			      (unsigned long long)facts.verdict.limit_value / 1000,
+			      look->head != NULL ? "; ask for less of it, or have a run make it"
+						 : ""); /* a look in the head changes something */
+	else if (facts.verdict.kind == VERDICT_MEMORY)
+		(void)err_set(&why, ERR_CONFLICT, ENOMEM,
+			      "the session has too little memory left for this; delete variables "
+			      "that are no longer needed, or work under a policy with more memory");
 	else if (facts.verdict.kind != VERDICT_OK)
-		(void)err_set(&why, ERR_CONFLICT, EIO, "the look ended as %s: %s",
-			      verdict_name(facts.verdict.kind), facts.verdict.message);
+		(void)err_set(
+			&why, is_passing ? ERR_BUSY : ERR_CONFLICT, EIO, "%s%s",
+			is_ours ? "" : "the session could not answer: ", facts.verdict.message);
 	look_end(look, why.kind != ERR_NONE ? &why : NULL);
 }
 
@@ -111,6 +99,12 @@ static const struct run_calls look_run_calls = {
 
 /* ---- the fork ---- */
 
+static void abandon(struct look *look, const struct err *why)
+{
+	look->is_stuck = why->kind == ERR_CONFLICT || why->kind == ERR_NOT_FOUND;
+	run_abandon(look->run, false, why);
+}
+
 static void head_ready(void *user, struct head *head)
 {
 	struct look *look = user;
@@ -120,6 +114,15 @@ static void head_ready(void *user, struct head *head)
 		session_kick(look->session); /* its parent may fork again */
 }
 
+/* Has the session dropped the interpreter that was asked to fork? */
+static bool has_lost_source(const struct look *look)
+{
+	const struct head *source = look->head->sandbox->heads[look->head->parent];
+
+	return source == NULL || source->pid != look->source || source->is_dropped ||
+	       source->state == HEAD_OVER;
+}
+
 static void head_failed(void *user, struct head *head, const struct err *why)
 {
 	struct look *look = user;
@@ -127,7 +130,13 @@ static void head_failed(void *user, struct head *head, const struct err *why)
 	struct err copy = *why;
 
 	(void)head;
-	run_abandon(look->run, false, &copy);
+	if (session != NULL && has_lost_source(look)) {
+		/* The session has gone to another state: fork that one instead. */
+		head_free(STEAL(look->head));
+		look->forked_ns = 0;
+	} else {
+		abandon(look, &copy);
+	}
 	if (session != NULL)
 		session_kick(session);
 }
@@ -147,33 +156,38 @@ static const struct head_calls look_head_calls = {
 	.exited = look_exited,
 };
 
-/* Whom to fork: what was asked for; the head when it is idle; else the last checkpoint. */
+/* The head to fork: the requested checkpoint's; else the session's, if it is idle; else the last
+ * checkpoint's. */
 static struct head *source_of(const struct session *session, struct look *look)
 {
 	struct checkpoint *checkpoint = NULL;
 
 	if (look->checkpoint[0] != '\0') {
-		checkpoint = session_find_checkpoint(session, look->checkpoint);
+		checkpoint = states_find(&session->states, look->checkpoint);
 	} else if (session->state == SESSION_IDLE) {
-		look->as_of[0] = '\0';
+		look->state = (struct look_state){0};
 		return session->head;
 	} else if (session->state == SESSION_RUNNING) {
-		checkpoint = session_last_checkpoint(session);
+		checkpoint = states_last(&session->states);
+		(void)snprintf(look->state.blocker, sizeof(look->state.blocker), "%s",
+			       session->states.blocker);
 	}
 	if (checkpoint == NULL)
 		return NULL;
-	memcpy(look->as_of, checkpoint->id, sizeof(look->as_of));
+	memcpy(look->state.id, checkpoint->id, sizeof(look->state.id));
 	return checkpoint->head;
 }
 
+static void looks_late(uv_timer_t *timer);
+
 static void await_fork(struct session *session, uint64_t ms)
 {
-	if (!uv_is_active((const uv_handle_t *)&session->late))
-		(void)uv_timer_start(&session->late, looks_late, ms, 0);
+	if (!uv_is_active((const uv_handle_t *)&session->timers[TIMER_LOOK]))
+		(void)uv_timer_start(&session->timers[TIMER_LOOK], looks_late, ms, 0);
 }
 
-/* An interpreter that does not fork when told must not keep who asked. */
-void looks_late(uv_timer_t *timer)
+/* Fails looks whose interpreter did not fork in time. */
+static void looks_late(uv_timer_t *timer)
 {
 	struct session *session = timer->data;
 	struct look *look = LIST_FIRST(&session->looks);
@@ -184,10 +198,10 @@ void looks_late(uv_timer_t *timer)
 		      LOOK_MS / 1000);
 	while (look != NULL) {
 		struct look *next = LIST_NEXT(look, entry);
-		bool is_coming = look->has_source && !run_has_begun(look->run);
+		bool is_coming = look->forked_ns > 0 && !run_has_begun(look->run);
 
 		if (is_coming && look->forked_ns <= first)
-			run_abandon(look->run, false, &why);
+			abandon(look, &why);
 		else if (is_coming)
 			await_fork(session, (look->forked_ns - first) / 1000000 + 1);
 		look = next;
@@ -200,30 +214,31 @@ void looks_work(struct session *session)
 	struct look *next = NULL;
 	uint32_t count = 0;
 
-	if (session->reload != NULL)
-		return; /* what would be seen is half of it */
+	if (session->disk.reload != NULL)
+		return; /* the session is only half read */
 	LIST_FOREACH(look, &session->looks, entry)
-		count += look->has_source;
+		count += look->forked_ns > 0;
 	for (look = LIST_FIRST(&session->looks); look != NULL && count < LOOKS_MAX; look = next) {
-		struct head *source = look->has_source ? NULL : source_of(session, look);
+		struct head *source = look->forked_ns > 0 ? NULL : source_of(session, look);
 		struct err err = {0};
 		int r = -EBUSY;
 
 		next = LIST_NEXT(look, entry);
-		if (look->checkpoint[0] != '\0' && !look->has_source &&
+		if (look->checkpoint[0] != '\0' && look->forked_ns == 0 &&
 		    !session_has_checkpoint(session, look->checkpoint))
 			r = session_no_checkpoint(session, look->checkpoint, &err);
-		if (source != NULL)
+		if (source != NULL) {
+			look->source = source->pid;
 			r = head_fork(source, true, NULL, NULL, &look_head_calls, look, &look->head,
 				      &err);
+		}
 		if (r == 0) {
-			look->has_source = true;
 			look->forked_ns = now_ns();
 			await_fork(session, LOOK_MS);
 			count++;
 			session_wake(session);
 		} else if (r != -EBUSY && (r != -EMFILE || count == 0)) {
-			run_abandon(look->run, false, &err);
+			abandon(look, &err);
 		}
 	}
 }
@@ -236,36 +251,35 @@ void looks_fail(struct session *session, const struct err *why)
 		LIST_REMOVE(look, entry);
 		look->session = NULL;
 		head_free(STEAL(look->head));
-		run_abandon(look->run, false, why);
+		abandon(look, why);
 	}
 }
 
-static int check(const struct session *session, const struct look_ask *ask, struct err *err)
+static int check(const struct session *session, const struct look_ask *ask, const char *checkpoint,
+		 struct err *err)
 {
-	if (session->state == SESSION_LOST || session->state == SESSION_CLOSED)
-		return err_set(err, ERR_CONFLICT, ESTALE, "the session is lost: %s",
-			       session->why.text);
+	if (session_check_lives(session, err) < 0)
+		return -err->num;
 	if (session->state == SESSION_ASLEEP && !ask->is_in_head)
 		return err_set(err, ERR_CONFLICT, ESTALE,
 			       "the session is asleep; wake it, or run something in it");
-	if (ask->checkpoint != NULL && !session_has_checkpoint(session, ask->checkpoint) &&
-	    session->stored != NULL && stored_find(session->stored, ask->checkpoint) != NULL)
-		return err_set(
-			err, ERR_CONFLICT, ESTALE,
-			"checkpoint: %.60s is on disk, and can be looked at when the session "
-			"has gone back to it",
-			ask->checkpoint);
-	if (ask->checkpoint != NULL && !session_has_checkpoint(session, ask->checkpoint))
-		return session_no_checkpoint(session, ask->checkpoint, err);
-	/* While a state is read in, its checkpoint is still to come. */
-	if (ask->checkpoint == NULL && !ask->is_in_head && session->state == SESSION_RUNNING &&
-	    session->reload == NULL && session_last_checkpoint(session) == NULL)
+	if (checkpoint != NULL && !session_has_checkpoint(session, checkpoint) &&
+	    stored_find(session->disk.stored, checkpoint) != NULL)
+		return err_field(err, ERR_CONFLICT, ESTALE, "checkpoint",
+				 "%.60s is on disk; roll the session back to it before you look "
+				 "at it",
+				 checkpoint);
+	if (checkpoint != NULL && !session_has_checkpoint(session, checkpoint))
+		return session_no_checkpoint(session, checkpoint, err);
+	/* While a state is read from disk there is no checkpoint yet, but there will be. */
+	if (checkpoint == NULL && !ask->is_in_head && session->state == SESSION_RUNNING &&
+	    session->disk.reload == NULL && states_last(&session->states) == NULL)
 		return err_set(err, ERR_CONFLICT, EBUSY,
-			       "a run is on, and there is no checkpoint to look at instead");
+			       "a run is under way, and there is no checkpoint to look at instead");
 	return 0;
 }
 
-/* Who came first is answered first. */
+/* Looks are answered in order. */
 static void enqueue(struct session *session, struct look *look)
 {
 	struct look *last = LIST_FIRST(&session->looks);
@@ -296,16 +310,18 @@ int session_look(struct session *session, const struct look_ask *ask,
 		.result_max = LOOK_RESULT_MAX,
 		.want_files = true,
 	};
+	const char *checkpoint =
+		ask->checkpoint != NULL ? session_checkpoint_id(session, ask->checkpoint) : NULL;
 	struct look *look = NULL;
-	int r = check(session, ask, err);
+	int r = check(session, ask, checkpoint, err);
 
 	if (r < 0)
 		return r;
 	look = xnew(struct look);
 	look->calls = *calls;
 	look->user = user;
-	if (ask->checkpoint != NULL)
-		(void)snprintf(look->checkpoint, sizeof(look->checkpoint), "%s", ask->checkpoint);
+	if (checkpoint != NULL)
+		(void)snprintf(look->checkpoint, sizeof(look->checkpoint), "%s", checkpoint);
 	if (ask->is_in_head)
 		r = session_run(session, &request, &look_run_calls, look, &look->run, err);
 	else
@@ -335,5 +351,5 @@ void look_hold(struct look *look, bool is_held)
 
 const char *look_as_of(const struct look *look)
 {
-	return look->as_of;
+	return look->state.id;
 }

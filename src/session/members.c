@@ -10,13 +10,14 @@ static bool is_space(uint8_t byte)
 	return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
 }
 
-/* Behind the string whose content goes on at members->at. False: its end is not within `end`. */
+/* Moves past the end of the string that members->at is in. False: the string does not end before
+ * `end`. */
 static bool end_string(struct members *members, const uint8_t *text, size_t end)
 {
 	while (members->at < end) {
 		uint8_t byte = text[members->at];
 
-		/* An escape may reach over the end: the byte behind it is no quote then. */
+		/* An escape may go beyond `end`; the byte after it is then skipped. */
 		members->at += byte == '\\' ? 2 : 1;
 		if (byte == '"') {
 			members->is_in_string = false;
@@ -26,7 +27,7 @@ static bool end_string(struct members *members, const uint8_t *text, size_t end)
 	return false;
 }
 
-/* One byte of a value outside of strings. True: the value has ended. */
+/* Takes one byte of a value, outside of strings. True: the value has ended. */
 static bool end_value(struct members *members, uint8_t byte)
 {
 	bool is_close = byte == '}' || byte == ']';
@@ -46,7 +47,7 @@ static bool end_value(struct members *members, uint8_t byte)
 	return true;
 }
 
-/* Inside of a name or a value, up to where it ends. */
+/* Moves to the end of the current name or value. False: it does not end before `end`. */
 static bool pass(struct members *members, const uint8_t *text, size_t end)
 {
 	while (members->at < end) {
@@ -63,7 +64,7 @@ static bool pass(struct members *members, const uint8_t *text, size_t end)
 	return false;
 }
 
-/* Between names and values. False: the object has ended. */
+/* Takes one byte between names and values. False: the object has ended. */
 static bool step(struct members *members, uint8_t byte)
 {
 	if (byte == '}')
@@ -78,7 +79,7 @@ static bool step(struct members *members, uint8_t byte)
 		members->value_at = members->at;
 		members->is_in_value = true;
 		members->depth = 0;
-		return true; /* it is looked at again */
+		return true; /* the byte belongs to the value */
 	}
 	members->at++;
 	return true;
@@ -101,7 +102,7 @@ static int go_on(struct members *members, const uint8_t *text, size_t end)
 		}
 		members->is_in_value = false;
 		members->size = members->at - members->value_at;
-		return members->size > 0 ? 1 : -1; /* nothing there: no JSON */
+		return members->size > 0 ? 1 : -1; /* an empty value: not JSON */
 	}
 	return 0;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Order - what a run asks of whoever does it elsewhere
+ * Order - the request for a run that is done elsewhere
  *
  * Owns:    the members of the JSON object that is sent, in a memfd: nothing large is built in
  *          memory.
- * May not: send what the other side cannot know (folders of this host), or leave out in silence
- *          what it cannot take.
+ * May not: send what the other side cannot know (folders of this host), or silently leave out what
+ *          it cannot take.
  */
 #pragma once
 
@@ -18,18 +18,19 @@ struct run_request;
 
 struct order {
 	int members;           /* owned; -1: none */
-	uint64_t core_size;    /* of them: code and data, which every sidecar takes */
-	uint64_t members_size; /* all of them, which a Vivarium takes */
-	bool is_sidecar;       /* as a sidecar means it */
+	uint64_t core_size;    /* bytes of code and data, which every sidecar takes */
+	uint64_t members_size; /* bytes of all members, which a Vivarium takes */
+	bool is_sidecar;       /* the request has a sidecar's meaning */
 	const char *beyond;    /* static: a member that no sidecar takes; NULL: none */
-	char *command, *folder, *cwd, *root; /* owned: of an explore; NULL: there is none */
+	char *command, *folder, *cwd, *root; /* owned, for an explore; else NULL */
 };
 
-/* Could somebody else do it at all? 0, or ERR_UNSUPPORTED and why not. */
+/* Can this run be done elsewhere at all? Returns 0, or ERR_UNSUPPORTED with the reason. */
 int order_check(const struct run_request *request, struct err *err);
 
-/* ERR_UNSUPPORTED: this run can only be done on this host, and why. */
+/* Makes the order. ERR_UNSUPPORTED: this run can only be done on this host; the message says
+ * why. */
 int order_make(const struct run_request *request, struct order *ret_order, struct err *err);
 
-/* Accepts a zeroed one with members -1. */
+/* Accepts a zeroed order whose `members` is -1. */
 void order_done(struct order *order);

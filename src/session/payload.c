@@ -9,19 +9,18 @@
 
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/stat.h>
 
 #include "base/c.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "proto/frame.h"
 
-#define META_MAX (8U << 20) /* ten thousand files with long names */
+#define META_MAX (8U << 20) /* enough for ten thousand files with long names */
 #define PAYLOAD_MAX (4ULL * GIB)
-/* code, lead, tail, tool, args, data, stdin, a saved state, files as JSON; the files behind them */
-#define PART_MAX 9
+#define PART_MAX (RUN_PARAMS + 5) /* code, lead, tail, tool, data; files come after them */
 #define PATH_SIZE_MAX 4096U
 #define FILE_MAX (256ULL * MIB)
-#define FILES_MAX 1000U
 #define RESULT_MAX (4ULL * MIB)
 
 static const char *const data_formats[] = {
@@ -29,7 +28,7 @@ static const char *const data_formats[] = {
 	[RUN_DATA_SQLITE] = "sqlite", [RUN_DATA_PARQUET] = "parquet",
 };
 
-/* Meta in the making: which parts there are, and where the next one begins. */
+/* The meta being made, its parts, and the offset of the next part. */
 struct maker {
 	struct buf meta;
 	const struct run_bytes *parts[PART_MAX];
@@ -61,7 +60,7 @@ static void put_name(struct maker *maker, const char *name)
 	put_text(maker, ":");
 }
 
-/* Sizes are added up here, and nowhere can the sum wrap. */
+/* Sizes are added up only here, where the sum is checked for overflow. */
 static void put_span(struct maker *maker, uint64_t size)
 {
 	if (maker->r == 0 && (size > PAYLOAD_MAX || maker->size > PAYLOAD_MAX - size))
@@ -80,16 +79,6 @@ static void put_part(struct maker *maker, const char *name, const struct run_byt
 	maker->parts[maker->part_count++] = bytes;
 }
 
-static void put_texts(struct maker *maker, const char *const *texts)
-{
-	put_text(maker, "[");
-	for (size_t i = 0; texts[i] != NULL; i++) {
-		put_text(maker, i > 0 ? "," : "");
-		put_string(maker, texts[i]);
-	}
-	put_text(maker, "]");
-}
-
 static void put_list(struct maker *maker, const char *name, const struct text_list *list)
 {
 	put_name(maker, name);
@@ -99,26 +88,6 @@ static void put_list(struct maker *maker, const char *name, const struct text_li
 		put_string(maker, list->items[i]);
 	}
 	put_text(maker, "]");
-}
-
-static void put_env(struct maker *maker, const char *const *env)
-{
-	put_name(maker, "env");
-	put_text(maker, "{");
-	for (size_t i = 0; env[i] != NULL; i++) {
-		const char *equals = strchr(env[i], '=');
-
-		if (equals == NULL || equals == env[i]) {
-			maker->r = maker->r == 0 ? -EINVAL : maker->r;
-			return;
-		}
-		put_text(maker, i > 0 ? "," : "");
-		if (maker->r == 0)
-			maker->r = json_put_string(&maker->meta, env[i], (size_t)(equals - env[i]));
-		put_text(maker, ":");
-		put_string(maker, equals + 1);
-	}
-	put_text(maker, "}");
 }
 
 static void put_files(struct maker *maker, const struct run_request *request)
@@ -144,27 +113,33 @@ static void put_number(struct maker *maker, const char *name, uint64_t number)
 		maker->r = buf_format(&maker->meta, "%llu", (unsigned long long)number);
 }
 
-/* Relative or below /workspace, and no step upwards. The runner checks again, in there. */
+/* Is one of the names in `path` ".."? */
+static bool leads_upwards(const char *path)
+{
+	for (const char *rest = path; rest != NULL; rest = strchr(rest, '/')) {
+		rest += rest[0] == '/';
+		if (strncmp(rest, "..", 2) == 0 && (rest[2] == '/' || rest[2] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+/* A path must be relative or below /workspace, without "..". The runner checks it again inside. */
 static int check_path(const char *path, struct err *err)
 {
 	const char *rest = path;
 
 	if (path[0] == '/') {
 		if (strncmp(path, "/workspace/", 11) != 0)
-			return err_set(err, ERR_BAD_REQUEST, EINVAL,
-				       "files: %s is not below /workspace", path);
+			return err_field(err, ERR_BAD_REQUEST, EINVAL, "files",
+					 "%s is not below /workspace", path);
 		rest = path + 11;
 	}
 	if (rest[0] == '\0' || strlen(path) > PATH_SIZE_MAX)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL,
-			       "files: a path is empty or longer than %u bytes", PATH_SIZE_MAX);
-	while (rest != NULL) {
-		if (strncmp(rest, "..", 2) == 0 && (rest[2] == '/' || rest[2] == '\0'))
-			return err_set(err, ERR_BAD_REQUEST, EINVAL, "files: %s leads upwards",
-				       path);
-		rest = strchr(rest, '/');
-		rest = rest != NULL ? rest + 1 : NULL;
-	}
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, "files",
+				 "a path is empty or longer than %u bytes", PATH_SIZE_MAX);
+	if (leads_upwards(path))
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, "files", "%s contains ..", path);
 	return 0;
 }
 
@@ -177,16 +152,36 @@ static int check_request(const struct run_request *request, struct err *err)
 			return r;
 	}
 	if (request->cwd != NULL && request->cwd[0] != '/')
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "cwd: %s is not an absolute path",
-			       request->cwd);
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, "cwd", "%s is not an absolute path",
+				 request->cwd);
+	if (request->cwd != NULL && leads_upwards(request->cwd))
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, "cwd", "%s contains ..",
+				 request->cwd);
 	for (size_t i = 0; request->env != NULL && request->env[i] != NULL; i++) {
 		const char *equals = strchr(request->env[i], '=');
 
 		if (equals == NULL || equals == request->env[i])
-			return err_set(err, ERR_BAD_REQUEST, EINVAL, "env: %s is not NAME=VALUE",
-				       request->env[i]);
+			return err_field(err, ERR_BAD_REQUEST, EINVAL, "env",
+					 "%s is not NAME=VALUE", request->env[i]);
 	}
 	return 0;
+}
+
+/* Writes a parameter whose row says how it is sent. */
+static void put_param(struct maker *maker, const struct run_request *request,
+		      const struct op_param *param)
+{
+	const struct run_bytes *bytes = request_bytes(request, param);
+
+	if (param->meta == NULL || !request_has(request, param))
+		return;
+	if (bytes != NULL) {
+		put_part(maker, param->meta, bytes);
+		return;
+	}
+	put_name(maker, param->meta);
+	if (maker->r == 0)
+		maker->r = request_put(request, param, &maker->meta);
 }
 
 static void put_inputs(struct maker *maker, const struct run_request *request)
@@ -206,8 +201,8 @@ static void put_inputs(struct maker *maker, const struct run_request *request)
 		put_part(maker, "tail", &request->tail);
 	if (request->tool.size > 0)
 		put_part(maker, "tool", &request->tool);
-	if (request->args.size > 0)
-		put_part(maker, "args", &request->args);
+	for (size_t i = 0; i < RUN_PARAMS; i++)
+		put_param(maker, request, &run_params[i]);
 	if (request->data_format != RUN_DATA_NONE) {
 		put_part(maker, "data", &request->data);
 		put_name(maker, "data_format");
@@ -223,38 +218,29 @@ static void put_inputs(struct maker *maker, const struct run_request *request)
 		put_name(maker, "stdin");
 		put_string(maker, "live");
 	}
-	if (request->saved.data != NULL || request->saved.size > 0)
-		put_part(maker, "saved_state", &request->saved);
-	if (request->files_json.size > 0)
-		put_part(maker, "files_json", &request->files_json);
 	if (request->file_count > 0)
 		put_files(maker, request);
 }
 
 static void put_settings(struct maker *maker, const struct run_request *request)
 {
-	if (request->env != NULL && request->env[0] != NULL)
-		put_env(maker, request->env);
-	if (request->cwd != NULL) {
-		put_name(maker, "cwd");
-		put_string(maker, request->cwd);
-	}
 	if (request->argv != NULL && request->argv[0] != NULL) {
 		put_name(maker, "argv");
-		put_texts(maker, request->argv);
-	}
-	if (request->expect != NULL && request->expect[0] != NULL) {
-		put_name(maker, "expect");
-		put_texts(maker, request->expect);
+		put_text(maker, "[");
+		for (size_t i = 0; request->argv[i] != NULL; i++) {
+			put_text(maker, i > 0 ? "," : "");
+			put_string(maker, request->argv[i]);
+		}
+		put_text(maker, "]");
 	}
 	if (request->want_files) {
 		put_name(maker, "want_files");
 		put_text(maker, "true");
-	} else if (request->returns_files) {
+	} else if (request->return_files == OP_YES) {
 		put_number(maker, "want_files", RUN_RETURNED_MAX);
 	}
 	put_number(maker, "file_max", request->file_max > 0 ? request->file_max : FILE_MAX);
-	put_number(maker, "files_max", request->files_max > 0 ? request->files_max : FILES_MAX);
+	put_number(maker, "files_max", request->files_max > 0 ? request->files_max : RUN_FILES_MAX);
 	put_number(maker, "result_max", request->result_max > 0 ? request->result_max : RESULT_MAX);
 	if (request->saved_max > 0)
 		put_number(maker, "save_state", request->saved_max);
@@ -301,7 +287,7 @@ static int append_bytes(struct buf *buf, const struct run_bytes *bytes, struct e
 	return r;
 }
 
-/* From file to memfd inside the kernel. */
+/* Copies from a file to the memfd inside the kernel. */
 static int copy_bytes(int memfd, const struct run_bytes *bytes, struct err *err)
 {
 	uint64_t end = bytes->at + bytes->size;
@@ -436,6 +422,15 @@ int payload_check(const struct run_request *request, uint64_t nonce, struct payl
 	return finish(&maker, FRAME_CHECK, 0, nonce, ret_payload, err);
 }
 
+void payload_doubt(struct payload *payload)
+{
+	struct frame_header header;
+
+	memcpy(&header, payload->frame.data, sizeof(header));
+	header.flags |= FRAME_FLAG_DOUBT;
+	memcpy(payload->frame.data, &header, sizeof(header));
+}
+
 int payload_lend(const struct payload *payload, int *ret_fd, struct err *err)
 {
 	int fd = -1;
@@ -449,13 +444,21 @@ int payload_lend(const struct payload *payload, int *ret_fd, struct err *err)
 	return 0;
 }
 
+uint64_t payload_inode(int memfd)
+{
+	struct stat status;
+
+	return memfd >= 0 && fstat(memfd, &status) == 0 && S_ISREG(status.st_mode) ? status.st_ino
+										   : 0;
+}
+
 void payload_done(struct payload *payload)
 {
 	if (payload == NULL)
 		return;
 	buf_done(&payload->frame);
-	/* Its pages are charged to us. Cut to nothing, they are freed, whoever in the sandbox still
-	 * has a descriptor or a map of them (man 2 ftruncate: such a map ends in SIGBUS). */
+	/* The memfd's pages are charged to us. Truncating it frees them, even if the sandbox still
+	 * has a descriptor or a mapping (access to such a mapping raises SIGBUS, mmap(2)). */
 	if (payload->memfd >= 0)
 		(void)!ftruncate(payload->memfd, 0);
 	drop_fd(&payload->memfd);

@@ -25,10 +25,10 @@ void pool_free_when_done(struct pool *pool)
 		free(pool);
 }
 
-/* ---- what backends tell ---- */
+/* ---- calls of backends ---- */
 
-/* What the choice of a backend goes by. One that worked and died is being started again: whoever
- * takes a sandbox is told. */
+/* Updates the facts by which a backend is chosen. A backend that worked and then died is being
+ * restarted and stays a candidate: pool_take reports its error. */
 static void note_seen(struct pool_backend *maker)
 {
 	struct pool *pool = maker->pool;
@@ -174,7 +174,7 @@ static void handle_closed(uv_handle_t *handle)
 	pool_free_when_done(pool);
 }
 
-/* Each sandbox takes four descriptors here: with the usual 1024 there would be room for 250. */
+/* Each sandbox takes four descriptors here: the usual limit of 1024 would allow 250 sandboxes. */
 static void raise_file_limit(void)
 {
 	struct rlimit files;
@@ -185,14 +185,13 @@ static void raise_file_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* One that cannot be opened is remembered with its reason; when none can, that of the first is the
- * answer. */
+/* A backend that cannot be opened is kept with its error; if none can be opened, the error of the
+ * first is returned. */
 static int open_backends(struct pool *pool, struct err *err)
 {
 	const struct pool_settings *set = &pool->settings;
 	const struct backend_settings how = {
 		.stay = set->stay,
-		.socket = set->launch_socket,
 		.forks_max = set->zygote_forks_max,
 		.age_ms = set->zygote_age_ms,
 	};
@@ -204,8 +203,11 @@ static int open_backends(struct pool *pool, struct err *err)
 
 		if ((*table)->open == NULL || pool->backend_count == POOL_BACKENDS_MAX)
 			continue;
-		*maker = (struct pool_backend){
-			.pool = pool, .seen.backend = *table, .is_attached = set->stay == NULL};
+		/* If boxes cannot be kept, there is nothing to wait for. */
+		*maker = (struct pool_backend){.pool = pool,
+					       .seen.backend = *table,
+					       .is_attached = set->stay == NULL ||
+							      (*table)->box->keep == NULL};
 		if ((*table)->open(*table, pool->loop, &how, &backend_calls, maker,
 				   &maker->instance, &maker->why) < 0)
 			maker->is_lost = true;
@@ -312,12 +314,12 @@ int pool_wait_hello(struct pool *pool, const struct backend_facts **ret_facts, s
 	return err->num > 0 ? -err->num : -ENOSYS;
 }
 
-pid_t pool_helper(const struct pool *pool)
+pid_t pool_helper(struct pool *pool, const struct backend *backend)
 {
-	const struct pool_backend *maker = &pool->backends[0];
+	const struct pool_backend *maker = pool_maker(pool, backend);
 
-	return maker->instance != NULL && maker->seen.backend->helper != NULL
-		       ? maker->seen.backend->helper(maker->instance)
+	return maker != NULL && maker->instance != NULL && backend->helper != NULL
+		       ? backend->helper(maker->instance)
 		       : 0;
 }
 
@@ -377,7 +379,7 @@ int pool_take(struct pool *pool, const struct box_kind *kind,
 
 	if (maker != NULL && maker->is_lost) {
 		*err = maker->why;
-		return err->num > 0 ? -err->num : -EIO;
+		return err_code(err);
 	}
 	r = shelf_get(pool, kind, &shelf, err);
 	if (r < 0)
@@ -393,14 +395,13 @@ int pool_take(struct pool *pool, const struct box_kind *kind,
 	*ticket = (struct pool_ticket){.shelf = shelf, .taken = taken, .user = user};
 	TAILQ_INSERT_TAIL(&shelf->tickets, ticket, entry);
 	*ret_ticket = ticket;
-	/* From the loop, so that the answer never comes before the caller has its ticket. */
+	/* Work from the loop, so that the answer never comes before the caller has its ticket. */
 	pool_work_later(pool, 0);
 	return 0;
 }
 
-void pool_untake(struct pool *pool, struct pool_ticket *ticket)
+void pool_untake(struct pool_ticket *ticket)
 {
-	(void)pool;
 	TAILQ_REMOVE(&ticket->shelf->tickets, ticket, entry);
 	free(ticket);
 }
@@ -458,15 +459,16 @@ int pool_quit(struct pool *pool, struct err *err)
 	return worst;
 }
 
-int pool_count(struct pool *pool, struct backend_counted *ret_counted, struct err *err)
+int pool_count(struct pool *pool, const struct backend *backend,
+	       struct backend_counted *ret_counted, struct err *err)
 {
-	const struct pool_backend *maker = &pool->backends[0];
+	const struct pool_backend *maker = pool_maker(pool, backend);
 	int r;
 
-	if (maker->instance == NULL || maker->seen.backend->count == NULL)
+	if (maker == NULL || maker->instance == NULL || backend->count == NULL)
 		return err_set(err, ERR_UNSUPPORTED, ENOSYS, "the backend does not count");
 	pool->has_counted = false;
-	r = maker->seen.backend->count(maker->instance, err);
+	r = backend->count(maker->instance, err);
 	if (r < 0)
 		return r;
 	while (!pool->has_counted && !maker->is_lost)

@@ -2,8 +2,8 @@
 /*
  * Pool state - the inside of the pool, for pool.c and shelf.c alone
  *
- * Owns:    nothing of its own: shelf.c makes, keeps and hands out sandboxes; pool.c starts and ends
- *          it all, and hears the backends.
+ * Owns:    nothing of its own: shelf.c makes, keeps and hands out sandboxes; pool.c opens and
+ *          closes the pool, and takes the calls of the backends.
  */
 #pragma once
 
@@ -26,10 +26,10 @@ struct pool_ticket {
 /* A backend that is open. */
 struct pool_backend {
 	struct pool *pool;
-	struct backend_instance *instance; /* owned; NULL: it could not be opened */
-	struct backend_seen seen;          /* its row, and what it has said */
+	struct backend_instance *instance; /* owned; NULL: opening failed */
+	struct backend_seen seen;          /* its row, and what it has reported */
 	bool is_lost;
-	bool is_attached; /* what its helper had kept has been told: numbers are known */
+	bool is_attached; /* its helper has reported what it kept: numbers are known */
 	struct err why;   /* is_lost */
 };
 
@@ -59,19 +59,19 @@ struct pool {
 	LIST_HEAD(, sandbox) sandboxes; /* all that are not gone */
 	uint32_t coming_count;
 	uint32_t taken_count; /* taken and not ended */
-	uint32_t busy_count;  /* of these, the ones in which something runs */
+	uint32_t busy_count;  /* of these, those in which code runs */
 	uint64_t busy_since_ns;
-	bool is_working, needs_work; /* pool_work runs; and must look once more */
+	bool is_working, needs_work; /* pool_work is running; it must run once more */
 	bool is_closed;
 	bool has_counted;
 	struct backend_counted counted;
 	int handles;
 };
 
-/* The shelf for this kind; NULL when there is none. */
+/* The shelf for this kind; NULL if there is none. */
 struct shelf *shelf_find(const struct pool *pool, const struct box_kind *kind);
 
-/* The same; made when new. */
+/* The same; makes the shelf if there is none. */
 int shelf_get(struct pool *pool, const struct box_kind *kind, struct shelf **ret_shelf,
 	      struct err *err);
 
@@ -82,26 +82,26 @@ void shelf_hand_out(struct pool *pool, struct shelf *shelf,
 		    void (*taken)(void *user, struct sandbox *sandbox, const struct err *why),
 		    void *user);
 
-/* Nobody who waits here gets anything but this. */
+/* Fails all waiting tickets with this error. */
 void shelf_fail_tickets(struct shelf *shelf, const struct err *why);
 
-/* A sandbox that is not taken is of no use: ended, and its shelf set back. */
+/* A sandbox failed before it was taken: ends it, and delays the next attempt of its shelf. */
 void shelf_sandbox_failed(void *user, struct sandbox *sandbox, const struct err *why);
 
-/* A box that was kept of a former viv, as if it had been taken here. Consumes the descriptors. */
+/* Takes over a box of the previous viv, as if it had been taken here. Consumes the descriptors. */
 int shelf_adopt(struct pool *pool, struct box *box, int *take_fds, size_t fd_count,
 		struct sandbox **ret_sandbox);
 
-/* The one that is open under this row; NULL: none. */
+/* The open backend with this row; NULL: none. */
 struct pool_backend *pool_maker(struct pool *pool, const struct backend *backend);
 
-/* Looks at all shelves and spawns what is due. */
+/* Goes through all shelves and starts the sandboxes that are due. */
 void pool_work(struct pool *pool);
 
-/* Looks again in so many milliseconds at the latest. */
+/* Schedules pool_work in so many milliseconds at the latest. */
 void pool_work_later(struct pool *pool, uint64_t ms);
 
-/* ... in a moment when nobody is busy, else when the wait has been long enough. */
+/* Schedules pool_work: soon if no run is busy, else when refill has waited long enough. */
 void pool_work_soon(struct pool *pool);
 
 /* A closed pool stays until the loop has closed its timers and every taker has let go. */

@@ -9,8 +9,8 @@
 
 #define CHECK_NS (250 * 1000000ULL)
 #define FLOOR_BYTES (256 * MIB)
-#define FLOOR_PART 20 /* one in so many: 5 % */
-#define WATCH_PART 4  /* below this part, stalls count */
+#define FLOOR_PART 20 /* 1/20 of the memory: 5 % */
+#define WATCH_PART 4  /* stalls count below 1/4 of the memory */
 
 struct pressure {
 	int stalls;  /* owned: <proc>/pressure/memory; -1: none */
@@ -18,7 +18,7 @@ struct pressure {
 	uint32_t percent;
 	bool has_looked;
 	uint64_t looked_ns;
-	struct err last; /* kind ERR_NONE: enough */
+	struct err last; /* kind ERR_NONE: there is enough */
 };
 
 static int open_below(const char *proc, const char *name)
@@ -48,7 +48,7 @@ void pressure_free(struct pressure *pressure)
 	free(pressure);
 }
 
-/* The number behind `word`; -1: there is none. */
+/* The number after `word`; -1: there is none. */
 static double number_in(const char *text, const char *word)
 {
 	const char *at = strstr(text, word);
@@ -56,8 +56,8 @@ static double number_in(const char *text, const char *word)
 	return at != NULL ? strtod(at + strlen(word), NULL) : -1;
 }
 
-/* An empty text where it cannot be had. A kernel with psi=0 has the file, and refuses to read it.
- */
+/* Reads a file; the text is empty if that fails. A kernel with psi=0 has the file, but reading it
+ * fails. */
 static void read_text(int fd, char *text, size_t size)
 {
 	ssize_t n = fd >= 0 ? pread(fd, text, size - 1, 0) : -1;
@@ -82,14 +82,14 @@ static void look(struct pressure *pressure)
 	if (total > 0 && available >= 0 && available < floor_bytes)
 		(void)err_set(&pressure->last, ERR_BUSY, ENOMEM,
 			      "the host is short of memory: %.0f of %.0f MiB are available, and "
-			      "%.0f are kept free",
+			      "%.0f MiB must stay free",
 			      available / (double)MIB, total / (double)MIB,
 			      floor_bytes / (double)MIB);
 	else if (pressure->percent < 100 && stalled > (double)pressure->percent &&
 		 (available < 0 || available < total / WATCH_PART))
 		(void)err_set(&pressure->last, ERR_BUSY, ENOMEM,
-			      "the host is short of memory: %.0f %% of the last 10 s something "
-			      "waited for it, %u %% are allowed",
+			      "the host is short of memory: processes waited for it in %.0f %% of "
+			      "the last 10 s, and %u %% are allowed",
 			      stalled, pressure->percent);
 }
 

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/c.h"
-#include "base/json.h"
+#include "policy/number.h"
 #include "session/run_state.h"
+#include "session/testimony.h"
 
 const char *const limits_names[] = {
 	[BOX_LIMITS_V2] = "cgroup v2",
@@ -16,7 +18,7 @@ const char *const limits_names[] = {
 	[BOX_LIMITS_MEASURED + 1] = NULL,
 };
 
-static const char *const left_names[] = {
+const char *const run_left_names[] = {
 	[RUN_LEFT_NONE] = "none",
 	[RUN_LEFT_PRESERVED] = "preserved",
 	[RUN_LEFT_ROLLED_BACK] = "rolled_back",
@@ -24,6 +26,7 @@ static const char *const left_names[] = {
 };
 
 #define TOLD(event_type) .event = event_type
+#define FACT(event_type) TOLD(event_type), .is_fact = true
 #define AT_END TOLD("verdict")
 #define NOTHING_CUT                                                                                \
 	"{\"stdout\":false,\"stderr\":false,\"files\":false,\"result\":false,\"events\":false}"
@@ -37,17 +40,21 @@ const struct result_row result_rows[RESULT_COUNT] = {
 	[RESULT_STDOUT] = {"stdout", "text", "\"\"", TOLD("stdout"), "text", RESULT_TEXT},
 	[RESULT_STDERR] = {"stderr", "text", "\"\"", TOLD("stderr"), "text", RESULT_TEXT},
 	[RESULT_TRUNCATED] = {"truncated", "@Truncated", NOTHING_CUT, AT_END},
-	[RESULT_RESULT] = {"result", "object?", "null", TOLD("result")},
-	[RESULT_ERROR] = {"error", "@Exception?", "null", TOLD("error")},
-	[RESULT_DISPLAYS] = {"displays", "object[]", "[]", TOLD("display"), "data", RESULT_ITEM},
-	[RESULT_CHARTS] = {"charts", "@Chart[]", "[]", TOLD("chart"), "chart", RESULT_ITEM},
-	[RESULT_TABLE] = {"table", "@Table?", "null", TOLD("table")},
-	[RESULT_FILES] = {"files", "@File[]", "[]", TOLD("file"), "file", RESULT_ITEM,
-			  .is_listed = true},
+	[RESULT_RESULT] = {"result", "object?", "null", FACT("result")},
+	[RESULT_ERROR] = {"error", "@Exception?", "null", FACT("error")},
+	[RESULT_DISPLAYS] = {"displays", "object[]", "[]", FACT("display"), .from = "data",
+			     .how = RESULT_ITEM},
+	[RESULT_CHARTS] = {"charts", "@Chart[]", "[]", FACT("chart"), .from = "chart",
+			   .how = RESULT_ITEM},
+	[RESULT_TABLE] = {"table", "@Table?", "null", FACT("table")},
+	[RESULT_FILES] = {"files", "@File[]", "[]", FACT("file"), .from = "file",
+			  .how = RESULT_ITEM, .is_listed = true},
 	[RESULT_MISSING] = {"missing", "text[]", "[]", AT_END},
-	[RESULT_SAVED] = {"saved_state", "@SavedState", NULL, TOLD("saved_state")},
+	[RESULT_LEFT_OUT] = {"left_out", "text[]", NULL, AT_END},
+	[RESULT_SAVED] = {"saved_state", "@SavedState", NULL, FACT("saved_state")},
 	[RESULT_CHECKPOINT] = {"checkpoint", "@CheckpointMade", NULL, AT_END},
 	[RESULT_USAGE] = {"usage", "@Usage", "null", AT_END},
+	[RESULT_ALLOWED] = {"allowed", "@Allowed", NULL, AT_END},
 	[RESULT_BACKEND] = {"backend", "text", "\"\"", TOLD("started")},
 	[RESULT_RUNTIME] = {"runtime", "text", "\"\"", TOLD("started")},
 	[RESULT_WALLS] = {"walls", "text[]", "[]", AT_END},
@@ -56,6 +63,8 @@ const struct result_row result_rows[RESULT_COUNT] = {
 };
 
 #define USAGE(member) .offset = offsetof(struct run_usage, member), .max = 1LL << 50
+#define ALLOWED(member)                                                                            \
+	FIELD_OR_NOT, .offset = offsetof(struct run_allowed, member), .max = 1LL << 50
 #define CUT(member) FIELD_BOOL, .offset = offsetof(struct run_truncated, member)
 
 const struct field usage_fields[] = {
@@ -64,6 +73,14 @@ const struct field usage_fields[] = {
 	{"cpu_ms", FIELD_MS, USAGE(cpu_ms)},
 	{"peak_memory", FIELD_SIZE, USAGE(peak_memory)},
 	{"output_bytes", FIELD_SIZE, USAGE(output_bytes)},
+	{0},
+};
+
+const struct field allowed_fields[] = {
+	{"timeout_ms", FIELD_SIZE, ALLOWED(timeout_ms)},
+	{"memory", FIELD_SIZE, ALLOWED(memory)},
+	{"output", FIELD_SIZE, ALLOWED(output)},
+	{"cpus", FIELD_MS, ALLOWED(cpus)},
 	{0},
 };
 
@@ -77,47 +94,6 @@ const char *result_from(enum result_member member)
 	const struct result_row *row = &result_rows[member];
 
 	return row->from != NULL ? row->from : row->name;
-}
-
-/* "name":value, behind a comma unless it is the first. */
-static int put_member(struct buf *buf, enum result_member member, bool is_first,
-		      int (*put)(const void *user, enum result_member member, struct buf *buf),
-		      const void *user)
-{
-	const struct result_row *row = &result_rows[member];
-	size_t before = buf->size;
-	size_t start;
-	int r = buf_text(buf, is_first ? "\"" : ",\"");
-
-	if (r == 0)
-		r = buf_text(buf, row->name);
-	if (r == 0)
-		r = buf_text(buf, "\":");
-	if (r < 0)
-		return r;
-	start = buf->size;
-	r = put(user, member, buf);
-	if (r < 0 || buf->size > start)
-		return r;
-	if (row->empty != NULL)
-		return buf_text(buf, row->empty);
-	buf_cut(buf, before);
-	return 0;
-}
-
-int result_put(struct buf *buf,
-	       int (*put)(const void *user, enum result_member member, struct buf *buf),
-	       const void *user, struct err *err)
-{
-	int r = buf_text(buf, "{");
-
-	for (unsigned i = 0; i < RESULT_COUNT && r == 0; i++)
-		r = put_member(buf, (enum result_member)i, i == 0, put, user);
-	if (r == 0)
-		r = buf_text(buf, "}");
-	if (r < 0)
-		return err_set(err, ERR_TOO_LARGE, -r, "the result is larger than its buffer");
-	return 0;
 }
 
 /* ---- describing and reading ---- */
@@ -135,7 +111,7 @@ int result_describe(struct buf *buf)
 	return r;
 }
 
-/* An item is one of the list that the member is. */
+/* For an item of a list, the event's member has the type of one item. */
 static int describe_told(const struct result_row *row, struct buf *buf)
 {
 	const char *from = row->from != NULL ? row->from : row->name;
@@ -158,6 +134,84 @@ int result_describe_event(struct buf *buf)
 	return r;
 }
 
+void span_text(struct span value, char *text, size_t room)
+{
+	text[0] = '\0';
+	if (value.size > 0 && value.at[0] == '"')
+		testimony_text(value.at, value.size, text, room);
+}
+
+void result_fill(struct result *result)
+{
+	struct span verdict = result->members[RESULT_VERDICT];
+	struct span usage = result->members[RESULT_USAGE];
+	struct span allowed = result->members[RESULT_ALLOWED];
+	struct span truncated = result->members[RESULT_TRUNCATED];
+
+	result->verdict = verdict_read(verdict.at, verdict.size);
+	fields_read(usage_fields, usage.at, usage.size, &result->usage);
+	fields_read(allowed_fields, allowed.at, allowed.size, &result->allowed);
+	fields_read(truncated_fields, truncated.at, truncated.size, &result->truncated);
+}
+
+static void say_stream(const char *name, uint64_t most, uint64_t written, char *text, size_t room)
+{
+	char limit[32] = "its limit";
+
+	if (most > 0)
+		number_format(NUMBER_BYTES, most, limit, sizeof(limit));
+	(void)snprintf(text, room,
+		       "%s was cut at %s, the output limit; the run wrote %llu bytes in all: print "
+		       "less, or write to a file below /workspace",
+		       name, limit, (unsigned long long)written);
+}
+
+bool truncated_say(const struct run_truncated *truncated, const struct run_allowed *allowed,
+		   const struct run_usage *usage, size_t i, char *text, size_t room)
+{
+	const struct {
+		bool is_cut;
+		const char *stream, *words;
+	} rows[] = {
+		{truncated->out, "stdout", NULL},
+		{truncated->err, "stderr", NULL},
+		{truncated->files, NULL,
+		 "not all files were taken: write fewer or smaller ones, or pack many into one"},
+		{truncated->result, NULL,
+		 "a value was too large, and a form of it (text, JSON, HTML or picture) was cut or "
+		 "left out: show a part of it, or write it to a file below /workspace"},
+		{truncated->events, NULL,
+		 "there were more events than were kept: display fewer values and charts"},
+	};
+
+	for (size_t row = 0; row < ARRAY_LEN(rows); row++) {
+		if (!rows[row].is_cut || i-- > 0)
+			continue;
+		if (rows[row].stream != NULL)
+			say_stream(rows[row].stream, allowed->output, usage->output_bytes, text,
+				   room);
+		else
+			(void)snprintf(text, room, "%s", rows[row].words);
+		return true;
+	}
+	return false;
+}
+
+bool skipped_say(struct span checkpoint, char *text, size_t room)
+{
+	char why[256];
+
+	text[0] = '\0';
+	span_text(span_member(checkpoint, "skipped"), why, sizeof(why));
+	if (why[0] == '\0')
+		return false;
+	(void)snprintf(text, room,
+		       "no checkpoint after this run: %s. A run that fails goes back to the last "
+		       "one",
+		       why);
+	return true;
+}
+
 void result_read(const char *json, size_t size, struct result *ret_result)
 {
 	struct span *members = ret_result->members;
@@ -170,15 +224,61 @@ void result_read(const char *json, size_t size, struct result *ret_result)
 				members[i] = (struct span){member.value, member.size};
 		}
 	}
-	ret_result->verdict =
-		verdict_read(members[RESULT_VERDICT].at, members[RESULT_VERDICT].size);
-	fields_read(usage_fields, members[RESULT_USAGE].at, members[RESULT_USAGE].size,
-		    &ret_result->usage);
-	fields_read(truncated_fields, members[RESULT_TRUNCATED].at, members[RESULT_TRUNCATED].size,
-		    &ret_result->truncated);
+	result_fill(ret_result);
 }
 
-/* ---- of a run ---- */
+/* The member of the result that this member of an event carries; RESULT_COUNT: none. */
+static unsigned told_by(const char *type, const struct json_member *member)
+{
+	for (unsigned i = 0; i < RESULT_COUNT; i++) {
+		const struct result_row *row = &result_rows[i];
+
+		if (row->event != NULL && strcmp(row->event, type) == 0 &&
+		    json_is_named(member, result_from(i)))
+			return i;
+		if (row->is_listed && strcmp(type, "verdict") == 0 &&
+		    json_is_named(member, row->name))
+			return i;
+	}
+	return RESULT_COUNT;
+}
+
+void event_read(const char *line, size_t size, struct event *ret_event)
+{
+	struct {
+		const char *name;
+		struct span *to;
+	} rows[] = {
+		{"seq", &ret_event->seq}, {"run", &ret_event->run}, {"base64", &ret_event->base64}};
+	struct json_member member = {0};
+	const char *type = NULL;
+	size_t type_size = 0;
+
+	*ret_event = (struct event){0};
+	if (size == 0 || line[0] != '{' || !json_find(line, size, "type", &type, &type_size))
+		return;
+	testimony_text(type, type_size, ret_event->type, sizeof(ret_event->type));
+	while (json_next(line, size, &member)) {
+		const struct span value = {member.value, member.size};
+		unsigned told = told_by(ret_event->type, &member);
+
+		if (told < RESULT_COUNT && ret_event->told.members[told].size == 0)
+			ret_event->told.members[told] = value;
+		for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+			if (rows[i].to->size == 0 && json_is_named(&member, rows[i].name))
+				*rows[i].to = value;
+		}
+	}
+	if (event_is(ret_event, "verdict"))
+		result_fill(&ret_event->told);
+}
+
+bool event_is(const struct event *event, const char *type)
+{
+	return strcmp(event->type, type) == 0;
+}
+
+/* ---- the result of a run ---- */
 
 static int put_walls(struct buf *buf, uint32_t walls)
 {
@@ -207,7 +307,7 @@ static int put_list(struct buf *buf, const struct buf *items)
 	return r;
 }
 
-/* The host gives the member whole; its name is written here. */
+/* The host gives the member with its name; here only the value is written. */
 static int put_checkpoint(struct buf *buf, const struct buf *member)
 {
 	const uint8_t *value =
@@ -217,10 +317,8 @@ static int put_checkpoint(struct buf *buf, const struct buf *member)
 			     : 0;
 }
 
-static int put_fact(const void *user, enum result_member member, struct buf *buf)
+static int put_fact(const struct run_facts *facts, enum result_member member, struct buf *buf)
 {
-	const struct run_facts *facts = user;
-
 	switch (member) {
 	case RESULT_ID:
 		return json_put_text(buf, facts->id);
@@ -234,24 +332,24 @@ static int put_fact(const void *user, enum result_member member, struct buf *buf
 		return json_put_string(buf, facts->err->data, facts->err->size);
 	case RESULT_TRUNCATED:
 		return fields_put(truncated_fields, &facts->truncated, buf);
-	case RESULT_RESULT:
-		return buf_append(buf, facts->result->data, facts->result->size);
-	case RESULT_ERROR:
-		return buf_append(buf, facts->error->data, facts->error->size);
-	case RESULT_DISPLAYS:
-		return put_list(buf, facts->displays);
-	case RESULT_CHARTS:
-		return put_list(buf, facts->charts);
-	case RESULT_TABLE:
-		return buf_append(buf, facts->table->data, facts->table->size);
-	case RESULT_FILES:
-		return put_list(buf, facts->files);
 	case RESULT_MISSING:
 		return put_list(buf, facts->missing);
+	case RESULT_LEFT_OUT:
+		return put_list(buf, facts->left_out);
+	case RESULT_DISPLAYS:
+	case RESULT_CHARTS:
+	case RESULT_FILES:
+		return put_list(buf, &facts->parts[member]);
+	case RESULT_RESULT:
+	case RESULT_ERROR:
+	case RESULT_TABLE:
 	case RESULT_SAVED:
-		return buf_append(buf, facts->saved->data, facts->saved->size);
+		return buf_append(buf, facts->parts[member].data, facts->parts[member].size);
 	case RESULT_USAGE:
 		return fields_put(usage_fields, &facts->usage, buf);
+	case RESULT_ALLOWED: /* a run that never had a sandbox had no limits */
+		return facts->backend[0] != '\0' ? fields_put(allowed_fields, &facts->allowed, buf)
+						 : 0;
 	case RESULT_BACKEND:
 		return json_put_text(buf, facts->backend);
 	case RESULT_RUNTIME:
@@ -263,7 +361,7 @@ static int put_fact(const void *user, enum result_member member, struct buf *buf
 	case RESULT_LIMITS:
 		return facts->has_limits ? json_put_text(buf, limits_names[facts->limits]) : 0;
 	case RESULT_STATE:
-		return json_put_text(buf, left_names[facts->left]);
+		return json_put_text(buf, run_left_names[facts->left]);
 	case RESULT_CHECKPOINT:
 		return put_checkpoint(buf, facts->checkpoint);
 	case RESULT_SESSION:
@@ -274,23 +372,65 @@ static int put_fact(const void *user, enum result_member member, struct buf *buf
 	return 0;
 }
 
+/* Writes "name":value, after a comma unless it is the first. `ret_size` is the size of the value, 0
+ * if the member is left out. */
+static int put_member(struct buf *buf, enum result_member member, const struct run_facts *facts,
+		      size_t *ret_size)
+{
+	const struct result_row *row = &result_rows[member];
+	size_t before = buf->size;
+	size_t start;
+	int r = json_put_name(buf, member == 0 ? "" : ",", row->name);
+
+	start = buf->size;
+	if (r == 0)
+		r = put_fact(facts, member, buf);
+	if (r == 0 && buf->size == start && row->empty != NULL)
+		r = buf_text(buf, row->empty);
+	*ret_size = buf->size - start;
+	if (r == 0 && buf->size == start)
+		buf_cut(buf, before);
+	return r;
+}
+
 int result_verdict_members(const struct run *run, struct buf *buf)
 {
 	struct run_facts facts = run_facts(run);
+	size_t size;
 	int r = 0;
 
 	for (unsigned i = 0; i < RESULT_COUNT && r == 0; i++) {
 		const struct result_row *row = &result_rows[i];
 
 		if (row->is_listed || (row->event != NULL && strcmp(row->event, "verdict") == 0))
-			r = put_member(buf, (enum result_member)i, false, put_fact, &facts);
+			r = put_member(buf, (enum result_member)i, &facts, &size);
 	}
 	return r;
 }
 
-int run_result(const struct run *run, struct buf *buf, struct err *err)
+int run_result(const struct run *run, struct buf *buf, struct result *ret_result, struct err *err)
 {
 	struct run_facts facts = run_facts(run);
+	size_t ends[RESULT_COUNT] = {0};
+	size_t sizes[RESULT_COUNT] = {0};
+	int r = buf_text(buf, "{");
 
-	return result_put(buf, put_fact, &facts, err);
+	for (unsigned i = 0; i < RESULT_COUNT && r == 0; i++) {
+		r = put_member(buf, (enum result_member)i, &facts, &sizes[i]);
+		ends[i] = buf->size;
+	}
+	if (r == 0)
+		r = buf_text(buf, "}");
+	if (r < 0)
+		return err_set(err, ERR_TOO_LARGE, -r, "the result is larger than its buffer");
+	for (size_t i = 0; ret_result != NULL && i < RESULT_COUNT; i++)
+		ret_result->members[i] =
+			(struct span){(const char *)buf->data + ends[i] - sizes[i], sizes[i]};
+	if (ret_result != NULL) {
+		ret_result->verdict = facts.verdict;
+		ret_result->usage = facts.usage;
+		ret_result->allowed = facts.allowed;
+		ret_result->truncated = facts.truncated;
+	}
+	return 0;
 }

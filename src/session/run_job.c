@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +7,10 @@
 #include "base/c.h"
 #include "base/json.h"
 #include "session/run_state.h"
+#include "session/shape.h"
 
-#define ELSEWHERE "remote" /* the runtime of a run over there, as long as nobody names it */
-#define TRIES 2U           /* a sidecar is asked twice at most */
+#define ELSEWHERE "remote" /* the runtime of a run elsewhere, until the other side names it */
+#define TRIES 2U           /* a sidecar is asked at most twice */
 #define SLACK_MS 10000U
 
 static bool find(const char *object, size_t size, const char *name, char kind,
@@ -19,9 +19,17 @@ static bool find(const char *object, size_t size, const char *name, char kind,
 	return json_find(object, size, name, ret_value, ret_size) && (*ret_value)[0] == kind;
 }
 
-/* ---- whose it is ---- */
+/* ---- which backend ---- */
 
-enum backend_use run_use(const struct run_request *request)
+bool run_is_job(const struct run *run)
+{
+	const struct run_place *place = &run->place;
+
+	return place->host == NULL && place->maker != NULL && place->maker->jobs != NULL;
+}
+
+/* The use that a backend must support to do this run. */
+static enum backend_use run_use(const struct run_request *request)
 {
 	if (request->kind.runtime->is_shell)
 		return request->kind.data != NULL ? BACKEND_EXPLORE : BACKEND_EXPLORE_AWAY;
@@ -40,7 +48,8 @@ int run_choose(struct pool *pool, struct run_request *request, struct err *err)
 	if (r < 0)
 		return r;
 	is_away = backend->jobs != NULL && backend->jobs->is_claimed;
-	/* What only this host can do is for whoever makes sandboxes here. A pin still holds. */
+	/* A run that only this host can do goes to a backend that makes sandboxes here. A pin still
+	 * holds. */
 	if (is_away && order_check(request, &why) < 0 &&
 	    (request->kind.runtime->is_shell ||
 	     backend_choose(&host, BACKEND_SESSION, request->backend, request->is_sidecar, &backend,
@@ -52,27 +61,19 @@ int run_choose(struct pool *pool, struct run_request *request, struct err *err)
 	return 0;
 }
 
-/* ---- what it says ---- */
-
-static void tell_started(struct run *run)
-{
-	if (run->is_told)
-		return;
-	run->is_told = true;
-	run_tell_started(run);
-}
+/* ---- calls of the job ---- */
 
 static void job_started(void *user, const char *runtime)
 {
 	struct run *run = user;
 
-	if (run->is_told || run->state != RUN_RUNNING)
+	if (run->told.is_started || run->state != RUN_RUNNING)
 		return;
 	if (runtime[0] != '\0') {
 		free(run->runtime);
 		run->runtime = xstrdup(runtime);
 	}
-	tell_started(run);
+	run_tell_started(run);
 }
 
 static void job_output(void *user, int stream, const void *bytes, size_t size)
@@ -81,7 +82,7 @@ static void job_output(void *user, int stream, const void *bytes, size_t size)
 
 	if (run->state != RUN_RUNNING)
 		return;
-	tell_started(run);
+	run_tell_started(run);
 	run_bytes_in(run, stream, bytes, size);
 }
 
@@ -95,25 +96,10 @@ static void job_text(void *user, int stream, const char *value, size_t size)
 	buf_done(&text);
 }
 
-/* Its bytes, for whoever writes them down; false: they did not come, or are none. */
-static void give_file(struct run *run, const char *path, const char *value, size_t size)
-{
-	uint8_t *bytes = NULL;
-	size_t count = 0;
-
-	if (run->calls.file == NULL || size < 2 || size / 4 * 3 > RUN_RETURNED_MAX + 3)
-		return;
-	bytes = malloc(size);
-	if (bytes != NULL && sodium_base642bin(bytes, size, value + 1, size - 2, NULL, &count, NULL,
-					       sodium_base64_VARIANT_ORIGINAL) == 0)
-		run->calls.file(run->user, path, bytes, count, true);
-	free(bytes);
-}
-
-/* A file as it is listed: what its bytes are goes another way. */
+/* Takes the fact of a file. Its bytes go to run_take_base64. */
 static void take_file(struct run *run, const char *value, size_t size)
 {
-	static const char *const names[] = {"path", "size", "mime", "sha256"};
+	static const char *const names[] = {"path", "size", "mtime_ms", "mime", "sha256"};
 	char path[RUN_FILE_PATH_MAX + 1] = "";
 	const char *part = NULL;
 	size_t part_size = 0;
@@ -126,16 +112,14 @@ static void take_file(struct run *run, const char *value, size_t size)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		if (json_find(value, size, names[i], &part, &part_size) && part[0] != '{' &&
 		    part[0] != '[')
-			(void)(buf_format(&fact, "%s\"%s\":", i == 0 ? "{" : ",", names[i]) == 0 &&
+			(void)(json_put_name(&fact, i == 0 ? "{" : ",", names[i]) == 0 &&
 			       buf_append(&fact, part, part_size) == 0);
 	}
 	(void)buf_text(&fact, "}");
 	if (json_is_valid(fact.data, fact.size)) {
-		if (find(value, size, "base64", '"', &part, &part_size)) {
-			give_file(run, path, part, part_size);
-			run_job_return(run, path, part, part_size);
-		}
-		(void)run_take_fact(run, "file", (const char *)fact.data, fact.size);
+		if (find(value, size, "base64", '"', &part, &part_size))
+			run_take_base64(run, path, part, part_size);
+		run_take_fact(run, "file", (const char *)fact.data, fact.size);
 	}
 	buf_done(&fact);
 }
@@ -146,26 +130,26 @@ static void job_fact(void *user, const char *type, const char *value, size_t siz
 
 	if (run->state != RUN_RUNNING)
 		return;
-	tell_started(run);
+	run_tell_started(run);
 	if (strcmp(type, "file") == 0)
 		take_file(run, value, size);
 	else
-		(void)run_take_fact(run, type, value, size);
+		run_take_fact(run, type, value, size);
 }
 
-/* ---- its end ---- */
+/* ---- the end of the job ---- */
 
-/* Only names that we know, too, are passed on. */
+/* Only names that this version knows are passed on. */
 static void take_walls(struct run *run, struct span list)
 {
-	run->hello.walls = 0;
+	run->place.hello.walls = 0;
 	for (enum wall_id id = 0; id < WALL_COUNT; id++) {
 		char quoted[32];
 		int n = snprintf(quoted, sizeof(quoted), "\"%s\"", wall_name(id));
 
 		if (list.size > 0 && list.at[0] == '[' &&
 		    memmem(list.at, list.size, quoted, (size_t)n) != NULL)
-			run->hello.walls |= 1U << id;
+			run->place.hello.walls |= 1U << id;
 	}
 }
 
@@ -177,32 +161,38 @@ static void take_limits(struct run *run, struct span value)
 		testimony_text(value.at, value.size, name, sizeof(name));
 	for (size_t i = 0; limits_names[i] != NULL; i++) {
 		if (strcmp(limits_names[i], name) == 0) {
-			run->limits = (enum box_limits)i;
-			run->no_limits = false;
+			run->place.limits = (enum box_limits)i;
+			run->place.has_limits = true;
 		}
 	}
 }
 
-/* All of it is a claim, if another machine says so. */
+/* Appends the text between the brackets of a list of texts. */
+static void take_texts(struct span list, struct buf *buf)
+{
+	if (list.size > 2 && shape_fits("text[]", strlen("text[]"), list.at, list.size))
+		(void)testimony_ascii(buf, list.at + 1, list.size - 2);
+}
+
+/* Takes the result of the job. If another machine did the run, all of it is only a claim. */
 static void take_end(struct run *run, const struct result *end)
 {
-	struct span missing = end->members[RESULT_MISSING];
-
-	run->claim = end->verdict;
-	run->claim.by =
-		run->elsewhere->jobs->is_claimed ? VERDICT_BY_REMOTE : VERDICT_BY_SUPERVISOR;
+	run->job.claim = end->verdict;
+	run->job.claim.by =
+		run->place.maker->jobs->is_claimed ? VERDICT_BY_REMOTE : VERDICT_BY_SUPERVISOR;
 	take_walls(run, end->members[RESULT_WALLS]);
 	take_limits(run, end->members[RESULT_LIMITS]);
-	run->facts.exit.cpu_us = (uint64_t)(1000 * end->usage.cpu_ms);
-	run->facts.exit.peak = end->usage.peak_memory;
-	run->streams[0].is_cut |= end->truncated.out;
-	run->streams[1].is_cut |= end->truncated.err;
-	run->is_files_cut |= end->truncated.files;
-	run->is_result_cut |= end->truncated.result;
-	run->is_events_cut |= end->truncated.events;
-	/* What stands between the brackets. */
-	if (missing.size > 2 && missing.at[0] == '[')
-		(void)testimony_ascii(&run->extras.missing, missing.at + 1, missing.size - 2);
+	fields_read(allowed_fields, end->members[RESULT_ALLOWED].at,
+		    end->members[RESULT_ALLOWED].size, &run->end.allowed);
+	run->end.facts.exit.cpu_us = (uint64_t)(1000 * end->usage.cpu_ms);
+	run->end.facts.exit.peak = end->usage.peak_memory;
+	run->told.cut.out |= end->truncated.out;
+	run->told.cut.err |= end->truncated.err;
+	run->told.cut.files |= end->truncated.files;
+	run->told.cut.result |= end->truncated.result;
+	run->told.cut.events |= end->truncated.events;
+	take_texts(end->members[RESULT_MISSING], &run->end.extras.missing);
+	take_texts(end->members[RESULT_LEFT_OUT], &run->end.extras.left_out);
 }
 
 static void job_ended(void *user, const char *event, size_t size, const struct err *why)
@@ -210,32 +200,35 @@ static void job_ended(void *user, const char *event, size_t size, const struct e
 	struct run *run = user;
 	struct result end;
 
-	run->job = NULL;
+	run->job.job = NULL;
 	if (run->state != RUN_RUNNING)
 		return;
-	tell_started(run);
+	run_tell_started(run);
 	if (event == NULL) {
-		run->facts.why = *why;
+		run->end.facts.why = *why;
 	} else {
 		result_read(event, size, &end);
 		take_end(run, &end);
-		if (run->claim.kind == VERDICT_NONE)
-			(void)err_set(&run->facts.why, ERR_INTERNAL, EPROTO,
-				      "what it told as the run's end is no verdict");
+		if (run->job.claim.kind == VERDICT_NONE)
+			(void)err_set(&run->end.facts.why, ERR_INTERNAL, EPROTO,
+				      "the end of the run was reported without a verdict");
 	}
 	run_finish(run);
 }
 
-/* ---- its beginning ---- */
+/* ---- the start of the job ---- */
 
 int run_job_prepare(struct run *run, const struct run_request *request, struct err *err)
 {
-	int r = order_make(request, &run->order, err);
+	int r = order_make(request, &run->job.order, err);
 
 	if (r < 0)
 		return r;
-	run->backend = run->elsewhere->name;
-	run->no_limits = true;
+	run->place.backend = run->place.maker->name;
+	run->job.use = run_use(request);
+	/* The limits that were requested need not be those that the other side grants. */
+	run->end.allowed.memory = 0;
+	run->end.allowed.cpus = 0;
 	free(run->runtime);
 	run->runtime =
 		xstrdup(request->kind.runtime->is_shell ? request->kind.runtime->name : ELSEWHERE);
@@ -252,47 +245,45 @@ void run_job_go(struct run *run)
 		.ended = job_ended,
 	};
 	const struct backend_host host = pool_host(run->pool);
-	const struct backend_jobs *jobs = run->elsewhere->jobs;
+	const struct backend_jobs *jobs = run->place.maker->jobs;
 	const struct backend_ask ask = {
-		.use = run->use,
-		.timeout_ms = run->timeout_ms,
-		.output_max = run->output_max,
+		.use = run->job.use,
+		.timeout_ms = run->terms.timeout_ms,
+		.output_max = run->terms.output_max,
 		.id = run->id,
-		.members = run->order.members,
-		.core_size = run->order.core_size,
-		.members_size = run->order.members_size,
-		.beyond = run->order.beyond,
-		.is_sidecar = run->order.is_sidecar,
-		.command = run->order.command,
-		.folder = run->order.folder,
-		.root = run->order.root,
-		.cwd = run->order.cwd,
+		.members = run->job.order.members,
+		.core_size = run->job.order.core_size,
+		.members_size = run->job.order.members_size,
+		.beyond = run->job.order.beyond,
+		.is_sidecar = run->job.order.is_sidecar,
+		.command = run->job.order.command,
+		.folder = run->job.order.folder,
+		.root = run->job.order.root,
+		.cwd = run->job.order.cwd,
 	};
-	uint64_t patience = (uint64_t)run->timeout_ms + jobs->patience_ms(&host);
+	uint64_t patience = (uint64_t)run->terms.timeout_ms + jobs->patience_ms(&host);
 	struct err err = {0};
 
-	if (run->guard != NULL || run->facts.is_cancelled)
-		return;
 	run->state = RUN_RUNNING;
 	run->begun_ns = now_ns();
 	(void)uv_timer_start(&run->timer, run_timer_due, TRIES * patience + SLACK_MS, 0);
-	if (jobs->start(&host, pool_loop(run->pool), &ask, &calls, run, &run->job, &err) < 0) {
-		run->facts.why = err;
-		tell_started(run);
+	if (jobs->start(&host, pool_loop(run->pool), &ask, &calls, run, &run->job.job, &err) < 0) {
+		run->end.facts.why = err;
+		run_tell_started(run);
 		run_stop(run);
 	}
-	order_done(&run->order);
+	order_done(&run->job.order);
 }
 
 void run_job_finish(struct run *run)
 {
-	struct backend_job *job = STEAL(run->job);
+	struct backend_job *job = STEAL(run->job.job);
 
-	/* What we know ourselves outweighs what another machine says. */
-	if (run->claim.kind != VERDICT_NONE && !verdict_is_fact(&run->facts))
-		run->verdict = run->claim;
-	else if (run->verdict.kind == VERDICT_BACKEND && run->elsewhere->jobs->is_claimed)
-		verdict_set_remedy(&run->verdict, "remote", "");
+	/* Facts that we know ourselves outweigh another machine's claims. */
+	if (run->job.claim.kind != VERDICT_NONE && !verdict_is_fact(&run->end.facts))
+		run->end.verdict = run->job.claim;
+	else if (run->end.verdict.kind == VERDICT_BACKEND && run->place.maker->jobs->is_claimed)
+		verdict_set_remedy(&run->end.verdict, "remote", "");
 	if (job != NULL)
-		run->elsewhere->jobs->cancel(job);
+		run->place.maker->jobs->cancel(job);
 }

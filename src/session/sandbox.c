@@ -13,7 +13,8 @@
 #include "base/c.h"
 #include "session/head.h"
 
-#define PIPE_SIZE (1U << 20) /* what an ordinary user may have; a burst then never waits */
+/* The most that an ordinary user may have, so that a burst of output rarely waits. */
+#define PIPE_SIZE (1U << 20)
 
 static void free_when_done(struct sandbox *sandbox)
 {
@@ -58,6 +59,7 @@ static void close_handles(struct sandbox *sandbox)
 	stream_close(&sandbox->out, out_closed);
 	stream_close(&sandbox->err, err_closed);
 	drop_fd(&sandbox->in);
+	drop_fd(&sandbox->payload);
 }
 
 static void close_due(uv_timer_t *timer)
@@ -86,7 +88,7 @@ static int check_hello(struct sandbox *sandbox, const struct frame *frame, struc
 	struct frame_hello hello;
 
 	if (box == NULL)
-		return err_set(err, ERR_INTERNAL, ECHILD, "the sandbox is gone");
+		return err_set(err, ERR_BUSY, ECHILD, "the sandbox is gone");
 	if (frame->header.type != FRAME_HELLO || frame->header.size != sizeof(hello))
 		return err_set(err, ERR_INTERNAL, EPROTO, "a sandbox spoke before its HELLO");
 
@@ -94,7 +96,7 @@ static int check_hello(struct sandbox *sandbox, const struct frame *frame, struc
 	if (hello.version != FRAME_VERSION)
 		return err_set(err, ERR_INTERNAL, EPROTO, "the runner speaks version %u, viv %u",
 			       hello.version, FRAME_VERSION);
-	/* Closed, or nothing: one wall that does not stand, and nothing runs here. */
+	/* Fail closed: if a single wall is missing, no code runs here. */
 	if (hello.walls != box->walls || hello.shown < box->shown)
 		return err_set(err, ERR_INTERNAL, EPERM,
 			       "a sandbox came up without all its walls (%#x of %#x, filter %u of "
@@ -126,7 +128,7 @@ static void early_end(void *user, const struct err *why)
 	struct err ended = *why;
 
 	if (ended.kind == ERR_NONE)
-		(void)err_set(&ended, ERR_INTERNAL, EPIPE, "the interpreter closed its channel");
+		(void)err_set(&ended, ERR_BUSY, EPIPE, "the interpreter ended before it was ready");
 	fail(user, &ended);
 }
 
@@ -144,7 +146,8 @@ static void early_bytes(void *user, int number, const uint8_t *data, size_t size
 
 static const struct channel_calls early_calls = {.frame = early_frame, .ended = early_end};
 
-/* Our ends in `ours`, the sandbox's in `theirs`. What was opened is open even on failure. */
+/* Puts our ends into `ours`, the sandbox's into `theirs`. On failure, the caller closes what was
+ * opened. */
 static int make_descriptors(int ours[BOX_FD_COUNT], int theirs[BOX_FD_COUNT], struct err *err)
 {
 	int pair[2];
@@ -156,7 +159,8 @@ static int make_descriptors(int ours[BOX_FD_COUNT], int theirs[BOX_FD_COUNT], st
 			return err_sys(err, "pipe");
 		ours[i] = pair[is_input ? 1 : 0];
 		theirs[i] = pair[is_input ? 0 : 1];
-		/* Only ours: O_NONBLOCK belongs to the open file, and each end is its own. */
+		/* Only our end: O_NONBLOCK belongs to the open file description, and each end has
+		 * its own. */
 		if (fcntl(ours[i], F_SETFL, O_NONBLOCK) < 0)
 			return err_sys(err, "non-blocking pipe");
 		if (!is_input)
@@ -194,6 +198,7 @@ static int open_handles(struct sandbox *sandbox, uv_loop_t *loop, int take_fds[S
 		return r;
 	sandbox->handles++;
 	sandbox->in = steal_fd(&take_fds[SANDBOX_KEPT_IN]);
+	sandbox->payload = steal_fd(&take_fds[SANDBOX_KEPT_PAYLOAD]);
 	return 0;
 }
 
@@ -216,6 +221,7 @@ static struct sandbox *make(uv_loop_t *loop, const struct backend *backend,
 	sandbox->calls = calls;
 	sandbox->user = user;
 	sandbox->asked_ns = now_ns();
+	sandbox->payload = -1;
 	sandbox->in = sandbox->channel.fd = sandbox->out.fd = sandbox->err.fd = -1;
 	sandbox->out.spool = sandbox->err.spool = -1;
 	(void)uv_timer_init(loop, &sandbox->closer);
@@ -238,7 +244,7 @@ int sandbox_new(uv_loop_t *loop, struct backend_instance *instance, const struct
 	struct sandbox *sandbox = make(loop, instance->backend, calls, user);
 	int ends[BOX_FD_COUNT] = {-1, -1, -1, -1};
 	int theirs[BOX_FD_COUNT] = {-1, -1, -1, -1};
-	int ours[SANDBOX_KEPT_COUNT] = {-1, -1, -1, -1, -1, -1};
+	int ours[SANDBOX_KEPT_COUNT] = {-1, -1, -1, -1, -1, -1, -1};
 	int r = make_descriptors(ends, theirs, err);
 
 	ours[SANDBOX_KEPT_CHANNEL] = ends[BOX_CHANNEL];
@@ -253,7 +259,8 @@ int sandbox_new(uv_loop_t *loop, struct backend_instance *instance, const struct
 		r = instance->backend->make(instance, kind, theirs, &sandbox_box_calls, sandbox,
 					    &sandbox->box, err);
 
-	/* The sandbox's ends are the backend's now: with ours alone, its end is our end of file. */
+	/* The backend has the sandbox's ends now. We close our copies, so that we read end of file
+	 * when the sandbox ends. */
 	for (size_t i = 0; i < BOX_FD_COUNT; i++)
 		drop_fd(&theirs[i]);
 	for (size_t i = 0; i < SANDBOX_KEPT_COUNT; i++)
@@ -284,7 +291,7 @@ int sandbox_adopt(uv_loop_t *loop, struct box *box, int take_fds[SANDBOX_KEPT_CO
 	sandbox->id = box->number;
 	box->calls = &sandbox_box_calls;
 	box->user = sandbox;
-	/* What it says belongs to the run that was on, and who that is will be known in a while. */
+	/* Its frames belong to the run that was under way, which is not known yet. */
 	channel_pause(&sandbox->channel);
 	sandbox->state = SANDBOX_TAKEN;
 	*ret_sandbox = sandbox;
@@ -298,7 +305,7 @@ void sandbox_take(struct sandbox *sandbox,
 	sandbox->state = SANDBOX_TAKEN;
 	sandbox->exited = exited;
 	sandbox->taker = taker;
-	/* What it says before its first run is nobody's. */
+	/* Output before the first run is thrown away. */
 	stream_listen(&sandbox->out, NULL, NULL);
 	stream_listen(&sandbox->err, NULL, NULL);
 }
@@ -306,7 +313,7 @@ void sandbox_take(struct sandbox *sandbox,
 int sandbox_begin(struct sandbox *sandbox, uint32_t timeout_ms, struct err *err)
 {
 	if (sandbox->box == NULL)
-		return err_set(err, ERR_INTERNAL, ECHILD, "the sandbox is gone");
+		return err_set(err, ERR_BUSY, ECHILD, "the sandbox is gone");
 	return sandbox->box->impl->begin(sandbox->box, 0, timeout_ms, err);
 }
 
@@ -317,7 +324,7 @@ void sandbox_kill(struct sandbox *sandbox)
 	if (sandbox->is_killed || sandbox->box == NULL)
 		return;
 	sandbox->is_killed = true;
-	/* A backend that is gone took the sandbox with it; `lost` tells everybody. */
+	/* If the backend is gone, so is the sandbox; sandbox_lost tells everybody. */
 	(void)sandbox->box->impl->kill(sandbox->box, &err);
 }
 
@@ -331,12 +338,12 @@ void sandbox_end(struct sandbox *sandbox)
 	sandbox_kill(sandbox);
 	sandbox->state = SANDBOX_OVER;
 	sandbox->exited = NULL;
-	channel_listen(&sandbox->channel, &early_calls, sandbox); /* that is: nobody */
+	channel_listen(&sandbox->channel, &early_calls, sandbox); /* ignores frames in this state */
 	channel_pause(&sandbox->channel);
 	stream_listen(&sandbox->out, NULL, NULL);
 	stream_listen(&sandbox->err, NULL, NULL);
-	/* A dozen system calls, while somebody waits for the answer that this turn of the loop
-	 * sends. */
+	/* Closing takes a dozen system calls, so it happens after this turn of the loop, in which
+	 * an answer is sent that a client waits for. */
 	(void)uv_timer_start(&sandbox->closer, close_due, 0, 0);
 	if (was_taken)
 		sandbox->calls->ended(sandbox->user, sandbox);
@@ -368,11 +375,13 @@ static struct head *find_head(const struct sandbox *sandbox, uint32_t number)
 
 static void free_number(struct sandbox *sandbox, uint32_t number)
 {
-	if (number < BOX_HEADS_MAX)
-		sandbox->head_bits &= ~(1U << number);
+	if (number >= BOX_HEADS_MAX)
+		return;
+	sandbox->head_bits &= ~(1U << number);
+	head_tell_room(sandbox);
 }
 
-/* Nothing of it is left. */
+/* Nothing of the sandbox is left. */
 static void end_all(struct sandbox *sandbox, const struct err *why)
 {
 	lose_heads(sandbox, why);
@@ -384,7 +393,7 @@ static void end_all(struct sandbox *sandbox, const struct err *why)
 	free_when_done(sandbox);
 }
 
-/* Its first interpreter ended; where nobody has taken it yet that is a reason not to. */
+/* The first interpreter ended. A sandbox that was not taken yet has failed. */
 static void take_exit(struct sandbox *sandbox, const struct box_exit *facts, const struct err *told)
 {
 	struct err why = *told;
@@ -393,7 +402,7 @@ static void take_exit(struct sandbox *sandbox, const struct box_exit *facts, con
 	if (sandbox->state != SANDBOX_COMING && sandbox->state != SANDBOX_READY)
 		return;
 	if (why.kind == ERR_NONE)
-		(void)err_set(&why, ERR_INTERNAL, ECHILD, "the interpreter ended (%s %d)",
+		(void)err_set(&why, ERR_BUSY, ECHILD, "the interpreter ended (%s %d)",
 			      facts->signal != 0 ? "signal" : "status",
 			      facts->signal != 0 ? facts->signal : facts->code);
 	fail(sandbox, &why);
@@ -405,7 +414,8 @@ static void box_exited(void *user, uint32_t number, const struct box_exit *facts
 	struct sandbox *sandbox = user;
 	struct head *head = find_head(sandbox, number);
 
-	/* The end of one that had the number before leaves it to the one that is being placed. */
+	/* If a head with this number is being placed, this is the end of an earlier head: the
+	 * number stays in use. */
 	if (head == NULL || head->state != HEAD_PLACING)
 		free_number(sandbox, number);
 	if (head != NULL)
@@ -470,7 +480,7 @@ static void box_gone(void *user, const struct err *told)
 	struct err why = *told;
 
 	if (why.kind == ERR_NONE)
-		(void)err_set(&why, ERR_INTERNAL, ECHILD, "the sandbox is gone");
+		(void)err_set(&why, ERR_BUSY, ECHILD, "the sandbox is gone");
 	end_all(user, &why);
 }
 
@@ -489,4 +499,101 @@ void sandbox_lost(struct sandbox *sandbox, const struct err *why)
 {
 	sandbox->is_killed = true;
 	end_all(sandbox, why);
+}
+
+/* ---- requests of a session to its box ---- */
+
+static int cannot(const char *what, struct err *err)
+{
+	return err_set(err, ERR_UNSUPPORTED, EOPNOTSUPP, "the backend cannot %s", what);
+}
+
+int sandbox_keep(struct sandbox *sandbox, const char *name, struct err *err)
+{
+	struct box *box = sandbox->box;
+	int fds[SANDBOX_KEPT_COUNT] = {
+		sandbox->channel.fd, sandbox->out.fd,    sandbox->err.fd,
+		sandbox->out.spool,  sandbox->err.spool,
+	};
+	size_t count = SANDBOX_KEPT_IN;
+	char copy[BOX_NAME_MAX];
+
+	if (box == NULL || box->impl->keep == NULL)
+		return 0;
+	(void)snprintf(copy, sizeof(copy), "%s", name);
+	memcpy(sandbox->kept_name, copy, sizeof(copy));
+	if (sandbox->in >= 0)
+		fds[count++] = sandbox->in;
+	if (sandbox->payload >= 0)
+		fds[count++] = sandbox->payload;
+	return box->impl->keep(box, copy, fds, count, err);
+}
+
+int sandbox_keep_stdin(struct sandbox *sandbox, int fd, struct err *err)
+{
+	drop_fd(&sandbox->in);
+	if (sandbox->kept_name[0] == '\0')
+		return 0;
+	if (fd >= 0)
+		sandbox->in = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return sandbox_keep(sandbox, sandbox->kept_name, err);
+}
+
+int sandbox_keep_payload(struct sandbox *sandbox, int fd, struct err *err)
+{
+	drop_fd(&sandbox->payload);
+	if (sandbox->kept_name[0] == '\0')
+		return 0;
+	if (fd >= 0)
+		sandbox->payload = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return sandbox_keep(sandbox, sandbox->kept_name, err);
+}
+
+int sandbox_meter(struct sandbox *sandbox, struct err *err)
+{
+	struct box *box = sandbox->box;
+
+	return box != NULL && box->impl->meter != NULL ? box->impl->meter(box, err) : 0;
+}
+
+int sandbox_sweep(struct sandbox *sandbox, bool kills,
+		  void (*swept)(void *user, struct sandbox *sandbox, uint64_t left), void *user,
+		  struct err *err)
+{
+	struct box *box = sandbox->box;
+	int r;
+
+	if (box == NULL || box->impl->sweep == NULL)
+		return cannot("tell what runs have left", err);
+	if (sandbox->swept != NULL)
+		return err_set(err, ERR_BUSY, EBUSY, "the sandbox is being swept");
+	r = box->impl->sweep(box, kills, err);
+	if (r < 0)
+		return r;
+	sandbox->swept = swept;
+	sandbox->sweeper = user;
+	return 0;
+}
+
+int sandbox_freeze(struct sandbox *sandbox, bool is_on,
+		   void (*frozen)(void *taker, const struct err *why), void *taker, struct err *err)
+{
+	struct box *box = sandbox->box;
+
+	if (box == NULL || box->impl->freeze == NULL)
+		return cannot("freeze", err);
+	sandbox->frozen = frozen;
+	sandbox->taker = taker;
+	return box->impl->freeze(box, is_on, err);
+}
+
+void sandbox_drop_head(struct sandbox *sandbox, uint32_t number)
+{
+	struct box *box = sandbox->box;
+	struct err err = {0};
+
+	if (number >= BOX_HEADS_MAX || box == NULL || box->impl->drop_head == NULL)
+		return;
+	sandbox->head_bits |= 1U << number; /* until the head's end was reported */
+	(void)box->impl->drop_head(box, number, &err);
 }

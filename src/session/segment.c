@@ -36,7 +36,7 @@ uint32_t segment_check(uint64_t key, uint32_t at, const struct segment_record *r
 	return (uint32_t)(sum >> 32);
 }
 
-/* Where the record behind one of `size` bytes (its head too) begins. */
+/* The offset after a record of `size` bytes, including its head. */
 static uint64_t behind(uint32_t at, uint64_t size)
 {
 	return (at + size + SEGMENT_ALIGN - 1) & ~(uint64_t)(SEGMENT_ALIGN - 1);
@@ -44,7 +44,7 @@ static uint64_t behind(uint32_t at, uint64_t size)
 
 /* ---- files ---- */
 
-/* Space that is not reserved now is SIGBUS later. */
+/* Space that is not reserved now would be a SIGBUS later. */
 static int reserve(int fd, uint32_t size, struct err *err)
 {
 	do {
@@ -92,8 +92,8 @@ static int fill_new(int fd, struct segment *segment, struct err *err)
 	return r;
 }
 
-/* It has its name only when it is whole: a kill on the way leaves `new`, which the next one takes.
- */
+/* The file gets its name only when it is complete: a kill before that leaves `new`, which the next
+ * segment reuses. */
 static int make_on_disk(int dir, struct segment *segment, struct err *err)
 {
 	AUTO_CLOSE int fd =
@@ -146,9 +146,9 @@ static int open_file(int dir, uint32_t number, int flags, uint64_t *ret_size, st
 	if (fd < 0)
 		return err_sys(err, "open segment %s of the journal", name);
 	if (fstat(fd, &status) < 0)
-		return err_sys(err, "look at segment %s of the journal", name);
+		return err_sys(err, "stat segment %s of the journal", name);
 	if (!S_ISREG(status.st_mode))
-		return err_set(err, ERR_INTERNAL, EPROTO, "%s is no file", name);
+		return err_set(err, ERR_INTERNAL, EPROTO, "%s is not a regular file", name);
 	*ret_size = (uint64_t)status.st_size;
 	return steal_fd(&fd);
 }
@@ -161,7 +161,7 @@ static int check_head(const struct segment_head *head, uint32_t number, struct e
 			       number);
 	if (head->version != SEGMENT_VERSION)
 		return err_set(err, ERR_INTERNAL, EPROTO,
-			       "segment " SEGMENT_NAME " is of version %u; this is %u", number,
+			       "segment " SEGMENT_NAME " has version %u; this viv reads %u", number,
 			       head->version, SEGMENT_VERSION);
 	return 0;
 }
@@ -205,9 +205,9 @@ int segment_map(int dir, struct segment *segment, bool is_writable, struct err *
 	if (fd < 0)
 		return fd;
 	if (size < segment->size)
-		return err_set(err, ERR_NOT_FOUND, ENOENT, "segment %u of the journal was cut",
-			       segment->number);
-	/* A copy of the folder may have holes. */
+		return err_set(err, ERR_NOT_FOUND, ENOENT,
+			       "segment %u of the journal was truncated", segment->number);
+	/* The file may have holes if the folder was copied. */
 	if (is_writable)
 		r = reserve(fd, segment->size, err);
 	return r < 0 ? r : map_file(fd, segment, is_writable, err);
@@ -255,7 +255,7 @@ static int is_segment(const struct dirent *entry)
 	return 0;
 }
 
-/* Digits of one length: the order of names is that of numbers. */
+/* Numbers have a fixed number of digits, so that sorting names sorts numbers. */
 static int by_name(const struct dirent **one, const struct dirent **other)
 {
 	return strcmp((*one)->d_name, (*other)->d_name);
@@ -343,7 +343,7 @@ bool segment_has_room(const struct segment *segment, size_t size)
 		       segment->size;
 }
 
-/* Pages to come are made writable many at a time: one fault for each would be paid by some run. */
+/* Makes many pages writable at once, so that no run has to pay for one fault per page. */
 static void get_ready(struct segment *segment, uint32_t end)
 {
 	uint32_t start = segment->end / READY_BYTES * READY_BYTES;
@@ -356,8 +356,7 @@ static void get_ready(struct segment *segment, uint32_t end)
 	ahead = segment->size - start;
 	if (ahead > READY_BYTES)
 		ahead = READY_BYTES;
-	/* Where the kernel will not (before 5.14, no space): the faults come one by one, as ever.
-	 */
+	/* If the kernel cannot (before 5.14, no space), the faults come one by one. */
 	(void)madvise(segment->map + start, ahead, MADV_POPULATE_WRITE);
 	segment->ready = start + ahead;
 }
@@ -398,7 +397,7 @@ uint32_t segment_append(struct segment *segment, const struct journal_record *re
 	}
 	memcpy(start + sizeof(head.size), (uint8_t *)&head + sizeof(head.size),
 	       sizeof(head) - sizeof(head.size));
-	/* From here on it is there. */
+	/* From here on the record exists. */
 	__atomic_store_n((uint32_t *)(void *)start, head.size, __ATOMIC_RELEASE);
 
 	segment->end = end;
@@ -406,8 +405,9 @@ uint32_t segment_append(struct segment *segment, const struct journal_record *re
 }
 
 /*
- * What was written stays in the page cache; our mapping of it only counts as our memory. Shared
- * pages lose nothing by MADV_DONTNEED (madvise(2)), and readers fault in what they look at.
+ * Written pages stay in the page cache; our mapping only makes them count as our memory.
+ * MADV_DONTNEED does not lose the contents of shared pages (madvise(2)), and readers fault them in
+ * again.
  */
 void segment_let_go(struct segment *segment, uint32_t step)
 {

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "backend/choose.h"
 #include "base/c.h"
 #include "base/log.h"
 #include "session/session_state.h"
@@ -100,7 +99,7 @@ void session_tell(struct session *session, const char *type, const char *members
 			  err.text);
 }
 
-/* What happens to the session itself has a log, too: warnings, freezing, rollbacks. */
+/* The session's own events (warnings, freezing, rollbacks) also have a log. */
 void session_open_log(struct session *session)
 {
 	static const char head[] = "{\"op\":\"session\"}";
@@ -124,15 +123,16 @@ static void handle_closed(uv_handle_t *handle)
 		return;
 	free(session->name);
 	free(session->token);
-	free(session->woken);
-	free(session->origins);
-	buf_done(&session->back);
+	json_decref(session->disk.woken);
+	free(session->former);
+	free(session->states.origins);
+	buf_done(&session->back.members);
 	free((char *)(uintptr_t)session->kind.trust);
 	free((char *)(uintptr_t)session->kind.data);
 	free(session);
 }
 
-void session_copy_ask(struct session *session, const struct session_ask *ask)
+static void copy_ask(struct session *session, const struct session_ask *ask)
 {
 	const struct sessions_settings *set = &session->table->settings;
 
@@ -143,20 +143,19 @@ void session_copy_ask(struct session *session, const struct session_ask *ask)
 	session->kind = ask->kind;
 	session->kind.trust = xtext(ask->kind.trust);
 	session->kind.data = xstrdup(ask->kind.data);
-	session->idle_ms = ask->idle_ms > 0 ? ask->idle_ms : set->idle_ms;
-	session->ttl_ms = ask->ttl_ms > 0 ? ask->ttl_ms : set->ttl_ms;
+	session->life.idle_ms = ask->idle_ms > 0 ? ask->idle_ms : set->idle_ms;
+	session->life.ttl_ms = ask->ttl_ms > 0 ? ask->ttl_ms : set->ttl_ms;
 	session->is_transactional = ask->is_transactional;
-	session->is_kept = ask->is_kept;
+	session->disk.keep = ask->is_kept ? KEEP_DONE : KEEP_OFF;
 	session->is_counted = true;
 	if (set->begun != NULL)
-		set->begun(set->user, session); /* it has a token now */
+		set->begun(set->user, session); /* after its token is set */
 }
 
-struct session *session_new(struct sessions *sessions, const char *id)
+struct session *session_new(struct sessions *sessions, const char *id,
+			    const struct session_ask *ask)
 {
 	struct session *session = xnew(struct session);
-	uv_timer_t *const timers[] = {&session->timer, &session->kick, &session->guard,
-				      &session->late, &session->again};
 
 	if (id != NULL)
 		(void)snprintf(session->id, sizeof(session->id), "%s", id);
@@ -164,48 +163,35 @@ struct session *session_new(struct sessions *sessions, const char *id)
 		id_new("ses_", session->id);
 	(void)snprintf(session->home, sizeof(session->home), "%s", session->id);
 	session->table = sessions;
-	session->pool = sessions->pool;
-	session->created_ms = session->used_ms = wall_ms();
-	session->created_ns = session->used_ns = now_ns();
-	session->files_version = session->files_changes = 1;
-	buf_init(&session->back, RUN_LEFT_MAX);
-	TAILQ_INIT(&session->checkpoints);
+	session->life.created_ms = session->life.used_ms = wall_ms();
+	session->life.created_ns = session->life.used_ns = now_ns();
+	session->files.version = session->files.changes = 1;
+	buf_init(&session->back.members, RUN_LEFT_MAX);
+	TAILQ_INIT(&session->states.live);
 	TAILQ_INIT(&session->jobs);
 	LIST_INIT(&session->looks);
-	for (size_t i = 0; i < ARRAY_LEN(timers); i++) {
-		(void)uv_timer_init(sessions->settings.loop, timers[i]);
-		timers[i]->data = session;
+	for (size_t i = 0; i < TIMER_COUNT; i++) {
+		(void)uv_timer_init(sessions->settings.loop, &session->timers[i]);
+		session->timers[i].data = session;
 		session->handles++;
 	}
 	LIST_INSERT_HEAD(&sessions->buckets[session_bucket(session->id)], session, entry);
 	sessions->count++;
+	copy_ask(session, ask);
 	return session;
 }
 
 static void tell_created(struct session *session, const struct err *why)
 {
-	if (session->created != NULL)
-		STEAL(session->created)(session->create_user, session, why);
+	if (session->created.call != NULL)
+		STEAL(session->created.call)(session->created.user, session, why);
 }
 
-static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err *why)
+void session_sit(struct session *session, struct sandbox *sandbox)
 {
-	struct session *session = user;
 	struct err err = {0};
 
-	session->ticket = NULL;
-	if (sandbox == NULL && session->reload != NULL) {
-		session_reload_failed(session, why);
-		return;
-	}
-	if (sandbox == NULL) {
-		session->why = *why;
-		tell_created(session, &session->why);
-		session_close(session);
-		return;
-	}
 	session->sandbox = sandbox;
-	session->sandbox_id = sandbox->id;
 	sandbox->sessions = 1;
 	sandbox_take(sandbox, NULL, NULL);
 	session->head = head_first(sandbox, &session_head_calls, session);
@@ -213,19 +199,15 @@ static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err 
 	if (sandbox_keep(sandbox, session->home, &err) < 0 || sandbox_meter(sandbox, &err) < 0)
 		log_event(LOG_LEVEL_WARNING, "session.keep", "session=%s why=%s", session->id,
 			  err.text);
-	/* It may wake in a box of another backend than it slept in. */
+	/* After a sleep the backend may be a different one, which cannot fork. */
 	if (sandbox->box->impl->fork_head == NULL)
 		session->is_transactional = false;
-	if (session->reload != NULL) {
-		session_reload_on(session);
-		return;
-	}
-	if (session->is_transactional) {
-		id_new("cp_", session->next);
-		session->needs_checkpoint = true;
-	}
-	log_event(LOG_LEVEL_INFO, "session.start", "session=%s policy=%s runtime=%s", session->id,
-		  session->policy->name, session->kind.runtime->name);
+}
+
+void session_begin(struct session *session)
+{
+	if (session->is_transactional)
+		states_want(&session->states);
 	session_record(session);
 	session_open_log(session);
 	session_tell(session, "created", "");
@@ -233,21 +215,21 @@ static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err 
 	tell_created(session, NULL);
 }
 
-int session_choose(const struct session *session, const struct session_change *change,
-		   const struct backend **ret_backend, struct err *err)
+static void sandbox_taken(void *user, struct sandbox *sandbox, const struct err *why)
 {
-	const struct backend_host host = pool_host(session->table->pool);
-	const struct backend *pin = change != NULL ? change->pin : session->pin;
-	const struct policy *policy = change != NULL ? change->policy : session->policy;
+	struct session *session = user;
 
-	return backend_choose(&host, BACKEND_SESSION, pin != NULL ? pin->name : policy->backend,
-			      false, ret_backend, err);
-}
-
-int session_take_sandbox(struct session *session, struct err *err)
-{
-	return pool_take(session->table->pool, &session->kind, sandbox_taken, session,
-			 &session->ticket, err);
+	session->ticket = NULL;
+	if (sandbox == NULL) {
+		session->why = *why;
+		tell_created(session, &session->why);
+		session_close(session);
+		return;
+	}
+	session_sit(session, sandbox);
+	log_event(LOG_LEVEL_INFO, "session.start", "session=%s policy=%s runtime=%s", session->id,
+		  session->policy->name, session->kind.runtime->name);
+	session_begin(session);
 }
 
 int session_create(struct sessions *sessions, const struct session_ask *ask,
@@ -258,54 +240,70 @@ int session_create(struct sessions *sessions, const struct session_ask *ask,
 	int r;
 
 	if (sessions->pool == NULL)
-		return err_set(err, ERR_BUSY, EAGAIN, "viv-launch is being started again");
-	session = session_new(sessions, NULL);
-	session_copy_ask(session, ask);
-	session->created = done;
-	session->create_user = user;
+		return err_set(err, ERR_BUSY, EAGAIN, POOL_AWAY);
+	session = session_new(sessions, NULL, ask);
+	session->created.call = done;
+	session->created.user = user;
 	*ret_session = session;
-	r = session_take_sandbox(session, err);
+	r = pool_take(sessions->pool, &session->kind, sandbox_taken, session, &session->ticket,
+		      err);
 	if (r < 0) {
-		session->created = NULL;
+		session->created.call = NULL;
 		session_close(session);
 	}
 	return r;
 }
 
-/* Sandbox and heads go; whoever waits for the session goes on waiting. */
+/* A branch has gone, and one session is left in the sandbox: files are its own again. */
+static void kick_last(struct sessions *sessions, const struct sandbox *sandbox)
+{
+	struct session *session = NULL;
+
+	for (size_t i = 0; i < SESSION_BUCKETS; i++) {
+		LIST_FOREACH(session, &sessions->buckets[i], entry) {
+			if (session->sandbox == sandbox)
+				session_kick(session);
+		}
+	}
+}
+
+/* Frees the sandbox and the heads. Jobs of the queue stay: another sandbox follows. */
 void session_let_sandbox_go(struct session *session)
 {
 	struct sandbox *sandbox = STEAL(session->sandbox);
 
 	session_drop_branch(session);
 	if (session->ticket != NULL)
-		pool_untake(session->pool, STEAL(session->ticket));
-	head_free(STEAL(session->dead));
+		pool_untake(STEAL(session->ticket));
+	head_free(STEAL(session->dead.head));
 	head_free(STEAL(session->coming));
 	head_free(STEAL(session->head));
-	while (!TAILQ_EMPTY(&session->checkpoints))
-		session_free_checkpoint(session, TAILQ_FIRST(&session->checkpoints));
+	while (!TAILQ_EMPTY(&session->states.live))
+		session_free_checkpoint(session, TAILQ_FIRST(&session->states.live));
 	session_free_pipes(session);
 	if (sandbox != NULL && sandbox->taker == session)
 		sandbox->frozen = NULL;
 	if (sandbox != NULL && --sandbox->sessions == 0)
 		sandbox_end(sandbox);
-	session->needs_checkpoint = false;
+	else if (sandbox != NULL && sandbox->sessions == 1)
+		kick_last(session->table, sandbox);
+	session->states.next[0] = '\0';
+	session->memory = 0;
 }
 
-/* Lets go of sandbox, heads and whoever waits. */
+/* Frees the sandbox and the heads, and fails everything that waits. */
 void session_let_go(struct session *session, const struct err *why)
 {
 	struct sandbox *sandbox = session->sandbox;
 
 	session_drop_branch(session);
-	/* Its verdict needs the session as it is. */
+	/* The verdict of the run is made from the session as it is, so this comes first. */
 	if (session->run != NULL && sandbox != NULL)
 		run_abandon(session->run,
 			    session->state == SESSION_CLOSED || session->state == SESSION_ASLEEP,
 			    why);
 	session->sandbox = NULL;
-	head_free(STEAL(session->dead));
+	head_free(STEAL(session->dead.head));
 	looks_fail(session, why);
 	session_drop_keeping(session, why);
 	session_drop_reload(session, why);
@@ -319,44 +317,51 @@ void session_lose(struct session *session, const struct err *why)
 	if (session->state == SESSION_LOST || session->state == SESSION_CLOSED ||
 	    session->state == SESSION_ASLEEP)
 		return;
-	session->state = SESSION_LOST;
+	/* A session that is kept on disk comes back: its run is undone, not lost. */
+	session->state = session_can_sleep(session) ? SESSION_ASLEEP : SESSION_LOST;
 	session->why = *why;
 	log_event(LOG_LEVEL_WARNING, "session.lost", "session=%s why=%s", session->id, why->text);
 	session_tell_dead(session);
+	if (session->run != NULL && session->sandbox != NULL)
+		run_abandon(session->run, false, why); /* nobody has cancelled it */
 	session_let_go(session, why);
 	tell_created(session, why);
-	if (session_can_sleep(session)) {
+	if (session->state == SESSION_ASLEEP) {
 		session_lie_down(session, why);
 		return;
 	}
 	session_tell(session, "lost", "");
 	session_record(session);
-	session_rest(session); /* it is still there to be asked, and goes when its time is over */
+	session_rest(session); /* a lost session can still be read until its lifetime is over */
 }
 
 void session_close(struct session *session)
 {
-	uv_timer_t *const timers[] = {&session->timer, &session->kick, &session->guard,
-				      &session->late, &session->again};
+	session_end(session, "the session was closed");
+}
+
+void session_end(struct session *session, const char *text)
+{
 	bool was_asleep = session->state == SESSION_ASLEEP;
 	bool sleeps;
 	struct err why = {0};
 
-	if (session->is_ended)
+	if (session->state == SESSION_CLOSED)
 		return;
-	session->is_ended = true;
-	(void)err_set(&why, ERR_CONFLICT, ESHUTDOWN, "the session was closed");
+	(void)err_set(&why, ERR_CONFLICT, ESHUTDOWN, "%s", text);
 	session->state = SESSION_CLOSED;
 	session->why = why;
 	session_let_go(session, &why);
-	sleeps = session->table->is_leaving && session->stored != NULL &&
-		 stored_last(session->stored) != NULL;
-	/* Before the journal says that it ended: whoever is killed here leaves no bytes behind. */
-	if (session->stored != NULL && !sleeps)
-		stored_remove(session->stored);
-	session->stored = NULL;
+	sleeps = session->table->is_leaving && stored_last(session->disk.stored) != NULL;
+	/* States are removed before the journal says that the session ended: if we are killed in
+	 * between, no bytes are left behind. */
+	if (session->disk.stored != NULL)
+		session->disk.stored->dropping = NULL;
+	if (session->disk.stored != NULL && !sleeps)
+		stored_remove(session->disk.stored);
+	session->disk.stored = NULL;
 	tell_created(session, &why);
-	/* Its log goes on with the next daemon, which finds it asleep. */
+	/* The next daemon finds the session asleep and goes on with its log. */
 	if (!sleeps)
 		session_tell(session, "ended", "");
 	else if (!was_asleep)
@@ -366,8 +371,8 @@ void session_close(struct session *session)
 	session->table->count--;
 	if (session->table->settings.ended != NULL)
 		session->table->settings.ended(session->table->settings.user, session);
-	for (size_t i = 0; i < ARRAY_LEN(timers); i++)
-		uv_close((uv_handle_t *)timers[i], handle_closed);
+	for (size_t i = 0; i < TIMER_COUNT; i++)
+		uv_close((uv_handle_t *)&session->timers[i], handle_closed);
 }
 
 const char *session_id(const struct session *session)
@@ -379,26 +384,27 @@ void session_rename(struct session *session, const char *name)
 {
 	free(session->name);
 	session->name = xtext(name);
-	/* One that waits for its sandbox is written down when it has it. */
-	if (!session->is_restored && session->state != SESSION_STARTING)
+	/* A session that waits for its sandbox has no record until it has one. */
+	if (session->former == NULL && session->state != SESSION_STARTING)
 		session_record(session);
 }
 
 int session_set_kept(struct session *session, bool is_kept, struct err *err)
 {
 	if (session->state == SESSION_ASLEEP && !is_kept)
-		return err_set(err, ERR_CONFLICT, EBUSY,
-			       "keep: it sleeps, and would be gone; wake it first, or delete it");
-	if (session->is_kept == is_kept)
+		return err_field(
+			err, ERR_CONFLICT, EBUSY, "keep",
+			"the session is asleep and would be lost; wake it first, or delete it");
+	if (session_is_kept(session) == is_kept)
 		return 0;
-	session->is_kept = is_kept;
-	session->needs_keeping = is_kept && session->runs > 0;
-	if (!is_kept && session->stored != NULL && session->keeping == NULL &&
-	    session->reload == NULL) {
-		stored_remove(session->stored);
-		session->stored = NULL;
-	}
-	if (!session->is_restored && session->state != SESSION_STARTING)
+	if (is_kept && sessions_check_room(session->table, err) < 0)
+		return -err->num;
+	session->disk.keep = !is_kept ? KEEP_OFF : session->runs > 0 ? KEEP_DUE : KEEP_DONE;
+	session->disk.written = session->disk.tried = 0;
+	if (!is_kept && session->disk.stored != NULL && session->disk.keeping == NULL &&
+	    session->disk.reload == NULL)
+		session_remove_stored(session);
+	if (session->former == NULL && session->state != SESSION_STARTING)
 		session_record(session);
 	session_kick(session);
 	return 0;
@@ -406,7 +412,7 @@ int session_set_kept(struct session *session, bool is_kept, struct err *err)
 
 bool session_is_kept(const struct session *session)
 {
-	return session->is_kept;
+	return session->disk.keep != KEEP_OFF;
 }
 
 bool session_is_counted(const struct session *session)
@@ -426,7 +432,7 @@ const char *session_token(const struct session *session)
 
 uint64_t session_created_ms(const struct session *session)
 {
-	return session->created_ms;
+	return session->life.created_ms;
 }
 
 const struct policy *session_policy(const struct session *session)
@@ -449,17 +455,7 @@ enum session_state session_state(const struct session *session)
 	return session->state;
 }
 
-bool session_is_transactional(const struct session *session)
-{
-	return session->is_transactional;
-}
-
 uint64_t session_memory(const struct session *session)
 {
 	return session->memory;
-}
-
-struct run *session_run_now(const struct session *session)
-{
-	return session->run;
 }

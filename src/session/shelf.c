@@ -6,11 +6,12 @@
 
 #include "base/c.h"
 #include "base/log.h"
+#include "session/payload.h"
 #include "session/pool_state.h"
 
-#define SPAWNS_URGENT_MAX 8U /* when somebody waits */
-#define IDLE_DELAY_MS 1U     /* the verdict goes out first */
-#define ATTEMPTS_MAX 3U      /* then whoever waits is told */
+#define SPAWNS_URGENT_MAX 8U /* while a ticket waits */
+#define IDLE_DELAY_MS 1U     /* so that the verdict is sent first */
+#define ATTEMPTS_MAX 3U      /* then the waiting ticket fails */
 #define BACKOFF_FIRST_NS (100ULL * 1000000ULL)
 #define BACKOFF_DOUBLINGS 8U
 
@@ -57,8 +58,9 @@ int shelf_get(struct pool *pool, const struct box_kind *kind, struct shelf **ret
 		return 0;
 	}
 	if (maker == NULL || maker->instance == NULL)
-		return err_set(err, ERR_UNSUPPORTED, ENOSYS, "backend: %s makes no sandboxes here",
-			       kind->backend != NULL ? kind->backend->name : "none");
+		return err_field(err, ERR_UNSUPPORTED, ENOSYS, "backend",
+				 "%s makes no sandboxes here",
+				 kind->backend != NULL ? kind->backend->name : "none");
 	r = plan_check(&kind->plan, err);
 	if (r == 0 && pool->settings.config != NULL)
 		r = config_check_shown(pool->settings.config, kind->runtime, kind->data, err);
@@ -70,7 +72,7 @@ int shelf_get(struct pool *pool, const struct box_kind *kind, struct shelf **ret
 	shelf = xnew(struct shelf);
 	shelf->kind = *kind;
 	shelf->kind.trust = shelf->trust = xtext(kind->trust);
-	shelf->kind.data = shelf->data = xtext(kind->data);
+	shelf->kind.data = shelf->data = xstrdup(kind->data);
 	shelf->maker = maker;
 	TAILQ_INIT(&shelf->ready);
 	TAILQ_INIT(&shelf->tickets);
@@ -117,7 +119,6 @@ static void refill_due(uv_timer_t *timer)
 	pool_work(timer->data);
 }
 
-/* Looks again in a moment: soon when nobody is busy, else when the wait has been long enough. */
 void pool_work_later(struct pool *pool, uint64_t ms)
 {
 	uint64_t due = uv_is_active((uv_handle_t *)&pool->refill_timer)
@@ -134,7 +135,7 @@ void pool_work_soon(struct pool *pool)
 	pool_work_later(pool, pool->busy_count == 0 ? IDLE_DELAY_MS : pool->settings.busy_defer_ms);
 }
 
-/* ---- what sandboxes tell ---- */
+/* ---- calls of sandboxes ---- */
 
 static void sandbox_is_ready(void *user, struct sandbox *sandbox)
 {
@@ -155,7 +156,7 @@ static void sandbox_is_ready(void *user, struct sandbox *sandbox)
 		free(ticket);
 		shelf_hand_out(pool, shelf, copy.taken, copy.user);
 	} else if (shelf->ready_count > shelf->keep) {
-		/* Wanted when it was asked for, and no longer. */
+		/* The sandbox is no longer wanted. */
 		TAILQ_REMOVE(&shelf->ready, sandbox, entry);
 		shelf->ready_count--;
 		sandbox_end(sandbox);
@@ -164,7 +165,7 @@ static void sandbox_is_ready(void *user, struct sandbox *sandbox)
 		pool_work(pool);
 }
 
-/* Returns whether the failure is news: the log tells each once, not at every try. */
+/* Returns whether the failure is new: each is logged once, not at every attempt. */
 static bool shelf_set_back(struct shelf *shelf, const struct err *why)
 {
 	bool is_news = shelf->failures == 0 || strcmp(shelf->why.text, why->text) != 0;
@@ -256,7 +257,7 @@ static int spawn(struct pool *pool, struct shelf *shelf, struct err *err)
 int shelf_adopt(struct pool *pool, struct box *box, int *take_fds, size_t fd_count,
 		struct sandbox **ret_sandbox)
 {
-	int fds[SANDBOX_KEPT_COUNT] = {-1, -1, -1, -1, -1, -1};
+	int fds[SANDBOX_KEPT_COUNT] = {-1, -1, -1, -1, -1, -1, -1};
 	struct err err = {0};
 	int r;
 
@@ -264,6 +265,10 @@ int shelf_adopt(struct pool *pool, struct box *box, int *take_fds, size_t fd_cou
 		return -EPROTO;
 	for (size_t i = 0; i < fd_count; i++)
 		fds[i] = steal_fd(&take_fds[i]);
+	/* There may be a payload but no stdin. They can be told apart: a payload is a file, a stdin
+	 * a pipe. */
+	if (fds[SANDBOX_KEPT_PAYLOAD] < 0 && payload_inode(fds[SANDBOX_KEPT_IN]) != 0)
+		fds[SANDBOX_KEPT_PAYLOAD] = steal_fd(&fds[SANDBOX_KEPT_IN]);
 	r = sandbox_adopt(pool->loop, box, fds, &sandbox_calls, pool, ret_sandbox, &err);
 	if (r < 0) {
 		log_event(LOG_LEVEL_ERROR, "pool.adopt", "sandbox=%u why=%s", box->number,
@@ -287,15 +292,15 @@ static uint32_t ticket_count(const struct shelf *shelf)
 	return count;
 }
 
-/* Refill leaves the processors to runs that are busy, unless the shelf is nearly empty: then the
- * next run would wait for a whole spawn. */
+/* Refill leaves the processors to busy runs, unless the shelf is nearly empty: then the next run
+ * would wait for a whole spawn. */
 static bool may_refill(const struct pool *pool, const struct shelf *shelf)
 {
 	return pool->busy_count == 0 || shelf->ready_count <= shelf->keep / 4 ||
 	       now_ns() - pool->busy_since_ns >= pool->settings.busy_defer_ms * 1000000ULL;
 }
 
-/* How many to ask for now; *ret_more tells whether some are left for later. */
+/* How many sandboxes to request now; *ret_more is set if more are wanted. */
 static uint32_t shelf_wants(const struct pool *pool, const struct shelf *shelf, bool *ret_more)
 {
 	uint32_t urgent = ticket_count(shelf);
@@ -358,14 +363,14 @@ static void shelves_work(struct pool *pool)
 			shelf_free(shelf);
 		shelf = next;
 	}
-	/* Answers that come (HELLO, a template that is up) call again; a wait that no answer ends
-	 * needs the clock. */
+	/* The calls of backends and sandboxes (HELLO, a template is up) come back here; only if
+	 * none is expected, a timer is needed. */
 	if (has_more && pool->coming_count == 0)
 		pool_work_later(pool, pool->settings.busy_defer_ms);
 }
 
-/* Whoever is told that there is no sandbox may ask for another at once: that comes back here, and
- * the shelves must not change under the walk over them. */
+/* A caller that is told that there is no sandbox may request another at once, which calls this
+ * again: the shelves must not change during the walk over them. */
 void pool_work(struct pool *pool)
 {
 	pool->needs_work = true;

@@ -10,9 +10,9 @@
 #include "base/c.h"
 
 #define READ_STEP (16U << 10)
-#define PUNCH_STEP (1U << 20)  /* memory of the spool is given back in steps of this */
-#define READ_MAX (1U << 20)    /* what a pipe holds at most: F_SETPIPE_SZ without privilege */
-#define IGNORED_MAX (1U << 20) /* bytes that are taken for nobody; then whoever writes waits */
+#define PUNCH_STEP (1U << 20)  /* the spool's memory is freed in steps of this */
+#define READ_MAX (1U << 20)    /* the most a pipe can hold: F_SETPIPE_SZ without privilege */
+#define IGNORED_MAX (1U << 20) /* bytes that are read and thrown away; then the writer waits */
 
 static void pipe_ready(uv_poll_t *poll, int status, int events)
 {
@@ -46,7 +46,8 @@ int stream_open(struct stream *stream, uv_loop_t *loop, int *take_fd, int *take_
 	stream->spool = steal_fd(take_spool);
 	stream->number = number;
 	stream->is_ended = stream->is_held = false;
-	/* What a spool of a former daemon holds was told, unless stream_resume says otherwise. */
+	/* The bytes in a spool of the previous daemon count as delivered, unless stream_resume says
+	 * otherwise. */
 	stream->taken = stream->punched = spooled(stream);
 	stream_listen(stream, bytes, user);
 	(void)uv_poll_start(&stream->poll, UV_READABLE, pipe_ready);
@@ -65,7 +66,7 @@ void stream_listen(struct stream *stream,
 	stream->ignored = 0;
 }
 
-/* What is left running between runs may write for ever: that is not to be our work. */
+/* A process left running between runs may write for ever, which must not keep us busy. */
 static void tell(struct stream *stream, const uint8_t *data, size_t size)
 {
 	if (stream->bytes != NULL) {
@@ -79,7 +80,7 @@ static void tell(struct stream *stream, const uint8_t *data, size_t size)
 	}
 }
 
-/* Tells what is in the spool and was not told yet. */
+/* Delivers the bytes of the spool that were not delivered yet. */
 static void tell_spooled(struct stream *stream)
 {
 	uint8_t data[READ_STEP] __attribute__((uninitialized));
@@ -99,7 +100,7 @@ static void tell_spooled(struct stream *stream)
 
 void stream_rewind(struct stream *stream)
 {
-	/* What was told is what it holds: an empty one need not be cut. */
+	/* `taken` is the size of the spool: if it is 0, there is nothing to truncate. */
 	if (stream->spool >= 0 && stream->taken > 0) {
 		(void)ftruncate(stream->spool, 0);
 		(void)lseek(stream->spool, 0, SEEK_SET);
@@ -116,8 +117,8 @@ void stream_resume(struct stream *stream, uint64_t taken)
 
 void stream_drain(struct stream *stream)
 {
-	/* Not zeroed as other variables are: that would cost more than the read itself, and only
-	 * what was read is looked at. */
+	/* Not zeroed like other variables (-ftrivial-auto-var-init): that would cost more than the
+	 * read itself, and only the bytes read are used. */
 	uint8_t data[READ_STEP] __attribute__((uninitialized));
 	size_t total = 0;
 
@@ -129,8 +130,8 @@ void stream_drain(struct stream *stream)
 			n = splice(stream->fd, NULL, stream->spool, NULL, READ_MAX,
 				   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 		if (n < 0 && (!is_spooled || (errno != EAGAIN && errno != EINTR))) {
-			/* No memory for the spool: told all the same, though a successor of ours
-			 * would not know. */
+			/* No memory for the spool: the bytes are delivered all the same, but the
+			 * next viv would not know of them. */
 			is_spooled = false;
 			n = read(stream->fd, data, sizeof(data));
 		}

@@ -8,40 +8,15 @@
 
 #include "base/c.h"
 #include "base/json.h"
+#include "base/utf8.h"
+#include "session/shape.h"
 
-#define TEXT_MAX (64U << 10) /* longer texts are not looked into */
+#define TEXT_MAX (64U << 10) /* longer texts are not read */
 #define REPLACEMENT 0xfffdU
 
-/* ---- JSON strings; all of this is valid JSON: json_is_valid has seen it ---- */
+/* ---- JSON strings, all valid: json_is_valid has checked them ---- */
 
-static int put_utf8(struct buf *buf, uint32_t code)
-{
-	uint8_t bytes[4];
-	size_t size;
-
-	if (code < 0x80) {
-		bytes[0] = (uint8_t)code;
-		size = 1;
-	} else if (code < 0x800) {
-		bytes[0] = (uint8_t)(0xc0 | code >> 6);
-		bytes[1] = (uint8_t)(0x80 | (code & 0x3f));
-		size = 2;
-	} else if (code < 0x10000) {
-		bytes[0] = (uint8_t)(0xe0 | code >> 12);
-		bytes[1] = (uint8_t)(0x80 | (code >> 6 & 0x3f));
-		bytes[2] = (uint8_t)(0x80 | (code & 0x3f));
-		size = 3;
-	} else {
-		bytes[0] = (uint8_t)(0xf0 | code >> 18);
-		bytes[1] = (uint8_t)(0x80 | (code >> 12 & 0x3f));
-		bytes[2] = (uint8_t)(0x80 | (code >> 6 & 0x3f));
-		bytes[3] = (uint8_t)(0x80 | (code & 0x3f));
-		size = 4;
-	}
-	return buf_append(buf, bytes, size);
-}
-
-/* The number in "\uXXXX" at `text`, or 0 when there is none. */
+/* The number in "\uXXXX" at `text`, or 0 if there is none. */
 static uint32_t unit_at(const char *text, size_t size)
 {
 	char digits[5] = "";
@@ -54,6 +29,7 @@ static uint32_t unit_at(const char *text, size_t size)
 
 static int put_unit(struct buf *buf, const char *text, size_t size, size_t *ret_used)
 {
+	uint8_t bytes[4];
 	uint32_t code = unit_at(text, size);
 	uint32_t low = unit_at(text + 6, size - 6);
 
@@ -64,7 +40,7 @@ static int put_unit(struct buf *buf, const char *text, size_t size, size_t *ret_
 	} else if (code >= 0xd800 && code < 0xe000) {
 		code = REPLACEMENT;
 	}
-	return put_utf8(buf, code);
+	return buf_append(buf, bytes, utf8_encode(code, bytes));
 }
 
 static int put_escape(struct buf *buf, const char *text, size_t size, size_t *ret_used)
@@ -112,11 +88,8 @@ void testimony_text(const char *value, size_t size, char *text, size_t room)
 	buf_init(&buf, 4UL * TEXT_MAX);
 	if (testimony_decode(&buf, value, size) == 0 && buf.size > 0) {
 		taken = strlen(buf_string(&buf));
-		if (taken >= room) {
-			taken = room - 1;
-			while (taken > 0 && (buf.data[taken] & 0xc0) == 0x80)
-				taken--;
-		}
+		if (taken >= room)
+			taken = utf8_cut(buf.data, room - 1);
 		memcpy(text, buf.data, taken);
 		text[taken] = '\0';
 	}
@@ -124,17 +97,6 @@ void testimony_text(const char *value, size_t size, char *text, size_t room)
 }
 
 /* ---- passing on ---- */
-
-static size_t read_utf8(const uint8_t *bytes, size_t size, uint32_t *ret_code)
-{
-	size_t length = bytes[0] >= 0xf0 ? 4 : bytes[0] >= 0xe0 ? 3 : 2;
-	uint32_t code = bytes[0] & (0xffU >> (length + 1));
-
-	for (size_t i = 1; i < length && i < size; i++)
-		code = code << 6 | (bytes[i] & 0x3fU);
-	*ret_code = code;
-	return length;
-}
 
 static int put_code(struct buf *buf, uint32_t code)
 {
@@ -160,15 +122,17 @@ int testimony_ascii(struct buf *buf, const char *value, size_t size)
 		}
 		r = buf_append(buf, bytes + start, at - start);
 		if (r == 0 && bytes[at] < 0x20) {
-			/* Only blanks outside strings: inside, JSON allows none of these. */
+			/* These are blanks outside of strings: JSON allows none of them inside. */
 			r = buf_append(buf, " ", 1);
 			at++;
 		} else if (r == 0 && bytes[at] == 0x7f) {
 			r = put_code(buf, 0x7f);
 			at++;
 		} else if (r == 0) {
-			at += read_utf8(bytes + at, size - at, &code);
-			r = put_code(buf, code);
+			size_t n = utf8_decode(bytes + at, size - at, &code);
+
+			r = put_code(buf, n > 0 ? code : REPLACEMENT);
+			at += n > 0 ? n : 1;
 		}
 		start = at;
 	}
@@ -188,6 +152,7 @@ enum done_member {
 	DONE_FILES_DIRTY,
 	DONE_BLOCKED,
 	DONE_MISSING,
+	DONE_LEFT_OUT,
 	DONE_FAILED,
 	DONE_COUNT,
 };
@@ -197,10 +162,10 @@ static const char *const done_names[DONE_COUNT] = {
 	[DONE_MESSAGE] = "message",     [DONE_REMEDY] = "remedy",
 	[DONE_TRUNCATED] = "truncated", [DONE_FILES_DIRTY] = "files_dirty",
 	[DONE_BLOCKED] = "blocked",     [DONE_MISSING] = "missing",
-	[DONE_FAILED] = "failed",
+	[DONE_LEFT_OUT] = "left_out",   [DONE_FAILED] = "failed",
 };
 
-/* All in one go; the first of a name wins. */
+/* Finds all members in one pass; the first with a name wins. */
 static void find_members(const char *done, size_t size, struct json_member found[DONE_COUNT])
 {
 	struct json_member member = {0};
@@ -245,10 +210,17 @@ static void read_text(const struct json_member *member, char *text, size_t room)
 		testimony_text(member->value, member->size, text, room);
 }
 
+/* Appends the text between the brackets of a list of texts; nothing for any other value. */
+static void read_texts(const struct json_member *member, struct buf *list)
+{
+	if (member->value != NULL &&
+	    shape_fits("text[]", strlen("text[]"), member->value, member->size))
+		(void)testimony_ascii(list, member->value + 1, member->size - 2);
+}
+
 static void read_extras(const struct json_member found[DONE_COUNT], struct testimony_extras *extras)
 {
 	const struct json_member *truncated = &found[DONE_TRUNCATED];
-	const struct json_member *missing = &found[DONE_MISSING];
 	char failed[8];
 
 	if (truncated->value != NULL && truncated->value[0] == '{') {
@@ -262,8 +234,8 @@ static void read_extras(const struct json_member found[DONE_COUNT], struct testi
 	extras->failed = strcmp(failed, "start") == 0 ? FAILED_START
 			 : strcmp(failed, "end") == 0 ? FAILED_END
 						      : FAILED_NOT;
-	if (missing->value != NULL && missing->value[0] == '[')
-		(void)testimony_ascii(&extras->missing, missing->value + 1, missing->size - 2);
+	read_texts(&found[DONE_MISSING], &extras->missing);
+	read_texts(&found[DONE_LEFT_OUT], &extras->left_out);
 }
 
 int testimony_read(const void *bytes, size_t size, struct verdict_testimony *testimony,
@@ -274,11 +246,13 @@ int testimony_read(const void *bytes, size_t size, struct verdict_testimony *tes
 	char kind[32];
 
 	if (size > TESTIMONY_MAX || !json_is_valid(bytes, size) || done[0] != '{')
-		return err_set(err, ERR_BAD_REQUEST, EPROTO, "its testimony is no JSON object");
+		return err_set(err, ERR_BAD_REQUEST, EPROTO,
+			       "the runner's testimony is not a JSON object");
 	find_members(done, size, found);
 	read_text(&found[DONE_KIND], kind, sizeof(kind));
 	if (verdict_claimed(kind, strlen(kind)) == VERDICT_NONE)
-		return err_set(err, ERR_BAD_REQUEST, EPROTO, "its testimony claims no known kind");
+		return err_set(err, ERR_BAD_REQUEST, EPROTO,
+			       "the runner's testimony has no known kind");
 
 	testimony->is_given = true;
 	testimony->kind = verdict_claimed(kind, strlen(kind));

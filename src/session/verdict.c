@@ -32,7 +32,8 @@ static const char *const kind_names[] = {
 	[VERDICT_BACKEND + 1] = NULL,
 };
 
-/* Exit status where the verdict itself decides it (-1: the code's own); may a runner claim it? */
+/* The exit status if the verdict decides it (-1: the code's own), and whether a runner may claim
+ * this verdict. */
 static const struct kind_row {
 	int exit_status;
 	bool is_testimony;
@@ -46,8 +47,8 @@ static const struct kind_row {
 	[VERDICT_CANCELLED] = {143, false}, [VERDICT_BACKEND] = {125, false},
 };
 
-/* Names of exceptions by which libraries say that they reached nobody. One that a local socket can
- * raise, too, has no place here. */
+/* Names of exceptions that libraries raise when they cannot reach a host. Exceptions that a local
+ * socket can also raise must not be here. */
 static const char *const unreached[] = {
 	"gaierror",
 	"herror",
@@ -157,8 +158,7 @@ static void set_locks(struct verdict *verdict)
 	verdict->limit = "locks";
 	verdict->limit_value = PLAN_LOCKS_MAX;
 	say(verdict->message,
-	    "ended: it held more than %d file locks, which are memory of the "
-	    "kernel",
+	    "ended: the run held more than %d file locks, which take kernel memory",
 	    PLAN_LOCKS_MAX);
 	say(verdict->remedy, "lock files as a whole, or fewer ranges of them");
 }
@@ -171,7 +171,7 @@ static void set_output(struct verdict *verdict, const struct verdict_facts *fact
 	number_format(NUMBER_BYTES, facts->output_max, most, sizeof(most));
 	verdict->limit = "output";
 	verdict->limit_value = facts->output_max;
-	say(verdict->message, "ended: it wrote more than %u times the output limit of %s",
+	say(verdict->message, "ended: the run wrote more than %u times the output limit of %s",
 	    OUTPUT_FACTOR, most);
 	verdict_set_remedy(verdict, "output", "");
 }
@@ -194,7 +194,7 @@ static void set_killed(struct verdict *verdict, int number, const char *why)
 		verdict_set_remedy(verdict, "syscall", "");
 }
 
-/* The interpreter ended without a word: its exit status is all there is. */
+/* The interpreter ended without testimony: only its exit status is known. */
 static void set_exit(struct verdict *verdict, const struct box_exit *exit, bool is_session)
 {
 	if (exit->signal != 0) {
@@ -211,11 +211,18 @@ static void set_backend(struct verdict *verdict, const struct err *why)
 {
 	set_kind(verdict, VERDICT_BACKEND);
 	say(verdict->message, "%s",
-	    why->kind != ERR_NONE ? why->text : "the sandbox ended and nobody knows why");
-	verdict_set_remedy(verdict, "backend", "");
+	    why->kind != ERR_NONE ? why->text : "the sandbox ended for an unknown reason");
+	/* A run that never began, or that ended with its daemon or backend, says nothing about the
+	 * host; nor does a run whose session has an unreadable state. */
+	verdict_set_remedy(verdict,
+			   why->kind == ERR_CONFLICT && why->num == EBADMSG ? "unread"
+			   : why->num == ECANCELED || why->num == EPIPE     ? "again"
+									    : "backend",
+			   "");
 }
 
-/* "key" or "key:detail", from a sandbox: the words are our own, whatever it says. */
+/* Takes a claim "key" or "key:detail" from a sandbox: only the key and the detail are used, the
+ * words are ours. */
 static void take_remedy(struct verdict *verdict, const char *claim)
 {
 	size_t size = strcspn(claim, ":");
@@ -234,8 +241,8 @@ static bool is_unreached(const char *error_type)
 	return false;
 }
 
-/* That there is no network is a fact, and no claim: where the wall does not stand, it is not the
- * reason. */
+/* Whether there is a network is a fact, not a claim: without the net wall, a missing network is not
+ * the reason. */
 static void check_network(struct verdict *verdict, const struct verdict_facts *facts,
 			  const struct verdict_testimony *testimony)
 {
@@ -273,6 +280,24 @@ static void set_testimony(struct verdict *verdict, const struct verdict_facts *f
 		say(verdict->message, "%s: %s", testimony->error_type, testimony->error_message);
 }
 
+static void set_denied(struct verdict *verdict, const struct verdict_facts *facts)
+{
+	bool is_reasoned = facts->denial[0] != '\0';
+
+	set_kind(verdict, VERDICT_DENIED);
+	say(verdict->message, "%s", is_reasoned ? facts->denial : facts->why.text);
+	if (is_reasoned)
+		verdict_set_remedy(verdict, facts->is_undecided ? "again" : "denied", "");
+}
+
+static void set_cancelled(struct verdict *verdict, const struct err *why)
+{
+	set_kind(verdict, VERDICT_CANCELLED);
+	say(verdict->message, "%s", why->kind != ERR_NONE ? why->text : "cancelled");
+	if (why->num == ESHUTDOWN)
+		verdict_set_remedy(verdict, "gone", "");
+}
+
 struct verdict verdict_of(const struct verdict_facts *facts,
 			  const struct verdict_testimony *testimony)
 {
@@ -280,17 +305,12 @@ struct verdict verdict_of(const struct verdict_facts *facts,
 	struct verdict verdict = {0};
 
 	if (facts->is_denied) {
-		set_kind(&verdict, VERDICT_DENIED);
-		say(verdict.message, "%s",
-		    facts->denial[0] != '\0' ? facts->denial : facts->why.text);
-		if (facts->denial[0] != '\0')
-			verdict_set_remedy(&verdict, "denied", "");
+		set_denied(&verdict, facts);
 	} else if (facts->is_interrupted) {
 		set_kind(&verdict, VERDICT_INTERRUPTED);
 		say(verdict.message, "interrupted");
 	} else if (facts->is_cancelled) {
-		set_kind(&verdict, VERDICT_CANCELLED);
-		say(verdict.message, "cancelled");
+		set_cancelled(&verdict, &facts->why);
 	} else if (facts->is_output_exceeded) {
 		set_output(&verdict, facts);
 	} else if (facts->has_exit && exit->cause == BOX_CAUSE_LOCKS) {

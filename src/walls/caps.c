@@ -10,13 +10,13 @@
 #include "base/c.h"
 #include "walls/wall.h"
 
-/* Above any capability there will be; the loops end at the first number the kernel does not know.
- */
+/* Above any future capability; the loops end at the first number the kernel does not know. */
 #define CAP_END 64
 
 /*
- * uid 0 means nothing, a change of uid brings nothing back, nothing is kept over one, and nothing
- * can become ambient. The locks make each final, for everything that is ever started from here.
+ * uid 0 has no special rights, a change of uid restores nothing, nothing is kept over one, and
+ * nothing can become ambient. The locks make each final, for everything that is ever started from
+ * here.
  */
 #define SECUREBITS                                                                                 \
 	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |                           \
@@ -25,7 +25,7 @@
 
 static int lock_securebits(struct err *err)
 {
-	/* Locked in this way already: asking again would need CAP_SETPCAP. */
+	/* Already locked like this: setting it again would need CAP_SETPCAP. */
 	if (prctl(PR_GET_SECUREBITS) == SECUREBITS)
 		return 0;
 	if (prctl(PR_SET_SECUREBITS, SECUREBITS) < 0)
@@ -39,9 +39,9 @@ static int empty_bounding(struct err *err)
 		if (prctl(PR_CAPBSET_DROP, cap) == 0)
 			continue;
 		if (errno == EINVAL)
-			break; /* the kernel's last one was the one before */
-		/* Without CAP_SETPCAP nothing can be dropped; nothing needs to be when all are
-		 * gone. */
+			break; /* the previous number was the kernel's last */
+		/* Without CAP_SETPCAP nothing can be dropped; nothing needs to be if none is
+		 * left. */
 		if (prctl(PR_CAPBSET_READ, cap) > 0)
 			return err_set(err, ERR_INTERNAL, EPERM, "capability %d cannot be dropped",
 				       cap);
@@ -61,7 +61,8 @@ static int empty_sets(struct err *err)
 	return 0;
 }
 
-/* Reads every set back. Ambient needs no look: it is a part of permitted (man 7 capabilities). */
+/* Reads every set back. Ambient needs no check: it is a subset of permitted (man 7
+ * capabilities). */
 static int verify(struct err *err)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -96,7 +97,7 @@ static int caps_up(const struct walls_input *input, struct err *err)
 	int r;
 
 	(void)input;
-	/* Both of these need CAP_SETPCAP, so they come before it goes. */
+	/* Both of these need CAP_SETPCAP, so they come before it is dropped. */
 	r = lock_securebits(err);
 	if (r < 0)
 		return r;

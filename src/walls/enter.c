@@ -22,15 +22,16 @@ int walls_wait(int status, struct walls_input *input, struct err *err)
 	if (io_recv_fds(status, &go, sizeof(go), fds, &fd_count) != (ssize_t)sizeof(go))
 		return err_set(err, ERR_INTERNAL, EPIPE, "nobody said go");
 	if (go.task_count > WALL_TASKS_MAX || fd_count != go.task_count)
-		return err_set(err, ERR_BUSY, EMFILE, "%zu of %u cgroups came", fd_count,
-			       go.task_count);
+		return err_set(err, ERR_BUSY, EMFILE, "got descriptors of %zu cgroups, not %u",
+			       fd_count, go.task_count);
 	for (size_t i = 0; i < fd_count; i++)
 		input->tasks[i] = fds[i];
 	input->task_count = go.task_count;
 	return 0;
 }
 
-/* Into the v1 groups (into v2 this process was born). They count and limit it from here on. */
+/* Joins the v1 groups (this process was born into its v2 group). They count and limit it from here
+ * on. */
 static int join_groups(const struct walls_input *input, struct err *err)
 {
 	for (uint32_t i = 0; i < input->task_count; i++) {
@@ -57,9 +58,9 @@ static int enter_up(const struct walls_input *input, struct err *err)
 	sigset_t none;
 	int r;
 
-	/* Some kernel memory is charged to nobody (file locks, which launch/watch.c bounds). If the
-	 * host runs out of memory by it, a sandbox goes first. Inside, proc is read-only: it cannot
-	 * be taken back. */
+	/* Some kernel memory is charged to no cgroup (file locks, which launch/watch.c bounds). If
+	 * the host runs out of memory because of it, a sandbox is killed first. Inside, proc is
+	 * read-only, so this cannot be undone. */
 	r = io_write_file(AT_FDCWD, "/proc/self/oom_score_adj", "1000", err);
 	if (r < 0)
 		return r;
@@ -68,8 +69,8 @@ static int enter_up(const struct walls_input *input, struct err *err)
 		return r;
 	if (setns(input->shell_pidfd, outer) < 0)
 		return err_sys(err, "join the shell's namespaces");
-	/* The root of a cgroup namespace is the group one is in when it is made: by now the right
-	 * one. Made earlier, host names would show in /proc/self/cgroup. */
+	/* The root of a cgroup namespace is the group its maker is in: by now the right one. Made
+	 * earlier, host names would show in /proc/self/cgroup. */
 	if (unshare(CLONE_NEWCGROUP) < 0)
 		return err_sys(err, "unshare cgroup");
 	if (setns(input->shell_pidfd, CLONE_NEWUSER) < 0)

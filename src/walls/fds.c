@@ -12,12 +12,13 @@
 
 #define KEPT_COUNT (WALL_CHANNEL_FD + 1)
 
-/* How far we look for a survivor: zygotes and launch open little, and the lowest numbers first. */
+/* How far to look for a leftover descriptor: zygotes and launch open few, and the lowest numbers
+ * first. */
 #define LOOK_UNTIL 32
 
 /*
  * A directory leads out of the root by openat(fd, ".."), so none may come in as a standard stream;
- * the channel is the one thing that must be a socket.
+ * the channel must be a socket.
  */
 static int check_kind(int fd, int target, struct err *err)
 {
@@ -29,11 +30,11 @@ static int check_kind(int fd, int target, struct err *err)
 		return err_set(err, ERR_INTERNAL, EBADF,
 			       "descriptor %d for %d is a directory or a disk", fd, target);
 	if (target == WALL_CHANNEL_FD && !S_ISSOCK(st.st_mode))
-		return err_set(err, ERR_INTERNAL, ENOTSOCK, "the channel is no socket");
+		return err_set(err, ERR_INTERNAL, ENOTSOCK, "the channel is not a socket");
 	return 0;
 }
 
-/* A source can carry the number of another's target: all are lifted first, then set down. */
+/* A source may have the number of another's target: all are moved up first, then into place. */
 static int lift(const int sources[KEPT_COUNT], int lifted[KEPT_COUNT], struct err *err)
 {
 	for (int i = 0; i < KEPT_COUNT; i++) {
@@ -51,7 +52,7 @@ static int lift(const int sources[KEPT_COUNT], int lifted[KEPT_COUNT], struct er
 static int set_down(const int lifted[KEPT_COUNT], struct err *err)
 {
 	for (int i = 0; i < KEPT_COUNT; i++) {
-		/* A program that user code starts gets the three streams and never the channel. */
+		/* Programs that user code starts get the three streams, never the channel. */
 		int flags = i == WALL_CHANNEL_FD ? O_CLOEXEC : 0;
 
 		if (dup3(lifted[i], i, flags) < 0)
@@ -60,7 +61,7 @@ static int set_down(const int lifted[KEPT_COUNT], struct err *err)
 	return 0;
 }
 
-/* Reads back what stands, as user code would find it. */
+/* Reads the descriptors back, as user code would find them. */
 static int verify(struct err *err)
 {
 	char cwd[PATH_MAX];
@@ -75,12 +76,13 @@ static int verify(struct err *err)
 				       expected);
 	}
 
-	/* The raw call: a directory outside of the root has no path that starts with a slash, and
-	 * glibc would hide that (man 3 getcwd). */
+	/* The raw call: the path of a directory outside the root does not start with a slash, which
+	 * glibc would hide (man 3 getcwd). */
 	if (syscall(SYS_getcwd, cwd, sizeof(cwd)) < 0)
 		return err_sys(err, "getcwd");
 	if (cwd[0] != '/')
-		return err_set(err, ERR_INTERNAL, EXDEV, "the working directory is outside");
+		return err_set(err, ERR_INTERNAL, EXDEV,
+			       "the working directory is outside the root");
 	return 0;
 }
 

@@ -35,14 +35,15 @@
 #define READ                                                                                       \
 	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define WRITE_A_FILE (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE)
-/* All but devices: neither made (MAKE_CHAR, MAKE_BLOCK) nor talked to (IOCTL_DEV). */
+/* Everything but devices: neither making them (MAKE_CHAR, MAKE_BLOCK) nor ioctls on them
+ * (IOCTL_DEV). */
 #define WRITE                                                                                      \
 	(WRITE_A_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |           \
 	 LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |                               \
 	 LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |                             \
 	 LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER)
 
-/* struct landlock_ruleset_attr of ABI 6; an older kernel takes it while the rest is 0. */
+/* struct landlock_ruleset_attr of ABI 6; an older kernel accepts it while the rest is 0. */
 struct ruleset {
 	uint64_t fs, net, scoped;
 };
@@ -77,7 +78,7 @@ uint32_t landlock_abi_used(uint32_t abi)
 	return abi < ABI_KNOWN ? abi : ABI_KNOWN;
 }
 
-/* Everything this ABI can forbid. What is handled and has no rule is refused. */
+/* Everything that this ABI can forbid. An access that is handled and has no rule is refused. */
 static struct ruleset ruleset_of(uint32_t abi)
 {
 	struct ruleset all = {0};

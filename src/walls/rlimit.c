@@ -22,7 +22,7 @@
 #define MAPPED_WRITABLE (1 * GIB)
 #define MAPPED_AT_ALL (4 * GIB)
 
-/* `soft` of 0 means: the same as `hard`. */
+/* A `soft` of 0 means the same as `hard`. */
 struct limit {
 	const char *name;
 	__rlimit_resource_t resource;
@@ -30,8 +30,8 @@ struct limit {
 };
 
 /*
- * Lowers, and never asks for more than there is: raising needs CAP_SYS_RESOURCE in the first user
- * namespace, which a sandbox has not and root in a container may not have either.
+ * Lowers a limit, and never asks for more than there is: raising needs CAP_SYS_RESOURCE in the
+ * first user namespace, which a sandbox does not have, nor perhaps root in a container.
  */
 static int lower(const struct limit *limit, struct err *err)
 {
@@ -61,10 +61,10 @@ static int lower_all(const struct limit *limits, size_t count, struct err *err)
 	return 0;
 }
 
-/* Others' requests to a disk go first, where its scheduler looks at that (bfq does). Children
- * inherit it, and seccomp refuses to change it. The idle class would be too much: a page that the
- * host wants, too, would wait behind everything. A kernel without block devices has no such call.
- */
+/* Other processes' requests to a disk go first, where its scheduler supports that (bfq does).
+ * Children inherit this, and seccomp refuses to change it. The idle class would be too much: a page
+ * that the host also wants would wait behind everything. A kernel without block devices lacks this
+ * call. */
 static int read_last(struct err *err)
 {
 	int lowest = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, IOPRIO_NR_LEVELS - 1);
@@ -82,10 +82,11 @@ static int read_last(struct err *err)
 static int rlimit_up(const struct walls_input *input, struct err *err)
 {
 	const struct plan *plan = &input->plan;
-	/* Descriptors hold kernel memory (a socket's buffer) that only a cgroup counts, and what is
-	 * counted per user (watches, descriptors on their way) all sandboxes of one id share. */
+	/* Descriptors hold kernel memory (a socket's buffer) that only a cgroup counts, and all
+	 * sandboxes with the same id share what is counted per user (watches, descriptors in
+	 * transit). */
 	const rlim_t files = input->is_measured || input->is_shared ? FILES_SHARED : plan->files;
-	/* Nothing larger has a place to be: files live in `disk`, memfds in `memory`. This ends the
+	/* Nothing larger can be stored: files live in `disk`, memfds in `memory`. This prevents a
 	 * sparse file of a terabyte, which costs nothing to make and everything to read. */
 	const rlim_t file_size = plan->disk > plan->memory ? plan->disk : plan->memory;
 	const struct limit limits[] = {
@@ -95,10 +96,10 @@ static int rlimit_up(const struct walls_input *input, struct err *err)
 		{"RLIMIT_CORE", RLIMIT_CORE, 0, 1},
 		{"RLIMIT_NOFILE", RLIMIT_NOFILE, 0, files < plan->files ? files : plan->files},
 		/* Counted in the sandbox's own user namespace, init included. Set there, not before
-		 * it was made: it would then bind what all sandboxes of one id have together. */
+		 * it was made: it would then limit all sandboxes of one id together. */
 		{"RLIMIT_NPROC", RLIMIT_NPROC, 0, plan->pids + 1},
 		{"RLIMIT_FSIZE", RLIMIT_FSIZE, 0, file_size},
-		/* Room for the keys that crypto libraries lock, none to pin memory with. */
+		/* Room for the keys that crypto libraries lock, too little to pin memory with. */
 		{"RLIMIT_MEMLOCK", RLIMIT_MEMLOCK, 0, 64 * KIB},
 		{"RLIMIT_MSGQUEUE", RLIMIT_MSGQUEUE, 0, 0},
 		/* Queued signals and POSIX timers are kernel memory, counted per user. */

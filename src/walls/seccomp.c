@@ -28,9 +28,10 @@ static int seccomp_up(const struct walls_input *input, struct err *err)
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
 		return err_sys(err, "install a filter of %u instructions", input->filter_count);
 
-	/* unshare(0) asks for nothing and is granted to anyone; only a filter refuses it. */
+	/* unshare(0) changes nothing and succeeds for anyone; only a filter refuses it. */
 	if (unshare(0) == 0 || errno != EPERM)
-		return err_set(err, ERR_INTERNAL, EPERM, "the filter stands and refuses nothing");
+		return err_set(err, ERR_INTERNAL, EPERM,
+			       "the filter is installed but refuses nothing");
 	return 0;
 }
 

@@ -29,7 +29,7 @@
 #define FRONT_GROUP 4
 #define X32_BIT 0x40000000U
 #define EVERY_BIT 0xffffffffU
-/* In place of an errno: leave the call to libseccomp's part. */
+/* In place of an errno: leaves the call to libseccomp's part. */
 #define HAND_ON 0
 
 _Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN, "arguments are read at their low half");
@@ -84,24 +84,24 @@ static void emit_refusal(struct front *front, int num)
 	emit(front, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ((uint32_t)num & SECCOMP_RET_DATA), 0, 0);
 }
 
-/* Every jump of this kind in the front goes to its end; see finish_front(). */
+/* Every jump of this kind in the front part goes to its end; see finish_front(). */
 static void emit_hand_on(struct front *front)
 {
 	emit(front, BPF_JMP | BPF_JA, 0, 0, 0);
 }
 
-/* Lets the failing branch of the jump at `at` land behind what has been emitted since. */
+/* Makes the failing branch of the jump at `at` go to the next instruction. */
 static void land_here(struct front *front, size_t at)
 {
 	size_t distance = front->count - at - 1;
 
 	if (distance > UINT8_MAX)
-		front->count = FRONT_MAX + 1; /* told as too long */
+		front->count = FRONT_MAX + 1; /* reported as too long */
 	else if (at < FRONT_MAX)
 		front->code[at].jf = (uint8_t)distance;
 }
 
-/* In a case that holds: hands on or refuses with `num`. In one that does not: nothing. */
+/* If the case holds: hands on, or refuses with `num`. If not: does nothing. */
 static void emit_case(struct front *front, const struct call_case *one, int num)
 {
 	size_t jumps[ARRAY_LEN(one->tests)];
@@ -128,14 +128,15 @@ static void emit_case(struct front *front, const struct call_case *one, int num)
 		land_here(front, jumps[i]);
 }
 
-/* Is this gone because of what is shown? */
+/* Is this row or case void because of what is shown? */
 static bool is_gone(uint32_t gone_from, const struct seccomp_kind *kind)
 {
 	return gone_from != SHOWN_NOTHING && kind->shown >= gone_from;
 }
 
-/* The refusals of one row. The accumulator holds the number before, and after when it is another
- * call's; inside it is lost, so every way through ends in a refusal or hands on. */
+/* The refusals of one row. On entry the accumulator holds the call's number, and still does when it
+ * is another call's; inside the row it is lost, so every path through it ends in a refusal or hands
+ * on. */
 static void emit_row(struct front *front, const struct call_row *row, int number,
 		     const struct seccomp_kind *kind)
 {
@@ -187,8 +188,8 @@ static int compare_descending(const void *left, const void *right)
 	return (a->number < b->number) - (a->number > b->number);
 }
 
-/* The rows that need something here: EPERM is what libseccomp refuses with by itself. Returns how
- * many there are; stores no more than there is room for. */
+/* Collects the rows that need code here (libseccomp refuses with EPERM by itself). Returns how many
+ * there are; stores no more than there is room for. */
 static size_t collect_rows(struct numbered_row *rows, const struct seccomp_kind *kind)
 {
 	size_t n = 0;
@@ -262,7 +263,7 @@ static int add_row(scmp_filter_ctx context, const struct call_row *row,
 
 	if (number == __NR_SCMP_ERROR)
 		return -EINVAL;
-	/* A call this architecture never had, such as open on aarch64. */
+	/* A call that this architecture never had, such as open on aarch64. */
 	if (number < 0)
 		return 0;
 
@@ -287,7 +288,7 @@ static int add_row(scmp_filter_ctx context, const struct call_row *row,
 	return -EINVAL;
 }
 
-/* libseccomp's part, as the bytes of a filter. */
+/* Builds libseccomp's part, as the bytes of a filter. */
 static int build_list(const struct seccomp_kind *kind, struct buf *list, struct err *err)
 {
 	__attribute__((cleanup(release_context))) scmp_filter_ctx context =
@@ -345,17 +346,15 @@ int seccomp_build(const struct seccomp_kind *kind, struct sock_filter **ret_filt
 		  uint16_t *ret_count, struct err *err)
 {
 	struct front front = {0};
-	struct buf list;
+	AUTO_BUF struct buf list = {.max = BPF_MAXINSNS * sizeof(struct sock_filter)};
 	int r;
 
 	r = build_front(&front, kind, err);
 	if (r < 0)
 		return r;
 
-	buf_init(&list, BPF_MAXINSNS * sizeof(struct sock_filter));
 	r = build_list(kind, &list, err);
 	if (r == 0)
 		r = join(&front, &list, ret_filter, ret_count, err);
-	buf_done(&list);
 	return r;
 }

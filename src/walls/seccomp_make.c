@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Prints the seccomp programs as C. Runs once, when Vivarium is built: they depend on nothing that
- * is known later, and making one takes as long as a tenth of a cold start.
+ * Prints the seccomp programs as C. Runs once, at build time: the programs depend on nothing that
+ * is known later, and making one takes a tenth of a cold start.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -35,19 +35,19 @@
 		.tests = { __VA_ARGS__ }                                                           \
 	}
 
-/* Not where as much of the host's files is shown. */
+/* A case that does not hold where this much of the host's files is shown. */
 #define CASE_UNTIL(shown, ...)                                                                     \
 	{                                                                                          \
 		.tests = {__VA_ARGS__}, .gone_from = (shown)                                       \
 	}
 
-/* CLONE_PARENT would make the child one of launch's, which it neither knows nor waits for. */
+/* CLONE_PARENT would make the child a child of launch, which neither knows it nor waits for it. */
 #define CLONE_REFUSED                                                                              \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
 	 CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME | CLONE_PARENT)
 
-/* A table of descriptors is shared by threads of one process only: the locks in it are told by the
- * process that took them (/proc/locks), and must not outlive it. */
+/* Only threads of one process may share a table of descriptors: /proc/locks names the process that
+ * took a lock, and the lock must not outlive it. */
 static const struct call_case clone_cases[] = {
 	CASE(HAS_NONE_OF(0, CLONE_REFUSED | CLONE_FILES)),
 	CASE({0, CLONE_REFUSED | CLONE_THREAD, CLONE_THREAD}),
@@ -58,23 +58,23 @@ static const struct call_case unix_only[] = {
 };
 
 #define SOCK_TYPE_MASK 0xf
-/* A datagram socket of a pair can be connected again, and sends to any path; one of a stream cannot
- * (SOCK_RAW means a datagram here). */
+/* A datagram socket of a pair can be connected again, and sends to any path; a stream socket cannot
+ * (SOCK_RAW means datagram here). */
 static const struct call_case unix_pairs[] = {
 	CASE_UNTIL(SHOWN_APART, IS(0, AF_UNIX)),
 	CASE(IS(0, AF_UNIX), {1, SOCK_TYPE_MASK, SOCK_STREAM}),
 	CASE(IS(0, AF_UNIX), {1, SOCK_TYPE_MASK, SOCK_SEQPACKET}),
 };
 
-/* What a stream or a file answers. No terminal is ever inside, so none of its requests is here. */
+/* Requests that a stream or a file answers. No terminal is ever inside, so no terminal requests. */
 static const struct call_case ioctl_requests[] = {
 	CASE(IS(1, TCGETS)),  CASE(IS(1, TIOCGWINSZ)), CASE(IS(1, FIONREAD)),
 	CASE(IS(1, FIONBIO)), CASE(IS(1, FIOCLEX)),    CASE(IS(1, FIONCLEX)),
 };
 
 /* Without leases, F_NOTIFY, signals on I/O and F_SETPIPE_SZ (pipe pages are counted per user); nor
- * locks of an open file (F_OFD_SETLK): /proc/locks does not say whose they are, so nobody could
- * count them. Locks of a process are not to be had where the files are the host's own. */
+ * locks of an open file (F_OFD_SETLK): /proc/locks does not name their owner, so they could not be
+ * counted. Locks of a process are refused where the files are the host's own. */
 static const struct call_case fcntl_commands[] = {
 	CASE(IS(1, F_DUPFD)),
 	CASE(IS(1, F_DUPFD_CLOEXEC)),
@@ -90,8 +90,8 @@ static const struct call_case fcntl_commands[] = {
 	CASE(IS(1, F_GET_SEALS)),
 };
 
-/* Names and questions, and closing one's own memory to others, as a session's checkpoint does. What
- * changes a wall, the memory map or tracing is not here. */
+/* Names, queries, and closing a process's own memory to others, as a session's checkpoint does.
+ * Options that change a wall, the memory map or tracing are not here. */
 static const struct call_case prctl_options[] = {
 	CASE(IS(0, PR_SET_NAME)),
 	CASE(IS(0, PR_GET_NAME)),
@@ -111,7 +111,7 @@ static const struct call_case personalities[] = {
 	CASE(IS(0, 0xffffffffU)),
 };
 
-/* What a socket is. Not who is at its other end: SO_PEERPIDFD of the channel would be viv's. */
+/* Facts about the socket itself, not its peer: SO_PEERPIDFD of the channel would be viv's. */
 static const struct call_case socket_questions[] = {
 	CASE(IS(1, SOL_SOCKET), IS(2, SO_TYPE)),       CASE(IS(1, SOL_SOCKET), IS(2, SO_ERROR)),
 	CASE(IS(1, SOL_SOCKET), IS(2, SO_DOMAIN)),     CASE(IS(1, SOL_SOCKET), IS(2, SO_PROTOCOL)),
@@ -121,8 +121,8 @@ static const struct call_case socket_questions[] = {
 	CASE(IS(1, SOL_SOCKET), IS(2, SO_REUSEADDR)),  CASE(IS(1, SOL_SOCKET), IS(2, SO_KEEPALIVE)),
 };
 
-/* Without SO_ATTACH_FILTER and its kin, which load a program into the kernel, and without sizes of
- * buffers, which are the kernel's memory. */
+/* Without SO_ATTACH_FILTER and the like, which load a program into the kernel, and without buffer
+ * sizes, which are kernel memory. */
 static const struct call_case socket_options[] = {
 	CASE(IS(1, SOL_SOCKET), IS(2, SO_REUSEADDR)), CASE(IS(1, SOL_SOCKET), IS(2, SO_KEEPALIVE)),
 	CASE(IS(1, SOL_SOCKET), IS(2, SO_LINGER)),    CASE(IS(1, SOL_SOCKET), IS(2, SO_PASSCRED)),
@@ -150,9 +150,9 @@ static const struct call_case packet_in_band[] = {CASE(HAS_NONE_OF(3, MSG_OOB))}
 	{                                                                                          \
 		.name = (name_), .rule = CALL_REFUSE, .refusal = (refusal_), .reason = (reason_)   \
 	}
-/* As on a kernel that is older than the call. */
+/* Answers like a kernel older than the call. */
 #define ABSENT(name_, reason_) REFUSE(name_, ENOSYS, reason_)
-/* Allowed where a cgroup counts the kernel memory behind it. */
+/* Allowed where a cgroup counts the kernel memory that the call takes. */
 #define COUNTED(name_, refusal_, reason_)                                                          \
 	{                                                                                          \
 		.name = (name_), .rule = CALL_COUNTED, .refusal = (refusal_), .reason = (reason_)  \

@@ -29,8 +29,8 @@ struct call_test {
 	uint32_t value;
 };
 
-/* Holds when both tests do; not where as much of the host's files is shown as `gone_from` says
- * (enum plan_shown; 0: it holds everywhere). */
+/* Holds when both tests do, unless as much of the host's files is shown as `gone_from` says (enum
+ * plan_shown; 0: it holds everywhere). */
 struct call_case {
 	struct call_test tests[2];
 	uint32_t gone_from;
@@ -39,8 +39,8 @@ struct call_case {
 struct call_row {
 	const char *name;
 	enum call_rule rule;
-	int refusal;        /* errno; of all but CALL_ALLOW */
-	uint32_t gone_from; /* `refusal` where as much is shown; 0: nowhere because of that */
+	int refusal;        /* errno; for all kinds but CALL_ALLOW */
+	uint32_t gone_from; /* refused where this much is shown; 0: shown files do not matter */
 	const struct call_case *cases;
 	size_t case_count;
 	const char *reason;

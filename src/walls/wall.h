@@ -21,7 +21,7 @@
 
 #define WALL_TASKS_MAX 4
 
-/* What the walls are built from. Nothing in it is allocated here. */
+/* The input of all walls. Nothing in it is allocated here. */
 struct walls_input {
 	struct plan plan;
 	int shell_pidfd;                  /* borrowed: the shell to enter; closed by the fds wall */
@@ -30,29 +30,30 @@ struct walls_input {
 	uint32_t landlock_abi;            /* from the probe; 0: refuse */
 	const struct sock_filter *filter; /* borrowed: the seccomp program */
 	uint16_t filter_count;
-	uint32_t is_measured; /* this host gives no cgroup: rlimits and sampling instead;
-			       * refused when the plan wants a cgroup */
-	uint32_t is_shared;   /* all sandboxes have one host id: what is counted by it is scarce */
-	int tasks[WALL_TASKS_MAX]; /* borrowed: the ways into cgroups of v1; see walls_wait */
+	uint32_t is_measured; /* this host has no cgroup: rlimits and sampling instead; refused when
+			       * the plan wants a cgroup */
+	uint32_t is_shared;   /* all sandboxes share one host id: resources counted per id are
+			       * scarce */
+	int tasks[WALL_TASKS_MAX]; /* borrowed: files that join v1 cgroups; see walls_wait */
 	uint32_t task_count;
 };
 
-/* What launch says to a newborn: enter. Descriptors of its v1 groups come with it. */
+/* Launch's message to a new process: enter. Descriptors of its v1 groups come with it. */
 struct walls_go {
 	uint32_t task_count;
 };
 
-/* What a sandbox says of its walls, before a hostile byte runs. Travels in the HELLO frame. */
+/* A sandbox's report of its walls, sent before a hostile byte runs. Part of the HELLO frame. */
 struct walls_report {
 	uint32_t up; /* a bit per enum wall_id */
 	uint32_t landlock_abi;
-	uint32_t shown; /* enum plan_shown: which seccomp program it is */
+	uint32_t shown; /* enum plan_shown: which seccomp program is installed */
 };
 
 /* One wall: puts itself up in the calling process, or says why not. */
 struct wall {
 	const char *name;
-	uint32_t ids; /* bits of enum wall_id that stand once up() has succeeded */
+	uint32_t ids; /* bits of enum wall_id that are up once up() has succeeded */
 	int (*up)(const struct walls_input *input, struct err *err);
 };
 
@@ -63,20 +64,20 @@ extern const struct wall wall_caps;   /* no capability in any set, no_new_privs 
 extern const struct wall wall_landlock; /* files, TCP, signals, abstract sockets */
 extern const struct wall wall_seccomp;  /* the last one */
 
-/* Waits for struct walls_go on `status` and takes what comes with it into `input`. On failure the
- * process must end: launch is gone, or the groups did not come. */
+/* Waits for struct walls_go on `status` and stores the descriptors that come with it in `input`. On
+ * failure the process must end: launch has ended, or the descriptors did not arrive. */
 int walls_wait(int status, struct walls_input *input, struct err *err);
 
 /* Puts all walls up, in THE order. On failure the process must end. */
 int walls_up(const struct walls_input *input, struct walls_report *report, struct err *err);
 
-/* What a seccomp program depends on. */
+/* The parameters of a seccomp program. */
 struct seccomp_kind {
 	bool is_measured;
 	uint32_t shown; /* enum plan_shown */
 };
 
-/* The seccomp program of a kind, as seccomp_make.c made it; NULL when there is no such kind. */
+/* The seccomp program of a kind, as seccomp_make.c made it; NULL: no such kind. */
 const struct sock_filter *seccomp_program(const struct seccomp_kind *kind, uint16_t *ret_count);
 
 /* Builds one with libseccomp, in seccomp_make.c and in tests. The caller frees *ret_filter. */
@@ -87,5 +88,5 @@ int seccomp_build(const struct seccomp_kind *kind, struct sock_filter **ret_filt
 uint32_t landlock_probe(void);
 #define LANDLOCK_ABI_FLOOR 1
 
-/* What we make of a kernel's ABI: the newest one that the landlock wall knows, at most. */
+/* The ABI to use on a kernel: at most the newest one that the landlock wall knows. */
 uint32_t landlock_abi_used(uint32_t abi);

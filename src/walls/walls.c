@@ -23,10 +23,10 @@ static const struct wall *const walls[] = {
 	&wall_enter, &wall_caps, &wall_landlock, &wall_fds, &wall_rlimit, &wall_seccomp,
 };
 
-/* All walls but enter's seven stand alone, so this many files must be in the table. */
-_Static_assert(ARRAY_LEN(walls) == WALL_COUNT - WALL_FDS + 1, "a wall is missing from the table");
+/* All walls but enter's seven are on their own, so the table must have this many entries. */
+_Static_assert(ARRAY_LEN(walls) == WALL_SECCOMP - WALL_FDS + 2, "a wall is missing from the table");
 
-/* What was checked by the caller is checked again here: its caller is another program. */
+/* Repeats the caller's checks, because the caller is another program. */
 static int check_input(const struct walls_input *input, struct err *err)
 {
 	int r = plan_check(&input->plan, err);
@@ -40,8 +40,8 @@ static int check_input(const struct walls_input *input, struct err *err)
 			"`viv doctor` names the command that does");
 
 	/*
-	 * Capabilities, landlock and seccomp belong to a thread, and a second one would keep what
-	 * this one gives up; memory shared with another process would be a way to rewrite it.
+	 * Capabilities, landlock and seccomp are per thread, and a second thread would keep what
+	 * this one gives up; through memory shared with another process it could be rewritten.
 	 * unshare(CLONE_VM) changes nothing and fails in both cases (man 2 unshare).
 	 */
 	if (unshare(CLONE_VM) < 0)
@@ -70,13 +70,13 @@ int walls_up(const struct walls_input *input, struct walls_report *report, struc
 		report->up |= wall->ids;
 	}
 
-	/* A cgroup namespace over a cgroup without limits hides something, but walls nothing in. */
+	/* A cgroup namespace without limits hides something, but confines nothing. */
 	if (input->is_measured) {
 		all &= ~(1U << WALL_CGROUP);
 		report->up &= all;
 	}
 	if (report->up != all)
-		return err_set(err, ERR_INTERNAL, EPERM, "walls 0x%x stand, not 0x%x", report->up,
+		return err_set(err, ERR_INTERNAL, EPERM, "walls 0x%x are up, not 0x%x", report->up,
 			       all);
 	return 0;
 }

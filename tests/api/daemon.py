@@ -22,12 +22,14 @@ from http_client import Client
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 VIV = os.path.abspath(os.environ.get("VIV", os.path.join(ROOT, "build", "viv")))
+DOORS = sorted(entry.name for entry in os.scandir(os.path.join(ROOT, "src", "door")) if entry.is_dir())
 WAIT_SECONDS = 60
 PR_SET_CHILD_SUBREAPER = 36
 CONFIG = """listen: ["127.0.0.1:0"]
 state_dir: {folder}/state
 runtime_dir: {folder}/run
-"""
+runtimes: {{full: {{pool: 0}}}}
+"""  # `full` imports for two seconds: it starts when a run wants it, or beside the others with `runtimes: {}`
 
 os.umask(0o022)  # a config that others may write is refused
 
@@ -218,14 +220,15 @@ class Daemon(Client):
 
     def find_launch(self):
         def outer_half():
-            every = parents()
-            for pid, (parent, name) in every.items():
+            for pid, (parent, name) in parents().items():
                 if name == "viv-launch" and pid not in self.others and \
-                        parent in (self.process.pid, os.getpid()):
+                        parent in (self.process.pid, os.getpid()) and \
+                        "viv-launch-in" in descendants(pid).values():  # its inner half is in its cgroup by then
                     return pid
             return 0
 
         self.launch_pid = wait_for(outer_half, what="viv-launch")
+        self.cgroup = ""
         for pid in descendants(self.launch_pid):
             try:
                 with open(f"/proc/{pid}/cgroup", encoding="utf-8") as file:
@@ -298,7 +301,7 @@ class Daemon(Client):
         finally:
             self.sweep()
 
-    def check_nothing_left(self, seconds=10):
+    def check_nothing_left(self, seconds=WAIT_SECONDS):
         try:
             wait_for(lambda: not self.living(), seconds)
         except AssertionError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of commands that talk to a daemon share: one daemon for the class, and a terminal."""
+"""Shared by the tests of commands that talk to a daemon: one daemon for the class, and a terminal."""
 
 import errno
 import os

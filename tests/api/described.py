@@ -21,10 +21,11 @@ def is_of(name, value):
 
 
 class Described:
-    """What one document says of answers."""
+    """One OpenAPI document, and its claims about answers."""
 
     def __init__(self, document):
         self.schemas = document["components"]["schemas"]
+        self.parameters = document["components"].get("parameters", {})
         self.error = self.schemas["Error"]
         self.ways = []
         # {path} may have slashes; a path with fewer variables describes better.
@@ -32,10 +33,16 @@ class Described:
             pattern = re.sub(r"\\{path\\}", ".+", re.escape(path))
             self.ways.append((re.compile(re.sub(r"\\{\w+\\}", "[^/]+", pattern)), item))
 
+    def find(self, item):
+        """The item, or what it refers to."""
+        if "$ref" not in item:
+            return item
+        _, _, kind, name = item["$ref"].split("/")
+        return {"schemas": self.schemas, "parameters": self.parameters}[kind][name]
+
     def complaints(self, schema, value, where=""):
         """Every way in which the value is not what the schema says."""
-        if "$ref" in schema:
-            schema = self.schemas[schema["$ref"].rsplit("/", 1)[1]]
+        schema = self.find(schema)
         if "anyOf" in schema:
             tries = [list(self.complaints(one, value, where)) for one in schema["anyOf"]]
             # The first is the one that is meant where it is not null.
@@ -60,12 +67,17 @@ class Described:
             else:
                 yield f"{where}.{name} is not described"
 
-    def schema_of(self, method, path, status, kind):
-        """What an answer has to be; None: it is not ours to say, or no JSON."""
+    def operation_of(self, method, path):
+        """The document's entry for such requests; None: there is none."""
         for pattern, item in self.ways:
-            if method == "OPTIONS" or not pattern.fullmatch(path.split("?")[0]):
-                continue
-            operation = item.get("get" if method == "HEAD" else method.lower(), {"responses": {}})
+            if method != "OPTIONS" and pattern.fullmatch(path.split("?")[0]):
+                return item.get("get" if method == "HEAD" else method.lower(), {"responses": {}})
+        return None
+
+    def schema_of(self, method, path, status, kind):
+        """The schema of an answer; None: it is not described here, or no JSON."""
+        operation = self.operation_of(method, path)
+        if operation is not None:
             said = operation["responses"].get(str(status))
             if said is None:
                 assert status >= 400, f"{method} {path}: a {status} is not described"
@@ -77,11 +89,31 @@ class Described:
             return content[kind]["schema"] if kind in JSON and kind in content else None
         return None
 
+    def fields_of(self, operation):
+        """The names of all that such a request may have, "limits" and "limits.memory" among them."""
+        for given in operation.get("parameters", ()):
+            yield self.find(given)["name"]
+        for media in operation.get("requestBody", {"content": {}})["content"].values():
+            for name, schema in self.find(media.get("schema", {})).get("properties", {}).items():
+                yield name
+                yield from (f"{name}.{below}" for below in self.find(schema).get("properties", ()))
+
+    def check_field(self, method, path, error):
+        """An error that is about a field of the request says so twice: `field`, and how its message begins."""
+        front, found, _ = error["message"].partition(": ")
+        is_about = found and error["kind"] not in ("busy", "internal") and front in self.fields_of(
+            self.operation_of(method, path))
+        field = error.get("field")
+        is_told = field is None or error["message"].startswith(f"{field}: ")
+        assert is_told and (field == front or not is_about), f"{method} {path}: field is not of {error}"
+
     def check(self, method, path, answer):
         """One whole answer."""
         schema = self.schema_of(method, path, answer.status, answer.kind)
         if schema is not None and answer.body and answer.kind != NDJSON:
             self.check_value(schema, answer.json, f"{method} {path}")
+            if schema is self.error:
+                self.check_field(method, path, answer.error)
 
     def check_value(self, schema, value, what):
         wrong = sorted(set(self.complaints(schema, value)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of held runs share: a daemon whose policies ask a person, and that person."""
+"""Shared by the tests of held runs: a daemon whose policies ask a person, and that person."""
 
 import hashlib
 

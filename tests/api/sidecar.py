@@ -113,7 +113,7 @@ class Sidecar:
         self.answers[path] = answer
 
     def paths(self):
-        """What was asked for, without its health."""
+        """The paths that were requested, but for its health."""
         return [path.split("?")[0] for _, path, _, _ in self.seen if path != "/health"]
 
     def close(self):

@@ -245,7 +245,8 @@ class Ends(Case):
         wait_held(daemon)
         self.assertEqual(daemon.terminate(8), 0)
         asker.join(60)
-        self.assertIn("nobody had allowed it when the daemon was stopped", got[0]["verdict"]["message"])
+        self.assertIn("the daemon was stopped before anyone allowed the run", got[0]["verdict"]["message"])
+        self.assertEqual(got[0]["verdict"]["remedy"], "run it again")
 
     def test_after_kill_9_nothing_runs_that_nobody_allowed(self):
         daemon = Daemon(POLICIES, beside=[self.daemon])
@@ -259,6 +260,7 @@ class Ends(Case):
                 daemon.ask("GET", f"/v1/runs/{run}")), what="its verdict")
             self.assertEqual((result["verdict"]["kind"], result["stdout"]), ("denied", ""))
             self.assertIn("nothing ran", result["verdict"]["message"])
+            self.assertEqual((result["verdict"]["remedy_key"], result["verdict"]["remedy"]), ("again", "run it again"))
             decide(daemon, run, headers=with_key(daemon), status=409)
         self.assertEqual(held(daemon), [])
         again = daemon.start_run("print(1)", session)
@@ -348,7 +350,7 @@ class Key(Case):
         daemon.terminate()
         os.chmod(daemon.path("state", "approve.key"), 0o644)
         self.assertNotEqual(daemon.spawn().wait(60), 0)
-        self.assertIn("approve.key can be read by others", daemon.log())
+        self.assertIn("other users can read", daemon.log())
 
     def test_status_says_what_is_needed(self):
         def approve(**kw):

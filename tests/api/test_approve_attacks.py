@@ -8,7 +8,7 @@ import unittest
 from daemon import Daemon
 from held import POLICIES, PROOF, decide, held, tokens, wait_held, with_key
 
-# What the runner and the libraries it uses could be made to import from the session's own folder.
+# Modules that the runner and its libraries could be made to import from the session's own folder.
 SHADOWS = ("reprlib", "pickle", "re", "hashlib", "json", "keyword", "linecache", "copyreg", "tokenize", "locale",
            "textwrap", "traceback", "warnings", "datetime", "struct", "typing", "mimetypes", "pkgutil", "rlcompleter",
            "sitecustomize", "usercustomize", "encodings", "pandas", "numpy", "unicodedata", "_strptime")
@@ -28,7 +28,7 @@ class Case(unittest.TestCase):
 
 
 class Reading(Case):
-    """What a person reads is what Python reads."""
+    """A person reads the same code as Python."""
 
     def test_a_saved_state_that_nobody_can_read_is_refused(self):
         saved = self.daemon.ask("POST", "/v1/run", {"code": "x = 1", "save_state": True})["saved_state"]["base64"]
@@ -114,7 +114,8 @@ class Before(Case):
         for thread in threads:
             thread.join(60)
         self.assertEqual(self.daemon.result(run)["stdout"], "seen\n")
-        self.assertEqual(sorted(answers), [200, 200, 201])
+        # Fork, way back, file: made anew where the way back, to before the file, came first.
+        self.assertIn(sorted(answers), ([200, 200, 201], [200, 201, 201]))
 
     def test_allowed_and_ended_at_once_it_is_decided_once(self):
         """Allow, deny, cancel and the end of the session, all together: one wins, and the daemon lives."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may decide on held runs, and every way in which one who may not has tried to."""
+"""The right to decide on held runs, and every way in which a caller without it could try to."""
 
 import http.client
 import json
@@ -12,7 +12,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "dialect"))
 # pylint: disable=wrong-import-position
-from daemon import Daemon, VIV  # noqa: E402
+from daemon import DOORS, Daemon, VIV  # noqa: E402
 from feed import Feed  # noqa: E402
 from held import POLICIES, PROOF, decide, held, key_of, tokens, wait_held, with_key  # noqa: E402
 from mcp_talk import Legacy, Modern  # noqa: E402
@@ -47,7 +47,7 @@ class Overseers(unittest.TestCase):
 
     def test_an_overseer_does_not_decide_on_its_own_runs(self):
         run = self.hold(self.boss)
-        self.assertIn("his own runs", decide(self.boss, run, status=403)["message"])
+        self.assertIn("its own runs", decide(self.boss, run, status=403)["message"])
         self.assertEqual([row["may"] for row in held(self.boss)], [False])
         self.assertEqual([row["may"] for row in held(self.chief)], [True])
         decide(self.chief, run, "deny", {"why": "no"})
@@ -268,14 +268,13 @@ class Doors(unittest.TestCase):
     maxDiff = None
     @classmethod
     def setUpClass(cls):
-        doors = "".join(f"{name}: {{enabled: true}}, " for name in
-                        ("atlas", "elitea", "agentrail", "synapse", "piston", "dify", "librechat"))
+        doors = ", ".join(f"{name}: {{enabled: true}}" for name in DOORS)
         asking = "".join(f"  {name}: {{approve: true}}\n" for name in ("default", "analysis", "conversation", "ephemeral", "workspace"))
-        cls.daemon = Daemon(f"policies:\n{asking}dialects: {{{doors.rstrip(', ')}}}\nexplore: {{root: /usr}}\n")
+        cls.daemon = Daemon(f"policies:\n{asking}dialects: {{{doors}}}\nexplore: {{root: /usr}}\n")
         cls.addClassCleanup(cls.daemon.stop)
 
     def through(self, send, via, what, why=None):
-        """What a door answers when its run was held and then decided."""
+        """The answer of a door whose run was held and then decided."""
         got = []
         asker = threading.Thread(target=lambda: got.append(send()))
         asker.start()
@@ -323,6 +322,7 @@ class Doors(unittest.TestCase):
             "dify": ("/dify/v1/sandbox/run", {"language": "python3", "code": PROOF}),
             "synapse": ("/synapse/api/tools/python/test", {"code": PROOF}),
         }
+        self.assertEqual(sorted(sends), DOORS)
         for via, (path, body) in sends.items():
             def send(path=path, body=body):
                 return self.daemon.request("POST", path, body)

@@ -47,6 +47,7 @@ class Elsewhere(unittest.TestCase):
         self.assertEqual((result["backend"], result["state"], len(result["displays"])), ("remote", "none", 1))
         self.assertTrue(set(WALLS) <= set(result["walls"]))
         self.assertEqual((result["walls_by"], result["verdict"]["by"]), ("remote", "remote"))
+        self.assertEqual(result["allowed"]["memory"], 512 << 20)  # the other machine's word
         if result["limits"].startswith("cgroup"):  # where it is only measured, a short run may be missed
             self.assertGreater(result["usage"]["peak_memory"], 0)
 
@@ -138,7 +139,7 @@ class Elsewhere(unittest.TestCase):
 
 
 class OtherSide(unittest.TestCase):
-    """What happens to one that is wrong, goes away, or comes back."""
+    """A remote that is wrong, goes away, or comes back."""
 
     @classmethod
     def setUpClass(cls):
@@ -213,7 +214,7 @@ class OtherSide(unittest.TestCase):
             answer = near.request("POST", "/v1/run", {"code": "1"})
             return answer if answer.status == 501 else None
         message = wait_for(refused, what="the refusal").error["message"]
-        self.assertIn("backend: remote was asked for and nothing else will do, but it cannot: it does not answer",
+        self.assertIn("backend: remote is pinned, but it cannot be used: it does not answer",
                       message)
         self.assertEqual(near.request("GET", "/health").json["backend"], "fail-closed")
         far.flags = ["--listen", f"127.0.0.1:{port}"]
@@ -316,7 +317,7 @@ class Choice(unittest.TestCase):
         self.assertEqual(daemon.ask("GET", "/health", status=503)["backend"], "fail-closed")
 
     def test_a_wrong_setting_stops_the_start(self):
-        for env, message in (({"ATLAS_SANDBOX": "docker"}, "ATLAS_SANDBOX: docker is no backend"),
+        for env, message in (({"ATLAS_SANDBOX": "docker"}, "ATLAS_SANDBOX: docker is not a backend"),
                              ({"ATLAS_SANDBOX_PRIORITY": ""}, "ATLAS_SANDBOX_PRIORITY: (nothing)"),
                              ({"ATLAS_SANDBOX": "nsjail", "ATLAS_SANDBOX_PRIORITY": "sidecar"},
                               "ATLAS_SANDBOX: namespace is not in ATLAS_SANDBOX_PRIORITY, so nothing could run"),
@@ -387,7 +388,7 @@ class CommandLine(unittest.TestCase):
     def test_a_pin_that_is_broken_refuses(self):
         done = self.viv("run", "--no-daemon", "-c", "1", config="backends: {pin: remote}")
         self.assertEqual(done.returncode, 125)
-        self.assertIn("backend: remote was asked for and nothing else will do", done.stderr)
+        self.assertIn("backend: remote is pinned, but it cannot be used", done.stderr)
 
     def test_doctor_names_the_active_one_and_the_way_to_the_others(self):
         done = self.viv("doctor", "--json", config=near_config(self.far))

@@ -82,7 +82,7 @@ class Speaks(Case):
 
     def daemon_result_keys(self):
         return ("id session verdict state stdout stderr truncated result error displays charts table files "
-                "missing usage backend runtime walls limits who").split()
+                "missing usage allowed backend runtime walls limits who").split()
 
     def test_events_are_passed_on_as_they_come(self):
         def answer(handler):
@@ -388,7 +388,7 @@ class Environment(unittest.TestCase):
                 self.assertEqual(daemon.run("1")["backend"], "namespace")
                 answer = daemon.request("POST", "/v1/run", {"code": "1", "backend": "remote"})
                 self.assertEqual(answer.status, 501)
-                self.assertIn("nothing else will do", answer.error["message"])
+                self.assertIn("is pinned, but it cannot be used", answer.error["message"])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ IPC_CREAT, IPC_RMID = 0o1000, 0
 
 
 class Plants:
-    """What `viv audit` plants on the host, planted by the test."""
+    """The secrets that `viv audit` plants on the host, planted by the test."""
 
     def __init__(self, folder):
         self.libc = ctypes.CDLL(None, use_errno=True)
@@ -32,7 +32,9 @@ class Plants:
         self.key = os.getpid()
         self.segment = self.libc.shmget(self.key, 4096, IPC_CREAT | 0o666)
         self.queue = f"/viv-test-{os.getpid()}".encode()
-        self.libc.mq_open(self.queue, os.O_CREAT | os.O_RDWR, 0o666, None)
+        self.queue_fd = self.libc.mq_open(self.queue, os.O_CREAT | os.O_RDWR, 0o666, None)
+        if self.queue_fd < 0:
+            raise OSError(ctypes.get_errno(), "mq_open: is RLIMIT_MSGQUEUE used up?")
         self.memfd = os.memfd_create("planted", 0)
         os.write(self.memfd, TOKEN.encode())
 
@@ -56,6 +58,7 @@ class Plants:
         os.unlink(self.shm_file)
         os.close(self.memfd)
         self.libc.shmctl(self.segment, IPC_RMID, None)
+        self.libc.mq_close(self.queue_fd)
         self.libc.mq_unlink(self.queue)
 
 
@@ -69,6 +72,7 @@ class Audit(VivCase):
         self.assertEqual((done.code, report["ok"]), (0, True))
         self.assertEqual({wall["wall"] for wall in report["walls"]}, WALLS)
         self.assertEqual({wall["verdict"] for wall in report["walls"]}, {"held"})
+        self.assertEqual({wall["wall"] for wall in report["walls"] if wall["up"]}, set(self.result("1")["walls"]))
         self.assertGreaterEqual(report["held"], 100)
         for wall in report["walls"]:
             self.assertEqual({attack["sandbox"] for attack in wall["attacks"]}, {"cold", "pooled"})
@@ -78,7 +82,13 @@ class Audit(VivCase):
         self.assertEqual(done.code, 0, done)
         lines = done.out.decode().splitlines()
         self.assertEqual([line.split()[:2] for line in lines[:2]], [["ipc", "held"], ["uts", "held"]])
-        self.assertIn("every wall held", lines[-1])
+        is_up = "cgroup" in self.result("1")["walls"]
+        self.assertIn("every wall held." if is_up else "every wall that is up here held; the cgroup is not, ", lines[-1])
+
+    def test_a_cgroup_that_is_not_up_is_not_said_to_be(self):
+        is_up = "cgroup" in self.result("1")["walls"]
+        lines = self.viv("audit", "cgroup").out.decode().splitlines()
+        self.assertEqual("; not up here, limits are measured" in lines[0], not is_up, lines)
 
     def test_an_unknown_wall_is_bad_usage(self):
         done = self.viv("audit", "moat")

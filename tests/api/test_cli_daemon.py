@@ -4,10 +4,12 @@
 import hashlib
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
 
+from daemon import wait_for
 from daemon_cli import DaemonCase
 from vivcli import RESULT_KEYS, VIV, strict_json
 
@@ -29,7 +31,9 @@ CODES = {
     "a timeout": "while True: pass",
     "memory": "x = bytearray(1 << 30)",
     "a missing module": "import no_such_module",
+    "cut output": "import sys; print('a' * 1100000); print('e' * 1100001, file=sys.stderr)",
 }
+TIMES = {"a timeout": "1s"}  # the others end by themselves, on a busy machine, too
 
 
 class RunTest(DaemonCase):
@@ -51,10 +55,28 @@ class RunTest(DaemonCase):
         self.assertEqual(len(self.runs()), before)
         return done
 
+    def test_a_file_that_cannot_be_written_makes_the_status(self):
+        def few_bytes():  # of the client's own files; what the sandbox writes is the daemon's
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+
+        for code, status in (("open('a.bin', 'wb').write(bytes(1 << 20)); None", 125),
+                             ("open('a.bin', 'wb').write(bytes(1 << 20)); raise SystemExit(3)", 3),
+                             ("open('a.bin', 'wb').write(b'x'); None", 0)):
+            process = self.popen("run", "--out", "taken", "--overwrite", "-c", code, preexec_fn=few_bytes)
+            err = process.communicate(timeout=60)[1]
+            self.assertEqual((process.returncode, b"not written: /workspace/a.bin: " in err), (status, status != 0), err)
+        session = self.viv("session", "new").out.decode().strip()
+        self.viv("session", "run", session, "-c", "'x' * 100000")
+        process = self.popen("session", "notebook", session, "n.ipynb", preexec_fn=few_bytes)
+        err = process.communicate(timeout=60)[1]
+        self.assertEqual((process.returncode, os.path.exists(self.path("n.ipynb"))), (125, False), err)
+        self.assertIn(b"n.ipynb: write: File too large", err)
+
     def test_output_and_status_are_the_same(self):
         for name, code in CODES.items():
             with self.subTest(name):
-                there, here = self.both("--timeout", "3s", "--memory", "256M", "-c", code)
+                there, here = self.both("--timeout", TIMES.get(name, "60s"), "--memory", "256M", "-c", code)
                 self.assertEqual((there.code, there.out, PEAK.sub(b"", there.err)),
                                  (here.code, here.out, PEAK.sub(b"", here.err)))
 
@@ -62,7 +84,7 @@ class RunTest(DaemonCase):
         for name, code in CODES.items():
             with self.subTest(name):
                 there, here = (strict_json(done.out) for done in
-                               self.both("--json", "--timeout", "3s", "--memory", "256M", "-c", code))
+                               self.both("--json", "--timeout", TIMES.get(name, "60s"), "--memory", "256M", "-c", code))
                 self.assertEqual(RESULT_KEYS - set(there), set())
                 there.pop("who")  # without a daemon nobody else asks
                 self.assertEqual(set(there), set(here))
@@ -150,6 +172,20 @@ class RunTest(DaemonCase):
         self.assertEqual([event for event in files if event["type"] == "file" and
                           "base64" in event["file"]], [])
 
+    def test_a_file_that_the_daemon_does_not_return_is_named_and_fails(self):
+        code = "open('big', 'wb').write(bytes(9 << 20)); open('small', 'w').write('x'); None"
+        done = self.viv("run", "--out", "large", "-c", code)
+        self.assertEqual((done.code, os.listdir(self.path("large"))), (125, ["small"]))
+        self.assertIn(b"viv run: not written: /workspace/big: it is larger than the 8 MiB that a daemon returns\n"
+                      b"viv run: remedy: add --no-daemon: ", done.err)
+        self.assertEqual(self.viv("run", "--no-daemon", "--out", "own", "-c", code).code, 0)
+        self.assertEqual(os.path.getsize(self.path("own/big")), 9 << 20)
+        done = self.viv("run", "--json", "--out", "sum", "-c",
+                        "for i in range(5): open(f'f{i}', 'wb').write(bytes(7 << 20))")
+        self.assertEqual((done.code, len(os.listdir(self.path("sum")))), (125, 4))
+        self.assertIn(b"not written: /workspace/f4: a daemon returns at most 32 MiB of files in all\n", done.err)
+        self.assertTrue(strict_json(done.out)["truncated"]["files"])
+
     def test_ctrl_c_cancels_the_run(self):
         process = self.popen("run", "--timeout", "60s", "-c",
                              "print('on', flush=True)\nwhile True: pass")
@@ -227,6 +263,49 @@ class RunTest(DaemonCase):
                                            "VIVARIUM_URL": url}, cwd=self.folder, timeout=60)
                 self.assertEqual((done.returncode, done.stdout), (0, b"5\n"), done.stderr)
                 self.assertEqual(len(self.runs()), before + 1)
+
+
+class KilledTest(DaemonCase):
+    """The daemon dies under a command that waits for a run."""
+
+    config = "limits: {concurrent_runs: 2}\n"
+    CODE = "print('on', flush=True)\nimport time\ntime.sleep(1)\nprint('end')"
+
+    def begin(self, *words):
+        """The command, once its run prints."""
+        process = subprocess.Popen([VIV, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, cwd=self.folder, env=self.environment())
+        self.assertEqual(process.stdout.readline(), b"on\n")
+        return process
+
+    def test_the_command_goes_on_with_the_next_daemon(self):
+        name = self.session()
+        for words in (("session", "run", name, "-c", self.CODE), ("run", "-c", self.CODE)):
+            process = self.begin(*words)
+            self.daemon.restart()
+            out, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, out), (0, b"end\n"), err)
+            self.assertIn(b"waiting for it to come back", err)
+
+    def test_a_command_whose_run_had_not_begun_says_so(self):
+        name = self.session()
+        first = self.begin("session", "run", name, "--timeout", "60s", "-c",
+                           "print('on', flush=True)\nimport time\nwhile True: time.sleep(0.1)")
+        before = len(self.runs())
+        waiting = []
+        # The first two wait for their turn in the session; the last waits for one of the two runs at once.
+        for words in (("session", "run", name), ("session", "run", "--json", name), ("run",)):
+            waiting.append(self.popen(*words, "-c", "print('ran')"))
+            wait_for(lambda: len(self.runs()) == before + len(waiting), what="the run")
+        self.daemon.restart()
+        for process in waiting:
+            out, err = process.communicate(timeout=60)
+            told = strict_json(out)["verdict"]["message"] if "--json" in process.args else err.decode()
+            self.assertEqual(process.returncode, 125, (out, err))
+            self.assertIn("the daemon ended before this run began: nothing of it ran", told)
+            self.assertIn(b"waiting for it to come back", err)
+        self.text("session", "interrupt", name)
+        first.communicate(timeout=60)
 
 
 class TokenTest(DaemonCase):

@@ -78,7 +78,7 @@ class ExploreTest(VivCase):
         for words, why in (((), b"no command"), (("--folder", "data"), b"no command"),
                            (("data",), b"no command"),
                            (("ls",), b"explore.root"), (("nowhere", "--", "ls"), b"No such file"),
-                           (("data/a.txt", "--", "ls"), b"is no folder"), (("/", "--", "ls"), b"too much"),
+                           (("data/a.txt", "--", "ls"), b"is not a folder"), (("/", "--", "ls"), b"too much"),
                            (("/proc/self", "--", "ls"), b"too much"), (("data", "--cwd", "..", "--", "ls"), b"below"),
                            (("data", "--timeout", "2h", "--", "ls"), b"timeout"), (("data", "--", ""), b"command"),
                            (("data", "--policy", "none", "--", "ls"), b"policy"), (("data", "--what"), b"--what")):

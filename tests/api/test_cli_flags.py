@@ -13,6 +13,12 @@ class Flags(VivCase):
         self.assertEqual(done.code, 0, done.err)
         return done.out.decode()
 
+    def test_a_repl_is_looked_for_where_it_is(self):
+        for words in (["repl"], ["help", "repl"]):
+            done = self.viv(*words)
+            self.assertEqual((done.code, done.err), (2, b"viv: there is no command 'repl'; a repl talks to a session: "
+                                                        b"`viv session repl`\n"))
+
     def commands(self):
         listed = self.help_of().split("commands:")[1].split("\n\n")[0]
         return re.findall(r"^  ([a-z]+)", listed, re.M) + ["man", "completion"]

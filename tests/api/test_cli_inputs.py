@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes into a run: arguments, data, files, stdin, environment, limits."""
+"""Inputs of a run: arguments, data, files, stdin, environment, limits."""
 
 import json
 import os
@@ -74,6 +74,7 @@ class Data(VivCase):
                 path = self.write(name, text)
                 what = f"sqlite:{path}:select * from sqlite_master" if name.endswith("db") else path
                 done = self.run_viv("print('never')", "--data", what)
+                self.assertIn(f"viv run: --data: cannot read {what}\n".encode(), done.err)
                 self.assertIn(done.code, (1, 2))
                 self.assertEqual(done.out, b"")
                 self.assertTrue(done.err)
@@ -112,6 +113,15 @@ class Files(VivCase):
                 result = self.result("open('/workspace/deep/er/b.txt').read()", "--file",
                                      f"{path}:{place}")
                 self.assertEqual(result["result"]["application/json"], "text")
+
+    def test_two_files_of_one_name_are_refused(self):
+        os.mkdir(self.path("b"))
+        one, two = self.write("x.csv", "1"), self.write("b/x.csv", "2")
+        done = self.run_viv("open('x.csv').read()", "--file", one, "--file", two)
+        self.assertEqual(done.code, 2, done.err)
+        self.assertIn(b"--file: two files would be called x.csv in the sandbox", done.err)
+        done = self.run_viv("print(open('x.csv').read(), open('y.csv').read())", "--file", one, "--file", two + ":y.csv")
+        self.assertEqual((done.code, done.out), (0, b"1 2\n"), done.err)
 
     def test_several_files(self):
         flags = []

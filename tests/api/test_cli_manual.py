@@ -99,7 +99,7 @@ class Manual(VivCase):
 
 class Bench(VivCase):
     def test_a_quick_bench_has_every_figure_and_finds_no_leak(self):
-        done = self.viv("bench", "--quick", "--json", "--runs", "100")
+        done = self.viv("bench", "--quick", "--json", "--runs", "100", seconds=900)  # it measures: a busy host is slow
         self.assertEqual(done.code, 0, done.err)
         report = strict_json(done.out)
         judged = {row["name"] for row in report["figures"] if "target" in row}
@@ -108,7 +108,8 @@ class Bench(VivCase):
                               "fresh sandboxes with a run each, sustained"}, judged)
         self.assertEqual([row["live"] for row in report["live"]], [1, 10, 100])
         leaks = report["leaks"]
-        self.assertEqual((leaks["runs"], leaks["grown"]), (100, False), leaks["held"])
+        self.assertFalse(leaks["grown"], leaks["held"])
+        self.assertIn(leaks["runs"], (100, 200, 400, 800))  # more on a busy host: what grows once is no leak
 
     def test_bad_usage(self):
         self.assertEqual(self.viv("bench", "now").code, 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes out of a run besides text: files, charts, figures, tables."""
+"""Outputs of a run besides text: files, charts, figures, tables."""
 
 import base64
 import hashlib
@@ -7,7 +7,7 @@ import os
 import stat
 import unittest
 
-from vivcli import VivCase
+from vivcli import VivCase, strict_json
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -16,7 +16,7 @@ class Files(VivCase):
     def test_files_are_listed_with_size_type_and_hash(self):
         result = self.result("open('out.csv', 'w').write('a,b\\n1,2\\n')\nNone")
         self.assertEqual(result["files"], [{"path": "/workspace/out.csv", "size": 8,
-                                            "mime": "text/csv",
+                                            "mtime_ms": result["files"][0]["mtime_ms"], "mime": "text/csv",
                                             "sha256": hashlib.sha256(b"a,b\n1,2\n").hexdigest()}])
 
     def test_out_writes_them(self):
@@ -44,8 +44,14 @@ class Files(VivCase):
                 "open('one', 'w').write('1'); os.link('one', 'two')\nos.mkdir('empty')\nNone")
         out = self.path("out")
         result = self.result(code, "--out", out)
-        self.assertEqual([file["path"] for file in result["files"]], ["/workspace/plain.txt"])
-        self.assertEqual(os.listdir(out), ["plain.txt"])
+        self.assertEqual([file["path"] for file in result["files"]],
+                         ["/workspace/one", "/workspace/plain.txt", "/workspace/two"])
+        self.assertEqual(sorted(os.listdir(out)), ["one", "plain.txt", "two"])
+        self.assertEqual(result["left_out"], ["/workspace/fifo (a pipe)", "/workspace/link (a symbolic link)",
+                                              "/workspace/socket (a socket)", "/workspace/tree (a symbolic link)"])
+        for name in ("one", "two"):  # each has bytes of its own here
+            info = os.stat(os.path.join(out, name))
+            self.assertEqual((info.st_nlink, info.st_size), (1, 1))
 
     def test_hostile_names_stay_inside(self):
         code = ("names = [b'new\\nline', b'\\xff\\xfe', b'..x', b'-rf', b' ', b'\\x1b[2J', "
@@ -63,6 +69,7 @@ class Files(VivCase):
                 self.assertTrue(stat.S_ISREG(os.lstat(path).st_mode))
                 taken.append(path)
         self.assertEqual(len(taken), 7)
+        self.assertEqual(done.err.count(b"not written: "), 2)
         self.assertEqual(sorted(os.listdir(self.folder)), ["home", "out"])
 
     def test_out_does_not_follow_links_that_are_there_already(self):
@@ -82,7 +89,11 @@ class Files(VivCase):
     def test_ten_thousand_files_are_capped_and_told(self):
         code = "for i in range(10000): open(f'f{i:05}', 'w').write(str(i))\nNone"
         out = self.path("out")
-        result = self.result(code, "--out", out, "--timeout", "60s")
+        done = self.viv("run", "--no-daemon", "--json", "--out", out, "--timeout", "60s", "-c", code)
+        self.assertEqual(done.code, 125, "files that were left out do not pass for success")
+        self.assertIn(b"not written: some files: 1000 were taken", done.err)
+        result = strict_json(done.out)
+        self.assertEqual((result["verdict"]["kind"], result["verdict"]["exit_code"]), ("ok", 0))
         self.assertTrue(result["truncated"]["files"])
         self.assertEqual(len(result["files"]), 1000)
         self.assertEqual(len(os.listdir(out)), 1000)

@@ -31,15 +31,15 @@ class Policy(VivCase):
                                  "bigger"])
         done = self.viv("policy")
         self.assertEqual((done.code, done.out.decode().splitlines()[0].split()),
-                         (0, ["NAME", "MEMORY", "CPUS", "TIMEOUT", "MAX", "RUNTIME"]))
+                         (0, ["NAME", "MEMORY", "DISK", "CPUS", "TIMEOUT", "MAX", "RUNTIME"]))
 
     def test_show_says_where_each_value_comes_from_and_what_is_a_maximum(self):
         rows = self.rows("bigger")
         told = {key: (row["value"], row["from"], row["is_max"]) for key, row in rows.items()}
         self.assertEqual(told["pids"], ("300", "the config", True))
         self.assertEqual(told["memory"], ("60GiB", "the config, by big", True))
-        self.assertEqual(told["timeout_max"], ("1800s", "built-in heavy", True))
-        self.assertEqual(told["timeout"], ("300s", "built-in heavy", False))
+        self.assertEqual(told["timeout_max"], ("30m", "built-in heavy", True))
+        self.assertEqual(told["timeout"], ("5m", "built-in heavy", False))
         self.assertEqual(told["approve"], ("false", "default", False))
         self.assertEqual(self.rows("default")["timeout"]["from"], "the config")
 

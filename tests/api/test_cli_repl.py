@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`viv session repl`: on a terminal, and with a script on stdin."""
 
+import json
 import os
 import signal
 import stat
@@ -50,18 +51,43 @@ class ReplTest(DaemonCase):
     def test_a_block_goes_on_until_an_empty_line(self):
         screen = self.repl()
         screen.send(b"for i in range(2):\r")
-        screen.expect(b"... ")
         screen.send(b"print('i', i)\r")
         screen.enter(b"", OUT + b"i 0\r\n", b"i 1\r\n")
-        screen.send(b"y = (1 +\r")
-        screen.expect(b"... ")
-        screen.enter(b"2)")
+        screen.enter(b"y = (1 +\r2)")
         screen.enter(b"y", OUT + b"3\r\n")
-        screen.send(b"s = '''a\r")
-        screen.expect(b"... ")
-        screen.enter(b"b'''")
+        screen.enter(b"s = '''a\rb'''")
         screen.enter(b"s", rb"'a\nb'")
         self.leave(screen)
+
+    def test_every_line_of_an_entry_can_be_changed(self):
+        screen = self.repl()
+        screen.send(b"if True:\rprint('on')" + UP)  # to the column of the line's end, as far as that goes
+        screen.send(b"\x7f\x7f\x7f\x7f\x7f" + b"1:" + HOME + b"i" + b"\x1b[3~")
+        screen.send(DOWN + b"\x05\r")
+        screen.enter(b"", OUT + b"on\r\n")
+        screen.send(b"a = (1,\r" + b"\xc3\xa9 := 2,\r3)" + UP + UP + b"\x01" + RIGHT * 5 + b"7" + b"\x1b[3~")
+        screen.enter(DOWN + DOWN)
+        screen.enter(b"a", OUT + b"(7, 2, 3)\r\n")
+        self.leave(screen)
+
+    def test_an_indent_goes_by_steps(self):
+        screen = self.repl()
+        screen.send(b"if 0:\rprint('no')\r")
+        screen.send(b"\x7f" + b"else:\r" + b"\tif 1:\r" + b"print('yes')\r")  # Backspace takes four, Tab gives four
+        screen.enter(b"", OUT + b"yes\r\n")
+        self.leave(screen)
+
+    def test_alt_enter_makes_another_line_in_any_case(self):
+        screen = self.repl()
+        screen.enter(b"x = 1\x1b\rx + 1", OUT + b"2\r\n")
+        self.leave(screen)
+
+    def test_a_terminal_of_any_name_is_edited_on(self):
+        name = self.session()
+        for term in ("none-such", "dumb", ""):
+            screen = self.repl(term=term, session=name)
+            screen.enter(b"if 1:\rprint('abc')" + LEFT * 3 + b"\x7f" + b"X\x05\r", OUT + b"aXc\r\n")
+            self.leave(screen)
 
     def test_a_paste_is_taken_as_it_is(self):
         screen = self.repl()
@@ -96,13 +122,27 @@ class ReplTest(DaemonCase):
         screen.enter(UP, OUT + b"'draft'\r\n")
         self.leave(screen)
 
+    def test_a_history_that_has_grown_too_large_keeps_its_newest_entries(self):
+        path = self.path("state/vivarium/history")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="ascii") as file:
+            for i in range(60):
+                file.write(json.dumps(f"'{i}' # {'x' * 100_000}") + "\n")
+            file.write(json.dumps("'newest'") + "\n")
+        screen = self.repl()
+        screen.enter(UP, OUT + b"'newest'\r\n")
+        self.leave(screen)
+        self.assertLess(os.path.getsize(path), 5 << 20)
+        with open(path, encoding="ascii") as file:
+            self.assertEqual(json.loads(file.readlines()[-1]), "'newest'")
+
     def test_history_is_searched_backwards(self):
         screen = self.repl()
         screen.enter(b"'needle one'", OUT + b"'needle one'\r\n")
         screen.enter(b"'hay'", OUT + b"'hay'\r\n")
         screen.enter(b"'needle two'", OUT + b"'needle two'\r\n")
         screen.send(b"\x12needle")
-        screen.expect(b"(search 'needle')")
+        screen.expect(b"bck:")
         screen.enter(b"", OUT + b"'needle two'\r\n")
         screen.enter(b"\x12needle o", OUT + b"'needle one'\r\n")
         self.leave(screen)
@@ -120,7 +160,7 @@ class ReplTest(DaemonCase):
         screen.enter(b"a_rat\t + 1", OUT + b"12\r\n")
         screen.enter(b"both_one = both_two = 0")
         screen.send(b"both\t")
-        screen.expect(b"both_")
+        screen.expect(b"both", b"_")
         screen.send(b"\t")
         screen.expect(b"both_one", b"both_two")
         screen.enter(b"two", OUT + b"0\r\n")
@@ -189,18 +229,21 @@ class ReplTest(DaemonCase):
 
 
 class ScriptTest(DaemonCase):
-    def test_cells_of_a_script_run_one_by_one(self):
+    def test_statements_of_a_script_run_one_by_one(self):
         name = self.session("--name", "script")
-        script = (b"x = 1\nx\n\nprint('two')\n\n\ndef f():\n    a = 1\n\n    return a\n\nf() + 1\n\n"
+        script = (b"x = 1\nx\nx + 4\n\nprint('two')\n\n\ndef f():\n    a = 1\n\n    return a\nf() + 1\n\n"
                   b"if x:\n    'no'\n\nelse:\n    pass\n\nx")
-        self.assertEqual(self.text("session", "repl", name, stdin=script), "1\ntwo\n2\n1\n")
-        self.assertEqual(self.good("session", "list", "--json")["sessions"][0]["runs"], 6)
+        self.assertEqual(self.text("session", "repl", name, stdin=script), "1\n5\ntwo\n2\n1\n")
+        self.assertEqual(self.good("session", "list", "--json")["sessions"][0]["runs"], 8)
 
     def test_a_script_ends_with_the_first_failure(self):
         name = self.session()
-        done = self.viv("session", "repl", name, stdin=b"print(1)\n\n1/0\n\nprint(2)\n")
+        done = self.viv("session", "repl", name, stdin=b"print(1)\n1/0\n\nprint(2)\n")
         self.assertEqual((done.code, done.out), (1, b"1\n"))
         self.assertIn(b"ZeroDivisionError", done.err)
+        self.assertIn(b"viv session: stopped; the code from line 4 on was not run\n", done.err)
+        done = self.viv("session", "repl", name, stdin=b"1/0\n\n")
+        self.assertNotIn(b"not run", done.err)
 
     def test_an_empty_script_is_fine(self):
         name = self.session()

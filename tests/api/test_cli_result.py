@@ -85,6 +85,15 @@ class Errors(VivCase):
             self.assertIn('send what the code needs as "files" or "data"', verdict["remedy"])
         self.assertIsNone(self.result("raise ConnectionResetError", kind="exception")["verdict"]["remedy_key"])
 
+    def test_what_was_refused_is_told_by_where_it_is(self):
+        make = "import os, subprocess\nopen('a', 'w').write('#!/bin/sh')\nos.mkdir('d', 0o555)\n"
+        for code, key in (("os.chmod('a', 0)\nopen('a')", "permissions"), ("subprocess.run(['./a'])", "permissions"),
+                          ("open('d/x', 'w')", "permissions"), ("os.rename('a', 'd/a')", "permissions"),
+                          ("open('/usr/x', 'w')", "read_only"), ("os.symlink('/usr', 'l')\nopen('l/x', 'w')", "read_only"),
+                          ("raise PermissionError(13, 'mine')", None)):
+            verdict = self.result(make + code, kind="exception")["verdict"]
+            self.assertEqual(verdict["remedy_key"], key, (code, verdict))
+
     def test_exceptions_of_every_kind(self):
         cases = {"MemoryError": "raise MemoryError('x')", "RecursionError": "def f(): f()\nf()",
                  "ExceptionGroup": "raise ExceptionGroup('g', [ValueError(1), TypeError(2)])",
@@ -159,6 +168,11 @@ class Verdicts(VivCase):
     def test_disk_ends_a_run_only_uncaught(self):
         fill = "f = open('/workspace/fill', 'wb', 0)\nwhile True: f.write(bytes(2**20))"
         self.assertEqual(self.result(fill, kind="disk")["verdict"]["limit"], "disk")
+        made = "raise OSError(28, 'made')"
+        self.assertIsNone(self.result(made, kind="exception")["verdict"]["limit"])
+        self.result(fill.replace("while True:", "try:\n    while True:") + f"\nexcept OSError:\n    {made}", kind="disk")
+        removed = "import tempfile\nwith tempfile.TemporaryFile(dir='.') as f:\n    while True: f.write(bytes(2**20))"
+        self.result(removed, kind="disk")
         body = fill.replace("\n", "\n    ")
         caught = f"try:\n    {body}\nexcept OSError as e:\n    print(e.errno)"
         self.assertEqual(self.result(caught)["stdout"], "28\n")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """viv run as a person uses it: where code comes from, what is printed, how it ends."""
 
+import contextlib
 import os
 import resource
 import shutil
@@ -50,6 +51,12 @@ class FewDescriptors(VivCase):
 class Output(VivCase):
     def test_the_last_value_is_printed_like_a_notebook_does(self):
         self.assertEqual(self.run_viv("print('a')\n[1, 'x']").out, b"a\n[1, 'x']\n")
+
+    def test_output_that_was_cut_says_at_which_limit_and_what_to_do(self):
+        done = self.run_viv("print('x' * 3000000)")
+        self.assertEqual((done.code, len(done.out)), (0, 1 << 20))
+        self.assertEqual(done.err.decode(), "viv run: stdout was cut at 1MiB, the output limit; the run wrote 3000001 "
+                                            "bytes in all: print less, or write to a file below /workspace\n")
 
     def test_none_prints_nothing(self):
         self.assertEqual(self.run_viv("None").out, b"")
@@ -275,7 +282,11 @@ def descendants(root):
     found = [root]
     for pid in found:
         found += [child for child, parent in parents.items() if parent == pid]
-    return {pid: os.pidfd_open(pid) for pid in found[1:]}
+    tree = {}
+    for pid in found[1:]:
+        with contextlib.suppress(ProcessLookupError):  # it has ended since
+            tree[pid] = os.pidfd_open(pid)
+    return tree
 
 
 def wait_for_end(case, tree):

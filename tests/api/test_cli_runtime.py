@@ -6,6 +6,7 @@ import subprocess
 import unittest
 import zipfile
 
+from daemon import Daemon
 from vivcli import VivCase, strict_json
 
 
@@ -44,6 +45,12 @@ class Runtime(VivCase):
         lines = ["--no-index", f"--find-links {self.folder}", *names]
         return self.write("requirements.txt", "\n".join(lines) + "\n")
 
+    def test_a_path_that_is_not_there_is_bad_usage(self):
+        for flag in ("--python", "--requirements"):
+            done = self.viv("runtime", "add", "bad", flag, "/nope")
+            self.assertEqual((done.code, done.err.decode()),
+                             (2, f"viv runtime: {flag} /nope: No such file or directory\n"))
+
     def test_list_shows_what_is_built_in(self):
         rows = self.runtimes()
         self.assertLessEqual({"bare", "base", "full"}, set(rows))
@@ -65,6 +72,15 @@ class Runtime(VivCase):
         self.assertEqual(self.viv("runtime", "rm", "mine").code, 0)
         self.assertNotIn("mine", self.runtimes())
         self.assertTrue(os.path.isdir(venv), "a venv that viv did not make is not viv's to delete")
+
+    def test_a_daemon_is_spoken_of_only_when_one_runs(self):
+        venv = self.path("venv")
+        subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", venv], check=True)
+        done = self.viv("runtime", "add", "mine", "--python", "venv")
+        self.assertEqual((done.code, done.out.count(b"\n")), (0, 1), done)
+        with Daemon() as daemon:
+            words = ("runtime", "add", "other", "--python", "venv", "--config", daemon.path("vivarium.yaml"))
+            self.assertIn(b"The running daemon will know it after a restart", self.viv(*words).out)
 
     def test_requirements_become_a_venv(self):
         done = self.viv("runtime", "add", "toy", "--requirements", self.requirements("vivtoy"),
@@ -104,7 +120,7 @@ class Runtime(VivCase):
 
     def test_what_is_built_in_stays(self):
         done = self.viv("runtime", "rm", "bare")
-        self.assertEqual((done.code, done.err), (2, b"viv runtime: rm: bare is built in or of the config, and "
+        self.assertEqual((done.code, done.err), (2, b"viv runtime: rm: bare is built in or comes from the config, and "
                                                     b"cannot be removed here\n"))
 
     def test_bad_usage(self):

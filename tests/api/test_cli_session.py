@@ -20,6 +20,30 @@ class SessionTest(DaemonCase):
         script = self.write("s.py", "x += 1\nx")
         self.assertEqual(self.text("session", "run", name[4:12], script), "7\n")
 
+    def test_the_remedy_for_a_file_that_is_not_returned_works(self):
+        name = self.session()
+        done = self.viv("session", "run", name, "--out", "some", "-c", "open('big', 'wb').write(bytes(9 << 20)); None")
+        self.assertEqual((done.code, os.listdir(self.path("some"))), (125, []))
+        self.assertIn(b"viv session: not written: /workspace/big: it is larger than the 8 MiB that a daemon returns\n",
+                      done.err)
+        self.assertIn(b"remedy: `viv session get %s PATH` copies" % name.encode(), done.err)
+        self.text("session", "get", name, "/workspace/big", "some/big")
+        self.assertEqual(os.path.getsize(self.path("some/big")), 9 << 20)
+
+    def test_files_above_the_most_that_a_run_gives_back_fail(self):
+        code = "for i in range(1001): open(f'{i:04}', 'w').close()"
+        done = self.viv("session", "run", self.session(), "--json", "--out", "many", "-c", code)
+        self.assertEqual((done.code, len(os.listdir(self.path("many")))), (125, 1000), done.err)
+        self.assertIn(b"viv session: not written: some files: 1000 were taken, the most that a run gives back; pack many into "
+                      b"one\n", done.err)
+        self.assertIn("1000 files", self.text("session", "--help"))
+
+    def test_what_blocks_a_branch_is_told_in_a_sentence(self):
+        name = self.session()
+        self.text("session", "run", name, "-c", "keep = open('f', 'w')")
+        done = self.viv("session", "fork", name)
+        self.assertEqual((done.code != 0, done.err), (True, b"viv session: a branch is blocked by: open file /workspace/f\n"))
+
     def test_a_session_is_made_as_asked(self):
         made = self.good("session", "new", "--json", "--name", "as asked", "--runtime", "bare",
                          "--idle", "10m", "--ttl", "2h", "--plain")
@@ -46,7 +70,9 @@ class SessionTest(DaemonCase):
             self.addCleanup(self.viv, "session", "rm", made)
         done = self.viv("session", "run", "twin", "-c", "1")
         self.assertEqual(done.code, 2)
-        self.assertIn(f"2 sessions go by 'twin'; use an id: {ids[0]} {ids[1]}\n", done.err.decode())
+        said, _, named = done.err.decode().partition("; use an id: ")
+        self.assertEqual(said, "viv session: 2 sessions match 'twin'")
+        self.assertEqual(sorted(named.split()), sorted(ids))  # made in the same millisecond, in any order
         done = self.viv("session", "run", "nobody", "-c", "1")
         self.assertEqual(done.code, 2)
         self.assertIn(b"there is no session 'nobody'", done.err)
@@ -74,11 +100,11 @@ class SessionTest(DaemonCase):
                 (["session", "run", name, "--timeout", "500s", "-c", "1"],
                  "--timeout: 500s is above the policy's 120s"),
                 (["run", "--memory", "64GiB", "-c", "1"], "--memory: 64GiB is above the policy's 512MiB"),
-                (["session", "new", "--idle", "100h"], "--idle: 100h is above the 1800s of the config"),
+                (["session", "new", "--idle", "100h"], "--idle: 100h is above the 30m of the config"),
                 (["session", "fork", name, "99"], "N: must be from 1 to 16"),
                 (["session", "run", name, "-c", "df", "--data", csv],
-                 f"--data: a session takes .json only; copy the file into it, and read it there: "
-                 f"viv session put {name} {csv}")):
+                 f"--data: a session takes .json only; copy the file into it with `viv session put {name} {csv}`, "
+                 f"and read it there: pandas.read_csv('{os.path.basename(csv)}')")):
             done = self.viv(*words)
             self.assertEqual(done.out, b"")
             self.assertEqual(done.err.decode(), f"viv {words[0]}: {told}\n")
@@ -133,6 +159,20 @@ class SessionTest(DaemonCase):
         self.assertIn(b"ZeroDivisionError", done.err)
         self.assertNotIn(b"rolled back", done.err)
         self.assertEqual(self.text("session", "run", name, "-c", "x"), "9\n")
+
+    def test_a_run_that_leaves_no_checkpoint_says_so(self):
+        name = self.session()
+        leaves = ("import threading\nstop = threading.Event()\nt = threading.Thread(target=stop.wait, name='w\x1b[31m')\n"
+                  "t.start()")
+        done = self.viv("session", "run", name, "-c", leaves)
+        self.assertEqual((done.code, done.out, done.err.decode()),
+                         (0, b"", "viv session: no checkpoint after this run: thread w\\x1b[31m. A run that fails goes back to the last "
+                                  "one\n"))
+        done = self.viv("session", "run", name, "--json", "-c", "1")
+        self.assertEqual(done.err, b"")
+        done = self.viv("session", "repl", name, stdin=b"x = 1\nx += 1\nx += 1\nstop.set()\nt.join()\n")
+        self.assertEqual((done.code, done.err.count(b"no checkpoint after this run")), (0, 1), done.err)
+        self.assertEqual(self.viv("session", "run", name, "-c", "x").err, b"")
 
     def test_a_remedy_names_flags_that_the_subcommand_takes(self):
         name = self.session()
@@ -205,6 +245,40 @@ class SessionTest(DaemonCase):
         self.assertEqual(done.code, 2)
         self.assertIn(b"there is no checkpoint 'never'", done.err)
 
+    def test_a_checkpoint_is_dropped(self):
+        name = self.session()
+        made = []
+        for word in ("one", "two", "three"):
+            self.text("session", "run", name, "-c", f"x = '{word}'")
+            made.append(self.text("session", "checkpoint", name, word).strip())
+        self.assertEqual(self.text("session", "drop", name, "one"), f"{made[0]}\n")
+        self.assertEqual(self.good("session", "drop", name, made[1][:9], "--json"), {"dropped": made[1]})
+        told = self.text("session", "checkpoints", name)
+        self.assertEqual([one in told for one in made], [False, False, True])
+        done = self.viv("session", "drop", name, "three")
+        self.assertEqual((done.code, done.out), (125, b""))
+        self.assertIn(b"the session would go back to this state", done.err)
+        self.assertIn(b"there is no checkpoint 'one'", self.viv("session", "drop", name, "one").err)
+
+    def test_files_that_stay_as_they_are_are_told_at_each_step(self):
+        name = self.session()
+        self.text("session", "run", name, "-c", "open('f', 'w').write('old')")
+        made = self.viv("session", "checkpoint", name, "good")
+        self.assertEqual((made.code, made.err), (0, b""))
+        self.text("session", "run", name, "-c", "open('f', 'w').write('old'); 1")
+        again = self.viv("session", "checkpoint", name, "good")
+        self.assertIn(b"the name was moved from " + made.out.strip() + b", which has none now", again.err)
+        self.assertIn("go back", self.text("session", "checkpoints", name))
+        branch = self.text("session", "fork", name).strip()
+        self.addCleanup(self.viv, "session", "rm", branch)
+        self.text("session", "run", branch, "-c", "open('f', 'w').write('new')")
+        made = self.viv("session", "checkpoint", name, "later")
+        self.assertIn(b"going back to this state leaves the files of /workspace as they are: branches", made.err)
+        self.assertNotIn("go back", self.text("session", "checkpoints", name))
+        done = self.viv("session", "rollback", name, "good")
+        self.assertIn(b"this left the files of /workspace as they are: branches", done.err)
+        self.assertEqual(self.text("session", "run", name, "-c", "open('f').read()"), "'new'\n")
+
     def test_branches_go_on_by_themselves(self):
         name = self.session()
         self.text("session", "run", name, "-c", "x = 1")
@@ -223,12 +297,30 @@ class SessionTest(DaemonCase):
         self.assertEqual(self.viv("session", "rm", name, "no-such").code, 2)
         self.assertEqual(self.text("session", "run", name, "-c", "1"), "1\n")
 
+    def test_variables_during_a_run_say_which_state_they_are_of(self):
+        name = self.session()
+        self.text("session", "run", name, "-c", "x = 1")
+        self.text("session", "run", name, "-c", "import threading\nstop = threading.Event()\nx = 2\n"
+                  "threading.Thread(target=stop.wait, name='a\\x1b[31m', daemon=True).start()")
+        session = self.daemon.ask("GET", f"/v1/sessions/{name}")
+        run = self.daemon.start_run("print('on', flush=True)\nwhile True: pass", session["id"])
+        with self.daemon.events(run) as events:
+            events.until_text("on")
+            shown = self.viv("session", "vars", name)
+        self.daemon.request("DELETE", f"/v1/runs/{run}")
+        self.assertIn(b"x", shown.out)
+        self.assertIn(f"this is the state of checkpoint {session['head']}, without what later runs did (a newer one is blocked by: thread a".encode(),
+                      shown.err)
+        self.assertNotIn(b"\x1b", shown.err)
+
     def test_a_table_has_its_index_and_exact_values(self):
         name = self.session()
         self.text("session", "run", name, "-c",
                   "import pandas as pd\nf = pd.DataFrame({'f': [1234567.89, None, 1.5], 'e': [1e-9, 1, 0.1], "
                   "'i': [2**60 + 1, 5, 5], '\\x1b[31m': 'red'}, index=pd.Index(['a', 'b', None], name='k'))\n"
-                  "wide = pd.DataFrame([range(40)])")
+                  "wide = pd.DataFrame([range(40)])\nany = pd.DataFrame({'v': [1.0, 1, None, float('nan'), 1e16]}, dtype=object)")
+        self.assertEqual([line.split()[-1] for line in self.text("session", "vars", name, "any").split("\n")[1:6]],
+                         ["1.0", "1", "None", "NaN", "1e+16"])
         lines = [line.split() for line in self.text("session", "vars", name, "f").split("\n")]
         self.assertEqual(lines, [["k", "f", "e", "i", "\\x1b[31m"], ["a", "1234567.89", "1e-09", str(2**60 + 1), "red"],
                                  ["b", "NaN", "1.0", "5", "red"], ["None", "1.50", "0.1", "5", "red"],
@@ -245,7 +337,7 @@ class SessionTest(DaemonCase):
             self.assertEqual(file.readline(), "k,f,e,i,\x1b[31m\n")
         self.assertEqual(self.viv("session", "vars", name, "f", "--csv", path).code, 2)
         self.assertIn(b"sort: ", self.viv("session", "vars", name, "f", "--sort", "9").err)
-        self.assertIn(b"name it", self.viv("session", "vars", name, "--sort", "1").err)
+        self.assertIn(b"need the NAME of a table", self.viv("session", "vars", name, "--sort", "1").err)
 
     def test_variables_are_listed(self):
         name = self.session()
@@ -299,11 +391,18 @@ class SessionTest(DaemonCase):
         self.assertEqual(done.code, 0, done.err)
         again = done.out.decode().strip()
         self.addCleanup(self.viv, "session", "rm", again)
-        self.assertIn(b"not brought over: gen", done.err)
+        self.assertRegex(done.err, rb"not imported: gen: .*generator")
         self.assertEqual(self.text("session", "run", again, "-c", "x, open('f').read()"),
                          "([1, 2], 'file')\n")
         self.write("junk", b"no export")
         self.assertEqual(self.viv("session", "import", "junk").code, 2)
+        with open(self.path("all.vivarium"), "rb") as file:
+            whole = file.read()
+        with open(self.path("cut.vivarium"), "wb") as file:
+            file.write(whole[:-100])
+        cut = self.viv("session", "import", "cut.vivarium")
+        self.assertEqual((cut.code, cut.out), (2, b""))
+        self.assertIn(b"cut.vivarium: this is not as it was saved: bytes are missing or changed", cut.err)
 
     def test_a_session_becomes_a_notebook(self):
         name = self.session()
@@ -313,6 +412,18 @@ class SessionTest(DaemonCase):
         self.text("session", "notebook", name, "book.ipynb")
         with open(self.path("book.ipynb"), encoding="utf-8") as file:
             self.assertEqual(strict_json(file.read()), book)
+
+    def test_cut_output_is_told_with_the_limit_and_the_size(self):
+        name = self.session()
+        done = self.viv("session", "run", name, "-c", "print('a' * 1100000)\nlist(range(2_000_000))")
+        cut = ("stdout was cut at 1MiB, the output limit; the run wrote 1100001 bytes in all: print less, or write to a "
+               "file below /workspace\n")
+        large = ("a value was too large, and a form of it (text, JSON, HTML or picture) was cut or left out: show a part of it, or "
+                 "write it to a file below /workspace\n")
+        self.assertEqual((done.code, done.err.decode()), (0, f"viv session: {cut}viv session: {large}"))
+        outputs = strict_json(self.text("session", "notebook", name))["cells"][0]["outputs"]
+        self.assertEqual([output["output_type"] for output in outputs], ["stream", "execute_result", "stream"])
+        self.assertEqual(outputs[2], {"output_type": "stream", "name": "stderr", "text": cut + large})
 
     def start(self, name, code, before=""):
         """A run in the session, by another viv; it has begun and done `before` when this returns."""
@@ -391,6 +502,39 @@ class SessionTest(DaemonCase):
                      self.text("session", "list"), done.err.decode()):
             self.assertNotRegex(text, "[\u061c\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
 
+    def test_selectors_and_fillers_are_shown_but_behind_a_picture(self):
+        hidden = "\ufe00\ufe0f\U000e0100\u180b\u115f\u3164\uffa0\u034f\u00ad\u00a0"
+        self.session("--name", f"p{hidden}\u26a0\ufe0f")
+        text = self.text("session", "list")
+        self.assertIn("p\\ufe00\\ufe0f\\U000e0100\\u180b\\u115f\\u3164\\uffa0\\u034f\\u00ad\\u00a0\u26a0\ufe0f", text)
+
+    def test_a_variable_that_is_no_table_is_printed(self):
+        name = self.session()
+        self.good("session", "run", name, "--json", "-c", "n = 5; t = 'a\\x1b'; long = 'x' * 300; import math\n"
+                  "class Lines:\n    def __repr__(self): return 'one\\n\\n \\x1btwo\\r\\n'\nlines = Lines()")
+        for word, shown in (("n", "5\n"), ("t", "'a\\x1b'\n"), ("lines", "one\n\n \\x1btwo\\x0d\n\n")):
+            self.assertEqual(self.text("session", "vars", name, word), shown)
+        self.assertTrue(self.text("session", "vars", name, "long").endswith("x...\n"))
+        self.assertEqual(strict_json(self.text("session", "vars", name, "n", "--json"))["repr"], "5")
+        for word, why in (("math", "math is not a table: module"), ("none", "there is no variable 'none'")):
+            done = self.viv("session", "vars", name, word)
+            self.assertNotEqual(done.code, 0)
+            self.assertIn(why, done.err.decode())
+        self.assertIn("not a table", self.viv("session", "vars", name, "n", "--sort", "0").err.decode())
+
+    def test_a_file_that_no_request_carries_is_refused_with_what_to_do(self):
+        name = self.session()
+        for file, then in (("a.csv", "pandas.read_csv('a.csv')"), ("a.tsv", "pandas.read_csv('a.tsv', sep='\\t')"),
+                           ("a.parquet", "pandas.read_parquet('a.parquet')")):
+            with open(self.path(file), "w", encoding="utf-8") as out:
+                out.write("n\n1\n")
+            done = self.viv("session", "run", name, "--data", self.path(file), "-c", "1")
+            self.assertEqual(done.code, 2)
+            self.assertIn(f"viv session put {name} {self.path(file)}", done.err.decode())
+            self.assertIn(then, done.err.decode())
+        self.text("session", "put", name, self.path("a.csv"))
+        self.assertIn("1", self.text("session", "run", name, "-c", "import pandas; pandas.read_csv('a.csv')"))
+
     def test_only_regular_files_are_put(self):
         name = self.session()
         os.mkfifo(self.path("pipe"))
@@ -462,7 +606,7 @@ class SessionTest(DaemonCase):
 
 
 class GoneTest(DaemonCase):
-    config = "runtimes:\n  bare: {python: /usr/bin/python3, preload: [], pool: 2}\n"
+    config = "runtimes: {bare: {python: /usr/bin/python3, preload: [], pool: 2}, base: {pool: 0}, full: {pool: 0}}\n"
 
     def test_what_to_do_with_one_that_is_lost_or_asleep(self):
         lost = self.session("--runtime", "bare")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What code in a sandbox can say to the terminal of whoever runs it."""
+"""Output of code in a sandbox on the terminal of the person who runs it: nothing in it controls the terminal."""
 
 import os
 import unittest

@@ -77,15 +77,15 @@ class Token(VivCase):
     def test_bad_usage(self):
         for words in ((), ("new",), ("old", "alice"), ("new", "alice", "bob"), ("list",)):
             self.assertIn("usage: viv token new NAME", self.refused(*words))
-        self.assertIn("is no name", self.refused("new", "a b"))
-        self.assertIn("is no name", self.refused("new", "x" * 33))
-        self.assertIn("is no name", self.refused("new", ""))
+        self.assertIn("is not a name", self.refused("new", "a b"))
+        self.assertIn("is not a name", self.refused("new", "x" * 33))
+        self.assertIn("is not a name", self.refused("new", ""))
 
     def test_a_policy_must_be_there(self):
         self.assertIn("there is no policy nope; there are: default,",
                       self.refused("new", "alice", "--policies", "default,nope"))
         for text in ("", ",", "default,", ",default", "x" * 40):
-            self.assertIn("is no list of names", self.refused("new", "a", "--policies", text))
+            self.assertIn("is not a list of names", self.refused("new", "a", "--policies", text))
         self.write("vivarium.yaml", "policies: {tight: {pids: 4}}\n")
         made = self.made("alice", "--policies", "tight,tight")
         self.assertEqual(made["policies"], ["tight"])

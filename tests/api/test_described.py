@@ -2,11 +2,9 @@
 """The check that every answer is as described can fail."""
 
 import copy
-import os
-import re
 import unittest
 
-from daemon import ROOT, Daemon
+from daemon import Daemon
 from described import Described
 
 
@@ -40,19 +38,25 @@ class DescribedTest(unittest.TestCase):
         with self.assertRaisesRegex(AssertionError, "stdout is"):
             self.check_with(lambda result: result["properties"].update(stdout={"type": "integer"}))
 
-    def test_the_page_knows_the_members_that_are_described(self):
-        with open(os.path.join(ROOT, "web", "src", "api", "types.ts"), encoding="utf-8") as file:
-            text = file.read()
-        for name in ("Verdict", "Usage", "Truncated"):
-            body = re.search(rf"export interface {name} {{(.*?)\n}}", text, re.S)[1]
-            self.assertEqual(set(re.findall(r"^  (\w+)\??:", body, re.M)),
-                             set(self.document["components"]["schemas"][name]["properties"]), name)
-
     def test_a_status_and_a_type_that_are_not_described_fail(self):
         described = Described(self.document)
         for status, kind in ((203, "application/json"), (200, "text/html"), (200, "")):
             with self.assertRaises(AssertionError):
                 described.schema_of("POST", "/v1/run", status, kind)
+
+    def test_an_error_that_does_not_name_its_field_fails(self):
+        described = Described(self.document)
+        for path, good, bad in (("/v1/run", "code", "file"), ("/v1/run", "limits.memory", None),
+                                ("/v1/runs?limit=0", "limit", None), ("/v1/run", "colour", "color")):
+            error = {"kind": "bad_request", "message": f"{good}: must be another", "field": good}
+            method = "GET" if "?" in path else "POST"
+            described.check_field(method, path, error)
+            error.update(field=bad) if bad else error.pop("field")
+            with self.assertRaisesRegex(AssertionError, "field is not of"):
+                described.check_field(method, path, error)
+        for kind in ("busy", "internal"):
+            described.check_field("POST", "/v1/run", {"kind": kind, "message": "code: is full"})
+        described.check_field("POST", "/v1/run", {"kind": "conflict", "message": "disk: is full"})
 
 
 if __name__ == "__main__":

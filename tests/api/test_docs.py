@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What README and docs show is what happens: their examples are run, and their answers compared.
+"""The examples of README and docs are true: they are run, and their answers compared.
 
 An example is a line that begins with `$ `, and what stands below it. Where it says `...` anything may stand; ids, times and sizes
 are others each time. A command with a part that only its reader knows (`...`, `…`, $SECRET, a second machine) is not run."""
@@ -11,13 +11,13 @@ import subprocess
 import tempfile
 import unittest
 
-from daemon import Daemon
+from daemon import DOORS, Daemon
 from vivcli import EXAMPLES, ROOT, VIV
 
 UNKNOWN = re.compile(r"\.\.\.|…|<secret>|\$SECRET|\$KEY|viv serve|viv audit|claude|npx|npm|make |localhost:8080|viv (allow|deny)|viv doctor"
                      r'|/v1/(status|events|approvals)$|"keep":true|"live"|"detach":true|"careful"|\$S/(checkpoints|wake)$')
 ID = re.compile(r"\b((?:run|ses|cp|cnv)_[0-9a-z]{26}|[0-9a-z]{21})\b")  # the short ones are LibreChat's
-# What is another number or name each time, or on another host.
+# Numbers and names that differ each time, or on another host.
 VARIES = [
     (r'("(?:\w*_ms|seq|memory|peak_memory|bytes|cpu_time|wall_time)":)-?[\d.]+', r"-?[\d.]+"),
     (r"\b(run_|ses_|cp_|cnv_)[0-9a-z]{4}\.\.\.", "[0-9a-z]{26}"),
@@ -135,8 +135,8 @@ class Docs(unittest.TestCase):
         os.makedirs(year)
         with open(os.path.join(year, "plan.md"), "w", encoding="utf-8") as file:
             file.write("revenue\n")
-        self.follow("docs/doors.md", "dialects: {piston: {enabled: true}, librechat: {enabled: true}, agentrail: {enabled: true}, "
-                    f"synapse: {{enabled: true, vault: {vault}}}}}\n"
+        doors = "".join(f"  {name}: {{enabled: true}}\n" for name in DOORS if name != "synapse")
+        self.follow("docs/doors.md", f"dialects:\n{doors}  synapse: {{enabled: true, vault: {vault}}}\n"
                     f"explore: {{folders: ['docs={os.path.dirname(year)}']}}\n", least=12)
 
     def test_configs_load(self):

@@ -325,6 +325,10 @@ class Nothing(unittest.TestCase):
         with Daemon("explore: {root: /nope, folders: ['a=/neither']}\n") as daemon:
             for key, path in (("root", "/nope"), ("folders", "/neither")):
                 self.assertIn(f"explore.missing key=explore.{key} path={path} ", daemon.log())
+            for root, key in (("default", "root"), ("a", "folders")):
+                answer = daemon.request("POST", "/v1/explore", {"command": "ls", "root": root})
+                self.assertEqual((answer.status, answer.error["message"]), (404,
+                                 f"root: {root}, which explore.{key} of the config names: No such file or directory"))
 
 
 if __name__ == "__main__":

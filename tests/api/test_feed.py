@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens in the daemon, live: GET /v1/events."""
+"""Live events of the daemon: GET /v1/events."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ TOKENS = "tokens:\n" + "".join(f"  - {{name: {name}, sha256: {hashlib.sha256(nam
 
 
 def feed_now(client, after):
-    """What there is behind a line, without waiting for more."""
+    """The lines behind a line, without waiting for more."""
     answer = client.request("GET", f"/v1/events?follow=false&after={after}")
     assert answer.status == 200, answer
     return [json.loads(line) for line in answer.body.splitlines()]
@@ -60,6 +60,17 @@ class Lines(unittest.TestCase):
             feed.until(lambda event: event["type"] == "session" and event["session"]["head"] == kept)
             self.assertIn(kept, [one["id"] for one in self.daemon.ask(
                 "GET", f"/v1/sessions/{session}/checkpoints")["checkpoints"]])
+
+    def test_a_checkpoint_that_is_dropped_is_told(self):
+        session = self.daemon.session(runtime="bare")
+        first = self.daemon.ask("POST", f"/v1/sessions/{session}/checkpoints", {"name": "first"}, status=201)["id"]
+        last = self.daemon.run("x = 1", session)["checkpoint"]["id"]
+        wait_for(lambda: self.daemon.state(session)["head"] == last, what="the state after the run")
+        with Feed(self.daemon) as feed:
+            self.daemon.ask("DELETE", f"/v1/sessions/{session}/checkpoints/{first}", status=204)
+            self.daemon.ask("PATCH", f"/v1/sessions/{session}", {"name": "later"})
+            told = feed.until(lambda event: event["type"] == "session" and event["session"]["id"] == session)
+            self.assertNotEqual(told["session"]["name"], "later")
 
     def test_runs_that_wait_in_a_session_are_told_as_waiting(self):
         session = self.daemon.session()

@@ -266,7 +266,7 @@ class Files(unittest.TestCase):
         self.daemon.run(f"open('big', 'wb').truncate({50 * MIB})", self.id)
         reader = self.begin_slow_read("big")
         self.daemon.run("open('big', 'wb').truncate(10)", self.id)
-        # What was promised does not come: the connection breaks off, it does not end well.
+        # The promised bytes do not come: the connection breaks off, it does not end well.
         self.assertLess(len(self.finish_read(reader)), 50 * MIB)
         self.assertEqual(self.get("big").headers["Content-Length"], "10")
 

@@ -21,8 +21,8 @@ class Runs(unittest.TestCase):
     def runs(self, query=""):
         return self.daemon.ask("GET", f"/v1/runs{query}")["runs"]
 
-    def files(self, code, client=None, **body):
-        result = (client or self.daemon).run(code, return_files=True, **body)
+    def files(self, code, **body):
+        result = self.daemon.run(code, return_files=True, **body)
         return result, {fact.get("path", "")[len("/workspace/"):]: fact for fact in result["files"]}
 
     # ---- the list ----
@@ -50,19 +50,61 @@ class Runs(unittest.TestCase):
             self.assertEqual({line["session"] for line in found}, {session})
         self.daemon.request("DELETE", f"/v1/runs/{run}")
         self.assertEqual(self.runs(f"?session={session}")[0]["verdict"], "cancelled")
-        self.assertEqual(self.runs("?session=ses_none"), [])
+        self.assertEqual(self.runs("?session=ses_none"), [])  # it may have ended: its runs are told
+        answer = self.daemon.request("GET", "/v1/runs?session=my-name")
+        self.assertEqual((answer.status, answer.error.get("field")), (400, "session"), answer)
 
     # ---- files that are sent ----
 
     def test_a_mistake_in_a_file_is_named(self):
-        good = {"path": "a", "text": "x"}
+        good = {"path": "good", "text": "x"}
         for file, field in (({"path": "a", "txet": "x"}, "files[1].txet"), ({"path": "a"}, "files[1].text"),
                             ({"path": "a", "text": "x", "base64": "eA=="}, "files[1].base64"), ({"text": "x"}, "files[1].path"),
                             ({"path": "a", "text": None}, "files[1].text"), ({"path": 5, "text": "x"}, "files[1].path"),
-                            ("a", "files[1]"), ({**good, "mode": 420}, "files[1].mode")):
+                            ("a", "files[1]"), ({"path": "a", "text": "x", "mode": 420}, "files[1].mode"),
+                            ({"path": "/workspace/./good", "base64": "eA=="}, "files[1].path")):
             answer = self.daemon.request("POST", "/v1/run", {"code": "1", "files": [good, file]})
             self.assertEqual((answer.status, answer.error.get("field")), (400, field), answer)
-        self.assertEqual(self.daemon.run("open('a').read()", files=[good])["verdict"]["kind"], "ok")
+        self.assertEqual(self.daemon.run("open('good').read()", files=[good])["verdict"]["kind"], "ok")
+
+    def test_a_path_that_no_file_can_have_is_named(self):
+        for path in ("", "/etc/x", "/workspace", "x/", "a\0b", "../x", "x" * 5000):
+            answer = self.daemon.request("POST", "/v1/run", {"code": "1", "files": [{"path": path, "text": ""}]})
+            self.assertEqual((answer.status, answer.error.get("field")), (400, "files[0].path"), path)
+        for path in ("a", "/workspace/a", "./b//c", "/./workspace/./d"):
+            self.assertEqual(self.daemon.run("1", files=[{"path": path, "text": ""}])["verdict"]["kind"], "ok", path)
+
+    def test_a_mistake_in_a_table_is_named_and_changes_nothing(self):
+        session = self.daemon.session()
+        self.daemon.run("df = 'kept'", session)
+        for data, field in ((5, "data"), ("a", "data"), (True, "data"), ({"columns": ["a"]}, "data.rows"),
+                            ({"columns": ["a"], "rows": [[1], [1, 2]]}, "data.rows[1]"),
+                            ({"rows": [[1], [2]], "columns": []}, "data.columns"),
+                            ([{"a": 1}, 5], "data[1]")):
+            for path in ("/v1/run", f"/v1/sessions/{session}/run"):
+                answer = self.daemon.request("POST", path, {"code": "1", "data": data})
+                self.assertEqual((answer.status, answer.error.get("field")), (400, field), data)
+        self.assertEqual(len(self.runs(f"?session={session}")), 1)
+        self.assertEqual(self.daemon.run("df", session)["result"]["application/json"], "kept")
+        for data in ([{"a": 1}, {"b": 2}], {"columns": ["a"], "rows": [[1], [2]]}, {"rows": [], "columns": ["a"]}):
+            self.assertEqual(self.daemon.run("list(df.columns)[0]", data=data)["result"]["application/json"], "a")
+
+    def test_a_folder_to_start_in_is_checked_as_far_as_the_daemon_can_know(self):
+        for cwd in ("x", "/workspace/../etc", ""):
+            answer = self.daemon.request("POST", "/v1/run", {"code": "1", "cwd": cwd})
+            self.assertEqual((answer.status, answer.error.get("field")), (400, "cwd"), cwd)
+        for cwd, why in (("/nope", "No such file or directory"), ("/workspacex", "No such file or directory"),
+                         ("/etc/passwd", "Not a directory")):
+            result = self.daemon.run("print(1)", cwd=cwd, kind="exception")
+            self.assertEqual(result["verdict"]["message"], f"cwd: {cwd}: {why}")
+            self.assertEqual((result["stdout"], result["error"]["line"]), ("", None))
+            self.assertNotIn("File", result["error"]["traceback"])
+        self.assertEqual(self.daemon.run("import os; os.getcwd()", cwd="/workspace/new")["result"]["application/json"], "/workspace/new")
+
+    def test_json_that_is_nested_too_deep_is_json_all_the_same(self):
+        answer = self.daemon.request("POST", "/v1/run", '{"args": ' + "[" * 64 + "]" * 64 + "}")
+        self.assertEqual((answer.status, answer.error["message"]),
+                         (400, "the body has lists and objects nested more than 64 deep, at byte 72"))
 
     def test_other_nested_mistakes_are_named(self):
         for body, field in (({"limits": {"memroy": "1GiB"}}, "limits.memroy"), ({"limits": {"memory": {}}}, "limits.memory"),
@@ -79,7 +121,7 @@ class Runs(unittest.TestCase):
             self.assertEqual((answer.status, answer.error["message"], answer.error.get("field")),
                              (400, f"the body is not JSON, at byte {at}; {why}", None))
         answer = self.daemon.request("POST", "/v1/run", '{"code": 1, "cdoe": 2}')
-        self.assertEqual((answer.status, answer.error["message"]), (400, "code: must be a text"))
+        self.assertEqual((answer.status, answer.error["message"]), (400, "code: must be a string"))
 
     def test_many_small_values_are_refused_before_they_are_built(self):
         answer = self.daemon.request("POST", "/v1/run", {"code": "1", "env": [""] * 340000})
@@ -103,6 +145,7 @@ class Runs(unittest.TestCase):
                          ["", "eA==", "eHg=", "eHh4"])
         again = self.daemon.ask("GET", f"/v1/runs/{result['id']}")
         self.assertEqual(again["files"], result["files"])
+        self.assertFalse(result["truncated"]["files"])
 
     def test_a_session_returns_what_this_run_changed(self):
         session = self.daemon.session()
@@ -111,19 +154,21 @@ class Runs(unittest.TestCase):
         self.assertEqual({name: fact["base64"] for name, fact in found.items()}, {"b": "Mg=="})
 
     def test_what_is_too_large_is_named_without_bytes(self):
-        _, found = self.files(
+        result, found = self.files(
             f"open('big', 'wb').truncate({8 * MIB + 1})\nopen('fits', 'wb').truncate({8 * MIB})\n"
             "open('z', 'w').write('x')")
         self.assertEqual((found["big"]["base64"], found["big"]["size"]), (None, 8 * MIB + 1))
         self.assertEqual(found["big"]["sha256"], hashlib.sha256(bytes(8 * MIB + 1)).hexdigest())
         self.assertEqual(base64.b64decode(found["fits"]["base64"]), bytes(8 * MIB))
         self.assertEqual(found["z"]["base64"], "eA==")
+        self.assertTrue(result["truncated"]["files"])
 
     def test_all_together_are_limited(self):
-        _, found = self.files(f"for i in range(9): open(f'f{{i}}', 'wb').truncate({4 * MIB})")
+        result, found = self.files(f"for i in range(9): open(f'f{{i}}', 'wb').truncate({4 * MIB})")
         sizes = [fact["base64"] and len(base64.b64decode(fact["base64"]))
                  for _, fact in sorted(found.items())]
         self.assertEqual(sizes, [4 * MIB] * 8 + [None])
+        self.assertTrue(result["truncated"]["files"])
 
     def test_events_carry_them_too(self):
         with self.daemon.stream("POST", "/v1/run", {"code": "open('a', 'w').write('x')",
@@ -137,7 +182,7 @@ class Runs(unittest.TestCase):
             "import vivarium.wire as wire\nwire.file_piece(b'/workspace/a', b'forged', True)\n"
             "wire.event('file', 'file', '{}')\nwire.event('file', 'file', '{\"path\":\"/workspace/b\"}')\n"
             "wire.file_piece(b'../../etc/x', b'1', True)\nopen('c', 'w').write('x')",
-            client=self.daemon.unchecked(), kind=None)
+            kind=None)
         self.assertIn(result["verdict"]["kind"], ("ok", "exception"))
         self.assertEqual(found["c"]["base64"] if "c" in found else "eA==", "eA==")
 
@@ -154,6 +199,21 @@ class Tokens(unittest.TestCase):
             for path in ("vars", "files", "files/x", "export", "export.ipynb", "diff?from=cp_x"):
                 self.assertEqual(bob.request("GET", f"/v1/sessions/{session}/{path}").status, 404)
             self.assertEqual(bob.request("PUT", f"/v1/sessions/{session}/files/x", b"1").status, 404)
+
+    def test_what_a_branch_inherits_is_seen_by_its_owner_only(self):
+        with Daemon("tokens:\n" + TOKENS) as daemon:
+            alice, bob = daemon.as_token("alice"), daemon.as_token("bob")
+            session = alice.session()
+            first = alice.run("x = 1", session)["id"]
+            (branch,) = alice.ask("POST", f"/v1/sessions/{session}/fork", {"n": 1})["sessions"]
+            second = alice.run("x = 2", branch["id"])["id"]
+            rows = alice.ask("GET", f"/v1/runs?session={branch['id']}")["runs"]
+            self.assertEqual([(row["id"], row.get("inherited", False)) for row in rows], [(second, False), (first, True)])
+            book = alice.ask("GET", f"/v1/sessions/{branch['id']}/export.ipynb")
+            self.assertEqual([cell["source"] for cell in book["cells"]], ["x = 1", "x = 2"])
+            self.assertEqual(bob.ask("GET", f"/v1/runs?session={branch['id']}")["runs"], [])
+            for path in (f"runs/{first}", f"runs/{first}/code", f"sessions/{branch['id']}/export.ipynb"):
+                self.assertEqual(bob.request("GET", f"/v1/{path}").status, 404, path)
 
 
 if __name__ == "__main__":

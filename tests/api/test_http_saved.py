@@ -33,7 +33,7 @@ def state(*records):
 
 
 class Call:
-    """Whoever unpickles it calls the function."""
+    """Calls the function in the process that unpickles it."""
 
     def __init__(self, function, *args):
         self.what = function, args
@@ -91,7 +91,7 @@ class Saved(unittest.TestCase):
         self.assertIn("saved_state", answer.error["message"])
 
     def test_bytes_that_are_no_state_run_nothing(self):
-        for text, why in (("*", "base64"), (base64.b64encode(b"\x80\x05.").decode(), "no exported"),
+        for text, why in (("*", "base64"), (base64.b64encode(b"\x80\x05.").decode(), "not an exported"),
                           (state().replace(state()[24:32], "A" * 8), "")):
             result = self.daemon.run("print('ran')", kind="exception", saved_state=text)
             self.assertEqual(result["stdout"], "")

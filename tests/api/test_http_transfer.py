@@ -66,7 +66,7 @@ class Transfer(unittest.TestCase):
         answer = self.export(session)
         self.assertEqual(answer.headers["Content-Type"], "application/vnd.vivarium.session")
         self.assertIn(f'filename="{session}.vivarium"', answer.headers["Content-Disposition"])
-        self.assertTrue(answer.body.startswith(MAGIC))
+        self.assertTrue(answer.body.startswith(b"vivarium state 4\n"))
         self.assertIn(b'"name":"lock"', answer.body.split(b"\n")[1])  # who asks can read it there
         made = self.bring_in(answer.body, "?name=moved&policy=default")
         self.assertEqual((made["name"], made["state"]), ("moved", "idle"))
@@ -143,10 +143,26 @@ class Transfer(unittest.TestCase):
         listed = self.daemon.ask("GET", f"/v1/sessions/{made['id']}/files?recursive=true")["files"]
         self.assertEqual([(fact["path"], fact["size"]) for fact in listed], [("/workspace/good", 5)])
 
-    def test_a_stream_that_is_cut_short_loses_only_its_end(self):
+    def test_an_export_that_is_not_whole_is_refused_and_makes_no_session(self):
+        whole = self.export(self.session("x = [1]\nopen('f', 'wb').write(b'bytes' * 1000)")).body
+        before = {one["id"] for one in self.daemon.ask("GET", "/v1/sessions")["sessions"]}
+        start = whole.index(b"\n", len(MAGIC)) + 1
+        damaged = [whole[:end] for end in (len(MAGIC), start, start + 3, start + 4000, len(whole) - 30, len(whole) - 1)]
+        damaged += [whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:]
+                    for at in (len(MAGIC) + 2, start, start + 2000, len(whole) - 40, len(whole) - 1)]
+        damaged += [whole + b"x", whole[:start + 10] + whole[start + 20:]]
+        for data in damaged:
+            answer = self.daemon.request("POST", "/v1/sessions/import", data)
+            self.assertEqual((answer.status, answer.error["kind"]), (400, "bad_request"), len(data))
+            self.assertIn("bytes are missing or changed", answer.error["message"])
+        self.assertLessEqual({one["id"] for one in self.daemon.ask("GET", "/v1/sessions")["sessions"]}, before)
+        self.assertEqual(self.daemon.value("x", self.bring_in(whole)["id"]), [1])
+
+    def test_a_stream_of_the_first_format_that_is_cut_short_loses_only_its_end(self):
         whole = self.export(self.session("x = [1]\nopen('f', 'wb').write(b'bytes' * 1000)")).body
         start = whole.index(b"\n", len(MAGIC)) + 1
-        for end in (start, start + 3, start + 30, start + 4000, len(whole) - 1):
+        whole = MAGIC + whole[len(MAGIC):-25]
+        for end in (start, start + 3, start + 30, start + 4000, len(whole) - 1, len(whole)):
             made = self.bring_in(whole[:end])
             self.assertEqual(self.daemon.value("1 + 1", made["id"]), 2)
             listed = self.daemon.ask("GET", f"/v1/sessions/{made['id']}/files")["files"]
@@ -180,6 +196,29 @@ class Transfer(unittest.TestCase):
         self.assertEqual([output["output_type"] for output in notebook["cells"][0]["outputs"]],
                          ["stream", "execute_result"])
         self.assertEqual(notebook["cells"][1]["outputs"][0]["ename"], "ZeroDivisionError")
+
+    def test_the_notebook_of_a_branch_begins_with_what_it_goes_on_from(self):
+        def sources(session):
+            book = self.daemon.ask("GET", f"/v1/sessions/{session}/export.ipynb")
+            self.assertEqual([cell["execution_count"] for cell in book["cells"]], list(range(1, len(book["cells"]) + 1)))
+            return [cell["source"] for cell in book["cells"]]
+
+        def fork(session):
+            (branch,) = self.daemon.ask("POST", f"/v1/sessions/{session}/fork", {"n": 1})["sessions"]
+            self.addCleanup(self.daemon.request, "DELETE", f"/v1/sessions/{branch['id']}")
+            return branch["id"]
+
+        session = self.session("x = 1")
+        self.daemon.run("x = 2", session)
+        branch = fork(session)
+        self.daemon.run("x = 3", session)
+        self.daemon.run("x = 4", branch)
+        inner = fork(branch)
+        self.daemon.run("x = 5", branch)
+        self.daemon.run("x = 6", inner)
+        self.assertEqual(sources(session), ["x = 1", "x = 2", "x = 3"])
+        self.assertEqual(sources(branch), ["x = 1", "x = 2", "x = 4", "x = 5"])
+        self.assertEqual(sources(inner), ["x = 1", "x = 2", "x = 4", "x = 6"])
 
     def test_a_frame_in_a_notebook_has_its_index(self):
         session = self.daemon.session()

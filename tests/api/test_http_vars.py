@@ -97,6 +97,24 @@ class Vars(unittest.TestCase):
         self.daemon.request("DELETE", f"/v1/runs/{run}")
         self.assertNotIn("as_of", self.get("vars"))
 
+    def test_an_answer_from_an_older_state_says_why_there_is_no_newer_one(self):
+        checkpoint = self.run_code("x = 1")["checkpoint"]["id"]
+        self.run_code("import threading\nstop = threading.Event()\n"
+                      "threading.Thread(target=stop.wait, name='a \\x1b[31m\"t\"', daemon=True).start()\nx = [2]; y = 3")
+        run = self.daemon.start_run("print('on', flush=True)\nwhile True: pass", self.id)
+        with self.daemon.events(run) as events:
+            events.until_text("on")
+            answer = self.get("vars")
+            self.assertEqual([(fact["name"], fact["repr"]) for fact in answer["vars"]], [("x", "1")])
+            session = self.daemon.ask("GET", f"/v1/sessions/{self.id}")
+            self.assertEqual((answer["as_of"], answer["checkpoint_blocked_by"]), (checkpoint, session["checkpoint_blocked_by"]))
+            self.assertIn("thread a ", answer["checkpoint_blocked_by"])
+            diff = self.get(f"diff?from={checkpoint}")
+            self.assertEqual((diff["changed"], diff["checkpoint_blocked_by"]), ([], session["checkpoint_blocked_by"]))
+            self.assertNotIn("checkpoint_blocked_by", self.get(f"diff?from={checkpoint}&to={checkpoint}"))
+        self.daemon.request("DELETE", f"/v1/runs/{run}")
+        self.assertNotIn("checkpoint_blocked_by", self.get("vars"))
+
     def test_without_a_checkpoint_a_busy_session_says_so(self):
         self.id = self.daemon.session(transactional=False)
         run = self.daemon.start_run("print('on', flush=True)\nwhile True: pass", self.id)
@@ -223,7 +241,7 @@ class Vars(unittest.TestCase):
     def test_a_table_that_takes_too_long_is_told(self):
         self.run_code("import pandas as pd\nclass Slow:\n    def __str__(self):\n        while True: pass\n"
                       "frame = pd.DataFrame({'a': [1, Slow()]})")
-        self.assertIn("took longer than 10 s", self.refused("vars/frame?sort=0", 409, "conflict"))
+        self.assertIn("took longer than 10 s; ask for less of it", self.refused("vars/frame?sort=0", 409, "conflict"))
 
     def test_names_that_are_none(self):
         self.run_code("x = [1]")
@@ -248,6 +266,14 @@ class Vars(unittest.TestCase):
         self.assertEqual(complete("math.co")["matches"], ["comb", "copysign", "cos", "cosh"])
         self.assertEqual(complete("é = alpha_o; more", 11)["matches"], ["alpha_one"])
         self.assertEqual(complete("")["matches"], [])
+        self.assertEqual(complete("import xm")["matches"], ["xml", "xmlrpc"])
+        self.assertFalse([name for name in complete("import o")["matches"] if "." in name])
+        self.assertEqual(complete("import xml.")["matches"], ["xml.dom", "xml.etree", "xml.parsers", "xml.sax"])
+        self.assertEqual(complete("from xml.e"), {"matches": ["xml.etree"], "start": 5, "end": 10})
+        self.assertEqual(complete("from xml.etree import Element")["matches"], ["ElementInclude", "ElementPath", "ElementTree"])
+        self.assertEqual(complete("from math import cos, sq")["matches"], ["sqrt"])
+        self.run_code("import xml")
+        self.assertNotIn("dom", complete("xml.d")["matches"])  # no attribute before it is imported
         answer = self.daemon.request("POST", f"/v1/sessions/{self.id}/complete", {"code": "x"})
         self.assertEqual((answer.status, answer.error["field"]), (400, "cursor"))
 

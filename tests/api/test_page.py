@@ -39,7 +39,7 @@ class Case(unittest.TestCase):
         return answer
 
     def assets(self):
-        """What index.html refers to."""
+        """The files that index.html refers to."""
         return re.findall(r'(?:src|href)="([^"]+)"', self.get("/").body.decode())
 
     def script(self):
@@ -182,7 +182,7 @@ class Assets(Case):
         self.assertLessEqual(total, FIRST_LOAD_MAX)
 
     def test_a_slow_reader_gets_all_of_it(self):
-        """One that says nothing about codings, which means that any will do."""
+        """The reader says nothing about codings, which means that any will do."""
         whole = self.get(self.script()).body
         with socket.create_connection((self.daemon.host, self.daemon.port)) as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

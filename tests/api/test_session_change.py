@@ -6,6 +6,8 @@ import unittest
 from daemon import Daemon
 from feed import Feed
 
+MIB = 1 << 20
+
 
 class Rename(unittest.TestCase):
     @classmethod
@@ -68,6 +70,29 @@ class Restart(unittest.TestCase):
                         seen = event["session"]
                         self.assertEqual((seen["policy"], seen["runtime"], seen["backend"]), (policy, runtime, "namespace"))
                     self.assertEqual(self.daemon.value("1 + 1", session), 2)
+
+    def test_a_run_says_what_it_was_allowed_whatever_the_policy_is_by_now(self):
+        session = self.daemon.session(runtime="bare")
+        before = self.daemon.run("1", session, timeout_ms=5000)
+        self.assertEqual(before["allowed"], {"timeout_ms": 5000, "memory": 512 * MIB, "output": MIB, "cpus": 1})
+        self.daemon.ask("POST", f"/v1/sessions/{session}/restart", {"policy": "small"})
+        run = self.daemon.start_run("print('on', flush=True)\nwhile True: pass", session)
+        with self.daemon.events(run) as events:
+            events.until_text("on")
+        self.daemon.restart()  # a run that goes on across it knows it still
+        self.daemon.ask("DELETE", f"/v1/runs/{run}")
+        small = {"timeout_ms": 30000, "memory": 200 * MIB, "output": MIB, "cpus": 1}
+        self.assertEqual(self.daemon.ask("GET", f"/v1/runs/{run}")["allowed"], small)
+        self.assertEqual(self.daemon.ask("GET", f"/v1/runs/{before['id']}")["allowed"], before["allowed"])
+
+    def test_what_an_old_sandbox_had_in_memory_is_not_told_of_the_new_one(self):
+        session = self.daemon.session(runtime="bare")
+        self.daemon.run("x = b'x' * (100 << 20)", session)
+        path = f"/v1/sessions/{session}"
+        self.assertGreater(self.daemon.state(session)["memory"], 50 * MIB)  # an ordinary user's is looked at from time to time
+        told = self.daemon.ask("POST", f"{path}/restart", {})
+        self.assertLess(told["memory"], 50 * MIB)
+        self.assertLess(self.daemon.ask("POST", f"{path}/checkpoints", {"name": "now"}, status=201)["memory"], 50 * MIB)
 
     def test_a_policy_under_which_it_cannot_be_costs_nothing(self):
         for how, status, word in (({}, 501, "remote"), ({"backend": "namespace"}, 403, "backend")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who asked for a run, its code, and that what a client says of itself is only shown."""
+"""The caller and the code of a run are recorded; a client's own claims about itself are only shown."""
 
 import hashlib
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the command line share: a real viv, a home of its own, strict reading."""
+"""Shared by the tests of the command line: a real viv, a home of its own, strict reading."""
 
 import json
 import os
@@ -76,11 +76,11 @@ class VivCase(unittest.TestCase):
                                 cwd=self.folder,
                                 env=self.environment(), **kw)
 
-    def viv(self, *words, stdin=None):
+    def viv(self, *words, stdin=None, seconds=WAIT_SECONDS):
         given = {"input": stdin} if stdin is not None else {"stdin": subprocess.DEVNULL}
         return Done(subprocess.run([VIV, *words], capture_output=True, cwd=self.folder,
                                    env=self.environment(),
-                                   timeout=WAIT_SECONDS, check=False, **given))
+                                   timeout=seconds, check=False, **given))
 
     def run_viv(self, code, *flags, stdin=None):
         """viv run -c CODE: as a person would."""

@@ -2,6 +2,7 @@
 """Starts the runner's Python half in a process of its own and talks frames with it."""
 
 import atexit
+import fcntl
 import json
 import os
 import selectors
@@ -18,6 +19,12 @@ HEADER = struct.Struct("<IHHQII")  # size, type, flags, nonce, counter, 0
 RUN, EVENT, FILE, DONE, ACK, CHECK = 2, 3, 4, 5, 6, 7
 WAIT, LAST = 1, 4
 DEADLINE_S = 120  # of a whole run; only a hang reaches it
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+VIV = os.environ.get("VIV", os.path.join(ROOT, "build", "viv"))
+RELAY = os.path.join(os.path.dirname(VIV), "src", "relay", "relay")
+# How frames reach the runner: "descriptors" (a socket for each head), or "stream" (one pipe each way).
+FORM = os.environ.get("VIV_TEST_FORM", "descriptors")
+CHANNEL_FD = 3
 
 
 class Outcome:
@@ -73,6 +80,30 @@ def lay_out(root):
     os.mkdir(os.path.join(root, "workspace"))
 
 
+def start_over_stream(argv, channel, stdin, **how):
+    """The program behind a pair of relays with a pipe each way between them. The one outside stands for
+    it: it has its stdin, stdout and stderr, and SIGINT goes on to it."""
+    from_viv, to_box = os.pipe()
+    from_box, to_viv = os.pipe()
+    inside = subprocess.Popen([RELAY, "inside", *argv], stdin=from_viv, stdout=to_viv, **how)
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (channel.fileno(), from_box, to_box)]
+    one, two, three = high
+    places = f"exec 3<&{one} 4<&{two} 5>&{three} {one}<&- {two}<&- {three}>&-"
+    process = subprocess.Popen(["/bin/bash", "-c", f'{places}; exec "$0" outside', RELAY], stdin=stdin,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=high, **how)
+    for fd in (from_viv, to_box, from_box, to_viv, *high):
+        os.close(fd)
+    process.inside = inside
+    return process
+
+
+def end_of(process):
+    """Waits for the end of a started runner, and of what stands beside it."""
+    process.wait(DEADLINE_S)
+    if hasattr(process, "inside"):
+        process.inside.wait(DEADLINE_S)
+
+
 class Runner:
     """One interpreter, cold or forked from a zygote; runs in it share their state."""
 
@@ -87,13 +118,16 @@ class Runner:
         self.nonce = 0
 
     def _start(self, python, arguments, channels, stdin, env):
-        numbers = [channel.fileno() for channel in channels]
+        is_stream = FORM == "stream" and arguments == ["cold"]
+        numbers = [CHANNEL_FD] if is_stream else [channel.fileno() for channel in channels]
         environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "MPLBACKEND": "Agg",
                        "HOME": self.root, "MPLCONFIGDIR": os.path.join(self.root, "mpl"),
                        "VIV_TEST_CHANNELS": ",".join(map(str, numbers)), **(env or {})}
-        return subprocess.Popen([python, "-I", os.path.join(self.root, "viv", "main.py"),
-                                 *arguments], stdin=stdin, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, env=environment, pass_fds=numbers)
+        argv = [python, "-I", os.path.join(self.root, "viv", "main.py"), *arguments]
+        if is_stream:
+            return start_over_stream(argv, channels[0], stdin, env=environment)
+        return subprocess.Popen(argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                env=environment, pass_fds=numbers)
 
     def close(self):
         self.channel.close()
@@ -102,7 +136,7 @@ class Runner:
         if self.process.stdin:
             self.process.stdin.close()
         try:
-            self.process.wait(DEADLINE_S)
+            end_of(self.process)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -163,7 +197,7 @@ class Runner:
             while outcome.done is None:
                 ready = selector.select(wait_s)
                 if not ready and insist:
-                    # One that comes just before a thread blocks is not seen by CPython until later.
+                    # CPython notices an interrupt that comes just before a thread blocks only later.
                     if outcome.events:
                         self.interrupt()
                 elif not ready:

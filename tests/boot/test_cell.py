@@ -186,7 +186,7 @@ class Session(unittest.TestCase):
 class Atlas(unittest.TestCase):
     def test_name_is_that_of_builtins(self):
         with Runner() as runner:
-            outcome = runner.run("class A: pass\n(__name__, A.__module__)", atlas=True)
+            outcome = runner.run("class A: pass\n(__name__, A.__module__)", explicit=True)
             self.assertEqual(outcome.result["application/json"], ["builtins", "builtins"])
 
 

@@ -76,12 +76,12 @@ class Pictures(unittest.TestCase):
         outcome = self.runner.run("plt.plot([1, 2])\n1/0")
         self.assertEqual(len(outcome.charts), 1)
 
-    def test_show_shows_at_once_but_not_in_atlas(self):
+    def test_show_shows_at_once_unless_outputs_are_explicit(self):
         outcome = self.runner.run("plt.plot([1])\nplt.show()\nprint('later')\n"
                                   "fig = plt.figure()\nfig.add_subplot().plot([1])\nfig.show()")
         self.assertEqual(len(outcome.charts), 2)
         self.assertEqual(outcome.stdout_at, [0, 6])
-        outcome = self.runner.run("plt.plot([1])\nplt.show()\nlen(plt.get_fignums())", atlas=True)
+        outcome = self.runner.run("plt.plot([1])\nplt.show()\nlen(plt.get_fignums())", explicit=True)
         self.assertEqual(outcome.result["application/json"], 1)
         self.assertEqual(self.charts("len(plt.get_fignums())"), [])  # and the next run does not see it
 
@@ -130,6 +130,39 @@ class Pictures(unittest.TestCase):
         data = self.data("pd.Series([1, 2], index=pd.date_range('2020-01-31', periods=2, "
                          "freq='M')).plot()")
         self.assertEqual(data["elements"][0]["points"], [["2020-01", 1.0], ["2020-02", 2.0]])
+
+    def test_times_are_those_of_the_labels_of_the_picture(self):
+        plot = ("import matplotlib.dates as md\nat = pd.date_range('2024-10-26 22:00', periods=8, freq='h', "
+                "tz='UTC').tz_convert('America/New_York')\nplt.plot(at, range(8))\n")
+        for more, first in (("", "2024-10-26T18:00:00"), ("plt.xlim(at[0], at[-1])", "2024-10-26T18:00:00"),
+                            ("plt.gca().xaxis.set_major_formatter(md.ConciseDateFormatter(md.AutoDateLocator(), "
+                             "tz=at.tz))", "2024-10-26T18:00:00"),
+                            ("plt.gca().xaxis.set_major_formatter(md.DateFormatter('%H', tz='Asia/Tokyo'))",
+                             "2024-10-27T07:00:00"),
+                            ("plt.gca().xaxis.set_major_formatter(md.DateFormatter('%H'))", "2024-10-26T22:00:00")):
+            data = self.data(plot + more)
+            self.assertEqual(data["elements"][0]["points"][0], [first, 0.0], more)
+            self.assertEqual(data.get("x_limits", [first])[0], first)
+            self.assertTrue(data["complete"])
+        data = self.data("with plt.rc_context({'timezone': 'Europe/Berlin'}):\n"
+                         "    plt.plot(pd.to_datetime(['2024-01-01 10:00', '2024-01-01 12:00']), [1, 2])\n"
+                         "    plt.savefig('berlin.png')\n    plt.close()")
+        self.assertEqual(data["elements"][0]["points"][0], ["2024-01-01T11:00:00", 1.0])
+
+    def test_an_hour_that_the_clocks_have_twice_is_named(self):
+        plot = "plt.plot(pd.date_range('2024-11-0{}', periods=8, freq='h', tz='America/New_York'), range(8))"
+        self.assertIn("the clock change along x", self.data(plot.format(3))["lacks"])
+        self.assertEqual(self.data(plot.format(5))["lacks"], [])
+
+    def test_a_legend_can_be_read_over_what_it_lies_on(self):
+        outcome = self.runner.run("fig, ax = plt.subplots()\nax.bar(['a', 'b'], [1, 1], label='x')\n"
+                                  "frame = ax.legend().get_frame()\nplt.close()\n"
+                                  "[frame.get_visible() and frame.get_alpha(), frame.get_facecolor()[:3] == (1, 1, 1)]")
+        self.assertEqual(outcome.result["application/json"], [0.8, True])
+        outcome = self.runner.run("with plt.style.context('dark_background'):\n    ax = plt.subplots()[1]\n"
+                                  "    ax.bar(['a'], [1], label='x')\n    frame = ax.legend().get_frame()\n"
+                                  "plt.close()\nlist(frame.get_facecolor())")
+        self.assertEqual(outcome.result["application/json"], [0.0, 0.0, 0.0, 0.8])
 
     def test_categories_and_log_scales_are_told(self):
         data = self.data("plt.plot(['x', 'y'], [1, 10])\nplt.yscale('log')")
@@ -226,6 +259,22 @@ class Pictures(unittest.TestCase):
         self.assertEqual([(e["label"], round(e["angle"]), e["radius"]) for e in data["elements"]],
                          [("a", 90, 2), ("b", 270, 2)])
 
+        self.assertTrue(data["complete"])
+        data = self.data("plt.pie([.1, .2, .3], normalize=False)")
+        self.assertEqual([round(e["angle"]) for e in data["elements"]], [36, 72, 108])
+        self.assertEqual((data["complete"], data["lacks"]), (False, ["the part of the circle that is left open"]))
+
+    def test_lines_in_space_are_a_picture_alone(self):
+        data = self.data("plt.figure().add_subplot(projection='3d').plot([1, 2], [1, 2], [3, 4])")
+        self.assertEqual((data["type"], data["elements"], data["complete"]), ("unknown", [], False))
+        self.assertIn("its 3d axes", data["lacks"])
+
+    def test_bars_on_a_logarithmic_axis_begin_where_the_picture_does(self):
+        data = self.data("plt.bar([1, 2, 4], [1, 2, 3])\nplt.yscale('log')\nends = plt.ylim()")
+        self.assertEqual(data["y_limits"], self.runner.run("list(ends)").result["application/json"])
+        self.assertLess(data["y_limits"][0], 1)
+        self.assertNotIn("x_limits", data)
+
     def test_boxes_have_their_statistics(self):
         data = self.data("plt.boxplot([[1, 2, 3, 4, 100], [5, 6, 7]], labels=['a', 'b'])")
         self.assertEqual(data["type"], "box_and_whisker")
@@ -236,6 +285,45 @@ class Pictures(unittest.TestCase):
                          [("#000000", "#c8611a")] * 2)
         data = self.data("plt.boxplot([[1, 2, 3]], medianprops={'color': '#ff0000'})")
         self.assertEqual(data["styles"][0]["median"], "#ff0000")
+
+    def test_boxes_have_the_names_that_stand_at_them(self):
+        frame = "df = pd.DataFrame({'g': ['a', 'a', 'b'], 'v': [1, 2, 3], 'w': [4, 5, 6]})\n"
+        for code, names in (("df.boxplot('v', by='g')", "ab"), ("df.boxplot()", "vw"), ("df.plot.box(vert=False)", "vw"),
+                            ("plt.boxplot([[1], [2]], positions=[3, 1], labels=['late', 'early'])", ["early", "late"]),
+                            ("plt.boxplot([[1], [2]], positions=[2020, 2021], manage_ticks=False)", ["2020", "2021"]),
+                            ("plt.boxplot([[1], [2]], labels=['p', 'q'])\nplt.xticks([])", "pq"),
+                            ("plt.boxplot([[1], []], vert=False, labels=['p', 'q'])", "pq")):
+            data = self.data(frame + code)
+            self.assertEqual([element["label"] for element in data["elements"]], list(names), code)
+            self.assertEqual(data["lacks"], [], code)
+        data = self.data("plt.boxplot([[1], [2], [3]], positions=[1, 2, 5])")
+        self.assertEqual(data["lacks"], ["the positions of boxes"])
+
+    def test_both_titles_of_a_figure_are_told(self):
+        self.assertEqual(self.data("plt.plot([1, 2])\nplt.title('below')\nplt.suptitle('above')")["title"], "above\nbelow")
+        self.assertEqual(self.data("plt.plot([1, 2])\nplt.suptitle('above')")["title"], "above")
+
+    def test_panels_that_share_an_axis_have_its_names(self):
+        data = self.data("pd.DataFrame({'g': [1, 2], 'v': [3, 4]}, index=['k', 'l']).plot.bar(subplots=True)")
+        for panel in data["elements"]:
+            self.assertEqual([bar["label"] for bar in panel["elements"]], ["k", "l"])
+
+    def test_panels_that_share_an_axis_have_its_ends(self):
+        data = self.data("fig, (a, b) = plt.subplots(1, 2, sharey=True)\na.plot([0, 1], [0, 10])\nb.plot([0, 5], [0, 100])")
+        self.assertEqual([panel["y_limits"] for panel in data["elements"]], [[-5.0, 105.0]] * 2)
+        self.assertFalse([panel for panel in data["elements"] if "x_limits" in panel])
+        data = self.data("pd.DataFrame({'a': [1, 2], 'b': [3, 4]}, index=pd.to_datetime(['2024-01-01', '2024-02-01']))"
+                         ".plot(subplots=True, sharex=True)")
+        self.assertEqual(len({str(panel["x_limits"]) for panel in data["elements"]}), 1)
+
+    def test_a_warning_names_no_line_of_ours(self):
+        glyph = "plt.plot([1, 2])\nplt.title('\\u65e5')"
+        for code in (glyph, f"{glyph}\nplt.savefig('glyph.png')"):
+            stderr = self.runner.run(code).stderr.decode()
+            self.assertIn("UserWarning: Glyph", stderr)
+            self.assertNotIn(".py", stderr)
+        code = "import warnings\nwarnings.warn('mine')"
+        self.assertRegex(self.runner.run(code).stderr.decode(), r"^<cell \d+>:2: UserWarning: mine\n")
 
     def test_several_axes_are_a_superchart(self):
         data = self.data("fig, (a, b) = plt.subplots(1, 2)\na.plot([1, 2])\nb.pie([1])\n"
@@ -256,8 +344,11 @@ class Pictures(unittest.TestCase):
         frame = "f = pd.DataFrame({'k': ['a', 'b', 'a', 'b'], 'v': [1., 2., 3., 4.]})\n"
         self.assertEqual(self.data(frame + "sns.barplot(data=f, x='k', y='v', errorbar=None)")
                          ["elements"][0], {"label": "a", "value": 2.0, "group": ""})
-        self.assertEqual(self.data(frame + "sns.boxplot(data=f, x='k', y='v')")["type"],
-                         "box_and_whisker")
+        for code, lacks in (("sns.boxplot(data=f, x='k', y='v')", []), ("sns.boxplot(data=f, x='v', y='k')", []),
+                            ("sns.boxplot(data=f, x='k', y='v', hue=[1, 1, 2, 2])", ["the positions of boxes"])):
+            data = self.data(frame + code)
+            self.assertEqual((data["type"], data["lacks"][-1:]), ("box_and_whisker", lacks), code)
+            self.assertEqual(sorted({element["label"] for element in data["elements"]}), ["a", "b"], code)
         self.assertEqual(self.data(frame + "sns.scatterplot(data=f, x='v', y='v')")["type"],
                          "scatter")
         self.assertEqual(self.data(frame + "sns.lineplot(data=f, x='v', y='v')")["type"], "line")
@@ -266,29 +357,35 @@ class Pictures(unittest.TestCase):
         data = self.data("fig, (a, b) = plt.subplots(1, 2)\na.plot([1, 2])\nb.imshow([[1, 2]])\n"
                          "b.set_title('heat')")
         self.assertEqual((data["complete"], data["lacks"]),
-                         (False, ["a picture (imshow) in heat"]))
+                         (False, ["the whole of heat: a picture (imshow)"]))
         self.assertTrue(data["elements"][0]["complete"])
 
     def test_every_artist_is_told_or_said_to_be_lacking(self):
         for code, lacks in (
                 ("plt.plot([1, 2])", []),
                 ("plt.bar([1, 2], [3, 4])\nplt.plot([1, 2], [3, 4])", []),
-                ("plt.bar(['a', 'b'], [3, 4])\nplt.plot([0, 1], [3, 4])", ["a line"]),
+                ("plt.bar(['a', 'b'], [3, 4])\nplt.plot([0, 1], [3, 4])", []),
+                ("plt.barh(['a', 'b'], [3, 4])\nplt.plot([3, 4], [0, 1])", ["a line"]),
                 ("plt.bar(['a', 'b'], [3, 4], yerr=1, capsize=3)", ["error bars"]),
                 ("plt.plot([1, 2])\nplt.axhline(1.5)\nplt.axhline(1.7)", ["2 × a line"]),
+                ("plt.plot([1, 2])\nplt.contourf([[1, 2], [3, 4]])", ["filled contours"]),
+                ("plt.plot([1, 2])\nplt.gca().secondary_xaxis('top')", ["a secondary axis"]),
+                ("plt.semilogy([1, 10, 0, 5])", ["what is at or below 0 along y"]),
+                ("plt.plot([1, 10, 0, 5])\nplt.yscale('log', nonpositive='mask')", []),
+                ("plt.semilogx([1, 10], [0, -1])", []),
                 ("plt.plot([1, 2])\nplt.fill_between([0, 1], [1, 2])", ["a filled area"]),
                 ("plt.plot([1, 2])\nplt.text(0, 1, 'here')\nplt.axvspan(0, 1)",
-                 ["a shape", "a text"]),
+                 ["a text", "a shape"]),
                 ("plt.scatter([1, 2], [1, 2], c=[1, 2], s=[9, 99])", []),
                 ("plt.scatter([1, 2], [1, 2], c=[1, 2])\nplt.colorbar()", ["a colour bar"]),
                 ("plt.scatter([1, 2], [1, 2], marker='$a$')", ["the shapes of points"]),
                 ("plt.plot([1, 2])\nplt.yscale('symlog')", ["the symlog scale of y"]),
                 ("plt.subplot(projection='polar').plot([1, 2])", ["its polar axes"]),
                 ("plt.bar([1, 2], [3, 4], bottom=[1, 1])", []),
-                ("plt.bar(['a', 'b'], [3, 4], bottom=[1, 1])", ["where bars begin"]),
+                ("plt.bar(['a', 'b'], [3, 4], bottom=[1, 1])", []),
                 ("plt.bar(['a'], [3], hatch='/')", ["the hatching of bars"]),
-                ("plt.bar(['a'], [3])\nplt.gca().yaxis.set_major_formatter('{x} m')", ["the texts along y"]),
-                ("plt.pie([1, 2], explode=[0.1, 0])", ["the slices that stand out"]),
+                ("plt.bar(['a'], [3])\nplt.gca().yaxis.set_major_formatter('{x} m')", ["the tick labels along y"]),
+                ("plt.pie([1, 2], explode=[0.1, 0])", ["the offset of exploded slices"]),
                 ("plt.pie([1, 2])\nplt.pie([1, 2], radius=0.5)", ["the inner rings"]),
                 ("plt.boxplot([[1, 2, 3]], showmeans=True)", ["the means of boxes"]),
                 ("plt.plot([1, 2], label='a')\nplt.legend(title='which')", ["the title of the legend"]),
@@ -296,16 +393,108 @@ class Pictures(unittest.TestCase):
                 ("plt.boxplot([[1, 2, 3], [4, 5, 99]])", []),
                 ("plt.plot([1, 2])\nplt.gca().twinx().plot([5, 6])",
                  ["two axes in one place, which are drawn as charts of their own"]),
-                ("plt.plot([1, 2])\nplt.xticks([0, 1], ['low', 'high'])", ["the texts along x"])):
+                ("plt.plot([1, 2])\nplt.xticks([0, 1], ['low', 'high'])", ["the tick labels along x"]),
+                ("plt.plot(['a', 'b'], [1, 2])\nplt.xticks([0, 1], ['low', 'high'])", ["the tick labels along x"]),
+                ("plt.plot(pd.to_datetime(['2024-01-01', '2024-01-02']), [1, 2])\n"
+                 "plt.xticks(pd.to_datetime(['2024-01-01']), ['start'])", ["the tick labels along x"]),
+                ("plt.plot([1, 2])\nplt.scatter([0], [1], transform=plt.gca().transAxes)", ["points"]),
+                ("plt.pie([1, 2])\nplt.text(0, 0, 'sum: 3')", ["a text"]),
+                ("plt.pie([1, 2])\nplt.pie([1, 2], center=(3, 0))", ["4 × a wedge", "several pies in one place"]),
+                ("plt.plot([1, 2], 'o', markevery=2)", ["which points have a marker"]),
+                ("import matplotlib.ticker as mt\nclass Shout(mt.Formatter):\n    def __call__(self, x, pos=None):\n"
+                 "        return f'{x}!'\nplt.plot([1, 2])\nplt.gca().yaxis.set_major_formatter(Shout())", ["the tick labels along y"]),
+                ("pd.Series([1, 2], index=pd.to_timedelta(['1s', '2s'])).plot()", ["the tick labels along x"]),
+                ("plt.pie([10, 20], autopct=lambda part: f'{part * .3:.0f} EUR')", ["2 × a text"]),
+                ("plt.boxplot([[1, 2, 3]], notch=True)", ["the notches of boxes"]),
+                ("plt.boxplot([[1], [2], [3]], positions=[1, 2, 5])", ["the positions of boxes"]),
+                ("plt.scatter([1, 2], [1, 2], c=[1, 2])\nplt.legend(handles=[plt.Rectangle((0, 0), 1, 1, "
+                 "color='r', label='hot')])", ["the legend"]),
+                ("plt.plot([1, 2])\nplt.gcf().supxlabel('below')", ["a text"]),
+                ("plt.bar(['a'], [1])\nplt.barh(['a'], [1])", ["2 × a rectangle", "both vertical and horizontal bars"]),
+                ("plt.barh(['a'], [3], left=pd.to_datetime(['2024-01-01']))",
+                 ["a rectangle", "bars whose length is not a number"])):
             with self.subTest(code):
                 data = self.data(code)
                 self.assertEqual((data["lacks"], data["complete"]), (lacks, not lacks))
+
+    def test_categories_stand_on_either_axis_in_their_order(self):
+        data = self.data("plt.plot(['b', 'a', 'c'], [1, 2, 3])\nplt.scatter(['c', 'b'], [3, 1])")
+        self.assertEqual((data["x_categories"], data["lines"][0]["points"][0]), (["b", "a", "c"], ["b", 1.0]))
+        data = self.data("plt.plot([1, 2, 3], ['10', '9', '30'])")
+        self.assertEqual((data["y_scale"], data["y_categories"], data["elements"][0]["points"]),
+                         ("categorical", ["10", "9", "30"], [[1.0, "10"], [2.0, "9"], [3.0, "30"]]))
+        data = self.data("plt.plot([1, 2], pd.date_range('2024-01-01', periods=2))")
+        self.assertEqual((data["y_scale"], data["elements"][0]["points"][1]), ("datetime", [2.0, "2024-01-02"]))
+        data = self.data("plt.plot(['a', 'b'], [1, 2])\nplt.scatter([0.25], [1])")
+        self.assertEqual(data["elements"][0]["points"], [[0.25, 1.0]])
+
+    def test_years_and_quarters_without_a_value_have_a_place(self):
+        data = self.data("pd.Series([1, 2], index=pd.PeriodIndex(['2019', '2022'], freq='A')).plot()")
+        self.assertEqual((data["x_categories"], data["elements"][0]["points"]),
+                         (["2019", "2020", "2021", "2022"], [["2019", 1.0], ["2022", 2.0]]))
+
+    def test_bars_at_names_stand_as_they_were_drawn(self):
+        bar = "plt.bar(['a', 'b'], {}, {})\n".format
+        for code, form in (
+                (bar("[1, 2]", "label='p'"), {"places": [0, 1]}),
+                ("plt.bar([2, 0], [1, 2], tick_label=['c', 'a'])", {"places": [1, 0]}),
+                ("pd.DataFrame({'u': [1, 2], 'v': [3, 4]}, index=['a', 'a']).plot.bar()", {"places": [0, 1, 0, 1]}),
+                ("pd.DataFrame({'u': [1, 2], 'v': [-3, -4]}).plot.bar(stacked=True)",
+                 {"places": [0, 1, 0, 1], "stacked": True}),
+                (bar("[5, 6]", "width=.5, align='edge'") + bar("[7, 8]", "width=-.5, align='edge'"),
+                 {"spans": [[0.0, 0.5, 0], [1.0, 1.5, 0], [-0.5, 0.0, 0], [0.5, 1.0, 0]]}),
+                (bar("[5, 6]", "width=[.5, 1]"), {"spans": [[-0.25, 0.25, 0], [0.5, 1.5, 0]]}),
+                (bar("[5, 6]", "width=1, bottom=[1, 0]"), {"spans": [[-0.5, 0.5, 1], [0.5, 1.5, 0]]}),
+                ("plt.bar([10, 20], [1, 2], tick_label=['x', 'y'], width=10)\nplt.plot([10, 15], [1, 1])",
+                 {"spans": [[-0.5, 0.5, 0], [0.5, 1.5, 0]]})):
+            with self.subTest(code):
+                data = self.data(code)
+                told = {name: data[name] for name in ("places", "spans", "stacked", "overlaid") if name in data}
+                self.assertEqual((told, data["lacks"]), (form, []))
+        self.assertEqual((data["x_categories"], data["lines"][0]["points"]), (["x", "y"], [["x", 1.0], [0.5, 1.0]]))
+
+    def test_series_have_the_names_of_the_legend(self):
+        def labels(code):
+            data = self.data(code)
+            return sorted({element.get("group", element["label"]) for element in data["elements"]})
+
+        self.assertEqual(labels("plt.plot([1, 2])\nplt.plot([2, 1])\nplt.legend(['p', 'q'])"), ["p", "q"])
+        data = self.data("plt.plot([1, 2], label='p')\nplt.plot([2, 1])\nplt.legend()")
+        self.assertEqual((data["legend_names"], data["lacks"]), (["p"], []))
+        self.assertEqual(labels("plt.legend(plt.pie([1, 2])[0], ['p', 'q'])"), ["p", "q"])
+        self.assertEqual(labels("pd.DataFrame({'p': [1, 2], 'q': [2, 1]}).plot()\nplt.legend(['r', 's'])"), ["r", "s"])
+        self.assertEqual(labels("pd.DataFrame({'p': [1, 2], 'q': [2, 1]}).plot.area()"), ["p (edge)", "q (edge)"])
+        data = self.data("plt.bar(['a'], [1], label='p')\nplt.plot([0, 1], [1, 2], color=plt.gca().patches[0].get_facecolor())"
+                         "\nplt.legend()")
+        self.assertEqual((data["lines"][0]["label"], data["lacks"]), ("line 1", []))
+        self.runner.run("import seaborn as sns")
+        self.assertEqual(labels("sns.lineplot(x=[1, 2, 1, 2], y=[1, 2, 2, 1], hue=['p', 'p', 'q', 'q'])"), ["p", "q"])
+        self.assertEqual(labels("sns.histplot(data=pd.DataFrame({'v': [1, 2, 3], 'k': ['p', 'q', 'p']}), x='v', hue='k')"),
+                         ["p", "q"])
+
+    def test_boxes_are_those_of_the_picture(self):
+        data = self.data("plt.boxplot([[1, 2, 99]], showfliers=False, whis=0)")
+        self.assertEqual(data["elements"][0]["outliers"], [])
+        self.assertEqual(self.data("a = plt.gca()\na.boxplot([[1, 2]])\na.clear()\na.plot([1, 2])")["type"], "line")
+        data = self.data("plt.boxplot([[1], [2]])\nplt.boxplot([[1], [2]], vert=False)")
+        self.assertEqual((data["type"], "both vertical and horizontal boxes" in data["lacks"]), ("unknown", True))
+
+    def test_titles_and_names_are_those_of_the_picture(self):
+        data = self.data(r"plt.plot([1, 2])" "\n" r"plt.title('cost in \\$ of $\\alpha_1$ per m$^{2}$')"
+                         "\nplt.suptitle('all')\nplt.title('left', loc='left')")
+        self.assertEqual((data["title"], data["lacks"]), ("all\nleft · cost in $ of α₁ per m²", []))
+        data = self.data("plt.plot([1, 2], label=r'$\\frac{1}{2}$')")
+        self.assertEqual((data["elements"][0]["label"], data["lacks"]), (r"$\frac{1}{2}$", ["the formulas in its texts"]))
 
     def test_error_bars_and_reference_lines_are_no_series(self):
         data = self.data("plt.errorbar([1, 2], [3, 4], yerr=1, capsize=3, label='e')\n"
                          "plt.axvline(1)")
         self.assertEqual(data["elements"], [{"label": "e", "points": [[1.0, 3.0], [2.0, 4.0]]}])
         self.assertEqual(data["lacks"], ["a line", "error bars"])
+
+    def test_a_series_without_a_label_is_counted(self):
+        self.assertEqual(self.data("plt.errorbar([1, 2], [3, 4], yerr=.1)")["elements"][0]["label"], "line 1")
+        self.assertEqual(self.data("plt.errorbar([1, 2], [3, 4], yerr=.1, label='e')")["elements"][0]["label"], "e")
 
     def test_colours_dashes_markers_and_widths_are_told(self):
         data = self.data("plt.plot([1, 2], color='#ff0000', ls='--', lw=2)\n"
@@ -355,7 +544,7 @@ class Pictures(unittest.TestCase):
             with open(runner.path("matplotlibrc"), "w", encoding="utf-8") as file:
                 file.write("lines.linewidth: 5\n")
             outcome = runner.run("import matplotlib\n[matplotlib.rcParams['lines.linewidth'], "
-                                 "matplotlib.rcParams['legend.frameon']]")
+                                 "matplotlib.rcParams['axes.spines.top']]")
             self.assertEqual(outcome.result["application/json"], [5.0, False])
         finally:
             runner.close()

@@ -90,14 +90,20 @@ class Errors(unittest.TestCase):
                                   on_event=lambda runner, event: runner.interrupt())
         self.assertEqual(outcome.done["kind"], "interrupted")
 
-    def test_a_full_disk_that_ends_the_run_is_told(self):
-        outcome = self.fails("import errno\nraise OSError(errno.ENOSPC, 'full')", "disk")
-        self.assertEqual(outcome.done["remedy"], "disk")
-        self.assertEqual(self.runner.run(
-            "try:\n    raise OSError(28, 'full')\nexcept OSError: pass").done["kind"], "ok")
+    def test_a_write_that_found_no_room_and_ends_the_run_is_told(self):
+        write = "with open('/dev/full', 'w') as file:\n    file.write('x')"
+        self.assertEqual(self.fails(write, "disk").done["remedy"], "disk")
+        again = "try:\n    open('/dev/full', 'w', 1).write('x\\n')\nexcept OSError as error:\n    raise"
+        self.fails(again, "disk")
+        self.fails(again + " error from None", "disk")
+        caught = "try:\n    open('/dev/full', 'w', 1).write('x\\n')\nexcept OSError: pass"
+        self.assertEqual(self.runner.run(caught).done["kind"], "ok")
 
-    def test_a_real_full_disk_is_told(self):
-        self.fails("with open('/dev/full', 'w') as file:\n    file.write('x')", "disk")
+    def test_an_exception_that_the_code_made_says_nothing_of_the_disk(self):
+        for made in ("raise OSError(28, 'full')", "import errno\nraise OSError(errno.EDQUOT, 'quota')",
+                     "import sqlite3\nraise sqlite3.OperationalError('database or disk is full')",
+                     "def f():\n    raise OSError(28, 'full')\nf()"):
+            self.assertEqual(self.fails(made, "exception").done["remedy"], "", made)
 
     def test_memory_error_is_an_exception(self):
         self.assertEqual(self.fails("raise MemoryError").error["type"], "MemoryError")
@@ -154,6 +160,16 @@ class Errors(unittest.TestCase):
 
     def test_a_missing_module_names_the_remedy(self):
         self.assertEqual(self.fails("import nowhere_at_all.deep").done["remedy"], "module:nowhere_at_all")
+        for code in ("try:\n    import nowhere_at_all\nexcept ImportError:\n    raise ImportError('install it')",
+                     "raise ImportError(\"Missing optional dependency 'nowhere_at_all'. Use pip or conda to install it.\")",
+                     "raise ImportError('nowhere_at_all not found, please install it')"):
+            self.assertEqual(self.fails(code).done["remedy"], "module:nowhere_at_all", code)
+        with Runner() as runner:
+            outcome = runner.run("import pandas\npandas.DataFrame({'a': [1]}).to_parquet('x')")
+            self.assertEqual(outcome.done["remedy"], "module:pyarrow")
+        for code in ("from os import nothing_there", "raise ImportError('sys not found, please install it')",
+                     "raise ImportError", "e = ImportError()\ne.__context__ = e.__cause__ = e\nraise e"):
+            self.assertEqual(self.fails(code).done["remedy"], "", code)
 
     def test_data_that_was_not_given_is_no_name_and_says_so(self):
         with Runner() as runner:
@@ -161,7 +177,7 @@ class Errors(unittest.TestCase):
             self.assertEqual((first.error["type"], first.done["remedy"]), ("NameError", "fresh:df"))
             self.assertEqual((later.error["type"], later.done["remedy"]), ("NameError", "no_data:data"))
             self.assertEqual(runner.run("other").done["remedy"], "")
-            outcome = runner.run("[data, df]", atlas=True)
+            outcome = runner.run("[data, df]", explicit=True)
             self.assertEqual(outcome.result["application/json"], [None, None])
         with Runner() as runner:
             self.assertEqual(runner.run("df", once=True).done["remedy"], "no_data:df")

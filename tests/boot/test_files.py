@@ -24,7 +24,8 @@ class Files(unittest.TestCase):
     def test_a_new_file_is_told_with_size_type_and_hash(self):
         found = self.files("import os\nos.makedirs('a/b')\nopen('a/b/t.csv', 'w').write('x,y')")
         self.assertEqual(found, {"a/b/t.csv": {
-            "path": self.runner.path("a/b/t.csv"), "size": 3, "mime": "text/csv",
+            "path": self.runner.path("a/b/t.csv"), "size": 3,
+            "mtime_ms": os.stat(self.runner.path("a/b/t.csv")).st_mtime_ns // 1000000, "mime": "text/csv",
             "sha256": hashlib.sha256(b"x,y").hexdigest()}})
 
     def test_inputs_are_artifacts_only_when_changed(self):
@@ -37,11 +38,23 @@ class Files(unittest.TestCase):
         self.assertEqual(list(self.files("open('two', 'w').close()")), ["two"])
         self.assertEqual(list(self.files("open('one', 'w').write('new')")), ["one"])
 
-    def test_links_pipes_and_shared_files_are_never_told(self):
+    def test_symbolic_links_and_pipes_are_never_told(self):
         self.assertEqual(self.files(
             "import os, socket\nos.symlink('/etc/passwd', 'link')\nos.symlink('/etc', 'folder')\n"
-            "os.mkfifo('pipe')\nopen('hard', 'w').close()\nos.link('hard', 'hard2')\n"
-            "s = socket.socket(socket.AF_UNIX)\ns.bind('sock')", want_files=True), {})
+            "os.mkfifo('pipe')\ns = socket.socket(socket.AF_UNIX)\ns.bind('sock')", want_files=True), {})
+
+    def test_what_is_left_out_is_named_with_its_kind(self):
+        code = "import os\nos.mkdir('d')\nos.symlink('/etc/passwd', 'link')\nos.mkfifo('d/pipe')\nopen('f', 'w')"
+        here = self.runner.workspace
+        self.assertEqual(self.runner.run(code).done["left_out"],
+                         [f"{here}/d/pipe (a pipe)", f"{here}/link (a symbolic link)"])
+        self.assertNotIn("left_out", self.runner.run("open('g', 'w').close()").done)
+        many = self.runner.run("for n in range(30): os.symlink('f', f'l{n:02}')").done["left_out"]
+        self.assertEqual((len(many), many[-1]), (21, "10 more"))
+
+    def test_a_file_with_two_names_is_told_under_both(self):
+        outcome = self.runner.run("import os\nopen('one', 'w').write('hi')\nos.link('one', 'two')", want_files=True)
+        self.assertEqual(outcome.files, {self.runner.path("one"): b"hi", self.runner.path("two"): b"hi"})
 
     def test_odd_names_are_told(self):
         outcome = self.runner.run("open(b'\\xff\\n\\xc3\\xa9.txt', 'w').close()", want_files=True)

@@ -72,6 +72,14 @@ class Frames(unittest.TestCase):
                          (["inf", "-inf", None], "float64", "NaN"))
         self.assertEqual(self.column("Series([0.1, 16777217], dtype='float32')")[:2],
                          ([0.1, 16777216], "float32"))
+        # A whole number comes as its exact digits, any other as the shortest ones that a double reads back as it.
+        large = [123456792.0, -134217728.0, 1e20, 1.1, 2.0 ** 127]
+        told = self.column(f"Series(np.array({large}, dtype='f4'))")[0]
+        self.assertEqual(told, [123456792, -134217728, 100000002004087734272, 1.1, 2 ** 127])
+        self.assertEqual(self.column(f"Series({large}, dtype='Float32')")[0], told)
+        self.assertEqual(self.column("Series([65504, 0.1, 2049], dtype='float16')")[0], [65504, 0.1, 2048])
+        self.assertEqual(self.column("Series([np.float32(16777218), np.float16(65504)], dtype=object)")[0],
+                         [16777218, 65504])
         self.assertEqual(self.column("Series(np.array([1, 3], 'longdouble') / 3)")[0][1], 1.0)
         self.assertEqual(self.column("Series(np.array([1], 'longdouble') / 3)")[0],
                          ["0.33333333333333333334"])
@@ -101,6 +109,30 @@ class Frames(unittest.TestCase):
             self.assertEqual(self.column(f"Series({values}, dtype={dtype!r})"), (told, dtype, gap), dtype)
         self.assertEqual(self.column("Series(pd.interval_range(0, 1))")[0], ["(0, 1]"])
 
+    def test_values_of_any_kind_are_told_apart(self):
+        table = self.table("DataFrame({'x': ['a', np.nan, None, NaT, pd.NA, decimal.Decimal('sNaN'), np.nan]})")
+        self.assertEqual([value for (value,) in table["rows"]], ["a"] + [None] * 6)
+        self.assertEqual((table["missing"], table["texts"]),
+                         ({"0": "NaN"}, {"0": {"2": "None", "3": "NaT", "4": "<NA>", "5": "sNaN"}}))
+        table = self.table("DataFrame({'n': [5] * 7, 'v': np.array([1.0, 'a', 3.5, 1e16, 1, np.float32(2), -0.0], dtype=object)},"
+                           " index=pd.Index([1.0, 1, 'b', None, np.nan, 6, 7], dtype=object))")
+        self.assertEqual([row[1] for row in table["rows"]], [1, "a", 3.5, 1e16, 1, 2, 0])
+        self.assertEqual(table["texts"], {"1": {"0": "1.0", "3": "1e+16", "5": "2.0", "6": "-0.0"}})
+        self.assertEqual((table["index"]["missing"], table["index"]["texts"]), ({"0": "None"}, {"0": {"0": "1.0", "4": "NaN"}}))
+        self.assertNotIn("texts", self.table("DataFrame({'f': [1.0, None], 'i': [1, 2], 's': ['a', None]})"))
+
+    def test_a_zero_keeps_its_sign(self):
+        table = self.table("DataFrame({'v': [1.5, -0.0, 0.0, None], 'w': pd.array([-0.0, 1, None, 2], 'Float64')}, "
+                           "index=[-0.0, 1.0, 2.0, 3.0])")
+        self.assertEqual(table["texts"], {"0": {"1": "-0.0"}, "1": {"0": "-0.0"}})
+        self.assertEqual(table["index"]["texts"], {"0": {"0": "-0.0"}})
+
+    def test_what_is_missing_in_a_level_or_category_is_of_its_type(self):
+        index = self.table("DataFrame({'v': [1, 2]}, index=pd.MultiIndex.from_arrays([[Timestamp(1), NaT], [1, np.nan],"
+                           " ['a', None], Series([1, None], dtype='Int64'), [1.0, 'x']]))")["index"]
+        self.assertEqual((index["missing"], index["texts"]), ({"0": "NaT", "1": "NaN", "2": "NaN", "3": "<NA>"}, {"4": {"0": "1.0"}}))
+        self.assertEqual(self.column("Series(pd.Categorical([Timestamp('2020'), None]))")[2], "NaT")
+
     def test_other_values_are_told_as_pandas_prints_them(self):
         self.assertEqual(self.column("Series([[1, [2]], {'k': {1}}, b'x', uuid.UUID(int=5), (1,), 1j])")[0],
                          ["[1, [2]]", "{'k': {1}}", "b'x'", "00000000-0000-0000-0000-000000000005", "(1,)", "1j"])
@@ -111,7 +143,7 @@ class Frames(unittest.TestCase):
         columns = ("[1.0, 2.0]", "[1.5, 2.25]", "[0.1 + 0.2]", "[1/3, 2]", "[1234567.89]", "[1e6, 0.125]",
                    "[123456.789012, 1]", "[1e5, 1/3]", "[0.0, None]", "[0.001, 100]", "[999999.5, -3]",
                    "[-1234567.125, 5]", "[float('inf'), 1.25]", "[0.000001]", "[12.3456789, -1000]")
-        powers = ("[1e-7, 1]", "[1e300]", "[1e15, 0.5]")
+        powers = ("[1e-7, 1]", "[1e300]", "[1e15, 0.5]", "[1e12, 0.001]", "[1e13, 0.04]")
         for code in (*columns, *powers):
             result = self.result(f"DataFrame({{'a': {code}}})")
             (told,) = result["application/json"]["decimals"]
@@ -160,6 +192,20 @@ class Frames(unittest.TestCase):
         self.assertEqual(table["total"], 1000)
         self.assertTrue(table["rows"])
         self.assertEqual(table["rows"][0], ["x" * 5000])
+
+    def test_a_result_of_which_rows_are_left_out_says_so(self):
+        table = self.table("DataFrame({'a': ['x' * 400000] * 100})")
+        self.assertTrue(0 < len(table["rows"]) < 100 and table["cut"], len(table["rows"]))
+        table = self.table("DataFrame({'a': range(5000)})")
+        self.assertEqual((len(table["rows"]), "cut" in table), (1000, False))
+
+    def test_no_warning_of_ours_is_the_users(self):
+        for code in ("Series(pd.arrays.SparseArray([0, 1, 0]))", "Series(pd.arrays.SparseArray([0.5, np.nan]))",
+                     "Series([1e308, 1.5])", "Series([np.inf, -np.inf])"):
+            outcome = self.runner.run(f"DataFrame({{'a': {code}}})")
+            self.assertEqual((outcome.error, outcome.stderr), (None, b""), code)
+            self.assertTrue(outcome.result["application/json"]["rows"])
+        self.assertIn(b"my own", self.runner.run("import warnings\nwarnings.warn('my own')").stderr)
 
     def test_values_and_subclasses_may_lie(self):
         code = """

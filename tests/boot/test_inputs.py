@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run brings along."""
+"""Inputs that a run brings along."""
 
 import json
 import os
@@ -149,6 +149,65 @@ class Data(unittest.TestCase):
         self.refused("not valid JSON", text + "]")
         self.assertEqual(self.value("df.shape", "[]" + " " * (9 << 20)), [0, 0])
 
+    def test_integers_above_2_53_are_exact_where_some_are_missing(self):
+        large, huge = 2**53 + 1, 2**64 - 1
+        told = "[[str(df[name].dtype), *map(str, df[name].tolist())] for name in ('a', 'b', 'c', 'd')]"
+        want = [["Int64", str(large), "<NA>"], ["float64", "5.0", "nan"], ["int64", str(large), "1"],
+                ["float64", str(float(large)), "1.5"]]
+        rows = [[large, 5, large, large], [None, None, 1, 1.5]]
+        names = ["a", "b", "c", "d"]
+        records = [dict(zip(names, row)) for row in rows]
+        self.assertEqual(self.value(told, json.dumps(records)), want)
+        del records[1]["a"]
+        self.assertEqual(self.value(told, json.dumps(records)), want)
+        self.assertEqual(self.value(told, json.dumps({"columns": names, "rows": rows})), want)
+        text = f"a,b,c,d\n{large},5,{large},{large}\n,,1,1.5\n"
+        self.assertEqual(self.value(told, text, data_format="csv"), want)
+        for text in (f"x,x\n1,{large}\n2,\n", f"x,y,z\n0,1,{large},3\n0,2,,3\n"):  # a name twice, an unnamed index
+            self.assertEqual(self.value("[*map(str, df.iloc[:, 1])]", text, data_format="csv"), [str(large), "<NA>"])
+        self.assertEqual(self.value("df['x'].dtype.name", "x,y\n1e16,3\n,3\n", data_format="csv"), "float64")
+        with tempfile.NamedTemporaryFile(suffix=".db") as file:
+            base = sqlite3.connect(file.name)
+            base.execute("create table t (a integer, b integer, c integer, d)")
+            base.executemany("insert into t values (?, ?, ?, ?)", rows)
+            base.commit()
+            base.close()
+            self.assertEqual(self.value(told, file.read(), data_format="sqlite", data_query="select * from t"), want)
+        self.assertEqual(self.value("[str(df.a.dtype), str(df.a[0])]", json.dumps([{"a": huge}, {"a": None}])),
+                         ["UInt64", str(huge)])
+        self.assertEqual(self.value("[str(df.a.dtype), *map(str, df.a)]",
+                                    json.dumps([{"a": 2**63}, {"a": -1}, {"a": None}])), ["object", str(2**63), "-1", "None"])
+
+    def test_integers_above_2_53_are_exact_in_each_batch_of_a_large_table(self):
+        large, count = 2**53 + 1, 160000
+        columns = {"first": lambda n: large + 2 * n if n < 60000 else None,  # int64, then nothing but nulls
+                   "few": lambda n: None if n % 3 else n if n < 60000 else large,  # floats, then Int64
+                   "gap": lambda n: None if n == 70000 else large,
+                   "real": lambda n: n / 2 if n < 60000 else large if n % 2 else None,  # has fractions: floats
+                   "small": lambda n: n if n < 60000 else None, "all": lambda n: large}
+        kinds = {"first": "Int64", "few": "Int64", "gap": "Int64", "real": "float64", "small": "float64", "all": "int64"}
+        code = (f"large = {large}\ncount = {count}\n"
+                "def same(name, make):\n"
+                "    kind, values = str(df[name].dtype), df[name].tolist()\n"
+                "    want = map(make, range(count))\n"
+                "    if kind.startswith('Int'):\n        values = [None if v is pandas.NA else v for v in values]\n"
+                "    elif kind.startswith('float'):\n"
+                "        values, want = [None if v != v else v for v in values], (v if v is None else float(v) for v in want)\n"
+                "    return kind if all(a == b for a, b in zip(values, want, strict=True)) else values[:3]\n"
+                "import pandas\n"
+                "{'first': same('first', lambda n: large + 2 * n if n < 60000 else None),"
+                " 'few': same('few', lambda n: None if n % 3 else n if n < 60000 else large),"
+                " 'gap': same('gap', lambda n: None if n == 70000 else large),"
+                " 'real': same('real', lambda n: n / 2 if n < 60000 else large if n % 2 else None),"
+                " 'small': same('small', lambda n: n if n < 60000 else None),"
+                " 'all': same('all', lambda n: large)}")
+        rows = [[make(n) for make in columns.values()] for n in range(count)]
+        text = json.dumps({"columns": list(columns), "rows": rows})
+        self.assertGreater(len(text), 8 << 20)
+        self.assertEqual(self.value(code, text), kinds)
+        records = [{name: value for name, value in zip(columns, row) if value is not None} for row in rows]
+        self.assertEqual(self.value(code, json.dumps(records)), kinds)
+
     def test_csv_and_tsv_are_read(self):
         self.assertEqual(self.value("df.to_dict('list')", "a,b\n1,x\n2,y\n", data_format="csv"),
                          {"a": [1, 2], "b": ["x", "y"]})
@@ -160,6 +219,11 @@ class Data(unittest.TestCase):
         self.refused("UTF-8", b"a,b\n\xe9,1\n", data_format="csv")
         self.refused("line 3", "a\n1\n1,2,3\n", data_format="csv")
         self.refused("unknown format", "x", data_format="xml")
+
+    def test_parquet_without_its_library_names_the_remedy(self):
+        self.value("import sys\nsys.modules['pyarrow'] = sys.modules['fastparquet'] = None\n1", "[]")
+        self.refused("needs pyarrow, which this runtime does not have; `viv runtime add NAME --requirements FILE`", b"PAR1",
+                     data_format="parquet")
 
     def test_a_sqlite_database_is_queried(self):
         with tempfile.NamedTemporaryFile(suffix=".db") as file:

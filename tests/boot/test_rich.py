@@ -50,7 +50,40 @@ class Values(unittest.TestCase):
             "import datetime, decimal, enum\nclass E(enum.IntEnum):\n    A = 1\n"
             "[datetime.date(2020, 1, 2), datetime.datetime(2020, 1, 2, 3), datetime.time(4), "
             "datetime.timedelta(1), decimal.Decimal('1.5'), decimal.Decimal('NaN'), E.A]"),
-            ["2020-01-02", "2020-01-02T03:00:00", "04:00:00", "1 day, 0:00:00", 1.5, None, 1])
+            ["2020-01-02", "2020-01-02T03:00:00", "04:00:00", "1 day, 0:00:00", "1.5", None, 1])
+
+    def test_decimals_keep_every_digit(self):
+        digits = "12345678901234567890.12"
+        self.assertEqual(self.json(f"from decimal import Decimal\nDecimal('{digits}')"), digits)
+        self.assertEqual(self.json(f"[Decimal('{digits}'), {{Decimal('0.10'): Decimal('-1E+400')}}, Decimal('-inf')]"),
+                         [digits, {"0.10": "-1E+400"}, None])
+
+    def test_a_dict_whose_keys_have_the_same_text_loses_nothing(self):
+        for code in ("{1: 5, '1': 'str', None: 3, 'None': 4}", "{True: 1, 'True': 2}", "type('D', (dict,), {})({1.5: 1, '1.5': 2})"):
+            result = self.result(code)
+            self.assertEqual(list(result), ["text/plain"], code)
+            self.assertIn("2" if "True" in code or "1.5" in code else "'str'", result["text/plain"])
+        self.assertEqual(self.json("[1, {1: 5, '1': 6}, {1: 5, '2': 6}]"), [1, "{1: 5, '1': 6}", {"1": 5, "2": 6}])
+
+    def test_a_container_says_if_its_json_has_other_values_than_python(self):
+        mime = "application/vnd.vivarium.inexact+json"
+        self.result("import numpy as np, pandas as pd, datetime, decimal")
+        for value in ("float('inf')", "float('nan')", "2**53", "-2**80", "b'x'", "1j", "datetime.date(2024, 1, 1)",
+                      "decimal.Decimal('1.10')", "'\\ud800'", "object", "np.datetime64('2020')", "np.float64('nan')",
+                      "np.longdouble(1) / 3", "np.array([1.0, np.nan])", "np.ma.array([1, 2], mask=[0, 1])", "pd.NA",
+                      "pd.DataFrame({'a': [None]})", "{float('nan'): 1}", "{1: 5, '1': 6}"):
+            self.assertEqual(self.result(f"[1, {value}]").get(mime), True, value)
+            self.assertEqual(self.result(f"{{'a': (1, {{'b': {value}}})}}").get(mime), True, value)
+        for value in ("[None, True, 'a', '\u00e9', 2**53 - 1, -2**53 + 1, 1e22, -0.0, (1,), {2}, {3: 4}, range(2)]",
+                      "[np.int64(1), np.float64(1.5), np.bool_(True), np.str_('a'), np.zeros((2, 2)), np.array(['a'])]",
+                      "float('inf')", "2**80", "datetime.date(2024, 1, 1)", "pd.DataFrame({'a': [None, 2.0]})"):
+            self.assertNotIn(mime, self.result(value), value)
+
+    def test_a_long_integer_has_all_its_digits(self):
+        for code, digits in (("10 ** 5000", "1" + "0" * 5000), ("-10 ** 40000 - 7", "-1" + "0" * 39999 + "7")):
+            self.assertEqual(self.result(code), {"text/plain": digits, "application/json": digits})
+        self.assertEqual(self.result("1 << 400000")["text/plain"], hex(1 << 400000))
+        self.assertEqual(self.json("import sys\nsys.get_int_max_str_digits()"), 4300)
 
     def test_numpy_and_pandas_values_have_their_json(self):
         self.assertEqual(self.json(
@@ -60,9 +93,9 @@ class Values(unittest.TestCase):
             [1, 0.5, True, None, "2020-01-01", [[1, 2]], str(2**63), ["2020-01-01", None],
              None, 0.5])
         self.assertEqual(self.json(
-            "[pd.Timestamp('2020-01-01'), pd.NaT, pd.NA, pd.Series([1, None]), "
+            "[pd.Timestamp('2020-01-01'), pd.NaT, pd.NA, "
             "pd.Period('2020-01'), pd.Index(['a']), {'f': pd.DataFrame({'a': [1]})}]"),
-            ["2020-01-01T00:00:00", None, None, [1.0, None], "2020-01", ["a"],
+            ["2020-01-01T00:00:00", None, None, "2020-01", ["a"],
              {"f": {"columns": ["a"], "total": 1, "dtypes": ["int64"], "decimals": [None],
                     "rows": [[1]], "index": {"names": [None], "dtypes": ["int64"], "rows": [[0]]}}}])
         self.assertEqual(self.json("np.float64(2)"), 2.0)
@@ -72,6 +105,45 @@ class Values(unittest.TestCase):
         for code in ("np.float64(2)", "np.array(2)", "[np.array([1])]", "pd.Series([1])"):
             self.assertNotIn(mime, self.result(code))
         self.assertEqual(self.json("pd.Timestamp('2020-01-01')"), "2020-01-01T00:00:00")
+
+    def test_spans_and_moments_of_numpy_are_whole(self):
+        spans = "['5ns', '-1ns', '1us', '36h', '-1s', None]"
+        frame = self.json(f"import numpy as np, pandas as pd\npd.DataFrame({{'t': pd.to_timedelta({spans})}})")
+        told = [row[0] for row in frame["rows"]]
+        self.assertEqual(told[0], "0 days 00:00:00.000000005")
+        self.assertEqual(self.json(f"t = pd.to_timedelta({spans}).to_numpy()\nt"), told)
+        self.assertEqual(self.json("list(t)"), told)
+        self.assertEqual(self.json("t.reshape(2, 3)"), [told[:3], told[3:]])
+        self.assertEqual(self.json("[np.array(5, 'm8[ns]'), np.ma.array(t[:2], mask=[1, 0]), t.astype(object)[:1]]"),
+                         [told[0], [None, told[1]], [5]])
+        self.assertEqual(self.json("np.timedelta64(5, 'ns')"), told[0])
+        self.assertEqual(self.json(
+            "[np.timedelta64(1, 'D'), np.timedelta64(2, '25m'), np.timedelta64(3, 'Y'), np.timedelta64(7), "
+            "np.timedelta64(2**62, 's'), np.array([1, 'NaT'], 'm8[M]'), {np.timedelta64(1, 'ns'): 1}]"),
+            ["1 days 00:00:00", "0 days 00:50:00", "3 years", "7 generic time units",
+             "53375995583650 days 07:45:04",
+             ["1 months", None], {"0 days 00:00:00.000000001": 1}])
+        self.assertEqual(self.json("[t.astype('>m8[ns]'), np.array([3], '>m8[Y]')]"), [told, ["3 years"]])
+        moment = "2020-01-01T00:00:00.000000001"
+        self.assertEqual(self.json(f"m = np.array(['{moment}', 'NaT'], 'M8[ns]')\n[m, m[0], list(m)]"),
+                         [[moment, None], moment, [moment, None]])
+        self.assertEqual(self.json("np.array([(5, 1, 'a')], [('t', 'm8[ns]'), ('x', 'longdouble'), ('s', 'U1')])"),
+                         [[told[0], 1.0, "a"]])
+        self.assertEqual(self.json(f"np.array([('{moment}',)], [('m', 'M8[ns]')])[0]"), [moment])
+
+    def test_a_longdouble_is_text_if_no_double_is_equal_to_it(self):
+        third = "0.33333333333333333334"
+        self.assertEqual(self.json(
+            "import numpy as np, pandas as pd\nx = np.longdouble(1) / 3\n"
+            "[x, -x, x * 3, np.longdouble('1e4000'), np.longdouble('inf'), np.longdouble('nan'), {x: 1}]"),
+            [third, "-" + third, 1.0, "1e+4000", None, None, {third: 1}])
+        self.assertEqual(self.json("np.array([x, 1])"), [third, 1.0])
+        self.assertEqual(self.json("x"), third)
+        self.assertIn(third, self.json("[np.clongdouble(x)]")[0])
+        self.assertIn(third, self.json("np.array([x], 'clongdouble')")[0])
+        frame = self.json("pd.DataFrame({'x': np.array([x]), 'o': pd.Series([x], dtype=object)})")
+        self.assertEqual(frame["rows"], [[third, third]])
+        self.assertIn(third, self.json("pd.DataFrame({'x': np.array([x], 'clongdouble')})")["rows"][0][0])
 
     def test_a_frame_is_html_text_and_json(self):
         result = self.result("import pandas as pd\npd.DataFrame({'a': [1, None], 'd': "
@@ -91,6 +163,15 @@ class Values(unittest.TestCase):
                          {"columns": ["s"], "rows": [[5]], "total": 1, "dtypes": ["int64"],
                           "decimals": [None],
                           "index": {"names": [None], "dtypes": ["object"], "rows": [["k"]]}})
+
+    def test_a_series_is_told_the_same_inside_of_other_values(self):
+        code = "import pandas as pd\ns = pd.Series(list('aab')).value_counts()\n"
+        alone = self.json(code + "s")
+        self.assertEqual(alone["index"]["rows"], [["a"], ["b"]])
+        self.assertEqual(self.json(code + "{'counts': s, 'all': [s]}"), {"counts": alone, "all": [alone]})
+        outcome = self.runner.run(code + "_chart = {'type': 'bar', 'y': s}\n_table = {'columns': ['n'], 'rows': [s[:1]]}")
+        self.assertEqual(outcome.charts[0]["spec"]["y"], [2, 1])
+        self.assertEqual(outcome.of("table")[0]["table"]["rows"], [[2]])
 
     def test_odd_frames_are_told(self):
         code = ("import pandas as pd\nf = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples("
@@ -231,10 +312,10 @@ class Tables(unittest.TestCase):
                                     ("f.set_axis(['p', 'q'])", ["index", "n"], [["p", 1], ["q", 2]]),
                                     ("f.rename_axis('k')[1:]", ["k", "n"], [[1, 2]]),
                                     ("f.n.rename(None)", ["value"], [[1], [2]])):
-            self.assertEqual(self.table(f"{made}_atlas_table = {code}", atlas=True),
+            self.assertEqual(self.table(f"{made}_atlas_table = {code}", explicit=True),
                              {"columns": columns, "rows": rows}, code)
-        table = self.table(f"{made}_atlas_table = pd.concat([f] * 5000)", atlas=True, result_max=9000)
-        self.assertEqual((table["columns"], table["total"]), (["index", "n"], 10000))
+        table = self.table(f"{made}_atlas_table = pd.concat([f] * 5000)", explicit=True, result_max=9000)
+        self.assertEqual((table["columns"], table["total"], "cut" in table), (["index", "n"], 10000, False))
         self.assertEqual(table["rows"][:2], [[0, 1], [1, 2]])
 
     def test_a_large_table_is_cut_and_flagged(self):
@@ -242,7 +323,14 @@ class Tables(unittest.TestCase):
                                   "range(100000)]}", result_max=10000)
         table = outcome.of("table")[0]["table"]
         self.assertEqual((table["total"], outcome.done["truncated"]["result"]), (100000, True))
-        self.assertTrue(table["rows"])
+        self.assertTrue(table["rows"] and table["cut"])
+        table = self.table("import pandas\n_table = pandas.DataFrame({'n': range(100000)})", result_max=10000)
+        self.assertTrue(table["rows"] and table["cut"])
+
+    def test_a_chart_object_keeps_every_digit(self):
+        code = "import decimal\n_chart = {'v': [2**53, 2**53 + 1, -2**60, 5, decimal.Decimal('1.5')]}"
+        told = [2**53, str(2**53 + 1), str(-2**60), 5, 1.5]
+        self.assertEqual(self.runner.run(code).charts[0]["spec"]["v"], told)
 
     def test_chart_specs_are_told(self):
         outcome = self.runner.run("import numpy as np\n_chart = {'type': 'bar', 'data': "
@@ -258,10 +346,23 @@ class Tables(unittest.TestCase):
                                    ("[{'type': 'bar'}, 'x', {}]", 2, "str"), ("[[{}]]", 0, "list")):
             outcome = self.runner.run(f"_chart = {code}")
             self.assertEqual((len(outcome.charts), outcome.done["kind"]), (charts, "ok"), code)
-            self.assertEqual(outcome.stderr.decode(), "vivarium: _chart must be a dict or a list of dicts, "
-                                                      f"and no chart was made of {kind}\n", code)
+            self.assertEqual(outcome.stderr.decode(), "vivarium: _chart must be a dict or a list of dicts; "
+                                                      f"no chart was made of {kind}\n", code)
         outcome = self.runner.run("_chart = []")
         self.assertEqual((outcome.charts, outcome.stderr), ([], b""))
+
+    def test_text_where_a_chart_has_its_numbers_is_said(self):
+        chart = "_chart = {{'type': 'bar', 'categoryKey': 'k', 'valueKeys': ['n', 'm'], 'data': [{{'k': '7', 'n': {}, 'm': 2}}, {{'k': 'b', 'n': 2**70}}]}}"
+        outcome = self.runner.run(chart.format("'12' * 20"))
+        self.assertEqual(outcome.stderr.decode(), f"vivarium: 1 of 2 values of 'n' in _chart are text, not numbers, such as {'12' * 20!r}; "
+                                                  "pandas.to_numeric converts a column\n")
+        self.assertEqual(len(outcome.charts), 1)
+        self.assertEqual(self.runner.run(chart.format("12")).stderr, b"")
+        for odd in ("5", "[5, {'n': 5}]", "[{'n': object()}]", "{'n': 'x'}"):
+            outcome = self.runner.run(f"_chart = {{'valueKeys': ['n', 5, []], 'data': {odd}}}")
+            self.assertEqual((outcome.stderr, len(outcome.charts)), (b"", 1), odd)
+        self.runner.run("class Key:\n    def __hash__(self): return hash('data')\n    def __eq__(self, other): raise ValueError")
+        self.assertEqual(self.runner.run("_chart = {Key(): 5, 'type': 'bar'}").stderr, b"")
 
     def test_a_chart_of_a_hundred_thousand_points_is_told(self):
         outcome = self.runner.run("_chart = {'type': 'scatter', 'categoryKey': 'x', 'valueKeys': ['y'], "

@@ -56,6 +56,27 @@ class Output(unittest.TestCase):
             self.assertEqual(self.runner.run("import sys\n" + code).done["kind"], "ok", code)
             self.assertEqual(self.runner.run("print('back')").text, "back\n", code)
 
+    def test_descriptors_that_were_closed_are_back(self):
+        self.runner.run("import os, sys")
+        for closed in ((1,), (2,), (0, 1, 2)):
+            for code in (f"for fd in {closed}: os.close(fd)", f"for fd in {closed}: os.close(fd)\nsys.stdout.close()"):
+                self.assertEqual(self.runner.run(code).done["kind"], "ok", code)
+                outcome = self.runner.run("print('back')\nos.system('echo more; echo err >&2; cat')")
+                self.assertEqual((outcome.text, outcome.stderr), ("back\nmore\n", b"err\n"), code)
+
+    def test_a_print_to_a_closed_descriptor_fails_and_is_told_in_its_own_run(self):
+        outcome = self.runner.run("import os\nos.close(1)\nprint('lost')")
+        self.assertIn("Bad file descriptor", outcome.error["message"])
+        self.assertEqual(outcome.text, "lost\n")
+        self.assertEqual(self.runner.run("print('back')").text, "back\n")
+
+    def test_a_file_that_was_put_in_the_place_of_a_stream_stays(self):
+        self.runner.run("import os\nfile = os.open('/tmp', os.O_TMPFILE | os.O_RDWR)\nos.dup2(file, 1)")
+        self.runner.run("print('into the file')")
+        self.assertEqual(self.runner.run("os.pread(file, 100, 0)").result["text/plain"], "b'into the file\\n'")
+        self.runner.run("os.close(1)")
+        self.assertEqual(self.runner.run("print('back')").text, "back\n")
+
     def test_much_output_comes_whole(self):
         outcome = self.runner.run("for i in range(20000): print('x' * 100)")
         self.assertEqual(len(outcome.stdout), 20000 * 101)

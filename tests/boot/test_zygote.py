@@ -4,7 +4,7 @@
 import subprocess
 import unittest
 
-from harness import Runner, Zygote
+from harness import PYTHON, Runner, Zygote
 
 DRAWS = """
 import random, tempfile, uuid, ssl, secrets, multiprocessing, numpy as np, twin
@@ -90,7 +90,7 @@ class Cold(unittest.TestCase):
         plain = set(subprocess.run(["/usr/bin/python3", "-I", "-c", "import sys\n"
                                     "print(*sys.modules)"], capture_output=True, text=True,
                                    check=True).stdout.split())
-        # What the stand-in for the C extension and a result need is not the start's.
+        # Modules of the stand-in for the C extension, and those that a result needs, are not the start's.
         loaded = {name for name in loaded - plain if not name.startswith("vivarium")}
         self.assertFalse(loaded & {"json", "asyncio", "inspect", "ast", "traceback", "linecache",
                                    "hashlib", "tokenize", "pandas", "numpy", "matplotlib"}, loaded)
@@ -98,7 +98,7 @@ class Cold(unittest.TestCase):
     def test_nonsense_arguments_are_refused(self):
         runner = Runner()
         path = runner.root + "/viv/main.py"
-        ended = subprocess.run([runner.process.args[0], "-I", path, "nonsense"], check=False,
+        ended = subprocess.run([PYTHON, "-I", path, "nonsense"], check=False,
                                capture_output=True, env={"VIV_TEST_CHANNELS": str(0)},
                                stdin=runner.channel.fileno())
         self.assertEqual(ended.returncode, 1)

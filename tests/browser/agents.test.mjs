@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs that others make, over HTTP and MCP, while a person looks on.
-import { eventually, says, sees } from "./lib/expect.mjs";
+import { counts, eventually, says, sees } from "./lib/expect.mjs";
 import { subject } from "./lib/runner.mjs";
 
 export default subject("agents", {}, (test) => {
@@ -43,6 +43,31 @@ export default subject("agents", {}, (test) => {
     const dialog = person.page.getByRole("dialog");
     await says(dialog, "one shot 3.14");
     await person.closeDialog();
+  });
+
+  test("the page's own runs never come back as cells of somebody else, in no tab", async (person) => {
+    const LATER_MS = 60_000; // by then a run that no cell claims would have become one
+    await person.page.clock.install();
+    const cell = await person.converse();
+    await cell.run("print('one')");
+    const other = await person.secondTab();
+    await other.page.clock.install();
+    await other.refresh();
+    await sees(other.cell(1).editor);
+    await cell.run("print('two')"); // edited, and run again: the first run has no cell any more
+    const gone = await person.another();
+    await gone.run("print('three')");
+    await gone.box.hover();
+    await gone.button(/^Delete cell 2/).click(); // nor has this one
+    await counts(person.cells, 1);
+    await counts(other.cells, 1);
+    for (const who of [person, other]) {
+      await who.page.clock.runFor(LATER_MS);
+      await who.refresh();
+      await says(who.cell(1).output, "two");
+      await who.page.clock.runFor(LATER_MS);
+      await counts(who.cells, 1);
+    }
   });
 
   test("follow mode goes where an agent's run begins", async (person) => {

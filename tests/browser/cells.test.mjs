@@ -107,6 +107,17 @@ export default subject("cells", {}, (test) => {
     await says(last.output, "first then last");
   });
 
+  test("a button below a note that is being written is hit, however slowly it is pressed", async (person) => {
+    await person.converse();
+    const note = await person.another("note");
+    await note.write("# A heading\n\nwith *text*\n\n- and\n- a list");
+    await person.button("Add code").last().hover();
+    await person.page.mouse.down();
+    await person.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    await person.page.mouse.up();
+    await sees(person.cell(3).editor);
+  });
+
   test("cells that wait for their turn go on after a refresh", async (person) => {
     const first = await person.converse();
     await first.write("seed = input('seed? ')");
@@ -172,7 +183,8 @@ export default subject("cells", {}, (test) => {
     await cell.start(ENDLESS);
     await says(cell.output, "begun");
     const time = cell.box.locator(".phase-time");
-    const seconds = async () => parseFloat(await time.innerText());
+    const seconds = async () => [...(await time.innerText()).matchAll(/([\d.]+) (s|min)/g)]
+      .reduce((all, [, number, unit]) => all + number * (unit === "min" ? 60 : 1), 0);
     await eventually(async () => (await time.count()) && (await seconds()) >= 3, "three seconds");
     const before = await seconds();
     await person.refresh();

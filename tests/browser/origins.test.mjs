@@ -116,7 +116,7 @@ export default subject("origins", {}, (test) => {
     await context.close();
   });
 
-  test("what the config lists may call, which shows that the attack is one", { ms: 120_000 }, async (person) => {
+  test("what the config lists may call, which shows that the attack is one", async (person) => {
     const open = await Daemon.start(`origins: ["${STRANGER}"]\n`);
     try {
       const { read, runs, isThere } = await visit(person, open, STRANGER);

@@ -34,7 +34,7 @@ function has(chart, colour) {
   }, colour);
 }
 
-/** What is done to a chart changes at least so many of its pixels: tooltips are drawn in it, where no markup can be. */
+/** The deed changes at least so many pixels of the chart: tooltips are drawn in it, where no markup can be. */
 async function changes(chart, deed, least = 100) {
   await chart.locator("canvas").first().evaluate((canvas) => delete canvas.atFirst);
   await differences(chart);
@@ -190,7 +190,7 @@ export default subject("output", {}, (test) => {
     await person.page.emulateMedia({ colorScheme: "light" });
     const cell = await person.converse();
     await cell.run("import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([1, 3, 2], color='#d000d0', ls='--', lw=3, marker='s', label='dashed')\n" +
-      "ax.plot([2, 1, 3], 'k:', label='dotted')\nax.plot([3, 2, 1], 'o', color='#0088ff', label='points')\nax.set_ylim(0, 5)\nax.legend()\nplt.show()", 40_000);
+      "ax.plot([2, 1, 3], 'k:', label='dotted')\nax.plot([3, 2, 1], 'o', color='#0088ff', label='points')\nax.set_ylim(0, 5)\nax.legend()\nplt.show()");
     await sees(cell.output.getByRole("img"));
     assert.equal(await cell.output.getByText(/interactive form lacks/).count(), 0);
     await person.picture("figure-light");
@@ -212,7 +212,7 @@ export default subject("output", {}, (test) => {
   test("the bars of a histogram touch when it becomes interactive", async (person) => {
     await person.page.emulateMedia({ colorScheme: "light" });
     const cell = await person.converse();
-    await cell.run("import matplotlib.pyplot as plt\nplt.hist([1, 2, 2, 3, 3, 3, 4, 4, 5, 6], bins=6, color='#d000d0')\nplt.grid(True)\nplt.xlabel('size')\nplt.show()", 40_000);
+    await cell.run("import matplotlib.pyplot as plt\nplt.hist([1, 2, 2, 3, 3, 3, 4, 4, 5, 6], bins=6, color='#d000d0')\nplt.grid(True)\nplt.xlabel('size')\nplt.show()");
     await sees(cell.output.getByRole("img"));
     await cell.output.getByText("Interactive", { exact: true }).first().click();
     const chart = person.chartIn(cell.output);
@@ -241,14 +241,15 @@ export default subject("output", {}, (test) => {
   test("a figure with a picture in it says what its interactive form lacks", async (person) => {
     const cell = await person.converse();
     await cell.run("import matplotlib.pyplot as plt\nfig, (a, b) = plt.subplots(1, 2, figsize=(8, 3))\na.barh(['ants', 'bees'], [3, 9])\nb.imshow([[1, 2], [3, 4]])\n" +
-      "b.set_title('heat')\nplt.show()", 40_000);
+      "b.set_title('heat')\nplt.show()");
     const image = cell.output.getByRole("img", { name: /^Figure/ });
     await sees(image);
-    await says(cell.output, "The interactive form lacks a picture (imshow) in heat");
+    await says(cell.output, "The interactive form lacks the whole of heat: a picture (imshow)");
     await eventually(() => image.evaluate((element) => element.naturalWidth > 1.7 * element.clientWidth), "a picture that is sharp on a dense screen");
     await cell.output.getByText("Interactive", { exact: true }).first().click();
     await sees(person.chartIn(cell.output));
-    await says(cell.output, "The image shows all.");
+    await says(cell.output, "The image below shows all.");
+    await sees(image);
     await person.settle();
     await person.picture("twin-lacks");
   });
@@ -266,9 +267,9 @@ export default subject("output", {}, (test) => {
 
   test("a plotly figure is drawn", async (person) => {
     const cell = await person.converse();
-    await cell.run("import plotly.graph_objects as go\ngo.Figure(go.Bar(x=['a', 'b'], y=[2, 5]), layout={'title': 'By plotly'})", 40_000);
+    await cell.run("import plotly.graph_objects as go\ngo.Figure(go.Bar(x=['a', 'b'], y=[2, 5]), layout={'title': 'By plotly'})");
     const frame = cell.output.locator("iframe").contentFrame();
-    await sees(frame.locator(".main-svg"), 30_000);
+    await sees(frame.locator(".main-svg"));
     await says(frame.locator("body"), "By plotly");
     await person.picture("plotly");
   });
@@ -282,6 +283,17 @@ export default subject("output", {}, (test) => {
     assert.deepEqual(sandbox, ["allow-scripts"]);
     await sees(frame.contentFrame().getByRole("heading", { name: "A heading" }));
     await eventually(async () => (await frame.boundingBox()).height < 400, "its height");
+  });
+
+  test("a dict is a tree, but its text where JSON lacks a value of it", async (person) => {
+    const cell = await person.converse();
+    await cell.run("{'long': 'x' * 300, 'none': None}");
+    await says(cell.output.locator(".json"), /none: null/);
+    await cell.run("{'long': 'x' * 300, 'none': None, 'inf': float('inf'), 'big': 2**80, 'bytes': b'x'}");
+    await says(cell.output, /'none': None, 'inf': inf, 'big': 1208925819614629174706176, 'bytes': b'x'/);
+    await gone(cell.output.locator(".json"));
+    await cell.output.getByText("JSON", { exact: true }).click();
+    await says(cell.output.locator(".json"), /inf: null/);
   });
 
   test("a traceback is folded to what matters", async (person) => {
@@ -300,7 +312,7 @@ export default subject("output", {}, (test) => {
     await says(cell.output, /Done in/);
     await cell.output.getByRole("button", { name: "Details" }).click();
     for (const name of [/time/i, /cpu/i, /memory/i]) await sees(cell.output.getByRole("meter", { name }));
-    await cell.run("hog = [bytearray(2**20) for _ in range(4000)]", 40_000);
+    await cell.run("hog = [bytearray(2**20) for _ in range(4000)]");
     await says(cell.output, /out of memory/i);
     await says(cell.output, /load less|smaller|raise/i);
     await says(cell.output, /rolled back/i);
@@ -315,6 +327,26 @@ export default subject("output", {}, (test) => {
     await cell.run("open('out.csv', 'w').write('a,b\\n1,2\\n')");
     const file = await saved(person, cell.output.getByRole("button", { name: /out\.csv/ }).or(cell.output.getByRole("link", { name: /out\.csv/ })).first());
     assert.equal(file.bytes.toString(), "a,b\n1,2\n");
+  });
+
+  test("a file says before a click that it changed or went, and by which cell", async (person) => {
+    const cell = await person.converse();
+    await cell.run("open('a.txt', 'w').write('one')\nopen('b.txt', 'w').write('one')");
+    const chip = (of, name) => of.output.getByRole("listitem").filter({ hasText: name });
+    await says(chip(cell, "a.txt"), /^a\.txt\s+3 bytes\s+Download$/);
+    const second = await person.another();
+    await second.run("open('a.txt', 'w').write('two')\nimport os\nos.remove('b.txt')"); // with as many bytes
+    await says(chip(cell, "a.txt"), /changed since by cell 2, now 3 bytes/);
+    await says(chip(cell, "b.txt"), /^b\.txt\s+3 bytes\s+removed since$/);
+    await says(chip(second, "a.txt"), /^a\.txt\s+3 bytes\s+Download$/);
+    await person.picture("files-since");
+    const file = await saved(person, cell.output.getByRole("button", { name: "Download a.txt as it is now" }));
+    assert.equal(file.bytes.toString(), "two");
+    await person.refresh();
+    await says(chip(cell, "a.txt"), /changed since by cell 2/);
+    const [session] = (await person.agent.sessions()).toSorted((a, b) => b.created_ms - a.created_ms); // this conversation's
+    await person.agent.run(session, "open('a.txt', 'w').write('one')"); // another's run, and no cell's: as it was
+    await says(chip(cell, "a.txt"), /^a\.txt\s+3 bytes\s+Download$/);
   });
 
   test("colours of a terminal are colours, and no signs", async (person) => {

@@ -34,7 +34,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--viv", default=os.path.join(HERE, "..", "..", "build", "viv"), help="the viv to test")
     parser.add_argument("--keep", action="store_true", help="a screenshot after each test")
-    parser.add_argument("--wait", type=int, default=15000, help="ms that a test waits for what is to be seen")
+    parser.add_argument("--wait", type=int, default=60000, help="ms that a test waits for what is to be seen: a busy machine is slow")
     parser.add_argument("names", nargs="*", help="only subjects or tests whose name has one of these")
     args = parser.parse_args()
 

@@ -23,6 +23,15 @@ async function drop(person, target, files) {
 }
 
 export default subject("state", {}, (test) => {
+  test("a state says what it takes in memory and on disk, as soon as it is written, and all together", async (person) => {
+    const cell = await person.converse();
+    const panel = await person.tab("Timeline");
+    await cell.run("import os\nlarge = os.urandom(3 << 20)");
+    await says(panel, /(just now|\d+ (s|min) ago) · 3\.0 MiB on disk/);
+    await says(panel, /\d states, 3\.0 MiB on disk/);
+    await person.picture("timeline-room");
+  });
+
   test("variables are listed with what is in them", async (person) => {
     const cell = await person.converse();
     await cell.run("import pandas as pd\nanswer = 42\nwords = ['moss', 'fern']\nframe = pd.DataFrame({'n': range(500), 'm': 'x'})");
@@ -38,6 +47,25 @@ export default subject("state", {}, (test) => {
     const next = await person.another();
     await next.run("answer = 'changed'");
     await says(panel, /answer[\s\S]*changed/);
+  });
+
+  test("variables during a run say which state they are of, and that later runs are not in it", async (person) => {
+    await (await person.converse()).run("x = 1");
+    await (await person.another()).run("import threading\nstop = threading.Event()\nthreading.Thread(target=stop.wait, name='pump', daemon=True).start()\nx, y = 2, 'new'");
+    const panel = await person.tab("Variables");
+    await says(panel, /y[\s\S]*new/);
+    const last = await person.another();
+    await last.start("import time\nprint('on')\ntime.sleep(60)");
+    await says(last.output, "on");
+    await person.button("Look again", panel).click();
+    await says(panel, /these are the variables of the state "x = 1", without what later runs did\. No newer state could be kept: thread pump/);
+    await panel.getByRole("button", { name: /Show x/ }).click();
+    await says(person.page.getByRole("dialog", { name: "x" }), /state "x = 1", without what later runs did/);
+    await person.closeDialog();
+    await last.stop.click();
+    await last.over();
+    await says(panel, /y[\s\S]*new/);
+    await gone(panel.getByText(/A run is on/));
   });
 
   test("what is open in the panel stays when the window becomes narrow, and wide again", async (person) => {
@@ -103,10 +131,25 @@ export default subject("state", {}, (test) => {
     await person.open();
     const [chooser] = await Promise.all([person.page.waitForEvent("filechooser"), person.button("Choose a file").click()]);
     await chooser.setFiles({ name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(CSV) });
-    await sees(person.page.getByRole("grid"), 30_000);
-    await sees(person.chartIn(person.page), 30_000);
+    await sees(person.page.getByRole("grid"));
+    await sees(person.chartIn(person.page));
     await says(person.heading, "sales.csv");
     await person.picture("csv-to-chart");
+  });
+
+  test("a CSV with a word among its numbers gets a chart of the numbers that says what it lacks", async (person) => {
+    const rows = Array.from({ length: 450 }, (_, i) => `2024-01-${String(1 + (i % 28)).padStart(2, "0")},${i}\n`);
+    await person.open();
+    const [chooser] = await Promise.all([person.page.waitForEvent("filechooser"), person.button("Choose a file").click()]);
+    await chooser.setFiles({ name: "late.csv", mimeType: "text/csv", buffer: Buffer.from(`day,revenue\n${rows.join("")}2024-02-01,unknown\n`) });
+    await sees(person.chartIn(person.page));
+    await sees(person.page.getByRole("grid"));
+    const cell = person.cell(1);
+    await says(cell.output, "Sum of revenue by day (without 1 of 451 rows)");
+    await says(cell.output, "The chart leaves out 1 of 451 values of revenue, such as 'unknown'");
+    const next = await person.another();
+    await next.run("print(sum(row['revenue'] for row in _chart['data'] if row['revenue'] == row['revenue']), df['revenue'].iloc[-1])");
+    await says(next.output, "101025.0 unknown");
   });
 
   test("the sample and the first example are one click from a chart in sight", async (person) => {
@@ -114,7 +157,7 @@ export default subject("state", {}, (test) => {
       await person.open("#/");
       await person.button(name).click();
       const chart = person.chartIn(person.page);
-      await sees(chart, 30_000);
+      await sees(chart);
       await eventually(() => isInSight(chart), "a chart in sight");
     }
     await says(person.page.getByRole("main"), "Monthly sales statistics");
@@ -142,7 +185,7 @@ export default subject("state", {}, (test) => {
     await (await person.another()).run("x = 'second'\n1 / 0");
     await (await person.another()).run("import os\nos._exit(3)");
     await (await person.another()).run("x = 'last'");
-    const crashed = await says(person.cell(3).output, /Rolled back: variables and files went back to what they were before this run/);
+    const crashed = await says(person.cell(3).output, /Rolled back: variables and the files of \/workspace went back to what they were before this run/);
     const panel = await person.tab("Timeline");
     assert.equal(await panel.getByRole("button", { name: /import/ }).count(), 0, "a state is named by an import");
     await panel.getByRole("button", { name: "Go back to x = 'first'" }).click();
@@ -153,6 +196,28 @@ export default subject("state", {}, (test) => {
     await person.picture("undone");
     await person.refresh();
     await says(person.cell(2).output, /Failed[\s\S]*Undone/);
+  });
+
+  test("a file's chip tells by the file itself, after going back and in a branch", async (person) => {
+    const chip = (number) => person.cell(number).output.getByRole("listitem").filter({ hasText: "f.txt" });
+    const [isPlain, isFirst] = [/^f\.txt\s+2 bytes\s+Download$/, /now as cell 1 left it, 2 bytes\s+Download as it is now$/];
+    await (await person.converse()).run("n = open('f.txt', 'w').write('v1')");
+    await (await person.another()).run("two = open('f.txt', 'w').write('v2')");
+    await says(chip(1), /changed since by cell 2/);
+    const panel = await person.tab("Timeline");
+    await person.button("Keep this state under a name", panel).first().click();
+    await person.page.getByRole("dialog").getByRole("textbox").fill("two");
+    await person.confirm("Keep");
+    await says(panel, /two\n/);
+    await panel.getByRole("button", { name: /^Go back to n = open/ }).click();
+    await person.confirm("Go back");
+    await says(chip(2), isFirst);
+    await says(chip(1), isPlain);
+    const trunk = person.page.url();
+    await panel.getByRole("button", { name: "Branch here, from two" }).click();
+    await eventually(() => person.page.url() !== trunk, "the branch");
+    await says(chip(2), isFirst);
+    await says(chip(1), isPlain);
   });
 
   test("two states are compared", async (person) => {
@@ -204,6 +269,53 @@ export default subject("state", {}, (test) => {
     await says(next.output, "second");
   });
 
+  test("a run that spoils Python is undone by the next one, everywhere, and the session is well again", async (person) => {
+    const cell = await person.converse();
+    await cell.run("x = 1");
+    person.watch.expects(/^409 GET .*\/vars .*cannot fork/); // until the next run finds the damage, nobody can look inside
+    await (await person.another()).run("import builtins\nbuiltins.len = None");
+    await says(person.cell(2).output, "Done");
+    const next = await person.another();
+    await next.run("y = 2");
+    const isTold = async (who) => {
+      await says(who.cell(2).output, /^Undone[\s\S]*A later run failed, and the session went back to before this one/);
+      await says(who.cell(3).output, /Failed[\s\S]*the session is well again: run this cell again[\s\S]*went back to what they were after cell 1/);
+      assert.doesNotMatch(await who.cell(1).output.innerText(), /Undone/);
+    };
+    await isTold(person);
+    const panel = await person.tab("Timeline");
+    await says(panel, /builtins\.len = None\s+Done, undone by a later run/);
+    await person.picture("healed");
+    await isTold(await person.secondTab());
+    await person.refresh();
+    await isTold(person);
+    await next.run();
+    await says(next.output, "Done");
+    await says(person.cell(2).output, "Undone");
+  });
+
+  test("a long history is one line, and says how many states are not kept", async (person) => {
+    const cell = await person.converse();
+    for (let i = 1; i <= 14; i++) await cell.run(`q = ${i}`);
+    const panel = await person.tab("Timeline");
+    await says(panel, /q = 14\s+Now/);
+    const [session] = (await person.agent.sessions()).toSorted((a, b) => b.created_ms - a.created_ms); // this conversation's
+    await eventually(async () => !(await person.agent.call("GET", `/v1/sessions/${session.id}`)).kept.pending, "the last state on disk");
+    const { checkpoints } = await person.agent.call("GET", `/v1/sessions/${session.id}/checkpoints`);
+    const middle = checkpoints.toSorted((a, b) => a.created_ms - b.created_ms)[Math.floor(checkpoints.length / 2)];
+    await person.agent.call("DELETE", `/v1/sessions/${session.id}/checkpoints/${middle.id}`);
+    const rows = await eventually(async () => {
+      const texts = await panel.getByRole("listitem").allInnerTexts();
+      const kept = texts.filter((text) => /q = \d+|Start/.test(text)).length;
+      const gone = texts.reduce((sum, text) => sum + Number(/^(\d+) states? not kept/.exec(text)?.[1] ?? 0), 0);
+      return kept + gone === 15 && gone > 0 && texts;
+    }, "each state is there, or counted");
+    assert.match(rows[0], /q = 14/);
+    const places = await panel.locator("svg.lanes circle").evaluateAll((dots) => new Set(dots.map((dot) => dot.getAttribute("cx"))).size);
+    assert.equal(places, 1, "the line has branches");
+    await person.picture("history");
+  });
+
   test("a run that was rolled back says so, and the variables are those of before", async (person) => {
     const cell = await person.converse();
     await cell.run("safe = 'before'");
@@ -212,5 +324,19 @@ export default subject("state", {}, (test) => {
     await says(next.output, /rolled back/i);
     const panel = await person.tab("Variables");
     await says(panel, /safe[\s\S]*before/);
+  });
+
+  test("a restart of the session keeps the files and marks the cells", async (person) => {
+    const cell = await person.converse();
+    await cell.run("x = 1\nopen('note.txt', 'w').write('a few words');");
+    await person.role("button", "More actions", { exact: true }).click();
+    await person.role("menuitem", "Restart session").click();
+    await person.confirm("Restart");
+    await sees(person.toast(/restarted/i));
+    await says(cell.output, /Undone[\s\S]*The session was restarted after this run/);
+    await says(await person.tab("Timeline"), /Restarted[\s\S]*Now/);
+    const next = await person.another();
+    await next.run("print('x' in globals(), open('note.txt').read())");
+    await says(next.output, "False a few words");
   });
 });

@@ -15,6 +15,8 @@ const EXACT = "import pandas as pd\n" +
 const DATED = "import pandas as pd\ndf = pd.DataFrame({'day': ['2021-01-01', '2021-12-31'], 'Unnamed: 0': [2498, 2499], 'when': pd.to_datetime(['2024-01-01 10:00:01', '2024-10-20 20:00:00']),\n" +
   "                   'CODE': ['WARMWOOD', 'ÄMM']}, index=pd.Index(['2021-01-01', '2022-06-28'], name='Unnamed: 0.1'))\ndf";
 
+const HOURLY = "import pandas as pd\ndf = pd.DataFrame({'n': [1, 2, 3]}, index=pd.date_range('2024-01-01 22:00', periods=3, freq='H'))\ndf";
+
 const head = (grid, name) => grid.getByRole("columnheader", { name, exact: true });
 const sorter = (grid, name) => head(grid, name).getByRole("button").first();
 const firstRow = (grid) => grid.getByRole("row").nth(1);
@@ -36,15 +38,22 @@ async function variable(person, name) {
 /** A large frame, in the panel's dialog: what there is of it and around it. */
 async function large(person) {
   const cell = await person.converse();
-  await cell.run(LARGE, 40_000);
+  await cell.run(LARGE);
   const place = await variable(person, "df");
   return { place, grid: place.getByRole("grid") };
 }
 
 export default subject("tables", {}, (test) => {
+  test("midnight in an hourly index is shown with its time, as pandas prints it", async (person) => {
+    const cell = await person.converse();
+    await cell.run(HOURLY);
+    await says(cell.output, "2024-01-01 23:00:00");
+    await says(cell.output, "2024-01-02 00:00:00");
+  });
+
   test("a frame keeps its index, its decimals and every digit, in the cell and in the panel", async (person) => {
     const cell = await person.converse();
-    await cell.run(EXACT, 40_000);
+    await cell.run(EXACT);
     const dialogOf = async () => (await variable(person, "df")).getByRole("grid");
     for (const find of [async () => cell.output.getByRole("grid"), dialogOf]) {
       const grid = await find();
@@ -79,7 +88,7 @@ export default subject("tables", {}, (test) => {
 
   test("a frame in a cell is asked as a whole, though no variable holds it", async (person) => {
     const cell = await person.converse();
-    await cell.run(LARGE.replace("df = ", "(").replace(/\)\ndf$/, "))"), 40_000);
+    await cell.run(LARGE.replace("df = ", "(").replace(/\)\ndf$/, "))"));
     const grid = cell.output.getByRole("grid");
     await sees(grid);
     await says(cell.output, "100,000 rows × 3 columns");
@@ -131,7 +140,7 @@ export default subject("tables", {}, (test) => {
   test("a table is used by the keyboard alone", async (person) => {
     await person.context.grantPermissions(["clipboard-write"]);
     const cell = await person.converse();
-    await cell.run("import pandas as pd\npd.DataFrame({'a': [30, 1, *range(2, 20)], 'b': [0.125, 2**0.5, *range(18)]}, index=list('xyzabcdefghijklmnopq'))", 40_000);
+    await cell.run("import pandas as pd\npd.DataFrame({'a': [30, 1, *range(2, 20)], 'b': [0.125, 2**0.5, *range(18)]}, index=list('xyzabcdefghijklmnopq'))");
     const grid = cell.output.getByRole("grid");
     await sees(grid);
     await grid.focus();
@@ -158,7 +167,7 @@ export default subject("tables", {}, (test) => {
 
   test("when the session is gone, the rows that were kept are shown, and say so", async (person) => {
     const cell = await person.converse();
-    await cell.run(LARGE, 40_000);
+    await cell.run(LARGE);
     const grid = cell.output.getByRole("grid");
     await sees(grid);
     person.watch.expectsAbsence();
@@ -188,7 +197,7 @@ export default subject("tables", {}, (test) => {
       await person.open();
       if (width < 600) await person.openMenu();
       const cell = await person.converse();
-      await cell.run(DATED, 40_000);
+      await cell.run(DATED);
       const grid = cell.output.getByRole("grid");
       await sees(grid);
       await says(grid, "2021-01-01");
@@ -206,7 +215,7 @@ export default subject("tables", {}, (test) => {
     await person.open();
     await person.openMenu();
     const cell = await person.converse();
-    await cell.run(LARGE, 40_000);
+    await cell.run(LARGE);
     const grid = cell.output.getByRole("grid");
     await sees(grid);
     await grid.getByRole("button", { name: "Filter and summary of value" }).click();
@@ -216,14 +225,14 @@ export default subject("tables", {}, (test) => {
     await grid.scrollIntoViewIfNeeded();
     await person.picture("table-phone");
     const hasMore = () => grid.evaluate((table) => getComputedStyle(table.parentElement.parentElement, "::after").backgroundImage.includes("gradient"));
-    await cell.run("import pandas as pd\npd.DataFrame({f'column {i}': [i] for i in range(20)})", 40_000);
+    await cell.run("import pandas as pd\npd.DataFrame({f'column {i}': [i] for i in range(20)})");
     await sees(grid);
     await eventually(hasMore, "a shadow over the columns that are cut off");
     await person.settle();
     await person.picture("table-phone-wide");
     await grid.evaluate((table) => table.parentElement.scrollTo(1e6, 0));
     await eventually(async () => !(await hasMore()), "no shadow at the last column");
-    await cell.run("pd.DataFrame({'a': [1]})", 40_000);
+    await cell.run("pd.DataFrame({'a': [1]})");
     await eventually(async () => !(await hasMore()), "no shadow where all is in sight");
     const over = await person.page.evaluate(() => document.scrollingElement.scrollWidth - document.documentElement.clientWidth);
     assert.ok(over <= 0, `the page scrolls sideways by ${over} px`);

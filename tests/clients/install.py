@@ -21,13 +21,13 @@ PYTHON = "/usr/bin/python3"
 INSTALL_SECONDS = 600
 ARCH = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), "")
 
-# What npm and pip say when nobody is there, as opposed to when somebody says no.
+# Messages of npm and pip when no registry answers, as opposed to a registry that refuses.
 NO_REGISTRY = re.compile(
     r"ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|FETCH_ERROR|"
     r"E50[0-9]\b|NewConnectionError|ConnectTimeoutError|ReadTimeoutError|ProxyError|Temporary failure in name resolution")
 
 
-# What could not be had, by name: asked for again it fails at once.
+# Packages that could not be installed, by name: a second attempt fails at once.
 missing = {}
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every MCP client must be able to do here, whoever wrote it.
+// Things that every MCP client must be able to do here.
 //
 // A script hands over an adapter of its own client,
 //     { era, tools(), call(name, args, {onLine, signal}), read(uri) }
@@ -10,7 +10,7 @@
 import assert from 'node:assert/strict';
 
 const TOOLS = ['run_python', 'create_session', 'list_sessions', 'close_session', 'checkpoint', 'rollback',
-  'fork_session', 'write_file', 'read_file', 'list_files', 'list_variables', 'explore'];
+  'fork_session', 'list_checkpoints', 'write_file', 'read_file', 'list_files', 'list_variables', 'explore'];
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 
 export function textOf(result) {
@@ -23,7 +23,7 @@ async function good(client, name, args, options) {
   return result;
 }
 
-// What a call is refused with: as a result, or as an error of the protocol.
+// The refusal of a call: as a result, or as an error of the protocol.
 async function refusal(client, name, args) {
   let result;
   try {

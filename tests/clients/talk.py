@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python SDK of MCP must be able to do here: both of its generations.
+"""Things that both generations of MCP's Python SDK must be able to do here.
 
     talk.py legacy|modern|auto http URL | stdio COMMAND ARGUMENT...
 
@@ -53,7 +53,7 @@ class Peer:
 async def every_tool_is_listed(peer):
     tools = await peer.tools()
     for name in ("run_python", "create_session", "list_sessions", "close_session", "checkpoint", "rollback",
-                 "fork_session", "write_file", "read_file", "list_files", "list_variables", "explore"):
+                 "fork_session", "list_checkpoints", "write_file", "read_file", "list_files", "list_variables", "explore"):
         assert name in tools, f"{name} is not listed"
         assert tools[name].description, f"{name} has no description"
 

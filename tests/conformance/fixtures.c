@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fixtures.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/c.h"
@@ -40,17 +41,55 @@
 
 /* ---- tools that do something on their way ---- */
 
+void mcp_fixture_reply(struct mcp_request *request, const char *type, json_t *take_object)
+{
+	AUTO_FREE char *text = json_dumps(take_object, JSON_COMPACT | JSON_ENSURE_ASCII);
+
+	if (text == NULL)
+		mcp_refuse(request, 500, MCP_INTERNAL, NULL, "no memory for the answer");
+	else
+		/* The members, without the braces. */
+		mcp_reply(request, type, text + 1, strlen(text) - 2);
+	json_decref(take_object);
+}
+
 static void reply_text(struct mcp_request *request, const char *text)
 {
-	mcp_reply_json(request, NULL,
-		       json_pack("{s:[{s:s,s:s}]}", "content", "type", "text", "text", text));
+	mcp_fixture_reply(request, NULL,
+			  json_pack("{s:[{s:s,s:s}]}", "content", "type", "text", "text", text));
+}
+
+/* Does the client want messages of level info? In the 2025 era a client that set no level gets
+ * every message; in the 2026 era, none. */
+static bool wants_info(const struct mcp_request *request)
+{
+	int info = mcp_log_level("info");
+
+	if (request->is_modern) {
+		int level = mcp_log_level(mcp_text(request->message.meta, MCP_META "logLevel"));
+
+		return level >= 0 && level <= info;
+	}
+	return request->session == NULL || request->session->log_level <= info;
+}
+
+static void log_info(struct mcp_request *request, const char *text)
+{
+	AUTO_BUF struct buf json = {.max = 4 * KIB};
+
+	if (wants_info(request) &&
+	    json_put(&json,
+		     "{'jsonrpc':'2.0','method':'notifications/message','params':{'level':'info',"
+		     "'logger':'vivarium','data':%s}}",
+		     text) == 0)
+		mcp_stream_send(request->stream, (const char *)json.data, json.size, false);
 }
 
 static void call_logging(struct mcp_request *request)
 {
-	mcp_log(request, 1, "Tool execution started");
-	mcp_log(request, 1, "Tool processing data");
-	mcp_log(request, 1, "Tool execution completed");
+	log_info(request, "Tool execution started");
+	log_info(request, "Tool processing data");
+	log_info(request, "Tool execution completed");
 	reply_text(request, "Logged three lines");
 }
 
@@ -61,15 +100,40 @@ static void call_progress(struct mcp_request *request)
 	reply_text(request, "Made progress");
 }
 
+/* Notifies every listener, in both eras, that the list of `things` has changed. */
+static void tell_change(struct mcp *mcp, enum mcp_change change, const char *things)
+{
+	struct mcp_stream *stream = NULL;
+	char text[MCP_ID_MAX + 256];
+
+	TAILQ_FOREACH(stream, &mcp->streams, entry) {
+		bool is_open = stream->session != NULL && stream->session->open == stream;
+		int n = snprintf(text, sizeof(text),
+				 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/%s/"
+				 "list_changed\"}",
+				 things);
+
+		if (stream->is_listener && (stream->wants & change) != 0)
+			n += snprintf(text + n - 1, sizeof(text) - (size_t)n,
+				      ",\"params\":{\"_meta\":{\"" MCP_META
+				      "subscriptionId\":%s}}}",
+				      stream->id) -
+			     1;
+		else if (!is_open)
+			continue;
+		mcp_stream_send(stream, text, (size_t)n, true);
+	}
+}
+
 static void call_change_tools(struct mcp_request *request)
 {
-	mcp_tell_change(request->mcp, MCP_CHANGE_TOOLS);
+	tell_change(request->mcp, MCP_CHANGE_TOOLS, "tools");
 	reply_text(request, "Told that the tools changed");
 }
 
 static void call_change_prompts(struct mcp_request *request)
 {
-	mcp_tell_change(request->mcp, MCP_CHANGE_PROMPTS);
+	tell_change(request->mcp, MCP_CHANGE_PROMPTS, "prompts");
 	reply_text(request, "Told that the prompts changed");
 }
 
@@ -212,9 +276,9 @@ static void read_template(struct mcp_request *request, const char *uri, const ch
 	(void)buf_format(&text,
 			 "{\"id\":\"%.*s\",\"templateTest\":true,\"data\":\"Data for ID: %.*s\"}",
 			 size, id, size, id);
-	mcp_reply_json(request, NULL,
-		       json_pack("{s:[{s:s,s:s,s:s}]}", "contents", "uri", uri, "mimeType",
-				 "application/json", "text", buf_string(&text)));
+	mcp_fixture_reply(request, NULL,
+			  json_pack("{s:[{s:s,s:s,s:s}]}", "contents", "uri", uri, "mimeType",
+				    "application/json", "text", buf_string(&text)));
 	buf_done(&text);
 }
 
@@ -282,9 +346,9 @@ static void prompts_list(struct mcp_request *request)
 
 static void prompt_text(struct mcp_request *request, const char *text)
 {
-	mcp_reply_json(request, NULL,
-		       json_pack("{s:[{s:s,s:{s:s,s:s}}]}", "messages", "role", "user", "content",
-				 "type", "text", "text", text));
+	mcp_fixture_reply(request, NULL,
+			  json_pack("{s:[{s:s,s:{s:s,s:s}}]}", "messages", "role", "user",
+				    "content", "type", "text", "text", text));
 }
 
 static void prompt_arguments(struct mcp_request *request, const json_t *arguments)
@@ -301,13 +365,13 @@ static void prompt_resource(struct mcp_request *request, const json_t *arguments
 {
 	const char *uri = mcp_text(arguments, "resourceUri");
 
-	mcp_reply_json(request, NULL,
-		       json_pack("{s:[{s:s,s:{s:s,s:{s:s,s:s,s:s}}},{s:s,s:{s:s,s:s}}]}",
-				 "messages", "role", "user", "content", "type", "resource",
-				 "resource", "uri", uri != NULL ? uri : "", "mimeType",
-				 "text/plain", "text", "Embedded resource content for testing.",
-				 "role", "user", "content", "type", "text", "text",
-				 "Please process the embedded resource above."));
+	mcp_fixture_reply(request, NULL,
+			  json_pack("{s:[{s:s,s:{s:s,s:{s:s,s:s,s:s}}},{s:s,s:{s:s,s:s}}]}",
+				    "messages", "role", "user", "content", "type", "resource",
+				    "resource", "uri", uri != NULL ? uri : "", "mimeType",
+				    "text/plain", "text", "Embedded resource content for testing.",
+				    "role", "user", "content", "type", "text", "text",
+				    "Please process the embedded resource above."));
 }
 
 static void prompts_get(struct mcp_request *request)
@@ -319,7 +383,7 @@ static void prompts_get(struct mcp_request *request)
 	json_auto_t *arguments = mcp_fixture_arguments(request);
 
 	if (name == NULL)
-		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL, "name: is required, a text");
+		mcp_refuse(request, 0, MCP_INVALID_PARAMS, NULL, "name: a text is required");
 	else if (strcmp(name, "test_simple_prompt") == 0)
 		prompt_text(request, "This is a simple prompt for testing.");
 	else if (strcmp(name, "test_prompt_with_arguments") == 0)

@@ -15,6 +15,10 @@ struct mcp_fixture {
 	void (*call)(struct mcp_request *request);
 };
 
+/* Answers with the members of this object, as mcp_reply() does. NULL: there was no memory for it.
+ */
+void mcp_fixture_reply(struct mcp_request *request, const char *type, json_t *take_object);
+
 /* The arguments as a tree; NULL: none, or too many. The caller's to free. */
 json_t *mcp_fixture_arguments(const struct mcp_request *request);
 
@@ -27,11 +31,10 @@ void mcp_fixture_sample(struct mcp_request *request);
 void mcp_fixture_elicit(struct mcp_request *request);
 void mcp_fixture_input(struct mcp_request *request);
 
-/* What the client said to the input that was asked for under this name; NULL: nothing that helps.
- */
+/* The client's answer to the input that was asked for under this name; NULL: none that helps. */
 const json_t *mcp_fixture_answer(const struct mcp_request *request, const char *key);
 
-/* Those that become tasks. NULL behind the last. */
+/* The tools that become tasks. NULL behind the last. */
 const struct mcp_tool *mcp_fixture_task_tool(size_t index);
 
 /* True: the request was answered, and no call is to be made. */

@@ -94,11 +94,12 @@ void mcp_question_answered(struct mcp_session *session, const struct mcp_message
 	request = question->request;
 	mcp_question_drop(question);
 	if (json_is_object(json_object_get(message->tree, "result")))
-		mcp_reply_json(request, NULL, said_text(json_object_get(message->tree, "result")));
+		mcp_fixture_reply(request, NULL,
+				  said_text(json_object_get(message->tree, "result")));
 	else
-		mcp_reply_json(request, NULL,
-			       json_pack("{s:[{s:s,s:s}],s:b}", "content", "type", "text", "text",
-					 "the client refused", "isError", 1));
+		mcp_fixture_reply(request, NULL,
+				  json_pack("{s:[{s:s,s:s}],s:b}", "content", "type", "text",
+					    "text", "the client refused", "isError", 1));
 }
 
 void mcp_fixture_sample(struct mcp_request *request)
@@ -111,7 +112,7 @@ void mcp_fixture_sample(struct mcp_request *request)
 		      "text", "text", prompt != NULL ? prompt : "", "maxTokens", 100));
 }
 
-/* What each of the tools asks the user for. */
+/* The question that each of the tools asks the user. */
 static const struct {
 	const char *tool, *message, *schema;
 } forms[] = {
@@ -167,7 +168,7 @@ void mcp_fixture_elicit(struct mcp_request *request)
 	"\"content\":{\"type\":\"text\",\"text\":\"" text_ "\"}}],\"maxTokens\":100}}"
 #define ROOTS "{\"method\":\"roots/list\",\"params\":{}}"
 
-/* What is asked in one round; the next round of a tool is the next row with its name. */
+/* The questions of one round; the next round of a tool is the next row with its name. */
 struct round {
 	const char *name;   /* of the tool or prompt */
 	const char *inputs; /* JSON: name -> request */
@@ -249,7 +250,7 @@ static void ask_round(struct mcp_request *request, const struct round *round)
 		sign(request->mcp, round->state, state);
 		(void)json_object_set_new(members, "requestState", json_string(state));
 	}
-	mcp_reply_json(request, "input_required", members);
+	mcp_fixture_reply(request, "input_required", members);
 }
 
 static void complete(struct mcp_request *request, const char *name)
@@ -261,11 +262,11 @@ static void complete(struct mcp_request *request, const char *name)
 	(void)snprintf(text, sizeof(text), "Hello, %.200s! state-ok",
 		       user != NULL ? user : "whoever you are");
 	if (strcmp(name, "test_input_required_result_prompt") == 0)
-		mcp_reply_json(request, NULL,
-			       json_pack("{s:[{s:s,s:{s:s,s:s}}]}", "messages", "role", "user",
-					 "content", "type", "text", "text", text));
+		mcp_fixture_reply(request, NULL,
+				  json_pack("{s:[{s:s,s:{s:s,s:s}}]}", "messages", "role", "user",
+					    "content", "type", "text", "text", text));
 	else
-		mcp_reply_json(
+		mcp_fixture_reply(
 			request, NULL,
 			json_pack("{s:[{s:s,s:s}]}", "content", "type", "text", "text", text));
 }

@@ -153,7 +153,14 @@ static void ask(struct mcp_call *call, int count)
 						    "required", "confirm"));
 	}
 	mcp_call_on_cancel(call, asking_cancelled);
-	mcp_task_ask(task, inputs, inputs_given);
+	json_decref(task->inputs);
+	json_decref(task->answers);
+	task->inputs = inputs;
+	task->answers = json_object();
+	task->answered = inputs_given;
+	task->status = MCP_TASK_INPUT;
+	task->updated_ms = wall_ms();
+	task->touched_ns = now_ns();
 }
 
 static void call_confirm(struct mcp_call *call)

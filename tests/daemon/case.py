@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of this folder share: one daemon for a class, and a look at what it leaves."""
+"""Shared by the tests of this folder: one daemon for a class, and a look at what it leaves."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "api"))
 # pylint: disable=wrong-import-position
-from daemon import Daemon, has_freezer, wait_for  # noqa: E402,F401
+from daemon import DOORS, WAIT_SECONDS, Daemon, has_freezer, wait_for  # noqa: E402,F401
 from http_client import Client, Events  # noqa: E402,F401
 
 RESULT_KEYS = {"id", "session", "verdict", "state", "stdout", "stderr", "truncated", "result", "error",
@@ -16,11 +16,11 @@ VERDICT_KEYS = {"kind", "exit_code", "signal", "message", "remedy", "remedy_key"
 USAGE_KEYS = {"queue_ms", "wall_ms", "cpu_ms", "peak_memory", "output_bytes"}
 SESSION_KEYS = {"id", "name", "state", "policy", "runtime", "backend", "created_ms", "idle_ms", "ttl_ms",
                 "runs", "memory", "head"}
-BARE = "runtimes:\n  bare: {python: /usr/bin/python3, preload: [], pool: 2}\n"
+BARE = "runtimes:\n  base: {pool: 0}\n  full: {pool: 0}\n  bare: {python: /usr/bin/python3, preload: [], pool: 2}\n"
 
 
 class Checks(unittest.TestCase):
-    """What every test of this folder can look at."""
+    """Checks that every test of this folder can make."""
 
     maxDiff = None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may do what, what is written down about it, and what no sandbox can reach."""
+"""Access: which caller may do what, what the audit log says about it, and what no sandbox can reach."""
 
 import hashlib
 import json

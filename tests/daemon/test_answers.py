@@ -214,7 +214,7 @@ class ForgottenTest(Case):
 
 
 class HeldTest(Case):
-    """What is made whole is counted, of each token and in all."""
+    """Answers that are made as a whole count against a limit, for each token and for all."""
 
     def fill(self, daemon, tokens):
         """Audit lines, so that all that is answered with is about 15 MiB, of one token or of two; its path."""
@@ -269,7 +269,7 @@ class HeldTest(Case):
         self.expect_refusal(refused)
         self.assertIn(len(taken), (3, 4))  # half of the bound is hers
         self.assertGreater(len(daemon.as_token(BOB).ask("GET", path)["lines"]), 400)
-        # One that closed its end and reads on still counts.
+        # A client that has closed its sending end and reads on still counts.
         taken[0].sock.shutdown(socket.SHUT_WR)
         self.assertEqual(Unread(self, daemon.as_token(ALICE), path).status(), 503)
         daemon.stop()

@@ -58,7 +58,7 @@ def resident(pid):
 
 
 class IdleTest(DaemonCase):
-    """What goes on while no run is on is nobody's, and must not be work for the daemon."""
+    """Output between runs belongs to no run, and must not be work for the daemon."""
 
     CONFIG = BARE
 
@@ -158,7 +158,8 @@ left_behind(attack)
         session = self.new_session()
         self.daemon.run("kept = 1", session)
         self.daemon.run(self.SIGNAL.replace("NUMBER", "SIGKILL"), session)
-        self.daemon.ask("GET", f"/v1/sessions/{session}/vars/go")
+        answer = self.daemon.request("GET", f"/v1/sessions/{session}/vars/go")  # the kill may come before its answer
+        self.assertIn(answer.status, (200, 409, 503), answer)
         wait_for(lambda: self.daemon.state(session)["state"] == "lost", what="the loss")
         self.expect_error(self.daemon.request("POST", f"/v1/sessions/{session}/run", {"code": "1"}), 409, "conflict")
         self.assertEqual(self.daemon.value("kept", other), 1)
@@ -172,7 +173,7 @@ left_behind(attack)
                 self.daemon.run(f"import os; x = 6; os.register_at_fork({hook})", session, kind=None)
                 for method, what, body in (("GET", "vars", None), ("POST", "checkpoints", {}), ("POST", "fork", {})):
                     answer = self.daemon.request(method, f"/v1/sessions/{session}/{what}", body)
-                    self.assertIn(answer.status, (200, 201, 409, 500), answer)
+                    self.assertIn(answer.status, (200, 201, 409, 503), answer)
                     answer.json  # pylint: disable=pointless-statement
                 result = self.daemon.run("print(x)", session, kind=None)
                 self.assertIn(result["stdout"] + result["state"], ("5\npreserved", "6\npreserved", "rolled_back"))
@@ -203,7 +204,7 @@ left_behind(attack)
 
 
 class OthersTest(Case):
-    """What one caller does is not felt by another."""
+    """One caller's deeds do not disturb another."""
 
     ALICE, BOB = "a" * 43, "b" * 43
 
@@ -246,6 +247,36 @@ class OthersTest(Case):
                 tried += 1
         self.assertGreater(tried, 15)
         self.assertEqual(alice.value("x", session), 1)
+
+    def test_ids_of_others_inside_of_ones_own_are_not_there(self):
+        """Bob has a session, a conversation and a run of his own, and names Alice's in them."""
+        daemon = self.serve(BARE + self.tokens())
+        alice, bob = daemon.as_token(self.ALICE), daemon.as_token(self.BOB)
+        hers, his = (one.session(runtime="bare", name="same", keep=True) for one in (alice, bob))
+        point = alice.ask("POST", f"/v1/sessions/{hers}/checkpoints", {"name": "mine"})["id"]
+        alice.run("x = 1", hers)
+        run = alice.start_run("print('on', flush=True)\nwhile True: pass", hers)
+        with alice.events(run) as events:
+            events.until_text("on")
+        bob.run("y = 1", his)
+        for method, path, body in (("POST", "rollback", {"checkpoint": point}), ("POST", "fork", {"checkpoint": point}),
+                                   ("DELETE", f"checkpoints/{point}", None), ("GET", f"diff?from={point}", None),
+                                   ("GET", f"diff?from={point}&to={point}", None), ("POST", "interrupt", {"run": run})):
+            with self.subTest(path=path):
+                answer = bob.request(method, f"/v1/sessions/{his}/{path}", body)
+                self.assertIn(answer.status, (404, 409), answer)
+        self.assertEqual(bob.ask("GET", f"/v1/runs?session={hers}")["runs"], [])
+        again = bob.ask("POST", "/v1/sessions", {"runtime": "bare", "name": "same", "reuse": True})["id"]
+        self.assertEqual(again, his)
+        answer = bob.request("POST", "/v1/conversations", {"name": "c", "session": hers})
+        if answer.status < 300:  # a document may name anything: that gives no power over it
+            bob.ask("DELETE", "/v1/conversations/" + answer.json["id"])
+        self.assertEqual({one["id"]: one["state"] for one in alice.ask("GET", "/v1/runs")["runs"]}[run], "running")
+        alice.ask("DELETE", f"/v1/runs/{run}")
+        self.assertEqual(alice.value("x", hers), 1)
+        self.assertIn(point, [one["id"] for one in alice.ask("GET", f"/v1/sessions/{hers}/checkpoints")["checkpoints"]])
+        for one, session in ((alice, hers), (bob, his)):
+            one.ask("DELETE", f"/v1/sessions/{session}")
 
     def test_branches_count_as_sessions(self):
         daemon = self.serve(BARE + self.tokens())

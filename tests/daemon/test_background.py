@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs have left running is bounded: by the policy, not by what a runner says of it."""
+"""Processes that runs leave running are bounded: by the policy, not by the runner's word."""
 
 from case import BARE, DaemonCase, has_freezer, wait_for
 

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Full disks, no descriptors, no processes left, a runtime that cannot start, a clock that jumps."""
 
+import errno
 import os
+import signal
+import subprocess
 import time
 
 from case import BARE, Case, DaemonCase, wait_for
 
 MIB = 1 << 20
-# In a mount namespace of its own, where the daemon's state is on a tmpfs of this size.
+# Holds a mount namespace in which the daemon's state is on a tmpfs of this size.
 SMALL_DISK = """set -e
 mkdir -p {folder}/state
 mount -t tmpfs -o size={size},mode=0700{owner} tmpfs {folder}/state
-exec "$0" "$@"
+echo there
+exec cat
 """
 
 
@@ -26,7 +30,14 @@ class FullDiskTest(Case):
             unshare[1:1] = ["--user", "--map-current-user", "--keep-caps"]
             owner = ""
         script = SMALL_DISK.format(folder=daemon.folder, size=size, owner=owner)
-        daemon.wrap = [*unshare, "sh", "-c", script]
+        holder = subprocess.Popen([*unshare, "sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(holder.communicate)
+        self.assertEqual(holder.stdout.readline(), b"there\n")
+        daemon.others.add(holder.pid)
+        daemon.wrap = ["nsenter", f"--target={holder.pid}", "--mount"]
+        if os.geteuid() != 0:
+            daemon.wrap += ["--user", "--preserve-credentials"]
+        daemon.disk = f"/proc/{holder.pid}/root{daemon.folder}/state"
         return daemon
 
     def test_runs_go_on_and_status_says_why(self):
@@ -49,8 +60,115 @@ class FullDiskTest(Case):
         daemon.stop()
 
 
+    def fill(self, daemon):
+        """Takes all that is left of the daemon's disk; the path of what takes it."""
+        path = os.path.join(daemon.disk, "filler")
+        with open(path, "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(64 << 10))
+            except OSError as error:
+                self.assertEqual(error.errno, errno.ENOSPC)
+        return path
+
+    def kept_session(self, daemon):
+        session = daemon.session(runtime="bare", keep=True)
+        first = daemon.run("x = 1", session)
+        self.assertNotIn("kept", first["checkpoint"])
+        wait_for(lambda: self.is_on_disk(daemon, session, first["id"]), what="its state on disk")
+        return session, first["id"]
+
+    @staticmethod
+    def is_on_disk(daemon, session, run):
+        states = daemon.ask("GET", f"/v1/sessions/{session}/checkpoints")["checkpoints"]
+        return any(one["run"] == run and one.get("bytes") for one in states) and not daemon.state(session)["kept"]["pending"]
+
+    def test_a_run_that_cannot_be_kept_says_so_and_so_does_the_session_that_comes_back(self):
+        daemon = self.small("24m")
+        daemon.start()
+        session, first = self.kept_session(daemon)
+        filler = self.fill(daemon)
+        lost = []
+        for i in (2, 3):
+            result = daemon.run(f"x = {i}", session)
+            lost.append(result["id"])
+            self.assertIn("full", result["checkpoint"]["kept"]["why"])
+            self.assertIn("is not saved: the disk of state_dir is full", result["checkpoint"]["note"])
+            self.assertEqual(result["checkpoint"]["kept"]["note"], result["checkpoint"]["note"])
+            self.assertIn(f"comes back as it was after {first}", result["checkpoint"]["note"])
+        made = daemon.ask("POST", f"/v1/sessions/{session}/checkpoints", {"name": "safe"})
+        self.assertNotIn("bytes", made)
+        self.assertIn("full", made["kept"]["why"])
+        self.assertIn("this state is not saved: the disk of state_dir is full", made["kept"]["note"])
+        with daemon.events(session) as events:
+            events.until("not_kept")
+        os.kill(daemon.launch_pid, signal.SIGKILL)
+        wait_for(lambda: daemon.state(session)["state"] == "asleep", what="its sleep")
+        result = wait_for(lambda: self.woken(daemon, session), what="its wake")
+        self.assertEqual(result["stdout"], "1\n")
+        woken = result["checkpoint"]["woken"]
+        self.assertEqual((woken["after"], woken["undone"], woken["undone_count"]), (first, lost, 2))
+        self.assertIn(f"as it was after {first}; 2 later runs are not in it: {lost[0]}, {lost[1]}",
+                      result["checkpoint"]["note"])
+        os.unlink(filler)
+        daemon.stop()
+
+    @staticmethod
+    def woken(daemon, session):
+        """A run in it, once viv-launch is back."""
+        answer = daemon.request("POST", f"/v1/sessions/{session}/run", {"code": "print(x)"})
+        return answer.json if answer.status == 200 and answer.json["verdict"]["kind"] == "ok" else None
+
+    def test_a_session_that_could_not_be_kept_is_refused(self):
+        daemon = self.small("24m")
+        daemon.start()
+        plain = daemon.session(runtime="bare")
+        filler = self.fill(daemon)
+        answer = daemon.request("POST", "/v1/sessions", {"runtime": "bare", "keep": True})
+        self.assertIn("the disk of state_dir is full", self.expect_error(answer, 507, "busy")["message"])
+        answer = daemon.request("PATCH", f"/v1/sessions/{plain}", {"keep": True})
+        self.expect_error(answer, 507, "busy")
+        os.unlink(filler)
+        self.assertTrue(daemon.ask("PATCH", f"/v1/sessions/{plain}", {"keep": True})["keep"])
+        daemon.stop()
+
+    def test_what_could_not_be_written_is_tried_again_before_the_end(self):
+        daemon = self.small("24m")
+        daemon.start()
+        session, _ = self.kept_session(daemon)
+        filler = self.fill(daemon)
+        daemon.run("x = 2", session)
+        wait_for(lambda: "why" in daemon.state(session)["kept"], what="a try to write it")
+        os.unlink(filler)
+        self.assertEqual(daemon.terminate(), 0)
+        daemon.start()
+        self.assertEqual(daemon.value("x", session), 2)
+        daemon.stop()
+
+    def test_after_a_stop_on_a_full_disk_the_session_tells_what_it_lacks(self):
+        daemon = self.small("24m")
+        daemon.start()
+        session, first = self.kept_session(daemon)
+        self.fill(daemon)
+        lost = [daemon.run(f"x = {i}", session)["id"] for i in (2, 3)]
+        self.assertEqual(daemon.terminate(), 0)
+        daemon.start()
+        self.assertEqual(daemon.state(session)["runs"], 3)
+        result = daemon.run("x", session)
+        self.assertEqual((result["result"]["text/plain"], result["checkpoint"]["woken"]["undone"]), ("1", lost))
+        self.assertIn(f"as it was after {first}", result["checkpoint"]["note"])
+        daemon.stop()
+
+
 class FullSandboxTest(DaemonCase):
     CONFIG = "policies:\n  small: {base: default, disk: 8MiB, pids: 12, memory: 256MiB}\n"
+
+    def test_a_question_that_takes_more_memory_than_is_left_says_what_helps(self):
+        session = self.daemon.session(policy="small")
+        self.daemon.run("import numpy, pandas\nx = pandas.Series(numpy.arange(14 << 20))", session)
+        answer = self.daemon.request("GET", f"/v1/sessions/{session}/vars/x?search=1")
+        self.assertIn("too little memory left for this; delete variables", self.expect_error(answer, 409, "conflict")["message"])
+        self.assertEqual(self.daemon.value("len(x)", session), 14 << 20)
 
     def test_a_full_workspace_is_the_codes_own_error(self):
         session = self.new_session(policy="small")
@@ -98,6 +216,23 @@ except OSError as error:
         self.assertIn("skipped", result["checkpoint"])
         self.assertEqual(self.daemon.run("os._exit(1)", session, kind="exit")["state"], "rolled_back")
         self.assertEqual(self.daemon.value("x", session), 1)
+
+    def test_no_processes_left_is_said_of_a_state_that_is_not_saved(self):
+        session = self.daemon.session(policy="small", keep=True)
+        first = self.daemon.run("x = 1", session)["id"]
+        wait_for(lambda: not self.daemon.state(session)["kept"]["pending"], what="its state on disk")
+        self.daemon.run("import threading\nstop = threading.Event()\ntry:\n"
+                        "    while True: threading.Thread(target=stop.wait, daemon=True).start()\n"
+                        "except RuntimeError: pass", session)
+        full = "there are as many processes and threads as the session may have; end some"
+        wait_for(lambda: self.daemon.state(session)["kept"].get("why") == full, what="why it is not kept")
+        kept = self.daemon.run("y = 2", session)["checkpoint"]["kept"]
+        self.assertEqual(kept["why"], full)
+        self.assertIn(f"the state after this run is not saved: {full}. The next run tries again", kept["note"])
+        self.assertIn(f"comes back as it was after {first}", kept["note"])
+        self.assertIn(full, self.expect_error(self.daemon.request("GET", f"/v1/sessions/{session}/vars"), 409, "conflict")["message"])
+        self.daemon.run("stop.set()\nfor one in threading.enumerate():\n    one is threading.current_thread() or one.join()", session)
+        wait_for(lambda: "why" not in self.daemon.state(session)["kept"], what="its state on disk")
 
     def test_no_descriptors_left_costs_one_run(self):
         session = self.new_session(policy="small")

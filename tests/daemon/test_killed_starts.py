@@ -70,7 +70,8 @@ class KilledStartTest(Case):
         daemon = self.serve(start=False)
 
         def serving():
-            return [pid for pid, name in daemon.living().items() if name == "viv-serve"]
+            """The pids of daemons that serve, or will: a process has its own name a moment after its birth."""
+            return [pid for pid, name in daemon.living().items() if name in ("viv", "viv-serve")]
 
         steps = {
             "the first process": serving,

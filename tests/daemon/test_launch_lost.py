@@ -13,12 +13,12 @@ from case import BARE, Case, wait_for
 
 class KillLaunchTest(Case):
     def kill_launch(self, daemon):
-        """Kills it; everything under it is gone within a second, and a new one is found."""
+        """Kills it; everything under it goes with it, and a new one is found."""
         old = daemon.launch_pid
         below = set(daemon.processes_below(old))
         self.assertTrue(below)
         os.kill(old, signal.SIGKILL)
-        wait_for(lambda: not below & set(daemon.living()), 1, "the end of all sandboxes")
+        wait_for(lambda: not below & set(daemon.living()), what="the end of all sandboxes")
         daemon.find_launch()
         self.assertNotEqual(daemon.launch_pid, old)
 
@@ -38,14 +38,20 @@ class KillLaunchTest(Case):
         result = daemon.result(run)
         self.assertEqual((result["verdict"]["kind"], result["state"]), ("backend", "lost"))
         self.assertTrue(result["verdict"]["message"])
+        self.assertEqual(result["verdict"]["remedy_key"], "gone")
         result = daemon.result(alone)
         self.assertEqual((result["verdict"]["kind"], result["state"]), ("backend", "none"))
+        self.assertEqual(result["verdict"]["remedy_key"], "again")
         for session in sessions:
             told = daemon.state(session)
             self.assertEqual(told["state"], "lost")
             self.assertTrue(told["why"])
             answer = daemon.request("POST", f"/v1/sessions/{session}/run", {"code": "1"})
-            self.expect_error(answer, 409, "conflict")
+            error = self.expect_error(answer, 409, "conflict")
+            self.assertEqual(error["remedy"], "DELETE /v1/sessions/{id} removes the session, POST /v1/sessions makes another one")
+            for method, path in (("GET", "vars"), ("POST", "restart")):
+                answer = daemon.request(method, f"/v1/sessions/{session}/{path}", {} if method == "POST" else None)
+                self.assertEqual(self.expect_error(answer, 409, "conflict")["remedy"], error["remedy"])
             with daemon.events(session, follow=False) as events:
                 self.assertIn("lost", [event["type"] for event in events])
             self.assertEqual(daemon.request("DELETE", f"/v1/sessions/{session}").status, 204)
@@ -123,7 +129,7 @@ class KillLaunchTest(Case):
             events.until_text("on")
         daemon.kill9()
         os.kill(daemon.launch_pid, signal.SIGKILL)
-        wait_for(lambda: not daemon.living(), 2, "the end of everything")
+        wait_for(lambda: not daemon.living(), what="the end of everything")
         daemon.start()
         self.assertEqual(daemon.result(run)["stdout"], "kept\n")
         result = daemon.result(on)
@@ -143,11 +149,16 @@ class StopTest(Case):
         daemon = self.serve(BARE + "reattach_ms: 700\n")
         session = daemon.session(runtime="bare")
         daemon.run("x = 1", session)
-        daemon.start_run("while True: pass", session)
+        run = daemon.start_run("print('on', flush=True)\nwhile True: pass", session)
+        with daemon.events(run) as events:
+            events.until_text("on")
         daemon.kill9()
-        wait_for(lambda: not daemon.living(), 5, "the end of everything")
+        wait_for(lambda: not daemon.living(), what="the end of everything")
         daemon.start()
         self.becomes_lost(daemon, session)
+        verdict = daemon.result(run)["verdict"]
+        self.assertEqual((verdict["kind"], verdict["remedy"]), ("backend", "run it again"))
+        self.assertIn("cut off", verdict["message"])
         daemon.stop()
 
     def test_a_graceful_stop_gives_runs_their_time(self):
@@ -190,7 +201,9 @@ class StopTest(Case):
             daemon.signal(signal.SIGTERM)
             wait_for(lambda: "daemon.stop" in daemon.log(), what="the stop")
             daemon.signal(signal.SIGTERM)
-            self.assertEqual(events.until("verdict")["verdict"]["kind"], "cancelled")
+            verdict = events.until("verdict")["verdict"]
+            self.assertEqual((verdict["kind"], verdict["message"]),
+                             ("cancelled", "the daemon was stopped before the run had ended"))
         self.assertEqual(daemon.process.wait(30), 0)
         self.assertLess(time.monotonic() - begin, 8)
         daemon.check_nothing_left()
@@ -239,7 +252,7 @@ class StopTest(Case):
         daemon.start()
         if old:
             self.assertNotEqual(daemon.cgroup, old)
-            wait_for(lambda: not daemon.cgroup_folders(old), 5, "the end of the old cgroup")
+            wait_for(lambda: not daemon.cgroup_folders(old), what="the end of the old cgroup")
         self.becomes_lost(daemon, session)
         self.assertEqual(daemon.run("1")["verdict"]["kind"], "ok")
         daemon.stop()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people complain about elsewhere: here `viv serve` and viv-launch are killed, and nothing is lost."""
+"""Nothing is lost when `viv serve` or viv-launch is killed."""
 
 import concurrent.futures
 import http.client
@@ -15,6 +15,12 @@ def printer(tag, count, pause=0.01):
     """A line a moment, so that output is under way whenever somebody is killed. At the end all of it counts."""
     return (f"import time\nfor i in range({count}):\n    print('{tag}', f'{{i:05d}}', flush=True)\n"
             f"    time.sleep({pause})\ndone = True\n")
+
+
+# Never ends, and is known from outside by its name.
+PR_SET_NAME = 15
+SPIN = (f"import ctypes\nctypes.CDLL(None).prctl({PR_SET_NAME}, b'spinner', 0, 0, 0)\n"
+        "print('on', flush=True)\nwhile True: pass")
 
 
 def lines_of(tag, count):
@@ -98,14 +104,14 @@ class KillServeTest(Case):
         daemon = self.serve()
         session = daemon.session(runtime="bare")
         daemon.run("x = 1", session)
-        run = daemon.start_run("x = 2\nprint('on', flush=True)\nwhile True: pass", session, timeout_ms=600)
-        alone = daemon.start_run("print('on', flush=True)\nwhile True: pass", timeout_ms=600)
+        run = daemon.start_run("x = 2\n" + SPIN, session, timeout_ms=3000)
+        alone = daemon.start_run(SPIN, timeout_ms=3000)
         for one in (run, alone):
             with daemon.events(one) as events:
                 events.until_text("on")
+        self.assertEqual(len(self.spinning(daemon)), 2)
         daemon.kill9()
-        spinning = self.spinning(daemon)
-        wait_for(lambda: not [pid for pid in spinning if pid in daemon.processes()], 10, "the end of both")
+        wait_for(lambda: not self.spinning(daemon), what="the end of both")
         daemon.start()
         self.assertEqual(daemon.result(alone)["verdict"]["kind"], "timeout")
         result = daemon.result(run)
@@ -113,31 +119,65 @@ class KillServeTest(Case):
         self.assertEqual(daemon.value("x", session), 1)
         daemon.stop()
 
+    def test_what_ended_in_time_counts_though_its_deadline_passed_before_the_next_daemon(self):
+        """The runs end while there is no daemon; a third one goes on beyond its time and tells when the deadlines were."""
+        daemon = self.serve()
+        sessions = [daemon.session(runtime="bare") for _ in range(2)]
+        code = ("import time\nbegin = time.monotonic()\nprint('on', flush=True)\ntime.sleep(1.5)\nprint('end')\nx = 2\n"
+                "[round((time.monotonic() - begin) * 1000)]")
+        runs = []
+        for session in sessions:
+            daemon.run("x = 1", session)
+        for body, session in ((code, sessions[0]), (code, None), (SPIN, sessions[1])):
+            runs.append(daemon.start_run(body, session, timeout_ms=4000))
+            with daemon.events(runs[-1]) as events:
+                events.until_text("on")
+        self.assertEqual(len(self.spinning(daemon)), 1)
+        daemon.kill9()
+        wait_for(lambda: not self.spinning(daemon), what="the end of the last one")
+        daemon.start()
+        for run in runs[:2]:
+            result = daemon.result(run)
+            self.assertEqual((result["verdict"]["kind"], result["stdout"]), ("ok", "on\nend\n"), result)
+            self.assertLess(result["usage"]["wall_ms"], 4000)
+        self.assertEqual(daemon.value("x", sessions[0]), 2)
+        result = daemon.result(runs[2])
+        self.assertEqual((result["verdict"]["kind"], result["state"]), ("timeout", "rolled_back"))
+        self.assertLess(result["usage"]["wall_ms"], 6000)
+        self.assertEqual(daemon.value("x", sessions[1]), 1)
+        daemon.stop()
+
     def test_a_daemon_that_dies_while_a_run_is_taken_back_leaves_the_truth(self):
         """The run has timed out; the checkpoint, held up, cannot give the next head yet."""
         daemon = self.serve()
         session = daemon.session(runtime="bare")
-        daemon.run("x = 1", session)
-        run = daemon.start_run("x = 2\nprint('on', flush=True)\nwhile True: pass", session, timeout_ms=3000)
+        before = daemon.run("x = 1\nopen('f', 'w').write('1')", session)
+        run = daemon.start_run("x = 2\nopen('f', 'w').write('2')\n" + SPIN, session, timeout_ms=3000)
         with daemon.events(run) as events:
             events.until_text("on")
-        wait_for(lambda: self.spinning(daemon, 0.4), 10, "the head at work")
-        head, = self.spinning(daemon, 0.4)  # the start of an interpreter takes less
+        head, = self.spinning(daemon)
         checkpoint = parent_of(head)
         os.kill(checkpoint, signal.SIGSTOP)
-        wait_for(lambda: daemon.ask("GET", f"/v1/sessions/{session}")["state"] == "idle", 10, "the way back")
+        wait_for(lambda: daemon.ask("GET", f"/v1/sessions/{session}")["state"] == "idle", what="the way back")
         self.assertIsNone(daemon.ask("GET", f"/v1/runs/{run}")["verdict"])
+        daemon.ask("PATCH", f"/v1/sessions/{session}", {"name": "recorded-on-its-way"})
         daemon.kill9()
         os.kill(checkpoint, signal.SIGCONT)
         daemon.start()
         result = daemon.result(run)
         self.assertEqual((result["verdict"]["kind"], result["state"]), ("timeout", "rolled_back"))
-        self.assertEqual(daemon.value("x", session), 1)
+        told = result["checkpoint"]
+        self.assertEqual((told["id"], told["after"], told["undone"]),
+                         (before["checkpoint"]["id"], before["id"], [run]))
+        self.assertIn("rolled back: variables and the files of /workspace", told["note"])
+        with daemon.events(session, follow=False) as events:
+            self.assertEqual([one["undone"] for one in events if one["type"] == "rolled_back"], [[run]])
+        self.assertEqual(daemon.value("[x, open('f').read()]", session), [1, "1"])
         daemon.stop()
 
     @staticmethod
-    def spinning(daemon, seconds=0.1):
-        return [pid for pid, name in daemon.processes().items() if "python" in name and cpu_of(pid) > seconds]
+    def spinning(daemon):
+        return [pid for pid, name in daemon.processes().items() if name == "spinner"]
 
     def test_runs_that_waited_end_as_backend_and_harm_nothing(self):
         daemon = self.serve()
@@ -151,7 +191,21 @@ class KillServeTest(Case):
         for run in queued:
             result = daemon.result(run)
             self.assertEqual((result["verdict"]["kind"], result["state"]), ("backend", "preserved"))
+            self.assertIn("before this run began", result["verdict"]["message"])
+            self.assertEqual(result["verdict"]["remedy_key"], "again")
         self.assertEqual(daemon.value("x", session), 1)
+        daemon.stop()
+
+    def test_results_name_the_same_walls_after_a_restart(self):
+        daemon = self.serve()
+        session = daemon.session(runtime="bare")
+        branch = daemon.ask("POST", f"/v1/sessions/{session}/fork", {"n": 1})["sessions"][0]["id"]
+        walls = daemon.run("x = 1", session)["walls"]
+        self.assertIn("seccomp", walls)
+        for _ in range(2):  # a daemon passes on what it was told
+            daemon.restart()
+            for one in (session, branch):
+                self.assertEqual(daemon.run("x = 2", one)["walls"], walls)
         daemon.stop()
 
     def test_a_run_after_a_restart_says_nothing_of_the_one_before(self):
@@ -165,6 +219,23 @@ class KillServeTest(Case):
             result = daemon.run("print('after')", one)
             self.assertEqual((result["stdout"], result["stderr"]), ("after\n", ""))
             self.assertEqual(daemon.run("print('later')", one)["stdout"], "later\n")
+        daemon.stop()
+
+    def test_a_sandbox_that_is_full_of_states_lives_on(self):
+        daemon = self.serve()
+        session = daemon.session(runtime="bare")
+        daemon.run("x = 1", session)
+        told = daemon.ask("POST", f"/v1/sessions/{session}/fork", {"n": 13})
+        everyone = [session, *(one["id"] for one in told["sessions"])]
+        for one in everyone:
+            daemon.run("x += 1", one)
+        daemon.restart()
+        answer = daemon.request("POST", f"/v1/sessions/{session}/fork", {})
+        self.assertEqual(answer.status, 409, answer)
+        for one in everyone:
+            result = daemon.run("x = 'bad'\nimport os\nos._exit(1)", one, kind="exit")
+            self.assertEqual(result["state"], "rolled_back")
+            self.assertEqual(daemon.value("x", one), 2)
         daemon.stop()
 
     def test_branches_live_on(self):
@@ -231,6 +302,25 @@ class KillServeTest(Case):
             self.assertEqual(self.output(self.read_all(daemon, run)), lines_of(f"k{i}", 100))
         daemon.stop()
 
+    def test_a_run_that_the_daemon_has_not_met_yet_is_not_said_to_be_over(self):
+        daemon = self.serve(BARE)
+        session = daemon.session(runtime="bare")
+        run = daemon.start_run("x = input('?')", session, stdin="live")
+        with daemon.events(run) as events:
+            events.until("stdout")
+        daemon.kill9()
+        os.kill(daemon.launch_pid, signal.SIGSTOP)
+        daemon.start()
+        ask = ("POST", f"/v1/runs/{run}/stdin", {"text": "go\n"})
+        message = self.expect_error(daemon.request(*ask), 503, "busy")["message"]
+        self.assertIn("has not resumed this run yet", message)
+        os.kill(daemon.launch_pid, signal.SIGCONT)
+        wait_for(lambda: daemon.request(*ask).status == 200, what="the answer")
+        with daemon.events(run) as events:
+            self.assertEqual(events.until("verdict")["verdict"]["kind"], "ok")
+        self.assertEqual(daemon.value("x", session), "go")
+        daemon.stop()
+
     def test_requests_wait_until_launch_has_told_what_it_kept(self):
         """The new daemon takes requests before it has met launch: for sessions it knows by their record only."""
         daemon = self.serve(BARE + "sessions: {freeze_ms: 200}\n")
@@ -259,6 +349,30 @@ class KillServeTest(Case):
         self.assertEqual(told[3].body, b"f")
         self.assertEqual(daemon.value("x", told[2]["sessions"][0]["id"]), 1)
         self.assertEqual([daemon.value("x", session) for session in sessions[:3]], [1, 1, 1])
+        daemon.stop()
+
+    def test_what_a_dying_daemon_was_told_and_did_not_read_is_there_for_the_next(self):
+        """Sandboxes and interpreters that end while the daemon is still attached, but hears nothing."""
+        daemon = self.serve()
+        session = daemon.session(runtime="bare")
+        daemon.run("x = 1", session)
+        name = f"import ctypes\nctypes.CDLL(None).prctl({PR_SET_NAME}, b'spinner', 0, 0, 0)\n"
+        alone = daemon.start_run(name + printer("a", 30))
+        inside = daemon.start_run(name + "x = 2\n" + printer("s", 30) +
+                                  "import os\nos._exit(3)", session)
+        for run, line in ((alone, "a 00002"), (inside, "s 00002")):
+            with daemon.events(run) as events:
+                events.until_text(line)
+        os.kill(daemon.serve_pid, signal.SIGSTOP)
+        wait_for(lambda: not self.spinning(daemon), what="the end of both")
+        wait_for(lambda: launch_sleeps(daemon), what="launch to have told of both")
+        daemon.kill9()
+        daemon.start()
+        events = self.read_all(daemon, alone)
+        self.assertEqual((self.output(events), events[-1]["verdict"]["kind"]), (lines_of("a", 30), "ok"))
+        events = self.read_all(daemon, inside)
+        self.assertEqual((self.output(events), events[-1]["verdict"]["exit_code"]), (lines_of("s", 30), 3))
+        self.assertEqual(daemon.value("x", session), 1)
         daemon.stop()
 
     def test_twenty_kills_at_any_moment_under_load(self):
@@ -297,7 +411,7 @@ class KillServeTest(Case):
         daemon.run("x = 1", session)
         os.kill(daemon.process.pid, signal.SIGKILL)
         daemon.process.wait()
-        wait_for(lambda: daemon.serve_pid not in daemon.processes(), 10, "the end of the daemon")
+        wait_for(lambda: daemon.serve_pid not in daemon.processes(), what="the end of the daemon")
         daemon.start()
         self.assertEqual(daemon.value("x", session), 1)
         daemon.stop()
@@ -321,15 +435,20 @@ class Load(threading.Thread):
             pass
 
 
+def launch_sleeps(daemon):
+    """Whether both halves of viv-launch wait for something to happen."""
+    states = []
+    for pid, name in daemon.processes_below(daemon.launch_pid).items():
+        if name == "viv-launch-in":
+            states.append(state_of(pid))
+    return [state_of(daemon.launch_pid), *states] == ["S"] * (1 + len(states))
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return file.read().rsplit(")", 1)[1].split()[0]
+
+
 def parent_of(pid):
     with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
         return int(file.read().rsplit(")", 1)[1].split()[1])
-
-
-def cpu_of(pid):
-    """Seconds of user time that a process has had."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            return int(file.read().rsplit(")", 1)[1].split()[11]) / os.sysconf("SC_CLK_TCK")
-    except OSError:
-        return 0

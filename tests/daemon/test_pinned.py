@@ -3,7 +3,7 @@
 
 import concurrent.futures
 
-from case import BARE, DaemonCase, wait_for
+from case import BARE, Case, DaemonCase, wait_for
 
 MIB = 1 << 20
 
@@ -56,9 +56,36 @@ class PayloadTest(DaemonCase):
         self.assertEqual(sizes, [MIB] * 3)
 
 
+class RestartTest(Case):
+    GO = """
+class Go:
+    def __repr__(self):
+        return str(os.close(os.open('/tmp/go', os.O_CREAT)))
+go = [Go()]
+"""
+
+    def test_what_a_killed_daemon_had_lent_is_taken_back_by_the_next_one(self):
+        daemon = self.serve()
+        for wait, body in (("input()", {"stdin": "live"}),
+                           ("import time\nwhile not os.path.exists('/tmp/go'):\n    time.sleep(0.001)", {})):
+            session = daemon.session(runtime="bare")
+            daemon.run(KEEPER + self.GO, session)
+            run = daemon.start_run(f"print(pinned(), flush=True)\n{wait}\n#" + "x" * (8 * MIB), session, **body)
+            with daemon.events(run) as events:
+                self.assertGreater(int(events.until("stdout")["text"]), 8 * MIB)
+            daemon.restart()
+            if body:
+                wait_for(lambda path=f"/v1/runs/{run}/stdin": daemon.request("POST", path, {"text": "go\n"}).status == 200)
+            daemon.ask("GET", f"/v1/sessions/{session}/vars/go")
+            with daemon.events(run) as events:
+                self.assertEqual(events.until("verdict")["verdict"]["kind"], "ok")
+            self.assertEqual(daemon.value("[len(kept), pinned()]", session), [1, 0])
+        daemon.stop()
+
+
 class PipeTest(DaemonCase):
-    """What is written to a live stdin is in a pipe of the daemon's. How large that is depends on how many
-    its user has: a page is what every pipe can take."""
+    """Text for a live stdin waits in a pipe of the daemon. The pipe's size depends on how many its user has; every pipe
+    can take a page."""
 
     CONFIG = BARE
     CODE = """
@@ -115,7 +142,7 @@ fork._vivarium = Ender(_vivarium)
 
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             statuses = set(pool.map(look, range(200)))
-        self.assertEqual(statuses - {409, 500}, set())
+        self.assertEqual(statuses - {409, 503}, set())
         wait_for(lambda: self.daemon.state(session)["state"] == "lost", what="the end of the session")
         self.assertEqual(self.daemon.value("kept", other), 1)
 

@@ -54,10 +54,10 @@ class ResultTest(DaemonCase):
         self.addCleanup(self.daemon.request, "DELETE", f"/v1/sessions/{session}")
         for where in (session, None):
             with self.subTest(session=where):
-                usages = [self.daemon.run("1", where)["usage"] for _ in range(30)]
+                body = {} if where else {"runtime": "bare"}
+                usages = [self.daemon.run("1", where, **body)["usage"] for _ in range(200)]
                 self.assertGreater(min(usage["peak_memory"] for usage in usages), 1 << 20)
-                # Of a process that was reaped before anybody looked at it little is known.
-                self.assertGreater(sum(usage["cpu_ms"] > 0 for usage in usages), 26)
+                self.assertGreater(min(usage["cpu_ms"] for usage in usages), 0)
 
     def test_the_peak_is_that_of_children_too(self):
         code = "import subprocess\nsubprocess.run(['python3', '-c', 'x = bytearray(80 << 20)'])"
@@ -73,7 +73,7 @@ class ResultTest(DaemonCase):
 
 
 class InputTest(DaemonCase):
-    """What can be given to a run."""
+    """Inputs of a run."""
 
     CONFIG = ("policies:\n  tight: {base: default, memory: 64MiB, cpus: 0.5, pids: 16, disk: 8MiB, "
               "output: 4KiB, timeout: 2s, timeout_max: 3s}\n")

@@ -8,7 +8,7 @@ from case import SESSION_KEYS, DaemonCase, has_freezer, wait_for
 
 
 class StateTest(DaemonCase):
-    """What a session keeps, and whose turn it is."""
+    """The things that a session keeps, and the order of its runs."""
 
     def test_each_run_is_counted_for_itself(self):
         session = self.new_session()
@@ -240,10 +240,12 @@ class LifeTest(DaemonCase):
         self.expect_error(self.daemon.request("GET", f"/v1/sessions/{session}"), 404, "not_found")
 
     def test_ends_after_its_whole_life_though_it_works(self):
-        session = self.daemon.session(runtime="bare", ttl_ms=1500)
+        session = self.daemon.session(runtime="bare", ttl_ms=4000)
         run = self.daemon.start_run("while True: pass", session, timeout_ms=30000)
         result = self.daemon.result(run)
         self.assertEqual(result["verdict"]["kind"], "cancelled")
+        self.assertEqual(result["verdict"]["message"], "the session's time was over (ttl_ms)")
+        self.assertEqual(result["verdict"]["remedy_key"], "gone")
         self.expect_error(self.daemon.request("GET", f"/v1/sessions/{session}"), 404, "not_found")
 
     def test_a_run_that_takes_longer_than_idle_ms_is_not_rest(self):
@@ -265,7 +267,7 @@ class LifeTest(DaemonCase):
         else:
             self.daemon.request("DELETE", f"{path}/checkpoints/{first}")
         answer = self.daemon.request("POST", f"{path}/rollback", {"checkpoint": first})
-        self.assertIn("name a checkpoint, or make the session with keep",
+        self.assertIn("a frozen session drops those without a name",
                       self.expect_error(answer, 404, "not_found")["message"])
         self.daemon.ask("POST", f"{path}/rollback", {"checkpoint": named})
         self.assertEqual(self.daemon.value("x", session), 2)

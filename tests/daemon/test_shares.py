@@ -34,7 +34,7 @@ class ShareTest(DaemonCase):
             self.assertEqual(self.bob.request("GET", "/v1/status").status, 200)
 
         def living():
-            """Those that the daemon has not let go."""
+            """The streams that the daemon has not closed."""
             socks = [response.fp.raw._sock for _, response in streams]  # pylint: disable=protected-access
             for sock in socks:
                 sock.setblocking(False)

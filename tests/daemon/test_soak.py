@@ -65,7 +65,7 @@ class Worker(threading.Thread):
 
 
 class Sizes:
-    """What a daemon holds once it is at rest."""
+    """The resources that a daemon holds once it is at rest."""
 
     def __init__(self, daemon):
         self.fds = {pid: len(os.listdir(f"/proc/{pid}/fd")) for pid in (daemon.serve_pid, daemon.launch_pid)}
@@ -111,7 +111,7 @@ class FlatMemoryUnderLoadTest(Case):
         self.assertGreater(self.soak(daemon, SECONDS, seed + 100), 20)
         after = self.at_rest(daemon)
         with self.subTest(seed=seed):
-            wait_for(lambda: len(daemon.living()) <= before.processes, 10, "the end of all processes")
+            wait_for(lambda: len(daemon.living()) <= before.processes, what="the end of all processes")
             # A few are kept empty for the next sandboxes; hundreds have come and gone.
             self.assertLess(after.cgroups, before.cgroups + 32)
             for pid, count in before.fds.items():

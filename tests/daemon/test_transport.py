@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 
-from case import BARE, Case, DaemonCase, wait_for
+from case import BARE, WAIT_SECONDS, Case, DaemonCase, wait_for
 
 MIB = 1 << 20
 
@@ -131,6 +131,22 @@ class RawTest(DaemonCase):
                 self.assertIn(status, (400, 501))
         self.assertEqual(self.daemon.value("1"), 1)
 
+    def test_headers_that_decide_stand_there_once(self):
+        own, evil = f"http://localhost:{self.daemon.port}", "http://evil.example"
+        host = f"Host: localhost:{self.daemon.port}\r\n"
+        for name, first, second in (("Host", "localhost", "evil.example"), ("Origin", own, evil), ("Origin", own, own),
+                                    ("Authorization", "Bearer a", "Bearer b"), ("authorization", "", "Bearer b"),
+                                    ("Sec-Fetch-Site", "same-origin", "cross-site"),
+                                    ("Vivarium-Approve", "a", "b"), ("Vivarium-Client", "a", "b")):
+            for path in ("/v1/status", "/health", "/nowhere"):
+                with self.subTest(name=name, path=path):
+                    sock = self.dial()
+                    sock.sendall((f"GET {path} HTTP/1.1\r\n{host if name != 'Host' else ''}{name}: {first}\r\n"
+                                  f"X: y\r\n{name.upper()}: {second}\r\n\r\n").encode())
+                    status, headers, body = self.answer(sock.makefile("rb"))
+                    self.assertEqual(status, 400, body)
+                    self.assertNotIn("access-control-allow-origin", headers)
+
     def test_garbage_harms_nobody(self):
         for data in (b"\x16\x03\x01\x02\x00\x01\x00", b"\0" * 4096, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n",
                      b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"A" * 100000):
@@ -154,9 +170,9 @@ class SlowClientTest(Case):
             self.addCleanup(sock.close)
             sock.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: ")
             socks.append(sock)
-        begin = time.monotonic()
+        end = time.monotonic() + WAIT_SECONDS
         open_socks = set(socks)
-        while open_socks and time.monotonic() - begin < 30:
+        while open_socks and time.monotonic() < end:
             for sock in select.select(list(open_socks), [], [], 0.5)[0]:
                 try:
                     if not sock.recv(4096):
@@ -169,7 +185,6 @@ class SlowClientTest(Case):
                 except OSError:
                     open_socks.discard(sock)
         self.assertFalse(open_socks, "slow clients are still there")
-        self.assertLess(time.monotonic() - begin, 20)
         self.assertEqual(daemon.value("1"), 1)
         daemon.stop()
 
@@ -256,11 +271,21 @@ class FlatMemoryTest(Case):
         self.assertLess(peak.grown, 32 * MIB)
         daemon.stop()
 
+    def median_seconds(self, daemon, session):
+        """How long a run takes that does nothing."""
+        times = []
+        for _ in range(100):
+            begin = time.monotonic()
+            self.assertEqual(daemon.value("x", session), 1)
+            times.append(time.monotonic() - begin)
+        return sorted(times)[50]
+
     def test_a_slow_reader_of_two_hundred_megabytes_stalls_nobody(self):
         daemon = self.serve(self.CONFIG)
         session = daemon.session(runtime="bare")
         daemon.run("x = 1", session)
         line = "y" * 1023
+        before = self.median_seconds(daemon, session)
         with Peak(daemon.serve_pid) as peak:
             slow = daemon.stream("POST", "/v1/run", {
                 "code": f"import sys\nfor i in range(200 * 1024): sys.stdout.write('{line}\\n')",
@@ -268,12 +293,7 @@ class FlatMemoryTest(Case):
             slow.next()
             self.assertEqual(slow.next()["type"], "stdout")
             # It reads no more for now: others must not notice.
-            times = []
-            for _ in range(100):
-                begin = time.monotonic()
-                self.assertEqual(daemon.value("x", session), 1)
-                times.append(time.monotonic() - begin)
-            self.assertLess(sorted(times)[50], 0.2)
+            self.assertLess(self.median_seconds(daemon, session), max(0.2, 10 * before))
             size = 0
             with daemon.events(slow.headers["Vivarium-Run"]) as events:
                 for event in events:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of Atlas's door share: a folder to look at, a daemon that speaks it, its client."""
+"""Shared by the tests of Atlas's door: a folder to look at, a daemon that speaks it, its client."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of MCP share: a client of each era that knows HTTP and JSON and nothing else."""
+"""Shared by the tests of MCP: a client of each era that knows HTTP and JSON and nothing else."""
 
 import http.client
 import itertools

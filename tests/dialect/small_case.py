@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the small doors share: a daemon that speaks one of them, and what is sent to all."""
+"""Shared by the tests of the small doors: a daemon that speaks one of them, and the requests that all get."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from daemon import Daemon, wait_for  # noqa: E402,F401
 
 MIB = 1 << 20
 
-# What is no request: broken, cut off, of another kind, deep, or not UTF-8.
+# Bodies that are no request: broken, cut off, of another kind, deep, or not UTF-8.
 NO_OBJECTS = (b"", b"{", b'{"code": "print(1)"', b"[]", b"null", b'"text"', b"7", b"nonsense", b"\xff\xfe{}",
               b"[" * 5000, b'{"a":' * 5000, b'{"code": "\xc3\x28"}', b"{} {}")
 
@@ -55,7 +55,7 @@ class SmallCase(unittest.TestCase):
             client.sendall(b"POST %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %d\r\n\r\n%s"
                            % (path.encode(), header.encode(), len(data), data))
             wait_for(self.living, what="the run")
-        wait_for(lambda: not self.living(), seconds=20, what="the end of the run")
+        wait_for(lambda: not self.living(), what="the end of the run")
 
     def living(self):
         runs = self.daemon.ask("GET", "/v1/runs?limit=1000")["runs"]

@@ -401,12 +401,12 @@ class Tokens(unittest.TestCase):
             for _ in range(2):
                 answer = ann.request("POST", "/tools/Python", {"code": "1"})
                 self.assertEqual((answer.status, answer.headers["Retry-After"]), (429, "1"), answer)
-                self.assertIn("runs at once", answer.json["error"])
+                self.assertIn("limit of concurrent runs", answer.json["error"])
                 self.assertEqual(ann.ask("GET", "/v1/sessions")["sessions"], [])
             ann.ask("POST", "/v1/sessions", {}, status=201)
             answer = ann.request("POST", "/tools/Python", {"code": "1"})
             self.assertEqual((answer.status, answer.headers["Retry-After"]), (429, "30"), answer)
-            self.assertIn("try again in 30 s", answer.json["error"])
+            self.assertIn("delete one, or wait until one has been idle", answer.json["error"])
             ann.ask("DELETE", f"/v1/runs/{run}", status=(200, 202, 204))
 
     def test_a_name_of_another_token_is_another_session(self):

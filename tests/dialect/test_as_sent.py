@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is told of a run that came through a door is the code that was sent, to the byte: in lists, in the audit
-log, to who decides about it, and in the lines of its tracebacks."""
+"""The code of a run that came through a door is shown as it was sent, to the byte: in lists, in the audit log, to the
+person who decides on it, and in the lines of its tracebacks."""
 
 import concurrent.futures
 import hashlib

@@ -343,7 +343,7 @@ class StrictGuard(AtlasCase):
 
 
 class Order(AtlasCase):
-    """What is checked first: the token, then the ten places, then the body."""
+    """The order of checks: the token, then the ten places, then the body."""
 
     def test_ten_at_a_time_on_all_three_routes(self):
         streams = [self.open_stream(WAIT_FOREVER, timeout=100000) for _ in range(10)]

@@ -33,7 +33,7 @@ def state(*records, version=1, python=None):
 
 
 class Call:
-    """Whoever unpickles it calls the function."""
+    """Calls the function in the process that unpickles it."""
 
     def __init__(self, function, *args):
         self.what = function, args
@@ -228,9 +228,9 @@ class Elitea(unittest.TestCase):
         good = Tool(self.daemon)
         good("x = 1")
         dill = base64.b64encode(pickle.dumps({"x": 1})).decode()
-        for text, why in (("", "no exported session"), ("%%%", "base64"), (good.bytes[1:], ""),
-                          (dill, "no exported session"), (state(version=7), "format 7"),
-                          (state(python="3.6.1"), "of Python 3.6.1"), ("é" * 100, "base64")):
+        for text, why in (("", "not an exported session"), ("%%%", "base64"), (good.bytes[1:], ""),
+                          (dill, "not an exported session"), (state(version=7), "format 7"),
+                          (state(python="3.6.1"), "saved by Python 3.6.1"), ("é" * 100, "base64")):
             body = self.hostile(text)
             self.assertEqual((body["success"], body["stdout"]), (False, None), text)
             self.assertIn("session_bytes: ", body["stderr"])
@@ -247,7 +247,7 @@ class Elitea(unittest.TestCase):
             text = base64.b64encode(part).decode()
             body = self.hostile(text, "print('ran')")
             self.assertEqual((body["success"], body["stdout"], body["result"]), (False, None, None))
-            self.assertIn("session_bytes: it is not as it was saved: bytes are missing or changed", body["stderr"])
+            self.assertIn("session_bytes: this is not as it was saved: bytes are missing or changed", body["stderr"])
             self.assertEqual(body["session_bytes"], text)
         self.assertEqual(self.hostile(good.bytes, "y[0]")["result"], "é")
 

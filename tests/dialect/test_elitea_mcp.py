@@ -222,7 +222,7 @@ class Gate(unittest.TestCase):
             run = ann.ask("POST", "/v1/run", {"code": "import time\ntime.sleep(600)", "timeout_ms": 110000, "detach": True},
                           status=202)["id"]
             told = dict_of(Modern(ann).tool("stateful_pyodide_sandbox", code="x = 5"))
-            self.assertIn("runs at once", told["error"])
+            self.assertIn("limit of concurrent runs", told["error"])
             self.assertEqual([session["id"] for session in ann.ask("GET", "/v1/sessions")["sessions"]], [told["session_id"]])
             ann.ask("DELETE", f"/v1/runs/{run}", status=(200, 202, 204))
             wait_for(lambda: ann.ask("GET", f"/v1/runs/{run}", status=(200, 202)).get("verdict"), what="its end")

@@ -120,7 +120,11 @@ class Librechat(SmallCase):
         self.download(told["files"][0], 404)
         again = self.exec("print(1)", files=told["files"])
         self.assertEqual(again["stdout"], "1\n")
-        self.assertIn("no longer there: a.txt", again["stderr"])
+        self.assertEqual(again["stderr"], "no longer there: a.txt")
+        for text in ("e", "e\n", "\\n", "\\\n", "n", "\n"):
+            again = self.exec(f"import sys\nsys.stderr.write({text!r})", files=told["files"])
+            begin = text if text.endswith("\n") else text + "\n"
+            self.assertEqual(again["stderr"], begin + "no longer there: a.txt")
 
     def test_what_a_limit_ended_says_so(self):
         told = self.exec("print('on', flush=True)\nx = bytearray(1 << 34)")
@@ -129,6 +133,12 @@ class Librechat(SmallCase):
         told = self.exec("print('x' * 2_000_000)")
         self.assertEqual(len(told["stdout"]), 1 << 20)
         self.assertIn("was cut", told["stderr"])
+
+    def test_the_message_of_a_failure_has_a_line_of_its_own(self):
+        told = self.exec("import os, sys\nsys.stderr.write('half a line')\nsys.stderr.flush()\nos.kill(os.getpid(), 9)")
+        first, second = told["stderr"].split("\n", 1)
+        self.assertEqual(first, "half a line")
+        self.assertTrue(second)
 
     def test_wrong_members_are_named_and_nothing_runs(self):
         good = {"lang": "py", "code": "print(1)"}

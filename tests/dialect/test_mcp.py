@@ -283,6 +283,22 @@ class Legacy(McpCase):
         self.assert_error(session.request("resources/read", {"uri": "sandbox://ses_x/a"}).answer(), -32002)
 
 
+class LetGo(McpCase):
+    FLAGS = ("--conformance",)
+
+    def test_a_client_that_is_let_go_gets_the_answer_when_it_comes_back(self):
+        session = McpSession(self.mcp)
+        first = session.request("tools/call", {"name": "test_reconnection", "arguments": {}}, number=5)
+        self.assertTrue(first.is_stream)
+        text = first.response.read().decode()
+        first.close()
+        self.assertRegex(text, r"\Aid: \d+_0\ndata: \n\nretry: 300\n\n\Z")  # and then its end, without the answer
+        rest = session.get(**{"Last-Event-ID": text.split()[1]})
+        self.assertEqual((rest.status, rest.is_stream), (200, True))
+        answer = rest.answer()
+        self.assertEqual((answer["id"], answer["result"]["content"][0]["text"]), (5, "Reconnected"))
+
+
 SECRET, OTHER = "s" * 40, "t" * 40
 TOKENS = "tokens:\n" + "".join(
     f"  - {{name: {name}, sha256: {hashlib.sha256(secret.encode()).hexdigest()}}}\n"

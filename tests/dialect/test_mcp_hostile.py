@@ -227,6 +227,18 @@ class Slow(McpCase):
         self.mcp.send("DELETE", None, session.headers()).close()
         self.await_verdict("cancelled")
 
+    def test_a_client_that_left_before_its_answer_began_harms_nobody(self):
+        session = McpSession(self.mcp)
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": "run_python", "arguments": {"code": "import time\ntime.sleep(4)"}}})
+        head = "".join(f"{name}: {value}\r\n" for name, value in session.headers(Accept=BOTH).items())
+        with socket.create_connection((self.daemon.host, self.daemon.port), timeout=60) as raw:
+            raw.sendall(f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n{head}"
+                        f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+            wait_for(lambda: self.daemon.ask("GET", "/v1/runs")["runs"], what="the run")
+        self.await_verdict("ok")  # its answer began as events, with nobody there
+        self.assertEqual(session.request("ping").answer()["result"], {})
+
 
 class Unread(McpCase):
     # Answers may take four times what a body may.
@@ -249,10 +261,10 @@ class Unread(McpCase):
 
         def answer():
             return session.request("tools/call", {**params, "_meta": {"progressToken": 2}}).answer()
-        told = wait_for(lambda: answer().get("error"), seconds=20, what="a refusal")
+        told = wait_for(lambda: answer().get("error"), what="a refusal")
         self.assertIn("readers", told["message"])
         raw.close()
-        self.assertNotIn("error", wait_for(lambda: answer().get("result"), seconds=20, what="room for the answer"))
+        self.assertNotIn("error", wait_for(lambda: answer().get("result"), what="room for the answer"))
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ class Stdio:
         return self.lines.get(timeout=WAIT)
 
     def answer(self, number):
-        """What answers this id; whatever comes before is dropped."""
+        """The answer to this id; everything before it is dropped."""
         while True:
             message = self.next()
             if message is None or message.get("id") == number:
@@ -86,7 +86,7 @@ def modern(number, method, params=None, **more):
 
 
 def expect_last_answer(case, stdio):
-    """Of a call that takes longer than a host has patience for."""
+    """The end of stdin during a call: the call takes longer than a host has patience for."""
     stdio.initialize()
     stdio.tool(1, "run_python", {"code": "import time\ntime.sleep(3)\nprint('late')"})
     stdio.close()
@@ -261,6 +261,20 @@ class ByOtherDaemons(Case):
             stdio = self.start(env=url | {"VIVARIUM_TOKEN": secret})
             stdio.send(modern("a", "tools/list"))
             self.assertIn("tools", stdio.answer("a")["result"])
+            stdio.close()
+
+    def test_a_host_has_neither_our_name_nor_our_key(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            stdio = self.start(env={"VIVARIUM_URL": f"http://127.0.0.1:{server.getsockname()[1]}",
+                                    "VIVARIUM_TOKEN": "t" * 40, "VIVARIUM_APPROVE": "k" * 64})
+            stdio.send(modern("a", "tools/list"))
+            with server.accept()[0] as connection, connection.makefile("rb") as file:
+                head = {line.split(b":")[0].lower() for line in iter(file.readline, b"\r\n")}
+                connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            self.assertIn(b"authorization", head)
+            self.assertIn(b"mcp-method", head)
+            self.assertFalse(head & {b"vivarium-approve", b"vivarium-client"}, head)
+            self.assertIn("403", stdio.answer("a")["error"]["message"])
             stdio.close()
 
 

@@ -7,14 +7,14 @@ import unittest
 
 from mcp_case import LEGACY, McpCase, McpSession, SLEEP
 
-TOOLS = ["run_python", "create_session", "list_sessions", "close_session", "checkpoint", "rollback",
-         "fork_session", "write_file", "read_file", "list_files", "list_variables", "explore"]
+TOOLS = ["run_python", "create_session", "list_sessions", "close_session", "checkpoint",
+         "list_checkpoints", "rollback", "fork_session", "write_file", "read_file", "list_files", "list_variables", "explore"]
 PNG = b"\x89PNG\r\n\x1a\n"
 CHART = "import matplotlib.pyplot as plt\nplt.plot([1, 2, 3])"
 
 
 def conforms(value, schema):
-    """What is wrong with a value by a JSON Schema of our own kind; None: nothing."""
+    """The fault of a value by a JSON Schema of our own kind; None: it is valid."""
     if "anyOf" in schema:
         return None if any(conforms(value, one) is None for one in schema["anyOf"]) else f"{value!r}: anyOf"
     if "enum" in schema:
@@ -90,7 +90,7 @@ class Listed(Case):
         self.assertEqual(run["properties"]["session_id"]["x-mcp-header"], "Session-Id")
         self.assertEqual(run["properties"]["files"]["items"]["required"], ["path"])
         self.assertNotIn("detach", run["properties"])
-        for name in ("checkpoint", "rollback", "fork_session", "list_files", "list_variables"):
+        for name in ("checkpoint", "list_checkpoints", "rollback", "fork_session", "list_files", "list_variables"):
             self.assertIn("session_id", self.rows[name]["inputSchema"]["required"], name)
 
     def test_no_schema_has_a_reference_or_says_nothing(self):
@@ -135,6 +135,13 @@ class Run(Case):
         self.assertEqual((frame["index"]["names"], frame["index"]["rows"], frame["rows"]),
                          (["region"], [["north"], ["south"]], [[1.5, 3], [2.5, 4]]))
 
+    def test_what_was_cut_is_told_to_the_model(self):
+        told = texts(self.mcp.tool("run_python", {"code": "print('x' * 3000000)"}))[0]
+        self.assertEqual(told[1 << 20:], "\ncut: stdout was cut at 1MiB, the output limit; the run wrote 3000001 bytes "
+                                         "in all: print less, or write to a file below /workspace\n")
+        told = texts(self.mcp.tool("run_python", {"code": "'y' * 9000000"}))[0]
+        self.assertIn("\ncut: a value was too large, and a form of it (text, JSON, HTML or picture) was cut or left out: ", told[-200:])
+
     def test_a_failure_is_told_to_the_model(self):
         result = self.fails("run_python", "ZeroDivisionError", code="print('so far')\n1 / 0")
         self.assertTrue(texts(result)[0].startswith("so far\nTraceback"), texts(result)[0])
@@ -152,7 +159,7 @@ class Run(Case):
     def test_wrong_arguments_are_told_and_nothing_runs(self):
         before = self.daemon.ask("GET", "/v1/runs")["runs"]
         for arguments, text in (
-                ({}, "code: is required"), ({"code": True}, "code: must be a text"),
+                ({}, "code: is required"), ({"code": True}, "code: must be a string"),
                 ({"code": "1", "tiemout_ms": 5}, "did you mean timeout_ms"),
                 ({"code": "1", "timeout_ms": 10**9}, "timeout_ms"),
                 ({"code": "1", "command": "ls"}, "command"), ({"code": "1", "stdin": "live"}, "stdin"),
@@ -169,6 +176,12 @@ class Run(Case):
                          [("tok", "a"), ("tok", "b")])
         self.assertEqual([one["progress"] for one in told], [1, 2])
         self.assertEqual(len(self.mcp.modern("tools/call", call).all()), 1)
+
+    def test_unfinished_lines_of_both_streams_are_not_mixed(self):
+        code = "import sys\nprint('out', end='')\nprint('err', end='', file=sys.stderr)"
+        messages = self.mcp.modern("tools/call", {"name": "run_python", "arguments": {"code": code}},
+                                   more={"progressToken": 1}).all()
+        self.assertEqual([message["params"]["message"] for message in messages[:-1]], ["out", "err"])
 
     def test_charts_are_images(self):
         result = self.mcp.tool("run_python", {"code": CHART})
@@ -224,6 +237,11 @@ class Sessions(Case):
         self.assertEqual(self.value("x", fork), 2)
         self.assertEqual(self.call("rollback", session_id=session, checkpoint=point)["session_id"], session)
         self.assertEqual(self.value("x", session), 1)
+        listed = {one["name"]: one["id"] for one in self.call("list_checkpoints", session_id=session)["checkpoints"]}
+        self.assertEqual(listed["one"], point)
+        self.call("run_python", code="x = 3", session_id=session)
+        self.assertEqual(self.call("rollback", session_id=session, checkpoint="one")["head"], point)
+        self.assertEqual(self.value("x", session), 1)
         names = [var["name"] for var in self.call("list_variables", session_id=session)["vars"]]
         self.assertEqual(names, ["x"])
         listed = [one["id"] for one in self.call("list_sessions")["sessions"]]
@@ -231,10 +249,15 @@ class Sessions(Case):
         self.assertEqual(self.call("close_session", session_id=session),
                          {"session_id": session, "closed": True})
         self.fails("run_python", "create_session", code="x", session_id=session)
-        self.fails("run_python", "is the session's", code="x", session_id=fork, policy="default")
+        self.fails("run_python", "belongs to the session", code="x", session_id=fork, policy="default")
 
     def value(self, code, session):
         return self.call("run_python", code=code, session_id=session)["result"]["application/json"]
+
+    def test_a_missing_checkpoint_is_not_taken_for_a_missing_session(self):
+        result = self.fails("rollback", "no state has the id", session_id=self.session(), checkpoint="cp_none")
+        self.assertNotIn("create_session", "\n".join(texts(result)))
+        self.fails("rollback", "create_session", session_id="ses_none", checkpoint="cp_none")
 
     def test_a_timeout_rolls_back(self):
         session = self.session()
@@ -243,10 +266,16 @@ class Sessions(Case):
                    session_id=session, timeout_ms=500)
         self.assertEqual(self.value("x", session), 1)
 
+    def test_a_run_that_leaves_no_checkpoint_says_so(self):
+        result = self.mcp.tool("run_python", {"session_id": self.session(), "code": "keep = open('f', 'w')"})
+        self.assertEqual(texts(result)[0], "note: no checkpoint after this run: "
+                                           f"{result['structuredContent']['checkpoint']['skipped']}. A run that fails goes back "
+                                           "to the last one\n")
+
     def test_a_rollback_says_which_state_came_back(self):
         session = self.session()
         kept = self.call("run_python", code="x = 1", session_id=session)["id"]
-        result = self.fails("run_python", "rolled back: variables and files are what they were before this run",
+        result = self.fails("run_python", "rolled back: variables and the files of /workspace are what they were before this run",
                             code="x = 2\nwhile True: pass", session_id=session, timeout_ms=500)
         self.assertEqual(result["structuredContent"]["state"], "rolled_back")
         self.call("run_python", code="import threading\nx = 3\nstop = threading.Event()\n"

@@ -64,6 +64,8 @@ class Piston(SmallCase):
     def test_arguments_and_stdin_arrive(self):
         run = self.execute("import sys\nprint(sys.argv[1:], input(), input())", args=["a b", "'\"$x"], stdin="1\n2")["run"]
         self.assertEqual(run["stdout"], "['a b', '\\'\"$x'] 1 2\n")
+        run = self.execute("import sys\nprint(sys.stdin.read())", stdin="live")["run"]  # a text, as any other
+        self.assertEqual(run["stdout"], "live\n")
 
     def test_the_first_text_is_the_program_and_all_files_are_there(self):
         files = [{"name": "a.bin", "content": base64.b64encode(bytes(range(256))).decode(), "encoding": "base64"},
@@ -89,6 +91,9 @@ class Piston(SmallCase):
         run = self.execute("print('on', flush=True)\nwhile True: pass", run_timeout=300)["run"]
         self.assertEqual((run["code"], run["signal"], run["status"], run["stdout"]), (None, "SIGKILL", "TO", "on\n"))
         self.assertIn("300", run["message"])
+        self.assertRegex(run["message"], r"; do less in one run, or give it more time if the request can \(the policy allows up to .*\)$")
+        run = self.execute("import no_such")["run"]
+        self.assertIn("nothing can be installed from here", run["message"])
         run = self.execute("x = bytearray(1 << 30)", run_memory_limit=64 * MIB)["run"]
         self.assertTrue(run["signal"] == "SIGKILL" or "MemoryError" in run["stderr"], run)
 

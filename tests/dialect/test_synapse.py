@@ -174,12 +174,12 @@ class Synapse(unittest.TestCase):
         self.assertTrue(self.post(TRANSFORM, {"code": "result = object()"}).startswith("<object object at"))
 
     def test_what_is_too_large_to_come_whole_is_no_answer(self):
-        for code, why in (("result = 'x' * 5_000_000", "result is larger than is kept"),
-                          ("print('x' * 2_000_000)", "more was printed than is kept")):
+        for code, why in (("result = 'x' * 5_000_000", "result is larger than can be kept"),
+                          ("print('x' * 2_000_000)", "more was printed than can be kept")):
             self.assertEqual(self.post(TRANSFORM, {"code": code}, 500), {"detail": f"Transform failed (exit 0): {why}"})
         answer = self.post(CUSTOM, {"code": "print(json.dumps('x' * 2_000_000))"})
         self.assertEqual((set(answer), answer["error"], len(answer["stdout"])),
-                         ({"error", "stderr", "stdout"}, "Python tool printed more than is kept", 20000))
+                         ({"error", "stderr", "stdout"}, "Python tool printed more than can be kept", 20000))
         self.assertEqual(len(self.post(CUSTOM, {"code": "print('x' * 500_000)"})["output"]), 500_001)
 
     def test_a_transform_without_a_result(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # expect: ok
+# status: 125
 # class: dos
 # limits: timeout=60s
 # unwalled: never

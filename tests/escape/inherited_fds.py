@@ -7,6 +7,7 @@
 import fcntl
 import subprocess
 
+own = [os.readlink(f"/proc/self/fd/{fd}") for fd in (1, 2)]  # the runner of a session keeps a second one of each
 spare = 1  # the run's own stdin, which the runner keeps aside: a pipe with nothing in it
 for fd in range(3, 1024):
     try:
@@ -16,6 +17,9 @@ for fd in range(3, 1024):
     where = os.readlink(f"/proc/self/fd/{fd}")
     if WALLED and fd == 3 and where.startswith("socket:"):
         continue  # the channel
+    if where in own and where.startswith("pipe:"):
+        own.remove(where)
+        continue
     try:
         os.lseek(fd, 0, os.SEEK_SET)
     except OSError:

@@ -3,7 +3,7 @@
 # class: leftovers
 # unwalled: never
 # repeat: 2
-"""What one run sets for itself the next does not find: environment, mask, handlers, priority, limits."""
+"""Settings of one run are not found by the next: environment, mask, handlers, priority, limits."""
 import resource
 
 found = {"umask": os.umask(0o777), "nice": os.getpriority(os.PRIO_PROCESS, 0),

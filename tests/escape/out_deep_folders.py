@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # expect: ok | killed
+# status: 125
 # class: forge
 # unwalled: never
 # check: out_is_plain

@@ -33,7 +33,7 @@ PYTHON = "/usr/bin/python3"
 NOBODY = 65534
 WORKER_SECONDS = 240
 SKIPPED = 77
-# What a forked sandbox could have less of than a cold one: walls, and a fresh start.
+# The classes in which a forked sandbox could be weaker than a cold one: walls, and a fresh start.
 POOLED = ("files", "proc", "net", "kernel", "privilege", "leftovers")
 
 
@@ -153,7 +153,7 @@ class Worker:
         return [] if oracles.mounts() == self.before[0] else ["the host's mounts changed"]
 
     def end(self):
-        """What the end of all runs leaves."""
+        """Leftovers after the end of all runs."""
         problems = []
         if self.walled:
             problems += self.walled.close()

@@ -20,14 +20,15 @@ for path in ("/usr/bin/su", "/bin/su", "/usr/bin/sudo", "/usr/bin/mount", "/usr/
         held(f"{path}: {name_of(error.errno)}")
         continue
     seen = set()
-    while process.poll() is None and len(seen) < 1:
+    while process.poll() is None and "0" not in seen:
         try:
-            ids = status_of(process.pid)["Uid"].split()
-            program = os.readlink(f"/proc/{process.pid}/exe") if WALLED else path
-        except (OSError, KeyError):
+            status = status_of(process.pid)
+        except OSError:
             break
-        if "python" not in os.path.basename(program):  # else it has not become the other one yet
-            seen.add(ids[1])
+        seen.add(status["Uid"].split()[1])
+        # In the middle of an exec, the process still has the old ids and does not sleep.
+        if status["State"].startswith("S") and status["Name"] == os.path.basename(path)[:15]:
+            break
     process.stdin.close()
     text = process.stdout.read()
     process.wait()

@@ -52,7 +52,7 @@ static void closed(uv_handle_t *handle)
 	seen->is_closed = true;
 }
 
-/* What a sandbox says on its channel, to its last byte; then it is gone. */
+/* A sandbox writes the input to its channel, to the last byte, and dies. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static const struct channel_calls calls = {frame_in, ended, piece_in};

@@ -12,7 +12,7 @@
 #include "fuzz.h"
 #include "http/http.h"
 
-/* What the server does with a request; the second byte of an input. */
+/* The server's treatment of a request: the second byte of an input. */
 enum {
 	AT_THE_END,
 	IN_THE_HEAD,

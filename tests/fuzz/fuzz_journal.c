@@ -94,6 +94,7 @@ static void use_log(void *user, struct log *log)
 {
 	struct stage *stage = user;
 	struct log_reader reader;
+	struct log_text *result = NULL;
 	const char *text = NULL;
 	struct err err = {0};
 	uint64_t seq = 0;
@@ -108,7 +109,9 @@ static void use_log(void *user, struct log *log)
 	}
 	log_reader_close(&reader);
 	/* Lines are JSON that was checked when it came; here they are anything. */
-	(void)log_result(log, &out, &err);
+	if (log_result_open(log, &result, &err) == 0)
+		(void)log_text_whole(result, &out, &err);
+	log_text_free(result);
 	out.size = 0;
 	(void)log_pieces(log, &out);
 	(void)log_last_note(log, &text, &size);
@@ -122,6 +125,7 @@ static void use_segment(void)
 {
 	struct journal_settings settings = {.segment_size = 64 * KIB};
 	struct stage stage = {.logs = logs_new(NULL, 0)};
+	struct log_text *text = NULL;
 	struct err err = {0};
 	struct buf book;
 
@@ -129,7 +133,9 @@ static void use_segment(void)
 	logs_attach(stage.logs, stage.journal);
 	logs_each(stage.logs, use_log, &stage);
 	buf_init(&book, 4U << 20);
-	(void)log_text_whole(logs_notebook_open(stage.logs, "s", "n"), &book, &err);
+	text = logs_notebook_open(stage.logs, "s", "n");
+	(void)log_text_whole(text, &book, &err);
+	log_text_free(text);
 	buf_done(&book);
 	logs_tick(stage.logs, UINT64_MAX / 2, UINT32_MAX);
 	logs_free(stage.logs);

@@ -18,8 +18,9 @@ static void claim_written(const uint8_t *bytes, size_t size)
 	buf_done(&buf);
 }
 
-/* What another strict parser takes, ours takes, too. (Not the other way around: jansson refuses
- * lone surrogates and numbers that do not fit a double; and a NUL byte it now and then skips.) */
+/* Our parser takes every text that another strict parser takes. (Not the other way around: jansson
+ * refuses lone surrogates and numbers that do not fit a double; and a NUL byte it now and then
+ * skips.) */
 static void claim_as_jansson(const uint8_t *bytes, size_t size, bool is_valid)
 {
 	json_t *tree;

@@ -5,15 +5,15 @@
 #include "fuzz.h"
 #include "mcp/mcp_inside.h"
 
-/* What is passed on as text is JSON, inside of what came; and each of its items is, too. */
+/* Text that is passed on is JSON and lies inside the input, and so does each of its items. */
 static void claim_items(const char *json, size_t size)
 {
-	struct mcp_item item = {0};
+	struct json_member item = {0};
 
-	while (mcp_next_item(json, size, &item)) {
-		CLAIM(item.value >= json && item.value + item.value_size <= json + size);
-		CLAIM(json_is_valid(item.value, item.value_size));
-		CLAIM(json[0] == '[' || json_is_valid(item.key, item.key_size));
+	while (json[0] == '[' ? json_item(json, size, &item) : json_next(json, size, &item)) {
+		CLAIM(item.value >= json && item.value + item.size <= json + size);
+		CLAIM(json_is_valid(item.value, item.size));
+		CLAIM(json[0] == '[' || json_is_valid(item.name, item.name_size));
 	}
 }
 

@@ -25,7 +25,7 @@ static void fact(void *user, const char *type, const char *value, size_t size)
 	CLAIM(value[0] == '{' && json_is_valid(value, size));
 }
 
-/* What a remote answers: the first byte says which of its answers this is. */
+/* An answer of a remote: the first byte says which one. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static const struct backend_job_calls calls = {
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct remote_wire wire = {.calls = &calls};
 	const char *answer = (const char *)bytes + 1;
 	enum config_remote kind = bytes != NULL && size > 0 && bytes[0] & 1
-					  ? CONFIG_REMOTE_ATLAS
+					  ? CONFIG_REMOTE_SIDECAR
 					  : CONFIG_REMOTE_VIVARIUM;
 
 	if (size == 0)

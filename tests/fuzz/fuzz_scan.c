@@ -119,7 +119,7 @@ static void claim_as_jansson(const uint8_t *bytes, size_t size)
 	json_decref(tree);
 }
 
-/* What the strict one takes the lenient one takes as well, and to the same members. */
+/* The lenient reader takes every text that the strict one takes, and finds the same members. */
 static void claim_lenient(struct scan *strict, int strict_r, const uint8_t *bytes, size_t size,
 			  uint32_t seed)
 {

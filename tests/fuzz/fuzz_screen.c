@@ -4,7 +4,7 @@
 #include "cli/screen.h"
 #include "fuzz.h"
 
-/* What is shown has no control but those that may be, and is the same however the bytes arrive. */
+/* The shown text has no controls but the allowed ones, and is the same however the bytes arrive. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct screen whole = {0};

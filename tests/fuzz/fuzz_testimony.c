@@ -24,7 +24,7 @@ static void claim_utf8(const void *text, size_t size)
 	buf_done(&json);
 }
 
-/* What is passed on stays JSON, becomes ASCII, and says the same when it is passed on again. */
+/* Passing testimony on keeps it JSON, makes it ASCII, and a second time changes nothing. */
 static void claim_passed_on(const uint8_t *bytes, size_t size)
 {
 	struct buf once;

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "door/synapse/vault.h"
-#include "door/synapse/vault_text.h"
+#include "document/vault.h"
+#include "document/vault_text.h"
 #include "fuzz.h"
 
 /* Whatever a client calls a path: what comes out has no component that leads anywhere else. */

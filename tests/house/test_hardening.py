@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the compiler was asked for is in the programs: checked copies, marked jump targets, no late binding."""
+"""The programs have the hardening that the build asks for: checked copies, marked jump targets, no late binding."""
 
 import os
 import platform

@@ -20,6 +20,7 @@ LIMITS_V2, LIMITS_V1, LIMITS_MEASURED = range(3)
 LIMITS_CGROUP, LIMITS_MAY_MEASURE = range(2)
 FRAME_HELLO, FRAME_RUN, FRAME_EVENT, FRAME_FILE, FRAME_DONE = range(1, 6)
 FRAME_FORK, FRAME_FORKED = 8, 9
+WAIT_SECONDS = 60  # for what comes at once, unless the machine is busy
 FRAME_FLAG_MORE = 8
 FRAME_FLAG_LOOK = 32
 FRAME = struct.Struct("<IHHQII")  # size, type, flags, nonce, counter, 0: src/proto/frame.h
@@ -75,7 +76,7 @@ class Channel:
         assert kind == FRAME_HELLO, kind
         return struct.unpack("<IIIIII", payload)
 
-    def frame(self, timeout=20):
+    def frame(self, timeout=WAIT_SECONDS):
         self.channel.settimeout(timeout)
         payload, flags = b"", FRAME_FLAG_MORE
         while flags & FRAME_FLAG_MORE:
@@ -126,7 +127,7 @@ class Channel:
         kind, payload = self.frame()
         assert kind == FRAME_FORKED, kind
         assert struct.unpack_from("<I", payload)[0] == 0, payload[8:]
-        ours.settimeout(20)
+        ours.settimeout(WAIT_SECONDS)
         hello, control, _, _ = ours.recvmsg(FRAME.size + 24, socket.CMSG_SPACE(12))
         assert FRAME.unpack_from(hello)[1] == FRAME_HELLO and len(hello) == FRAME.size + 24
         pid = struct.unpack("<iII", next(data for _, kind, data in control if kind == SCM_CREDENTIALS))[0]
@@ -155,7 +156,7 @@ class Sandbox(Channel):
         super().__init__(launcher, number)
         self.stdin, self.stdout, self.stderr = -1, -1, -1
 
-    def output(self, size=65536, timeout=20):
+    def output(self, size=65536, timeout=WAIT_SECONDS):
         ready, _, _ = select.select([self.stdout], [], [], timeout)
         assert ready, "nothing was printed"
         return os.read(self.stdout, size).decode()
@@ -179,14 +180,14 @@ class Client:
         control = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         self.socket.sendmsg([struct.pack("<II", kind, 0) + body], control)
 
-    def event(self, timeout=20):
+    def event(self, timeout=WAIT_SECONDS):
         self.socket.settimeout(timeout)
         data, fds, _, _ = socket.recv_fds(self.socket, 65536, 8)
         if not data:
             raise EOFError("viv-launch ended")
         return Event(data, fds)
 
-    def expect(self, kind, timeout=20):
+    def expect(self, kind, timeout=WAIT_SECONDS):
         event = self.event(timeout)
         assert event.type == kind, (event.type, event.id, event.error)
         return event
@@ -267,7 +268,7 @@ class Launcher(Client):
 
     def close(self):
         self.socket.close()
-        return self.process.wait(timeout=20)
+        return self.process.wait(timeout=WAIT_SECONDS)
 
 
 class Staying:
@@ -285,11 +286,11 @@ class Staying:
 
     def connect(self):
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        connection.settimeout(20)
+        connection.settimeout(WAIT_SECONDS)
         connection.connect(self.path)
         return Client(connection)
 
     def close(self):
         if self.process.poll() is None:
             self.process.terminate()
-        return self.process.wait(timeout=20)
+        return self.process.wait(timeout=WAIT_SECONDS)

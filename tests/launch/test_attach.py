@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A viv-launch that stays: who may come, what is kept, and when all of it ends."""
 
+import contextlib
 import os
 import select
 import shutil
@@ -20,7 +21,7 @@ from launcher import (ATTACHED, CAUSE_DEADLINE, CAUSE_SELF, ERR_BUSY, ERR_FORBID
 from test_launch import groups, groups_of
 
 
-def wait_for_ends(pidfds, timeout=20):
+def wait_for_ends(pidfds, timeout=60):
     """All of these processes are over."""
     for pidfd in pidfds:
         ready, _, _ = select.select([pidfd], [], [], timeout)
@@ -79,7 +80,11 @@ class AttachTest(unittest.TestCase):
         family = {str(self.staying.process.pid)}
         for _ in range(5):
             family |= {pid for pid, parent in rows if parent in family}
-        return [os.pidfd_open(int(pid)) for pid in family]
+        fds = []
+        for pid in family:
+            with contextlib.suppress(ProcessLookupError):  # it has ended since
+                fds.append(os.pidfd_open(int(pid)))
+        return fds
 
     def test_hello_says_how_long_it_waits(self):
         client = self.begin(reattach_ms=12345)
@@ -188,8 +193,10 @@ class AttachTest(unittest.TestCase):
         slow = self.start(client, 0, "slow")
         late = self.start(client, 1, "late")
         quick = self.start(client, 2, "quick")
-        slow.run("print(input())")
-        late.run("while True: pass", timeout_ms=300)
+        over = self.start(client, 3, "over")
+        slow.run("import time; time.sleep(600)", timeout_ms=600000)
+        over.run("x = 1", timeout_ms=2000)
+        late.run("while True: pass", timeout_ms=2000)
         quick.run("import os; os._exit(5)", timeout_ms=20000)
         client.socket.close()
         with self.assertRaises((EOFError, ConnectionError)):
@@ -198,7 +205,8 @@ class AttachTest(unittest.TestCase):
             quick.done()
 
         client, events = self.attach()
-        self.assertEqual({event.name for event in events if event.type == KEPT}, {"slow", "late", "quick"})
+        self.assertEqual({event.name for event in events if event.type == KEPT}, {"slow", "late", "quick", "over"})
+        self.assertIn(3, {event.id for event in events if event.type == KEPT_HEAD})  # what was done lives on
         armed = {event.id for event in events if event.type == KEPT_HEAD and event.is_armed}
         self.assertEqual(armed, {0})
         told = [client.event() for _ in range(4)]
@@ -231,13 +239,18 @@ class AttachTest(unittest.TestCase):
         _, events = self.attach()
         self.assertEqual(events, [])
 
-    def test_a_kill_forgets(self):
+    def test_a_sandbox_that_has_ended_is_kept_until_the_client_forgets_it(self):
+        """A kill that crossed its end is no word of a client that has heard of it."""
         client = self.begin()
         first = self.start(client, 0, "gone")
         first.drop()
         client.expect(EXIT)
         client.expect(GONE)
         client.kill(0)
+        client.socket.close()
+        client, events = self.attach()
+        self.assertEqual([(event.type, event.name, len(event.fds)) for event in events], [(KEPT, "gone", 2)])
+        client.keep(first, "", [])
         client.socket.close()
         _, events = self.attach()
         self.assertEqual(events, [])

@@ -76,7 +76,7 @@ class FilesTest(unittest.TestCase):
         return self.cell(sandbox, LIST)
 
     def check(self, before, after):
-        """What `before` made is back once `after` has been undone."""
+        """The files that `before` made are back once `after` has been undone."""
         sandbox = self.start()
         self.cell(sandbox, "import os\nos.chdir('/workspace')\n" + before)
         expected = self.listing(sandbox)
@@ -176,7 +176,7 @@ class FilesTest(unittest.TestCase):
         self.assertGreaterEqual(self.save(0).bytes, 20 * MIB)
         begin = time.monotonic()
         while self.save(0).bytes:  # with a clock of ticks, what is young counts as changed
-            self.assertLess(time.monotonic() - begin, 5)
+            self.assertLess(time.monotonic() - begin, 60)
         head = sandbox.fork(1)
         self.addCleanup(head.close)
         self.assertEqual(self.save(1).bytes, 0)

@@ -4,6 +4,7 @@
 import glob
 import os
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -11,16 +12,19 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from launcher import (BEGIN, CAUSE_ASKED, CAUSE_DEADLINE, CAUSE_MEMORY, CAUSE_SELF, EXIT, GONE,
-                      LIMITS_CGROUP, LIMITS_MEASURED, LIMITS_V2, MIB, PYTHON, ROOT_MADE, SPAWN, SPAWNED,
-                      WALL_CGROUP, WALLS_ALL, ZYGOTE, ZYGOTE_DOWN, ZYGOTE_UP, Launcher, plan, text)
+                      LIMITS_CGROUP, LIMITS_MEASURED, LIMITS_V2, METER, METERED, MIB, PYTHON, ROOT_MADE, SPAWN,
+                      SPAWNED, WALL_CGROUP, WALLS_ALL, ZYGOTE, ZYGOTE_DOWN, ZYGOTE_UP, Launcher, plan, text)
+
+
+def inner_of(launcher):
+    lines = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(launcher.process.pid)],
+                           capture_output=True, text=True, check=True).stdout.splitlines()
+    return int(next(line.split()[0] for line in lines if "viv-launch-in" in line))
 
 
 def groups_of(launcher):
     """A pattern of this launcher's own cgroup directories: its inner half is in one of them."""
-    lines = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(launcher.process.pid)],
-                           capture_output=True, text=True, check=True).stdout.splitlines()
-    inner = next(line.split()[0] for line in lines if "viv-launch-in" in line)
-    with open(f"/proc/{inner}/cgroup", encoding="ascii") as file:
+    with open(f"/proc/{inner_of(launcher)}/cgroup", encoding="ascii") as file:
         found = re.search(r"vivarium-[0-9a-z]+", file.read())
     return f"/sys/fs/cgroup/**/{found[0]}" if found else None
 
@@ -71,6 +75,24 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual(self.end().cause, CAUSE_ASKED)
         self.assertEqual(self.launcher.count()["sandboxes"], 0)
 
+    def test_the_facts_of_an_end_wait_for_what_the_inner_half_counted(self):
+        inner = inner_of(self.launcher)
+        os.kill(inner, signal.SIGSTOP)
+        try:  # as if the run were over before the outer half has heard of the interpreter
+            sandbox = self.launcher.spawn(0)
+            self.launcher.request(BEGIN, struct.pack("<III", 0, 0, 20000))
+            self.launcher.kill(0)
+            self.launcher.request(METER, struct.pack("<I", 0))
+            for fd in self.launcher.expect(METERED).fds:  # by the outer half alone: no EXIT before it
+                os.close(fd)
+        finally:
+            os.kill(inner, signal.SIGCONT)
+        events = [self.launcher.event()]
+        while events[-1].type != GONE:
+            events.append(self.launcher.event())
+        self.assertEqual([event.cause for event in events if event.type == EXIT], [CAUSE_ASKED])
+        sandbox.close()
+
     def test_the_deadline_ends_a_run(self):
         sandbox = self.start()
         sandbox.run("while True: pass", timeout_ms=300)
@@ -119,7 +141,7 @@ class LaunchTest(unittest.TestCase):
         self.assertLessEqual(int(sandbox.output()), 5)
 
     def limits_of_reads(self):
-        """What each of this launcher's groups says of disks, of those that somebody is in."""
+        """The limits on reading from disks, of this launcher's groups that have a process."""
         found = []
         for path in glob.glob(f"{self.own_groups}/g*", recursive=True) if self.own_groups else ():
             name = "io.max" if os.path.exists(f"{path}/io.max") else "blkio.throttle.read_bps_device"
@@ -259,7 +281,7 @@ class LaunchTest(unittest.TestCase):
 
 
 class WallFromOutsideTest(unittest.TestCase):
-    """What the host sees of a sandbox: the report is not taken at its word."""
+    """The host's view of a sandbox: the report is not taken at its word."""
 
     def test_status_namespaces_and_descriptors(self):
         launcher = Launcher()
@@ -445,7 +467,7 @@ class HostileClientTest(unittest.TestCase):
         self.launcher.expect(SPAWNED)
         self.launcher.spawn(1).close()
         event = self.launcher.expect(GONE)
-        self.assertIn("sandbox 1 is there", event.error)
+        self.assertIn("this sandbox is there already", event.error)
 
 
 class TogetherTest(unittest.TestCase):

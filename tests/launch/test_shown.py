@@ -13,7 +13,7 @@ from launcher import SPAWNED, ZYGOTE_UP, Launcher  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NOTHING, APART, DIRECT = range(3)
-# What the code finds out about its calls, as one line.
+# Prints the outcome of its calls, as one line.
 CALLS = """
 import fcntl, os, socket, sqlite3
 def name(call, *args):
@@ -62,7 +62,7 @@ class ShownTest(unittest.TestCase):
         return sandbox, sandbox.hello()[4]
 
     def look(self, binds, code, zygote=-1):
-        """What HELLO says of the filter, and what the code printed."""
+        """The filter as HELLO reports it, and the output of the code."""
         sandbox, shown = self.start(binds, zygote)
         sandbox.run(code)
         done = sandbox.done()
@@ -112,8 +112,8 @@ class ShownTest(unittest.TestCase):
         self.assertEqual(seen, ["[] False\n", "['file'] first\n", "['file'] second\n", "[] False\n"])
 
     def look_until(self, sandbox, look, wanted):
-        """What is seen, once it is what was wanted: names are forgotten at the start of a run, which the code may be
-        a little ahead of, and again at its end."""
+        """The names that are seen, once they are the expected ones: names are forgotten at the start of a run, which the
+        code may be a little ahead of, and again at its end."""
         end = time.monotonic() + 10
         while True:
             sandbox.run(look)

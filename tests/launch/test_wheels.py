@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from launcher import PYTHON, SPAWNED, ZYGOTE_UP, Launcher
 
-# What a preload can do to a zygote: start the threads of a BLAS before the first fork.
+# A preload that starts the threads of a BLAS before the first fork.
 THREADED = """
 import os
 os.environ["OPENBLAS_NUM_THREADS"] = "2"

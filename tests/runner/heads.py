@@ -16,14 +16,12 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "boot"))
 import harness  # noqa: E402
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-VIV = os.environ.get("VIV", os.path.join(ROOT, "build", "viv"))
-RUNNER = os.path.join(os.path.dirname(VIV), "runner")
+RUNNER = os.path.join(os.path.dirname(harness.VIV), "runner")
 HEADER = harness.HEADER
 HELLO, RUN, EVENT, FILE, DONE, ACK, CHECK, FORK, FORKED = range(1, 10)
 WAIT, MEMFD, LAST, MORE, STDIN, LOOK = 1, 2, 4, 8, 16, 32
 PIECE_MAX = 64 << 10
-CHANNEL_FD = 3
+CHANNEL_FD = harness.CHANNEL_FD
 
 
 class Blocked(Exception):
@@ -123,8 +121,8 @@ class Head(harness.Runner):
 class Session:
     """A sandbox's interpreter; `heads` are all that were ever forked, the first one is its own."""
 
-    def __init__(self, folder=None, env=None):
-        self.root = tempfile.mkdtemp(prefix="viv-heads-", dir=folder)
+    def __init__(self, env=None):
+        self.root = tempfile.mkdtemp(prefix="viv-heads-")
         atexit.register(shutil.rmtree, self.root, ignore_errors=True)
         harness.lay_out(self.root)
         os.unlink(os.path.join(self.root, "viv", "_vivarium.py"))
@@ -132,21 +130,30 @@ class Session:
         self.workspace = os.path.join(self.root, "workspace")
         ours, theirs = socket.socketpair()
         ours.settimeout(harness.DEADLINE_S)
-        # The shell puts the channel where the walls would.
-        shell = f'exec {CHANNEL_FD}<&{theirs.fileno()} {theirs.fileno()}<&-; exec "$@"'
-        if theirs.fileno() == CHANNEL_FD:
-            shell = 'exec "$@"'
         environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "MPLBACKEND": "Agg",
                        "HOME": self.root, "MPLCONFIGDIR": os.path.join(self.root, "mpl"),
                        "OPENBLAS_NUM_THREADS": "1", **(env or {})}
         main = os.path.join(self.root, "viv", "main.py")
-        self.process = subprocess.Popen(
-            ["/bin/bash", "-c", shell, "bash", harness.PYTHON, "-I", main, "cold", "4095", "7", "0"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=environment, pass_fds=[theirs.fileno()], start_new_session=True)
+        argv = [harness.PYTHON, "-I", main, "cold", "4095", "7", "0"]
+        if harness.FORM == "stream":
+            self.process = harness.start_over_stream(argv, theirs, subprocess.DEVNULL, env=environment,
+                                                     start_new_session=True)
+        else:
+            self.process = self._start(argv, theirs, environment)
         theirs.close()
         self.heads = [Head(self, ours, self.process.stdout, self.process.stderr)]
         self.heads[0].counter = 1  # whoever puts the walls up says HELLO
+
+    @staticmethod
+    def _start(argv, channel, environment):
+        """The shell puts the channel where the walls would."""
+        number = channel.fileno()
+        shell = f'exec {CHANNEL_FD}<&{number} {number}<&-; exec "$@"'
+        if number == CHANNEL_FD:
+            shell = 'exec "$@"'
+        return subprocess.Popen(["/bin/bash", "-c", shell, "bash", *argv], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+                                pass_fds=[number], start_new_session=True)
 
     def __enter__(self):
         return self.heads[0]
@@ -157,12 +164,12 @@ class Session:
         self.process.stdout.close()
         self.process.stderr.close()
         try:
-            self.process.wait(harness.DEADLINE_S)
+            harness.end_of(self.process)
         finally:
             self.sweep()
 
     def sweep(self):
-        """What hangs below a head dies with its sandbox, and here is none. A head is a process group of
+        """Ends the processes below the heads, which elsewhere die with their sandbox. A head is a process group of
         its own; all that were forked here have the name of the folder in their command line."""
         left = self.processes()
         while left:
@@ -172,11 +179,11 @@ class Session:
                 except ProcessLookupError:
                     pass
             left = self.processes()
-        self.process.wait(harness.DEADLINE_S)
+        harness.end_of(self.process)
         shutil.rmtree(self.root, ignore_errors=True)
 
     def processes(self):
-        """Those that live; a zombie has no command line."""
+        """The pids of those that live; a zombie has no command line."""
         found = []
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:

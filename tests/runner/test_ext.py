@@ -119,6 +119,16 @@ class Requests(unittest.TestCase):
         inside.receive()
         self.assertEqual(inside.end(), "False True False\n")
 
+    def test_a_descriptor_never_takes_the_number_of_a_closed_stream(self):
+        inside = Interpreter("import os\n"
+                             "os.close(1)\n"
+                             "fds = v.next()[5]\n"
+                             "import sys\n"
+                             "sys.exit(0 if len(fds) == 1 and fds[0] > 3 else 9)")
+        with open(os.devnull, "rb") as file:
+            inside.send(FORK, b"", fds=[file.fileno()])
+        self.assertEqual(inside.end(), "")
+
     def test_a_large_payload_comes_in_a_memfd(self):
         inside = Interpreter("meta, data = v.next()[3:5]\n"
                              "print(meta, len(data), bytes(data[:3]))")
@@ -186,6 +196,19 @@ class Requests(unittest.TestCase):
         inside = Interpreter("t, f, n, meta, data, fds = v.next(); print(t, f, meta, len(fds))")
         inside.send(FORK, b"", flags=LOOK, fds=[0, 1, 2])
         self.assertEqual(inside.end(), "8 32 b'' 3\n")
+
+
+class Zygotes(unittest.TestCase):
+    def test_one_that_launch_let_go_of_ends_without_a_word(self):
+        """Before it has said what the walls are, and before it is told that the imports are done."""
+        walls = struct.pack("<IIII", 1, 1, 0, 0)  # src/proto/zygote_msg.h
+        for first in (b"", walls):
+            inside = Interpreter("import socket\n"
+                                 "mine, launchs = socket.socketpair(type=socket.SOCK_SEQPACKET)\n"
+                                 f"if {first!r}: launchs.send({first!r})\n"
+                                 "launchs.close()\n"
+                                 "v.zygote(mine.fileno(), '')")
+            self.assertEqual(inside.end(), "")
 
 
 class Answers(unittest.TestCase):

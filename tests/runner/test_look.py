@@ -57,6 +57,29 @@ class Shadows(unittest.TestCase):
             self.assertEqual([name for name in os.listdir(head.workspace) if name.startswith("hit-")], [])
 
 
+THREADS = """
+import threading
+stop = threading.Event()
+class Worker(threading.Thread): pass
+class Own(threading.Thread):
+    def __repr__(self): return 'own'
+alone = threading.Thread(target=stop.wait, name='alone', daemon=True)
+several = [Worker(target=stop.wait, name='w'), Own(target=stop.wait)]
+for thread in alone, *several: thread.start()
+del thread
+"""
+
+
+class Threads(unittest.TestCase):
+    def test_no_state_is_told_of_a_thread_that_the_fork_does_not_have(self):
+        with Session() as head:
+            self.assertEqual(head.run(THREADS).done["kind"], "ok")
+            found = {fact["name"]: fact["repr"] for fact in head.look(kind="vars")[0]["vars"]}
+            self.assertEqual((found["alone"], found["several"]), ("<Thread(alone daemon)>", "[<Worker(w)>, own]"))
+            self.assertIn("started", head.run("alone").result["text/plain"])
+            head.run("stop.set()")
+
+
 class Vars(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -189,6 +212,20 @@ class Prints(unittest.TestCase):
                 self.assertEqual(head.run(code).done["kind"], "ok")
                 self.assertEqual(self.changed(first, head), [name])
 
+    def test_masks_and_generators_count(self):
+        with Session() as first:
+            first.run("import numpy as np\nmasked = np.ma.array([1, 2, 3], mask=[0, 1, 0])\n"
+                      "def count(most):\n    for i in range(most): yield i\n"
+                      "def both():\n    yield from count(2)\n    yield from count(2)\n"
+                      "numbers = count(5)\nlast = count(1)\nnext(last)\nouter = both()\nnext(outer)\n"
+                      "squares = (n * n for n in [1, 2, 3])\nasync def wait(): pass\nwaits = wait()")
+            self.assertEqual(self.changed(first, first.fork()), [])
+            for name, code in {"masked": "masked[0] = np.ma.masked", "numbers": "next(numbers)", "last": "list(last)",
+                               "outer": "next(outer)", "squares": "next(squares)", "waits": "waits.close()"}.items():
+                head = first.fork()
+                self.assertEqual(head.run(code).done["kind"], "ok")
+                self.assertEqual(self.changed(first, head), [name])
+
     def test_a_state_compares_itself_with_another(self):
         with Session() as first:
             first.run("a = [1]\nb = 2\nc = 3")
@@ -214,7 +251,7 @@ class Hostile(unittest.TestCase):
         return {fact["name"]: fact["repr"] for fact in head.look(kind="vars")[0]["vars"]}
 
     def test_a_repr_harms_its_own_line_only(self):
-        ends = "<it cannot be shown: that ends the process>"
+        ends = "<it cannot be shown: its repr ends the process>"
         with Session() as head:
             head.run(HOSTILE + "a = Evil('import os; os._exit(1)')\nx = 1\n"
                                "b = [Evil('import os; os.kill(os.getpid(), 9)')]\n"
@@ -283,7 +320,7 @@ class Hostile(unittest.TestCase):
             head.run(HOSTILE + "x = 1\nevil = Evil('while True: pass')\ny = [2]")
             shown = self.shown(head)
             self.assertEqual((shown["x"], shown["evil"], shown["y"]),
-                             ("1", "<it takes too long to be shown>", "[2]"))
+                             ("1", "<it takes too long to show>", "[2]"))
 
     def test_what_is_merely_large_costs_its_line(self):
         """No code of the user's is in any of these; those that a machine is too slow for say so."""
@@ -313,7 +350,7 @@ class Hostile(unittest.TestCase):
                                "y = [2]")
             shown = self.shown(head)
             self.assertEqual((len(shown), shown["x"], shown["y"]),
-                             (13, "1", "<not looked at: others take too long>"))
+                             (13, "1", "<not shown: other values take too long>"))
 
     def test_a_repr_has_no_channel(self):
         with Session() as head:

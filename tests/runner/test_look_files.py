@@ -85,6 +85,9 @@ class Files(unittest.TestCase):
         self.assertEqual(self.look(kind="read", path="a")["kind"], "conflict")
         self.assertEqual(self.look(kind="files", path="folder")["kind"], "not_found")
         self.assertEqual(self.look(kind="files", path="link")["kind"], "not_found")
+        for kind in ("read", "files"):
+            self.assertEqual(self.look(kind=kind, path="link")["error"],
+                             "'link' is a link, and links are not followed; name the file that it leads to")
 
     def test_paths_that_lead_out_are_refused(self):
         for kind in ("read", "write", "remove", "files"):

@@ -7,7 +7,7 @@ import unittest
 from heads import Session
 
 SCENE = """
-import decimal, numpy as np, pandas as pd
+import datetime, decimal, numpy as np, pandas as pd
 from pandas import DataFrame, Series
 n = 50_000
 rng = np.random.default_rng(1)
@@ -29,6 +29,15 @@ types = DataFrame({'int': pd.array([2, None, 2**62 + 1, 2**62], 'Int64'), 'u': n
                    'f4': np.array([.1, .2, np.nan, -np.inf], 'f4'),
                    'period': pd.period_range('2020-03', periods=4, freq='M')})
 deep = DataFrame({'v': range(4)}, index=pd.MultiIndex.from_tuples([('b', 2), ('a', None), ('b', 1), ('a', 3)]))
+prices = DataFrame({'p': [decimal.Decimal(d) for d in ('19.99', '5.00', '1E+400', 'NaN', '0.1')]})
+prices['kind'] = prices.p.astype('category')
+risks = DataFrame({'r': pd.Categorical(['lo', 'hi', None, 'mid'], ['lo', 'mid', 'hi'], ordered=True),
+                   'n': pd.Categorical([1, 3, None, 2], [1, 2, 3], ordered=True),
+                   'w': pd.Categorical([2, 3, None, 1], [2, 1, 3], ordered=True)})
+kinds = DataFrame({'k': pd.Series([1, '1', True, 1.0, np.int64(1), np.bool_(True), 'True', 2**60, str(2**60),
+                                    decimal.Decimal('1'), '2020-01-01', datetime.date(2020, 1, 1), float('inf')], dtype=object),
+                   's': list('1t2t3t4t5t6t7')}, index=range(13))
+kinds['c'] = kinds.s.astype('category')
 twice = DataFrame([[1, 9], [2, 8]], columns=['d', 'd'])
 items = [3, 'x', 1, None]
 records = [{'a': 2, 'b': 'p'}, {'a': 1}]
@@ -99,10 +108,25 @@ class Tables(unittest.TestCase):
             self.assertEqual(self.numbers("types", sort=column), up, column)
             self.assertEqual(self.numbers("types", sort=f"{column}:desc"), down, column)
 
+    def test_complex_numbers_are_sorted_by_their_parts(self):
+        self.head.run("waves = DataFrame({'z': [10 + 1j, 2 + 5j, complex('nan'), 2 - 5j, -3j]})")
+        for sort, up in (("0", True), ("0:desc", False)):
+            self.assertEqual(self.numbers("waves", sort=sort),
+                             self.python(f"waves.sort_values('z', ascending={up}).index.tolist()"))
+        self.assertEqual(self.numbers("waves", sort="0"), [4, 3, 1, 0, 2])
+
     def test_levels_of_the_index_are_sorted(self):
         self.assertEqual(self.numbers("deep", sort="i0,i1:desc"), [3, 1, 0, 2])
         self.assertEqual(self.numbers("mixed", sort="i0:asc"), [*range(9, -1, -1)])
         self.assertEqual(self.numbers("twice", sort="1"), [1, 0])
+
+    def test_a_level_of_categories_has_its_values_and_their_order(self):
+        self.head.run("held = DataFrame({'v': range(3)}, index=pd.MultiIndex.from_arrays([pd.Categorical(['lo', 'hi', 'mid'], "
+                      "['lo', 'mid', 'hi'], ordered=True), list('abc')]))\nfew = held.iloc[:2].copy()\n"
+                      "few.index = few.index.remove_unused_levels()")
+        self.assertEqual(self.ask("few")["index"]["rows"], [["lo", "a"], ["hi", "b"]])
+        self.assertEqual(self.numbers("held", sort="i0"), [0, 2, 1])
+        self.assertEqual(self.where("held", "i0", "gt", "lo"), [1, 2])
 
     # ---- which ----
 
@@ -130,6 +154,75 @@ class Tables(unittest.TestCase):
         self.assertEqual(self.where("mixed", "0", "eq", "2.5"), [7])
         self.assertEqual(self.where("mixed", "i0", "ge", "i"), [0, 1])
         self.assertEqual(self.where("deep", "i1", "ge", 2), [0, 3])
+
+    def test_a_comma_separates_thousands_and_nothing_else(self):
+        self.head.run("sums = DataFrame({'n': [1.5, 15, 1500, 1500.5, -1234567]})")
+        for value, found in (("1,500", [2]), ("1,500.5", [3]), ("-1,234,567", [4]), ("15", [1])):
+            self.assertEqual(self.where("sums", "0", "eq", value), found, value)
+        for value in ("1,5", "1,50", "1500,5", "1,5000", ",500", "1,500,5", "1,,500"):
+            answer = self.ask("sums", filter=[{"column": "0", "op": "eq", "value": value}])
+            self.assertEqual(answer.get("kind"), "bad_request", value)
+            self.assertIn('write decimals with a point: "1.5"', answer["error"])
+
+    def test_a_column_of_objects_is_compared_by_type(self):
+        whole = set(range(13))
+        for value, rows in ((1, [0, 3, 4, 9]), ("1", [1, 9]), (True, [2, 5]), (1.0, [0, 3, 4, 9]), ("True", [6]), ("true", []),
+                            (False, []), (0, []), (2**60, [7]), (str(2**60), [7, 8]), ("2020-01-01", [10, 11]), ("inf", [12])):
+            self.assertEqual(self.where("kinds", "0", "eq", value), rows, repr(value))
+            self.assertEqual(self.where("kinds", "0", "ne", value), sorted(whole - set(rows)), repr(value))
+        for column in ("1", "2"):
+            for value, rows in (("1", [0]), (1, []), (True, [])):
+                self.assertEqual(self.where("kinds", column, "eq", value), rows, repr(value))
+                self.assertEqual(self.where("kinds", column, "ne", value), sorted(whole - set(rows)), repr(value))
+
+    def test_what_a_person_typed_equals_what_it_spells(self):
+        for value, rows in (("1", [0, 1, 2, 3, 4, 5, 9]), ("true", [0, 2, 3, 4, 5, 9]), ("2020-01-01", [10, 11])):
+            term = {"column": "0", "op": "eq", "value": value, "typed": True}
+            self.assertEqual(self.numbers("kinds", filter=[term]), rows, value)
+
+    def test_decimals_are_compared_as_decimals(self):
+        for value in ("19.99", 19.99):
+            for column in ("0", "1"):
+                for op, rows in (("eq", [0]), ("ne", [1, 2, 3, 4]), ("le", [0, 1, 4]), ("lt", [1, 4]), ("ge", [0, 2]), ("gt", [2])):
+                    self.assertEqual(self.where("prices", column, op, value), rows, (value, column, op))
+        self.assertEqual(self.where("prices", "0", "eq", "10E+399"), [2])
+        self.assertEqual(self.where("prices", "0", "lt", "1e99999999999999999999"), [0, 1, 2, 4])
+        self.assertEqual(self.where("prices", "0", "eq", 5), [1])
+        self.assertEqual(self.where("prices", "0", "gt", "x"), [])
+
+    def test_categories_are_compared_in_their_own_order(self):
+        for op, rows in (("gt", [1, 3]), ("ge", [0, 1, 3]), ("lt", []), ("le", [0]), ("eq", [0]), ("ne", [1, 2, 3])):
+            self.assertEqual(self.where("risks", "0", op, "lo"), rows, op)
+        self.assertEqual(self.where("risks", "0", "lt", "hi"), [0, 3])
+        self.assertEqual(self.where("risks", "1", "gt", 1.5), [1, 3])
+        self.assertEqual(self.where("risks", "2", "gt", "2"), [1, 3])
+        self.assertEqual(self.where("types", "3", "gt", "a"), [0, 1])  # has none: as its values
+        for column, value in (("0", "high"), ("2", 2.5)):
+            answer = self.ask("risks", filter=[{"column": column, "op": "gt", "value": value}])
+            self.assertEqual(answer["error"], f"filter: value {value!r} is not one of the column's categories, "
+                                              "which have an order of their own")
+            self.assertEqual(self.where("risks", column, "eq", value), [])
+
+    def test_periods_are_compared_as_pandas_does(self):
+        self.head.run("spans = DataFrame({'q': pd.PeriodIndex(['2024Q1', '2024Q2', None], freq='Q'), "
+                      "'w': pd.PeriodIndex(['2024-01-01', None, '2024-01-08'], freq='W')})")
+        for op, value in (("gt", "2024-02-01"), ("ge", "2024-02-01"), ("eq", "2024Q1"), ("eq", "2024-02"), ("ne", "2024Q1"),
+                          ("lt", "2024-05"), ("le", "2024Q1"), ("gt", 2024)):
+            expected = self.python(f"import operator\nnp.flatnonzero(operator.{op}(spans.q, '{value}')).tolist()")
+            self.assertEqual(self.where("spans", "0", op, value), expected, (op, value))
+        self.assertEqual(self.where("spans", "0", "gt", "2024-02-01"), [1])
+        week = self.ask("spans")["rows"][0][1]
+        self.assertEqual((self.where("spans", "1", "eq", week), self.where("spans", "1", "gt", week)), ([0], [2]))
+        answer = self.ask("spans", filter=[{"column": "0", "op": "gt", "value": "soon"}])
+        self.assertEqual(answer["error"], "filter: value 'soon' is not a period, but the column is period[Q-DEC]")
+
+    def test_intervals_are_equal_or_not(self):
+        self.head.run("bins = DataFrame({'i': pd.interval_range(9, 12), 'c': pd.cut([11.5, 9.5, 10.5], [9, 10, 11, 12])})")
+        self.assertEqual(self.where("bins", "0", "eq", "(9, 10]"), [0])
+        self.assertEqual(self.where("bins", "0", "ne", "(9, 10]"), [1, 2])
+        answer = self.ask("bins", filter=[{"column": "0", "op": "gt", "value": "(9, 10]"}])
+        self.assertEqual(answer["error"], "filter: an interval is neither more nor less than a value")
+        self.assertEqual(self.where("bins", "1", "gt", "(9, 10]"), [0, 2])
 
     def test_what_is_missing(self):
         for column, gaps in (("0", [1]), ("2", [2]), ("4", [1]), ("5", [2]), ("6", [1]), ("8", [2]), ("9", [])):
@@ -207,6 +300,16 @@ class Tables(unittest.TestCase):
                          ("year", "int64", 2021, 2023, 3))
         self.assertNotIn("index", self.summary("items"))
 
+    def test_a_level_with_gaps_has_its_own_type(self):
+        self.head.run("gaps = DataFrame({'v': range(3)}, index=pd.MultiIndex.from_arrays([['x', None, 'y'], [2021, None, 2**60 + 1], "
+                      "pd.to_datetime(['2020-01-02', None, '2019-03-04']), [0.5, None, 2.5], pd.Categorical(['lo', None, 'hi'])]))\n"
+                      "gaps.index = gaps.index.set_levels(pd.Index([2021, 2**60 + 1]), level=1)")
+        levels = self.summary("gaps")["index"]
+        self.assertEqual([level["dtype"] for level in levels], self.ask("gaps")["index"]["dtypes"])
+        self.assertEqual([(level["count"], level["missing"], level["distinct"]) for level in levels], [(2, 1, 2)] * 5)
+        self.assertEqual([level.get("min") for level in levels], [None, 2021, "2019-03-04T00:00:00", 0.5, None])
+        self.assertEqual(levels[1]["max"], str(2**60 + 1))
+
     def test_every_type_is_summed_up(self):
         found = {column["name"]: column for column in self.summary("types")["columns"]}
         self.assertEqual((found["int"]["min"], found["int"]["max"], found["int"]["missing"]), (2, str(2**62 + 1), 1))
@@ -238,7 +341,18 @@ class Tables(unittest.TestCase):
         self.assertEqual((found["none"]["count"], found["none"]["distinct"]), (0, 0))
         self.assertEqual((found["inf"]["max"], found["inf"]["mean"]), ("inf", "inf"))
         self.assertEqual((found["big"]["min"], found["big"]["max"]), (str(-2**63), str(2**63 - 1)))
+        self.assertEqual((found["big"]["histogram"]["counts"], found["big"]["histogram"]["edges"][-1]),
+                         ([1, *[0] * 18, 1], str(2**63 - 1)))
         self.assertEqual(self.summary("void")["columns"][0]["count"], 0)
+
+    def test_large_integers_near_each_other_are_counted_one_by_one(self):
+        self.head.run("ids = DataFrame({'i': [2**60 + i for i in range(1000)], "
+                      "'u': [2**64 - 1000 + i for i in range(1000)], "
+                      "'t': pd.to_datetime([1_700_000_000_000_000_000 + i for i in range(1000)])})")
+        for column in self.summary("ids")["columns"]:
+            self.assertEqual(column["histogram"]["counts"], [50] * 20, column["name"])
+            edges = column["histogram"]["edges"]
+            self.assertEqual((edges[0], edges[-1]), (column["min"], column["max"]))
 
     # ---- CSV ----
 
@@ -276,6 +390,7 @@ class Tables(unittest.TestCase):
             answer = self.ask("mixed", **{field: value})
             self.assertEqual(answer["kind"], "bad_request", value)
             self.assertTrue(answer["error"].startswith(f"{field}: "), answer)
+            self.assertEqual(answer["field"], field, answer)
         for column, value in (("0", "abc"), ("4", "no moment"), ("5", "no span")):
             answer = self.ask("types", filter=[{"column": column, "op": "lt", "value": value}])
             self.assertEqual(answer["kind"], "bad_request", column)

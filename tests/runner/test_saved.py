@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one run saves and another, in another interpreter, goes on with."""
+"""States that one run saves, and another interpreter goes on with."""
 
 import base64
 import pickle
@@ -7,6 +7,7 @@ import struct
 import sys
 import unittest
 import zlib
+from importlib.util import MAGIC_NUMBER
 
 from heads import Session
 
@@ -45,7 +46,7 @@ def stream(*records, version=1, python=None, lost="[]"):
 
 
 class Bomb:
-    """Whoever unpickles it writes."""
+    """Runs its code in the process that unpickles it."""
 
     def __init__(self, code):
         self.code = code
@@ -104,7 +105,7 @@ class Saved(unittest.TestCase):
     def test_what_does_not_fit_is_left_out_and_named(self):
         first = self.run_one("big = 'x' * 3_000_000\nsmall = [1]\nimport math\ndef f(): return 1")
         self.assertEqual([fact["name"] for fact in saved(first)["lost"]], ["big"])
-        self.assertIn("1048576", saved(first)["lost"][0]["why"])
+        self.assertEqual(saved(first)["lost"][0]["why"], "no room: a saved state may take at most 1048576 bytes")
         self.assertLess(len(saved(first)["base64"]), 4096)
         second = self.run_one("[small, math.floor(1.5), f(), 'big' in globals()]",
                               saved(first)["base64"])
@@ -122,11 +123,11 @@ class Saved(unittest.TestCase):
         self.assertEqual(value(self.run_one("x", saved(first)["base64"])), 1)
 
     def test_bytes_that_are_no_state_are_an_error_and_nothing_runs(self):
-        cases = {"!!!": "not valid base64", "": "no exported session",
-                 base64.b64encode(b"PK\x03\x04 dill").decode(): "no exported session",
+        cases = {"!!!": "not valid base64", "": "not an exported session",
+                 base64.b64encode(b"PK\x03\x04 dill").decode(): "not an exported session",
                  base64.b64encode(stream(version=9)).decode(): "format 9",
-                 base64.b64encode(stream(python="2.7.18")).decode(): "of Python 2.7.18",
-                 base64.b64encode(stream(lost="[1]")).decode(): "no exported session"}
+                 base64.b64encode(stream(python="2.7.18")).decode(): "saved by Python 2.7.18",
+                 base64.b64encode(stream(lost="[1]")).decode(): "not an exported session"}
         for text, why in cases.items():
             outcome = self.run_one("print('ran')", text)
             self.assertEqual(outcome.done["kind"], "exception", text)
@@ -140,7 +141,7 @@ class Saved(unittest.TestCase):
         start = data.index(b"\n", data.index(b"\n") + 1) + 1
         for end in range(start, len(data), 9):
             outcome = self.run_one("print('ran')", data[:end])
-            self.assertIn("saved_state: it is not as it was saved", outcome.done["message"])
+            self.assertIn("saved_state: this is not as it was saved", outcome.done["message"])
             self.assertEqual((outcome.done["kind"], outcome.stdout), ("exception", b""))
 
     def test_a_bomb_goes_off_inside_and_is_named(self):
@@ -160,14 +161,17 @@ class Saved(unittest.TestCase):
         self.assertEqual(value(outcome), 3)
         self.assertEqual(len(saved(outcome)["lost"]), 8)
 
-    def test_code_of_another_python_is_named(self):
-        first = self.run_one("h = lambda: 1\nx = 2")
+    def test_code_of_another_python_is_compiled_again_or_named(self):
+        first = self.run_one("def f(a, b=[1]):\n    def g(): return a, b\n    return g\ng = f(5)\nh = lambda: 1\nx = 2\n"
+                             "class A:\n    n = 0\n    def both(self): return super().__init__(), self.n\nA.n = 7\n"
+                             "exec('def ghost(): pass')")
         data = base64.b64decode(saved(first)["base64"])
-        mark = b"K" + bytes([sys.version_info[0]]) + b"K" + bytes([sys.version_info[1]])
-        self.assertIn(mark, data)
-        outcome = self.run_one("x", sealed(data[:-SEAL].replace(mark, b"K\x02K\x07")))
-        self.assertEqual(value(outcome), 2)
-        self.assertIn("compiled by Python 2.7", saved(outcome)["lost"][0]["why"])
+        self.assertIn(MAGIC_NUMBER, data)
+        outcome = self.run_one("[f(3)()[0], g()[1] is f.__defaults__[0], h(), x, A().both()[1]]",
+                               sealed(data[:-SEAL].replace(MAGIC_NUMBER, b"\0\0\r\n")))
+        self.assertEqual(value(outcome), [3, True, 1, 2, 7])
+        self.assertEqual([fact["name"] for fact in saved(outcome)["lost"]], ["ghost"])
+        self.assertIn("ghost was compiled by another Python", saved(outcome)["lost"][0]["why"])
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@
 
 struct every_args {
 	const char *id, *path;
-	struct run_bytes code, data, files;
+	struct run_bytes code, data, table, files;
 	const char *text, *word, *owner;
 	uint64_t ms, wait_ms, memory, pids, cpus, offset;
 	enum op_bool flag, recursive;
@@ -33,6 +33,7 @@ static const struct op_param every_params[] = {
 	{EVERY(path, .name = "path", .type = OP_TEXT, .in = OP_IN_PATH)},
 	{EVERY(code, .name = "code", .type = OP_BYTES)},
 	{EVERY(data, .name = "data", .type = OP_JSON)},
+	{EVERY(table, .name = "table", .type = OP_TABLE)},
 	{EVERY(files, .name = "files", .type = OP_FILES)},
 	{EVERY(text, .name = "text", .type = OP_TEXT)},
 	{EVERY(word, .name = "word", .type = OP_TEXT, .choices = "first|second")},

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "api/exchange.h"
+#include "door/config_table.h"
 #include "router_fixture.h"
 
 /* ---- two doors that show what they were given ---- */
@@ -119,7 +120,7 @@ static const struct door_route dify_routes[] = {
 static const struct door piston = {.name = "piston",
 				   .routes = piston_routes,
 				   .route_count = ARRAY_LEN(piston_routes),
-				   DOOR_CONFIG(piston),
+				   .config = &piston_config,
 				   .is_exclusive = true,
 				   .token_header = "X-Token",
 				   .has_cors = true,
@@ -128,7 +129,7 @@ static const struct door piston = {.name = "piston",
 static const struct door dify = {.name = "dify",
 				 .routes = dify_routes,
 				 .route_count = ARRAY_LEN(dify_routes),
-				 DOOR_CONFIG(dify),
+				 .config = &dify_config,
 				 .refuse = refuse};
 
 static const struct door_route page_routes[] = {

@@ -27,6 +27,7 @@
 #include "unit.h"
 
 #define FAKE_SANDBOXES 64
+#define FAKE_USES (1U << BACKEND_PYTHON | 1U << BACKEND_COMMAND | 1U << BACKEND_SESSION)
 #define FAKE_TURNS 2000 /* then what a test waits for will not happen */
 
 struct fake_sandbox {
@@ -214,6 +215,7 @@ static inline int fake_make(struct backend_instance *instance, const struct box_
 
 	(void)err;
 	assert_ptr_equal(kind->backend, &fake->row);
+	assert_true(kind->data == NULL || kind->data[0] == '/');
 	assert_true(fake->spawn_count + 1 < FAKE_SANDBOXES);
 	*sandbox = (struct fake_sandbox){.fake = fake, .is_live = true};
 	sandbox->box = (struct box){.impl = &fake_box_impl,
@@ -235,13 +237,14 @@ static inline int fake_make(struct backend_instance *instance, const struct box_
 	return 0;
 }
 
-static inline void fake_row(struct fake *fake, const char *name, int priority)
+static inline void fake_row(struct fake *fake, const char *name, uint32_t priority)
 {
 	fake->row = (struct backend){
 		.name = name,
 		.priority = priority,
 		.isolation = "a test",
-		.uses = 1U << BACKEND_PYTHON | 1U << BACKEND_COMMAND | 1U << BACKEND_SESSION,
+		.uses = FAKE_USES,
+		.by_order = FAKE_USES,
 		.not_for = "it is a test",
 		.remedy = "none",
 		.open = fake_open_backend,
@@ -249,6 +252,7 @@ static inline void fake_row(struct fake *fake, const char *name, int priority)
 		.prepare = fake_prepare,
 		.make = fake_make,
 		.box = &fake_box_impl,
+		.walls = WALLS_ALL,
 	};
 	fake->facts = (struct backend_facts){.walls = WALLS_ALL, .landlock_abi = 7};
 	fake->walls = WALLS_ALL;
@@ -267,7 +271,7 @@ static inline void fake_lose(struct fake *fake)
 
 /* ---- turns ---- */
 
-/* What viv said on a sandbox's channel: remembers the nonce of RUN and CHECK. */
+/* Reads viv's frames on a sandbox's channel, and remembers the nonce of RUN and CHECK. */
 static inline void fake_listen(struct fake_sandbox *sandbox)
 {
 	uint8_t bytes[65536];

@@ -78,6 +78,15 @@ const char *http_header(const struct http_request *request, const char *name)
 	return NULL;
 }
 
+bool http_header_is_twice(const struct http_request *request, const char *name)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; request->headers[i] != NULL; i += 2)
+		found += strcasecmp(request->headers[i], name) == 0;
+	return found > 1;
+}
+
 bool http_hold(struct http_request *request, uint64_t size)
 {
 	(void)request;
@@ -149,7 +158,7 @@ void http_ready(struct http_request *request)
 	request->ready_count++;
 }
 
-/* What http_close and the end of an answer do. */
+/* Does what http_close and the end of an answer do. */
 static inline void fake_gone(struct http_request *request, const struct http_calls *calls,
 			     void *user)
 {

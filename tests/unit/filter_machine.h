@@ -48,7 +48,8 @@ static inline bool jumps(uint16_t code, uint32_t a, uint32_t k)
 	}
 }
 
-/* What the kernel would make of this call (linux/filter.h; the part that filters use). */
+/* The filter's answer to this call, as the kernel would compute it (linux/filter.h; the part that
+ * filters use). */
 static inline uint32_t evaluate(const struct filter *filter, const struct seccomp_data *data)
 {
 	uint32_t a = 0;

@@ -9,7 +9,7 @@
 
 #include "base/c.h"
 #include "base/log.h"
-#include "session/log.h"
+#include "session/log_text.h"
 #include "unit.h"
 
 #define KEEP_MS 1000U
@@ -88,6 +88,15 @@ static inline void add_line(struct stage *stage, struct log *log, const char *ty
 	assert_ok(log_add(log, type, members, strlen(members), NULL, strcmp(type, "verdict") == 0,
 			  &stage->err),
 		  stage->err);
+}
+
+/* The text of a result or notebook, whole. */
+static inline int take_whole(struct log_text *take_text, struct buf *buf, struct err *err)
+{
+	int r = log_text_whole(take_text, buf, err);
+
+	log_text_free(take_text);
+	return r;
 }
 
 #define STAGE(test) cmocka_unit_test_setup_teardown(test, stage_setup, stage_teardown)

@@ -37,7 +37,7 @@ static const struct op_param put_params[] = {
 	{THING(rest, .name = "path", .type = OP_TEXT, .in = OP_IN_PATH)},
 };
 
-static const struct op_param run_params[] = {
+static const struct op_param asked_params[] = {
 	{THING(code, .name = "code", .type = OP_BYTES)},
 	{THING(text, .name = "text", .type = OP_TEXT)},
 };
@@ -85,10 +85,14 @@ static void call_fail(struct op_call *call)
 
 	for (enum err_kind kind = ERR_BAD_REQUEST; kind <= ERR_INTERNAL; kind++) {
 		if (strcmp(err_kind_name(kind), args->text) == 0)
-			(void)err_set(&err, kind, EIO, "text: %s", args->text);
+			(void)err_field(&err, kind, EIO, "text", "%s", args->text);
+	}
+	if (strcmp(args->text, "foreign") == 0) {
+		(void)err_field(&err, ERR_CONFLICT, EIO, "text", "of another program");
+		err.field = UINT32_MAX;
 	}
 	if (strcmp(args->text, "quota") == 0) {
-		(void)err_set(&err, ERR_BUSY, EDQUOT, "as many runs as you may have");
+		(void)err_set(&err, ERR_QUOTA, EBUSY, "as many runs as you may have");
 		call->retry_after_s = 7;
 	}
 	op_fail(call, &err);
@@ -161,14 +165,14 @@ static const struct op op_failing = {.name = "fail",
 				     .help = "help",
 				     .method = "POST",
 				     .path = "/v1/fail",
-				     PARAMS(run_params),
+				     PARAMS(asked_params),
 				     .call = call_fail};
 static const struct op op_waiting = {.name = "wait",
 				     .help = "help",
 				     .method = "POST",
 				     .path = "/v1/wait",
 				     .is_stream = true,
-				     PARAMS(run_params),
+				     PARAMS(asked_params),
 				     .call = call_wait};
 static const struct op op_open = {.name = "open",
 				  .help = "help",

@@ -406,7 +406,7 @@ static void a_unix_peer_needs_a_token_but_for_us_and_root(void **state)
 	assert_int_equal(check(*state, &request, &caller), 0);
 	assert_string_equal(caller.name, "alice");
 
-	/* Who sends a token means it, also when he needs none. */
+	/* A token that is sent must be right, even if the caller needs none. */
 	request.uid = 0;
 	request.authorization = "Bearer wrong";
 	assert_int_equal(check(*state, &request, &caller), 401);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who may decide on held runs. */
+/* The power to decide on held runs: which callers have it. */
 #include <unistd.h>
 
 #include "access_unit.h"

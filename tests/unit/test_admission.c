@@ -99,16 +99,15 @@ static void assert_answer(struct hall *hall, char name, enum admission_answer an
 	assert_int_equal(ask(hall, name, &refusal), answer);
 }
 
-static void assert_refused(struct hall *hall, char name, unsigned status, uint32_t retry_after_s,
+static void assert_refused(struct hall *hall, char name, enum err_kind kind, uint32_t retry_after_s,
 			   const char *reason)
 {
 	struct admission_refusal refusal = {0};
 
 	assert_int_equal(ask(hall, name, &refusal), ADMISSION_REFUSED);
-	assert_int_equal(refusal.status, status);
 	assert_int_equal(refusal.retry_after_s, retry_after_s);
 	assert_string_equal(refusal.reason, reason);
-	assert_int_equal(refusal.err.kind, ERR_BUSY);
+	assert_int_equal(refusal.err.kind, kind);
 	assert_true(refusal.err.text[0] != '\0');
 }
 
@@ -162,11 +161,11 @@ static void a_full_queue_is_the_machines(void **state)
 
 	for (size_t i = 0; i < 8; i++)
 		assert_answer(hall, '-', i < 2 ? ADMISSION_NOW : ADMISSION_WAIT);
-	assert_refused(hall, '-', 503, 1, "queue");
-	assert_refused(hall, 'a', 503, 1, "queue");
+	assert_refused(hall, '-', ERR_BUSY, 1, "queue");
+	assert_refused(hall, 'a', ERR_BUSY, 1, "queue");
 	leave(hall, 0);
 	assert_answer(hall, 'a', ADMISSION_WAIT);
-	assert_refused(hall, '-', 503, 1, "queue");
+	assert_refused(hall, '-', ERR_BUSY, 1, "queue");
 }
 
 static void a_quota_is_the_tokens_and_counts_waiting_runs(void **state)
@@ -175,11 +174,11 @@ static void a_quota_is_the_tokens_and_counts_waiting_runs(void **state)
 
 	for (size_t i = 0; i < 4; i++)
 		assert_answer(hall, 'a', i < 2 ? ADMISSION_NOW : ADMISSION_WAIT);
-	assert_refused(hall, 'a', 429, 1, "token_runs");
+	assert_refused(hall, 'a', ERR_QUOTA, 1, "token_runs");
 	assert_answer(hall, '-', ADMISSION_WAIT);
 	leave(hall, 3);
 	assert_answer(hall, 'a', ADMISSION_WAIT);
-	assert_refused(hall, 'a', 429, 1, "token_runs");
+	assert_refused(hall, 'a', ERR_QUOTA, 1, "token_runs");
 }
 
 static void a_minutes_runs_are_a_bucket(void **state)
@@ -190,20 +189,20 @@ static void a_minutes_runs_are_a_bucket(void **state)
 	assert_answer(hall, 'b', ADMISSION_NOW);
 	leave(hall, 0);
 	leave(hall, 1);
-	assert_refused(hall, 'b', 429, 30, "rate");
+	assert_refused(hall, 'b', ERR_QUOTA, 30, "rate");
 	hall->now += 28 * S + S / 2;
-	assert_refused(hall, 'b', 429, 2, "rate");
+	assert_refused(hall, 'b', ERR_QUOTA, 2, "rate");
 	hall->now += S;
-	assert_refused(hall, 'b', 429, 1, "rate");
+	assert_refused(hall, 'b', ERR_QUOTA, 1, "rate");
 	hall->now += S / 2;
 	assert_answer(hall, 'b', ADMISSION_NOW);
-	assert_refused(hall, 'b', 429, 30, "rate");
+	assert_refused(hall, 'b', ERR_QUOTA, 30, "rate");
 
 	/* A long rest fills it, and not more than that. */
 	hall->now += 100000 * S;
 	assert_answer(hall, 'b', ADMISSION_NOW);
 	assert_answer(hall, 'b', ADMISSION_WAIT);
-	assert_refused(hall, 'b', 429, 30, "rate");
+	assert_refused(hall, 'b', ERR_QUOTA, 30, "rate");
 	assert_answer(hall, 'a', ADMISSION_WAIT);
 }
 
@@ -214,12 +213,12 @@ static void what_is_refused_is_not_charged(void **state)
 	for (size_t i = 0; i < 8; i++)
 		assert_answer(hall, '-', i < 2 ? ADMISSION_NOW : ADMISSION_WAIT);
 	for (size_t i = 0; i < 5; i++)
-		assert_refused(hall, 'b', 503, 1, "queue");
+		assert_refused(hall, 'b', ERR_BUSY, 1, "queue");
 	for (size_t i = 0; i < 8; i++)
 		leave(hall, i);
 	assert_answer(hall, 'b', ADMISSION_NOW);
 	assert_answer(hall, 'b', ADMISSION_NOW);
-	assert_refused(hall, 'b', 429, 30, "rate");
+	assert_refused(hall, 'b', ERR_QUOTA, 30, "rate");
 }
 
 static void what_is_taken_back_is_not_charged(void **state)
@@ -233,7 +232,7 @@ static void what_is_taken_back_is_not_charged(void **state)
 	assert_int_equal(admission_counts(hall->admission).running, 0);
 	assert_answer(hall, 'b', ADMISSION_NOW);
 	assert_answer(hall, 'b', ADMISSION_NOW);
-	assert_refused(hall, 'b', 429, 30, "rate");
+	assert_refused(hall, 'b', ERR_QUOTA, 30, "rate");
 }
 
 static void a_run_may_stop_waiting(void **state)
@@ -292,8 +291,8 @@ static void what_is_held_is_its_tokens_and_takes_no_place(void **state)
 	for (size_t i = 0; i < 4; i++)
 		assert_true(hold(hall, 'a', 10, &refusal));
 	assert_false(hold(hall, 'a', 10, &refusal));
-	assert_int_equal(refusal.status, 429);
-	assert_refused(hall, 'a', 429, 1, "token_runs");
+	assert_int_equal(refusal.err.kind, ERR_QUOTA);
+	assert_refused(hall, 'a', ERR_QUOTA, 1, "token_runs");
 	assert_answer(hall, '-', ADMISSION_NOW);
 	assert_int_equal(admission_counts(hall->admission).held, 4);
 	/* Allowed: one finds a place, the next waits, and neither is refused. */
@@ -317,10 +316,10 @@ static void what_is_held_is_bounded_in_number_bytes_and_rate(void **state)
 
 	assert_true(hold(hall, 'b', 1000, &refusal));
 	assert_false(hold(hall, 'b', 1000, &refusal)); /* a body holds 1 KiB */
-	assert_int_equal(refusal.status, 429);
+	assert_int_equal(refusal.err.kind, ERR_QUOTA);
 	assert_true(hold(hall, 'a', 1000, &refusal));
 	assert_false(hold(hall, '-', 1000, &refusal)); /* all of them two bodies */
-	assert_int_equal(refusal.status, 503);
+	assert_int_equal(refusal.err.kind, ERR_BUSY);
 	assert_string_equal(refusal.reason, "held");
 	assert_true(hold(hall, 'b', 1, &refusal));
 	assert_false(hold(hall, 'b', 1, &refusal)); /* it has had its two of a minute */
@@ -328,7 +327,7 @@ static void what_is_held_is_bounded_in_number_bytes_and_rate(void **state)
 	for (size_t i = 0; i < 5; i++)
 		assert_true(hold(hall, '-', 1, &refusal));
 	assert_false(hold(hall, '-', 1, &refusal)); /* eight in all */
-	assert_int_equal(refusal.status, 503);
+	assert_int_equal(refusal.err.kind, ERR_BUSY);
 }
 
 static void what_was_there_before_takes_its_place(void **state)
@@ -343,7 +342,7 @@ static void what_was_there_before_takes_its_place(void **state)
 	hall->guest_count = 3;
 	assert_int_equal(admission_counts(hall->admission).running, 3);
 	assert_answer(hall, 'a', ADMISSION_WAIT);
-	assert_refused(hall, 'a', 429, 1, "token_runs");
+	assert_refused(hall, 'a', ERR_QUOTA, 1, "token_runs");
 	leave(hall, 0);
 	assert_string_equal(hall->started, "");
 	leave(hall, 1);
@@ -359,11 +358,11 @@ static void sessions_are_counted_for_the_token_and_in_all(void **state)
 	assert_int_equal(admission_session(admission, token(hall, 'a'), 0, &refusal), 0);
 	admission_session_kept(admission, token(hall, 'a'));
 	assert_int_equal(admission_session(admission, token(hall, 'a'), 0, &refusal), -EBUSY);
-	assert_int_equal(refusal.status, 429);
+	assert_int_equal(refusal.err.kind, ERR_QUOTA);
 	assert_string_equal(refusal.reason, "token_sessions");
 	assert_int_equal(admission_session(admission, NULL, 0, &refusal), 0);
 	assert_int_equal(admission_session(admission, token(hall, 'b'), 0, &refusal), -EBUSY);
-	assert_int_equal(refusal.status, 503);
+	assert_int_equal(refusal.err.kind, ERR_BUSY);
 	assert_string_equal(refusal.reason, "sessions");
 	assert_true(refusal.retry_after_s > 0);
 	assert_int_equal(admission_counts(admission).sessions, 3);
@@ -389,10 +388,10 @@ static void short_memory_refuses_new_work_only(void **state)
 
 	admission_free(hall->admission);
 	hall->admission = admission_new(hall->config, pressure);
-	assert_refused(hall, '-', 503, 5, "memory");
-	assert_refused(hall, 'b', 503, 5, "memory");
+	assert_refused(hall, '-', ERR_BUSY, 5, "memory");
+	assert_refused(hall, 'b', ERR_BUSY, 5, "memory");
 	assert_int_equal(admission_session(hall->admission, NULL, 0, &refusal), -EBUSY);
-	assert_int_equal(refusal.status, 503);
+	assert_int_equal(refusal.err.kind, ERR_BUSY);
 	assert_contains(refusal.err.text, "short of memory");
 	assert_int_equal(admission_counts(hall->admission).sessions, 0);
 	pressure_free(pressure);

@@ -132,7 +132,7 @@ static void what_nobody_could_hear_is_only_counted(void **state)
 	open_reader(fixture, first, &alice, 0);
 	start = first->after;
 	announce_close(first);
-	/* Somebody was here: what comes now is kept. */
+	/* A reader has been here: from now on events are kept. */
 	announce_conversation(&fixture->engine, "alice", "cnv_1", 3);
 	open_reader(fixture, first, &alice, start);
 	assert_false(first->is_lost);
@@ -203,7 +203,7 @@ static void readers_are_bounded(void **state)
 		open_reader(fixture, &many[i], &named, 0);
 	assert_int_equal(announce_open(fixture->engine.announcer, &named, 0, &many[i], &err),
 			 -EBUSY);
-	assert_int_equal(err.num, EDQUOT);
+	assert_int_equal(err.kind, ERR_QUOTA);
 	for (; i < ANNOUNCE_READERS_MAX; i++)
 		open_reader(fixture, &many[i], &alice, 0);
 	assert_int_equal(announce_open(fixture->engine.announcer, &alice, 0, &many[i], &err),

@@ -7,7 +7,7 @@
 #include "session/engine.h"
 #include "unit.h"
 
-/* What an op of the test does with the call it gets. */
+/* The call that the test's op has got. */
 static struct op_call *asked;
 static unsigned left_count, close_count;
 static const char *source_text; /* what a stream has; NULL: it waits */
@@ -32,7 +32,7 @@ static void call_fail(struct op_call *call)
 {
 	struct err err = {0};
 
-	(void)err_set(&err, ERR_BUSY, EDQUOT, "enough");
+	(void)err_set(&err, ERR_QUOTA, EBUSY, "enough");
 	call->retry_after_s = 7;
 	op_fail(call, &err);
 }
@@ -168,7 +168,7 @@ static void a_failure_comes_with_its_kind(void **state)
 	(void)state;
 	start(&world, &op_failing, true, 0);
 	finish(&world);
-	(void)snprintf(want, sizeof(want), "%u 7 enough", ERR_BUSY);
+	(void)snprintf(want, sizeof(want), "%u 7 enough", ERR_QUOTA);
 	assert_string_equal(world.why, want);
 	assert_int_equal(world.done_count, 1);
 }
@@ -241,7 +241,7 @@ static void a_stream_that_breaks_off_is_a_failure(void **state)
 	source_end = -2;
 	finish(&world);
 	assert_string_equal(world.lines, "[1]");
-	assert_contains(world.why, "no longer there");
+	assert_contains(world.why, "broke off");
 	assert_int_equal(left_count, 0);
 }
 

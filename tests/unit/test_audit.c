@@ -276,7 +276,7 @@ static void a_device_that_is_full_loses_lines_too(void **state)
 	audit_close(NULL);
 }
 
-/* Nobody reads this pipe: a blocking open or write would never come back. */
+/* The pipe has no reader: a blocking open or write would never come back. */
 static void a_pipe_in_its_place_holds_up_nobody(void **state)
 {
 	struct desk *desk = *state;
@@ -385,7 +385,7 @@ static void a_name_that_is_missing_is_an_empty_log(void **state)
 	assert_ok(audit_tail(desk->audit, 5, wants_all, NULL, &lines, &err), err);
 	assert_contains(buf_string(&lines), "run_0001");
 	buf_done(&lines);
-	/* What somebody else has renamed keeps its name. */
+	/* A file that another program has renamed keeps its name. */
 	audit_limit(desk->audit, 1);
 	put_numbered(desk, 2);
 	buf_init(&lines, MIB);

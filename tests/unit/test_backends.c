@@ -185,7 +185,27 @@ static void a_ready_sandbox_of_one_never_serves_another(void **state)
 	assert_int_equal(err.kind, ERR_UNSUPPORTED);
 }
 
-/* What its boxes must report is a matter of the backend. */
+/* Nothing of it can have been kept: a daemon does not wait for what it kept. */
+static void one_without_a_helper_serves_a_daemon(void **state)
+{
+	const struct backend_stay stay = {.path = "/nowhere", .wish = -1, .connected = -1};
+	struct pool_settings settings = {.stay = &stay};
+	struct pool_ticket *ticket = NULL;
+	struct sandbox *sandbox = NULL;
+	struct box_kind kind;
+	struct fake fake;
+	struct err err = {0};
+
+	(void)state;
+	fake_open(&fake, &settings);
+	kind = fake_kind(&fake, true);
+	assert_ok(pool_take(fake.pool, &kind, on_taken, &sandbox, &ticket, &err), err);
+	fake_until(&fake, sandbox != NULL);
+	sandbox_end(sandbox);
+	fake_done(&fake);
+}
+
+/* Each backend says which walls its boxes must report. */
 static void walls_are_those_of_the_backend(void **state)
 {
 	struct scene *scene = *state;
@@ -259,6 +279,7 @@ int main(void)
 		SCENE(a_pin_that_cannot_be_kept_is_refused),
 		SCENE(a_choice_is_not_made_twice),
 		SCENE(a_ready_sandbox_of_one_never_serves_another),
+		cmocka_unit_test(one_without_a_helper_serves_a_daemon),
 		SCENE(walls_are_those_of_the_backend),
 		SCENE(what_a_box_cannot_do_is_told),
 		SCENE(what_a_box_cannot_do_is_refused),

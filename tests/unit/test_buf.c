@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
+#include "base/c.h"
 #include "unit.h"
 
 static void appends_and_grows(void **state)
@@ -96,6 +97,47 @@ static void remembers_its_first_failure_until_it_is_cut(void **state)
 	assert_int_equal(buf.failed, 0);
 }
 
+static void reads_the_base64_that_it_writes(void **state)
+{
+	static const char bytes[] = "\0\xff\xfe\x7f~?>\x80";
+
+	(void)state;
+	for (size_t size = 0; size <= sizeof(bytes); size++) {
+		AUTO_BUF struct buf text = {.max = 100};
+		AUTO_BUF struct buf again = {.max = size + 2};
+
+		assert_int_equal(buf_base64(&text, bytes, size), 0);
+		assert_int_equal(text.size, (size + 2) / 3 * 4);
+		assert_int_equal(buf_unbase64(&again, buf_string(&text), text.size, ""), 0);
+		assert_int_equal(again.size, size);
+		assert_memory_equal(again.data, bytes, size);
+	}
+}
+
+static void refuses_what_is_not_base64(void **state)
+{
+	static const char *const wrong[] = {
+		"Y",     "YW",     "YWI",      "YQ=",      "YQ===",    "Y===", "=",
+		"====",  "YWJj=",  "YR==",     "YWJ=",     "YQ==Y",    "YQ=Q", "YW-_",
+		"YW Jj", "YWJj\n", "YQ==YQ==", "YQ==\xc3", "YWJj====",
+	};
+	AUTO_BUF struct buf buf = {.max = 100};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		buf_cut(&buf, 0);
+		assert_int_equal(buf_unbase64(&buf, wrong[i], strlen(wrong[i]), ""), -EINVAL);
+		assert_int_equal(buf.failed, -EINVAL);
+	}
+	buf_cut(&buf, 0);
+	assert_int_equal(buf_unbase64(&buf, "YWJj\0YWI", 8, "\r\n"), -EINVAL);
+	assert_string_equal(buf_string(&buf), "abc");
+	buf_cut(&buf, 0);
+	assert_int_equal(buf_unbase64(&buf, "YW\r\nJjYQ\n=\n=\n", 13, "\r\n"), 0);
+	assert_string_equal(buf_string(&buf), "abca");
+	assert_int_equal(buf_unbase64(&buf, "YWJj", SIZE_MAX - 8, ""), -EMSGSIZE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -104,6 +146,8 @@ int main(void)
 		cmocka_unit_test(formats_behind_what_is_there),
 		cmocka_unit_test(consumes_from_the_front),
 		cmocka_unit_test(remembers_its_first_failure_until_it_is_cut),
+		cmocka_unit_test(reads_the_base64_that_it_writes),
+		cmocka_unit_test(refuses_what_is_not_base64),
 		cmocka_unit_test(is_an_empty_text_before_the_first_byte_and_after_done),
 	};
 

@@ -193,7 +193,7 @@ static void old_frames_without_end_are_the_end(void **state)
 		scene->counter = 0;
 		say_event(scene, 0, "a", 1);
 	}
-	assert_broken(scene, "again");
+	assert_broken(scene, "repeated");
 	assert_int_equal(scene->frame_count, 1);
 }
 

@@ -5,6 +5,11 @@
 #include <sys/stat.h>
 
 #include "base/c.h"
+#include "door/agentrail/agentrail.h"
+#include "door/atlas/atlas.h"
+#include "door/config_table.h"
+#include "door/elitea/elitea.h"
+#include "door/synapse/synapse.h"
 #include "policy/config.h"
 #include "unit.h"
 
@@ -61,10 +66,9 @@ static const char every_key[] =
 	"  atlas: {enabled: true, semantic_dir: /srv/semantic, data_max: 32MiB}\n"
 	"  elitea: {enabled: true, max_concurrent: 4}\n"
 	"  agentrail: {enabled: true, idle_ms: 60000}\n"
-	"  synapse: {enabled: true, vault: /srv/vault}\n"
-	"  piston: {enabled: true}\n"
-	"  dify: {enabled: true}\n"
-	"  librechat: {enabled: true}\n";
+	"  synapse: {enabled: true, vault: /srv/vault}\n";
+
+#define ENABLED(name_) "  " #name_ ": {enabled: true}\n"
 
 static struct config *parse(const char *text)
 {
@@ -101,7 +105,7 @@ static void nothing_is_the_defaults(void **state)
 		assert_int_equal(config->concurrent_runs, 64);
 		assert_int_equal(config->body, 256 * MIB);
 		assert_int_equal(config->events_keep_ms, 3600000);
-		assert_false(config->atlas_enabled);
+		assert_false(config_door(config, &atlas_config)->is_enabled);
 		assert_int_equal(config->reattach_ms, 60000);
 		assert_int_equal(config->session_idle_ms, 1800000);
 		assert_int_equal(config->session_ttl_ms, 86400000);
@@ -141,6 +145,10 @@ static void assert_policy_of_every_key(const struct policy *tight)
 
 static void every_key_of_the_contract_arrives(void **state)
 {
+	const struct atlas_config *atlas = NULL;
+	const struct elitea_config *elitea = NULL;
+	const struct agentrail_config *agentrail = NULL;
+	const struct synapse_config *synapse = NULL;
 	struct config *config = parse(every_key);
 	struct err err = {0};
 
@@ -175,13 +183,24 @@ static void every_key_of_the_contract_arrives(void **state)
 	assert_string_equal(config->remote_url, "http://host:8080");
 	assert_string_equal(config->remote_token, "secret");
 	assert_int_equal(config->remote_timeout_ms, 5000);
-	assert_true(config->atlas_enabled && config->elitea_enabled && config->agentrail_enabled);
-	assert_true(config->synapse_enabled && config->piston_enabled && config->dify_enabled);
-	assert_true(config->librechat_enabled);
-	assert_int_equal(config->atlas_data_max, 32 * MIB);
-	assert_int_equal(config->elitea_max_concurrent, 4);
-	assert_int_equal(config->agentrail_idle_ms, 60000);
-	assert_string_equal(config->synapse_vault, "/srv/vault");
+	atlas = config_part(config, &atlas_config);
+	assert_int_equal(atlas->data_max, 32 * MIB);
+	elitea = config_part(config, &elitea_config);
+	assert_int_equal(elitea->limits.concurrent, 4);
+	agentrail = config_part(config, &agentrail_config);
+	assert_int_equal(agentrail->idle_ms, 60000);
+	synapse = config_part(config, &synapse_config);
+	assert_string_equal(synapse->vault, "/srv/vault");
+	config_free(config);
+}
+
+static void every_door_can_be_enabled(void **state)
+{
+	struct config *config = parse("dialects:\n" DIALECTS(ENABLED));
+
+	(void)state;
+	for (size_t i = 0; config_parts[i] != NULL; i++)
+		assert_true(config_door(config, config_parts[i])->is_enabled);
 	config_free(config);
 }
 
@@ -433,6 +452,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_the_defaults),
 		cmocka_unit_test(every_key_of_the_contract_arrives),
+		cmocka_unit_test(every_door_can_be_enabled),
 		cmocka_unit_test(a_built_in_changes_only_the_keys_it_names),
 		cmocka_unit_test(a_policy_inherits_also_from_one_further_down),
 		cmocka_unit_test(a_lower_maximum_lowers_an_inherited_timeout),

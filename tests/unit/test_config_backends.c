@@ -54,7 +54,8 @@ static void atlas_names_stand_for_ours(void **state)
 	assert_string_equal(config->backend_priority.items[1], "microvm");
 	assert_string_equal(config->backend_priority.items[2], "namespace");
 	assert_string_equal(config->backend_priority.items[3], "process");
-	assert_true(config->atlas.has_pin && config->atlas.has_priority && !config->atlas.has_url);
+	assert_true(config->sidecar.has_pin && config->sidecar.has_priority &&
+		    !config->sidecar.has_url);
 	config_free(config);
 }
 
@@ -97,24 +98,27 @@ static void what_cannot_be_stops_the_start(void **state)
 	static const struct {
 		const char *text, *variable, *says;
 	} rows[] = {
-		{"", "ATLAS_SANDBOX=docker", "ATLAS_SANDBOX: docker is no backend"},
-		{"", "ATLAS_SANDBOX_PRIORITY=", "ATLAS_SANDBOX_PRIORITY: (nothing) is no backend"},
+		{"", "ATLAS_SANDBOX=docker", "ATLAS_SANDBOX: docker is not a backend"},
+		{"",
+		 "ATLAS_SANDBOX_PRIORITY=", "ATLAS_SANDBOX_PRIORITY: (nothing) is not a backend"},
 		{"", "ATLAS_SANDBOX_PRIORITY=nsjail,", "ATLAS_SANDBOX_PRIORITY: (nothing)"},
-		{"", "ATLAS_SANDBOX_PRIORITY=nsjail,nsjail", "nsjail is there twice"},
-		{"", "ATLAS_SANDBOX_PRIORITY=nsjail,namespace", "namespace is there twice"},
-		{"", "ATLAS_SANDBOX_PRIORITY=nsjail,docker", "docker is no backend"},
+		{"", "ATLAS_SANDBOX_PRIORITY=nsjail,nsjail", "nsjail is listed twice"},
+		{"", "ATLAS_SANDBOX_PRIORITY=nsjail,namespace", "namespace is listed twice"},
+		{"", "ATLAS_SANDBOX_PRIORITY=nsjail,docker", "docker is not a backend"},
 		{"", "ATLAS_SANDBOX_URL=ftp://x", "Invalid ATLAS_SANDBOX_URL: ftp://x"},
 		{"", "ATLAS_SANDBOX_URL=http://u:p@host", "Invalid ATLAS_SANDBOX_URL"},
 		{"", "ATLAS_SANDBOX_URL=http://", "Invalid ATLAS_SANDBOX_URL"},
-		{"backends: {pin: remote}", "ATLAS_SANDBOX=nsjail", "say different things"},
+		{"backends: {pin: remote}", "ATLAS_SANDBOX=nsjail", "disagree; remove one of them"},
 		{"backends: {priority: [remote]}", "ATLAS_SANDBOX_PRIORITY=nsjail",
-		 "say different things"},
+		 "disagree; remove one of them"},
 		{"backends: {remote: {url: \"http://a\"}}", "ATLAS_SANDBOX_URL=http://b",
-		 "say different things"},
+		 "disagree; remove one of them"},
 		{"backends: {pin: docker}", "X=", "backends.pin: there is no backend docker"},
 		{"backends: {priority: []}", "X=", "backends.priority: an empty list"},
 		{"backends: {priority: [remote, remote]}", "X=", "remote is there twice"},
 		{"backends: {priority: [docker]}", "X=", "there is no backend docker"},
+		{"policies:\n  mine:\n    base: default\n    backend: zz\n",
+		 "X=", ":4: policies.mine.backend: there is no backend zz; allowed: auto"},
 		{"backends: {order: best}", "X=", "backends.order"},
 		{"backends: {remote: {url: \"http://a b\"}}", "X=", "backends.remote.url"},
 		{"backends: {remote: {url: \"http://a\", token: \"a b\"}}",

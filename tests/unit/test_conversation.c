@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "session/conversation.h"
+#include "document/conversation.h"
 #include "unit.h"
 
 #define COUNT 300

@@ -153,10 +153,10 @@ static void each_row_refuses_by_name(void **state)
 	static const struct {
 		const char *body, *says;
 	} rows[] = {
-		{"{\"text\":5}", "text: must be a text"},
-		{"{\"text\":\"a\\u0000b\"}", "text: must not have a NUL"},
-		{"{\"word\":\"third\"}", "word: 'third' is none of first|second"},
-		{"{\"word\":\"firs\"}", "word: 'firs' is none of"},
+		{"{\"text\":5}", "text: must be a string"},
+		{"{\"text\":\"a\\u0000b\"}", "text: must not contain NUL"},
+		{"{\"word\":\"third\"}", "word: 'third' is not one of first|second"},
+		{"{\"word\":\"firs\"}", "word: 'firs' is not one of"},
 		{"{\"timeout_ms\":\"30s\"}", "timeout_ms: must be a whole number of milliseconds"},
 		{"{\"timeout_ms\":true}", "timeout_ms: must be a whole number"},
 		{"{\"timeout_ms\":10.5}", "timeout_ms: must be a whole number"},
@@ -164,8 +164,8 @@ static void each_row_refuses_by_name(void **state)
 		{"{\"timeout_ms\":3600001}", "timeout_ms: must be from 10 to 3600000"},
 		{"{\"timeout_ms\":-1}", "timeout_ms: must be from 10 to 3600000"},
 		{"{\"timeout_ms\":1e300}", "timeout_ms: must be a whole number"},
-		{"{\"timeout_ms\":1e999}", "timeout_ms: cannot be taken; real number overflow"},
-		{"{\"timeout_ms\":99999999999999999999}", "timeout_ms: cannot be taken; too big"},
+		{"{\"timeout_ms\":1e999}", "timeout_ms: cannot be read; real number overflow"},
+		{"{\"timeout_ms\":99999999999999999999}", "timeout_ms: cannot be read; too big"},
 		{"{\"limits\":{\"memory\":\"512Mib\"}}",
 		 "limits.memory: must be a number of bytes"},
 		{"{\"limits\":{\"memory\":\"5\\u0000\"}}", "limits.memory: must be"},
@@ -175,15 +175,15 @@ static void each_row_refuses_by_name(void **state)
 		{"{\"limits\":{\"pids\":65}}", "limits.pids: must be from 1 to 64"},
 		{"{\"limits\":{\"memroy\":1}}",
 		 "limits.memroy: there is no such field; did you mean limits.memory?"},
-		{"{\"limits\":{\"pids\":1,\"pids\":2}}", "limits: cannot be taken; duplicate"},
+		{"{\"limits\":{\"pids\":1,\"pids\":2}}", "limits: cannot be read; duplicate"},
 		{"{\"limits\":5}", "limits: must be an object"},
 		{"{\"flag\":1}", "flag: must be true or false"},
-		{"{\"expect_files\":\"a\"}", "expect_files: must be a list of texts"},
-		{"{\"expect_files\":[1]}", "expect_files: must be a list of texts"},
+		{"{\"expect_files\":\"a\"}", "expect_files: must be a list of strings"},
+		{"{\"expect_files\":[1]}", "expect_files: must be a list of strings"},
 		{"{\"env\":[]}", "env: must be an object"},
-		{"{\"env\":{\"A\":1}}", "env: must be an object whose values are texts"},
-		{"{\"env\":{\"A=B\":\"1\"}}", "env: 'A=B' cannot be a name"},
-		{"{\"env\":{\"\":\"1\"}}", "env: '' cannot be a name"},
+		{"{\"env\":{\"A\":1}}", "env: must be an object whose values are strings"},
+		{"{\"env\":{\"A=B\":\"1\"}}", "env: 'A=B' is not a valid name"},
+		{"{\"env\":{\"\":\"1\"}}", "env: '' is not a valid name"},
 	};
 	struct world world;
 
@@ -195,6 +195,20 @@ static void each_row_refuses_by_name(void **state)
 		assert_ptr_equal(strstr(world.err.text, rows[i].says), world.err.text);
 		world_done(&world);
 	}
+}
+
+static void a_name_that_is_not_near_gets_no_other_suggested(void **state)
+{
+	struct world world;
+
+	(void)state;
+	assert_int_equal(world_decode(&world, "{\"limits\":{\"foo\":1}}", NULL, 0), -EINVAL);
+	assert_string_equal(world.err.text, "limits.foo: there is no such field");
+	world_done(&world);
+	assert_int_equal(world_decode(&world, "{\"limits\":{\"cpu\":1}}", NULL, 0), -EINVAL);
+	assert_string_equal(world.err.text,
+			    "limits.cpu: there is no such field; did you mean limits.cpus?");
+	world_done(&world);
 }
 
 static void the_query_is_as_strict(void **state)
@@ -268,6 +282,7 @@ int main(void)
 		cmocka_unit_test(null_is_an_answer_where_the_row_says_so),
 		cmocka_unit_test(numbers_are_numbers_of_json),
 		cmocka_unit_test(each_row_refuses_by_name),
+		cmocka_unit_test(a_name_that_is_not_near_gets_no_other_suggested),
 		cmocka_unit_test(the_query_is_as_strict),
 		cmocka_unit_test(what_is_required_must_be_there),
 		cmocka_unit_test(percent_is_decoded_strictly),

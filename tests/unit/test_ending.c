@@ -9,6 +9,14 @@ static void assert_text(struct escaped text, const char *wanted)
 	assert_memory_equal(text.text, wanted, text.size);
 }
 
+static bool read_ending(const char *json, struct ending *ret_ending)
+{
+	struct result result;
+
+	result_read(json, strlen(json), &result);
+	return ending_read(&result, ret_ending);
+}
+
 static void reads_a_result(void **state)
 {
 	static const char json[] =
@@ -21,7 +29,7 @@ static void reads_a_result(void **state)
 	struct ending ending;
 
 	(void)state;
-	assert_true(ending_read(json, strlen(json), &ending));
+	assert_true(read_ending(json, &ending));
 	assert_true(ending_is(&ending, "exit"));
 	assert_int_equal(ending.exit_code, 3);
 	assert_text(ending.out, "a\\n");
@@ -38,10 +46,10 @@ static void knows_what_is_no_result(void **state)
 	struct ending ending;
 
 	(void)state;
-	assert_false(ending_read("{}", 2, &ending));
-	assert_false(ending_read("{\"verdict\":null}", 16, &ending));
-	assert_false(ending_read("[]", 2, &ending));
-	assert_false(ending_read("{\"verdict\":{\"kind\":\"12345678901234567\"}}", 41, &ending));
+	assert_false(read_ending("{}", &ending));
+	assert_false(read_ending("{\"verdict\":null}", &ending));
+	assert_false(read_ending("[]", &ending));
+	assert_false(read_ending("{\"verdict\":{\"kind\":\"12345678901234567\"}}", &ending));
 }
 
 static void reads_the_event_of_a_verdict(void **state)
@@ -56,11 +64,10 @@ static void reads_the_event_of_a_verdict(void **state)
 	struct ending ending;
 
 	(void)state;
-	assert_true(ending_read(json, strlen(json), &ending));
+	assert_true(read_ending(json, &ending));
 	assert_int_equal(ending.signal, 9);
 	assert_int_equal(ending.exit_code, 0);
 	assert_memory_equal(ending.code.at, "null", ending.code.size);
-	assert_text(ending.remedy, "r");
 	assert_true(ending.usage.wall_ms > 1.4 && ending.usage.wall_ms < 1.6);
 	assert_int_equal((int)ending.usage.peak_memory, 4096);
 	assert_memory_equal(ending.files.at, "[{}]", ending.files.size);

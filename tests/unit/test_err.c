@@ -36,6 +36,30 @@ static void wraps_in_front_and_keeps_kind_and_number(void **state)
 	assert_string_equal(err.text, "pool base: 3 runs");
 }
 
+static void names_the_field_that_is_wrong(void **state)
+{
+	struct err err = {0};
+	char long_name[2000] = "";
+
+	(void)state;
+	assert_int_equal(err_field(&err, ERR_BAD_REQUEST, EINVAL, "a: b", "is %d", 3), -EINVAL);
+	assert_string_equal(err.text, "a: b: is 3");
+	assert_int_equal(err.field, strlen("a: b"));
+	assert_int_equal(err_wrap(&err, "here"), -EINVAL);
+	assert_int_equal(err.field, 0);
+
+	assert_int_equal(err_blame(&err, "policy"), -EINVAL);
+	assert_string_equal(err.text, "policy: here: a: b: is 3");
+	assert_int_equal(err.field, strlen("policy"));
+	(void)err_set(&err, ERR_CONFLICT, EBUSY, "no");
+	assert_int_equal(err.field, 0);
+
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	(void)err_field(&err, ERR_BAD_REQUEST, EINVAL, long_name, "no");
+	assert_int_equal(err.field, 120);
+	assert_string_equal(err.text + err.field, ": no");
+}
+
 static void cuts_what_is_too_long(void **state)
 {
 	struct err err = {0};
@@ -75,6 +99,7 @@ int main(void)
 		cmocka_unit_test(takes_errno_and_its_text),
 		cmocka_unit_test(never_returns_success_for_a_failure),
 		cmocka_unit_test(wraps_in_front_and_keeps_kind_and_number),
+		cmocka_unit_test(names_the_field_that_is_wrong),
 		cmocka_unit_test(cuts_what_is_too_long),
 		cmocka_unit_test(every_kind_has_its_word),
 	};

@@ -91,7 +91,8 @@ static void streams_a_size_that_is_known(void **state)
 	server_stop(&server);
 }
 
-/* What ends too early is cut, whatever the framing: nobody may take it for whole. */
+/* An answer that ends too early is cut off, whatever the framing: no client may take it for whole.
+ */
 static void breaks_off(const char *request, int64_t size, bool is_broken)
 {
 	struct server server;

@@ -161,7 +161,7 @@ static void the_oldest_go_above_disk_max(void **state)
 	assert_true(journal_first(scene->journal) > 10);
 	assert_int_equal(journal_read(scene->journal, first, &record, &scene->err), -ENOENT);
 
-	/* Whoever walks goes on with the oldest that is there. */
+	/* A reader whose place was dropped goes on with the oldest record. */
 	assert_true(journal_next(scene->journal, &first));
 	assert_int_equal(first.segment, journal_first(scene->journal));
 	scene_reopen(scene);
@@ -208,7 +208,7 @@ static void state_is_written_at_the_head_of_each_segment(void **state)
 	journal_on_segment(scene->journal, write_state, scene);
 	for (uint64_t seq = 1; seq <= 300; seq++)
 		(void)scene_append(scene, seq, 1000);
-	/* One that fits no segment still comes behind the state. */
+	/* A record too large for a segment still comes behind the state. */
 	(void)scene_append(scene, 301, 100 * KIB);
 	for (uint32_t segment = 1; segment <= 5; segment++) {
 		at = (struct journal_place){segment, 32};

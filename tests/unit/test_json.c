@@ -81,6 +81,37 @@ static const char *const valid[] = {
 	"\t\n\r 1",
 };
 
+static void a_template_quotes_and_escapes(void **state)
+{
+	const char *volatile none = NULL;
+	struct buf buf;
+
+	(void)state;
+	buf_init(&buf, 1000);
+	assert_int_equal(json_put(&buf, "{'a':%s,'b':%s,'c':%.*s,'d':[%i,%i],", "it's \"x\"", none,
+				  2, "xyz", true, false),
+			 0);
+	assert_int_equal(
+		json_put(&buf, "'n':[%d,%u,%zu,%llu,%.3f]}", -1, 2U, (size_t)3, 1ULL << 63, 0.5),
+		0);
+	assert_string_equal(buf_string(&buf),
+			    "{\"a\":\"it's \\\"x\\\"\",\"b\":null,\"c\":\"xy\",\"d\":[true,false],"
+			    "\"n\":[-1,2,3,9223372036854775808,0.500]}");
+	assert_true(json_is_valid(buf.data, buf.size));
+	buf_done(&buf);
+}
+
+static void a_template_tells_of_any_piece_that_did_not_fit(void **state)
+{
+	struct buf buf;
+
+	(void)state;
+	buf_init(&buf, 16);
+	assert_int_equal(json_put(&buf, "[%s]", "longer than there is room"), -EMSGSIZE);
+	assert_int_equal(json_put(&buf, "[]"), -EMSGSIZE);
+	buf_done(&buf);
+}
+
 static void takes_what_rfc_8259_allows(void **state)
 {
 	(void)state;
@@ -88,6 +119,16 @@ static void takes_what_rfc_8259_allows(void **state)
 		if (!json_is_valid(valid[i], strlen(valid[i])))
 			fail_msg("%s is valid", valid[i]);
 	}
+}
+
+static void refuses_a_number_that_is_too_long(void **state)
+{
+	char digits[JSON_NUMBER_MAX + 1];
+
+	(void)state;
+	memset(digits, '9', sizeof(digits));
+	assert_true(json_is_valid(digits, JSON_NUMBER_MAX));
+	assert_false(json_is_valid(digits, JSON_NUMBER_MAX + 1));
 }
 
 static const char *const invalid[] = {
@@ -257,19 +298,50 @@ static void long_strings_are_checked_to_the_byte(void **state)
 	}
 }
 
+static void items_of_lists_and_objects_come_one_by_one(void **state)
+{
+	static const char list[] = "[1, \"a]\\\"\" ,{\"b\":[2]},[],null]";
+	static const char *const items[] = {"1", "\"a]\\\"\"", "{\"b\":[2]}", "[]", "null"};
+	static const char object[] = "{\"a\":1,\"b\\\"\":{\"c\":\"}\"}}";
+	struct json_member item = {0};
+	size_t i = 0;
+
+	(void)state;
+	for (; json_item(list, sizeof(list) - 1, &item); i++) {
+		assert_int_equal(item.size, strlen(items[i]));
+		assert_memory_equal(item.value, items[i], item.size);
+	}
+	assert_int_equal(i, sizeof(items) / sizeof(items[0]));
+	item = (struct json_member){0};
+	assert_true(json_next(object, sizeof(object) - 1, &item));
+	assert_memory_equal(item.name, "\"a\"", item.name_size);
+	assert_true(json_next(object, sizeof(object) - 1, &item));
+	assert_memory_equal(item.name, "\"b\\\"\"", item.name_size);
+	assert_memory_equal(item.value, "{\"c\":\"}\"}", item.size);
+	assert_false(json_next(object, sizeof(object) - 1, &item));
+	item = (struct json_member){0};
+	assert_false(json_item("[]", 2, &item));
+	assert_false(json_next("{}", 2, &item));
+	assert_false(json_item("5", 1, &item));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_ascii_only),
 		cmocka_unit_test(bytes_that_are_not_utf8_become_one_mark_each),
 		cmocka_unit_test(leaves_the_buffer_alone_when_it_does_not_fit),
+		cmocka_unit_test(a_template_quotes_and_escapes),
+		cmocka_unit_test(a_template_tells_of_any_piece_that_did_not_fit),
 		cmocka_unit_test(takes_what_rfc_8259_allows),
+		cmocka_unit_test(refuses_a_number_that_is_too_long),
 		cmocka_unit_test(refuses_everything_else),
 		cmocka_unit_test(depth_has_a_limit_and_costs_no_stack),
 		cmocka_unit_test(finds_a_member_at_the_top),
 		cmocka_unit_test(knows_a_name_behind_its_escapes),
 		cmocka_unit_test(goes_from_member_to_member),
 		cmocka_unit_test(long_strings_are_checked_to_the_byte),
+		cmocka_unit_test(items_of_lists_and_objects_come_one_by_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

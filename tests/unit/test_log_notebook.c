@@ -95,8 +95,8 @@ static json_t *notebook(struct stage *stage, const char *session)
 	size_t i = 0;
 
 	buf_init(&text, MIB);
-	assert_ok(log_text_whole(logs_notebook_open(stage->logs, session, "my \"book\""), &text,
-				 &stage->err),
+	assert_ok(take_whole(logs_notebook_open(stage->logs, session, "my \"book\""), &text,
+			     &stage->err),
 		  stage->err);
 	book = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &where);
 	assert_non_null(book);
@@ -235,6 +235,51 @@ static void errors_and_other_ends_are_told(void **state)
 	json_decref(book);
 }
 
+static void what_was_cut_is_marked(void **state)
+{
+	static const char end[] =
+		",\"verdict\":{\"kind\":\"timeout\",\"message\":\"30 s\"},"
+		"\"truncated\":{\"stdout\":%s,\"stderr\":%s,\"files\":true,\"result\":%s},"
+		"\"usage\":{\"output_bytes\":3000000},\"allowed\":{\"output\":1048576}";
+	static const char mark[] =
+		"std%s was cut at 1MiB, the output limit; the run wrote 3000000 bytes in all: "
+		"print less, or write to a file below /workspace\n";
+	struct stage *stage = *state;
+	struct log *log = add_cell(stage, "run_1", "code");
+	char members[512];
+	char text[256];
+	json_t *book = NULL;
+
+	add_line(stage, log, "stdout", ",\"text\":\"1\\n2\"");
+	(void)snprintf(members, sizeof(members), end, "true", "false", "true");
+	add_line(stage, log, "verdict", members);
+	log = add_cell(stage, "run_2", "code");
+	add_line(stage, log, "stderr", ",\"text\":\"half a li\"");
+	(void)snprintf(members, sizeof(members), end, "false", "true", "false");
+	add_line(stage, log, "verdict", members);
+	log = add_cell(stage, "run_3", "code");
+	(void)snprintf(members, sizeof(members), end, "false", "false", "false");
+	add_line(stage, log, "verdict", members);
+
+	book = notebook(stage, "ses_1");
+	assert_int_equal(json_array_size(json_object_get(cell_of(book, 0), "outputs")), 3);
+	assert_string_equal(text_of(output_of(book, 0, 0), "text"), "1\n2");
+	assert_string_equal(text_of(output_of(book, 0, 1), "name"), "stderr");
+	(void)snprintf(text, sizeof(text), mark, "out");
+	assert_memory_equal(text_of(output_of(book, 0, 1), "text"), text, strlen(text));
+	assert_non_null(strstr(text_of(output_of(book, 0, 1), "text"),
+			       "\na value was too large, and a form of it "));
+	assert_string_equal(text_of(output_of(book, 0, 2), "ename"), "timeout");
+
+	assert_string_equal(text_of(output_of(book, 1, 0), "text"), "half a li");
+	(void)snprintf(text, sizeof(text), mark, "err");
+	assert_string_equal(text_of(output_of(book, 1, 1), "name"), "stderr");
+	assert_int_equal(text_of(output_of(book, 1, 1), "text")[0], '\n');
+	assert_string_equal(text_of(output_of(book, 1, 1), "text") + 1, text);
+	assert_int_equal(json_array_size(json_object_get(cell_of(book, 2), "outputs")), 1);
+	json_decref(book);
+}
+
 /* A runner runs hostile code: its objects have any members. */
 static void what_a_notebook_cannot_hold_is_left_out(void **state)
 {
@@ -263,8 +308,8 @@ static void a_notebook_has_a_largest_size(void **state)
 	add_line(stage, log, "stdout", ",\"text\":\"one\\n\"");
 	for (size_t max = 1; max < 300; max++) {
 		buf_init(&text, max);
-		assert_int_equal(log_text_whole(logs_notebook_open(stage->logs, "ses_1", NULL),
-						&text, &stage->err),
+		assert_int_equal(take_whole(logs_notebook_open(stage->logs, "ses_1", NULL), &text,
+					    &stage->err),
 				 -EMSGSIZE);
 		buf_done(&text);
 	}
@@ -276,6 +321,7 @@ int main(void)
 		STAGE(a_session_is_its_runs_in_order),
 		STAGE(outputs_are_shown_as_a_notebook_does),
 		STAGE(errors_and_other_ends_are_told),
+		STAGE(what_was_cut_is_marked),
 		STAGE(what_a_notebook_cannot_hold_is_left_out),
 		STAGE(a_notebook_has_a_largest_size),
 	};

@@ -121,8 +121,7 @@ static void a_text_is_the_same_however_it_is_read(void **state)
 		struct buf whole, slices;
 
 		buf_init(&whole, MIB);
-		assert_ok(log_text_whole(open_text(stage, kind == 1), &whole, &stage->err),
-			  stage->err);
+		assert_ok(take_whole(open_text(stage, kind == 1), &whole, &stage->err), stage->err);
 		assert_true(json_is_valid(whole.data, whole.size));
 		assert_true(whole.size > 100000);
 		for (size_t i = 0; i < ARRAY_LEN(rooms); i++) {
@@ -179,7 +178,7 @@ static void what_is_added_later_is_not_in_it(void **state)
 	add_line(stage, log, "stdout", ",\"text\":\"after\"");
 	add_line(stage, log, "verdict", ",\"verdict\":{\"kind\":\"ok\"}");
 	buf_init(&buf, MIB);
-	assert_ok(log_text_whole(text, &buf, &stage->err), stage->err);
+	assert_ok(take_whole(text, &buf, &stage->err), stage->err);
 	assert_contains(buf_string(&buf), "\"verdict\":null");
 	assert_contains(buf_string(&buf), "\"stdout\":\"before\"");
 	buf_done(&buf);

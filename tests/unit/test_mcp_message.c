@@ -109,33 +109,6 @@ static void an_answer_to_us_has_an_id_and_no_method(void **state)
 	is_refused("{\"jsonrpc\":\"2.0\",\"result\":{}}", MCP_INVALID_REQUEST);
 }
 
-static void items_of_lists_and_objects_come_one_by_one(void **state)
-{
-	static const char list[] = "[1, \"a]\\\"\" ,{\"b\":[2]},[],null]";
-	static const char *const items[] = {"1", "\"a]\\\"\"", "{\"b\":[2]}", "[]", "null"};
-	static const char object[] = "{\"a\":1,\"b\\\"\":{\"c\":\"}\"}}";
-	struct mcp_item item = {0};
-	size_t i = 0;
-
-	(void)state;
-	for (; mcp_next_item(list, sizeof(list) - 1, &item); i++) {
-		assert_int_equal(item.value_size, strlen(items[i]));
-		assert_memory_equal(item.value, items[i], item.value_size);
-	}
-	assert_int_equal(i, sizeof(items) / sizeof(items[0]));
-	item = (struct mcp_item){0};
-	assert_true(mcp_next_item(object, sizeof(object) - 1, &item));
-	assert_memory_equal(item.key, "\"a\"", item.key_size);
-	assert_true(mcp_next_item(object, sizeof(object) - 1, &item));
-	assert_memory_equal(item.key, "\"b\\\"\"", item.key_size);
-	assert_memory_equal(item.value, "{\"c\":\"}\"}", item.value_size);
-	assert_false(mcp_next_item(object, sizeof(object) - 1, &item));
-	item = (struct mcp_item){0};
-	assert_false(mcp_next_item("[]", 2, &item));
-	assert_false(mcp_next_item("{}", 2, &item));
-	assert_false(mcp_next_item("5", 1, &item));
-}
-
 static void headers_say_what_the_body_says(void **state)
 {
 	(void)state;
@@ -174,7 +147,6 @@ int main(void)
 		cmocka_unit_test(only_the_arguments_of_the_parameters_are_cut_out),
 		cmocka_unit_test(a_message_that_is_no_json_rpc_is_refused),
 		cmocka_unit_test(an_answer_to_us_has_an_id_and_no_method),
-		cmocka_unit_test(items_of_lists_and_objects_come_one_by_one),
 		cmocka_unit_test(headers_say_what_the_body_says),
 		cmocka_unit_test(a_list_of_media_types_is_looked_through),
 	};

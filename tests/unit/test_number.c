@@ -118,6 +118,8 @@ static void writes_what_it_reads(void **state)
 		{NUMBER_MS, 1500, "1500ms"},
 		{NUMBER_MS, 30000, "30s"},
 		{NUMBER_MS, 120000, "120s"},
+		{NUMBER_MS, 150000, "150s"},
+		{NUMBER_MS, 1800000, "30m"},
 		{NUMBER_MS, 7200000, "2h"},
 		{NUMBER_CPUS, 1000, "1"},
 		{NUMBER_CPUS, 500, "0.5"},

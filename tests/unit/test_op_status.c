@@ -2,6 +2,7 @@
 #include <jansson.h>
 
 #include "base/c.h"
+#include "fake_box.h"
 #include "op/op.h"
 #include "op/packages.h"
 #include "session/engine.h"
@@ -144,7 +145,7 @@ static void status_says_why_a_backend_is_not_there(void **state)
 	backend = named(json_object_get(tree, "backends"), "namespace");
 	assert_non_null(backend);
 	assert_true(json_is_false(json_object_get(backend, "available")));
-	assert_contains(text_of(backend, "why"), "viv-launch");
+	assert_contains(text_of(backend, "why"), "is being restarted");
 	assert_int_equal(json_integer_value(json_object_get(backend, "priority")), 75);
 	assert_non_null(named(json_object_get(tree, "runtimes"), "base"));
 	limits = json_object_get(tree, "limits");
@@ -206,9 +207,58 @@ static void runtimes_and_their_packages_are_listed(void **state)
 	world_done(&world);
 }
 
+static void has_names(const json_t *list, const char *key, const char *names)
+{
+	char text[200] = "";
+	size_t i;
+	const json_t *item;
+
+	json_array_foreach(list, i, item) {
+		size_t used = strlen(text);
+		const json_t *name = key != NULL ? json_object_get(item, key) : item;
+
+		(void)snprintf(text + used, sizeof(text) - used, "%s%s", used > 0 ? " " : "",
+			       json_string_value(name));
+	}
+	assert_string_equal(text, names);
+}
+
+/* Walls are those of the backend: what it can put up, and what of that stands here. */
+static void walls_are_those_of_the_backend(void **state)
+{
+	struct world world;
+	struct fake fake;
+	struct pool_settings settings = {0};
+	const json_t *tree = NULL;
+	const json_t *facts = NULL;
+
+	(void)state;
+	world_init(&world);
+	fake_open(&fake, &settings);
+	fake.row.walls = 1U << WALL_NET | 1U << WALL_CGROUP;
+	fake.facts = (struct backend_facts){.walls = 1U << WALL_NET, .limits = BOX_LIMITS_MEASURED};
+	(void)err_set(&fake.facts.why, ERR_UNSUPPORTED, EACCES, "no cgroup here");
+	world.engine.pool = fake.pool;
+
+	tree = ask(&world, &op_status, NULL, NULL);
+	has_names(json_object_get(tree, "walls"), NULL, ""); /* it has not said anything yet */
+
+	fake_until(&fake, fake.is_told);
+	tree = ask(&world, &op_status, NULL, NULL);
+	has_names(json_object_get(tree, "walls"), NULL, "net");
+	facts = json_object_get(tree, "wall_facts");
+	has_names(facts, "name", "net cgroup");
+	assert_true(json_is_true(json_object_get(json_array_get(facts, 0), "on")));
+	assert_string_equal(json_string_value(json_object_get(json_array_get(facts, 1), "why")),
+			    "no cgroup here");
+	fake_done(&fake);
+	world_done(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(walls_are_those_of_the_backend),
 		cmocka_unit_test(health_is_code_that_ran_lately),
 		cmocka_unit_test(status_says_why_a_backend_is_not_there),
 		cmocka_unit_test(policies_are_listed_with_their_limits),

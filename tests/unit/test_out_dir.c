@@ -136,7 +136,7 @@ static void a_taken_name_is_refused_and_what_is_there_kept(void **state)
 	assert_file(place, "out/new", "first");
 	assert_int_equal(count_entries(place->out), 2);
 
-	/* What is there may be a folder, and a folder's name may be a file's. */
+	/* A folder may have the file's name, and a file the folder's. */
 	assert_int_equal(put(place, "/workspace/d/x", "x", &err), 1);
 	assert_int_equal(put(place, "/workspace/d", "x", &err), -EEXIST);
 	assert_int_equal(put(place, "/workspace/new/x", "x", &err), -ENOTDIR);
@@ -309,7 +309,7 @@ static void links_are_never_followed(void **state)
 	assert_int_equal(lstat(link, &info), 0);
 	assert_true(S_ISLNK(info.st_mode));
 
-	/* One that leads nowhere, too: writing through it would make a file. */
+	/* A dangling link, too: writing through it would make a file. */
 	(void)snprintf(link, sizeof(link), "%s/y.txt", place->out);
 	assert_int_equal(symlink("../fresh", link), 0);
 	assert_int_equal(put(place, "y.txt", "new", &err), -EEXIST);

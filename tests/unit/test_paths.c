@@ -113,7 +113,7 @@ static void what_is_no_directory_of_ours_is_refused(void **state)
 	(void)snprintf(path, sizeof(path), "%s/no/such", (const char *)*state);
 	assert_int_equal(path_make_private(path, &err), -ENOENT);
 
-	/* Somebody was there first. Only root can make it so. */
+	/* The folder is another user's. Only root can make one. */
 	if (geteuid() == 0) {
 		(void)snprintf(path, sizeof(path), "%s/theirs", (const char *)*state);
 		assert_int_equal(mkdir(path, 0700), 0);

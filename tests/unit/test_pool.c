@@ -50,7 +50,7 @@ static void keeps_as_many_ready_as_it_is_told(void **state)
 	fake_until(&fake, ready_of(&fake, &kind) == 3);
 	assert_int_equal(fake.spawn_count, 3);
 
-	/* One that is ready is there at once. */
+	/* A ready sandbox is given at once. */
 	take(&fake, &kind, &taken);
 	assert_int_equal(taken.calls, 1);
 	assert_non_null(taken.sandbox);
@@ -230,7 +230,7 @@ static void giving_up_a_place_in_the_queue_is_final(void **state)
 	kind = fake_kind(&fake, true);
 	assert_ok(pool_take(fake.pool, &kind, on_taken, &taken, &ticket, &err), err);
 	assert_non_null(ticket);
-	pool_untake(fake.pool, ticket);
+	pool_untake(ticket);
 	for (int i = 0; i < 20; i++)
 		fake_turn(&fake);
 	assert_int_equal(taken.calls, 0);

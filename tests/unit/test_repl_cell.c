@@ -73,12 +73,15 @@ static void check_cells(const char *script, const char *const *cells)
 	assert_int_equal(left, 0);
 }
 
-static void a_script_is_cut_at_blank_lines(void **state)
+static void a_script_is_cut_between_statements(void **state)
 {
 	(void)state;
 	check_cells("a = 1\n\nb = 2\n", (const char *const[]){"a = 1\n\n", "b = 2\n", NULL});
 	check_cells("\n\na\n\n\n\nb", (const char *const[]){"\n\na\n\n\n\n", "b", NULL});
-	check_cells("a\nb\n", (const char *const[]){"a\nb\n", NULL});
+	check_cells("a\nb\n", (const char *const[]){"a\n", "b\n", NULL});
+	check_cells("# why\n\na\n'b'\n", (const char *const[]){"# why\n\na\n", "'b'\n", NULL});
+	check_cells("def f():\n    a\nf()\n",
+		    (const char *const[]){"def f():\n    a\n", "f()\n", NULL});
 	check_cells("", (const char *const[]){NULL});
 }
 
@@ -91,6 +94,9 @@ static void what_belongs_together_is_not_cut(void **state)
 		"x = [\n\n1,\n\n2]\n",
 		"s = '''a\n\nb\n\nc'''\n",
 		"f(\n\na\n\n)\n",
+		"f(\na)\n",
+		"x = 1 + \\\n2\n",
+		"@cached\n# why\n@other('x')\ndef f():\n    pass\n",
 	};
 
 	(void)state;
@@ -105,7 +111,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries_that_are_whole),
 		cmocka_unit_test(entries_that_go_on),
-		cmocka_unit_test(a_script_is_cut_at_blank_lines),
+		cmocka_unit_test(a_script_is_cut_between_statements),
 		cmocka_unit_test(what_belongs_together_is_not_cut),
 	};
 

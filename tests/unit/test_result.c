@@ -25,6 +25,8 @@ static void a_verdict_that_is_written_is_read_again(void **state)
 	buf_init(&json, 1U << 16);
 	assert_int_equal(fields_put(verdict_fields, &verdict, &json), 0);
 	again = verdict_read((const char *)json.data, json.size);
+	assert_string_equal(again.limit, verdict.limit); /* a constant of another file */
+	again.limit = verdict.limit;
 	assert_memory_equal(&again, &verdict, sizeof(verdict));
 	buf_done(&json);
 }
@@ -85,12 +87,47 @@ static void what_is_told_by_events_is_described_as_a_member_of_theirs(void **sta
 	buf_done(&text);
 }
 
+static void assert_span(struct span span, const char *wanted)
+{
+	assert_int_equal(span.size, strlen(wanted));
+	assert_memory_equal(span.at, wanted, span.size);
+}
+
+static void an_event_tells_members_of_the_result(void **state)
+{
+	static const char printed[] = "{\"text\":\"a\",\"text\":\"b\",\"base64\":\"/w==\","
+				      "\"type\":\"stdout\",\"chart\":{},\"seq\":7}";
+	static const char drawn[] = "{\"type\":\"chart\",\"chart\":{\"kind\":\"image\"}}";
+	static const char ended[] = "{\"type\":\"verdict\",\"run\":\"run_1\",\"verdict\":"
+				    "{\"kind\":\"exit\",\"exit_code\":3},\"files\":[{}],"
+				    "\"file\":{}}";
+	struct event event;
+
+	(void)state;
+	event_read(printed, strlen(printed), &event);
+	assert_true(event_is(&event, "stdout"));
+	assert_span(event.told.members[RESULT_STDOUT], "\"a\"");
+	assert_span(event.base64, "\"/w==\"");
+	assert_span(event.seq, "7");
+	assert_span(event.told.members[RESULT_CHARTS], "");
+	event_read(drawn, strlen(drawn), &event);
+	assert_span(event.told.members[RESULT_CHARTS], "{\"kind\":\"image\"}");
+	event_read(ended, strlen(ended), &event);
+	assert_span(event.told.members[RESULT_FILES], "[{}]");
+	assert_span(event.run, "\"run_1\"");
+	assert_int_equal(event.told.verdict.kind, VERDICT_EXIT);
+	assert_int_equal(event.told.verdict.exit_code, 3);
+	event_read("[]", 2, &event);
+	assert_string_equal(event.type, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_verdict_that_is_written_is_read_again),
 		cmocka_unit_test(what_is_not_as_it_should_be_is_not_read),
 		cmocka_unit_test(the_first_of_two_members_counts),
+		cmocka_unit_test(an_event_tells_members_of_the_result),
 		cmocka_unit_test(what_is_told_by_events_is_described_as_a_member_of_theirs),
 	};
 

@@ -21,7 +21,7 @@ static void a_path_and_a_method_are_an_op(void **state)
 	assert_string_equal(world.finished.method, "GET");
 	assert_int_equal(world.finished.status, 200);
 
-	/* What is literal for longer is meant. */
+	/* The route with the longer literal part wins. */
 	(void)ask(&world, "GET", "/v1/things/special", NULL);
 	assert_int_equal(world.request.status, 200);
 	end(&world);
@@ -104,7 +104,7 @@ static void every_kind_of_error_has_its_status(void **state)
 		assert_contains(world.request.told, rows[i].header);
 		assert_string_equal(json_string_value(json_object_get(error, "kind")),
 				    is_busy ? "busy" : rows[i].text);
-		/* A message that begins with the name of a field is about it. */
+		/* An error that the caller cannot mend names no field. */
 		assert_int_equal(json_object_get(error, "field") != NULL,
 				 !is_busy && rows[i].status != 500);
 		json_decref(tree);
@@ -125,7 +125,7 @@ static void what_is_wrong_in_a_body_is_named(void **state)
 		{"{\"text\":1}", 400, "\"field\":\"text\""},
 		{"{\"text\":1", 400, "the body is not JSON"},
 		{"[]", 400, "the body must be a JSON object\",\"remedy\":"},
-		{"{\"a b: c\":1}", 400, "\"field\":\"a b\""},
+		{"{\"a b: c\":1}", 400, "\"field\":\"a b: c\""},
 	};
 	struct world world;
 
@@ -136,6 +136,9 @@ static void what_is_wrong_in_a_body_is_named(void **state)
 		assert_int_equal(world.request.status, rows[i].status);
 		end(&world);
 	}
+	assert_contains(ask(&world, "POST", "/v1/fail", "{\"text\":\"foreign\"}"),
+			"\"message\":\"text: of another program\"}");
+	end(&world);
 	(void)prepare(&world, "GET", "/v1/things/x");
 	world.request.query[0] = "ofset";
 	world.request.query[1] = "1";

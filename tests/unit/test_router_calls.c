@@ -35,7 +35,7 @@ static void bodies_have_a_limit(void **state)
 	world_done(&world);
 }
 
-/* Whose end is near: it is read, so that the connection can be used again. */
+/* Only a little of it is left, so it is read and the connection can be used again. */
 static void a_small_bad_body_is_read_to_its_end(void **state)
 {
 	struct world world;
@@ -182,7 +182,7 @@ static void a_stream_is_read_by_the_transport(void **state)
 	assert_contains(world.request.told, "Vivarium-Run: run_1\n");
 	op_wake(waiting);
 	assert_int_equal(world.request.ready_count, 1);
-	/* Who only reads an answer that has begun is not somebody who waits. */
+	/* A client that reads an answer which has begun does not count as waiting. */
 	router_calls.left(world.router, &world.request);
 	assert_int_equal(left_count, 0);
 	end(&world);

@@ -253,7 +253,7 @@ static void what_is_no_interpreter_is_refused(void **state)
 	char path[256];
 
 	assert_int_equal(layout_of("/nowhere", &layout, &err), -ENOENT);
-	assert_contains(err.text, "runtime mine: /nowhere is no Python interpreter");
+	assert_contains(err.text, "runtime mine: /nowhere is neither a Python interpreter");
 	assert_int_equal(layout_of(*state, &layout, &err), -ENOENT);
 	(void)snprintf(path, sizeof(path), "%s/python3", (const char *)*state);
 	put(path, "an interpreter", 0644);
@@ -310,7 +310,7 @@ static void a_link_that_leads_out_is_refused(void **state)
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink(outside, path), 0);
 	assert_int_equal(layout_of(root, &layout, &err), -EINVAL);
-	assert_contains(err.text, "outside of its environment");
+	assert_contains(err.text, "outside its environment");
 }
 
 static int enter(void **state)

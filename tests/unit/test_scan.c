@@ -92,20 +92,21 @@ static const struct {
 	{"{text:1}", "at byte 1; a name in quotes"},
 	{"{\"text\" 1}", "a colon is expected"},
 	{"{\"text\":}", "a value is expected"},
-	{"{\"files\":[{\"path\":\"a\",\"text\":\"\"},{\"path\":\"a\",\"txet\":\"\"}]}",
+	{"{\"files\":[{\"path\":\"a\",\"text\":\"\"},{\"path\":\"b\",\"txet\":\"\"}]}",
 	 "files[1].txet: there is no such field"},
 	{"{\"files\":[{\"path\":\"a\",\"text\":\"\",\"base64\":\"\"}]}",
-	 "files[0].base64: give this or text"},
-	{"{\"files\":[ { \"path\" : \"a\" } ]}", "files[0].text: is required, or base64"},
+	 "files[0].base64: give either this or text"},
+	{"{\"files\":[ { \"path\" : \"a\" } ]}",
+	 "files[0].text: is required, unless base64 is given"},
 	{"{\"files\":[{\"text\":\"a\"}]}", "files[0].path: is required"},
 	{"{\"files\":[{}]}", "files[0].path: is required"},
 	{"{\"files\":[{\"path\":\"a\",\"p\\u0061th\":\"b\",\"text\":\"\"}]}",
 	 "files[0].path: given twice"},
-	{"{\"files\":[{\"path\":null,\"text\":\"\"}]}", "files[0].path: must be a text"},
-	{"{\"files\":[{\"path\":[\"a\"],\"text\":\"\"}]}", "files[0].path: must be a text"},
+	{"{\"files\":[{\"path\":null,\"text\":\"\"}]}", "files[0].path: must be a string"},
+	{"{\"files\":[{\"path\":[\"a\"],\"text\":\"\"}]}", "files[0].path: must be a string"},
 	{"{\"files\":[{\"path\":\"a\",\"text\":{\"path\":\"a\"}}]}",
-	 "files[0].text: must be a text"},
-	{"{\"files\":[{\"path\":\"a\",\"text\":5}]}", "files[0].text: must be a text"},
+	 "files[0].text: must be a string"},
+	{"{\"files\":[{\"path\":\"a\",\"text\":5}]}", "files[0].text: must be a string"},
 	{"{\"files\":[{\"text\":\"..\",\"path\":\"..\"}]}", "files[0].path: must not contain .."},
 	{"{\"files\":[{\"path\":\"a/.\\u002e/b\",\"text\":\"\"}]}",
 	 "files[0].path: must not contain .."},
@@ -118,15 +119,15 @@ static const struct {
 	{"{\"files\":[[\"a\"]]}", "files[0]: must be an object"},
 	{"{\"files\":[null]}", "files[0]: must be an object"},
 	{"{\"files\":[{\"path\\u0000\":\"a\"}]}", "files[0].path: there is no such field"},
-	{"{\"data\":[1 2]}", "a comma or the end"},
-	{"{\"data\":[1}", "a comma or the end"},
-	{"{\"data\":tru}", "only true, false and null"},
-	{"{\"data\":01}", "a number is not whole"},
-	{"{\"data\":1.}", "a number is not whole"},
-	{"{\"data\":-}", "a number is not whole"},
-	{"{\"data\":1e}", "a number is not whole"},
+	{"{\"data\":[1 2]}", "a comma or a closing bracket"},
+	{"{\"data\":[1}", "a comma or a closing bracket"},
+	{"{\"data\":tru}", "the only words are true, false and null"},
+	{"{\"data\":01}", "a number is incomplete"},
+	{"{\"data\":1.}", "a number is incomplete"},
+	{"{\"data\":-}", "a number is incomplete"},
+	{"{\"data\":1e}", "a number is incomplete"},
 	{"{\"data\":NaN}", "a value is expected"},
-	{"{\"data\":\"\\x\"}", "no escape"},
+	{"{\"data\":\"\\x\"}", "unknown escape"},
 	{"{\"data\":\"\\u12g4\"}", "four hexadecimal digits"},
 	{"{\"data\":\"a\nb\"}", "control character"},
 	{"{\"data\":\"\xff\"}", "not UTF-8"},
@@ -138,14 +139,52 @@ static const struct {
 	{"{\"code\":\"\\ud83d\\n\"}", "half a surrogate pair"},
 	{"{\"code\":\"\\ud83d\\ud83d\"}", "half a surrogate pair"},
 	{"{\"text\":\"\\ude00\"}", "half a surrogate pair"},
-	{"{\"code\":5}", "code: must be a text"},
+	{"{\"files\":[{\"path\":\"/etc/x\",\"text\":\"\"}]}",
+	 "files[0].path: must be relative, or below /workspace"},
+	{"{\"files\":[{\"path\":\"/workspaces/x\",\"text\":\"\"}]}",
+	 "files[0].path: must be relative, or below /workspace"},
+	{"{\"files\":[{\"path\":\"/workspace\",\"text\":\"\"}]}",
+	 "files[0].path: names a folder, not a file"},
+	{"{\"files\":[{\"path\":\"a/\",\"text\":\"\"}]}",
+	 "files[0].path: names a folder, not a file"},
+	{"{\"files\":[{\"path\":\"./.\",\"text\":\"\"}]}",
+	 "files[0].path: names a folder, not a file"},
+	{"{\"files\":[{\"path\":\"\",\"text\":\"\"}]}", "files[0].path: is empty"},
+	{"{\"files\":[{\"path\":\"a/b\",\"text\":\"\"},{\"text\":\"\",\"path\":\"a/b\"}]}",
+	 "files[1].path: an earlier file has the same path"},
+	{"{\"files\":[{\"path\":\"a/b\",\"text\":\"\"},{\"path\":\"c\",\"text\":\"\"},"
+	 "{\"path\":\"//./workspace/./a//\\u0062\",\"text\":\"\"}]}",
+	 "files[2].path: an earlier file has the same path"},
+	{"{\"files\":[{\"path\":\"a\\u0000\",\"text\":\"\"}]}",
+	 "files[0].path: must not contain NUL"},
+	{"{\"table\":5}", "table: must be an object with columns and rows, or a list of objects"},
+	{"{\"table\":\"a\"}", "table: must be an object with columns and rows"},
+	{"{\"table\":{}}", "table.columns: is required"},
+	{"{\"table\":{\"columns\":[]}}", "table.rows: is required"},
+	{"{\"table\":{\"columns\":5,\"rows\":[]}}", "table.columns: must be a list"},
+	{"{\"table\":{\"rows\":{},\"columns\":[]}}", "table.rows: must be a list"},
+	{"{\"table\":{\"columns\":[],\"columns\":[]}}", "table.columns: given twice"},
+	{"{\"table\":{\"columns\":[\"a\"],\"rows\":[[1],5]}}", "table.rows[1]: must be a list"},
+	{"{\"table\":{\"columns\":[\"a\"],\"rows\":[[1],[1,[2,3]]]}}",
+	 "table.rows[1]: has 2 values, but the number of columns is 1"},
+	{"{\"table\":{\"columns\":[\"a\",{\"b\":[1,2]}],\"rows\":[[1,\"x\"],[]]}}",
+	 "table.rows[1]: has 0 values, but the number of columns is 2"},
+	{"{\"table\":{\"rows\":[[1],[1,2]],\"columns\":[\"a\"]}}",
+	 "table.rows[1]: has 2 values, but rows[0] has 1"},
+	{"{\"table\":{\"r\\u006fws\":[[1],[2]],\"columns\":[\"a\",\"b\"]}}",
+	 "table.columns: there are 2, but rows[0] has 1 values"},
+	{"{\"table\":{\"columnsss\":[],\"rows\":[]}}", "table.columns: is required"},
+	{"{\"table\":[{},5]}", "table[1]: must be an object"},
+	{"{\"table\":[[1]]}", "table[0]: must be an object"},
+	{"{\"table\":[{\"a\":[1,2]},{},null]}", "table[2]: must be an object"},
+	{"{\"code\":5}", "code: must be a string"},
 	{"{\"code\":5", "not JSON, at byte 9; it ends too early"},
 	{"{\"zzzzzzzz\":1, \"code\": \"a", "not JSON, at byte 25; it ends too early"},
 	{"{\"code\":5, \"text\":}", "not JSON, at byte 18; a value is expected"},
 	{"{\"files\":{\"a\":1}, 5}", "not JSON, at byte 18; a name in quotes is expected"},
 	{"[{\"a\":1}", "not JSON, at byte 8; it ends too early"},
 	{"{\"zzzzzzzz\":1,\"code\":5}", "zzzzzzzz: there is no such field"},
-	{"{\"code\":[\"a\"]}", "code: must be a text"},
+	{"{\"code\":[\"a\"]}", "code: must be a string"},
 	{"{\"files\":{}}", "files: must be a list"},
 	{"{\"text\":1,\"text\":2}", "text: given twice"},
 	{"{\"limits\":{},\"limits\":{}}", "limits: given twice"},
@@ -176,6 +215,71 @@ static void refuses_what_is_wrong_and_says_what(void **state)
 		assert_contains(one.text, refused[i].says);
 		assert_string_equal(one.text, two.text);
 	}
+}
+
+static const char *const good_tables[] = {
+	"{\"table\":null}",
+	"{\"table\":[]}",
+	"{\"table\":[{\"a\":1,\"rows\":5},{}]}",
+	"{\"table\":{\"columns\":[],\"rows\":[]}}",
+	"{\"table\":{\"columns\":[],\"rows\":[[],[]]}}",
+	"{\"table\":{\"columns\":[\"a\"],\"rows\":[]}}",
+	"{\"table\":{\"rows\":[],\"columns\":[\"a\"]}}",
+	"{\"table\": {\"columns\" : [1, \"b\\\"]\", null], \"x\": {\"rows\":5}, \"rows\": "
+	"[[1,2e3,-1], "
+	"[{\"a\":[]},[[1,2],3],\"]\\u005d\"] ] }, \"text\":\"a\"}",
+	"{\"table\":{\"rows\":[[1,true],[false,null]],\"columns\":[\"a\",\"b\"]}}",
+};
+
+/* ... in one piece, and byte by byte. */
+static void takes_tables_of_both_kinds(void **state)
+{
+	struct scan scan;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(good_tables); i++) {
+		struct err err = {0};
+		size_t size = strlen(good_tables[i]);
+
+		assert_ok(scan_all(&scan, good_tables[i], size, 0, &err), err);
+		scan_done(&scan);
+		assert_ok(scan_all(&scan, good_tables[i], size, 1, &err), err);
+		scan_done(&scan);
+	}
+}
+
+/* A body with `count` files "f0", "f1", ..., and one more with this path. */
+static int scan_many_files(unsigned int count, const char *last, struct err *err)
+{
+	struct scan scan;
+	struct buf body;
+	int r;
+
+	buf_init(&body, 8U << 20);
+	assert_int_equal(buf_text(&body, "{\"files\":["), 0);
+	for (unsigned int i = 0; i < count; i++)
+		assert_int_equal(buf_format(&body, "{\"path\":\"f%u\",\"text\":\"\"},", i), 0);
+	assert_int_equal(buf_format(&body, "{\"path\":\"%s\",\"text\":\"\"}]}", last), 0);
+	scan_init(&scan, &every_op, 8U << 20);
+	r = scan_feed(&scan, body.data, body.size, err);
+	if (r == 0)
+		r = scan_finish(&scan, err);
+	scan_done(&scan);
+	buf_done(&body);
+	return r;
+}
+
+static void each_of_many_files_has_its_own_path(void **state)
+{
+	struct err err = {0};
+
+	(void)state;
+	assert_ok(scan_many_files(10000, "g", &err), err);
+	assert_int_equal(scan_many_files(10000, "./f0", &err), -EINVAL);
+	assert_string_equal(err.text, "files[10000].path: an earlier file has the same path");
+	assert_ok(scan_many_files(SCAN_FILES_MAX - 1, "g", &err), err);
+	assert_int_equal(scan_many_files(SCAN_FILES_MAX, "g", &err), -E2BIG);
+	assert_int_equal(err.kind, ERR_TOO_LARGE);
 }
 
 static void raw_json_may_have_what_python_writes(void **state)
@@ -217,7 +321,7 @@ static void depth_has_a_limit(void **state)
 	(void)state;
 	assert_ok(scan_deep(WALK_DEPTH_MAX - 1, &err), err);
 	assert_int_equal(scan_deep(WALK_DEPTH_MAX, &err), -EINVAL);
-	assert_contains(err.text, "64 deep");
+	assert_contains(err.text, "the body has lists and objects nested more than 64 deep");
 }
 
 static void feed_text(struct scan *scan, const char *text)
@@ -455,6 +559,8 @@ int main(void)
 		cmocka_unit_test(an_empty_body_has_no_members),
 		cmocka_unit_test(null_is_not_given),
 		cmocka_unit_test(refuses_what_is_wrong_and_says_what),
+		cmocka_unit_test(takes_tables_of_both_kinds),
+		cmocka_unit_test(each_of_many_files_has_its_own_path),
 		cmocka_unit_test(raw_json_may_have_what_python_writes),
 		cmocka_unit_test(depth_has_a_limit),
 		cmocka_unit_test(large_members_go_to_a_memfd),

@@ -385,7 +385,8 @@ static void arguments_are_refused_by_name(void **state)
 	}
 }
 
-/* What is gone where folders of the host are shown: from which row of enum plan_shown on. */
+/* Calls that are refused where folders of the host are shown, each from a row of enum plan_shown
+ * on. */
 static const struct {
 	const char *name;
 	uint64_t args[2];
@@ -421,7 +422,7 @@ static void what_is_shown_takes_calls_away(void **state)
 	}
 }
 
-/* What launch and zygotes have is what is looked at here. */
+/* The filter tested here is the one that launch and zygotes use. */
 static void it_is_the_program_that_was_made_for_this_kind(void **state)
 {
 	const struct filter *filter = *state;

@@ -179,7 +179,7 @@ static void a_torn_record_is_not_there_and_the_next_one_is(void **state)
 	assert_int_equal(scene_append(scene, 11, 3).segment, 2);
 }
 
-/* What a torn record left may be anything, even a record, with a check that is right. */
+/* The rest of a torn record may hold any bytes, even a record whose checksum is right. */
 static void nothing_behind_the_end_comes_back(void **state)
 {
 	struct scene *scene = *state;

@@ -230,6 +230,96 @@ static void a_session_that_goes_meanwhile_is_told_nothing(void **state)
 	assert_string_equal(seen.text, "sync new");
 }
 
+/* ---- the session's workspace ---- */
+
+#define OLDER "cp_0000000000abcdefghjkmnpqrs"
+
+/* Writes a meta with two states: the older one has the files 1, the newer one, STATE, as told. */
+static void put_meta(struct fixture *fixture, const char *newer, const char *more)
+{
+	static const char *const names[] = {"vars-" OLDER, "files-1", "files-2"};
+	char path[160], text[1024];
+	FILE *file = NULL;
+
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		(void)snprintf(path, sizeof(path), "%s/states/" SESSION "/%s", fixture->path,
+			       names[i]);
+		file = fopen(path, "we");
+		assert_non_null(file);
+		(void)fclose(file);
+	}
+	(void)snprintf(text, sizeof(text),
+		       "{\"record\":" RECORD ",\"next\":3,\"states\":["
+		       "{\"id\":\"" OLDER "\",\"created\":1,\"files\":1,\"has_files\":true},"
+		       "{\"id\":\"" STATE "\",\"created\":2,%s}]%s,"
+		       "\"files\":[{\"number\":1},{\"number\":2}]}",
+		       newer, more);
+	(void)snprintf(path, sizeof(path), "%s/states/" SESSION "/next", fixture->path);
+	file = fopen(path, "we");
+	assert_non_null(file);
+	assert_true(fputs(text, file) > 0);
+	(void)fclose(file);
+	start_again(fixture);
+	assert_non_null(fixture->stored);
+	assert_int_equal(fixture->stored->count, 2);
+}
+
+static void the_workspace_is_the_session_s_and_not_that_of_a_state(void **state)
+{
+	struct fixture *fixture = *state;
+	struct err err = {0};
+
+	put_meta(fixture, "\"files\":0,\"has_files\":true", ",\"workspace\":2");
+	assert_int_equal(stored_workspace(fixture->stored, OLDER), 2);
+	assert_int_equal(stored_workspace(fixture->stored, STATE), 2);
+	/* No state has it, and it stays all the same, also when a state goes. */
+	assert_ok(stored_drop(fixture->stored, stored_find(fixture->stored, OLDER), &err), err);
+	stored_tidy(fixture->stored);
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	start_again(fixture);
+	assert_null(stored_files(fixture->stored, 1));
+	assert_non_null(stored_files(fixture->stored, 2));
+	assert_int_equal(stored_workspace(fixture->stored, STATE), 2);
+}
+
+static void an_empty_workspace_is_known_to_be_empty(void **state)
+{
+	struct fixture *fixture = *state;
+
+	put_meta(fixture, "\"files\":2,\"has_files\":true", ",\"workspace\":0");
+	assert_true(fixture->stored->has_workspace);
+	assert_int_equal(stored_workspace(fixture->stored, STATE), 0);
+}
+
+static void a_meta_of_an_older_version_has_the_workspace_of_its_state(void **state)
+{
+	struct fixture *fixture = *state;
+
+	put_meta(fixture, "\"files\":2,\"has_files\":true", "");
+	assert_false(fixture->stored->has_workspace);
+	assert_int_equal(stored_workspace(fixture->stored, OLDER), 1);
+	assert_int_equal(stored_workspace(fixture->stored, STATE), 2);
+}
+
+static void a_meta_of_an_older_version_has_the_newest_files_if_its_state_has_none(void **state)
+{
+	struct fixture *fixture = *state;
+
+	put_meta(fixture, "\"files\":0,\"has_files\":false", "");
+	assert_int_equal(stored_workspace(fixture->stored, STATE), 1);
+	assert_int_equal(stored_workspace(fixture->stored, ""), 1);
+}
+
+static void a_workspace_whose_bytes_are_gone_is_not_known(void **state)
+{
+	struct fixture *fixture = *state;
+
+	put_meta(fixture, "\"files\":2,\"has_files\":true", ",\"workspace\":7");
+	assert_false(fixture->stored->has_workspace);
+	assert_int_equal(stored_workspace(fixture->stored, STATE), 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +332,18 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_kill_before_it_settles_loses_nothing, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_session_that_goes_meanwhile_is_told_nothing,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			the_workspace_is_the_session_s_and_not_that_of_a_state, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_empty_workspace_is_known_to_be_empty, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_meta_of_an_older_version_has_the_workspace_of_its_state, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_meta_of_an_older_version_has_the_newest_files_if_its_state_has_none,
+			set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_workspace_whose_bytes_are_gone_is_not_known,
 						set_up, tear_down),
 	};
 

@@ -57,7 +57,7 @@ static void a_pipe_does_not_hold_us_up(void **state)
 	assert_int_equal(put(place, "pipe", VAULT_WRITE, "x", &err), -EPERM);
 }
 
-/* Somebody swaps a folder for a link to outside, again and again, while we write in it. */
+/* Another process keeps swapping a folder for a link to outside while we write in it. */
 static void a_folder_that_becomes_a_link_leads_nowhere(void **state)
 {
 	struct place *place = *state;

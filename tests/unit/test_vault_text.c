@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/c.h"
-#include "door/synapse/vault_text.h"
+#include "document/vault_text.h"
 #include "unit.h"
 
 static void assert_indented(const char *json, const char *wanted)

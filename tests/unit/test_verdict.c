@@ -187,12 +187,24 @@ static void out_of_memory_names_limit_and_peak(void **state)
 	assert_int_equal(verdict.peak, 511 * MIB);
 	assert_contains(verdict.message, "512MiB");
 	assert_contains(verdict.message, "511.0 MiB");
+	assert_contains(verdict.remedy, "limits.memory, if the request lowered it,");
 	verdict_remedy(&verdict, REMEDY_SESSION, text, sizeof(text));
 	assert_contains(text, "`viv session new --policy NAME`");
 	assert_null(strstr(text, "--memory")); /* no flag of `viv session run` */
+	verdict_set_remedy(&verdict, "disk", "");
+	assert_contains(verdict.remedy, "use a policy with more disk (GET /v1/policies lists");
+	assert_contains(verdict.remedy, "limits.disk, if the request lowered it,");
+	verdict_remedy(&verdict, REMEDY_MCP, text, sizeof(text));
+	assert_null(strstr(text, "policies")); /* no tool */
 	verdict_set_remedy(&verdict, "backend", "");
 	verdict_remedy(&verdict, REMEDY_SESSION, text, sizeof(text));
 	assert_string_equal(text, "`viv doctor` shows what this host lacks"); /* as `viv run` */
+	verdict_set_remedy(&verdict, "unread", "");
+	verdict_remedy(&verdict, REMEDY_MCP, text, sizeof(text));
+	assert_contains(text, "rollback goes back to another state, list_checkpoints lists them");
+	assert_null(strstr(text, "restart")); /* no tool */
+	verdict_remedy(&verdict, REMEDY_DOOR, text, sizeof(text));
+	assert_null(strstr(text, "/v1/"));
 }
 
 static void what_a_runner_claims_is_a_key_and_never_words(void **state)

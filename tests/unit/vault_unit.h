@@ -11,7 +11,7 @@
 
 #include <sys/stat.h>
 
-#include "door/synapse/vault.h"
+#include "document/vault.h"
 #include "unit.h"
 
 #define SECRET "outside the vault\n"

@@ -30,7 +30,7 @@ _Noreturn void give_up(const char *what);
 /* Enters the room. What is in the way is on stderr when it returns a negative errno. */
 int room_enter(void);
 
-/* What the walls are given in a test: a plan of ordinary size, streams of our own, this kernel's
+/* The input of the walls in a test: a plan of ordinary size, streams of our own, this kernel's
  * landlock, the real filter. */
 void room_input(struct walls_input *ret_input);
 

@@ -18,7 +18,7 @@
 /* The root of the room is writable, so that only landlock stands in the way of these. */
 #define OUTSIDE "/outside"
 
-/* What a kernel is expected to say that knows this ABI; an older one does as without the wall. */
+/* The errno expected of a kernel that knows this ABI; an older one does as without the wall. */
 static int since_abi(uint32_t abi, int refusal, int without)
 {
 	return landlock_probe() >= abi ? refusal : without;

@@ -86,7 +86,7 @@ static void wake(int number)
 	(void)number;
 }
 
-/* What waits must come back: a timer keeps knocking. */
+/* A timer keeps interrupting, so that calls that block come back. */
 static void start_knocking(void)
 {
 	const struct sigaction action = {.sa_handler = wake};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the filter takes away where folders of the host are shown, and what of file locks always. */
+/* Calls that the filter refuses where folders of the host are shown, and file locks, which it
+ * always refuses in part. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

@@ -228,7 +228,7 @@ static void what_cannot_be_walled_in_is_refused_first(void **state)
 	assert_int_equal(attempt(bring_a_second_thread, NULL), EINVAL);
 }
 
-/* What walls_wait makes of this word of launch, 0 for all well. */
+/* The answer of walls_wait to this message from launch; 0: success. */
 static int told(uint32_t task_count, size_t fd_count)
 {
 	const struct walls_go go = {.task_count = task_count};

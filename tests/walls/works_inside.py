@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people do in a notebook, behind the walls: the allow-list is honest while all of this works.
+"""Things that people do in a notebook, done behind the walls: all of it must work under the allow-list.
 
 Read from stdin by the program with_walls. Each function below is one test; its name says what works.
 """
@@ -257,7 +257,7 @@ def no_network_is_a_clean_error():
 
 
 def memory_that_is_executable():
-    """What ffi and just-in-time compilers need."""
+    """ffi and just-in-time compilers need it."""
     import ctypes
     compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
     numbers = (ctypes.c_int * 4)(4, 2, 3, 1)

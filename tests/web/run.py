@@ -43,7 +43,7 @@ def count_vitest(folder, names):
     report = os.path.join(folder, "report.json")
     if os.path.exists(report):
         os.unlink(report)
-    status = run_tool(folder, "vitest", "run", "--reporter=default", "--reporter=json", f"--outputFile={report}", *names)
+    status = run_tool(folder, "vitest", "run", "--testTimeout=60000", "--reporter=default", "--reporter=json", f"--outputFile={report}", *names)
     try:
         with open(report, encoding="utf-8") as file:
             told = json.load(file)

@@ -112,6 +112,7 @@ static int keep(struct box *box, const char *name, const int *fds, size_t fd_cou
 
 	_Static_assert(sizeof(request.keep.name) == BOX_NAME_MAX, "a name is cut");
 	(void)snprintf(request.keep.name, sizeof(request.keep.name), "%s", name);
+	ours(box)->is_kept = true;
 	return tell(box, &request, fds, fd_count, err);
 }
 
@@ -196,7 +197,21 @@ static struct box_exit facts_of(const struct launch_exit *exit)
 		.cpu_us = exit->cpu_us,
 		.memory = exit->memory,
 		.own_us = exit->own_us,
+		.over_ns = exit->over_ns,
 	};
+}
+
+/* Frees a box that has ended and whose run has been answered: launch can drop what it kept. */
+static void end_box(struct namespace_box *box)
+{
+	const struct launch_request request = {.type = LAUNCH_KEEP,
+					       .keep = {.sandbox = box->box.number}};
+	struct err err = {0};
+
+	if (box->is_kept)
+		(void)tell(&box->box, &request, NULL, 0,
+			   &err); /* a launch that is gone keeps nothing */
+	namespace_box_free(box);
 }
 
 void namespace_box_event(struct namespace_box *box, const struct launch_event *event, int *take_fds,
@@ -206,9 +221,9 @@ void namespace_box_event(struct namespace_box *box, const struct launch_event *e
 	void *user = box->box.user;
 	struct box_exit facts;
 
-	if (calls == NULL) { /* nobody wanted it: it was killed */
+	if (calls == NULL) { /* no session wanted the box: it was killed */
 		if (event->type == LAUNCH_GONE)
-			namespace_box_free(box);
+			end_box(box);
 		return;
 	}
 	switch (event->type) {
@@ -241,9 +256,9 @@ void namespace_box_event(struct namespace_box *box, const struct launch_event *e
 	case LAUNCH_GONE:
 		land(box);
 		calls->gone(user, &event->err);
-		namespace_box_free(box);
+		end_box(box);
 		break;
-	default: /* SPAWNED: HELLO says more. SIGNALLED: nobody waits for it. */
+	default: /* SPAWNED: HELLO says more. SIGNALLED: nothing waits for it. */
 		break;
 	}
 }

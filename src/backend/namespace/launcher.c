@@ -17,11 +17,11 @@
 #include "base/c.h"
 #include "base/io.h"
 
-#define LAUNCH_STOP_MS 5000 /* it ends its sandboxes by itself; this is the second line */
-#define EVENTS_PER_TURN 64  /* then the loop looks at other things, too */
+#define LAUNCH_STOP_MS 5000 /* launch ends its sandboxes by itself; then it is killed */
+#define EVENTS_PER_TURN 64  /* then other handles of the loop have their turn */
 #define QUEUE_MAX 8192      /* requests that launch has not taken: more means it is stuck */
 
-/* How much of the union each request fills; the rest need not travel. */
+/* How much of the union each request uses; the rest is not sent. */
 static const size_t request_sizes[] = {
 	[LAUNCH_ROOT] = sizeof(struct launch_root),
 	[LAUNCH_ZYGOTE] = sizeof(struct launch_zygote),
@@ -57,14 +57,12 @@ struct launcher {
 	void *user; /* borrowed until closed */
 	int socket; /* owned */
 	uv_poll_t poll;
-	uv_poll_t ended; /* readable when viv-launch is over */
-	pid_t pid;       /* our child, not waited for yet; 0: none */
+	uv_poll_t ended; /* readable when viv-launch has ended */
+	pid_t pid;       /* our child, not reaped yet; 0: none */
 	int pidfd;       /* owned: of that child, or -1 */
 	uv_timer_t stop_timer;
 	STAILQ_HEAD(, queued) queue;
 	size_t queue_count;
-	struct launch_hello hello;
-	bool has_hello;
 	bool is_lost;   /* `lost` has been called */
 	bool is_closed; /* launcher_close has been called */
 	int handles;    /* open libuv handles; the last one frees */
@@ -109,10 +107,18 @@ static void take_event(struct launcher *launcher, const struct launch_event *eve
 		lose(launcher, &why);
 		return;
 	}
-	launcher->hello = event->hello;
-	launcher->has_hello = true;
 	if (launcher->calls.hello != NULL)
-		launcher->calls.hello(launcher->user, &launcher->hello);
+		launcher->calls.hello(launcher->user, &event->hello);
+}
+
+/* Describes a failed call on launch's socket. A reset means that launch ended with requests
+ * unread. */
+static int name_failure(ssize_t n, struct err *err)
+{
+	if (n == 0 || n == -EPIPE || n == -ECONNRESET)
+		return err_set(err, ERR_BUSY, EPIPE, "the process that runs the sandboxes ended");
+	return err_set(err, ERR_INTERNAL, (int)-n, "the process that runs the sandboxes: %s",
+		       strerror((int)-n));
 }
 
 static void read_events(struct launcher *launcher)
@@ -133,15 +139,13 @@ static void read_events(struct launcher *launcher)
 			continue;
 		}
 
-		if (n < 0)
-			(void)err_set(&why, ERR_INTERNAL, (int)-n, "viv-launch: %s",
-				      strerror((int)-n));
-		else if (n == 0)
-			(void)err_set(&why, ERR_INTERNAL, EPIPE, "viv-launch ended");
+		if (n <= 0)
+			(void)name_failure(n, &why);
 		else
 			(void)err_set(&why, ERR_INTERNAL, EPROTO,
-				      "viv-launch sent %zd bytes where an event has %zu", n,
-				      sizeof(event));
+				      "the process that runs the sandboxes sent %zd bytes where an "
+				      "event has %zu",
+				      n, sizeof(event));
 		lose(launcher, &why);
 	}
 }
@@ -162,7 +166,7 @@ static void write_queue(struct launcher *launcher)
 
 		if (n == -EAGAIN)
 			return;
-		/* Any other failure shows up as the end of the socket, too: reading reports it. */
+		/* Any other failure also shows as end of file, which the reading side reports. */
 		STAILQ_REMOVE_HEAD(&launcher->queue, entry);
 		launcher->queue_count--;
 		queued_free(queued);
@@ -200,7 +204,7 @@ static void process_ended(uv_poll_t *ended, int events_status, int events)
 
 	(void)events_status;
 	(void)events;
-	/* What it said last may still be in the socket. */
+	/* Its last messages may still be in the socket. */
 	if (!launcher->is_closed && !launcher->is_lost)
 		read_events(launcher);
 
@@ -214,7 +218,8 @@ static void process_ended(uv_poll_t *ended, int events_status, int events)
 			uv_close((uv_handle_t *)&launcher->stop_timer, handle_closed);
 		return;
 	}
-	(void)err_set(&why, ERR_INTERNAL, ECHILD, "viv-launch ended with %s %d",
+	(void)err_set(&why, ERR_BUSY, ECHILD,
+		      "the process that runs the sandboxes ended with %s %d",
 		      WIFSIGNALED(status) ? "signal" : "status",
 		      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	lose(launcher, &why);
@@ -350,16 +355,12 @@ void launcher_close(struct launcher *launcher)
 		uv_close((uv_handle_t *)&launcher->poll, handle_closed);
 	drop_fd(&launcher->socket);
 
-	/* The loop stays until viv-launch has ended what it held: nothing is left behind. */
+	/* Keeps the loop running until viv-launch has ended everything it held, so that nothing is
+	 * left behind. */
 	if (launcher->pid > 0)
 		(void)uv_timer_start(&launcher->stop_timer, stop_late, LAUNCH_STOP_MS, 0);
 	else
 		uv_close((uv_handle_t *)&launcher->stop_timer, handle_closed);
-}
-
-const struct launch_hello *launcher_hello(const struct launcher *launcher)
-{
-	return launcher->has_hello ? &launcher->hello : NULL;
 }
 
 pid_t launcher_pid(const struct launcher *launcher)
@@ -373,7 +374,7 @@ static int enqueue(struct launcher *launcher, const struct launch_request *reque
 	struct queued *queued = NULL;
 
 	if (launcher->queue_count >= QUEUE_MAX)
-		return err_set(err, ERR_BUSY, EBUSY, "viv-launch does not keep up");
+		return err_set(err, ERR_BUSY, EBUSY, "too many requests wait for sandboxes");
 
 	queued = xnew(struct queued);
 	queued->request = *request;
@@ -403,13 +404,13 @@ int launcher_send(struct launcher *launcher, const struct launch_request *reques
 		return err_set(err, ERR_INTERNAL, EINVAL, "%zu descriptors in one request",
 			       fd_count);
 	if (launcher->is_lost || launcher->is_closed)
-		return err_set(err, ERR_INTERNAL, EPIPE, "viv-launch is gone");
+		return err_set(err, ERR_BUSY, EPIPE, "the process that runs the sandboxes ended");
 
 	if (STAILQ_EMPTY(&launcher->queue))
 		n = send_request(launcher, request, fds, fd_count);
 	if (n == -EAGAIN)
 		return enqueue(launcher, request, fds, fd_count, err);
 	if (n < 0)
-		return err_set(err, ERR_INTERNAL, (int)-n, "viv-launch: %s", strerror((int)-n));
+		return name_failure(n, err);
 	return 0;
 }

@@ -19,41 +19,13 @@
 #include <sys/wait.h>
 
 #include "base/c.h"
+#include "base/program.h"
 
-#ifndef VIV_LIBEXECDIR
-#define VIV_LIBEXECDIR "/usr/libexec/vivarium"
-#endif
+#define BACKLOG 64 /* for instance, of daemons that were killed one after the other */
 
-#define BACKLOG 4
-
-int launcher_find(const char *name, char *ret_path, size_t size, struct err *err)
-{
-	static const char *const beside[] = {"", "../libexec/vivarium/"};
-	char self[512];
-	char *slash = NULL;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	if (n < 0)
-		return err_sys(err, "read /proc/self/exe");
-	self[n] = '\0';
-	slash = strrchr(self, '/');
-	if (slash != NULL)
-		*slash = '\0';
-
-	for (size_t i = 0; i < ARRAY_LEN(beside); i++) {
-		if (snprintf(ret_path, size, "%s/%s%s", self, beside[i], name) < (int)size &&
-		    access(ret_path, X_OK) == 0)
-			return 0;
-	}
-	(void)snprintf(ret_path, size, "%s/%s", VIV_LIBEXECDIR, name);
-	if (access(ret_path, X_OK) == 0)
-		return 0;
-	return err_set(err, ERR_INTERNAL, ENOENT,
-		       "%s is neither beside viv (%.200s) nor in %s; install it there", name, self,
-		       VIV_LIBEXECDIR);
-}
-
-void launcher_environment(char **env, size_t room, char *text, size_t size)
+/* The few variables that viv-launch may need to find the user's service manager, in `env` (NULL
+ * behind the last), their texts in `text`. */
+static void launcher_environment(char **env, size_t room, char *text, size_t size)
 {
 	static const char *const names[] = {"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"};
 	static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -76,7 +48,7 @@ void launcher_environment(char **env, size_t room, char *text, size_t size)
 	env[count] = NULL;
 }
 
-/* A child that ended unseen would leave its number to another process. */
+/* If SIGCHLD were ignored, a child that ended unseen would free its pid for another process. */
 static void keep_children(void)
 {
 	struct sigaction action;
@@ -85,7 +57,8 @@ static void keep_children(void)
 		(void)signal(SIGCHLD, SIG_DFL);
 }
 
-/* No fork: it would copy our page tables, and both of us would pay for each page written then. */
+/* posix_spawn, not fork: a fork copies our page tables, and both processes then pay for each page
+ * written. */
 static int spawn_child(const char *program, int socket, pid_t *ret_pid)
 {
 	char name[] = "viv-launch";
@@ -100,7 +73,7 @@ static int spawn_child(const char *program, int socket, pid_t *ret_pid)
 	launcher_environment(env, ARRAY_LEN(env), env_text, sizeof(env_text));
 	if (posix_spawnattr_init(&attributes) != 0)
 		return ENOMEM;
-	/* Its own session: a terminal's Ctrl-C is for viv, which then ends the run. */
+	/* A session of its own: a terminal's Ctrl-C is for viv, which then ends the run. */
 	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF |
 							    POSIX_SPAWN_SETSIGMASK);
 	(void)sigemptyset(&signals);
@@ -108,7 +81,7 @@ static int spawn_child(const char *program, int socket, pid_t *ret_pid)
 	(void)sigfillset(&signals);
 	(void)posix_spawnattr_setsigdefault(&attributes, &signals);
 	(void)posix_spawn_file_actions_init(&files);
-	/* A copy onto itself takes close-on-exec away (glibc 2.29). */
+	/* Duplicating a descriptor onto itself clears close-on-exec (glibc 2.29). */
 	r = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	if (r == 0)
 		r = posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_RDWR, 0);
@@ -128,11 +101,11 @@ int launcher_child(int socket, pid_t *ret_pid, int *ret_pidfd, struct err *err)
 	char program[1024];
 	pid_t pid = 0;
 	int pidfd;
-	int r = launcher_find("viv-launch", program, sizeof(program), err);
+	int r = program_find("viv-launch", program, sizeof(program), err);
 
 	if (r < 0)
 		return r;
-	/* Whatever our own caller left open must not reach the privileged program. */
+	/* Descriptors that our own caller left open must not reach the privileged program. */
 	(void)close_range(LAUNCH_FD, ~0U, CLOSE_RANGE_CLOEXEC);
 	keep_children();
 	r = spawn_child(program, socket, &pid);
@@ -196,10 +169,10 @@ int launcher_listen(const struct backend_stay *stay, int *ret_socket, struct err
 	r = make_address(stay->path, &address, err);
 	if (r < 0)
 		return r;
-	/* As its owner: the folder is theirs, and a path in it may lead anywhere between two calls.
-	 * Nothing is given to them that they could not have made. */
+	/* Acts as the owner: the folder is theirs, and a path in it may lead elsewhere between two
+	 * calls. They gain nothing that they could not have made themselves. */
 	(void)setfsuid(stay->owner);
-	(void)unlink(stay->path); /* of one that ended; nobody answered there */
+	(void)unlink(stay->path); /* left by a launch that has ended; nothing answered there */
 	mask = umask(0177);
 	r = bind(fd, (const struct sockaddr *)&address, sizeof(address));
 	if (r < 0)
@@ -214,7 +187,7 @@ int launcher_listen(const struct backend_stay *stay, int *ret_socket, struct err
 	return 0;
 }
 
-/* In the grandchild: nobody's child, in a session of its own. */
+/* In the grandchild: orphaned on purpose, in a session of its own. */
 static _Noreturn void become_launch(const char *program, const struct backend_stay *stay,
 				    int socket)
 {
@@ -233,15 +206,15 @@ static _Noreturn void become_launch(const char *program, const struct backend_st
 	if (socket != LAUNCH_FD && dup2(socket, LAUNCH_FD) < 0)
 		_exit(1);
 	(void)fcntl(LAUNCH_FD, F_SETFD, 0);
-	/* Whatever our own caller left open must not reach the privileged program. */
+	/* Descriptors that our own caller left open must not reach the privileged program. */
 	(void)close_range(LAUNCH_FD + 1, ~0U, 0);
 	(void)chdir("/");
 	(void)execve(program, args, env);
 	_exit(1);
 }
 
-/* Until its copy of the pipe is closed, a new launch has our other descriptors, too, and with them
- * our locks on folders: whoever starts after us would be told that we are still there. */
+/* Waits for the exec. Until then the new launch also holds our other descriptors, and with them our
+ * locks on folders: the next viv would be told that this one still runs. */
 static void await_exec(int *take_writer, int reader)
 {
 	char none;
@@ -259,7 +232,7 @@ int launcher_spawn(const struct backend_stay *stay, int socket, pid_t *ret_pid, 
 	int ends[2];
 	int status = 0;
 	pid_t pid;
-	int r = launcher_find("viv-launch", program, sizeof(program), err);
+	int r = program_find("viv-launch", program, sizeof(program), err);
 
 	if (r < 0)
 		return r;

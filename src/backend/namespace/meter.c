@@ -15,7 +15,7 @@ void meters_init(struct meters *meters)
 
 void meter_take(struct meters *meters, struct meter *meter, int *take_fds, size_t fd_count)
 {
-	/* Where nobody counts it stays asked for, so that nobody asks again. */
+	/* Where no cgroup counts, it stays marked as asked, so that launch is not asked again. */
 	if (fd_count != LAUNCH_METER_COUNT)
 		return;
 	meter_done(meter);
@@ -39,7 +39,7 @@ void meter_done(struct meter *meter)
 	meter->meters = NULL;
 }
 
-/* The number behind `key`, or the first one of the file. */
+/* The number after `key`, or the first one of the file. */
 static bool read_number(const struct meter *meter, enum launch_meter which, const char *key,
 			uint64_t *ret_number)
 {
@@ -70,7 +70,7 @@ void meter_count(struct meter *meter, bool is_alone, struct box_mark *mark)
 		return;
 	TAILQ_REMOVE(&meter->meters->open, meter, entry);
 	TAILQ_INSERT_TAIL(&meter->meters->open, meter, entry);
-	/* An older kernel cannot count it anew: then it is that of the sandbox's life. */
+	/* Kernels that cannot reset the peak report that of the sandbox's whole life. */
 	if (is_alone)
 		(void)!pwrite(meter->fds[LAUNCH_METER_PEAK], "0", 1, 0);
 	mark->has_counts = mark->has_kills &&

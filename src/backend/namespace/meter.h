@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Meter - what the kernel counts of a session's sandbox, read here
+ * Meter - the kernel's counters of a session's sandbox, read directly
  *
- * Owns:    descriptors of the cgroup's files, opened by launch; those of the sandboxes that were
- * used last are kept, for descriptors are what a daemon with thousands of sessions lacks first. May
- * not: judge. Where something was killed, or a number cannot be had, launch is asked.
+ * Owns:    descriptors of the cgroup's files, opened by launch; only those of the most recently
+ * used sandboxes are kept, because a daemon with thousands of sessions runs out of descriptors
+ * first. May not: judge. If a process was killed, or a number cannot be read, launch is asked.
  *
  * A run of some microseconds would otherwise wait for launch to wake up twice.
  */
@@ -26,12 +26,12 @@ struct meters;
 
 struct meter {
 	int fds[LAUNCH_METER_COUNT]; /* owned, while it is open */
-	struct meters *meters;       /* borrowed: that it is open among; NULL: it is not open */
-	bool is_asked;               /* launch was asked for it, and has not answered */
+	struct meters *meters;       /* borrowed: the list it is open in; NULL: not open */
+	bool is_asked;               /* launch was asked for it, and has not answered yet */
 	TAILQ_ENTRY(meter) entry;
 };
 
-/* All that are open, the last used one at the end. */
+/* All open meters, the last used one at the end. */
 struct meters {
 	TAILQ_HEAD(, meter) open;
 	uint32_t count;
@@ -39,16 +39,16 @@ struct meters {
 
 void meters_init(struct meters *meters);
 
-/* What launch answered. Consumes the descriptors; none: nobody counts here. */
+/* Takes launch's answer. Consumes the descriptors; none: no cgroup counts here. */
 void meter_take(struct meters *meters, struct meter *meter, int *take_fds, size_t fd_count);
 void meter_done(struct meter *meter);
 
 /* A run is about to begin. */
 void meter_mark(const struct meter *meter, struct box_mark *mark);
 
-/* It has begun, just now: the rest of the mark, for which the code need not wait. What it has used
- * by then is in its own clock, and its memory is still in use. `is_alone`: the peak is counted
- * anew. */
+/* The run has just begun: takes the rest of the mark, for which the code need not wait. CPU time
+ * used so far is in the process's own clock, and memory is still in use. `is_alone`: resets the
+ * peak. */
 void meter_count(struct meter *meter, bool is_alone, struct box_mark *mark);
 
 /* Fills cpu_us, peak and memory of a run that has ended well. False: the meter cannot say, or the

@@ -39,8 +39,8 @@ static void told_hello(void *user, const struct launch_hello *hello)
 		.disks = hello->disks,
 		.why = hello->why,
 	};
-	/* The one graded wall: where limits are measured (and the plan accepts that) it is told as
-	 * absent. */
+	/* The only graded wall: where limits are measured (and the plan accepts that) it is
+	 * reported as absent. */
 	if (facts->limits == BOX_LIMITS_MEASURED)
 		facts->walls &= ~(1U << WALL_CGROUP);
 	if (hello->version != LAUNCH_VERSION)
@@ -86,6 +86,7 @@ static void told_kept(struct namespace *namespace, const struct launch_event *ev
 	memcpy(name, event->kept.name, sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	box = add_box(namespace, event->id);
+	box->is_kept = true;
 	namespace->calls->kept(namespace->user, &box->box, name, take_fds, fd_count);
 	if (box->box.calls == NULL)
 		(void)namespace_box_impl.kill(&box->box, &err);
@@ -304,13 +305,17 @@ static int make(struct backend_instance *instance, const struct box_kind *kind,
 	return 0;
 }
 
+#define USES                                                                                       \
+	(1U << BACKEND_PYTHON | 1U << BACKEND_COMMAND | 1U << BACKEND_SESSION |                    \
+	 1U << BACKEND_EXPLORE)
+
 const struct backend backend_namespace = {
 	.name = "namespace",
 	.priority = 75,
 	.isolation = "kernel namespaces, landlock, seccomp",
-	.uses = 1U << BACKEND_PYTHON | 1U << BACKEND_COMMAND | 1U << BACKEND_SESSION |
-		1U << BACKEND_EXPLORE,
-	.not_for = "it sees folders of this host alone",
+	.uses = USES,
+	.by_order = USES,
+	.not_for = "it can only show folders of this host",
 	.remedy = "`viv doctor` names what this host lacks and the command that turns it on",
 	.open = open_launch,
 	.close = close_launch,
@@ -321,4 +326,5 @@ const struct backend backend_namespace = {
 	.count = count,
 	.helper = helper,
 	.box = &namespace_box_impl,
+	.walls = WALLS_ALL,
 };

@@ -15,7 +15,8 @@
 struct namespace_box {
 	struct box box;              /* first: box.h */
 	struct namespace *namespace; /* borrowed: it owns the box */
-	int32_t zygote;              /* that it comes from and has not landed from yet; -1: none */
+	int32_t zygote;              /* zygote that it is being forked from; -1: none */
+	bool is_kept;                /* launch keeps its descriptors for the next viv */
 	struct meter meter;
 };
 
@@ -34,7 +35,7 @@ struct namespace
 
 extern const struct box_impl namespace_box_impl;
 
-/* An event of launch about a box of ours. */
+/* Handles an event of launch about one of our boxes. */
 void namespace_box_event(struct namespace_box *box, const struct launch_event *event, int *take_fds,
 			 size_t fd_count);
 

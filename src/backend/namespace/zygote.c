@@ -13,7 +13,7 @@
 #include "base/log.h"
 
 #define START_MAX_NS (180ULL * 1000000000ULL) /* importing everything on a slow disk */
-#define STABLE_NS (10ULL * 1000000000ULL)     /* one that lived so long was no bad start */
+#define STABLE_NS (10ULL * 1000000000ULL)     /* after this, an end is no failed start */
 #define BACKOFF_FIRST_NS (200ULL * 1000000ULL)
 #define BACKOFF_DOUBLINGS 8 /* 0.2 s ... 51 s */
 
@@ -27,27 +27,27 @@ enum root_state {
 struct root {
 	enum root_state state;
 	struct launch_root made_of; /* `root` is its own number */
-	dev_t folder_dev;           /* of what is bound at /data, when it was asked for */
+	dev_t folder_dev;           /* of the folder bound at /data, when the root was requested */
 	ino_t folder_ino;
-	uint64_t programs; /* ... and how old the host's programs were; 0: never looked */
+	uint64_t programs; /* ... and when the host's programs had last changed; 0: never checked */
 	struct err why;    /* ROOT_FAILED */
-	bool is_told;      /* who asked before it was made was told by launch */
+	bool is_told;      /* launch itself answers requests made before it was built */
 };
 
 enum zygote_state {
 	ZYGOTE_NONE,
 	ZYGOTE_STARTING,
 	ZYGOTE_UP,
-	ZYGOTE_OLD,      /* replaced; sandboxes are still coming from it */
+	ZYGOTE_OLD,      /* replaced; sandboxes are still being forked from it */
 	ZYGOTE_RETIRING, /* asked to end */
-	ZYGOTE_DOWN,     /* ended; its number is free once nothing comes from it any more */
+	ZYGOTE_DOWN,     /* ended; its number is free once no more sandboxes come from it */
 };
 
 struct zygote {
 	enum zygote_state state;
 	struct lineage *lineage; /* borrowed: lives as long as the table */
 	uint32_t forks;
-	uint32_t coming; /* sandboxes asked for and not there yet */
+	uint32_t coming; /* sandboxes requested and not there yet */
 	uint64_t since_ns;
 };
 
@@ -58,7 +58,7 @@ struct lineage {
 	char *data; /* owned: host folder at /data, or NULL */
 	uint32_t root;
 	int32_t current; /* a zygote that is up, or -1 */
-	int32_t next;    /* one that starts, or -1 */
+	int32_t next;    /* one that is starting, or -1 */
 	uint32_t failures;
 	uint64_t retry_ns;
 	struct err why;   /* the last failure */
@@ -134,7 +134,7 @@ static int ask_root(struct zygotes *zygotes, struct root *root, struct err *err)
 	return 0;
 }
 
-/* The root made of the same folders, or a new one. */
+/* The existing root with the same folders, or a new one. */
 static int find_root(struct zygotes *zygotes, struct launch_root *made_of, uint32_t *ret_root,
 		     struct err *err)
 {
@@ -185,8 +185,6 @@ int zygotes_lineage(struct zygotes *zygotes, const struct runtime *runtime, cons
 	for (size_t i = 0; r == 0 && i < layout.bind_count; i++)
 		r = add_bind(&made_of, layout.binds[i].source, layout.binds[i].target, err);
 	made_of.is_bare = runtime->is_shell;
-	if (data != NULL && data[0] == '\0')
-		data = NULL;
 	if (r == 0 && data != NULL)
 		r = add_bind(&made_of, data, "/data", err);
 	if (r == 0)
@@ -197,8 +195,8 @@ int zygotes_lineage(struct zygotes *zygotes, const struct runtime *runtime, cons
 	LIST_FOREACH(lineage, &zygotes->lineages, entry) {
 		if (lineage->runtime == runtime && lineage->root == root &&
 		    strcmp(lineage->trust, trust) == 0) {
-			/* The runtime's folders may have changed and changed back: this is the one
-			 * that zygotes_find has to find. */
+			/* The runtime's folders may have changed and changed back: moved to the
+			 * front, so that zygotes_find finds this lineage. */
 			LIST_REMOVE(lineage, entry);
 			LIST_INSERT_HEAD(&zygotes->lineages, lineage, entry);
 			*ret_lineage = lineage;
@@ -223,7 +221,7 @@ static void set_back(struct lineage *lineage, const struct err *why)
 	uint32_t doublings =
 		lineage->failures < BACKOFF_DOUBLINGS ? lineage->failures : BACKOFF_DOUBLINGS;
 
-	/* A broken package stays broken until somebody repairs it. */
+	/* A broken package stays broken until it is repaired. */
 	if (why->kind == ERR_UNSUPPORTED)
 		doublings = BACKOFF_DOUBLINGS;
 	lineage->failures++;
@@ -259,7 +257,7 @@ static int start_next(struct zygotes *zygotes, struct lineage *lineage, struct e
 	return 0;
 }
 
-/* When programs or libraries of this host were last put in or taken away. */
+/* When programs or libraries of this host were last installed or removed. */
 static uint64_t programs_changed(void)
 {
 	static const char *const folders[] = {"/usr/bin", "/usr/lib", "/usr/lib64",
@@ -279,10 +277,9 @@ static uint64_t programs_changed(void)
 	return latest;
 }
 
-/* A root holds the folder that was there when it was made; whoever looks into a folder wants the
- * one that is there now. And it covers the Pythons that were there: where one is replaced, the
- * kernel drops what was mounted on the old file (man 2 rename). -EAGAIN while the root is made
- * anew. */
+/* A root holds the folder that existed when it was made, but explore must see the current one. It
+ * also covers the Pythons that existed then: when one is replaced, the kernel drops the mount on
+ * the old file (man 2 rename). -EAGAIN while the root is rebuilt. */
 static int refresh_root(struct zygotes *zygotes, const struct lineage *lineage, struct root *root,
 			struct err *err)
 {
@@ -305,7 +302,8 @@ static int refresh_root(struct zygotes *zygotes, const struct lineage *lineage, 
 	return r;
 }
 
-/* Launch finds out, too, but its word may come too late. What only launch may see is left to it. */
+/* Launch checks the folder, too, but its answer may come too late. A folder that only launch can
+ * see is left to it. */
 static int check_folder(const struct lineage *lineage, struct err *err)
 {
 	struct stat status;
@@ -316,35 +314,44 @@ static int check_folder(const struct lineage *lineage, struct err *err)
 	return err_sys(err, "the policy's data folder %s", lineage->data);
 }
 
-int lineage_place(struct zygotes *zygotes, struct lineage *lineage, bool is_cold,
-		  struct place *ret_place, struct err *err)
+/* Makes sure that the root is there, or asked for. */
+static int check_root(struct zygotes *zygotes, struct lineage *lineage, struct root *root,
+		      struct err *err)
 {
-	struct root *root = &zygotes->roots[lineage->root];
+	bool is_told = root->is_told;
 	int r;
 
 	if (lineage->runtime->is_shell && lineage->data != NULL)
 		r = refresh_root(zygotes, lineage, root, err);
 	else
 		r = check_folder(lineage, err);
+	if (r < 0 || root->state != ROOT_FAILED)
+		return r < 0 ? r : 0;
+
+	/* Failed for this call; asked again for the next one: the folder may be back. */
+	*err = root->why;
+	root->is_told = false;
+	r = ask_root(zygotes, root, &(struct err){0});
+	if (!is_told || r < 0)
+		return err_code(err);
+	*err = (struct err){0};
+	return 0;
+}
+
+int lineage_place(struct zygotes *zygotes, struct lineage *lineage, bool is_cold,
+		  struct place *ret_place, struct err *err)
+{
+	struct root *root = &zygotes->roots[lineage->root];
+	int r = check_root(zygotes, lineage, root, err);
+
 	if (r < 0)
 		return r;
-	if (root->state == ROOT_FAILED) {
-		bool is_told = root->is_told;
-
-		/* Failed for this call; asked again for the next one: the folder may be back. */
-		*err = root->why;
-		root->is_told = false;
-		r = ask_root(zygotes, root, &(struct err){0});
-		if (!is_told || r < 0)
-			return err->num > 0 ? -err->num : -EIO;
-		*err = (struct err){0};
-	}
-
 	*ret_place = (struct place){.root = lineage->root, .zygote = -1, .python = lineage->python};
 	if (root->made_of.bind_count > 0 || root->made_of.is_bare != 0)
 		ret_place->shown = SHOWN_APART;
 	if (is_cold) {
-		/* Launch works in order, so nobody need wait: an err of it is the sandbox's. */
+		/* Launch handles requests in order, so the caller need not wait: an error of the
+		 * root reaches the sandbox. */
 		root->is_told = root->state == ROOT_ASKED;
 		return 0;
 	}
@@ -359,7 +366,7 @@ int lineage_place(struct zygotes *zygotes, struct lineage *lineage, bool is_cold
 		return -EAGAIN;
 	if (lineage->failures > 0 && now_ns() < lineage->retry_ns) {
 		*err = lineage->why;
-		return err->num > 0 ? -err->num : -EIO;
+		return err_code(err);
 	}
 	r = start_next(zygotes, lineage, err);
 	return r < 0 ? r : -EAGAIN;
@@ -420,8 +427,8 @@ void zygotes_landed(struct zygotes *zygotes, int32_t zygote)
 		*from = (struct zygote){.state = ZYGOTE_NONE};
 }
 
-/* A runtime without some of its packages serves code that needs none of them. It is told once for
- * each runtime, however many zygotes it has, until the list changes. */
+/* A runtime that lacks some of its packages serves code that needs none of them. Logged once per
+ * runtime, however many zygotes it has, until the list changes. */
 static void note_lacks(const struct zygotes *zygotes, struct lineage *lineage,
 		       const struct err *lacks)
 {
@@ -481,7 +488,7 @@ static void zygote_down(struct zygotes *zygotes, uint32_t id, const struct err *
 		lineage->failures = 0;
 	set_back(lineage, why);
 	if (was_stable)
-		lineage->retry_ns = 0; /* whoever waits is served by a new one at once */
+		lineage->retry_ns = 0; /* requests that wait are served by a new zygote at once */
 	(void)err_wrap(&lineage->why, "runtime %s", lineage->runtime->name);
 	log_event(LOG_LEVEL_INFO, "zygote.down", "zygote=%u runtime=%s failures=%u why=%s", id,
 		  lineage->runtime->name, lineage->failures, why->text);

@@ -10,9 +10,9 @@
 #include "base/c.h"
 #include "base/json.h"
 
-#define NUMBER_MAX 9007199254740992.0 /* beyond it numbers of JSON are no integers */
+#define NUMBER_MAX 9007199254740992.0 /* 2^53: larger JSON numbers may not be exact */
 
-/* All that any tool takes; which of them, its rows say. */
+/* The arguments of all tools; a tool's rows say which of them it takes. */
 static const struct op_param members[] = {
 	{.name = "code", .type = OP_BYTES},
 	{.name = "command", .type = OP_BYTES},
@@ -71,7 +71,7 @@ static int take_text(const struct op_param *param, const json_t *value, void *fi
 		return wrong(param, "a text", err);
 	if (param->max > 0 && strlen(text) > param->max)
 		return err_set(err, ERR_BAD_REQUEST, EINVAL,
-			       "%s must be a text of at most %llu bytes", param->name,
+			       "%s must be a string of at most %llu bytes", param->name,
 			       (unsigned long long)param->max);
 	if (param->choices != NULL && !value_is_choice(param->choices, text))
 		return wrong(param, param->choices, err);
@@ -224,6 +224,6 @@ const struct door door_agentrail = {
 	.name = "agentrail",
 	.routes = routes,
 	.route_count = ARRAY_LEN(routes),
-	DOOR_CONFIG(agentrail),
+	.config = &agentrail_config,
 	.refuse = refuse,
 };

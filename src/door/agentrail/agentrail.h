@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Agentrail - its tools, for whichever door they are called through
+ * Agentrail - its tools, whether they are called over HTTP or MCP
  *
  * Owns:    what each tool takes (rows), the session behind a call, and the texts of the answers.
  *          The work itself is done inside the sandbox, by agentrail_tools.py.
- * May not: touch a file: paths are checked here and used there; nor be known outside src/dialect.
+ * May not: touch a file (paths are checked here and used in the sandbox), or be known outside
+ *          src/door/agentrail.
  */
 #pragma once
 
@@ -19,8 +20,18 @@
 #include "mcp/mcp.h"
 #include "op/ask.h"
 #include "op/op.h"
+#include "policy/config.h"
 
+/* agentrail_config.c: dialects.agentrail */
 #define AGENTRAIL_POLICY "workspace"
+
+struct agentrail_config {
+	struct config_door door;
+	uint64_t idle_ms;
+};
+
+extern const struct config_part agentrail_config;
+
 #define AGENTRAIL_ANSWER_MAX (64U << 20)
 
 /* The arguments of every tool. */
@@ -38,65 +49,61 @@ struct agentrail_tool {
 	const char *help; /* what a model reads before it decides */
 	const struct op_param *params;
 	size_t param_count;
-	uint64_t timeout_ms; /* of those that take none */
+	uint64_t timeout_ms; /* for tools without the argument `timeout` */
 };
-
-/* A name of NULL is behind the last. */
-extern const struct agentrail_tool agentrail_tools[];
 
 const struct agentrail_tool *agentrail_find(const char *name); /* NULL: none */
 
 /* Borrowed until `done` returns. */
 struct agentrail_answer {
-	const struct err *err;     /* nothing came of it; NULL: these did: */
-	uint32_t retry_after_s;    /* of an err that is ERR_BUSY; 0: soon */
-	bool is_refused;           /* the tool says no: that is the text */
+	const struct err *err;     /* the call failed; NULL: the members below are set */
+	uint32_t retry_after_s;    /* if err is ERR_BUSY; 0: soon */
+	bool is_refused;           /* the tool refused; `text` says why */
 	const struct buf *text;    /* a JSON string */
 	const struct buf *details; /* a JSON object, without its braces */
 	const char *session;       /* where it ran */
 };
 
 struct agentrail_ask {
-	struct engine *engine; /* borrowed until done, as all of these */
+	struct engine *engine; /* borrowed until `done`, like all pointers here */
 	struct op_caller caller;
 	const struct agentrail_tool *tool;
 	const struct agentrail_args *args;
-	const char *session; /* an id of ours, a name of the client's own, or NULL: a new one */
+	const char *session; /* our id, the client's own name for it, or NULL: a new session */
 
-	/* Begins the run in the door's own way, which then calls agentrail_ran. NULL: by an ask. */
-	void (*run)(void *user, const struct op_run_args *args);
+	/* Starts the run in the door's own way, which must end in agentrail_ran. NULL: with an
+	 * ask. */
+	void (*run)(void *user, const struct run_request *args);
 	void (*done)(void *user, const struct agentrail_answer *answer);
 	void *user;
 };
 
 struct agentrail_job;
 
-/* Refuses what can be refused at once, with a text for the model. */
+/* Checks the call. On failure `err` has a text for the model. */
 int agentrail_new(const struct agentrail_ask *ask, struct agentrail_job **ret_job, struct err *err);
 
-/* Begins. `done` follows, maybe at once where the run is begun in the door's own way; the job is
- * gone when that returns. */
+/* Starts the job. `done` follows, possibly before this returns if `run` is set; the job is freed
+ * after `done`. */
 void agentrail_go(struct agentrail_job *job);
 
-/* The run is over: its Result, or why there is none. */
-void agentrail_ran(struct agentrail_job *job, const char *json, size_t size, const struct err *why);
+/* To be called when the run is over, with its Result or the reason why there is none. */
+void agentrail_ran(struct agentrail_job *job, const struct ask_result *result);
 
-/* The client gave up: the command is ended. `done` still comes. */
+/* The client gave up: ends the command. `done` is still called. */
 void agentrail_cancel(struct agentrail_job *job);
 
 /* ---- over MCP ---- */
 
-extern const struct mcp_tool *const agentrail_mcp_tools[]; /* NULL behind the last */
+extern const struct mcp_tool *const agentrail_mcp_tools[]; /* NULL-terminated */
 
-/* The handler of them all. */
+/* The handler of all these tools. */
 void agentrail_mcp(struct mcp_call *call, const char *tool);
 
-/* ---- its parts ---- */
+/* ---- answers ---- */
 
-/* A path that is /workspace or below it, normalised. -EINVAL. */
-int agentrail_workspace_path(const char *path, char *ret_path, size_t size);
-
-/* What a run of `tool` came to. -EBADMSG: nothing that the tool could have said. */
+/* Makes the answer from the run of a tool. -EBADMSG: the run's result is not one that the tool
+ * gives. */
 int agentrail_put(const struct agentrail_tool *tool, const struct agentrail_args *args,
 		  const char *script, const struct ending *ending, struct buf *text,
 		  struct buf *details, bool *ret_is_refused);

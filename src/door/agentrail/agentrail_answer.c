@@ -7,20 +7,18 @@
 #include "base/json.h"
 #include "door/agentrail/agentrail.h"
 
-#define VALUE_MAX (1U << 20) /* of a tool's own words that become a tree */
+#define VALUE_MAX (1U << 20) /* largest value of a tool that is parsed */
 #define CUT "\\n[output truncated]"
 
-/* Part of a text that is put together as JSON; the parts have a newline between them. */
+/* A JSON text made of parts with newlines between them. */
 struct text {
 	struct buf *buf;
 	bool has_part;
-	int r;
 };
 
 static void add(struct text *text, struct escaped part)
 {
-	if (text->r == 0)
-		text->r = buf_append(text->buf, part.text, part.size);
+	buf_append(text->buf, part.text, part.size);
 }
 
 static void add_part(struct text *text, struct escaped part)
@@ -31,18 +29,18 @@ static void add_part(struct text *text, struct escaped part)
 	add(text, part);
 }
 
-/* Appends {"name":"<string>"'s member with a comma in front unless it is the first. */
+/* Appends "name":"<string>", with a comma in front unless it is the first member. */
 static int put_member(struct buf *buf, const char *name, struct escaped string, bool is_cut)
 {
 	const struct escaped parts[] = {string, is_cut ? escaped_plain(CUT) : (struct escaped){0}};
-	int r = buf_format(buf, "%s\"%s\":", buf->size > 0 ? "," : "", name);
 
-	return r < 0 ? r : escaped_put(buf, parts, ARRAY_LEN(parts), SIZE_MAX);
+	buf_format(buf, "%s\"%s\":", buf->size > 0 ? "," : "", name);
+	return escaped_put(buf, parts, ARRAY_LEN(parts), SIZE_MAX);
 }
 
 /* ---- Python ---- */
 
-/* What the artifacts folder got, then what was expected; each once. */
+/* New files in the artifacts folder, then the expected files; each once. */
 static json_t *output_files(const json_t *value, const struct agentrail_args *args)
 {
 	const char *const *expected = args->expected_output_files;
@@ -77,18 +75,16 @@ static void add_files(struct text *text, const json_t *files)
 	if (json_array_size(files) > 0)
 		add_part(text, escaped_plain("Generated files:"));
 	json_array_foreach(files, i, item) {
-		struct buf quoted;
+		AUTO_BUF struct buf quoted = {.max = 64 * KIB};
 
-		buf_init(&quoted, 64 * KIB);
 		if (json_put_text(&quoted, json_string_value(item)) == 0) {
 			add(text, escaped_plain("\\n- "));
 			add(text, (struct escaped){(const char *)quoted.data + 1, quoted.size - 2});
 		}
-		buf_done(&quoted);
 	}
 }
 
-/* What a process said, and how it ended: the same for a script and a command. */
+/* Appends the output and the exit code of a process: the same for a script and a command. */
 static void add_output(struct text *text, struct escaped out, bool is_out_cut, struct escaped err,
 		       bool is_err_cut, int exit_code)
 {
@@ -110,7 +106,7 @@ static void add_output(struct text *text, struct escaped out, bool is_out_cut, s
 	add_part(text, escaped_plain(code));
 }
 
-/* How it ended where our own code in the sandbox could not say: the supervisor's word. */
+/* The exit code that our code in the sandbox reports, or else the supervisor's. */
 static int exit_of(const struct ending *ending, const json_t *value, const char *name)
 {
 	const json_t *code = json_object_get(value, name);
@@ -122,7 +118,7 @@ static int exit_of(const struct ending *ending, const json_t *value, const char 
 	return ending->exit_code;
 }
 
-/* stderr, and behind it why the run was ended if it was. The room is the caller's. */
+/* stderr and, if the run was ended from outside, the reason. `room` holds the text. */
 static struct escaped stderr_of(const struct ending *ending, const json_t *value, struct buf *room)
 {
 	if (value != NULL)
@@ -144,13 +140,11 @@ static int put_python(const struct agentrail_args *args, const char *script,
 	int code = exit_of(ending, value, "exitCode");
 	struct text text = {.buf = text_buf};
 	struct escaped err;
-	struct buf room;
-	char *listed = json_dumps(files, JSON_COMPACT | JSON_ENSURE_ASCII);
-	int r;
+	AUTO_BUF struct buf room = {.max = AGENTRAIL_ANSWER_MAX};
+	AUTO_FREE char *listed = json_dumps(files, JSON_COMPACT | JSON_ENSURE_ASCII);
 
-	buf_init(&room, AGENTRAIL_ANSWER_MAX);
 	err = stderr_of(ending, value, &room);
-	text.r = buf_text(text_buf, "\"");
+	buf_text(text_buf, "\"");
 	add_output(&text, escaped_trim(ending->out), ending->is_out_cut, escaped_trim(err),
 		   ending->is_err_cut, code);
 	if (is_late)
@@ -158,17 +152,12 @@ static int put_python(const struct agentrail_args *args, const char *script,
 	add_files(&text, files);
 	add(&text, escaped_plain("\""));
 
-	r = buf_format(details, "\"exitCode\":%d", code);
-	if (r == 0)
-		r = put_member(details, "stdout", ending->out, ending->is_out_cut);
-	if (r == 0)
-		r = put_member(details, "stderr", err, ending->is_err_cut);
-	if (r == 0)
-		r = buf_format(details, ",\"timedOut\":%s,\"scriptPath\":\"%s\",\"outputFiles\":%s",
-			       is_late ? "true" : "false", script, listed != NULL ? listed : "[]");
-	free(listed);
-	buf_done(&room);
-	return r < 0 ? r : text.r;
+	buf_format(details, "\"exitCode\":%d", code);
+	put_member(details, "stdout", ending->out, ending->is_out_cut);
+	put_member(details, "stderr", err, ending->is_err_cut);
+	buf_format(details, ",\"timedOut\":%s,\"scriptPath\":\"%s\",\"outputFiles\":%s",
+		   is_late ? "true" : "false", script, listed != NULL ? listed : "[]");
+	return details->failed < 0 ? details->failed : text_buf->failed;
 }
 
 /* ---- Bash ---- */
@@ -181,12 +170,10 @@ static int put_bash(const struct ending *ending, const json_t *value, struct buf
 	int code = exit_of(ending, value, "exit_code");
 	struct text text = {.buf = text_buf};
 	struct escaped err;
-	struct buf room;
-	int r;
+	AUTO_BUF struct buf room = {.max = AGENTRAIL_ANSWER_MAX};
 
-	buf_init(&room, AGENTRAIL_ANSWER_MAX);
 	err = stderr_of(ending, value, &room);
-	text.r = buf_text(text_buf, "\"");
+	buf_text(text_buf, "\"");
 	if (is_behind) {
 		add_part(&text,
 			 escaped_plain("Process moved to background (still running in sandbox)"));
@@ -201,15 +188,12 @@ static int put_bash(const struct ending *ending, const json_t *value, struct buf
 	}
 	add(&text, escaped_plain("\""));
 
-	r = buf_format(details, "\"mode\":\"%s\"", is_behind ? "background" : "foreground");
-	if (r == 0 && !is_behind)
-		r = buf_format(details, ",\"exit_code\":%d", code);
-	if (r == 0)
-		r = put_member(details, "stdout", ending->out, ending->is_out_cut);
-	if (r == 0)
-		r = put_member(details, "stderr", err, ending->is_err_cut);
-	buf_done(&room);
-	return r < 0 ? r : text.r;
+	buf_format(details, "\"mode\":\"%s\"", is_behind ? "background" : "foreground");
+	if (!is_behind)
+		buf_format(details, ",\"exit_code\":%d", code);
+	put_member(details, "stdout", ending->out, ending->is_out_cut);
+	put_member(details, "stderr", err, ending->is_err_cut);
+	return details->failed < 0 ? details->failed : text_buf->failed;
 }
 
 /* ---- the others ---- */
@@ -221,7 +205,7 @@ static int put_refusal(struct escaped why, struct buf *text, struct buf *details
 	return r < 0 ? r : put_member(details, "error", why, false);
 }
 
-/* They say themselves what their answer is. */
+/* The other tools give their whole answer themselves. */
 static int put_said(const struct ending *ending, struct buf *text, struct buf *details)
 {
 	struct span said = span_member(ending->value, "text");
@@ -240,7 +224,7 @@ int agentrail_put(const struct agentrail_tool *tool, const struct agentrail_args
 {
 	bool is_python = strcmp(tool->name, "Python") == 0;
 	bool is_process = is_python || strcmp(tool->name, "Bash") == 0;
-	struct escaped refusal = escaped_member(ending->value.at, ending->value.size, "refused");
+	struct escaped refusal = escaped_member(ending->value, "refused");
 	json_auto_t *value = NULL;
 
 	*ret_is_refused = refusal.size > 0 || (!is_process && ending->value.size == 0);

@@ -12,7 +12,7 @@
 #include "op/op_session.h"
 #include "session/engine.h"
 
-#define SLACK_MS 3000 /* for the tool to end what it started, before the run is ended */
+#define SLACK_MS 3000 /* time for the tool to end its processes, before the run itself is ended */
 #define SESSION_OURS "ses_"
 #define TMP "/workspace/.deep-research/tmp"
 
@@ -23,20 +23,21 @@ struct agentrail_job {
 	struct agentrail_ask ask;
 	struct ask *running; /* borrowed; NULL: between two asks */
 	struct op_create_args create;
-	struct op_run_args run;
+	struct run_request run;
 	struct buf request; /* the _args of the tool */
-	struct buf call;    /* what a tool that takes no code is asked, as it is told */
+	struct buf call;    /* the code that is shown for a tool that takes no code */
 	char session[ID_SIZE];
 	char name[SESSION_NAME_MAX + 1];
 	char script[96];
 	uint32_t retry_after_s;
-	bool is_made; /* the session is of this call, and nobody knows of it yet */
+	bool is_made; /* this call made the session, and no client knows its id yet */
 	bool is_cancelled;
 };
 
 /* ---- paths ---- */
 
-int agentrail_workspace_path(const char *path, char *ret_path, size_t size)
+/* Normalises a path that is /workspace or below it. -EINVAL: it is not. */
+static int agentrail_workspace_path(const char *path, char *ret_path, size_t size)
 {
 	static const char top[] = "/workspace";
 	size_t at = 0;
@@ -84,13 +85,12 @@ static int check_paths(const struct agentrail_args *args, char *ret_folder, size
 	return 0;
 }
 
-/* ---- what the code is told ---- */
+/* ---- the request to the tool ---- */
 
 /* run-<epoch ms>-<6 of base36>.py */
 static void name_script(char *path, size_t size)
 {
 	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
-	struct timespec now = {0};
 	uint8_t random[6];
 	char tail[7] = "";
 
@@ -98,40 +98,26 @@ static void name_script(char *path, size_t size)
 		abort();
 	for (size_t i = 0; i < sizeof(random); i++)
 		tail[i] = digits[random[i] % 36];
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	(void)snprintf(path, size, TMP "/run-%lld%03ld-%s.py", (long long)now.tv_sec,
-		       now.tv_nsec / 1000000, tail);
+	(void)snprintf(path, size, TMP "/run-%llu-%s.py", (unsigned long long)wall_ms(), tail);
 }
 
-static int put_text(struct buf *buf, const char *name, const char *text)
+static void put_text(struct buf *buf, const char *name, const char *text)
 {
-	if (text == NULL)
-		return 0;
-	buf_format(buf, ",\"%s\":", name);
-	json_put_text(buf, text);
-	return buf->failed;
+	if (text != NULL)
+		json_put(buf, ",%s:%s", name, text);
 }
 
-/* Given or not, what the tool needs is there: an empty text. */
-static int put_bytes(struct buf *buf, const char *name, const struct run_bytes *bytes)
+/* An argument that was not given becomes an empty string. */
+static void put_bytes(struct buf *buf, const char *name, const struct run_bytes *bytes)
 {
-	buf_format(buf, ",\"%s\":", name);
+	json_put(buf, ",%s:", name);
 	json_put_string(buf, bytes->data, (size_t)bytes->size);
-	return buf->failed;
 }
 
 static int put_request(struct agentrail_job *job, const char *folder, uint64_t timeout_ms)
 {
 	const struct agentrail_args *args = job->ask.args;
 	struct buf *buf = &job->request;
-	int r = buf_format(buf,
-			   "{\"tool\":\"%s\",\"timeout\":%llu,\"offset\":%llu,\"limit\":%llu,"
-			   "\"replace_all\":%s,\"multiline\":%s,\"case_insensitive\":%s",
-			   job->ask.tool->name, (unsigned long long)timeout_ms,
-			   (unsigned long long)args->offset, (unsigned long long)args->limit,
-			   args->replace_all == OP_YES ? "true" : "false",
-			   args->multiline == OP_YES ? "true" : "false",
-			   args->case_insensitive == OP_YES ? "true" : "false");
 	const char *const texts[][2] = {
 		{"id", job->script + strlen(TMP) + 1},
 		{"script", job->script},
@@ -144,18 +130,22 @@ static int put_request(struct agentrail_job *job, const char *folder, uint64_t t
 		{"output_mode", args->output_mode},
 	};
 
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(texts); i++)
-		r = put_text(buf, texts[i][0], texts[i][1]);
-	if (r == 0)
-		r = put_bytes(buf, "content", &args->content);
-	if (r == 0)
-		r = put_bytes(buf, "old_string", &args->old_string);
-	if (r == 0)
-		r = put_bytes(buf, "new_string", &args->new_string);
-	return r < 0 ? r : buf_text(buf, "}");
+	json_put(buf,
+		 "{'tool':%s,'timeout':%llu,'offset':%llu,'limit':%llu,'replace_all':%i,"
+		 "'multiline':%i,'case_insensitive':%i",
+		 job->ask.tool->name, (unsigned long long)timeout_ms,
+		 (unsigned long long)args->offset, (unsigned long long)args->limit,
+		 args->replace_all == OP_YES, args->multiline == OP_YES,
+		 args->case_insensitive == OP_YES);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		put_text(buf, texts[i][0], texts[i][1]);
+	put_bytes(buf, "content", &args->content);
+	put_bytes(buf, "old_string", &args->old_string);
+	put_bytes(buf, "new_string", &args->new_string);
+	return json_put(buf, "}");
 }
 
-/* Read(file_path="/workspace/a.txt"): a tool that takes no code, and the texts it was given. */
+/* Writes the call of a tool that takes no code: Read(file_path="/workspace/a.txt"). */
 static int put_call(struct agentrail_job *job)
 {
 	const struct agentrail_tool *tool = job->ask.tool;
@@ -180,7 +170,7 @@ static int put_call(struct agentrail_job *job)
 	return r < 0 ? r : buf_text(&job->call, ")");
 }
 
-/* What is told of the run is what was sent; our own program does the work. */
+/* Logs and events show the code that the client sent; our own program does the work. */
 static int set_code(struct agentrail_job *job)
 {
 	const struct agentrail_args *args = job->ask.args;
@@ -201,7 +191,7 @@ static int set_code(struct agentrail_job *job)
 	return r;
 }
 
-/* What was asked for, within what the policy allows. */
+/* The timeout that was asked for, within what the policy allows. */
 static uint64_t choose_timeout(const struct agentrail_ask *ask)
 {
 	struct err err = {0};
@@ -214,7 +204,7 @@ static uint64_t choose_timeout(const struct agentrail_ask *ask)
 	return asked < most ? asked : most;
 }
 
-/* ---- the way of a job ---- */
+/* ---- the steps of a job ---- */
 
 static void job_free(struct agentrail_job *job)
 {
@@ -245,7 +235,8 @@ static struct ask *start_ask(struct agentrail_job *job, const struct op *op, con
 	return ask_start(&settings);
 }
 
-/* Who tried again and again would fill the token's quota with sessions that nobody can name. */
+/* Ends the session that this call made: otherwise a client that retries would fill its token's
+ * quota with sessions whose ids nobody knows. */
 static void drop_session(struct agentrail_job *job)
 {
 	static const struct ask_calls calls = {0};
@@ -283,40 +274,36 @@ static void abort_job(struct agentrail_job *job)
 
 static void answer(struct agentrail_job *job, const struct ending *ending)
 {
-	struct buf text;
-	struct buf details;
+	AUTO_BUF struct buf text = {.max = AGENTRAIL_ANSWER_MAX};
+	AUTO_BUF struct buf details = {.max = AGENTRAIL_ANSWER_MAX};
 	struct agentrail_answer told = {
 		.session = job->session, .text = &text, .details = &details};
 	struct err err = {0};
 	int r;
 
-	buf_init(&text, AGENTRAIL_ANSWER_MAX);
-	buf_init(&details, AGENTRAIL_ANSWER_MAX);
 	r = agentrail_put(job->ask.tool, job->ask.args, job->script, ending, &text, &details,
 			  &told.is_refused);
 	if (r < 0) {
-		(void)err_set(&err, ERR_INTERNAL, -r, "the tool did not say what it did");
+		(void)err_set(&err, ERR_INTERNAL, -r, "the tool returned no valid answer");
 		told.err = &err;
 	}
 	end(job, &told);
-	buf_done(&text);
-	buf_done(&details);
 }
 
-void agentrail_ran(struct agentrail_job *job, const char *json, size_t size, const struct err *why)
+void agentrail_ran(struct agentrail_job *job, const struct ask_result *result)
 {
 	struct ending ending;
 	struct err err = {0};
 
 	job->running = NULL;
-	if (why != NULL) {
+	if (result->err != NULL) {
 		if (job->is_cancelled)
 			abort_job(job);
 		else
-			fail(job, why);
+			fail(job, result->err);
 		return;
 	}
-	if (!ending_read(json, size, &ending)) {
+	if (!ending_read(result->value, &ending)) {
 		(void)err_set(&err, ERR_INTERNAL, EBADMSG, "the run has no result");
 		fail(job, &err);
 		return;
@@ -337,7 +324,7 @@ static void run_done(void *user, const struct ask_result *result)
 	struct agentrail_job *job = user;
 
 	job->retry_after_s = result->retry_after_s;
-	agentrail_ran(job, result->bytes, result->size, result->err);
+	agentrail_ran(job, result);
 }
 
 static void run_tool(struct agentrail_job *job)
@@ -354,8 +341,6 @@ static void run_tool(struct agentrail_job *job)
 static void created(void *user, const struct ask_result *result)
 {
 	struct agentrail_job *job = user;
-	struct escaped id;
-	struct err err = {0};
 
 	job->running = NULL;
 	job->retry_after_s = result->retry_after_s;
@@ -363,13 +348,7 @@ static void created(void *user, const struct ask_result *result)
 		fail(job, result->err);
 		return;
 	}
-	id = escaped_member(result->bytes, result->size, "id");
-	if (id.size == 0 || id.size >= sizeof(job->session)) {
-		(void)err_set(&err, ERR_INTERNAL, EBADMSG, "the session has no id");
-		fail(job, &err);
-		return;
-	}
-	(void)snprintf(job->session, sizeof(job->session), "%.*s", (int)id.size, id.text);
+	(void)snprintf(job->session, sizeof(job->session), "%s", result->session);
 	job->is_made = job->name[0] == '\0';
 	if (job->is_cancelled)
 		abort_job(job);
@@ -377,19 +356,19 @@ static void created(void *user, const struct ask_result *result)
 		run_tool(job);
 }
 
-/* A name of the client's own stands for one session as long as that lives; whoever comes while it
- * is being made waits for the same one. */
+/* A client's own name stands for one session as long as that lives. A call that comes while it is
+ * being made waits for the same session. */
 static void find_session(struct agentrail_job *job)
 {
 	static const struct ask_calls calls = {.done = created};
 	const struct config *config = job->ask.engine->config;
+	const struct agentrail_config *own = config_part(config, &agentrail_config);
 
 	job->create = (struct op_create_args){
 		.policy = AGENTRAIL_POLICY,
 		.name = job->name[0] != '\0' ? job->name : NULL,
-		.idle_ms = config->agentrail_idle_ms < config->session_idle_ms
-				   ? config->agentrail_idle_ms
-				   : config->session_idle_ms,
+		.idle_ms = own->idle_ms < config->session_idle_ms ? own->idle_ms
+								  : config->session_idle_ms,
 		.reuse = OP_YES,
 	};
 	job->running = start_ask(job, &op_session_create, &job->create, &calls);
@@ -409,7 +388,7 @@ static int take_session(struct agentrail_job *job, struct err *err)
 	}
 	n = snprintf(job->name, sizeof(job->name), "sandbox-%s", asked);
 	if ((size_t)n >= sizeof(job->name))
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "session_id: it is too long");
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "session_id: is too long");
 	return 0;
 }
 

@@ -5,10 +5,11 @@
 #include "base/id.h"
 #include "door/agentrail/agentrail.h"
 
-#define KEY_NAME "agentrail"         /* what our session is called for this MCP session */
-#define KEY_SESSION "agentrail_here" /* its id: it ends with the MCP session */
+#define KEY_NAME "agentrail"         /* the name of our session for this MCP session */
+#define KEY_SESSION "agentrail_here" /* its id: the session ends with the MCP session */
 
-/* {"content":[{text}],"structuredContent":details}; the session where the client must carry it. */
+/* {"content":[{text}],"structuredContent":details}, with the session's id if the client must send
+ * it. */
 static int put_answer(struct buf *members, const struct agentrail_answer *answer,
 		      bool tells_session)
 {
@@ -27,7 +28,7 @@ static void job_done(void *user, const struct agentrail_answer *answer)
 	struct mcp_call *call = user;
 	const struct agentrail_args *args = mcp_call_args(call);
 	bool is_theirs = mcp_call_has_session(call) && args->session_id == NULL;
-	struct buf members;
+	AUTO_BUF struct buf members = {.max = 2ULL * AGENTRAIL_ANSWER_MAX + KIB};
 
 	mcp_call_set_state(call, NULL);
 	if (is_theirs && answer->session[0] != '\0')
@@ -36,22 +37,20 @@ static void job_done(void *user, const struct agentrail_answer *answer)
 		mcp_answer_text(call, true, answer->err->text);
 		return;
 	}
-	buf_init(&members, 2ULL * AGENTRAIL_ANSWER_MAX + KIB);
 	if (put_answer(&members, answer, !is_theirs) == 0) {
 		mcp_answer_members(call, &members);
 	} else {
-		buf_done(&members);
 		mcp_answer_text(call, true, "the answer is too large");
 	}
 }
 
-static void ran(struct mcp_call *call, const char *json, size_t size, const struct err *err)
+static void ran(struct mcp_call *call, const struct ask_result *result)
 {
-	agentrail_ran(mcp_call_state(call), json, size, err);
+	agentrail_ran(mcp_call_state(call), result);
 }
 
-/* What it prints is told while it runs. */
-static void run(void *user, const struct op_run_args *args)
+/* The output is sent as progress while the tool runs. */
+static void run(void *user, const struct run_request *args)
 {
 	mcp_call_run(user, &op_session_run, args, ran);
 }
@@ -64,8 +63,8 @@ static void cancelled(struct mcp_call *call)
 		agentrail_cancel(job);
 }
 
-/* Without a session_id the state belongs to the MCP session, where there is one. A name is chosen
- * before the session is made, so that calls at the same time mean the same one. */
+/* Without a session_id the state belongs to the MCP session, if there is one. The name is chosen
+ * before the session is made, so that concurrent calls get the same session. */
 static const char *session_of(struct mcp_call *call, const struct agentrail_args *args)
 {
 	char name[ID_SIZE];

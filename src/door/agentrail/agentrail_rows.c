@@ -11,12 +11,12 @@
 #define HELP_PYTHON                                                                                \
 	"Run a Python script in the session's sandbox. Files in /workspace stay from call "        \
 	"to "                                                                                      \
-	"call, variables do not; files below /workspace/.deep-research/artifacts are told"
+	"call, variables do not; new files in /workspace/.deep-research/artifacts are listed"
 #define HELP_BASH                                                                                  \
-	"Run a shell command in the session's sandbox. What takes longer than its timeout "        \
-	"goes on in the background"
+	"Run a shell command in the session's sandbox. If it takes longer than its timeout, "      \
+	"it continues in the background"
 #define HELP_READ "Lines of a file in the session's sandbox, numbered"
-#define HELP_WRITE "Write a file in the session's sandbox; its folders are made"
+#define HELP_WRITE "Write a file in the session's sandbox; missing folders are made"
 #define HELP_EDIT "Replace a text in a file of the session's sandbox"
 #define HELP_GREP "Search in the files of the session's sandbox"
 #define HELP_GLOB "Find files of the session's sandbox by name"
@@ -50,32 +50,34 @@ static const struct op_param python_rows[] = {
 };
 
 static const struct op_param bash_rows[] = {
-	ARG(command, .type = OP_BYTES, .is_required = true, .help = "line for the shell"),
+	ARG(command, .type = OP_BYTES, .is_required = true, .help = "command line for the shell"),
 	FOLDER,
 	ARG(timeout, .type = OP_MS, .initial = BASH_MS,
-	    .help = "after this many milliseconds it goes on in the background; 0: at once"),
+	    .help = "after this many milliseconds it continues in the background; 0: at once"),
 	SESSION,
 };
 
 static const struct op_param read_rows[] = {
 	FILE_PATH,
-	ARG(offset, .type = OP_COUNT, .help = "number of the first line, from 1 on (default: 1)"),
-	ARG(limit, .type = OP_COUNT, .help = "most lines (default: 100)"),
+	ARG(offset, .type = OP_COUNT,
+	    .help = "number of the first line, counted from 1 (default: 1)"),
+	ARG(limit, .type = OP_COUNT, .help = "largest number of lines (default: 100)"),
 	SESSION,
 };
 
 static const struct op_param write_rows[] = {
 	FILE_PATH,
-	ARG(content, .type = OP_BYTES, .is_required = true, .help = "all that is to be in it"),
+	ARG(content, .type = OP_BYTES, .is_required = true,
+	    .help = "the whole content of the file"),
 	SESSION,
 };
 
 static const struct op_param edit_rows[] = {
 	FILE_PATH,
 	ARG(old_string, .type = OP_BYTES, .is_required = true,
-	    .help = "text that is there, exactly, and once"),
+	    .help = "exact text to replace; it must occur once"),
 	ARG(new_string, .type = OP_BYTES, .is_required = true, .help = "text to put in its place"),
-	ARG(replace_all, .type = OP_BOOL, .help = "every place, not only one (default: false)"),
+	ARG(replace_all, .type = OP_BOOL, .help = "replace every occurrence (default: false)"),
 	SESSION,
 };
 
@@ -86,8 +88,8 @@ static const struct op_param grep_rows[] = {
 	ARG(type, .type = OP_TEXT, .help = "only files of this kind: py, js, md"),
 	ARG(output_mode, .type = OP_TEXT, .choices = "content|files_with_matches|count",
 	    .help = "lines, paths or counts (default: files_with_matches)"),
-	ARG(multiline, .type = OP_BOOL, .help = "a match may cross lines (default: false)"),
-	ARG(case_insensitive, .type = OP_BOOL, .help = "case does not matter (default: false)"),
+	ARG(multiline, .type = OP_BOOL, .help = "a match may span several lines (default: false)"),
+	ARG(case_insensitive, .type = OP_BOOL, .help = "ignore case (default: false)"),
 	SESSION,
 };
 
@@ -100,7 +102,7 @@ static const struct op_param glob_rows[] = {
 
 #define ROWS(rows_) .params = (rows_), .param_count = ARRAY_LEN(rows_)
 
-const struct agentrail_tool agentrail_tools[] = {
+static const struct agentrail_tool tools[] = {
 	{.name = "Python", .help = HELP_PYTHON, ROWS(python_rows)},
 	{.name = "Bash", .help = HELP_BASH, ROWS(bash_rows)},
 	{.name = "Read", .help = HELP_READ, ROWS(read_rows), .timeout_ms = FILES_MS},
@@ -113,7 +115,7 @@ const struct agentrail_tool agentrail_tools[] = {
 
 const struct agentrail_tool *agentrail_find(const char *name)
 {
-	for (const struct agentrail_tool *tool = agentrail_tools; tool->name != NULL; tool++) {
+	for (const struct agentrail_tool *tool = tools; tool->name != NULL; tool++) {
 		if (strcmp(tool->name, name) == 0)
 			return tool;
 	}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agentrail's tools, inside the session's sandbox: the daemon sends this as the tool of a run.
+"""Agentrail's tools, inside the session's sandbox: the daemon sends this file as the tool of a run.
 
-`_args` says which tool, with what; a script or a command is the run's own code, `_code`, and becomes a process of its own: what it prints
-goes to the run's own descriptors. The value of the last line is what the daemon makes the answer of.
+`_args` names the tool and its arguments. A script or a command is the run's own code, `_code`, and becomes a process
+whose output goes to the run's own descriptors. The daemon makes the answer from the value of the last line.
 """
 
 import os
@@ -26,13 +26,13 @@ TYPES = {"py": (".py", ".pyi"), "js": (".js", ".jsx", ".mjs", ".cjs"), "ts": (".
 
 
 class Refused(Exception):
-    """The tool says no; the text is for the model."""
+    """The tool refuses; the text is for the model."""
 
 
 # ---- processes ----
 
 def end_group(process):
-    """SIGTERM, a second to clean up, SIGKILL: the process and all that it started."""
+    """Ends the process and its group: SIGTERM, a second to clean up, then SIGKILL."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
@@ -43,7 +43,7 @@ def end_group(process):
         except subprocess.TimeoutExpired:
             continue
     try:
-        os.killpg(process.pid, signal.SIGKILL)  # who outlived its leader
+        os.killpg(process.pid, signal.SIGKILL)  # members that outlived the group's leader
     except ProcessLookupError:
         pass
 
@@ -56,12 +56,12 @@ def start(command, folder, **more):
 
 
 def code_of(process):
-    """As a shell has it: 143 for SIGTERM."""
+    """The exit code as a shell reports it: 143 for SIGTERM."""
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 
 def artifacts():
-    """{path: mtime} of regular files; links are neither followed nor told."""
+    """{path: mtime} of regular files; links are neither followed nor listed."""
     found = {}
     for folder, folders, names in os.walk(ARTIFACTS):
         folders.sort()
@@ -83,7 +83,7 @@ def python(ask):
     before = artifacts()
     with open(script, "wb") as file:
         file.write(_code)  # noqa: F821
-    begun = os.stat(script).st_mtime_ns  # by the clock that stamps the artifacts, too
+    begun = os.stat(script).st_mtime_ns  # the same clock also stamps the artifacts
     timed_out = False
     process = None
     try:
@@ -104,7 +104,7 @@ def python(ask):
 
 
 def show(path, to):
-    """What was written so far, as far as it is shown, on one of the run's own descriptors."""
+    """Copies the output so far, up to the limit, to one of the run's own descriptors."""
     with open(path, "rb") as file:
         data = file.read(OUTPUT_MAX + 1)
     if len(data) > OUTPUT_MAX:
@@ -193,14 +193,14 @@ def edit(ask):
     if count == 0:
         raise Refused("Error: old_string not found in file. It must match exactly, whitespace included.")
     if count > 1 and not ask.get("replace_all"):
-        raise Refused(f"Error: old_string is not unique (found {count} occurrences). Give more of what stands "
+        raise Refused(f"Error: old_string is not unique (found {count} occurrences). Give more of the text "
                       "around it, or set replace_all to true.")
     put(ask["file_path"], text.replace(old, ask["new_string"]))
     return said(f"Successfully replaced {count} occurrence(s) in {ask['file_path']}", replacedCount=count)
 
 
 def below(top):
-    """Files, in order; nothing hidden, no link followed."""
+    """Files in sorted order; hidden files and links are left out."""
     if os.path.isfile(top):
         yield top
     for folder, folders, names in os.walk(top):
@@ -212,7 +212,7 @@ def below(top):
 
 
 def pattern_of(glob):
-    """A glob as a regular expression: ** crosses folders, {a,b} is either."""
+    """A glob as a regular expression: ** crosses folders, {a,b} matches either."""
     out, depth, at = "", 0, 0
     while at < len(glob):
         char = glob[at]
@@ -248,7 +248,7 @@ def glob_tool(ask):
 
 
 def hits_of(path, wanted, whole, mode):
-    """The lines that grep shows for one file."""
+    """The lines that grep prints for one file."""
     with open(path, encoding="utf-8", errors="replace") as file:
         text = file.read()
     if "\0" in text[:4096]:
@@ -270,7 +270,7 @@ def grep(ask):
     try:
         wanted = re.compile(ask["pattern"], flags)
     except re.error as error:
-        raise Refused(f"Error: the pattern is no regular expression: {error}") from None
+        raise Refused(f"Error: the pattern is not a regular expression: {error}") from None
     top = inside(ask.get("path") or "/workspace")
     glob = pattern_of(ask["glob"]) if ask.get("glob") else None
     ends = TYPES.get(ask["type"], ("." + ask["type"],)) if ask.get("type") else ("",)

@@ -50,7 +50,7 @@ uint64_t atlas_timeout(struct exchange *call, uint64_t initial_ms, uint64_t min_
 	return timeout < (double)max_ms ? (uint64_t)timeout : max_ms;
 }
 
-/* ---- one of ten ---- */
+/* ---- ten executions at a time ---- */
 
 void atlas_leave(struct atlas_place *place)
 {
@@ -122,7 +122,7 @@ static void exec_python_stream(struct exchange *call)
 		atlas_run_python(call, true);
 }
 
-/* How many entries a folder has; negative errno when it cannot be read. */
+/* The number of entries in a folder; negative errno if it cannot be read. */
 static int64_t count_entries(const char *path)
 {
 	DIR *dir = opendir(path);
@@ -152,7 +152,7 @@ static void health(struct exchange *call)
 		return;
 	}
 	if (atlas->bash == NULL)
-		warning = "bash is not there: /exec cannot run anything";
+		warning = "bash is not installed: /exec cannot run anything";
 	answer = json_pack("{s:s,s:s,s:I,s:b,s:s?,s:b}", "status",
 			   atlas->bash != NULL ? "ok" : "degraded", "semanticDir",
 			   atlas->semantic_dir, "fileCount", (json_int_t)(count > 0 ? count : 0),
@@ -207,13 +207,14 @@ static int open_atlas(struct engine *engine, void **ret_state, struct err *err)
 {
 	static const char *const places[] = {"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"};
 	const struct config *config = engine->config;
+	const struct atlas_config *own = config_part(config, &atlas_config);
 	struct atlas *atlas = xnew(struct atlas);
 
-	if (config_policy(config, config->atlas_policy, err) == NULL) {
+	if (config_policy(config, own->policy, err) == NULL) {
 		free(atlas);
 		return -err->num;
 	}
-	atlas->semantic_dir = config->atlas_semantic_dir;
+	atlas->semantic_dir = own->semantic_dir;
 	if (atlas->semantic_dir[0] == '\0')
 		atlas->semantic_dir = config->explore_root;
 	atlas->is_dir_meant = atlas->semantic_dir[0] != '\0';
@@ -234,7 +235,7 @@ const struct door door_atlas = {
 	.name = "atlas",
 	.routes = routes,
 	.route_count = ARRAY_LEN(routes),
-	DOOR_CONFIG(atlas),
+	.config = &atlas_config,
 	.is_exclusive = true,
 	.token_header = "X-API-Key",
 	.refuse = refuse,

@@ -22,7 +22,7 @@ static int put_escaped(struct buf *buf, struct escaped text)
 	return buf_append(buf, text.text, text.size);
 }
 
-/* What the interpreter itself had to say, or else how it ended. */
+/* Appends the interpreter's own message on stderr, or else its exit code. */
 static int put_end(const struct atlas_python *python, struct buf *buf)
 {
 	struct escaped text = escaped_trim(inside(&python->err));
@@ -34,7 +34,7 @@ static int put_end(const struct atlas_python *python, struct buf *buf)
 	return buf_format(buf, "Python execution failed (exit code %s)", python->number);
 }
 
-/* "SIGSEGV: ..." of the verdict is all that is known of the signal. */
+/* The signal's name comes from the verdict's message, "SIGSEGV: ...". */
 static int put_signal(const struct atlas_python *python, struct buf *buf)
 {
 	struct escaped message = inside(&python->message);
@@ -72,14 +72,13 @@ int atlas_put_error(const struct atlas_python *python, struct buf *buf)
 		return put_end(python, buf);
 	if (is_kind(python, "guard") || is_kind(python, "exception") || is_kind(python, "disk"))
 		return put_escaped(buf, inside(&python->message));
-	if (buf_text(buf, "Execution failed: ") < 0)
-		return -1;
+	buf_text(buf, "Execution failed: ");
 	return put_escaped(buf, inside(&python->message));
 }
 
-/* ---- charts, by their numbers ---- */
+/* ---- charts, sorted by number ---- */
 
-/* chart_10 comes behind chart_2; names without a number come last. */
+/* chart_10 sorts after chart_2; names without a number come last. */
 static long number_of(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -134,7 +133,7 @@ static int put_member(struct buf *buf, const char *name, char before, struct esc
 	return buf->failed;
 }
 
-/* What was printed, and behind it what is missing: nothing is left out without a word. */
+/* Appends the output and then notices of what was cut or left out. */
 static int put_output(const struct atlas_python *python, struct buf *buf)
 {
 	struct escaped out = escaped_trim(inside(&python->out));
@@ -153,23 +152,22 @@ static int put_output(const struct atlas_python *python, struct buf *buf)
 int atlas_put_result(struct atlas_python *python, struct buf *buf)
 {
 	bool is_good = is_kind(python, "ok");
-	int r = buf_format(buf, "{\"success\":%s", is_good ? "true" : "false");
 
-	if (r == 0)
-		r = put_output(python, buf);
-	if (r == 0 && !is_good)
-		r = buf_text(buf, ",\"error\":\"");
-	if (r == 0 && !is_good)
-		r = atlas_put_error(python, buf);
-	if (r == 0 && !is_good)
-		r = buf_text(buf, "\"");
-	if (r == 0 && python->table.size > 0)
-		r = put_member(buf, "table", '\0', inside(&python->table), '\0');
-	if (r == 0 && python->has_specs)
-		r = put_member(buf, "rechartsCharts", '[', inside(&python->specs), ']');
-	if (r == 0 && python->figures.size > 0)
-		r = put_member(buf, "plotlyCharts", '[', inside(&python->figures), ']');
-	if (r == 0 && python->chart_count > 0)
-		r = put_charts(python, buf);
-	return r == 0 ? buf_text(buf, "}") : r;
+	buf_format(buf, "{\"success\":%s", is_good ? "true" : "false");
+	put_output(python, buf);
+	if (!is_good) {
+		buf_text(buf, ",\"error\":\"");
+		atlas_put_error(python, buf);
+		buf_text(buf, "\"");
+	}
+	if (python->table.size > 0)
+		put_member(buf, "table", '\0', inside(&python->table), '\0');
+	if (python->has_specs)
+		put_member(buf, "rechartsCharts", '[', inside(&python->specs), ']');
+	if (python->figures.size > 0)
+		put_member(buf, "plotlyCharts", '[', inside(&python->figures), ']');
+	if (python->chart_count > 0)
+		put_charts(python, buf);
+	buf_text(buf, "}");
+	return buf->failed;
 }

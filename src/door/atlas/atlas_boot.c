@@ -28,7 +28,8 @@ static int take_port(struct config *config, bool is_local, struct err *err)
 	char address[64];
 
 	if (text != NULL && (number_parse(NUMBER_COUNT, text, &port) < 0 || port > 65535))
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "PORT: %.40s is no port", text);
+		return err_set(err, ERR_BAD_REQUEST, EINVAL, "PORT: %.40s is not a port number",
+			       text);
 	(void)snprintf(address, sizeof(address), "%s:%u", is_local ? "127.0.0.1" : "0.0.0.0",
 		       (unsigned)port);
 	text_list_done(&config->listen);
@@ -38,35 +39,38 @@ static int take_port(struct config *config, bool is_local, struct err *err)
 
 int atlas_boot(struct config *config, struct err *err)
 {
+	struct atlas_config *own = config_part(config, &atlas_config);
 	const char *token = set_in("SIDECAR_AUTH_TOKEN");
 	const char *disable = getenv("SIDECAR_AUTH_DISABLE");
 	const char *dir = set_in("SEMANTIC_DIR");
 	int r;
 
 	if (token == NULL && (disable == NULL || strcmp(disable, "1") != 0))
-		return err_set(err, ERR_BAD_REQUEST, EPERM,
-			       "SIDECAR_AUTH_TOKEN is not set: whoever reaches the port could run "
-			       "code; set it to a secret, or for a try on this machine alone set "
-			       "SIDECAR_AUTH_DISABLE=1");
+		return err_set(
+			err, ERR_BAD_REQUEST, EPERM,
+			"SIDECAR_AUTH_TOKEN is not set: anyone who reaches the port could run "
+			"code; set it to a secret, or, to try it on this machine only, set "
+			"SIDECAR_AUTH_DISABLE=1");
 	if (token == NULL && config->token_count > 0)
-		return err_set(err, ERR_BAD_REQUEST, EPERM,
-			       "SIDECAR_AUTH_DISABLE=1, and the config has tokens: take one of "
-			       "them away, or set SIDECAR_AUTH_TOKEN");
+		return err_set(
+			err, ERR_BAD_REQUEST, EPERM,
+			"SIDECAR_AUTH_DISABLE=1 contradicts the tokens in the config: remove "
+			"one or the other, or set SIDECAR_AUTH_TOKEN");
 	if (token == NULL)
 		log_event(LOG_LEVEL_WARNING, "atlas.open",
-			  "why=SIDECAR_AUTH_DISABLE=1: no token is asked for, so only this "
+			  "why=SIDECAR_AUTH_DISABLE=1: no token is required, so only this "
 			  "machine can connect");
 	r = take_port(config, token == NULL, err);
 	if (r == 0 && token != NULL)
-		/* Beside those of the config, which stay good for /v1. */
+		/* Added to the config's tokens, which stay valid for /v1. */
 		r = boot_token_add(config, "SIDECAR_AUTH_TOKEN", TOKEN_NAME, token, err);
-	/* Names of containers and services are anybody's choice, and every route that runs
-	 * something asks for the token: a page that was lured here has none. */
+	/* Containers and services can have any host name, and every route that runs something
+	 * requires the token, which a malicious web page does not have. */
 	if (r == 0 && token != NULL)
 		text_list_add(&config->hosts, "*");
 	if (dir == NULL && backend_explore(config) == BACKEND_EXPLORE)
 		dir = DIR_DEFAULT;
-	if (r == 0 && (set_in("SEMANTIC_DIR") != NULL || config->atlas_semantic_dir[0] == '\0'))
-		text_set(&config->atlas_semantic_dir, dir != NULL ? dir : "");
+	if (r == 0 && (set_in("SEMANTIC_DIR") != NULL || own->semantic_dir[0] == '\0'))
+		text_set(&own->semantic_dir, dir != NULL ? dir : "");
 	return r;
 }

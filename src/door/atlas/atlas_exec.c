@@ -9,12 +9,11 @@
 #define TIMEOUT_MIN_MS 1000U
 #define TIMEOUT_MAX_MS 60000U
 #define INSIDE "/semantic"
-#define KILLED 137 /* what a shell says of SIGKILL */
+#define KILLED 137 /* a shell's exit status for SIGKILL */
 
 /* One /exec. */
 struct atlas_exec {
 	struct atlas_place *place;
-	struct ask *ask; /* borrowed: until done; NULL: over */
 	struct op_explore_args args;
 };
 
@@ -30,7 +29,7 @@ static void fail(struct exchange *call, const char *why)
 
 static void fail_by(struct exchange *call, const struct err *err)
 {
-	if (err->kind == ERR_BUSY)
+	if (err_is_busy(err))
 		atlas_say(call, 429, "Too many concurrent executions");
 	else if (err->kind == ERR_BAD_REQUEST && strncmp(err->text, "cwd: ", 5) == 0)
 		atlas_say(call, 400, "cwd must be under SEMANTIC_DIR");
@@ -38,7 +37,7 @@ static void fail_by(struct exchange *call, const struct err *err)
 		fail(call, err->text);
 }
 
-/* Theirs ends by SIGKILL and has no other word for it. */
+/* Atlas's own sidecar ends these runs with SIGKILL and has no other way to say so. */
 static bool is_killed(const struct ending *ending)
 {
 	return ending_is(ending, "timeout") || ending_is(ending, "memory") ||
@@ -47,7 +46,7 @@ static bool is_killed(const struct ending *ending)
 
 static int put_answer(struct buf *buf, const struct ending *ending)
 {
-	/* stdout is passed on as it is, to the byte: what is missing of it is said beside it. */
+	/* stdout is passed on byte for byte; stderr says if something of it is missing. */
 	bool is_cut = ending->is_out_cut || ending->is_err_cut;
 	const struct escaped err[] = {ending->err, escaped_plain(is_cut ? ATLAS_CUT : "")};
 
@@ -65,15 +64,13 @@ static int put_answer(struct buf *buf, const struct ending *ending)
 static void answer(struct exchange *call, const struct ask_result *result)
 {
 	struct ending ending;
-	struct buf body;
+	AUTO_BUF struct buf body = {.max = EXCHANGE_QUEUE_MAX};
 	int r;
 
-	(void)ending_read(result->bytes, result->size, &ending);
-	buf_init(&body, EXCHANGE_QUEUE_MAX);
+	(void)ending_read(result->value, &ending);
 	if (ending_is(&ending, "backend") || ending_is(&ending, "denied")) {
 		(void)escaped_decode(&body, ending.message);
 		fail(call, buf_string(&body));
-		buf_done(&body);
 		return;
 	}
 	r = put_answer(&body, &ending);
@@ -87,20 +84,11 @@ static void exec_is_done(void *user, const struct ask_result *result)
 	struct exchange *call = user;
 	struct atlas_exec *exec = call->user;
 
-	exec->ask = NULL;
 	atlas_leave(exec->place);
 	if (result->err != NULL)
 		fail_by(call, result->err);
 	else
 		answer(call, result);
-}
-
-static void client_left(struct exchange *call)
-{
-	struct atlas_exec *exec = call->user;
-
-	if (exec->ask != NULL)
-		ask_cancel(exec->ask);
 }
 
 static void ended(struct exchange *call)
@@ -110,7 +98,7 @@ static void ended(struct exchange *call)
 	atlas_leave(exec->place);
 }
 
-/* The command, with a NUL behind it; NULL: there is none that could be run. */
+/* The command, NUL-terminated; NULL: missing, empty, or with a NUL inside. */
 static const char *command_of(struct exchange *call)
 {
 	struct run_bytes bytes = {0};
@@ -124,7 +112,8 @@ static const char *command_of(struct exchange *call)
 	return text;
 }
 
-/* As it is called inside; the folder's own path on the host stands for that, too. */
+/* The working directory as a path inside the sandbox; the folder's path on the host is accepted
+ * too. */
 static const char *cwd_of(struct exchange *call, const char *asked, const char *folder)
 {
 	size_t size = strlen(folder);
@@ -157,14 +146,14 @@ void atlas_run_command(struct exchange *call)
 
 	exec->place = call->user;
 	call->user = exec;
-	call->left = client_left;
+	call->left = exchange_cancel;
 	call->ended = ended;
 	exec->args.command = command_of(call);
 	if (exec->args.command == NULL) {
 		atlas_say(call, 400, "Missing or invalid 'command' field");
 		return;
 	}
-	/* A folder with a NUL in its name is no folder. */
+	/* A path with a NUL inside cannot name a folder. */
 	if (cwd != NULL && !json_is_null(cwd) &&
 	    (!json_is_string(cwd) || strlen(json_string_value(cwd)) != json_string_length(cwd))) {
 		atlas_say(call, 400, "cwd must be under SEMANTIC_DIR");
@@ -174,5 +163,5 @@ void atlas_run_command(struct exchange *call)
 	exec->args.folder = atlas->folder;
 	exec->args.timeout_ms =
 		atlas_timeout(call, TIMEOUT_DEFAULT_MS, TIMEOUT_MIN_MS, TIMEOUT_MAX_MS);
-	exec->ask = exchange_ask(call, &op_explore, &exec->args, &calls);
+	exchange_ask(call, &op_explore, &exec->args, &calls);
 }

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Atlas's own API has one route that its agents use over the sidecar: a command, and its output as
- * one text, failures and all. Here both are the same op.
+ * Atlas's own API has one route that its agents use instead of the sidecar's: a command, and its
+ * output or failure as one text. Here both call the same op.
  */
 #include <string.h>
 
 #include "base/c.h"
 #include "base/id.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "door/atlas/atlas.h"
 #include "door/ending.h"
 
 #define TIMEOUT_MS 10000U
-#define COMMAND_MAX 4000U /* characters, as JavaScript counts them */
+#define COMMAND_MAX 4000U /* UTF-16 units, as JavaScript counts */
 #define INSIDE "/semantic"
 #define UNAVAILABLE "Error: Explore tool is unavailable \\u2014 "
 
 /* One command. */
 struct atlas_explore {
 	struct atlas_place *place;
-	struct ask *ask; /* borrowed: until done; NULL: over */
 	struct op_explore_args args;
 };
 
@@ -70,21 +70,20 @@ static int put_escaped(struct buf *buf, struct escaped text, const char *absent)
 	return text.size > 0 ? buf_append(buf, text.text, text.size) : buf_text(buf, absent);
 }
 
-static int put_failure(struct buf *buf, const struct ending *ending, struct span code)
+static int put_failure(struct buf *buf, const struct ending *ending)
 {
 	if (ending_is(ending, "backend") || ending_is(ending, "denied")) {
 		buf_text(buf, UNAVAILABLE);
 		put_escaped(buf, ending->message, "the sandbox could not be made");
 		return buf->failed;
 	}
-	buf_format(buf, "Error (exit %.*s):\\n", code.size > 0 ? (int)code.size : 1,
-		   code.size > 0 ? code.at : "1");
+	buf_format(buf, "Error (exit %.*s):\\n", (int)ending->code.size, ending->code.at);
 	if (ending_is(ending, "timeout")) {
 		buf_format(buf, "Command timed out after %ums", TIMEOUT_MS);
 		return buf->failed;
 	}
 	put_escaped(buf, ending->err, "");
-	/* Ended from outside: its own words do not say why. */
+	/* The command was ended from outside: its stderr does not say why. */
 	if (!ending_is(ending, "exit"))
 		buf_append(buf, ending->message.text, ending->message.size);
 	if (ending->is_err_cut)
@@ -92,20 +91,20 @@ static int put_failure(struct buf *buf, const struct ending *ending, struct span
 	return buf->failed;
 }
 
-static int put_output(struct buf *buf, const char *answer, size_t size)
+static int put_output(struct buf *buf, const struct result *result)
 {
 	struct ending ending;
 
 	buf_text(buf, "{\"output\":\"");
-	(void)ending_read(answer, size, &ending);
-	/* One that was ended for its output has shown all of it that anybody gets. */
+	(void)ending_read(result, &ending);
+	/* A command that was ended for too much output has already shown all that is kept. */
 	if (buf->failed == 0 &&
 	    (ending_is(&ending, "ok") || (ending_is(&ending, "output") && ending.is_out_cut))) {
 		put_escaped(buf, ending.out, "(no output)");
 		if (ending.is_out_cut)
 			buf_text(buf, ATLAS_CUT);
 	} else {
-		put_failure(buf, &ending, span_member((struct span){answer, size}, "exit_code"));
+		put_failure(buf, &ending);
 	}
 	buf_text(buf, "\"}");
 	return buf->failed;
@@ -113,9 +112,9 @@ static int put_output(struct buf *buf, const char *answer, size_t size)
 
 static void answer_error(struct exchange *call, const struct err *err)
 {
-	struct buf body;
+	AUTO_BUF struct buf body = {.max = EXCHANGE_QUEUE_MAX};
 
-	if (err->kind == ERR_BUSY) {
+	if (err_is_busy(err)) {
 		atlas_explore_refuse(call, 429, err);
 		return;
 	}
@@ -127,9 +126,9 @@ static void answer_error(struct exchange *call, const struct err *err)
 		fail(call);
 		return;
 	}
-	/* The folder is not there: an answer, as for any backend of theirs that is down. */
-	buf_init(&body, EXCHANGE_QUEUE_MAX);
-	(void)buf_text(&body, "{\"output\":\"" UNAVAILABLE "the folder is not there\"}");
+	/* A missing folder gets status 200 with a text, as Atlas does for a backend that is
+	 * down. */
+	(void)buf_text(&body, "{\"output\":\"" UNAVAILABLE "the folder does not exist\"}");
 	exchange_answer(call, 200, &body);
 }
 
@@ -137,29 +136,18 @@ static void is_done(void *user, const struct ask_result *result)
 {
 	struct exchange *call = user;
 	struct atlas_explore *explore = call->user;
-	struct buf body;
+	AUTO_BUF struct buf body = {.max = EXCHANGE_QUEUE_MAX};
 
-	explore->ask = NULL;
 	atlas_leave(explore->place);
 	if (result->err != NULL) {
 		answer_error(call, result->err);
 		return;
 	}
-	buf_init(&body, EXCHANGE_QUEUE_MAX);
-	if (put_output(&body, result->bytes, result->size) == 0) {
+	if (put_output(&body, result->value) == 0) {
 		exchange_answer(call, 200, &body);
 	} else {
-		buf_done(&body);
 		fail(call);
 	}
-}
-
-static void client_left(struct exchange *call)
-{
-	struct atlas_explore *explore = call->user;
-
-	if (explore->ask != NULL)
-		ask_cancel(explore->ask);
 }
 
 static void ended(struct exchange *call)
@@ -176,19 +164,17 @@ static bool is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Of UTF-8: two for what JavaScript needs two units for. */
+/* Counts UTF-16 units: characters of four UTF-8 bytes take two. */
 static size_t count_units(const char *text, size_t size)
 {
-	size_t count = 0;
+	size_t count = utf8_count(text, size);
 
-	for (size_t i = 0; i < size; i++)
-		count += ((unsigned char)text[i] & 0xc0U) != 0x80U ? 1U : 0U;
 	for (size_t i = 0; i < size; i++)
 		count += (unsigned char)text[i] >= 0xf0U ? 1U : 0U;
 	return count;
 }
 
-/* Trimmed, with a NUL behind it; NULL when that was answered already. */
+/* The command, trimmed and NUL-terminated; NULL: refused, and answered. */
 static const char *take_command(struct exchange *call)
 {
 	struct run_bytes bytes = {0};
@@ -229,7 +215,7 @@ void atlas_explore(struct exchange *call)
 
 	explore->place = call->user;
 	call->user = explore;
-	call->left = client_left;
+	call->left = exchange_cancel;
 	call->ended = ended;
 	if (exchange_body_size(call) == 0) {
 		atlas_explore_refuse(call, 400, NULL);
@@ -241,5 +227,5 @@ void atlas_explore(struct exchange *call)
 	explore->args.cwd = INSIDE;
 	explore->args.folder = atlas->folder;
 	explore->args.timeout_ms = TIMEOUT_MS;
-	explore->ask = exchange_ask(call, &op_explore, &explore->args, &calls);
+	exchange_ask(call, &op_explore, &explore->args, &calls);
 }

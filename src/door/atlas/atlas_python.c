@@ -12,15 +12,15 @@
 #define TIMEOUT_MIN_MS 1000U
 #define TIMEOUT_MAX_MS 120000U
 
-#define TEXT_ROOM ((size_t)8 * ATLAS_OUTPUT_MAX) /* of a megabyte with every character escaped */
+#define TEXT_ROOM ((size_t)8 * ATLAS_OUTPUT_MAX) /* room for 1 MiB with every character escaped */
 #define STDERR_ROOM (64U << 10)
 #define PARTS_ROOM (16U << 20)
-#define CHARTS_ROOM (48U << 20) /* of all pictures of a result */
-#define ATOMIC_WRITE 4096U      /* man 7 pipe: what is shorter arrives whole */
+#define CHARTS_ROOM (48U << 20) /* all pictures of a result together */
+#define ATOMIC_WRITE 4096U      /* man 7 pipe: shorter writes arrive whole */
 #define CHART_FOLDER "/tmp/charts/"
 #define NDJSON "application/x-ndjson"
 
-/* ---- what the stream route says, as it happens ---- */
+/* ---- live output of the stream route ---- */
 
 static void begin_stream(struct atlas_python *python)
 {
@@ -31,7 +31,8 @@ static void begin_stream(struct atlas_python *python)
 	exchange_queue(python->call, 200, NDJSON);
 }
 
-/* {"type":"<type>","data":<before><value><behind>}; false: the client has enough for now. */
+/* Sends {"type":"<type>","data":<before><value><behind>}; false: the client's queue is full for
+ * now. */
 static bool tell(struct atlas_python *python, const char *type, const char *before,
 		 struct escaped value, const char *behind)
 {
@@ -48,15 +49,16 @@ static bool tell(struct atlas_python *python, const char *type, const char *befo
 	return has_room;
 }
 
-/* Counts what the wrapper's stdout would hold there. False: it is over, and so is the run. */
+/* Counts what Atlas's own wrapper would print for this. False: over the limit, and the run is
+ * cancelled. */
 static bool count(struct atlas_python *python, uint64_t size)
 {
 	if (!python->is_stream || python->is_over_limit)
 		return !python->is_over_limit;
 	python->told += size;
 	python->is_over_limit = python->told > ATLAS_OUTPUT_MAX;
-	if (python->is_over_limit && python->ask != NULL)
-		ask_cancel(python->ask);
+	if (python->is_over_limit)
+		exchange_cancel(python->call);
 	return !python->is_over_limit;
 }
 
@@ -78,8 +80,8 @@ static bool tell_rest_of_line(struct atlas_python *python)
 	return has_room;
 }
 
-/* Line by line. What has no end yet was flushed, unless it is only the first part of a long write.
- */
+/* Sends the text line by line. A text without a line end was flushed and is sent too, unless it is
+ * only the first part of a long write. */
 static bool stream_text(struct atlas_python *python, struct escaped text)
 {
 	bool is_long = text.size >= ATOMIC_WRITE;
@@ -101,9 +103,9 @@ static bool stream_text(struct atlas_python *python, struct escaped text)
 
 /* ---- events of the run ---- */
 
-static bool take_stdout(struct atlas_python *python, const char *line, size_t size)
+static bool take_stdout(struct atlas_python *python, const struct result *told)
 {
-	struct escaped text = escaped_member(line, size, "text");
+	struct escaped text = escaped_of(told->members[RESULT_STDOUT]);
 
 	if (python->is_stream)
 		return stream_text(python, text);
@@ -111,9 +113,9 @@ static bool take_stdout(struct atlas_python *python, const char *line, size_t si
 	return true;
 }
 
-static bool take_stderr(struct atlas_python *python, const char *line, size_t size)
+static bool take_stderr(struct atlas_python *python, const struct result *told)
 {
-	struct escaped text = escaped_member(line, size, "text");
+	struct escaped text = escaped_of(told->members[RESULT_STDERR]);
 
 	if (python->err.size + text.size <= STDERR_ROOM)
 		(void)buf_append(&python->err, text.text, text.size);
@@ -128,7 +130,7 @@ static char *copy_escaped(struct escaped text)
 	return copy;
 }
 
-/* The last picture of a name is the one that the file holds at the end. */
+/* A later picture replaces the one of the same name, as it did in the file. */
 static void keep_picture(struct atlas_python *python, struct escaped path, struct escaped base64)
 {
 	struct atlas_chart *chart = NULL;
@@ -153,15 +155,15 @@ static void keep_picture(struct atlas_python *python, struct escaped path, struc
 	chart->base64 = copy_escaped(base64);
 }
 
-static bool take_picture(struct atlas_python *python, const char *chart, size_t size)
+static bool take_picture(struct atlas_python *python, struct span chart)
 {
-	struct escaped path = escaped_member(chart, size, "path");
-	struct escaped base64 = escaped_member(chart, size, "base64");
+	struct escaped path = escaped_member(chart, "path");
+	struct escaped base64 = escaped_member(chart, "base64");
 	size_t folder = strlen(CHART_FOLDER);
 	char name[sizeof(CHART_FOLDER) + 32];
 
-	/* A sidecar tells only those of the folder, in their order, and no names. */
-	if (python->is_away && escaped_is(escaped_member(chart, size, "mime"), "image/png")) {
+	/* A sidecar sends only pictures of that folder, in order and without names. */
+	if (python->is_away && escaped_is(escaped_member(chart, "mime"), "image/png")) {
 		(void)snprintf(name, sizeof(name), CHART_FOLDER "chart_%zu.png",
 			       python->chart_count);
 		path = (struct escaped){name, strlen(name)};
@@ -187,67 +189,57 @@ static bool add_item(struct buf *list, const char *value, size_t size)
 	return false;
 }
 
-/* Each is wrapped as an event already where it will be one: a list's commas are not found again. */
+/* For a stream route each part is wrapped as an event at once, so that the list need not be split
+ * again later. */
 static void keep_part(struct atlas_python *python, struct buf *to, const char *type,
-		      const char *value, size_t size)
+		      struct span value)
 {
 	size_t before = to->size;
 
 	if (!python->is_stream) {
-		python->is_reduced |= !add_item(to, value, size);
+		python->is_reduced |= !add_item(to, value.at, value.size);
 		return;
 	}
 	if (buf_format(to, "{\"type\":\"%s\",\"data\":", type) < 0 ||
-	    buf_append(to, value, size) < 0 || buf_text(to, "}\n") < 0)
+	    buf_append(to, value.at, value.size) < 0 || buf_text(to, "}\n") < 0)
 		buf_cut(to, before);
 }
 
-static bool take_chart(struct atlas_python *python, const char *line, size_t size)
+static bool take_chart(struct atlas_python *python, const struct result *told)
 {
-	const char *chart = NULL;
-	const char *value = NULL;
-	size_t chart_size = 0;
-	size_t value_size = 0;
-	struct escaped kind;
+	struct span chart = told->members[RESULT_CHARTS];
+	struct escaped kind = escaped_member(chart, "kind");
+	struct span spec = span_member(chart, "spec");
+	struct span figure = span_member(chart, "figure");
 
-	if (!json_find(line, size, "chart", &chart, &chart_size))
-		return true;
-	kind = escaped_member(chart, chart_size, "kind");
 	if (escaped_is(kind, "image"))
-		return take_picture(python, chart, chart_size);
-	if (escaped_is(kind, "spec") && json_find(chart, chart_size, "spec", &value, &value_size)) {
+		return take_picture(python, chart);
+	if (escaped_is(kind, "spec") && spec.size > 0) {
 		python->has_specs = true;
-		if (value[0] != 'n' && count(python, value_size))
-			keep_part(python, &python->specs, "recharts", value, value_size);
+		if (spec.at[0] != 'n' && count(python, spec.size))
+			keep_part(python, &python->specs, "recharts", spec);
 	}
-	if (escaped_is(kind, "plotly") &&
-	    json_find(chart, chart_size, "figure", &value, &value_size) && value[0] == '{')
-		keep_part(python, &python->figures, "plotly", value, value_size);
+	if (escaped_is(kind, "plotly") && figure.size > 0 && figure.at[0] == '{')
+		keep_part(python, &python->figures, "plotly", figure);
 	return true;
 }
 
-static bool take_table(struct atlas_python *python, const char *line, size_t size)
+static bool take_table(struct atlas_python *python, const struct result *told)
 {
-	const char *value = NULL;
-	size_t value_size = 0;
+	struct span table = told->members[RESULT_TABLE];
 
 	buf_consume(&python->table, python->table.size);
-	if (json_find(line, size, "table", &value, &value_size) && count(python, value_size))
-		keep_part(python, &python->table, "table", value, value_size);
+	if (table.size > 0 && count(python, table.size))
+		keep_part(python, &python->table, "table", table);
 	return true;
 }
 
-/* "ValueError: what it says", without the traceback. */
-static bool take_error(struct atlas_python *python, const char *line, size_t size)
+/* "ValueError: message", without the traceback. */
+static bool take_error(struct atlas_python *python, const struct result *told)
 {
-	const char *error = NULL;
-	size_t error_size = 0;
-	struct escaped type, message;
+	struct escaped type = escaped_member(told->members[RESULT_ERROR], "type");
+	struct escaped message = escaped_member(told->members[RESULT_ERROR], "message");
 
-	if (!json_find(line, size, "error", &error, &error_size))
-		return true;
-	type = escaped_member(error, error_size, "type");
-	message = escaped_member(error, error_size, "message");
 	buf_consume(&python->error, python->error.size);
 	if (buf_append(&python->error, type.text, type.size) == 0 &&
 	    buf_text(&python->error, ": ") == 0)
@@ -255,11 +247,11 @@ static bool take_error(struct atlas_python *python, const char *line, size_t siz
 	return true;
 }
 
-static bool take_verdict(struct atlas_python *python, const char *line, size_t size)
+static bool take_verdict(struct atlas_python *python, const struct result *told)
 {
 	struct ending ending;
 
-	(void)ending_read(line, size, &ending);
+	(void)ending_read(told, &ending);
 	python->is_cut = ending.is_out_cut;
 	(void)snprintf(python->kind, sizeof(python->kind), "%s", ending_kind(&ending));
 	(void)snprintf(python->number, sizeof(python->number), "%.*s", (int)ending.code.size,
@@ -269,9 +261,9 @@ static bool take_verdict(struct atlas_python *python, const char *line, size_t s
 	return true;
 }
 
-static bool take_start(struct atlas_python *python, const char *line, size_t size)
+static bool take_start(struct atlas_python *python, const struct result *told)
 {
-	python->is_away = escaped_is(escaped_member(line, size, "backend"), "remote");
+	python->is_away = escaped_is(escaped_of(told->members[RESULT_BACKEND]), "remote");
 	return true;
 }
 
@@ -279,7 +271,7 @@ static bool take_event(void *user, const char *line, size_t size)
 {
 	static const struct {
 		const char *type;
-		bool (*take)(struct atlas_python *python, const char *line, size_t size);
+		bool (*take)(struct atlas_python *python, const struct result *told);
 	} rows[] = {
 		{"stdout", take_stdout}, {"stderr", take_stderr}, {"chart", take_chart},
 		{"table", take_table},   {"error", take_error},   {"verdict", take_verdict},
@@ -287,13 +279,14 @@ static bool take_event(void *user, const char *line, size_t size)
 	};
 	struct exchange *call = user;
 	struct atlas_python *python = call->user;
-	struct escaped type = escaped_member(line, size, "type");
+	struct event event;
 
+	event_read(line, size, &event);
 	if (python->is_stream)
 		begin_stream(python);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (escaped_is(type, rows[i].type))
-			return rows[i].take(python, line, size);
+		if (event_is(&event, rows[i].type))
+			return rows[i].take(python, &event.told);
 	}
 	return true;
 }
@@ -335,9 +328,8 @@ static void end_whole(struct atlas_python *python)
 	bool is_ours = strcmp(python->kind, "backend") == 0 ||
 		       strcmp(python->kind, "cancelled") == 0 ||
 		       strcmp(python->kind, "denied") == 0;
-	struct buf body;
+	AUTO_BUF struct buf body = {.max = EXCHANGE_QUEUE_MAX};
 
-	buf_init(&body, EXCHANGE_QUEUE_MAX);
 	if (atlas_put_result(python, &body) < 0) {
 		buf_consume(&body, body.size);
 		(void)buf_text(&body, "{\"success\":false,\"error\":\"Execution failed: the result "
@@ -346,23 +338,18 @@ static void end_whole(struct atlas_python *python)
 	exchange_answer(python->call, is_ours ? 500 : 200, &body);
 }
 
-/* It never began. */
+/* The run never began. */
 static void fail(struct atlas_python *python, const struct err *err)
 {
-	struct buf body;
-	struct buf text;
+	AUTO_BUF struct buf body = {.max = EXCHANGE_QUEUE_MAX};
+	AUTO_BUF struct buf text = {.max = sizeof(err->text) + 64};
 
-	if (err->kind == ERR_BUSY) {
+	if (err_is_busy(err)) {
 		atlas_say(python->call, 429, "Too many concurrent executions");
 		return;
 	}
-	buf_init(&text, sizeof(err->text) + 64);
 	(void)buf_format(&text, "Execution failed: %s", err->text);
-	buf_init(&body, EXCHANGE_QUEUE_MAX);
-	if (buf_text(&body, "{\"success\":false,\"error\":") == 0 &&
-	    json_put_string(&body, text.data, text.size) == 0)
-		(void)buf_text(&body, "}");
-	buf_done(&text);
+	json_put(&body, "{'success':false,'error':%s}", buf_string(&text));
 	exchange_answer(python->call, 500, &body);
 }
 
@@ -371,7 +358,6 @@ static void python_is_done(void *user, const struct ask_result *result)
 	struct exchange *call = user;
 	struct atlas_python *python = call->user;
 
-	python->ask = NULL;
 	atlas_leave(python->place);
 	if (result->err != NULL && !exchange_is_answered(call)) {
 		fail(python, result->err);
@@ -388,20 +374,10 @@ static void python_is_done(void *user, const struct ask_result *result)
 		end_whole(python);
 }
 
-static void client_left(struct exchange *call)
-{
-	struct atlas_python *python = call->user;
-
-	if (python->ask != NULL)
-		ask_cancel(python->ask);
-}
-
 static void drained(struct exchange *call)
 {
-	struct atlas_python *python = call->user;
-
-	if (python->ask != NULL)
-		ask_go_on(python->ask);
+	if (call->ask != NULL)
+		ask_go_on(call->ask);
 }
 
 static void ended(struct exchange *call)
@@ -435,7 +411,7 @@ static void init(struct atlas_python *python, struct exchange *call, bool is_str
 	buf_init(&python->message, STDERR_ROOM);
 	python->place = call->user;
 	call->user = python;
-	call->left = client_left;
+	call->left = exchange_cancel;
 	call->drained = drained;
 	call->ended = ended;
 }
@@ -446,6 +422,7 @@ void atlas_run_python(struct exchange *call, bool is_stream)
 	static const char *const env[] = {"MPLBACKEND=Agg", "LANG=C.UTF-8",
 					  "ATLAS_CHART_DIR=/tmp/charts", NULL};
 	const struct config *config = call->engine->config;
+	const struct atlas_config *own = config_part(config, &atlas_config);
 	uint64_t most_ms = TIMEOUT_MAX_MS;
 	struct atlas_python *python = exchange_memory(call, sizeof(*python));
 	const struct policy *policy;
@@ -458,20 +435,20 @@ void atlas_run_python(struct exchange *call, bool is_stream)
 		return;
 	}
 	(void)exchange_large(call, "data", false, &python->args.data);
-	if (python->args.data.size > config->atlas_data_max) {
+	if (python->args.data.size > own->data_max) {
 		atlas_say(call, 413, "'data' is too large");
 		return;
 	}
-	policy = config_policy(config, config->atlas_policy, &err);
+	policy = config_policy(config, own->policy, &err);
 	if (policy != NULL && policy->timeout_max_ms < most_ms)
 		most_ms = policy->timeout_max_ms;
 	python->timeout_ms = atlas_timeout(call, TIMEOUT_DEFAULT_MS, TIMEOUT_MIN_MS, most_ms);
-	python->args.policy = config->atlas_policy;
+	python->args.policy = own->policy;
 	python->args.limits.timeout_ms = python->timeout_ms;
 	if (policy != NULL && policy->output > ATLAS_OUTPUT_MAX)
 		python->args.limits.output = ATLAS_OUTPUT_MAX;
 	python->args.env = env;
-	python->args.stand_ins = "atlas";
+	python->args.stand_ins = "explicit";
 	python->args.is_sidecar = true;
-	python->ask = exchange_ask(call, &op_run, &python->args, &calls);
+	exchange_ask(call, &op_run, &python->args, &calls);
 }

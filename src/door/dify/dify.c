@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The sandbox of Dify's code node: POST /v1/sandbox/run, and the packages there are. Answers are
- * {"code","message","data"}; a request that is wrong is told with status 200 and a negative code.
- */
+/* The sandbox of Dify's code node: POST /v1/sandbox/run, and the list of installed packages.
+ * Answers are {"code","message","data"}; a wrong request gets status 200 and a negative code. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api/exchange.h"
 #include "base/c.h"
 #include "base/json.h"
+#include "door/config_table.h"
 #include "door/script.h"
+#include "op/packages.h"
 
 #define ANSWER_MAX (4ULL << 30)
 #define CODE_BAD (-400)
@@ -16,10 +18,9 @@
 
 /* One run. */
 struct execution {
-	struct op_run_args args;
+	struct run_request args;
 	struct script script;
-	struct ask *ask; /* borrowed while it runs; NULL: it does not */
-	struct buf code; /* with what Dify puts in front of it; else unused */
+	struct buf code; /* preload and code joined; unused without a preload */
 };
 
 static void say(struct exchange *call, unsigned status, int code, const char *text)
@@ -46,7 +47,8 @@ static void refuse(struct exchange *call, unsigned status, const struct err *err
 	}
 }
 
-/* What is our doing and not the code's. Dify knows 503, and else only that it did not work. */
+/* Answers a failure of ours, not of the code. Dify handles 503 specially; all other failures look
+ * the same to it. */
 static void fail(struct exchange *call, const struct err *err)
 {
 	unsigned status = exchange_status(err);
@@ -67,8 +69,8 @@ static int put_text(struct buf *buf, const char *name, const struct buf *text)
 	return buf->failed;
 }
 
-/* Dify takes any `error` for a failure: what only warns on stderr is none. Its result is read from
- * stdout, and cannot be from half of one. */
+/* Dify treats any `error` as a failure, so warnings on stderr do not go there. It reads the result
+ * from stdout, so cut output is an error. */
 static int put_error(struct buf *buf, struct script *script)
 {
 	static const struct buf none = {0};
@@ -84,9 +86,8 @@ static int put_error(struct buf *buf, struct script *script)
 
 static void answer_run(struct exchange *call, struct script *script)
 {
-	struct buf buf;
+	AUTO_BUF struct buf buf = {.max = ANSWER_MAX};
 
-	buf_init(&buf, ANSWER_MAX);
 	buf_text(&buf, "{\"code\":0,\"message\":\"success\",\"data\":{");
 	put_text(&buf, "stdout", &script->out);
 	put_text(&buf, "stderr", &script->err);
@@ -96,7 +97,6 @@ static void answer_run(struct exchange *call, struct script *script)
 		say(call, 200, CODE_FAILED, "no memory for the answer");
 	else
 		exchange_answer(call, 200, &buf);
-	buf_done(&buf);
 }
 
 static bool take_event(void *user, const char *line, size_t size)
@@ -113,22 +113,12 @@ static void finish(void *user, const struct ask_result *result)
 	struct execution *execution = call->user;
 	struct script *script = &execution->script;
 
-	execution->ask = NULL;
 	if (result->err != NULL)
 		fail(call, result->err);
 	else if (script_is(script, "backend") || script->kind[0] == '\0')
 		say(call, 200, CODE_FAILED, "the run was lost");
 	else
 		answer_run(call, script);
-}
-
-/* Nobody could read the answer later. */
-static void cancel(struct exchange *call)
-{
-	struct execution *execution = call->user;
-
-	if (execution->ask != NULL)
-		ask_cancel(execution->ask);
 }
 
 static void forget(struct exchange *call)
@@ -139,27 +129,27 @@ static void forget(struct exchange *call)
 	buf_done(&execution->code);
 }
 
-/* The code, behind what is to run before it. */
-static bool take_code(struct exchange *call, struct execution *execution)
+/* The code, with the preload in front of it. -EINVAL: there is no code; -ENOMEM. */
+static int take_code(struct exchange *call, struct execution *execution)
 {
 	struct run_bytes code, preload;
 
 	if (!exchange_large(call, "code", true, &code) || code.size == 0)
-		return false;
+		return -EINVAL;
 	execution->args.code = code;
 	if (!exchange_large(call, "preload", true, &preload) || preload.size == 0)
-		return true;
+		return 0;
 	buf_init(&execution->code, ANSWER_MAX);
 	if (buf_append(&execution->code, preload.data, preload.size) < 0 ||
 	    buf_text(&execution->code, "\n") < 0 ||
 	    buf_append(&execution->code, code.data, code.size) < 0)
-		return false;
+		return -ENOMEM;
 	execution->args.code = (struct run_bytes){
 		.data = execution->code.data,
 		.size = execution->code.size,
 		.fd = -1,
 	};
-	return true;
+	return 0;
 }
 
 static void run(struct exchange *call)
@@ -168,59 +158,53 @@ static void run(struct exchange *call)
 	static const char *const argv[] = {"main.py", NULL};
 	const char *language = json_string_value(exchange_member(call, "language"));
 	struct execution *execution = exchange_memory(call, sizeof(*execution));
+	int r;
 
 	script_init(&execution->script);
 	call->user = execution;
 	call->ended = forget;
-	call->left = cancel;
+	call->left = exchange_cancel;
 	if (language == NULL || strcmp(language, "python3") != 0) {
 		say(call, 200, CODE_BAD, "language: only python3 runs here");
 		return;
 	}
 	if (exchange_is_wrong(call, "preload")) {
-		say(call, 200, CODE_BAD, "preload: not a string");
+		say(call, 200, CODE_BAD, "preload: must be a string");
 		return;
 	}
-	if (!take_code(call, execution)) {
-		say(call, 200, CODE_BAD, "code: a string that is not empty is needed");
+	r = take_code(call, execution);
+	if (r < 0) {
+		say(call, 200, r == -ENOMEM ? CODE_FAILED : CODE_BAD,
+		    r == -ENOMEM ? "no memory for the code"
+				 : "code: must be a string that is not empty");
 		return;
 	}
 	execution->args.argv = argv;
-	execution->ask = exchange_ask(call, &op_run, &execution->args, &calls);
+	exchange_ask(call, &op_run, &execution->args, &calls);
 }
 
 /* ---- packages ---- */
 
-static void take_packages(void *user, const struct ask_result *result)
+static void dependencies(struct exchange *call)
 {
-	struct exchange *call = user;
-	const char *list = NULL;
-	size_t size = 0;
-	struct buf buf;
+	const struct package_list *list = NULL;
+	struct err err = {0};
+	AUTO_BUF struct buf buf = {.max = ANSWER_MAX};
 
-	if (result->err != NULL ||
-	    !json_find(result->bytes, result->size, "packages", &list, &size)) {
+	if (packages_find(call->engine, NULL, &list, &err) < 0) {
 		say(call, 200, CODE_FAILED, "the packages cannot be listed");
 		return;
 	}
-	buf_init(&buf, ANSWER_MAX);
-	if (buf_text(&buf, "{\"code\":0,\"message\":\"success\",\"data\":{\"dependencies\":") < 0 ||
-	    buf_append(&buf, list, size) < 0 || buf_text(&buf, "}}") < 0)
+	buf_text(&buf, "{\"code\":0,\"message\":\"success\",\"data\":{\"dependencies\":");
+	packages_put(list, &buf);
+	buf_text(&buf, "}}");
+	if (buf.failed < 0)
 		say(call, 200, CODE_FAILED, "no memory for the answer");
 	else
 		exchange_answer(call, 200, &buf);
-	buf_done(&buf);
 }
 
-static void dependencies(struct exchange *call)
-{
-	static const struct ask_calls calls = {.done = take_packages};
-
-	(void)exchange_ask(call, &op_packages, exchange_memory(call, op_packages.args_size),
-			   &calls);
-}
-
-/* Runtimes are made by `viv runtime`: there is nothing to do, and nothing to refuse. */
+/* Packages are installed with `viv runtime`, so this does nothing and succeeds. */
 static void update(struct exchange *call)
 {
 	exchange_answer_tree(call, 200,
@@ -229,12 +213,10 @@ static void update(struct exchange *call)
 
 static void health(struct exchange *call)
 {
-	struct buf buf;
+	AUTO_BUF struct buf buf = {.max = 8};
 
-	buf_init(&buf, 8);
 	(void)buf_text(&buf, "\"ok\"");
 	exchange_answer(call, 200, &buf);
-	buf_done(&buf);
 }
 
 static const struct op_param run_members[] = {
@@ -255,7 +237,7 @@ const struct door door_dify = {
 	.name = "dify",
 	.routes = routes,
 	.route_count = ARRAY_LEN(routes),
-	DOOR_CONFIG(dify),
+	.config = &dify_config,
 	.token_header = "X-Api-Key",
 	.refuse = refuse,
 };

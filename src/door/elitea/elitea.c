@@ -8,11 +8,11 @@
 #include "api/exchange.h"
 #include "base/c.h"
 #include "door/boot_token.h"
-#include "op/flight.h"
+#include "session/engine.h"
 
 #define ANSWER_MAX (256UL << 20)
 
-/* What its client reads of a 503 is `stderr`, else `detail`; of all others the text as it is. */
+/* The client shows `stderr` or else `detail` of a 503, and the raw body of all other failures. */
 static void refuse(struct exchange *call, unsigned status, const struct err *err)
 {
 	const char *detail = err->text;
@@ -32,7 +32,6 @@ static const struct op_param members[] = {
 
 struct visit {
 	struct elitea_run run;
-	struct ask *ask; /* borrowed: while the run is on */
 };
 
 static void answer(struct exchange *call, struct buf *body, int r)
@@ -48,9 +47,8 @@ static void answer(struct exchange *call, struct buf *body, int r)
 static void refuse_softly(struct exchange *call, const char *why)
 {
 	const struct visit *visit = call->user;
-	struct buf body;
+	AUTO_BUF struct buf body = {.max = ANSWER_MAX};
 
-	buf_init(&body, ANSWER_MAX);
 	answer(call, &body, elitea_put_refusal(&visit->run, why, &body));
 }
 
@@ -59,9 +57,8 @@ static void run_done(void *user, const struct ask_result *result)
 	struct exchange *call = user;
 	struct visit *visit = call->user;
 	struct ending ending;
-	struct buf body;
+	AUTO_BUF struct buf body = {.max = ANSWER_MAX};
 
-	visit->ask = NULL;
 	if (result->err != NULL) {
 		unsigned status = exchange_status(result->err);
 
@@ -69,21 +66,11 @@ static void run_done(void *user, const struct ask_result *result)
 				     result->err->text);
 		return;
 	}
-	buf_init(&body, ANSWER_MAX);
-	(void)ending_read(result->bytes, result->size, &ending);
+	(void)ending_read(result->value, &ending);
 	answer(call, &body, elitea_put_answer(&visit->run, &ending, &body));
 }
 
-/* The run is of no use to anybody else: the session would go back with its answer. */
-static void client_left(struct exchange *call)
-{
-	const struct visit *visit = call->user;
-
-	if (visit->ask != NULL)
-		ask_cancel(visit->ask);
-}
-
-/* A session that cannot be read must not pass for none: the next answer would take its place. */
+/* A session that cannot be read must not count as absent: the next answer would replace it. */
 static const char *wrong_member(struct exchange *call)
 {
 	const json_t *metadata = exchange_member(call, "session_metadata");
@@ -98,8 +85,8 @@ static const char *wrong_member(struct exchange *call)
 	return NULL;
 }
 
-/* The client sends both members of the session with every run, and null in the first: that they
- * are there says that it wants them back. */
+/* The client sends both members of the session with every run, null in the first one: their
+ * presence says that it wants them back. */
 static void take_session(struct exchange *call, struct elitea_run *run)
 {
 	json_t *metadata = exchange_member(call, "session_metadata");
@@ -161,15 +148,16 @@ static void execute(struct exchange *call)
 	}
 	take_timeout(call, run);
 	elitea_prepare(limits, call->engine->config, &call->caller, run);
-	call->left = client_left;
-	visit->ask = exchange_ask(call, &op_run, &run->args, &calls);
+	call->left = exchange_cancel;
+	exchange_ask(call, &op_run, &run->args, &calls);
 }
 
 static int open_door(struct engine *engine, void **ret_state, struct err *err)
 {
+	const struct elitea_config *own = config_part(engine->config, &elitea_config);
 	struct elitea_limits *limits = NULL;
 
-	if (config_policy(engine->config, engine->config->elitea_policy, err) == NULL)
+	if (config_policy(engine->config, own->policy, err) == NULL)
 		return err_wrap(err, "dialects.elitea.policy");
 	limits = xnew(struct elitea_limits);
 	elitea_limits_read(engine->config, limits);
@@ -190,7 +178,7 @@ const struct door door_elitea = {
 	.name = "elitea",
 	.routes = routes,
 	.route_count = ARRAY_LEN(routes),
-	DOOR_CONFIG(elitea),
+	.config = &elitea_config,
 	.token_header = "X-Sandbox-Token",
 	.refuse = refuse,
 	.boot = boot,

@@ -9,26 +9,20 @@
 #include "door/script.h"
 
 #define PACKAGES_MAX 256
-#define PACKAGES_TEXT_MAX (64U << 10) /* of a list that comes from a sandbox */
+#define PACKAGES_TEXT_MAX (64U << 10) /* largest list that is accepted from a sandbox */
 #define LOST_TEXT_MAX (1U << 20)
 
-/* A string, or null where there is nothing in it. */
+/* Appends a string, or null if it is empty. */
 static int put_text(struct buf *buf, const char *name, struct escaped text)
 {
-	int r = buf_format(buf, ",\"%s\":", name);
-
-	if (r < 0)
-		return r;
+	json_put(buf, ",%s:", name);
 	return text.size > 0 ? escaped_put(buf, &text, 1, SIZE_MAX) : buf_text(buf, "null");
 }
 
-/* A value, or null. */
+/* Appends a value, or null if there is none. */
 static int put_value(struct buf *buf, const char *name, struct span value)
 {
-	int r = buf_format(buf, ",\"%s\":", name);
-
-	if (r < 0)
-		return r;
+	json_put(buf, ",%s:", name);
 	return value.size > 0 ? buf_append(buf, value.at, value.size) : buf_text(buf, "null");
 }
 
@@ -58,19 +52,13 @@ static void add_packages(json_t *list, const json_t *from)
 
 static json_t *now(void)
 {
-	struct timespec time;
-	struct tm parts;
-	char text[48];
-	size_t n;
+	char text[TIME_TEXT_SIZE];
 
-	(void)clock_gettime(CLOCK_REALTIME, &time);
-	(void)gmtime_r(&time.tv_sec, &parts);
-	n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
-	(void)snprintf(text + n, sizeof(text) - n, ".%03ldZ", time.tv_nsec / 1000000);
+	time_text(wall_ms(), text);
 	return json_string(text);
 }
 
-/* What the session is by now: `created` stays, packages gather. */
+/* The session's metadata after the run: `created` stays, packages are added. */
 static json_t *metadata_after(const json_t *before, const struct ending *ending)
 {
 	const json_t *created = json_object_get(before, "created");
@@ -100,53 +88,43 @@ static json_t *metadata_after(const json_t *before, const struct ending *ending)
 	return after;
 }
 
-static int put_tree(struct buf *buf, const json_t *tree)
-{
-	char *text = tree != NULL ? json_dumps(tree, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
-
-	buf_text(buf, text != NULL ? text : "null");
-	free(text);
-	return buf->failed;
-}
-
 static int put_bytes_before(const struct elitea_run *run, struct buf *buf)
 {
 	const struct run_bytes *bytes = &run->args.saved;
-	int r = buf_text(buf, ",\"session_bytes\":");
 
-	if (r < 0)
-		return r;
+	buf_text(buf, ",\"session_bytes\":");
 	return bytes->data != NULL ? json_put_string(buf, bytes->data, bytes->size)
 				   : buf_text(buf, "null");
 }
 
 static int put_metadata(struct buf *buf, const json_t *metadata)
 {
-	buf_text(buf, ",\"session_metadata\":");
-	put_tree(buf, metadata);
-	return buf->failed;
+	AUTO_FREE char *text =
+		metadata != NULL ? json_dumps(metadata, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+
+	return buf_format(buf, ",\"session_metadata\":%s", text != NULL ? text : "null");
 }
 
-/* The session as it came. */
+/* Appends the session as it came. */
 static int put_before(const struct elitea_run *run, struct buf *buf)
 {
-	int r = put_bytes_before(run, buf);
-
-	return r == 0 ? put_metadata(buf, run->metadata) : r;
+	put_bytes_before(run, buf);
+	return put_metadata(buf, run->metadata);
 }
 
 static int put_session(const struct elitea_run *run, const struct ending *ending, struct buf *buf)
 {
 	json_auto_t *metadata = NULL;
-	int r;
 
 	if (!ending_is(ending, "ok") || !run->is_stateful)
 		return put_before(run, buf);
-	/* Code can break what saving stands on; an old state is better than none. */
-	r = ending->saved.size > 0 ? put_text(buf, "session_bytes", ending->saved)
-				   : put_bytes_before(run, buf);
+	/* Code can break what saving relies on; an old state is better than none. */
+	if (ending->saved.size > 0)
+		put_text(buf, "session_bytes", ending->saved);
+	else
+		put_bytes_before(run, buf);
 	metadata = metadata_after(run->metadata, ending);
-	return r == 0 ? put_metadata(buf, metadata) : r;
+	return put_metadata(buf, metadata);
 }
 
 static bool ends_line(struct escaped text)
@@ -155,7 +133,7 @@ static bool ends_line(struct escaped text)
 	       (text.size >= 2 && memcmp(text.text + text.size - 2, "\\n", 2) == 0);
 }
 
-/* What the code wrote to stderr, and behind it why the run failed. */
+/* Appends stderr and, after it, why the run failed. */
 static int put_failure(const struct ending *ending, struct buf *buf)
 {
 	struct escaped parts[4] = {ending->err};
@@ -190,36 +168,26 @@ int elitea_put_error(const struct elitea_run *run, const struct ending *ending, 
 int elitea_put_answer(const struct elitea_run *run, const struct ending *ending, struct buf *buf)
 {
 	bool is_ok = ending_is(ending, "ok");
-	int r = buf_format(buf, "{\"success\":%s", is_ok ? "true" : "false");
 
-	if (r == 0)
-		r = buf_text(buf, ",\"stdout\":");
-	if (r == 0)
-		r = ending->out.size > 0 ? elitea_put_output(ending, buf) : buf_text(buf, "null");
-	if (r == 0 && is_ok)
-		r = put_text(buf, "stderr", ending->err);
-	else if (r == 0)
-		r = buf_text(buf, ",\"stderr\":");
-	if (r == 0 && !is_ok)
-		r = elitea_put_error(run, ending, buf);
-	if (r == 0)
-		r = put_value(buf, "result", is_ok ? ending->value : (struct span){0});
-	if (r == 0 && ending->charts.size > strlen("[]"))
-		r = put_value(buf, "charts", ending->charts);
-	if (r == 0)
-		r = put_session(run, ending, buf);
-	return r == 0 ? buf_text(buf, "}") : r;
+	json_put(buf, "{'success':%i,'stdout':", is_ok);
+	(void)(ending->out.size > 0 ? elitea_put_output(ending, buf) : buf_text(buf, "null"));
+	if (is_ok) {
+		put_text(buf, "stderr", ending->err);
+	} else {
+		buf_text(buf, ",\"stderr\":");
+		elitea_put_error(run, ending, buf);
+	}
+	put_value(buf, "result", is_ok ? ending->value : (struct span){0});
+	if (ending->charts.size > strlen("[]"))
+		put_value(buf, "charts", ending->charts);
+	put_session(run, ending, buf);
+	return json_put(buf, "}");
 }
 
 int elitea_put_refusal(const struct elitea_run *run, const char *why, struct buf *buf)
 {
-	int r = buf_text(buf, "{\"success\":false,\"stdout\":null,\"stderr\":");
-
-	if (r == 0)
-		r = json_put_text(buf, why);
-	if (r == 0)
-		r = buf_text(buf, ",\"result\":null");
-	if (r == 0)
-		r = put_before(run, buf);
-	return r == 0 ? buf_text(buf, "}") : r;
+	json_put(buf, "{'success':false,'stdout':null,'stderr':%s,'result':null", why);
+	put_before(run, buf);
+	buf_text(buf, "}");
+	return buf->failed;
 }

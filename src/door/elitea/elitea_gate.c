@@ -8,15 +8,16 @@
 
 #include "base/c.h"
 #include "door/elitea/elitea.h"
-#include "op/flight.h"
+#include "op/op_run.h"
 #include "policy/policy.h"
 
 #define FILE_MAX 8192
-#define STAND_INS "elitea" /* the runner knows what they are */
+#define STAND_INS "by_table" /* a name that the runner knows */
 
 /* ---- limits ---- */
 
-/* A whole number within the range, or what there was: a mistake must never mean "unlimited". */
+/* Takes a whole number that is not below the range, capped at its top; else leaves *value alone: a
+ * mistake must never mean "unlimited". */
 static void take_env(const char *name, uint64_t low, uint64_t high, uint64_t unit, uint64_t *value)
 {
 	const char *text = getenv(name);
@@ -34,13 +35,8 @@ static void take_env(const char *name, uint64_t low, uint64_t high, uint64_t uni
 
 void elitea_limits_read(const struct config *config, struct elitea_limits *ret_limits)
 {
-	struct elitea_limits limits = {
-		.concurrent = config->elitea_max_concurrent,
-		.pressure = config->elitea_memory_pressure,
-		.timeout_ms = config->elitea_timeout_ms,
-		.memory = config->elitea_memory,
-		.session_max = config->elitea_session_max,
-	};
+	const struct elitea_config *own = config_part(config, &elitea_config);
+	struct elitea_limits limits = own->limits;
 
 	take_env("SANDBOX_MAX_CONCURRENT", 0, 4096, 1, &limits.concurrent);
 	take_env("SANDBOX_MEMORY_PRESSURE_PCT", 0, 99, 1, &limits.pressure);
@@ -62,7 +58,7 @@ static bool read_text(const char *path, char *text, size_t room)
 	return true;
 }
 
-/* The number behind `key`, at the start of a line; for "" the first one. */
+/* Reads the number after `key` at the start of a line; with "" the file's first number. */
 static bool read_number(const char *path, const char *key, uint64_t *ret_number)
 {
 	char text[FILE_MAX];
@@ -81,7 +77,7 @@ static bool read_number(const char *path, const char *key, uint64_t *ret_number)
 	return end != line + strlen(key);
 }
 
-/* Of the cgroup that is our root where we live in a container, else of the machine. */
+/* Memory in use: of the cgroup that is our root, in a container; else of the machine. */
 static bool memory_in_use(uint64_t *ret_used, uint64_t *ret_all)
 {
 	uint64_t used = 0;
@@ -107,12 +103,12 @@ static bool memory_in_use(uint64_t *ret_used, uint64_t *ret_all)
 
 uint32_t elitea_running(const struct engine *engine, const struct op_caller *caller)
 {
-	const struct flight *flight = NULL;
+	const struct served_run *served = NULL;
 	uint32_t count = 0;
 
-	LIST_FOREACH(flight, &engine->flights, entry) {
-		count += flight->stand_ins != NULL && strcmp(flight->stand_ins, STAND_INS) == 0 &&
-			 strcmp(flight->token, caller->name) == 0;
+	LIST_FOREACH(served, &engine->runs, entry) {
+		count += served->stand_ins != NULL && strcmp(served->stand_ins, STAND_INS) == 0 &&
+			 strcmp(served->token, caller->name) == 0;
 	}
 	return count;
 }
@@ -130,7 +126,7 @@ bool elitea_admits(const struct elitea_limits *limits, uint32_t running, char *r
 			       running, (unsigned long long)limits->concurrent);
 		return false;
 	}
-	/* Where nothing can be read nobody is refused. */
+	/* If memory use cannot be read, no run is refused. */
 	if (limits->pressure == 0 || !memory_in_use(&used, &all))
 		return true;
 	percent = 100.0 * (double)used / (double)all;
@@ -147,14 +143,15 @@ bool elitea_admits(const struct elitea_limits *limits, uint32_t running, char *r
 static const struct policy *choose_policy(const struct config *config,
 					  const struct op_caller *caller)
 {
+	const struct elitea_config *own = config_part(config, &elitea_config);
 	struct err err = {0};
-	const struct policy *policy = op_policy(config, caller, config->elitea_policy, &err);
+	const struct policy *policy = op_policy(config, caller, own->policy, &err);
 
-	/* A token that may not use it has one of its own. */
+	/* A token that may not use this policy gets its own default. */
 	return policy != NULL ? policy : op_policy(config, caller, NULL, &err);
 }
 
-/* JSON text: only a number counts. */
+/* Reads JSON text; anything but a positive number means the longest time. */
 static uint64_t asked_ms(const char *timeout, uint64_t most)
 {
 	char *end = NULL;

@@ -8,12 +8,11 @@
 #include "base/json.h"
 #include "door/elitea/elitea.h"
 #include "mcp/mcp.h"
-#include "op/flight.h"
 #include "op/op_session.h"
 
 #define ANSWER_MAX (256UL << 20)
 #define PACKAGES_TEXT_MAX (64UL << 10)
-#define KEY "elitea" /* of what an MCP session remembers */
+#define KEY "elitea" /* under which an MCP session remembers ours */
 #define FAILED "Execution failed"
 
 struct args {
@@ -21,13 +20,13 @@ struct args {
 	const char *session;
 };
 
-/* One call on its way. */
+/* One call under way. */
 struct work {
 	struct elitea_run run;
 	char session[ID_SIZE]; /* "": none */
-	mcp_op_done *done;     /* of a run in it */
-	bool is_ours;          /* it is the MCP session's, which the client does not know */
-	bool is_anew;          /* ... and the one before had ended */
+	mcp_op_done *done;     /* for a run in the session */
+	bool is_ours; /* the session belongs to the MCP session; the client does not know it */
+	bool is_anew; /* it replaces one that had ended */
 };
 
 static const struct op_param code_params[] = {
@@ -44,35 +43,34 @@ static const struct op_param stateful_params[] = {
 	{OP_PARAM(struct args, code, .name = "code", .type = OP_BYTES, .is_required = true,
 		  .help = "Python to run; the value of its last expression is the result")},
 	{OP_PARAM(struct args, session, .name = "session_id", .type = OP_TEXT,
-		  .help = "session to go on with, as an earlier answer had it")},
+		  .help = "session to continue, from an earlier answer")},
 };
 
 /* ---- answers ---- */
 
-/* "Execution time: 1.23s, Packages: a, b" as a JSON string. */
+/* Appends "Execution time: 1.23s, Packages: a, b" as a JSON string. */
 static int put_info(const struct work *work, const struct ending *ending, struct buf *buf)
 {
 	json_auto_t *packages = NULL;
 	const json_t *item = NULL;
-	struct buf text;
+	AUTO_BUF struct buf text = {.max = 2 * PACKAGES_TEXT_MAX};
 	size_t i = 0;
-	int r;
 
 	if (ending->packages.size > 0 && ending->packages.size <= PACKAGES_TEXT_MAX)
 		packages = json_loadb(ending->packages.at, ending->packages.size, 0, NULL);
-	buf_init(&text, 2 * PACKAGES_TEXT_MAX);
-	r = buf_format(&text, "Execution time: %.2fs", ending->usage.wall_ms / 1000);
+	buf_format(&text, "Execution time: %.2fs", ending->usage.wall_ms / 1000);
 	json_array_foreach(packages, i, item) {
-		if (r == 0 && json_is_string(item))
-			r = buf_format(&text, "%s%s",
-				       i > 0 ? ", " : ", Packages: ", json_string_value(item));
+		if (json_is_string(item))
+			buf_format(&text, "%s%s",
+				   i > 0 ? ", " : ", Packages: ", json_string_value(item));
 	}
-	if (r == 0 && work->is_anew)
-		r = buf_text(&text, ", a new session: the one before had ended");
-	if (r == 0)
-		r = json_put_string(buf, text.data, text.size);
-	buf_done(&text);
-	return r;
+	if (work->is_anew)
+		buf_text(&text, ", a new session: the previous one had ended");
+	if (text.failed == 0)
+		json_put_string(buf, text.data, text.size);
+	else
+		buf->failed = text.failed;
+	return buf->failed;
 }
 
 static bool has_charts(const struct ending *ending)
@@ -80,63 +78,53 @@ static bool has_charts(const struct ending *ending)
 	return ending->charts.size > strlen("[]");
 }
 
-/* {result, output, error, status, charts, execution_info}, each where there is something to say. */
+/* Appends {result, output, error, status, charts, execution_info}, without empty members. */
 static int put_dict(const struct work *work, const struct ending *ending, struct buf *buf)
 {
 	bool is_ok = ending_is(ending, "ok");
-	int r = buf_text(buf, "{");
 
-	if (r == 0 && is_ok && ending->value.size > 0 && ending->value.at[0] != 'n')
-		r = buf_format(buf, "\"result\":%.*s,", (int)ending->value.size, ending->value.at);
-	if (r == 0 && ending->out.size > 0)
-		r = buf_text(buf, "\"output\":");
-	if (r == 0 && ending->out.size > 0)
-		r = elitea_put_output(ending, buf);
-	if (r == 0 && ending->out.size > 0)
-		r = buf_text(buf, ",");
-	if (r == 0 && has_charts(ending))
-		r = buf_text(buf, "\"charts\":");
-	if (r == 0 && has_charts(ending))
-		r = mcp_put_charts(buf, ending->charts.at, ending->charts.size);
-	if (r == 0 && has_charts(ending))
-		r = buf_text(buf, ",");
-	if (r == 0 && !is_ok)
-		r = buf_text(buf, "\"error\":");
-	if (r == 0 && !is_ok)
-		r = elitea_put_error(&work->run, ending, buf);
-	if (r == 0 && !is_ok)
-		r = buf_text(buf, ",\"status\":\"" FAILED "\",");
-	if (r == 0 && work->session[0] != '\0' && !work->is_ours)
-		r = buf_format(buf, "\"session_id\":\"%s\",", work->session);
-	if (r == 0)
-		r = buf_text(buf, "\"execution_info\":");
-	if (r == 0)
-		r = put_info(work, ending, buf);
-	return r == 0 ? buf_text(buf, "}") : r;
+	buf_text(buf, "{");
+	if (is_ok && ending->value.size > 0 && ending->value.at[0] != 'n')
+		buf_format(buf, "\"result\":%.*s,", (int)ending->value.size, ending->value.at);
+	if (ending->out.size > 0) {
+		buf_text(buf, "\"output\":");
+		elitea_put_output(ending, buf);
+		buf_text(buf, ",");
+	}
+	if (has_charts(ending)) {
+		buf_text(buf, "\"charts\":");
+		mcp_put_charts(buf, ending->charts);
+		buf_text(buf, ",");
+	}
+	if (!is_ok) {
+		buf_text(buf, "\"error\":");
+		elitea_put_error(&work->run, ending, buf);
+		json_put(buf, ",'status':'" FAILED "',");
+	}
+	if (work->session[0] != '\0' && !work->is_ours)
+		json_put(buf, "'session_id':%s,", work->session);
+	buf_text(buf, "\"execution_info\":");
+	put_info(work, ending, buf);
+	return json_put(buf, "}");
 }
 
-/* What langchain-sandbox's tool says: stdout, or what went wrong. */
+/* Appends what langchain-sandbox's tool answers: stdout, or the error. */
 static int put_plain(const struct work *work, const struct ending *ending, struct buf *buf)
 {
 	bool is_ok = ending_is(ending, "ok");
-	struct buf text;
-	int r = buf_text(buf, "\"content\":[{\"type\":\"text\",\"text\":\"");
+	AUTO_BUF struct buf text = {.max = ANSWER_MAX};
 
-	buf_init(&text, ANSWER_MAX);
-	if (r == 0 && !is_ok)
-		r = buf_text(buf, "Error during execution: ");
-	if (r == 0)
-		r = is_ok ? elitea_put_output(ending, &text)
-			  : elitea_put_error(&work->run, ending, &text);
-	/* Two strings become one: the quote that opens the second one goes. */
-	if (r == 0)
-		r = buf_append(buf, text.data + 1, text.size - 1);
-	buf_done(&text);
-	if (r == 0)
-		r = buf_text(buf, "}");
-	if (r == 0)
-		r = mcp_put_images(buf, ending->charts.at, ending->charts.size);
-	return r == 0 ? buf_format(buf, "],\"isError\":%s", is_ok ? "false" : "true") : r;
+	json_put(buf, is_ok ? "'content':[{'type':'text','text':'"
+			    : "'content':[{'type':'text','text':'Error during execution: ");
+	if ((is_ok ? elitea_put_output(ending, &text)
+		   : elitea_put_error(&work->run, ending, &text)) == 0)
+		/* Two strings become one: the opening quote of the second is skipped. */
+		buf_append(buf, text.data + 1, text.size - 1);
+	else
+		buf->failed = text.failed;
+	buf_text(buf, "}");
+	mcp_put_images(buf, ending->charts);
+	return json_put(buf, "],'isError':%i", !is_ok);
 }
 
 static void end(struct mcp_call *call)
@@ -145,86 +133,71 @@ static void end(struct mcp_call *call)
 	mcp_call_set_state(call, NULL);
 }
 
-/* No run came of it. A session that is there all the same is told, else nobody could end it. */
+/* Answers a call without a run. If a session was made, its id is in the answer: otherwise nobody
+ * could end it. */
 static void refuse(struct mcp_call *call, const char *why)
 {
 	const struct work *work = mcp_call_state(call);
 	const struct args *args = mcp_call_args(call);
-	struct buf dict;
+	AUTO_BUF struct buf dict = {.max = 64 * KIB};
 
-	buf_init(&dict, 64 * KIB);
-	(void)buf_text(&dict, "{\"error\":");
-	(void)json_put_text(&dict, why);
-	(void)buf_text(&dict, ",\"status\":\"" FAILED "\",");
+	json_put(&dict, "{'error':%s,'status':'" FAILED "',", why);
 	if (work != NULL && work->session[0] != '\0' && !work->is_ours && args->session == NULL)
-		(void)buf_format(&dict, "\"session_id\":\"%s\",", work->session);
-	(void)buf_text(&dict, "\"execution_info\":\"Execution time: 0.00s\"}");
+		json_put(&dict, "'session_id':%s,", work->session);
+	json_put(&dict, "'execution_info':'Execution time: 0.00s'}");
 	end(call);
 	mcp_answer_json(call, true, NULL, (const char *)dict.data, dict.size);
-	buf_done(&dict);
 }
 
-/* The dict as a text, the pictures behind it, and the dict. */
+/* The dict as text, then the pictures, then the dict as structuredContent. */
 static int put_members(const struct buf *dict, const struct ending *ending, struct buf *buf)
 {
-	int r = buf_text(buf, "\"content\":[{\"type\":\"text\",\"text\":");
-
-	if (r == 0)
-		r = json_put_string(buf, dict->data, dict->size);
-	if (r == 0)
-		r = buf_text(buf, "}");
-	if (r == 0)
-		r = mcp_put_images(buf, ending->charts.at, ending->charts.size);
-	if (r == 0)
-		r = buf_text(buf, "],\"structuredContent\":");
-	if (r == 0)
-		r = buf_append(buf, dict->data, dict->size);
-	return r == 0 && !ending_is(ending, "ok") ? buf_text(buf, ",\"isError\":true") : r;
+	json_put(buf, "'content':[{'type':'text','text':");
+	json_put_string(buf, dict->data, dict->size);
+	buf_text(buf, "}");
+	mcp_put_images(buf, ending->charts);
+	buf_text(buf, "],\"structuredContent\":");
+	buf_append(buf, dict->data, dict->size);
+	return json_put(buf, ending_is(ending, "ok") ? "" : ",'isError':true");
 }
 
-static void answer_dict(struct mcp_call *call, const char *json, size_t size, const struct err *err)
+static void answer_dict(struct mcp_call *call, const struct ask_result *result)
 {
 	struct ending ending;
-	struct buf members;
-	struct buf dict;
+	AUTO_BUF struct buf members = {.max = ANSWER_MAX};
+	AUTO_BUF struct buf dict = {.max = ANSWER_MAX};
 
-	if (err != NULL) {
-		refuse(call, err->text);
+	if (result->err != NULL) {
+		refuse(call, result->err->text);
 		return;
 	}
-	buf_init(&dict, ANSWER_MAX);
-	buf_init(&members, ANSWER_MAX);
-	(void)ending_read(json, size, &ending);
+	(void)ending_read(result->value, &ending);
 	if (put_dict(mcp_call_state(call), &ending, &dict) < 0 ||
 	    put_members(&dict, &ending, &members) < 0) {
-		buf_done(&members);
 		refuse(call, "the answer is too large");
 	} else {
 		end(call);
 		mcp_answer_members(call, &members);
 	}
-	buf_done(&dict);
 }
 
-static void answer_plain(struct mcp_call *call, const char *json, size_t size,
-			 const struct err *err)
+static void answer_plain(struct mcp_call *call, const struct ask_result *result)
 {
+	const struct err *err = result->err;
 	struct ending ending;
 	char text[sizeof(err->text) + 32];
-	struct buf members;
+	AUTO_BUF struct buf members = {.max = ANSWER_MAX};
 
-	buf_init(&members, ANSWER_MAX);
 	if (err != NULL) {
 		(void)snprintf(text, sizeof(text), "Error during execution: %s", err->text);
 		end(call);
 		mcp_answer_text(call, true, text);
 		return;
 	}
-	(void)ending_read(json, size, &ending);
+	(void)ending_read(result->value, &ending);
 	if (put_plain(mcp_call_state(call), &ending, &members) < 0) {
 		end(call);
 		mcp_answer_text(call, true, "Error during execution: the answer is too large");
-		buf_done(&members);
 		return;
 	}
 	end(call);
@@ -233,7 +206,7 @@ static void answer_plain(struct mcp_call *call, const char *json, size_t size,
 
 /* ---- calls ---- */
 
-/* NULL: there are too many, and `ret_why` says so. */
+/* NULL: too many runs, and `ret_why` says so. */
 static struct work *begin(struct mcp_call *call, char *ret_why, size_t room)
 {
 	const struct args *args = mcp_call_args(call);
@@ -268,7 +241,7 @@ static void call_plain(struct mcp_call *call)
 	struct work *work = begin(call, err.text, sizeof(err.text));
 
 	if (work == NULL)
-		answer_plain(call, NULL, 0, &err);
+		answer_plain(call, &(struct ask_result){.err = &err});
 	else
 		mcp_call_run(call, &op_run, &work->run.args, answer_plain);
 }
@@ -276,28 +249,20 @@ static void call_plain(struct mcp_call *call)
 static void run_in_session(struct mcp_call *call, struct work *work)
 {
 	work->run.args.session = work->session;
-	work->run.args.policy = NULL; /* the session's, and so are its limits */
+	work->run.args.policy = NULL; /* the session has its own, and its own limits */
 	work->run.args.limits.memory = 0;
 	mcp_call_run(call, &op_session_run, &work->run.args, work->done);
 }
 
-static void session_made(struct mcp_call *call, const char *json, size_t size,
-			 const struct err *err)
+static void session_made(struct mcp_call *call, const struct ask_result *result)
 {
 	struct work *work = mcp_call_state(call);
-	const char *id = NULL;
-	size_t id_size = 0;
 
-	if (err != NULL) {
-		refuse(call, err->text);
+	if (result->err != NULL) {
+		refuse(call, result->err->text);
 		return;
 	}
-	if (!json_find(json, size, "id", &id, &id_size) || id_size - 2 >= sizeof(work->session)) {
-		refuse(call, "the session has no id");
-		return;
-	}
-	memcpy(work->session, id + 1, id_size - 2);
-	work->session[id_size - 2] = '\0';
+	(void)snprintf(work->session, sizeof(work->session), "%s", result->session);
 	work->is_ours = mcp_call_has_session(call);
 	if (work->is_ours)
 		mcp_call_remember(call, KEY, work->session);
@@ -311,18 +276,18 @@ static void make_session(struct mcp_call *call, struct work *work)
 	mcp_call_op_args(call, &op_session_create, &create, session_made);
 }
 
-static void stateful_done(struct mcp_call *call, const char *json, size_t size,
-			  const struct err *err)
+static void stateful_done(struct mcp_call *call, const struct ask_result *result)
 {
 	struct work *work = mcp_call_state(call);
+	const struct err *err = result->err;
 
-	/* The client never knew of that session: it cannot ask for another one. */
+	/* The client never knew that session's id, so it cannot ask for a new one. */
 	if (err != NULL && err->kind == ERR_NOT_FOUND && work->is_ours && !work->is_anew) {
 		work->is_anew = true;
 		make_session(call, work);
 		return;
 	}
-	answer_dict(call, json, size, err);
+	answer_dict(call, result);
 }
 
 static void call_stateful(struct mcp_call *call)
@@ -352,8 +317,12 @@ static void call_stateful(struct mcp_call *call)
 /* ---- the tools ---- */
 
 #define SHARED_HELP                                                                                \
-	"There is no network, and nothing of the host. What is printed is the output; the value "  \
+	"There is no network and no access to the host. What is printed is the output; the value " \
 	"of the last expression is the result. `await` works at the top of the code."
+
+#define ANSWER_MEMBERS                                                                             \
+	"result:any output:text error:text status:text charts:any[] execution_info!:text "         \
+	"session_id:text"
 
 static const struct mcp_tool tool_lone = {
 	.name = "pyodide_sandbox",
@@ -362,7 +331,7 @@ static const struct mcp_tool tool_lone = {
 	.params = code_params,
 	.param_count = ARRAY_LEN(code_params),
 	.args_size = sizeof(struct args),
-	.answer = "EliteaResult",
+	.members = ANSWER_MEMBERS,
 	.call = call_lone,
 };
 
@@ -374,7 +343,7 @@ static const struct mcp_tool tool_stateful = {
 	.params = stateful_params,
 	.param_count = ARRAY_LEN(stateful_params),
 	.args_size = sizeof(struct args),
-	.answer = "EliteaResult",
+	.members = ANSWER_MEMBERS,
 	.call = call_stateful,
 };
 

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/walk.h"
 #include "base/c.h"
 #include "base/json.h"
+#include "base/utf8.h"
+#include "door/config_table.h"
 #include "door/escaped.h"
 #include "door/librechat/multipart.h"
 
@@ -15,7 +16,6 @@
 #define ARGS_MAX 1000U
 #define HELD_MAX (256ULL << 20) /* bytes of files that go into one run */
 #define ANSWER_MAX (4ULL << 30)
-#define SESSIONS_MAX (32U << 20)
 #define GONE_MAX (1U << 20)
 #define CODE_EMPTY "pass"
 
@@ -34,7 +34,7 @@ void chat_fail(struct chat *chat, const struct ask_result *result)
 {
 	if (result->err == NULL)
 		chat_say(chat->call, 503, "no memory for the answer");
-	else if (result->err->kind == ERR_BUSY)
+	else if (err_is_busy(result->err))
 		chat_say(chat->call, 429, result->err->text);
 	else
 		chat_say(chat->call, exchange_status(result->err), result->err->text);
@@ -53,8 +53,7 @@ static void leave(struct exchange *call)
 	struct chat *chat = call->user;
 
 	chat->is_left = true;
-	if (chat->ask != NULL)
-		ask_cancel(chat->ask);
+	exchange_cancel(call);
 }
 
 static void forget(struct exchange *call)
@@ -62,7 +61,6 @@ static void forget(struct exchange *call)
 	struct chat *chat = call->user;
 
 	decoded_done(&chat->decoded);
-	buf_done(&chat->sessions);
 	buf_done(&chat->gone);
 	script_done(&chat->script);
 }
@@ -72,7 +70,6 @@ struct chat *chat_new(struct exchange *call)
 	struct chat *chat = exchange_memory(call, sizeof(*chat));
 
 	chat->call = call;
-	buf_init(&chat->sessions, SESSIONS_MAX);
 	buf_init(&chat->gone, GONE_MAX);
 	script_init(&chat->script);
 	call->user = chat;
@@ -84,10 +81,11 @@ struct chat *chat_new(struct exchange *call)
 static void is_dropped(void *user, const struct ask_result *result)
 {
 	(void)user;
-	(void)result; /* it may have ended by itself */
+	(void)result; /* the session may have ended by itself */
 }
 
-void chat_drop_session(struct chat *chat)
+/* Ends the session, after the call was answered. */
+static void chat_drop_session(struct chat *chat)
 {
 	static const struct ask_calls calls = {.done = is_dropped};
 
@@ -109,7 +107,6 @@ static void finish_run(void *user, const struct ask_result *result)
 {
 	struct chat *chat = ((struct exchange *)user)->user;
 
-	chat->ask = NULL;
 	if (result->err != NULL || chat->script.kind[0] == '\0' ||
 	    script_is(&chat->script, "backend")) {
 		if (result->err != NULL)
@@ -126,39 +123,37 @@ static void take_created(void *user, const struct ask_result *result)
 {
 	static const struct ask_calls calls = {.event = take_event, .done = finish_run};
 	struct chat *chat = ((struct exchange *)user)->user;
-	struct escaped id;
 
-	chat->ask = NULL;
 	if (result->err != NULL) {
 		chat_fail(chat, result);
 		return;
 	}
-	id = escaped_member(result->bytes, result->size, "id");
-	(void)snprintf(chat->session, sizeof(chat->session), "%.*s", (int)id.size, id.text);
+	(void)snprintf(chat->session, sizeof(chat->session), "%s", result->session);
 	if (chat->is_left) {
 		chat_say(chat->call, 503, "the client has left");
 		chat_drop_session(chat);
 		return;
 	}
 	chat->run.session = chat->session;
-	chat->ask = exchange_ask(chat->call, &op_session_run, &chat->run, &calls);
+	exchange_ask(chat->call, &op_session_run, &chat->run, &calls);
 }
 
-void chat_run(struct chat *chat)
+/* Makes a new session and runs in it; then calls chat->ran. On failure the call is answered. */
+static void chat_run(struct chat *chat)
 {
 	static const struct ask_calls calls = {.done = take_created};
 
 	chat->session[0] = '\0';
 	chat->create.transactional = OP_NO;
 	chat->run.files = chat->files;
-	chat->ask = exchange_ask(chat->call, &op_session_create, &chat->create, &calls);
+	exchange_ask(chat->call, &op_session_create, &chat->create, &calls);
 }
 
 /* ---- files of earlier runs ---- */
 
 static void next_ref(struct chat *chat);
 
-/* The code will miss it; whoever reads stderr is told why. */
+/* Notes on stderr that a file is gone, since the code will not find it. */
 static void note_gone(struct chat *chat)
 {
 	(void)buf_text(&chat->gone, chat->gone.size > 0 ? ", " : "no longer there: ");
@@ -171,14 +166,13 @@ static void take_bytes(void *user, const struct ask_result *result)
 	struct run_file *file = &chat->files[chat->run.file_count];
 	char *copy;
 
-	chat->ask = NULL;
 	if (result->err != NULL) {
 		note_gone(chat);
 	} else if (result->size > HELD_MAX - chat->held) {
-		chat_say(chat->call, 413, "the files are too large together");
+		chat_say(chat->call, 413, "the files together are too large");
 		return;
 	} else if (!exchange_keep(chat->call, result->size)) {
-		chat_say(chat->call, 503, "too many files are on their way; try again later");
+		chat_say(chat->call, 503, "too many files are being read; try again later");
 		return;
 	} else {
 		copy = exchange_memory(chat->call, result->size + 1);
@@ -215,7 +209,7 @@ static void next_ref(struct chat *chat)
 		chat_run(chat);
 }
 
-/* {"id","name","storage_session_id" or "session_id"} each. */
+/* Each item is {"id","name","storage_session_id" or "session_id"}. */
 static bool take_refs(struct chat *chat, const json_t *list)
 {
 	size_t count = json_array_size(list);
@@ -237,7 +231,7 @@ static bool take_refs(struct chat *chat, const json_t *list)
 		ref->id = json_string_value(json_object_get(given, "id"));
 		ref->name = json_string_value(json_object_get(given, "name"));
 		if (ref->session == NULL || ref->id == NULL || ref->name == NULL ||
-		    !chat_is_path(ref->name))
+		    !script_is_path(ref->name))
 			return false;
 	}
 	chat->ref_count = count;
@@ -246,66 +240,72 @@ static bool take_refs(struct chat *chat, const json_t *list)
 
 /* ---- /exec ---- */
 
-/* Without its quotes: it stands in a string already. */
-static int put_gone(struct buf *buf, const struct buf *gone)
+/* Appended without quotes, since a string is already open. */
+static void put_gone(struct buf *buf, const struct buf *gone)
 {
-	struct buf quoted;
-	int r;
+	AUTO_BUF struct buf quoted = {.max = 8UL * GONE_MAX};
 
-	buf_init(&quoted, 8UL * GONE_MAX);
-	r = json_put_string(&quoted, gone->data, gone->size);
-	if (r == 0)
-		r = buf_append(buf, quoted.data + 1, quoted.size - 2);
-	buf_done(&quoted);
-	return r;
+	if (json_put_string(&quoted, gone->data, gone->size) == 0)
+		buf_append(buf, quoted.data + 1, quoted.size - 2);
+	else
+		buf->failed = quoted.failed;
 }
 
-static int put_streams(struct buf *buf, const struct chat *chat)
+/* Ends the last line of stderr, so that the next text starts a line. stderr is the inside of a JSON
+ * string, from `begin` on: a newline is written as \n there, and a backslash as two. */
+static void begin_line(struct buf *buf, size_t begin)
+{
+	size_t size = buf->size - begin;
+	size_t slashes = 0;
+
+	while (slashes + 1 < size && buf->data[buf->size - 2 - slashes] == '\\')
+		slashes++;
+	if (size > 0 && (buf->data[buf->size - 1] != 'n' || slashes % 2 == 0))
+		buf_text(buf, "\\n");
+}
+
+static void put_streams(struct buf *buf, const struct chat *chat)
 {
 	const struct script *script = &chat->script;
-	int r = buf_text(buf, "\"stdout\":\"");
+	bool has_failed = !script_is(script, "ok") && !script_is(script, "exit") &&
+			  !script_is(script, "exception");
+	size_t begin;
 
-	if (r == 0)
-		r = buf_append(buf, script->out.data, script->out.size);
-	if (r == 0)
-		r = buf_text(buf, "\",\"stderr\":\"");
-	if (r == 0)
-		r = buf_append(buf, script->err.data, script->err.size);
-	/* Whatever the code did not say itself on stderr. */
-	if (r == 0 && !script_is(script, "ok") && !script_is(script, "exit") &&
-	    !script_is(script, "exception"))
-		r = buf_append(buf, script->message.data, script->message.size);
-	else if (r == 0 && (script->is_out_cut || script->is_err_cut))
-		r = buf_text(buf, SCRIPT_CUT);
-	if (r == 0 && chat->gone.size > 0)
-		r = put_gone(buf, &chat->gone);
-	return r == 0 ? buf_text(buf, "\",\"files\":") : r;
+	buf_text(buf, "\"stdout\":\"");
+	buf_append(buf, script->out.data, script->out.size);
+	buf_text(buf, "\",\"stderr\":\"");
+	begin = buf->size;
+	buf_append(buf, script->err.data, script->err.size);
+	if (has_failed || script->is_out_cut || script->is_err_cut)
+		begin_line(buf, begin);
+	/* Failures that the code itself did not report on stderr. */
+	if (has_failed)
+		buf_append(buf, script->message.data, script->message.size);
+	else if (script->is_out_cut || script->is_err_cut)
+		buf_text(buf, SCRIPT_CUT);
+	if (chat->gone.size > 0) {
+		begin_line(buf, begin);
+		put_gone(buf, &chat->gone);
+	}
+	buf_text(buf, "\",\"files\":");
 }
 
 static void answer_exec(struct chat *chat)
 {
 	json_auto_t *files = chat_files_of(chat);
-	char *text = json_dumps(files, JSON_COMPACT | JSON_ENSURE_ASCII);
+	AUTO_FREE char *text = json_dumps(files, JSON_COMPACT | JSON_ENSURE_ASCII);
 	bool is_kept = json_array_size(files) > 0 && !chat->is_left;
 	char id[CHAT_ID_SIZE];
-	struct buf buf;
-	int r;
+	AUTO_BUF struct buf buf = {.max = ANSWER_MAX};
 
 	chat_short_session(chat->session, id);
-	buf_init(&buf, ANSWER_MAX);
-	r = text == NULL ? -1 : buf_format(&buf, "{\"session_id\":\"%s\",", id);
-	if (r == 0)
-		r = put_streams(&buf, chat);
-	if (r == 0)
-		r = buf_text(&buf, text);
-	if (r == 0)
-		r = buf_text(&buf, "}");
-	if (r < 0)
+	buf_format(&buf, "{\"session_id\":\"%s\",", id);
+	put_streams(&buf, chat);
+	buf_format(&buf, "%s}", text != NULL ? text : "");
+	if (text == NULL || buf.failed < 0)
 		chat_say(chat->call, 503, "no memory for the answer");
 	else
 		exchange_answer(chat->call, 200, &buf);
-	buf_done(&buf);
-	free(text);
 	if (!is_kept)
 		chat_drop_session(chat);
 }
@@ -334,17 +334,17 @@ static void exec(struct exchange *call)
 	struct run_bytes code;
 
 	if (language == NULL) {
-		chat_say(call, 400, "lang: a string is needed");
+		chat_say(call, 400, "lang: must be a string");
 	} else if (strcmp(language, "py") != 0 && strcmp(language, "python") != 0 &&
 		   strcmp(language, "bash") != 0) {
 		chat_say(call, 400, "lang: only py and bash run here");
 	} else if (!exchange_large(call, "code", true, &code) || code.size == 0) {
-		chat_say(call, 400, "code: a string that is not empty is needed");
+		chat_say(call, 400, "code: must be a string that is not empty");
 	} else if (!take_arguments(chat, exchange_member(call, "args"))) {
-		chat_say(call, 400, "args: a list of strings is needed");
+		chat_say(call, 400, "args: must be a list of strings");
 	} else if (!take_refs(chat, exchange_member(call, "files"))) {
 		chat_say(call, 400,
-			 "files: a list of at most 100 {id, name, storage_session_id} is needed");
+			 "files: must be a list of at most 100 {id, name, storage_session_id}");
 	} else {
 		if (strcmp(language, "bash") == 0)
 			chat->run.command = code;
@@ -378,7 +378,7 @@ static void answer_upload(struct chat *chat)
 		chat_drop_session(chat);
 }
 
-/* A file of the form; parts that are none are read over. */
+/* Takes a file of the form; other parts are skipped. */
 static bool take_part(struct chat *chat, const struct multipart_part *part)
 {
 	struct run_file *file = &chat->files[chat->run.file_count];
@@ -390,8 +390,8 @@ static bool take_part(struct chat *chat, const struct multipart_part *part)
 		return false;
 	name = exchange_memory(chat->call, part->filename.size + 1);
 	memcpy(name, part->filename.text, part->filename.size);
-	if (strlen(name) != part->filename.size || !chat_is_path(name) ||
-	    !walk_is_utf8(name, part->filename.size))
+	if (strlen(name) != part->filename.size || !script_is_path(name) ||
+	    !utf8_is_valid(name, part->filename.size))
 		return false;
 	file->path = name;
 	file->bytes = (struct run_bytes){
@@ -423,7 +423,8 @@ static void upload(struct exchange *call)
 		} while (r == 1 && take_part(chat, &part));
 	}
 	if (r != 0 || chat->run.file_count == 0) {
-		chat_say(call, 400, "a form with at least one file is needed, each with a name");
+		chat_say(call, 400,
+			 "the body must be a form with at least one file; each file needs a name");
 		return;
 	}
 	chat->run.code = (struct run_bytes){.data = CODE_EMPTY, .size = 4, .fd = -1};
@@ -440,7 +441,7 @@ static const struct op_param exec_members[] = {
 	{.name = "files", .type = OP_TEXTS},
 };
 
-/* With /v1 for those whose base URL ends with it. */
+/* Each route also with /v1, for clients whose base URL ends with it. */
 #define BOTH(method_, path_, ...)                                                                  \
 	{.method = (method_), .path = (path_), __VA_ARGS__},                                       \
 	{                                                                                          \
@@ -458,7 +459,7 @@ const struct door door_librechat = {
 	.name = "librechat",
 	.routes = routes,
 	.route_count = ARRAY_LEN(routes),
-	DOOR_CONFIG(librechat),
+	.config = &librechat_config,
 	.token_header = "X-Api-Key",
 	.refuse = refuse,
 };

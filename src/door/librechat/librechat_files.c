@@ -8,10 +8,10 @@
 #include "base/c.h"
 #include "base/json.h"
 #include "door/librechat/librechat.h"
+#include "op/op_session.h"
 
 #define ID_PREFIX "ses_"
 #define WORKSPACE "/workspace/"
-#define PATH_SIZE_MAX 1024U
 
 /* ---- ids ---- */
 
@@ -38,41 +38,22 @@ static bool is_id(const char *id)
 		       CHAT_ID_SIZE - 1;
 }
 
-bool chat_is_path(const char *path)
-{
-	const char *rest = path;
-
-	if (path[0] == '/' || path[0] == '\0' || strlen(path) > PATH_SIZE_MAX)
-		return false;
-	while (rest != NULL) {
-		if (strncmp(rest, "..", 2) == 0 && (rest[2] == '/' || rest[2] == '\0'))
-			return false;
-		rest = strchr(rest, '/');
-		rest = rest != NULL ? rest + 1 : NULL;
-	}
-	return path[strlen(path) - 1] != '/';
-}
-
-/* The caller's own session whose id begins so: inside of a string the quotes would be escaped. */
+/* Finds the caller's session whose id begins with `id`. */
 static bool find_session(struct chat *chat, const char *id)
 {
-	char start[64];
-	const char *found;
-	int n;
+	AUTO_FREE struct session **sessions = NULL;
 
 	chat->session[0] = '\0';
 	if (!is_id(id))
 		return false;
-	n = snprintf(start, sizeof(start), "\"id\":\"" ID_PREFIX "%s", id);
-	found = memmem(chat->sessions.data, chat->sessions.size, start, (size_t)n);
-	if (found == NULL)
-		return false;
-	found += strlen("\"id\":\"");
-	n = (int)strcspn(found, "\"");
-	if (n >= ID_SIZE)
-		return false;
-	(void)snprintf(chat->session, sizeof(chat->session), "%.*s", n, found);
-	return true;
+	sessions = op_sessions_seen(chat->call->engine, &chat->call->caller);
+	for (size_t i = 0; sessions[i] != NULL && chat->session[0] == '\0'; i++) {
+		const char *found = session_id(sessions[i]);
+
+		if (strncmp(found + strlen(ID_PREFIX), id, strlen(id)) == 0)
+			(void)snprintf(chat->session, sizeof(chat->session), "%s", found);
+	}
+	return chat->session[0] != '\0';
 }
 
 /* ---- asking ---- */
@@ -96,10 +77,10 @@ void chat_ask(struct chat *chat, const struct op *op, const char *path,
 		chat_say(chat->call, 400, err.text);
 		return;
 	}
-	chat->ask = exchange_ask(chat->call, op, chat->decoded.args, calls);
+	exchange_ask(chat->call, op, chat->decoded.args, calls);
 }
 
-/* The list of files that an answer holds; NULL: it holds none, or more than becomes a tree. */
+/* The list of files in an answer; NULL: there is none, or it is too large to parse. */
 static json_t *files_of(const char *json, size_t size)
 {
 	const char *list = NULL;
@@ -127,7 +108,6 @@ static void take_listing(void *user, const struct ask_result *result)
 	const json_t *file;
 	size_t i;
 
-	chat->ask = NULL;
 	if (result->err == NULL)
 		files = files_of(result->bytes, result->size);
 	json_array_foreach(files, i, file) {
@@ -145,7 +125,7 @@ static void take_listing(void *user, const struct ask_result *result)
 	chat->found(chat, NULL);
 }
 
-static void look_for_path(struct chat *chat)
+void chat_find_path(struct chat *chat)
 {
 	static const struct ask_calls calls = {.done = take_listing};
 
@@ -155,29 +135,7 @@ static void look_for_path(struct chat *chat)
 		chat->found(chat, NULL);
 }
 
-static void take_sessions(void *user, const struct ask_result *result)
-{
-	struct exchange *call = user;
-	struct chat *chat = call->user;
-
-	chat->ask = NULL;
-	if (result->err != NULL || buf_append(&chat->sessions, result->bytes, result->size) < 0)
-		chat_fail(chat, result);
-	else
-		look_for_path(chat);
-}
-
-void chat_find_path(struct chat *chat)
-{
-	static const struct ask_calls calls = {.done = take_sessions};
-
-	if (chat->sessions.size > 0)
-		look_for_path(chat);
-	else
-		chat->ask = exchange_ask(chat->call, &op_session_list, NULL, &calls);
-}
-
-/* ---- files, as they are told ---- */
+/* ---- descriptions of files ---- */
 
 static json_t *describe(const struct chat *chat, const char *path)
 {
@@ -209,7 +167,7 @@ json_t *chat_files_of(const struct chat *chat)
 	return told;
 }
 
-/* As /files tells it: its clients take the id from the name, and the name from the metadata. */
+/* As /files lists it: clients take the id from `name`, and the name from the metadata. */
 static json_t *describe_fully(const struct chat *chat, const json_t *file, const char *path)
 {
 	const char *mime = json_string_value(json_object_get(file, "mime"));
@@ -240,21 +198,18 @@ static void take_file(void *user, const struct ask_result *result)
 {
 	struct exchange *call = user;
 	struct chat *chat = call->user;
-	struct buf body;
+	AUTO_BUF struct buf body = {.max = result->size};
 
-	chat->ask = NULL;
 	if (result->err != NULL) {
 		chat_fail(chat, result);
 		return;
 	}
-	buf_init(&body, result->size);
 	if (buf_append(&body, result->bytes, result->size) < 0) {
 		chat_say(call, 503, "no memory for the file");
 	} else {
 		exchange_set_header(call, "Content-Disposition", "attachment");
 		exchange_answer_as(call, 200, "application/octet-stream", &body);
 	}
-	buf_done(&body);
 }
 
 static void download_path(struct chat *chat, const char *path)
@@ -262,12 +217,12 @@ static void download_path(struct chat *chat, const char *path)
 	static const struct ask_calls calls = {.done = take_file};
 
 	if (path == NULL)
-		chat_say(chat->call, 404, "there is no such file, or no more");
+		chat_say(chat->call, 404, "there is no such file, or it is gone");
 	else
 		chat_ask(chat, &op_files_read, path, &calls);
 }
 
-/* A call with one file, or none, of the session in its path. */
+/* The state of a call whose path has a session and maybe a file. */
 static struct chat *chat_of_path(struct exchange *call)
 {
 	struct chat *chat = chat_new(call);
@@ -301,7 +256,6 @@ static void tell_listing(void *user, const struct ask_result *result)
 	const json_t *file;
 	size_t i;
 
-	chat->ask = NULL;
 	if (result->err == NULL)
 		files = files_of(result->bytes, result->size);
 	json_array_foreach(files, i, file) {
@@ -318,25 +272,13 @@ static void tell_listing(void *user, const struct ask_result *result)
 	}
 }
 
-static void list_files(void *user, const struct ask_result *result)
-{
-	static const struct ask_calls calls = {.done = tell_listing};
-	struct exchange *call = user;
-	struct chat *chat = call->user;
-
-	chat->ask = NULL;
-	if (result->err != NULL || buf_append(&chat->sessions, result->bytes, result->size) < 0)
-		chat_fail(chat, result);
-	else if (!find_session(chat, chat->refs[0].session))
-		chat_say(call, 404, "there is no such session, or no more");
-	else
-		chat_ask(chat, &op_files_list, NULL, &calls);
-}
-
 void chat_list(struct exchange *call)
 {
-	static const struct ask_calls calls = {.done = list_files};
+	static const struct ask_calls calls = {.done = tell_listing};
 	struct chat *chat = chat_of_path(call);
 
-	chat->ask = exchange_ask(call, &op_session_list, NULL, &calls);
+	if (find_session(chat, chat->refs[0].session))
+		chat_ask(chat, &op_files_list, NULL, &calls);
+	else
+		chat_say(call, 404, "there is no such session, or it has ended");
 }

@@ -7,8 +7,8 @@
 
 #define TYPE "multipart/form-data"
 
-/* The value of the parameter `name=` in a header, in quotes or not. Backslashes are not undone: no
- * client of today sends any. */
+/* The value of the parameter `name=` in a header, quoted or not. Backslashes are not unescaped: no
+ * current client sends any. */
 static struct multipart_text parameter(const char *header, size_t size, const char *name)
 {
 	size_t n = strlen(name);
@@ -47,7 +47,7 @@ bool multipart_open(struct multipart *parts, const char *type, const void *body,
 	parts->mark_size = (size_t)snprintf(parts->mark, sizeof(parts->mark), "\r\n--%.*s",
 					    (int)boundary.size, boundary.text);
 
-	/* The first has no line in front of it. */
+	/* The first mark has no line end in front of it. */
 	if (size < parts->mark_size - 2 ||
 	    memcmp(parts->at, parts->mark + 2, parts->mark_size - 2) != 0)
 		return false;
@@ -55,7 +55,7 @@ bool multipart_open(struct multipart *parts, const char *type, const void *body,
 	return true;
 }
 
-/* One line of a part's head; NULL when there is none. */
+/* The end of a line in a part's headers; NULL: there is none. */
 static const char *line_end(const char *at, const char *end)
 {
 	return memmem(at, (size_t)(end - at), "\r\n", 2);
@@ -93,7 +93,7 @@ int multipart_next(struct multipart *parts, struct multipart_part *ret_part)
 		parts->at = end + 2;
 	}
 
-	/* An empty part's mark begins with the line that ends its head. */
+	/* The mark of an empty part begins with the empty line that ends its headers. */
 	end = memmem(parts->at, (size_t)(parts->end - parts->at), parts->mark, parts->mark_size);
 	if (end == NULL)
 		return -1;

@@ -27,9 +27,9 @@ struct multipart_part {
 	struct multipart_text name, filename, bytes;
 };
 
-/* False: `type` (the Content-Type; may be NULL) is none of these, or the body does not begin with
- * its boundary. */
+/* False: `type` (the Content-Type; may be NULL) is not multipart/form-data, or the body does not
+ * begin with its boundary. */
 bool multipart_open(struct multipart *parts, const char *type, const void *body, size_t size);
 
-/* The next part: 1, 0 behind the last, -1 when the body is cut off or broken. */
+/* The next part: returns 1, 0 after the last, -1 if the body is cut off or broken. */
 int multipart_next(struct multipart *parts, struct multipart_part *ret_part);

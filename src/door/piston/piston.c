@@ -8,15 +8,16 @@
 
 #include "base/c.h"
 #include "base/json.h"
+#include "door/config_table.h"
+#include "door/escaped.h"
 #include "door/script.h"
 
 #define ANSWER_MAX (4ULL << 30)
 
-/* One execute. */
+/* One call of /execute. */
 struct execution {
-	struct op_run_args args;
+	struct run_request args;
 	struct script script;
-	struct ask *ask; /* borrowed while it runs; NULL: it does not */
 };
 
 void piston_say(struct exchange *call, unsigned status, const char *text)
@@ -39,7 +40,7 @@ static void refuse(struct exchange *call, unsigned status, const struct err *err
 	}
 }
 
-/* ---- which Python this is ---- */
+/* ---- the version of Python ---- */
 
 static void answer_runtimes(struct exchange *call)
 {
@@ -59,19 +60,17 @@ static void take_version(void *user, const struct ask_result *result)
 {
 	struct exchange *call = user;
 	struct piston *piston = call->state;
-	const char *text = NULL;
-	size_t size = 0;
+	struct escaped text;
 
 	if (result->err != NULL) {
 		piston_say(call, exchange_status(result->err), result->err->text);
 		return;
 	}
-	if (json_find(result->bytes, result->size, "stdout", &text, &size) && size > 2)
-		(void)snprintf(piston->version, sizeof(piston->version), "%.*s", (int)size - 2,
-			       text + 1);
+	text = escaped_of(result->value->members[RESULT_STDOUT]);
+	(void)snprintf(piston->version, sizeof(piston->version), "%.*s", (int)text.size, text.text);
 	if (!version_parse(piston->version, &piston->parts)) {
 		piston->version[0] = '\0';
-		piston_say(call, 500, "no sandbox could say which Python it has");
+		piston_say(call, 500, "could not find out which Python the sandboxes have");
 	} else if (call->user != NULL) {
 		execute_checked(call);
 	} else {
@@ -83,11 +82,11 @@ static void ask_version(struct exchange *call)
 {
 	static const char code[] = "import sys; print('%d.%d.%d' % sys.version_info[:3], end='')";
 	static const struct ask_calls calls = {.done = take_version};
-	struct op_run_args *args = exchange_memory(call, sizeof(*args));
+	struct run_request *args = exchange_memory(call, sizeof(*args));
 
 	args->code = (struct run_bytes){.data = code, .size = sizeof(code) - 1, .fd = -1};
 	args->is_probe = true;
-	(void)exchange_ask(call, &op_run, args, &calls);
+	exchange_ask(call, &op_run, args, &calls);
 }
 
 static void runtimes(struct exchange *call)
@@ -102,7 +101,7 @@ static void runtimes(struct exchange *call)
 
 /* ---- the answer ---- */
 
-/* What Piston calls the way it ended; NULL for an exit with 0. */
+/* Piston's code for how the run ended; NULL for exit code 0. */
 static const char *status_of(const struct script *script)
 {
 	if (script_is(script, "timeout"))
@@ -153,9 +152,8 @@ static int put_end(struct buf *buf, struct script *script)
 static void answer_execution(struct exchange *call, struct script *script)
 {
 	const struct piston *piston = call->state;
-	struct buf buf;
+	AUTO_BUF struct buf buf = {.max = ANSWER_MAX};
 
-	buf_init(&buf, ANSWER_MAX);
 	buf_format(&buf, "{\"language\":\"" PISTON_LANGUAGE "\",\"version\":\"%s\",\"run\":{",
 		   piston->version);
 	put_stream(&buf, "stdout", &script->out);
@@ -167,21 +165,18 @@ static void answer_execution(struct exchange *call, struct script *script)
 		piston_say(call, 500, "no memory for the answer");
 	else
 		exchange_answer(call, 200, &buf);
-	buf_done(&buf);
 }
 
-/* Nothing is known of the code: it is we who failed. */
+/* The failure is ours: nothing is known about the code's run. */
 static void answer_lost(struct exchange *call, struct script *script)
 {
-	struct buf buf;
+	AUTO_BUF struct buf buf = {.max = ANSWER_MAX};
 
-	buf_init(&buf, ANSWER_MAX);
 	if (buf_format(&buf, "{\"message\":\"the run was lost: %s\"}",
 		       buf_string(&script->message)) == 0)
 		exchange_answer(call, 500, &buf);
 	else
 		piston_say(call, 500, "the run was lost");
-	buf_done(&buf);
 }
 
 static bool take_event(void *user, const char *line, size_t size)
@@ -198,7 +193,6 @@ static void finish(void *user, const struct ask_result *result)
 	struct execution *execution = call->user;
 	struct script *script = &execution->script;
 
-	execution->ask = NULL;
 	if (result->err != NULL)
 		piston_say(call, exchange_status(result->err), result->err->text);
 	else if (script_is(script, "backend") || script->kind[0] == '\0')
@@ -216,16 +210,8 @@ static void execute_checked(struct exchange *call)
 
 	if (piston_take(call, body, &execution->args) < 0)
 		return;
-	execution->ask = exchange_ask(call, &op_run, &execution->args, &calls);
-}
-
-/* Nobody could read the answer later. */
-static void cancel(struct exchange *call)
-{
-	struct execution *execution = call->user;
-
-	if (execution->ask != NULL)
-		ask_cancel(execution->ask);
+	call->left = exchange_cancel;
+	exchange_ask(call, &op_run, &execution->args, &calls);
 }
 
 static void forget(struct exchange *call)
@@ -242,7 +228,7 @@ static void execute(struct exchange *call)
 	struct err err = {0};
 	const json_t *body = exchange_json(call, &err);
 
-	if (body == NULL && (err.kind == ERR_TOO_LARGE || err.kind == ERR_BUSY)) {
+	if (body == NULL && (err.kind == ERR_TOO_LARGE || err_is_busy(&err))) {
 		piston_say(call, exchange_status(&err), err.text);
 		return;
 	}
@@ -254,7 +240,6 @@ static void execute(struct exchange *call)
 	script_init(&execution->script);
 	call->user = execution;
 	call->ended = forget;
-	call->left = cancel;
 	if (piston->version[0] != '\0')
 		execute_checked(call);
 	else
@@ -278,7 +263,7 @@ const struct door door_piston = {
 	.name = "piston",
 	.routes = routes,
 	.route_count = ARRAY_LEN(routes),
-	DOOR_CONFIG(piston),
+	.config = &piston_config,
 	.has_cors = true,
 	.refuse = refuse,
 	.open = open_piston,

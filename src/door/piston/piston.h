@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Piston - version 2 of its API: GET /api/v2/runtimes and POST /api/v2/execute
+ * Piston - version 2 of Piston's API: GET /api/v2/runtimes and POST /api/v2/execute
  *
  * Owns:    what its two files share. Errors are {"message"}, a run's end is a code or a signal.
  * May not: be included by anybody else.
@@ -12,9 +12,9 @@
 
 #define PISTON_LANGUAGE "python"
 
-extern const char *const piston_aliases[]; /* of the language; NULL behind the last */
+extern const char *const piston_aliases[]; /* names of the language, NULL-terminated */
 
-/* Kept for the daemon's life: which Python this is, once a sandbox has said so. */
+/* Kept while the daemon lives: the version of Python, once a sandbox has reported it. */
 struct piston {
 	char version[16];
 	struct version parts;
@@ -22,6 +22,6 @@ struct piston {
 
 void piston_say(struct exchange *call, unsigned status, const char *text);
 
-/* Fills the run from the body of an execute; what is in it is borrowed from the call. On failure
- * the call is answered. */
-int piston_take(struct exchange *call, const json_t *body, struct op_run_args *args);
+/* Fills the run from the body of /execute; its pointers are borrowed from the call. On failure the
+ * call is answered. */
+int piston_take(struct exchange *call, const json_t *body, struct run_request *args);

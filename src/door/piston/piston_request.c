@@ -6,6 +6,7 @@
 
 #include "base/c.h"
 #include "door/piston/piston.h"
+#include "door/script.h"
 #include "session/engine.h"
 
 #define FILES_MAX 1000U
@@ -27,7 +28,7 @@ __attribute__((format(printf, 2, 3))) static int bad(struct exchange *call, cons
 	return -EINVAL;
 }
 
-/* A limit: absent and 0 are not given, a negative one is none where that is allowed. */
+/* Reads a limit. Absent or 0: not given. Negative: no limit, where that is allowed. */
 static int take_limit(struct exchange *call, const json_t *body, const char *name, bool may_be_none,
 		      uint64_t max, uint64_t min, uint64_t *ret_limit)
 {
@@ -37,10 +38,10 @@ static int take_limit(struct exchange *call, const json_t *body, const char *nam
 	if (value == NULL || json_is_null(value))
 		return 0;
 	if (!json_is_number(value))
-		return bad(call, "%s: not a number", name);
+		return bad(call, "%s: must be a number", name);
 	number = json_number_value(value);
 	if (number < 0 && !may_be_none)
-		return bad(call, "%s: less than zero", name);
+		return bad(call, "%s: must not be negative", name);
 	if (number <= 0)
 		return 0;
 	if (number > (double)max)
@@ -66,7 +67,8 @@ static int take_limits(struct exchange *call, const json_t *body, struct policy_
 	if (r == 0)
 		r = take_limit(call, body, "run_memory_limit", true, policy->memory, MEMORY_MIN,
 			       &limits->memory);
-	/* Nothing is compiled, and time on the processor is within the run's timeout. */
+	/* These are only checked: nothing is compiled, and the run's timeout bounds its CPU
+	 * time. */
 	if (r == 0)
 		r = take_limit(call, body, "run_cpu_time", false, UINT64_MAX, 0, NULL);
 	if (r == 0)
@@ -78,13 +80,13 @@ static int take_limits(struct exchange *call, const json_t *body, struct policy_
 	return r;
 }
 
-/* The bytes of a file; `content` as it stands, or decoded. */
+/* The bytes of a file: `content` as it is, or decoded. */
 static int decode_content(struct exchange *call, const json_t *content, const char *encoding,
 			  size_t i, struct run_bytes *ret_bytes)
 {
 	const char *text = json_string_value(content);
 	size_t size = json_string_length(content);
-	const char *end = text;
+	AUTO_BUF struct buf decoded = {.max = size + 3};
 	unsigned char *bytes;
 	size_t n = 0;
 	int r;
@@ -93,33 +95,20 @@ static int decode_content(struct exchange *call, const json_t *content, const ch
 	if (strcmp(encoding, "utf8") == 0)
 		return 0;
 	bytes = exchange_memory(call, size + 1);
-	if (strcmp(encoding, "base64") == 0)
-		r = sodium_base642bin(bytes, size + 1, text, size, "\r\n", &n, &end,
-				      sodium_base64_VARIANT_ORIGINAL);
-	else if (strcmp(encoding, "hex") == 0)
-		r = sodium_hex2bin(bytes, size + 1, text, size, NULL, &n, &end);
-	else
+	if (strcmp(encoding, "base64") == 0) {
+		r = buf_unbase64(&decoded, text, size, "\r\n");
+		n = decoded.size;
+		if (r == 0)
+			memcpy(bytes, decoded.data, n);
+	} else if (strcmp(encoding, "hex") == 0) {
+		r = sodium_hex2bin(bytes, size + 1, text, size, NULL, &n, NULL);
+	} else {
 		return bad(call, "files[%zu].encoding: allowed: base64, hex, utf8", i);
-	if (r != 0 || end != text + size)
-		return bad(call, "files[%zu].content: not %s", i, encoding);
+	}
+	if (r != 0)
+		return bad(call, "files[%zu].content: is not valid %s", i, encoding);
 	*ret_bytes = (struct run_bytes){.data = bytes, .size = n, .fd = -1};
 	return 0;
-}
-
-/* A name stays below the folder of the run. The op checks it again, and so does the sandbox. */
-static bool is_name_fine(const char *name)
-{
-	const char *rest = name;
-
-	if (name[0] == '/' || name[0] == '\0' || strlen(name) > 1024)
-		return false;
-	while (rest != NULL) {
-		if (strncmp(rest, "..", 2) == 0 && (rest[2] == '/' || rest[2] == '\0'))
-			return false;
-		rest = strchr(rest, '/');
-		rest = rest != NULL ? rest + 1 : NULL;
-	}
-	return name[strlen(name) - 1] != '/';
 }
 
 static int take_file(struct exchange *call, const json_t *given, size_t i, struct run_file *file,
@@ -132,9 +121,9 @@ static int take_file(struct exchange *call, const json_t *given, size_t i, struc
 	char *path;
 
 	if (!json_is_string(content))
-		return bad(call, "files[%zu].content: a string is needed", i);
+		return bad(call, "files[%zu].content: must be a string", i);
 	if (json_is_string(name) && json_string_length(name) > 0) {
-		if (!is_name_fine(json_string_value(name)))
+		if (!script_is_path(json_string_value(name)))
 			return bad(call, "files[%zu].name: must be a path below the run's folder",
 				   i);
 		file->path = json_string_value(name);
@@ -147,8 +136,8 @@ static int take_file(struct exchange *call, const json_t *given, size_t i, struc
 	return decode_content(call, content, kind, i, &file->bytes);
 }
 
-/* All of them are put there; the first that is text is the program. */
-static int take_files(struct exchange *call, const json_t *body, struct op_run_args *args,
+/* All files are written; the first text file is the program. */
+static int take_files(struct exchange *call, const json_t *body, struct run_request *args,
 		      const char **ret_main)
 {
 	const json_t *list = json_object_get(body, "files");
@@ -156,7 +145,7 @@ static int take_files(struct exchange *call, const json_t *body, struct op_run_a
 	struct run_file *files;
 
 	if (!json_is_array(list))
-		return bad(call, "files: a list is needed");
+		return bad(call, "files: must be a list");
 	if (count > FILES_MAX)
 		return bad(call, "files: at most %u", FILES_MAX);
 	files = exchange_memory(call, (count + 1) * sizeof(*files));
@@ -179,14 +168,14 @@ static int take_files(struct exchange *call, const json_t *body, struct op_run_a
 }
 
 static int take_arguments(struct exchange *call, const json_t *body, const char *main_file,
-			  struct op_run_args *args)
+			  struct run_request *args)
 {
 	const json_t *list = json_object_get(body, "args");
 	size_t count = json_array_size(list);
 	const char **argv;
 
 	if (list != NULL && !json_is_null(list) && !json_is_array(list))
-		return bad(call, "args: not a list");
+		return bad(call, "args: must be a list");
 	if (count > ARGS_MAX)
 		return bad(call, "args: at most %u", ARGS_MAX);
 	argv = exchange_memory(call, (count + 2) * sizeof(*argv));
@@ -194,18 +183,18 @@ static int take_arguments(struct exchange *call, const json_t *body, const char 
 	for (size_t i = 0; i < count; i++) {
 		argv[i + 1] = json_string_value(json_array_get(list, i));
 		if (argv[i + 1] == NULL)
-			return bad(call, "args[%zu]: not a string", i);
+			return bad(call, "args[%zu]: must be a string", i);
 	}
 	args->argv = argv;
 	return 0;
 }
 
-static int take_stdin(struct exchange *call, const json_t *body, struct op_run_args *args)
+static int take_stdin(struct exchange *call, const json_t *body, struct run_request *args)
 {
 	const json_t *text = json_object_get(body, "stdin");
 
 	if (text != NULL && !json_is_null(text) && !json_is_string(text))
-		return bad(call, "stdin: not a string");
+		return bad(call, "stdin: must be a string");
 	args->stdin_kind = RUN_STDIN_BYTES;
 	args->stdin_bytes = (struct run_bytes){
 		.data = json_is_string(text) ? json_string_value(text) : "",
@@ -223,9 +212,9 @@ static int check_language(struct exchange *call, const json_t *body)
 	bool is_ours;
 
 	if (language == NULL || language[0] == '\0')
-		return bad(call, "language: a string is needed");
+		return bad(call, "language: must be a string that is not empty");
 	if (range == NULL || range[0] == '\0')
-		return bad(call, "version: a string is needed");
+		return bad(call, "version: must be a string that is not empty");
 	is_ours = strcmp(language, PISTON_LANGUAGE) == 0;
 	for (size_t i = 0; piston_aliases[i] != NULL; i++)
 		is_ours = is_ours || strcmp(language, piston_aliases[i]) == 0;
@@ -235,7 +224,7 @@ static int check_language(struct exchange *call, const json_t *body)
 	return 0;
 }
 
-int piston_take(struct exchange *call, const json_t *body, struct op_run_args *args)
+int piston_take(struct exchange *call, const json_t *body, struct run_request *args)
 {
 	const char *main_file = NULL;
 	int r = check_language(call, body);

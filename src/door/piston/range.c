@@ -26,7 +26,7 @@ static bool ends(char c)
 	return c == '\0' || c == ' ' || c == '|';
 }
 
-/* A number of up to seven digits. False: there is none, or a longer one. */
+/* Reads a number of up to seven digits. False: there is none, or it is longer. */
 static bool read_number(const char **at, uint32_t *ret_number)
 {
 	if (!is_digit(**at))
@@ -39,8 +39,8 @@ static bool read_number(const char **at, uint32_t *ret_number)
 	return true;
 }
 
-/* Up to three numbers with dots between; behind an x or a star they do not count. Nothing at all is
- * any version. False: something else is there. */
+/* Reads up to three numbers with dots between them; those after an x or a star do not count. An
+ * empty text means any version. False: the text is something else. */
 static bool read_parts(const char **text, struct version *ret_version, size_t *ret_count)
 {
 	const char *at = *text + (**text == 'v');
@@ -67,7 +67,7 @@ static bool read_parts(const char **text, struct version *ret_version, size_t *r
 	return ends(*at);
 }
 
-/* The first version behind all that begin with the first `count` parts. */
+/* The first version after all that begin with the same `count` parts. */
 static struct version behind(const struct version *version, size_t count)
 {
 	struct version next = {0};
@@ -80,7 +80,7 @@ static struct version behind(const struct version *version, size_t count)
 	return next;
 }
 
-/* How many parts a caret holds fast: up to the first that is not zero. */
+/* How many parts a caret pins: up to the first that is not zero. */
 static size_t caret_parts(const struct version *version, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -100,7 +100,7 @@ static const char *read_sign(const char *at, char *ret_sign, bool *ret_with)
 	return at + strspn(at, " ");
 }
 
-/* One condition; false also when it cannot be read. *at moves behind it. */
+/* Does one condition hold? False also if it cannot be read. Moves *at past it. */
 static bool holds(const char **at, const struct version *version)
 {
 	struct version low = {0};
@@ -130,7 +130,7 @@ static bool holds(const char **at, const struct version *version)
 	return !is_before(version, &low) && is_before(version, &until);
 }
 
-/* All conditions up to the next "||". */
+/* Do all conditions up to the next "||" hold? */
 static bool all_hold(const char *at, const char *end, const struct version *version)
 {
 	at += strspn(at, " ");

@@ -14,7 +14,7 @@ struct version {
 	uint32_t parts[3];
 };
 
-/* "3.11.2" and nothing else. */
+/* Accepts three numbers, like "3.11.2", and nothing else. */
 bool version_parse(const char *text, struct version *ret_version);
 
 bool range_has(const char *range, const struct version *version);

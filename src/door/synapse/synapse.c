@@ -12,10 +12,11 @@
 
 #define ANSWER_MAX (64U << 20)
 
-/* Run beside the code: what is told of a run, and the lines of a traceback, are the code's own. */
+/* These run separately from the code, so that what is shown of the run, and the line numbers of a
+ * traceback, are those of the code itself. */
 #define LEAD_TEST "import json; __file__ = '/sandbox/script.py'"
 #define LEAD_TRANSFORM "import json; state = _args; result = None"
-#define TAIL_TRANSFORM "[result]" /* in a list every value has a form as JSON */
+#define TAIL_TRANSFORM "[result]" /* in a list, every value has a JSON form */
 #define BYTES(text_) ((struct run_bytes){.data = (text_), .size = sizeof(text_) - 1})
 
 /* ---- what HTTP and the tools share ---- */
@@ -44,7 +45,7 @@ uint64_t synapse_seconds(const struct config *config, int64_t asked, int64_t mos
 	return asked < 1 ? 1 : (uint64_t)asked;
 }
 
-/* ---- failures, as FastAPI says them ---- */
+/* ---- failures, in FastAPI's form ---- */
 
 void synapse_detail(struct exchange *call, unsigned status, const char *text)
 {
@@ -69,7 +70,7 @@ static void refuse(struct exchange *call, unsigned status, const struct err *err
 		synapse_invalid(call, "json_invalid", NULL, "JSON decode error");
 		break;
 	case 401:
-		/* Its own gate says 403 to whoever has no token. */
+		/* Synapse itself answers 403 to a request without a token. */
 		synapse_detail(call, 403, "Forbidden: a valid token is required");
 		break;
 	case 404:
@@ -94,8 +95,7 @@ enum kind {
 struct job {
 	enum kind kind;
 	uint64_t seconds;
-	struct op_run_args args;
-	struct ask *ask; /* NULL: it is over */
+	struct run_request args;
 };
 
 static const struct op_param run_members[] = {
@@ -118,27 +118,24 @@ static void run_done(void *user, const struct ask_result *result)
 	struct exchange *call = user;
 	struct job *job = call->user;
 	struct ending ending;
-	struct buf body;
+	AUTO_BUF struct buf body = {.max = ANSWER_MAX};
 	unsigned status = 200;
 	int r;
 
-	job->ask = NULL;
 	if (result->err != NULL) {
 		status = exchange_status(result->err);
 		fail_run(call, status == 429 || status == 503 || status == 403 ? status : 500,
 			 result->err->text);
 		return;
 	}
-	if (!ending_read(result->bytes, result->size, &ending)) {
+	if (!ending_read(result->value, &ending)) {
 		fail_run(call, 500, "the run has no result");
 		return;
 	}
-	buf_init(&body, ANSWER_MAX);
 	if (ending_is(&ending, "backend") || ending_is(&ending, "denied") ||
 	    ending_is(&ending, "cancelled")) {
 		(void)escaped_decode(&body, ending.message);
 		fail_run(call, 500, buf_string(&body));
-		buf_done(&body);
 		return;
 	}
 	if (job->kind == KIND_TEST)
@@ -147,24 +144,13 @@ static void run_done(void *user, const struct ask_result *result)
 		r = synapse_put_custom(&body, job->seconds, &ending);
 	else
 		r = synapse_put_transform(&body, job->seconds, &ending, &status);
-	if (r < 0) {
-		buf_done(&body);
+	if (r < 0)
 		fail_run(call, 500, "the output is too large");
-		return;
-	}
-	exchange_answer(call, status, &body);
+	else
+		exchange_answer(call, status, &body);
 }
 
-/* Nobody will read what it says. */
-static void client_left(struct exchange *call)
-{
-	struct job *job = call->user;
-
-	if (job->ask != NULL)
-		ask_cancel(job->ask);
-}
-
-/* What pydantic takes for an int; false: it is none. */
+/* Reads what pydantic accepts as an int; false: not an int. */
 static bool read_seconds(const json_t *value, int64_t *ret_seconds)
 {
 	const char *text = json_string_value(value);
@@ -191,7 +177,7 @@ static bool read_seconds(const json_t *value, int64_t *ret_seconds)
 	return *end == '\0';
 }
 
-/* The object that the code gets, or {}. */
+/* Reads the object that the code gets; {} if it is absent. */
 static bool read_object(struct exchange *call, const char *name, struct run_bytes *ret_bytes)
 {
 	struct run_bytes given = {0};
@@ -227,7 +213,7 @@ static void start_run(struct exchange *call, enum kind kind)
 		synapse_invalid(call, "dict_type", object, "Input should be a valid dictionary");
 		return;
 	}
-	/* The time of a custom tool is not the caller's to choose. */
+	/* A custom tool's timeout cannot be chosen by the caller. */
 	if (kind != KIND_CUSTOM && !read_seconds(exchange_member(call, "timeout"), &seconds)) {
 		synapse_invalid(call, "int_parsing", "timeout", "Input should be a valid integer");
 		return;
@@ -246,8 +232,8 @@ static void start_run(struct exchange *call, enum kind kind)
 	if (kind == KIND_TRANSFORM)
 		job->args.tail = BYTES(TAIL_TRANSFORM);
 	call->user = job;
-	call->left = client_left;
-	job->ask = exchange_ask(call, &op_run, &job->args, &calls);
+	call->left = exchange_cancel;
+	exchange_ask(call, &op_run, &job->args, &calls);
 }
 
 static void run_test(struct exchange *call)
@@ -265,9 +251,9 @@ static void run_transform(struct exchange *call)
 	start_run(call, KIND_TRANSFORM);
 }
 
-/* ---- what stands for Docker ---- */
+/* ---- routes that stand in for Docker ---- */
 
-/* We are what its client takes for Docker: there as long as sandboxes can be made. */
+/* The client takes us for Docker: "running" means that sandboxes can be made. */
 static void get_status(struct exchange *call)
 {
 	bool is_up = call->engine->pool != NULL && !call->engine->is_stopping;
@@ -305,10 +291,10 @@ static void get_packages(struct exchange *call)
 
 static int open_door(struct engine *engine, void **ret_state, struct err *err)
 {
+	const struct synapse_config *own = config_part(engine->config, &synapse_config);
+
 	*ret_state = NULL;
-	if (engine->config->synapse_vault[0] == '\0')
-		return 0;
-	return vault_prepare(engine->config->synapse_vault, err);
+	return own->vault[0] != '\0' ? vault_prepare(own->vault, err) : 0;
 }
 
 static int boot(struct config *config, struct err *err)
@@ -347,7 +333,7 @@ const struct door door_synapse = {
 	.name = "synapse",
 	.routes = routes,
 	.route_count = ARRAY_LEN(routes),
-	DOOR_CONFIG(synapse),
+	.config = &synapse_config,
 	.token_header = "X-Synapse-Internal",
 	.refuse = refuse,
 	.boot = boot,

@@ -18,7 +18,7 @@ int synapse_put_stderr(struct buf *buf, const struct ending *ending, size_t char
 	const struct escaped parts[] = {ending->err, ending->traceback, ending->message,
 					escaped_plain("\\n")};
 
-	/* The code's own end needs no word of ours. */
+	/* If the code ended by itself, no message of ours is needed. */
 	return escaped_put(buf, parts, is_own ? 2 : ARRAY_LEN(parts), chars);
 }
 
@@ -37,7 +37,7 @@ int synapse_put_test(struct buf *body, uint64_t seconds, const struct ending *en
 	return body->failed;
 }
 
-/* The JSON that was printed, as it stands; 0: it is none. */
+/* Appends the output as it is if it is JSON. 1: it is; 0: it is not. */
 static int put_printed(struct buf *body, const struct ending *ending)
 {
 	size_t before = body->size;
@@ -61,29 +61,27 @@ int synapse_put_custom(struct buf *body, uint64_t seconds, const struct ending *
 		r = put_printed(body, ending);
 		if (r != 0)
 			return r < 0 ? r : 0;
-		r = buf_text(body, "{\"output\":");
-		if (r == 0)
-			r = escaped_put(body, &ending->out, 1, SIZE_MAX);
-		return r < 0 ? r : buf_text(body, "}");
+		buf_text(body, "{\"output\":");
+		escaped_put(body, &ending->out, 1, SIZE_MAX);
+		buf_text(body, "}");
+		return body->failed;
 	}
 	if (ending->exit_code == 0)
-		r = buf_text(body,
-			     "{\"error\":\"Python tool printed more than is kept\",\"stderr\":");
+		buf_text(body,
+			 "{\"error\":\"Python tool printed more than can be kept\",\"stderr\":");
 	else
-		r = buf_format(body, "{\"error\":\"Python tool exited with code %d\",\"stderr\":",
-			       ending->exit_code);
-	if (r == 0)
-		r = synapse_put_stderr(body, ending, STDERR_CHARS);
-	if (r == 0)
-		r = buf_text(body, ",\"stdout\":");
-	if (r == 0)
-		r = escaped_put(body, &ending->out, 1, STDOUT_CHARS);
-	return r < 0 ? r : buf_text(body, "}");
+		buf_format(body, "{\"error\":\"Python tool exited with code %d\",\"stderr\":",
+			   ending->exit_code);
+	synapse_put_stderr(body, ending, STDERR_CHARS);
+	buf_text(body, ",\"stdout\":");
+	escaped_put(body, &ending->out, 1, STDOUT_CHARS);
+	buf_text(body, "}");
+	return body->failed;
 }
 
 /* ---- a transform ---- */
 
-/* `result`, which comes in a list; size 0: it is None, or the code did not get that far. */
+/* `result`, taken out of its list; size 0: it is None, or the code did not get that far. */
 static struct span result_of(const struct ending *ending)
 {
 	struct span value = ending->value;
@@ -94,13 +92,13 @@ static struct span result_of(const struct ending *ending)
 	return (struct span){.at = value.at + 1, .size = value.size - 2};
 }
 
-/* What is not whole is no answer: who goes on with it would go on with something else. */
+/* A cut result is an error: a caller that went on with it would use a wrong value. */
 static const char *lost_of(const struct ending *ending)
 {
 	if (ending->value.size == 0 && ending->is_value_cut)
-		return "result is larger than is kept";
+		return "result is larger than can be kept";
 	if (result_of(ending).size == 0 && ending->is_out_cut)
-		return "more was printed than is kept";
+		return "more was printed than can be kept";
 	return NULL;
 }
 

@@ -3,12 +3,12 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <jansson.h>
 #include <string.h>
 
 #include "base/c.h"
 #include "base/json.h"
-#include "door/synapse/vault_text.h"
+#include "document/vault_text.h"
+#include "op/packages.h"
 #include "session/engine.h"
 
 #define OUTPUT_CHARS 50000
@@ -22,32 +22,27 @@ struct execute_args {
 	enum op_bool allow_network;
 };
 
-/* ---- answers: JSON as text, with an indentation of two; an error is one, too ---- */
+/* ---- answers: JSON as text, indented by two; errors as well ---- */
 
 void synapse_tool_answer(struct mcp_call *call, struct buf *take_json)
 {
-	struct buf text;
+	AUTO_BUF struct buf text = {.max = 2UL * ANSWER_MAX};
 
-	buf_init(&text, 2UL * ANSWER_MAX);
 	if (vault_indent(take_json->data, take_json->size, &text) == 0)
 		mcp_answer_text(call, false, buf_string(&text));
 	else
 		mcp_answer_text(call, false, buf_string(take_json));
-	buf_done(&text);
 	buf_done(take_json);
 }
 
 void synapse_tool_fail(struct mcp_call *call, const char *message)
 {
-	struct buf body;
+	AUTO_BUF struct buf body = {.max = 64 * KIB};
 
-	buf_init(&body, 64 * KIB);
-	if (buf_text(&body, "{\"error\": ") == 0 && json_put_text(&body, message) == 0 &&
-	    buf_text(&body, "}") == 0)
+	if (json_put(&body, "{'error': %s}", message) == 0)
 		mcp_answer_text(call, false, buf_string(&body));
 	else
 		mcp_answer_text(call, true, message);
-	buf_done(&body);
 }
 
 /* ---- runs ---- */
@@ -65,9 +60,8 @@ static int put_result(struct buf *body, const struct mcp_call *call, const struc
 {
 	const struct execute_args *args = mcp_call_args(call);
 	struct ending told = *ending;
-	struct buf err;
+	AUTO_BUF struct buf err = {.max = ANSWER_MAX};
 
-	buf_init(&err, ANSWER_MAX);
 	if (args->allow_network == OP_YES)
 		(void)buf_text(&err, "vivarium: allow_network was asked for, but sandboxes here "
 				     "have no network\\n");
@@ -77,20 +71,19 @@ static int put_result(struct buf *body, const struct mcp_call *call, const struc
 	escaped_put(body, &ending->out, 1, OUTPUT_CHARS);
 	buf_text(body, ",\"stderr\":");
 	synapse_put_stderr(body, &told, OUTPUT_CHARS);
-	buf_done(&err);
 	buf_text(body, "}");
 	return body->failed;
 }
 
-static void run_done(struct mcp_call *call, const char *json, size_t size, const struct err *err)
+static void run_done(struct mcp_call *call, const struct ask_result *result)
 {
 	struct ending ending;
-	struct buf body;
+	AUTO_BUF struct buf body = {.max = ANSWER_MAX};
 	char text[600];
 
-	if (err != NULL || !ending_read(json, size, &ending)) {
+	if (result->err != NULL || !ending_read(result->value, &ending)) {
 		(void)snprintf(text, sizeof(text), "Sandbox error: %s",
-			       err != NULL ? err->text : "the run has no result");
+			       result->err != NULL ? result->err->text : "the run has no result");
 		synapse_tool_fail(call, text);
 		return;
 	}
@@ -100,19 +93,17 @@ static void run_done(struct mcp_call *call, const char *json, size_t size, const
 		synapse_tool_fail(call, text);
 		return;
 	}
-	buf_init(&body, ANSWER_MAX);
 	if (put_result(&body, call, &ending) == 0) {
 		synapse_tool_answer(call, &body);
 		return;
 	}
-	buf_done(&body);
 	synapse_tool_fail(call, "Sandbox error: the output is too large");
 }
 
 static void run(struct mcp_call *call)
 {
 	const struct execute_args *args = mcp_call_args(call);
-	const struct op_run_args run_args = {
+	const struct run_request run_args = {
 		.code = args->code,
 		.policy = SYNAPSE_POLICY,
 		.limits = {.timeout_ms = seconds_of(call) * 1000},
@@ -121,9 +112,9 @@ static void run(struct mcp_call *call)
 	mcp_call_run(call, &op_run, &run_args, run_done);
 }
 
-/* ---- packages: there is nowhere to get them from, so they must be there ---- */
+/* ---- packages: none can be fetched, so they must be installed ---- */
 
-/* The name before version and extras, as PEP 503 writes it. */
+/* The name without version and extras, normalised as in PEP 503. */
 static void plain_name(const char *asked, char ret_name[NAME_MAX_SIZE])
 {
 	size_t size = strcspn(asked, "[=<>!~;@ ");
@@ -140,47 +131,47 @@ static void plain_name(const char *asked, char ret_name[NAME_MAX_SIZE])
 	ret_name[at] = '\0';
 }
 
-static bool is_installed(const json_t *packages, const char *asked)
+static bool is_installed(const struct package_list *packages, const char *asked)
 {
 	char wanted[NAME_MAX_SIZE];
 	char name[NAME_MAX_SIZE];
-	size_t i;
-	json_t *package;
 
 	plain_name(asked, wanted);
-	json_array_foreach(packages, i, package) {
-		const char *text = json_string_value(json_object_get(package, "name"));
-
-		plain_name(text != NULL ? text : "", name);
+	for (size_t i = 0; i < packages->count; i++) {
+		plain_name(packages->items[i].name, name);
 		if (name[0] != '\0' && strcmp(name, wanted) == 0)
 			return true;
 	}
 	return false;
 }
 
-static void packages_known(struct mcp_call *call, const char *json, size_t size,
-			   const struct err *err)
+/* False: a package is not installed, and the call was answered. */
+static bool has_packages(struct mcp_call *call)
 {
 	const struct execute_args *args = mcp_call_args(call);
-	json_auto_t *answer = err == NULL ? json_loadb(json, size, 0, NULL) : NULL;
+	const struct package_list *list = NULL;
+	struct err err = {0};
 	char text[400];
 
-	if (answer == NULL) {
-		synapse_tool_fail(call, err != NULL ? err->text : "the packages are not known");
-		return;
+	if (args->packages == NULL || args->packages[0] == NULL)
+		return true;
+	if (packages_find(mcp_call_engine(call), NULL, &list, &err) < 0) {
+		synapse_tool_fail(call, err.text);
+		return false;
 	}
 	for (const char *const *name = args->packages; *name != NULL; name++) {
-		if (is_installed(json_object_get(answer, "packages"), *name))
+		if (is_installed(list, *name))
 			continue;
-		(void)snprintf(text, sizeof(text),
-			       "Package not installed: %.100s. Sandboxes have no network to get it "
-			       "by; whoever runs the server adds it: viv runtime add NAME "
-			       "--requirements FILE",
-			       *name);
+		(void)snprintf(
+			text, sizeof(text),
+			"Package not installed: %.100s. Sandboxes have no network to fetch it; "
+			"the server's administrator can add it: viv runtime add NAME "
+			"--requirements FILE",
+			*name);
 		synapse_tool_fail(call, text);
-		return;
+		return false;
 	}
-	run(call);
+	return true;
 }
 
 static void execute(struct mcp_call *call)
@@ -189,10 +180,7 @@ static void execute(struct mcp_call *call)
 
 	if (synapse_is_blank(args->code.data, args->code.size))
 		synapse_tool_fail(call, "No code provided");
-	else if (args->packages != NULL && args->packages[0] != NULL)
-		mcp_call_op(call, &op_packages, (const char *const[]){NULL}, NULL, 0,
-			    packages_known);
-	else
+	else if (has_packages(call))
 		run(call);
 }
 

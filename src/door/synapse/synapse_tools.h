@@ -10,8 +10,8 @@
 #include "door/synapse/synapse.h"
 #include "mcp/mcp.h"
 
-/* The JSON, indented, as the answer's text. Consumes it. */
+/* Answers with the JSON, indented, as text. Consumes it. */
 void synapse_tool_answer(struct mcp_call *call, struct buf *take_json);
 
-/* {"error": message}, in normal content: so its clients expect it. */
+/* Answers {"error": message} as normal content, as its clients expect. */
 void synapse_tool_fail(struct mcp_call *call, const char *message);

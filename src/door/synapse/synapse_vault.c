@@ -20,17 +20,20 @@ const struct op_param synapse_file_members[3] = {
 int synapse_vault_open(const struct config *config, const struct op_caller *caller,
 		       struct vault *vault, struct err *err)
 {
+	const struct synapse_config *own = config_part(config, &synapse_config);
+
 	*vault = (struct vault){.dir = -1};
-	if (config->synapse_vault[0] == '\0')
+	if (own->vault[0] == '\0')
 		return err_set(err, ERR_UNSUPPORTED, ENOTSUP,
-			       "there is no vault: name a folder in dialects.synapse.vault");
-	/* The vault is that policy's data: who may not read it in a sandbox may not here. */
+			       "there is no vault; set dialects.synapse.vault to a folder");
+	/* The vault is the data of that policy: a caller who may not read it in a sandbox may not
+	 * read it here either. */
 	if (op_policy(config, caller, SYNAPSE_POLICY, err) == NULL)
 		return -err->num;
-	return vault_open(vault, config->synapse_vault, err);
+	return vault_open(vault, own->vault, err);
 }
 
-/* In Synapse's words and numbers. */
+/* Answers with Synapse's texts and status codes. */
 static void fail(struct exchange *call, const struct err *err, const char *missing,
 		 const char *exists)
 {
@@ -44,7 +47,8 @@ static void fail(struct exchange *call, const struct err *err, const char *missi
 		synapse_detail(call, exchange_status(err), err->text);
 }
 
-/* From the last dot of the name on, in lower case; a name that begins with it has none. */
+/* The extension: from the last dot of the name on, in lower case; none if the name begins with that
+ * dot. */
 static void put_extension(const char *name, char *ret_text, size_t size)
 {
 	const char *dot = strrchr(name, '.');
@@ -70,22 +74,18 @@ static const char *base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* ---- looking ---- */
+/* ---- tree and search ---- */
 
 struct listing {
 	struct buf body;
-	const char *query; /* NULL: the tree is told */
+	const char *query; /* NULL: list the whole tree */
 	int count;
 	bool needs_comma;
 };
 
 static int put_names(struct buf *buf, const struct vault_entry *entry)
 {
-	buf_text(buf, "{\"name\":");
-	json_put_text(buf, entry->name);
-	buf_text(buf, ",\"path\":");
-	json_put_text(buf, entry->path);
-	return buf->failed;
+	return json_put(buf, "{'name':%s,'path':%s", entry->name, entry->path);
 }
 
 static int put_file(struct buf *buf, const struct vault_entry *entry, bool has_type)
@@ -94,44 +94,34 @@ static int put_file(struct buf *buf, const struct vault_entry *entry, bool has_t
 
 	put_names(buf, entry);
 	put_extension(entry->name, extension, sizeof(extension));
-	buf_text(buf, has_type ? ",\"type\":\"file\",\"ext\":" : ",\"ext\":");
-	json_put_text(buf, extension);
-	buf_text(buf, "}");
-	return buf->failed;
+	return json_put(buf, has_type ? ",'type':'file','ext':%s}" : ",'ext':%s}", extension);
 }
 
 static int tell_tree(void *user, const struct vault_entry *entry)
 {
 	struct listing *listing = user;
-	int r;
 
 	if (entry->kind == VAULT_FOLDER_OVER) {
 		listing->needs_comma = true;
 		return buf_text(&listing->body, "]}");
 	}
-	r = buf_text(&listing->body, listing->needs_comma ? "," : "");
-	if (r == 0 && entry->kind == VAULT_FILE)
-		r = put_file(&listing->body, entry, true);
-	if (r == 0 && entry->kind == VAULT_FOLDER)
-		r = put_names(&listing->body, entry);
-	if (r == 0 && entry->kind == VAULT_FOLDER)
-		r = buf_text(&listing->body, ",\"type\":\"folder\",\"children\":[");
+	buf_text(&listing->body, listing->needs_comma ? "," : "");
 	listing->needs_comma = entry->kind == VAULT_FILE;
-	return r;
+	if (entry->kind == VAULT_FILE)
+		return put_file(&listing->body, entry, true);
+	put_names(&listing->body, entry);
+	return json_put(&listing->body, ",'type':'folder','children':[");
 }
 
 static int tell_match(void *user, const struct vault_entry *entry)
 {
 	struct listing *listing = user;
-	int r;
 
 	if (entry->kind != VAULT_FILE || strcasestr(entry->name, listing->query) == NULL)
 		return 0;
-	r = buf_text(&listing->body, listing->count > 0 ? "," : "");
-	if (r == 0)
-		r = put_file(&listing->body, entry, false);
-	if (r < 0)
-		return r;
+	buf_text(&listing->body, listing->count > 0 ? "," : "");
+	if (put_file(&listing->body, entry, false) < 0)
+		return listing->body.failed;
 	return ++listing->count < SEARCH_MAX ? 0 : -ECANCELED;
 }
 
@@ -195,25 +185,47 @@ static void answer_file(struct exchange *call, const char *path, const void *con
 {
 	const char *name = base_name(path);
 	char extension[64];
-	struct buf body;
+	AUTO_BUF struct buf body = {.max = ANSWER_MAX + 256};
 
 	put_extension(name, extension, sizeof(extension));
-	buf_init(&body, ANSWER_MAX + 256);
-	buf_text(&body, "{\"path\":");
-	json_put_text(&body, path);
-	buf_text(&body, ",\"name\":");
-	json_put_text(&body, name);
-	buf_text(&body, ",\"ext\":");
-	json_put_text(&body, extension);
-	buf_text(&body, ",\"content\":");
+	json_put(&body, "{'path':%s,'name':%s,'ext':%s,'content':", path, name, extension);
 	json_put_string(&body, content, size);
-	buf_text(&body, "}");
-	if (body.failed < 0) {
-		buf_done(&body);
+	if (buf_text(&body, "}") < 0 || body.failed < 0)
 		synapse_detail(call, 500, "the file does not fit in an answer");
-		return;
-	}
-	exchange_answer(call, 200, &body);
+	else
+		exchange_answer(call, 200, &body);
+}
+
+/* The path of `name` in the folder `parent`; a name is one component. -EINVAL: it is not a name. */
+static int child_path(const struct vault *vault, const char *parent, const char *name,
+		      char path[VAULT_PATH_SIZE], struct err *err)
+{
+	char folder[VAULT_PATH_SIZE];
+	char asked[2 * VAULT_PATH_SIZE];
+	int r = vault_path(vault, parent, false, folder, err);
+
+	if (r < 0)
+		return r;
+	if (strchr(name, '/') != NULL || strcmp(name, "..") == 0)
+		return err_set(err, ERR_FORBIDDEN, EPERM, "the name leads elsewhere");
+	if (name[0] == '\0' || strcmp(name, ".") == 0 || strlen(name) >= VAULT_PATH_SIZE)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "the name is empty, \".\" or too long");
+	(void)snprintf(asked, sizeof(asked), "%s/%s", folder, name);
+	return vault_path(vault, asked, false, path, err);
+}
+
+/* Opens the caller's vault and resolves a path in it: `name` in the folder `asked`, or `asked`
+ * itself if `name` is NULL. The vault must be closed in any case. */
+static int find(struct exchange *call, const char *asked, const char *name, struct vault *vault,
+		char path[VAULT_PATH_SIZE], struct err *err)
+{
+	int r = synapse_vault_open(call->engine->config, &call->caller, vault, err);
+
+	if (r < 0)
+		return r;
+	return name != NULL ? child_path(vault, asked, name, path, err)
+			    : vault_path(vault, asked, false, path, err);
 }
 
 void synapse_get_file(struct exchange *call)
@@ -222,17 +234,14 @@ void synapse_get_file(struct exchange *call)
 	char path[VAULT_PATH_SIZE];
 	struct vault vault;
 	struct err err = {0};
-	struct buf content;
+	AUTO_BUF struct buf content = {.max = VAULT_FILE_MAX};
 	int r;
 
 	if (asked == NULL) {
 		synapse_invalid(call, "missing", "path", "Field required");
 		return;
 	}
-	buf_init(&content, VAULT_FILE_MAX);
-	r = synapse_vault_open(call->engine->config, &call->caller, &vault, &err);
-	if (r == 0)
-		r = vault_path(&vault, asked, false, path, &err);
+	r = find(call, asked, NULL, &vault, path, &err);
 	if (r == 0)
 		r = vault_read(&vault, path, &content, &err);
 	vault_close(&vault);
@@ -242,10 +251,9 @@ void synapse_get_file(struct exchange *call)
 		synapse_detail(call, 404, "File not found");
 	else
 		fail(call, &err, "File not found", "");
-	buf_done(&content);
 }
 
-/* A text of the body; NULL: it is none, and that was said. */
+/* A string member of the body; NULL: it is missing or not a string, and the call was answered. */
 static const char *need_text(struct exchange *call, const char *name)
 {
 	const json_t *value = exchange_member(call, name);
@@ -260,25 +268,7 @@ static const char *need_text(struct exchange *call, const char *name)
 	return NULL;
 }
 
-/* `name` in the folder `parent`; a name is one component. -EINVAL: it is not. */
-static int child_path(const struct vault *vault, const char *parent, const char *name,
-		      char path[VAULT_PATH_SIZE], struct err *err)
-{
-	char folder[VAULT_PATH_SIZE];
-	char asked[2 * VAULT_PATH_SIZE];
-	int r = vault_path(vault, parent, false, folder, err);
-
-	if (r < 0)
-		return r;
-	if (strchr(name, '/') != NULL || strcmp(name, "..") == 0)
-		return err_set(err, ERR_FORBIDDEN, EPERM, "the name leads elsewhere");
-	if (name[0] == '\0' || strcmp(name, ".") == 0 || strlen(name) >= VAULT_PATH_SIZE)
-		return err_set(err, ERR_BAD_REQUEST, EINVAL, "that is no name");
-	(void)snprintf(asked, sizeof(asked), "%s/%s", folder, name);
-	return vault_path(vault, asked, false, path, err);
-}
-
-/* What a new file has in it when nobody says. */
+/* The content of a new file for which none was given. */
 static void default_content(struct exchange *call, const char *name, const char *extension,
 			    struct run_bytes *ret_content)
 {
@@ -296,7 +286,7 @@ static void default_content(struct exchange *call, const char *name, const char 
 	*ret_content = (struct run_bytes){.data = text, .size = strlen(text)};
 }
 
-/* False, and answered: something else than a text would be lost without a word. */
+/* Refuses content that is not a string, which would be lost silently. False: answered. */
 static bool may_have_content(struct exchange *call)
 {
 	if (!exchange_is_wrong(call, "content"))
@@ -327,9 +317,7 @@ void synapse_create_file(struct exchange *call)
 		return;
 	if (!exchange_large(call, "content", true, &content) || content.size == 0)
 		default_content(call, name, extension, &content);
-	r = synapse_vault_open(call->engine->config, &call->caller, &vault, &err);
-	if (r == 0)
-		r = child_path(&vault, parent, name, path, &err);
+	r = find(call, parent, name, &vault, path, &err);
 	if (r == 0)
 		r = vault_put(&vault, path, VAULT_ADD, content.data, content.size, &err);
 	vault_close(&vault);
@@ -355,7 +343,7 @@ void synapse_update_file(struct exchange *call)
 	char extension[64];
 	struct vault vault;
 	struct err err = {0};
-	struct buf old;
+	AUTO_BUF struct buf old = {.max = VAULT_FILE_MAX};
 	int r;
 
 	if (asked == NULL)
@@ -366,12 +354,9 @@ void synapse_update_file(struct exchange *call)
 		synapse_invalid(call, "missing", "content", "Field required");
 		return;
 	}
-	buf_init(&old, VAULT_FILE_MAX);
 	put_extension(base_name(asked), extension, sizeof(extension));
-	r = synapse_vault_open(call->engine->config, &call->caller, &vault, &err);
-	if (r == 0)
-		r = vault_path(&vault, asked, false, path, &err);
-	/* A file that is not there is missing before it is of the wrong kind. */
+	r = find(call, asked, NULL, &vault, path, &err);
+	/* A missing file is reported as missing, not as of the wrong type. */
 	if (r == 0 && !is_editable(extension)) {
 		r = vault_read(&vault, path, &old, &err);
 		if (r == 0 || r == -EFBIG)
@@ -380,7 +365,6 @@ void synapse_update_file(struct exchange *call)
 	if (r == 0)
 		r = vault_put(&vault, path, VAULT_UPDATE, content.data, content.size, &err);
 	vault_close(&vault);
-	buf_done(&old);
 	if (r == 0)
 		answer_ok(call, path);
 	else if (r == -EISDIR)
@@ -400,9 +384,7 @@ void synapse_create_folder(struct exchange *call)
 
 	if (name == NULL)
 		return;
-	r = synapse_vault_open(call->engine->config, &call->caller, &vault, &err);
-	if (r == 0)
-		r = child_path(&vault, parent, name, path, &err);
+	r = find(call, parent, name, &vault, path, &err);
 	if (r == 0)
 		r = vault_make_folder(&vault, path, &err);
 	vault_close(&vault);
@@ -426,9 +408,7 @@ void synapse_delete_item(struct exchange *call)
 
 	if (asked == NULL)
 		return;
-	r = synapse_vault_open(call->engine->config, &call->caller, &vault, &err);
-	if (r == 0)
-		r = vault_path(&vault, asked, false, path, &err);
+	r = find(call, asked, NULL, &vault, path, &err);
 	if (r == 0)
 		r = vault_remove(&vault, path, true, &err);
 	vault_close(&vault);

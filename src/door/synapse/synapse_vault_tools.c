@@ -6,8 +6,9 @@
 
 #include "base/c.h"
 #include "base/json.h"
+#include "base/utf8.h"
+#include "document/vault_text.h"
 #include "door/synapse/synapse_tools.h"
-#include "door/synapse/vault_text.h"
 #include "session/engine.h"
 
 #define ANSWER_MAX (64U << 20)
@@ -37,7 +38,7 @@ static void say_error(struct work *work, const char *lead, const char *tail)
 	synapse_tool_fail(work->call, text);
 }
 
-/* Opens the vault and finds the path in it; answers where that cannot be. */
+/* Opens the vault and resolves the path; on failure the call is answered. */
 static int begin(struct work *work, struct mcp_call *call, const char *asked, const char *outside)
 {
 	int r;
@@ -87,16 +88,12 @@ static void fail(struct work *work)
 	}
 }
 
-/* {"path": ..., and what `more` says, which ends the object. */
+/* Answers {"path": ..., followed by `more`, which ends the object. */
 static void succeed(struct work *work, const char *more)
 {
-	int r = buf_text(&work->body, "{\"path\":");
-
-	if (r == 0)
-		r = json_put_text(&work->body, work->text);
-	if (r == 0)
-		r = buf_text(&work->body, more);
-	if (r == 0)
+	json_put(&work->body, "{'path':%s", work->text);
+	buf_text(&work->body, more);
+	if (work->body.failed == 0)
 		synapse_tool_answer(work->call, &work->body);
 	else
 		synapse_tool_fail(work->call, "the answer is too large");
@@ -109,20 +106,11 @@ static bool has_suffix(const char *name, const char *suffix)
 	return size > strlen(suffix) && strcmp(name + size - strlen(suffix), suffix) == 0;
 }
 
-/* JSON is kept with an indentation, anything else as it came. */
+/* JSON is stored indented, anything else as it came. */
 static void suit_content(const struct work *work, const struct run_bytes *content, struct buf *buf)
 {
 	if (!has_suffix(work->path, ".json") || vault_indent(content->data, content->size, buf) < 0)
 		(void)buf_append(buf, content->data, content->size);
-}
-
-static unsigned long long characters(const struct buf *text)
-{
-	unsigned long long count = 0;
-
-	for (size_t i = 0; i < text->size; i++)
-		count += (text->data[i] & 0xc0) != 0x80;
-	return count;
 }
 
 static void put(struct work *work, enum vault_put how, const char *word)
@@ -135,7 +123,8 @@ static void put(struct work *work, enum vault_put how, const char *word)
 	buf_init(&text, content->size > VAULT_FILE_MAX ? content->size : VAULT_FILE_MAX);
 	suit_content(work, content, &text);
 	r = vault_put(&work->vault, work->path, how, text.data, text.size, &work->err);
-	(void)snprintf(more, sizeof(more), ",\"size\":%llu,\"%s\":true}", characters(&text), word);
+	(void)snprintf(more, sizeof(more), ",\"size\":%llu,\"%s\":true}",
+		       (unsigned long long)utf8_count(text.data, text.size), word);
 	buf_done(&text);
 	if (r < 0)
 		fail(work);
@@ -202,14 +191,12 @@ static void call_read(struct mcp_call *call)
 {
 	const struct vault_args *args = mcp_call_args(call);
 	struct work work;
-	struct buf content;
-	struct buf more;
+	AUTO_BUF struct buf content = {.max = VAULT_FILE_MAX};
+	AUTO_BUF struct buf more = {.max = ANSWER_MAX};
 	int r;
 
 	if (begin(&work, call, args->path, OUTSIDE) < 0)
 		return;
-	buf_init(&content, VAULT_FILE_MAX);
-	buf_init(&more, ANSWER_MAX);
 	r = vault_read(&work.vault, work.path, &content, &work.err);
 	if (r < 0) {
 		fail(&work);
@@ -220,12 +207,10 @@ static void call_read(struct mcp_call *call)
 	} else {
 		synapse_tool_fail(call, "the file does not fit in an answer");
 	}
-	buf_done(&content);
-	buf_done(&more);
 	finish(&work);
 }
 
-/* What the file is to be; the error says why not. */
+/* Makes the new content of the file; on failure the error says why. */
 static int patch(struct work *work, const struct buf *old, struct buf *new)
 {
 	const struct vault_args *args = work->args;
@@ -250,16 +235,13 @@ static void call_patch(struct mcp_call *call)
 {
 	const struct vault_args *args = mcp_call_args(call);
 	struct work work;
-	struct buf old;
-	struct buf new;
-	struct buf more;
+	AUTO_BUF struct buf old = {.max = VAULT_FILE_MAX};
+	AUTO_BUF struct buf new = {.max = VAULT_FILE_MAX};
+	AUTO_BUF struct buf more = {.max = ANSWER_MAX};
 	int r;
 
 	if (begin(&work, call, args->path, OUTSIDE) < 0)
 		return;
-	buf_init(&old, VAULT_FILE_MAX);
-	buf_init(&new, VAULT_FILE_MAX);
-	buf_init(&more, ANSWER_MAX);
 	r = vault_read(&work.vault, work.path, &old, &work.err);
 	if (r == 0)
 		r = patch(&work, &old, &new);
@@ -273,9 +255,6 @@ static void call_patch(struct mcp_call *call)
 		succeed(&work, buf_string(&more));
 	else
 		succeed(&work, ",\"patched\":true}");
-	buf_done(&old);
-	buf_done(&new);
-	buf_done(&more);
 	finish(&work);
 }
 
@@ -311,41 +290,25 @@ static int tell(void *user, const struct vault_entry *entry)
 	struct listing *listing = user;
 	struct buf *files = &listing->files;
 	char path[2 * VAULT_PATH_SIZE];
-	int r;
 
 	if (entry->kind != VAULT_FILE ||
 	    strncmp(entry->name, VAULT_TEMP, strlen(VAULT_TEMP)) == 0 ||
 	    (listing->extension != NULL && !has_suffix(entry->name, listing->extension)))
 		return 0;
 	(void)snprintf(path, sizeof(path), "%s/%s", listing->work->vault.root, entry->path);
-	r = buf_text(files, listing->count++ > 0 ? ",{\"name\":" : "{\"name\":");
-	if (r == 0)
-		r = json_put_text(files, entry->name);
-	if (r == 0)
-		r = buf_text(files, ",\"path\":");
-	if (r == 0)
-		r = json_put_text(files, path);
-	if (r == 0)
-		r = buf_text(files, ",\"relative\":");
-	if (r == 0)
-		r = json_put_text(files, entry->path);
-	return r < 0 ? r : buf_format(files, ",\"size\":%llu}", (unsigned long long)entry->size);
+	buf_text(files, listing->count++ > 0 ? "," : "");
+	return json_put(files, "{'name':%s,'path':%s,'relative':%s,'size':%llu}", entry->name, path,
+			entry->path, (unsigned long long)entry->size);
 }
 
 static void answer_list(struct work *work, struct listing *listing, bool is_cut)
 {
 	struct buf *body = &work->body;
-	int r = buf_text(body, "{\"directory\":");
 
-	if (r == 0)
-		r = json_put_text(body, work->text);
-	if (r == 0)
-		r = buf_format(body, ",\"count\":%zu,\"files\":[", listing->count);
-	if (r == 0)
-		r = buf_append(body, listing->files.data, listing->files.size);
-	if (r == 0)
-		r = buf_text(body, is_cut ? "],\"truncated\":true}" : "]}");
-	if (r == 0)
+	json_put(body, "{'directory':%s,'count':%zu,'files':[", work->text, listing->count);
+	buf_append(body, listing->files.data, listing->files.size);
+	buf_text(body, is_cut ? "],\"truncated\":true}" : "]}");
+	if (body->failed == 0)
 		synapse_tool_answer(work->call, body);
 	else
 		synapse_tool_fail(work->call, "the list is too long for an answer");
@@ -371,7 +334,7 @@ static void call_list(struct mcp_call *call)
 	}
 	buf_init(&listing.files, ANSWER_MAX);
 	r = vault_each(&work.vault, work.path, &walk, &is_cut, &work.err);
-	/* A folder that is not there has no files. */
+	/* A missing folder has no files. */
 	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
 		fail(&work);
 	else
@@ -388,26 +351,27 @@ static void call_list(struct mcp_call *call)
 	}
 #define PATH                                                                                       \
 	ARG(path, .type = OP_TEXT, .is_required = true,                                            \
-	    .help = "the file: relative to the vault, or absolute as another tool told it")
+	    .help = "the file: relative to the vault, or absolute as another tool returned it")
 #define CONTENT(help_) ARG(content, .type = OP_BYTES, .is_required = true, .help = (help_))
 
 static const struct op_param create_rows[] = {
-	CONTENT("all that is to be in it; JSON as text"),
+	CONTENT("the whole content of the file; JSON as text"),
 	ARG(filename, .type = OP_TEXT,
-	    .help = "path in the vault, its folders are made (default: a new name)"),
+	    .help = "path in the vault; missing folders are made (default: a new name)"),
 	ARG(format, .type = OP_TEXT, .choices = "json|text|csv|python|markdown",
-	    .help = "what a new name ends with (default: json)"),
+	    .help = "extension of a new name (default: json)"),
 };
 
 static const struct op_param path_rows[] = {PATH};
 
-static const struct op_param write_rows[] = {PATH, CONTENT("all that is to be in it")};
+static const struct op_param write_rows[] = {PATH, CONTENT("the whole content of the file")};
 
 static const struct op_param patch_rows[] = {
 	PATH,
 	ARG(merge, .type = OP_BYTES,
-	    .help = "JSON text: an object merged into the file's, or a list put behind its list"),
-	ARG(find, .type = OP_BYTES, .help = "text of the file; the first place counts"),
+	    .help = "JSON text: an object to merge into the file's, or a list to append to its "
+		    "list"),
+	ARG(find, .type = OP_BYTES, .help = "text to replace; only its first occurrence"),
 	ARG(replace, .type = OP_BYTES, .help = "text to put there (default: nothing)"),
 };
 
@@ -433,7 +397,7 @@ TOOL(create, "New file", create_rows, 0,
      "Make a new file in the vault, a folder that runs can read");
 TOOL(read, "Read file", path_rows, MCP_READ_ONLY, "A file of the vault, at most 10 MiB");
 TOOL(write, "Write file", write_rows, MCP_DESTRUCTIVE | MCP_IDEMPOTENT,
-     "Write a file of the vault, whether or not it is there");
+     "Write a file of the vault, whether or not it exists");
 TOOL(patch, "Change file", patch_rows, MCP_DESTRUCTIVE,
      "Merge JSON into a file of the vault, or replace a text in it");
 TOOL(list, "List files", list_rows, MCP_READ_ONLY, "Every file of the vault, or of a folder of it");

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What blocks a checkpoint: whatever a fork would share between two states, or leave behind.
+"""Blockers of a checkpoint: anything that a fork would share between two states, or leave behind.
 
 Owns:    the list, each with a text for people: "thread worker-1", "open file /workspace/a.txt".
-May not: call into user code, or cost much: it is asked after every run.
+May not: call into user code, or cost much: it runs after every run.
 """
 
+import gc
 import os
 import sys
+from stat import S_IFDIR, S_IFMT, S_IFREG
 from time import sleep as _sleep
 
-from . import WORKSPACE
 from .hooks import load
 from .wire import clean
 
@@ -18,19 +19,27 @@ CHANNEL = 3
 LEAVING_MS = 50
 
 _modules = sys.modules
-_listdir, _readlink, _pread, _open, _read, _close, _stat, _fstat, _waitid = (
-    os.listdir, os.readlink, os.pread, os.open, os.read, os.close, os.stat, os.fstat, os.waitid)
+_listdir, _readlink, _pread, _open, _read, _close, _stat, _fstat, _fstatvfs = (
+    os.listdir, os.readlink, os.pread, os.open, os.read, os.close, os.stat, os.fstat, os.fstatvfs)
+_waitid, _waitpid, _exitcode, _get_objects = os.waitid, os.waitpid, os.waitstatus_to_exitcode, gc.get_objects
 
 
-_stayed = ""  # the native thread that was waited for, and did not go
+_stayed = ""  # the native thread that was waited for, and did not end
+_unshared = -1  # pages that are not private and writable, when no map was shared; -1: unknown
 
 
 def find(interpreter, own_children, own_fds):
-    """The first thing in the way, "" when nothing is. `own_children` and `own_fds` are ours."""
+    """The first thing that blocks a checkpoint; "": nothing does. `own_children` and `own_fds` belong to the runner."""
     loop = interpreter.notebook.own_loop()
-    return (_thread() or _child(own_children) or _task(loop)
-            or _descriptor({0, 1, 2, CHANNEL, interpreter.streams.live, *own_fds, *_fds_of(loop)} - {-1})
-            or _shared_map(interpreter.has_files))
+    children = _children(own_children)
+    return (_thread() or _child(children) or _task(loop)
+            or _descriptor(_own(interpreter, own_fds)) or _shared_map() or _unwaited(children))
+
+
+def read_only(interpreter, own_fds):
+    """[(descriptor, path, flags)] of the files and folders that user code has open only for reading."""
+    found = [(fd, path, _flags(fd)) for fd, path, kind in _foreign(_own(interpreter, own_fds)) if kind in _FILES]
+    return [one for one in found if one[2] & (os.O_ACCMODE | os.O_PATH) == os.O_RDONLY]
 
 
 def _shown(text):
@@ -58,7 +67,7 @@ def _comm(path):
 
 
 def _thread():
-    """Only the thread that forks goes on in the child."""
+    """Only the thread that forks lives on in the child."""
     if _stat("/proc/self/task").st_nlink == 3:  # itself, its parent, and one thread
         return ""
     tasks = _listdir("/proc/self/task")
@@ -74,8 +83,8 @@ def _thread():
 
 
 def _native(tasks):
-    """A thread that Python does not know, "" when there is none. One that was joined may still be on
-    its way out of the kernel, so a new one gets a moment; one that stayed before gets none."""
+    """A thread that Python does not know; "": none. A thread that was joined may still be leaving the kernel, so a new
+    one gets a moment; one that stayed before gets none."""
     global _stayed
     here = str(os.getpid())
     for _ in range(LEAVING_MS):
@@ -88,34 +97,75 @@ def _native(tasks):
     return other
 
 
-def _lives(child):
-    """Asks as its parent: what was forked and never exec'd cannot be seen in /proc."""
+def _has_ended(child):
+    """None: nobody can wait for it. Asks as the parent: /proc hides a child that was forked and never called exec."""
     try:
-        return _waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+        return _waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     except ChildProcessError:
-        return False
+        return None
 
 
-def _child(own):
-    """The new head would not be its parent."""
-    if not own:
-        try:
-            _waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        except ChildProcessError:
-            return ""  # there is none at all
-    pid = os.getpid()
-    for word in _file(f"/proc/self/task/{pid}/children").split():
-        child = int(word)
-        if child in own:
-            continue
-        if _lives(child):
+def _child(children):
+    """A child process: the new head would not be its parent."""
+    for child in children:
+        if _has_ended(child) is False:
             name = _shown(_comm(f"/proc/{child}/comm")) or "forked"
             return f"child process {child} ({name})"
     return ""
 
 
+def _unwaited(children):
+    """A child that has ended: only its parent gets its status, and `subprocess` takes a lost one for 0. So the objects
+    of `subprocess` learn theirs now, as poll() would tell them. Any other child blocks until user code waits for it."""
+    ended = [child for child in children if _has_ended(child)]
+    popens = _popens() if ended else {}
+    for child in ended:
+        if child not in popens:
+            return f"child process {child} (ended, not waited for)"
+    for child in ended:
+        code = _exitcode(_waitpid(child, os.WNOHANG)[1])
+        for members in popens[child]:
+            members["returncode"] = code
+    return ""
+
+
+def _popens():
+    """{pid: the members of each `subprocess.Popen` that knows no status}. Not those of asyncio, which waits itself, and
+    not those of a subclass, whose members may be user code."""
+    kind = _class("subprocess", "Popen")
+    transport = _class("asyncio.base_subprocess", "BaseSubprocessTransport")
+    if kind is None:
+        return {}
+    objects = _get_objects()
+    foreign = [] if transport is None else [
+        id(_members(item).get("_proc")) for item in objects if issubclass(type(item), transport)]
+    found = {}
+    for members in [_members(item) for item in objects if type(item) is kind and id(item) not in foreign]:
+        pid = members.get("pid")
+        if type(pid) is int and members.get("returncode", 0) is None:
+            found.setdefault(pid, []).append(members)
+    return found
+
+
+def _class(module, name):
+    """A class of a module that user code may have imported; None: there is none, or it would run code when asked."""
+    found = _members(_modules.get(module)).get(name)
+    return found if type(found) is type else None
+
+
+def _children(own):
+    """The children of user code that live or were not waited for."""
+    if not own:
+        try:
+            _waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return []  # there are no children at all
+    children = map(int, _file(f"/proc/self/task/{os.getpid()}/children").split())
+    return [child for child in children if child not in own]
+
+
 def _task(loop):
-    """The loop goes on in the child with all that waits in it, but not in the checkpoint."""
+    """A pending asyncio task: it would go on in the child, but not in the checkpoint."""
     asyncio = _modules.get("asyncio")
     if loop is None or asyncio is None or loop.is_closed():
         return ""
@@ -134,58 +184,114 @@ def _fds_of(loop):
     return [part.fileno() for part in parts if hasattr(part, "fileno")]
 
 
+def _own(interpreter, own_fds):
+    loop = interpreter.notebook.own_loop()
+    return {0, 1, 2, CHANNEL, *interpreter.streams.own(), *own_fds, *_fds_of(loop)} - {-1}
+
+
 def _are_open(fds):
+    """Whether all of them are open, and none is a file that user code has put at this number."""
     try:
-        for fd in fds:
-            _fstat(fd)
+        return all(S_IFMT(_fstat(fd).st_mode) != S_IFREG for fd in fds)
     except OSError:
         return False
-    return True
+
+
+_FILES = S_IFREG, S_IFDIR
+
+
+def _foreign(own):
+    """(descriptor, path, type) of everything open that is not the runner's."""
+    if _stat("/proc/self/fd").st_size == len(own) and _are_open(own):
+        return  # since Linux 6.2 st_size is the number of open descriptors
+    for name in _listdir("/proc/self/fd"):
+        fd = int(name)
+        try:
+            kind = S_IFMT(_fstat(fd).st_mode)
+            if fd not in own or kind == S_IFREG:
+                yield fd, _readlink(f"/proc/self/fd/{name}"), kind
+        except OSError:
+            continue  # the descriptor with which listdir read the folder
+
+
+def _flags(fd):
+    fcntl = load("fcntl")
+    return fcntl.fcntl(fd, fcntl.F_GETFL)
 
 
 def _descriptor(own):
-    """A position or a lock in a file that is rolled back, or one end of a conversation."""
-    if _stat("/proc/self/fd").st_size == len(own) and _are_open(own):
-        return ""  # since Linux 6.2 the size is how many there are
-    for name in _listdir("/proc/self/fd"):
-        fd = int(name)
-        if fd in own:
-            continue
-        try:
-            target = _readlink(f"/proc/self/fd/{name}")
-            if target.startswith("socket:"):
-                return f"socket (descriptor {fd})"
-            if target.startswith(WORKSPACE + "/"):
-                why = _open_file(fd, target)
-                if why:
-                    return why
-        except OSError:
-            continue  # the descriptor of the folder that is being read
+    """A socket, or an open file with more than a read position, which each state gets for itself."""
+    for fd, path, kind in _foreign(own):
+        if path.startswith("socket:"):
+            return f"socket (descriptor {fd})"
+        why = _open_file(fd, path) if kind == S_IFREG else ""
+        if why:
+            return why
     return ""
 
 
-def _open_file(fd, target):
-    flags = load("fcntl").fcntl(fd, load("fcntl").F_GETFL)
+def _open_file(fd, path):
+    flags = _flags(fd)
+    if flags & os.O_PATH:
+        return ""
     if flags & os.O_ACCMODE != os.O_RDONLY:
-        return f"open file {_shown(target)}"
+        return _memory(path) or f"open file {_shown(path)}"
+    if _fstatvfs(fd).f_flag & os.ST_RDONLY:
+        return ""  # nobody can write there, so a lock protects nothing
     if "_sqlite3" in _modules and _pread(fd, 16, 0) == b"SQLite format 3\0":
-        return f"open database {_shown(target)}"
-    return ""
+        return f"open database {_shown(path)}"
+    return f"locked file {_shown(path)}" if _is_locked(fd) else ""
 
 
-def _shared_map(has_files):
-    """A file that can be written through memory. Python keeps a descriptor for each of its own
-    maps; this is for those of others. The list of maps is long: it is read only where there is a
-    file, and pages of some tmpfs, as the workspace is one, are mapped."""
-    if not has_files or b"\nRssShmem:\t       0 kB\n" in _file("/proc/self/status"):
+def _is_locked(fd):
+    """Whether there is a lock that a fork would lose or share. Libraries that read a file hold a shared flock on it;
+    a state goes on without that."""
+    locks = [line for line in _file(f"/proc/self/fdinfo/{fd}").split(b"\n") if line.startswith(b"lock:")]
+    return any(b" FLOCK " not in line or b" READ " not in line for line in locks)
+
+
+def _memory(path):
+    """Memory that processes share, with its name if it has one; "": the path is that of a file."""
+    if path.startswith("/dev/shm/"):
+        return f"shared memory {_shown(path)}"
+    return "shared memory" if path.startswith(("/dev/zero", "/memfd:", "/SYSV")) else ""
+
+
+def _shared_map():
+    """Memory that is mapped shared and writable: all states would write to the same pages. The list of maps is long, so
+    it is read only if the size of all maps that are not private and writable has changed since it was last read. New
+    libraries change that size, and ordinary memory does not. proc_pid_statm(5): `size` first, `data` sixth."""
+    global _unshared
+    pages = _file("/proc/self/statm").split()
+    unshared = int(pages[0]) - int(pages[5])
+    if unshared == _unshared:
         return ""
-    maps = _file("/proc/self/maps")
-    if os.fsencode(WORKSPACE + "/") not in maps:
-        return ""
-    for line in maps.split(b"\n"):
+    semaphores = _semaphores()
+    for line in _file("/proc/self/maps").split(b"\n"):
         fields = line.split(None, 5)
-        if len(fields) == 6 and fields[1][1:2] == b"w" and fields[1][3:4] == b"s":
-            path = os.fsdecode(fields[5])
-            if path.startswith(WORKSPACE + "/"):
-                return f"mapped file {_shown(path)}"
+        if len(fields) < 6 or fields[1][1:2] != b"w" or fields[1][3:4] != b"s":
+            continue
+        path = os.fsdecode(fields[5])
+        if semaphores > 0 and path.startswith("/dev/shm/sem."):
+            semaphores -= 1
+            continue
+        return _memory(path) or f"mapped file {_shown(path)}"
+    _unshared = unshared
     return ""
+
+
+def _semaphores():
+    """The number of locks and semaphores of `multiprocessing`; each has a map of its own. All states share them, but
+    they block no checkpoint: a progress bar has one for good, and a pool that has ended still has some."""
+    kind = getattr(_modules.get("_multiprocessing"), "SemLock", None)
+    registry = getattr(_modules.get("multiprocessing.util"), "_afterfork_registry", None)
+    if kind is None or registry is None:
+        return 0
+    return sum(type(_members(reference()).get("_semlock")) is kind for reference in list(registry.data.values()))
+
+
+def _members(value):
+    try:
+        return object.__getattribute__(value, "__dict__")  # the class's own way may be user code
+    except AttributeError:
+        return {}

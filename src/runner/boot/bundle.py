@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package out of one file, so that a start looks for nothing on disk.
+"""Loads the package from one file, so that a start searches nothing on disk.
 
-A bundle, which gather.py makes, begins with a marshalled dict: for each module where in the file its
-code is, counted from the end. Only what is used is unpacked, and nothing is copied before.
+A bundle, which gather.py makes, begins with a marshalled dict: the place of each module's code in the file,
+counted from the end. Only modules that are imported are unpacked, without copying them first.
 """
 
 import sys
@@ -32,7 +32,7 @@ class Bundle:
 
     @staticmethod
     def create_module(spec):
-        """None: as any module is made."""
+        """Returns None: the default way to make a module."""
 
     def exec_module(self, module):
         begin, end = self.parts[module.__name__]
@@ -40,5 +40,5 @@ class Bundle:
 
 
 def install(folder, data, parts):
-    """From here on `import vivarium` and `import _vivarium` find what is in `folder`."""
+    """From here on `import vivarium` and `import _vivarium` use `folder`."""
     sys.meta_path.insert(0, Bundle(folder, data, parts))

@@ -3,7 +3,7 @@
 works at the top.
 
 Owns:    the namespace, compiling, the event loop.
-May not: catch what the code raises: that is told in errors.py.
+May not: catch what the code raises: errors.py reports that.
 """
 
 import builtins
@@ -15,7 +15,7 @@ from _vivarium import compile as _compile_plain
 from .hooks import load, remember
 
 ONLY_AST, TOP_LEVEL_AWAIT, COROUTINE = 0x400, 0x2000, 0x80
-PLAIN_MAX = 16 << 10  # of a cell that is tried without its tree
+PLAIN_MAX = 16 << 10  # longest cell that is tried without a syntax tree
 STATEMENTS = frozenset(("assert", "class", "def", "del", "for", "from", "if", "import", "pass",
                         "raise", "try", "while", "with"))
 
@@ -29,7 +29,7 @@ class Notebook:
         self.module = type(sys)("__main__")
         self.names = self.module.__dict__
         self.names["__builtins__"] = builtins
-        self.given = {"_args": {}}  # names that are not the user's
+        self.given = {"_args": {}}  # names that the runner provides
         self.names.update(self.given)
         self.number = 0  # of the last cell
         self.script = ""  # the path of its file, where it has one
@@ -38,7 +38,7 @@ class Notebook:
 
     def enter(self, is_builtins):
         """Starts a cell in this namespace, as the interpreter's main module; returns its name in
-        tracebacks. Under Atlas `__name__` is not set: it is found in builtins, as there."""
+        tracebacks. If outputs are explicit, `__name__` is not set: it is found in builtins."""
         self.number += 1
         sys.modules["__main__"] = self.module
         if is_builtins:
@@ -48,8 +48,8 @@ class Notebook:
         return self.filename()
 
     def run(self, code, beside=""):
-        """Runs one cell. Returns the value of its trailing expression, or None; raises whatever the
-        code raises. `beside`: not the cell but what a door runs beside it, under this name."""
+        """Runs one cell. Returns the value of its trailing expression, or None; raises whatever the code raises.
+        `beside`: the code is not the cell but code that a door runs beside it, and this is its name."""
         body, last = self._compile(code, beside or self.filename())
         if body is not None and body.co_flags & COROUTINE \
                 or last is not None and last.co_flags & COROUTINE:
@@ -59,14 +59,14 @@ class Notebook:
         return None if last is None else _eval(last, self.names)
 
     def be_script(self, argv):
-        """The code is the file argv[0], as `python3 argv...` would have it. Returns its path."""
+        """Makes the code the file argv[0], as with `python3 argv...`. Returns its path."""
         path = argv[0] if argv[0].startswith("/") else f"{os.getcwd()}/{argv[0]}"
         self.names["__file__"] = self.given["__file__"] = path
         sys.argv = argv
         return path
 
     def filename(self):
-        """Names the cell in tracebacks: each its own, so that old functions keep their lines."""
+        """The cell's name in tracebacks; each cell has its own, so that old functions keep their lines."""
         return self.script or f"<cell {self.number}>"
 
     def _compile(self, code, filename):
@@ -103,15 +103,15 @@ class Notebook:
         return value
 
     def own_loop(self):
-        """The loop in which cells await; before any does, the one that user code has made the current one
-        (asyncio.get_event_loop), for cells to await in, too. None: there is none yet."""
+        """The loop in which cells await. Before any cell awaits, it is the loop that user code has made the current one
+        (asyncio.get_event_loop). None: there is none yet."""
         if self.loop is None or self.loop.is_closed():
             self.loop = _current_loop()
         return self.loop
 
     def remake_loop(self):
-        """After a fork: the loop keeps all that user code has put in it, but what it sleeps and
-        wakes up by is shared with the parent. Where it is not asyncio's own, a new one is made."""
+        """After a fork: the loop keeps everything that user code has put into it, but its selector and wake-up sockets
+        are shared with the parent, so they are replaced. If it is not asyncio's own kind, it is dropped."""
         loop = self.own_loop()
         if loop is None:
             return
@@ -139,12 +139,12 @@ class Notebook:
                 task.cancel()
                 self.loop.run_until_complete(asyncio.wait([task]))
             if not task.cancelled():
-                task.exception()  # taken, or asyncio complains on stderr that nobody did
+                task.exception()  # retrieved, or asyncio complains on stderr that nobody did
             raise
 
 
 def _current_loop():
-    """Of asyncio's own kinds alone: anything else is user code."""
+    """The current loop, if it is one of asyncio's own kinds: anything else is user code."""
     unix = sys.modules.get("asyncio.unix_events")
     policy = getattr(sys.modules.get("asyncio.events"), "_event_loop_policy", None)
     if type(policy) is not getattr(unix, "_UnixDefaultEventLoopPolicy", ()):
@@ -155,12 +155,12 @@ def _current_loop():
 
 
 def _without_tree(source, filename):
-    """What `Notebook._compile` returns, where that can be had without a tree: the first one costs 1 ms.
-    Else None.
+    """Compiles like `Notebook._compile`, but without a syntax tree, since the first tree costs 1 ms; None if that is
+    not possible.
 
-    The last line that starts at the margin begins the last statement if it and all above it compile,
-    each by itself: then no string, bracket or block is open between them. What is special (`await`,
-    `;`, an encoding, a future) fails here or is not tried.
+    The last line that starts at the margin begins the last statement if it and everything above it compile, each by
+    itself: then no string, bracket or block is open between them. Special cases (`await`, `;`, an encoding, a future
+    import) fail here or are not tried.
     """
     if len(source) > PLAIN_MAX or "coding" in source or "__future__" in source:
         return None
@@ -176,11 +176,11 @@ def _without_tree(source, filename):
         code = _compile_plain("\n" * above.count("\n") + last, filename, not _is_statement(last))
         return _compile_plain(above, filename, False) if above else None, code
     except Exception:
-        return None  # the other way tells what is wrong
+        return None  # the way with a tree reports what is wrong
 
 
 def _is_statement(text):
-    """Whether this, if it is one statement, is surely no expression."""
+    """Whether the text, if it is one statement, is surely not an expression."""
     word = text.split(None, 1)[0].rstrip(":")
     name, _equals, value = text.partition("=")
     return word in STATEMENTS or name.strip().isidentifier() and value[:1] not in ("", "=")
@@ -225,6 +225,6 @@ def _is_silenced(source, statement):
     """Whether a semicolon follows the statement: as in Jupyter, its value is then not shown."""
     below = source.count("\n") + 1 - statement.end_lineno
     head, *lines = source.rsplit("\n", below)
-    # Offsets of the tree count bytes of UTF-8.
+    # The tree's offsets count bytes of UTF-8.
     after = head.rpartition("\n")[2].encode("utf-8")[statement.end_col_offset:].decode("utf-8")
     return any(";" in line.partition("#")[0] for line in [after, *lines])

@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a matplotlib figure shows, as data: lines, scatters, bars, pies, boxes (clients.md, 2.3).
+"""Describes a matplotlib figure as data: lines, scatters, bars, pies, boxes (clients.md, 2.3).
 
-Read from the finished figure, so that it holds for pyplot, pandas and seaborn alike. An axes that
-is none of these is "unknown"; several axes are a "superchart". Large series are cut, and say so.
-Each chart also tells how its elements look ("styles", one for each), and "lacks" names what was drawn
-and is not told; "complete" says whether there is such a thing.
+Read from the finished figure, so that it works for pyplot, pandas and seaborn alike. An axes of any other
+kind is "unknown"; several axes are a "superchart". Large series are cut, and marked as cut.
+Each chart also describes how its elements look ("styles", one for each). "lacks" names what was drawn but is
+not described; "complete" is true if nothing is lacking. Elements that cannot be described as drawn are left out:
+each artist is claimed by the code that understands it, and unclaimed artists are lacking.
 """
 
-from . import chart_bars, chart_lacks, chart_style
-from .chart_axis import axis_facts, has_named_ticks, reader
+import math
 
-POINTS_MAX = 10000  # of one series
-TOTAL_MAX = 50000  # of one figure
+from . import chart_bars, chart_boxes, chart_lacks, chart_names, chart_style
+from .chart_axis import Odd, axis_facts, first_of, has_clock_change, has_lost_texts, reader
+from .chart_names import plain
+
+POINTS_MAX = 10000  # points of one series
+TOTAL_MAX = 50000  # points of one figure
 ELEMENTS_MAX = 2000
+CIRCLE_NEAR = 0.1  # degrees by which a full circle may be off
 LACKS_MAX = 40
 
 
 class _Told:
-    """What is told of one axes: styles of its elements, the artists they stand for, what is lost."""
+    """The description of one axes: the styles of its elements, the artists they stand for, what is lacking."""
 
-    def __init__(self):
+    def __init__(self, names):
+        self.names = names
         self.styles = []
         self.artists = []
         self.lacks = []
@@ -30,7 +36,7 @@ class _Told:
 
 
 class _Budget:
-    """How many points the figure may still tell."""
+    """How many more points the figure's description may have."""
 
     def __init__(self):
         self.left = TOTAL_MAX
@@ -41,24 +47,12 @@ class _Budget:
         return given
 
 
-def _label(artist, otherwise):
-    """An artist's label; matplotlib's own begin with an underscore and mean none."""
-    label = str(artist.get_label())
-    return otherwise if not label or label.startswith("_") else label
-
-
-def _plain(values, count):
-    """The first `count` of an array, Index or list, as a plain list of plain values."""
-    part = values[:count]
-    return part.tolist() if hasattr(part, "tolist") else list(part)
-
-
-def _points(xs, ys, axes, budget):
+def _points(xs, ys, axes, budget, names=None):
     """([[x, y], ...], whether it was cut)."""
     total = min(len(xs), len(ys))
     count = budget.take(total)
-    read_x, read_y = reader(axes.xaxis), reader(axes.yaxis)
-    pairs = zip(_plain(xs, count), _plain(ys, count))
+    read_x, read_y = reader(axes.xaxis, names), reader(axes.yaxis)
+    pairs = zip(first_of(xs, count), first_of(ys, count))
     return [[read_x(x), read_y(y)] for x, y in pairs], count < total
 
 
@@ -71,7 +65,7 @@ def _series(label, points):
 
 
 def _numbers(line):
-    """A line's positions as the axis has them, which is what all converters end in."""
+    """A line's positions as the axis has them, after all converters."""
     return line.get_xdata(orig=False), line.get_ydata(orig=False)
 
 
@@ -80,34 +74,46 @@ def _containers(axes, kind):
 
 
 def _cap_lines(axes):
-    """Lines that are parts of something else: caps of error bars."""
+    """Lines that are parts of other elements: the caps of error bars."""
     return {id(cap) for group in _containers(axes, "ErrorbarContainer") for cap in group.lines[1]}
 
 
 def _data_lines(axes):
-    """Lines in the axes' own coordinates. Those of axhline and its like run from 0 to 1."""
+    """Lines in data coordinates. Those of axhline and the like run from 0 to 1 instead."""
     caps = _cap_lines(axes)
     return [line for line in axes.get_lines()
             if len(line.get_xdata()) > 0 and line.get_visible() and id(line) not in caps
             and line.get_transform() is axes.transData]
 
 
-def _lines(axes, budget, told):
+def _below_log(line, axes):
+    """The axes, "x" or "y", on which a line goes to values that a logarithmic scale has no place for. matplotlib draws it
+    down to the end of the axis, unless the scale masks such values."""
+    for axis, name, values in zip((axes.xaxis, axes.yaxis), "xy", _numbers(line)):
+        transform = axis.get_transform()
+        if axis.get_scale() == "log" and getattr(transform, "_clip", True) and (values <= 0).any():
+            yield name
+
+
+def _lines(axes, budget, told, names=None):
     elements = []
-    owners = {id(group.lines[0]): group for group in _containers(axes, "ErrorbarContainer")}  # they have its label
+    owners = {id(group.lines[0]): group for group in _containers(axes, "ErrorbarContainer")}  # which has the label
     for i, line in enumerate(_data_lines(axes)[:ELEMENTS_MAX]):
-        label = _label(owners.get(id(line), line), f"line {i + 1}")
-        elements.append(_series(label, _points(*_numbers(line), axes, budget)))
+        label = told.names.of(owners.get(id(line), line), f"line {i + 1}", line)
+        elements.append(_series(label, _points(*_numbers(line), axes, budget, names)))
         told.add(chart_style.of_line(line), line)
+        told.lacks += [f"what is at or below 0 along {name}" for name in _below_log(line, axes)]
+        if line.get_markevery() is not None:
+            told.lacks.append("which points have a marker")
         if elements[-1].get("truncated"):
             told.lacks.append(f"the last points of {label[:80]}")
     return elements
 
 
-def _beside(axes, budget, told):
-    """The lines over bars or points: {"lines","line_styles"}, where there are any."""
-    lines = _Told()
-    elements = _lines(axes, budget, lines)
+def _beside(axes, budget, told, names):
+    """{"lines","line_styles"} of the lines over bars or points; {} if there are none."""
+    lines = _Told(told.names)
+    elements = _lines(axes, budget, lines, names)
     told.artists += lines.artists
     told.lacks += lines.lacks
     return {"lines": elements, "line_styles": lines.styles} if elements else {}
@@ -117,7 +123,7 @@ def _scatters(axes, budget, told):
     elements = []
     for i, group in enumerate(_path_collections(axes)[:ELEMENTS_MAX]):
         offsets = group.get_offsets()
-        label = _label(group, f"scatter {i + 1}")
+        label = told.names.of(group, f"scatter {i + 1}")
         elements.append(_series(label, _points(offsets[:, 0], offsets[:, 1], axes, budget)))
         style, lost = chart_style.of_points(group, len(elements[-1]["points"]))
         told.add(style, group)
@@ -130,92 +136,114 @@ def _scatters(axes, budget, told):
 def _path_collections(axes):
     return [group for group in axes.collections
             if type(group).__name__ == "PathCollection" and len(group.get_offsets())
-            and group.get_visible()]
+            and group.get_visible() and group.get_offset_transform() is axes.transData]
 
 
 def _wedges(axes):
     return [patch for patch in axes.patches if type(patch).__name__ == "Wedge"]
 
 
+def _is_of(text, wedges, circle):
+    """Whether a text is the label or the percentage of a slice: these stand on the line through its middle."""
+    words = plain(text.get_text())
+    x, y = text.get_position()
+    for wedge in wedges:
+        (left, down), middle = wedge.center, math.radians((wedge.theta1 + wedge.theta2) / 2)
+        away = (x - left) * math.cos(middle) + (y - down) * math.sin(middle)
+        aside = (y - down) * math.cos(middle) - (x - left) * math.sin(middle)
+        if away > 0 and abs(aside) < 1e-6:
+            part = words.strip("% ")
+            is_part = part.replace(".", "", 1).isdecimal() and abs(
+                float(part) - 100 * abs(wedge.theta2 - wedge.theta1) / circle) <= 1
+            return is_part or words == plain(wedge.get_label())
+    return False
+
+
 def _pie(axes, told):
-    """(elements, form): where it begins, which way it goes, and how wide its hole is, as a part of it."""
+    """(elements, form); form has where the pie begins, its direction, and the hole as a fraction of the radius."""
     wedges = _wedges(axes)[:ELEMENTS_MAX]
     most = max(wedge.r for wedge in wedges)
     wedges, inner = [wedge for wedge in wedges if wedge.r == most], [wedge for wedge in wedges if wedge.r != most]
     for wedge in wedges:
         told.add(chart_style.of_patch(wedge), wedge)
-    told.artists += [*axes.texts, *inner]  # its labels and percents
+    told.artists += inner
+    circle = sum(abs(wedge.theta2 - wedge.theta1) for wedge in wedges)
+    if circle > 360 + CIRCLE_NEAR:
+        raise Odd("several pies in one place")
+    told.artists += [text for text in axes.texts if _is_of(text, wedges, circle)]
     if inner:
         told.lacks.append("the inner rings")
     if len({wedge.center for wedge in wedges}) > 1:
-        told.lacks.append("the slices that stand out")
+        told.lacks.append("the offset of exploded slices")
+    if circle < 360 - CIRCLE_NEAR:
+        told.lacks.append("the part of the circle that is left open")
     is_clockwise = len(wedges) > 1 and abs(wedges[0].theta1 - wedges[1].theta2) < 1e-6
     width = wedges[0].width
     form = {"start": (wedges[0].theta2 if is_clockwise else wedges[0].theta1) % 360, "clockwise": is_clockwise,
             "hole": 0.0 if width is None else max(0.0, 1 - width / most)}
-    return [{"label": _label(wedge, ""), "angle": abs(wedge.theta2 - wedge.theta1),
+    return [{"label": told.names.of(wedge, ""), "angle": abs(wedge.theta2 - wedge.theta1),
              "radius": wedge.r} for wedge in wedges], form
 
 
-def _boxes(axes, budget, told):
-    elements, form = [], {}
-    drawn = getattr(axes, "_vivarium_box_artists", [])
-    ways = {_is_lying(parts) for parts in drawn}
-    if ways == {True}:
-        form["horizontal"] = True
-    elif len(ways) > 1:
-        told.lacks.append("the direction of some boxes")
-    for i, box in enumerate(axes._vivarium_boxes[:ELEMENTS_MAX]):
-        outliers = box.get("fliers", ())
-        element = {"label": str(box.get("label", i + 1)), "min": box["whislo"],
-                   "first_quartile": box["q1"], "median": box["med"],
-                   "third_quartile": box["q3"], "max": box["whishi"],
-                   "outliers": _plain(outliers, budget.take(len(outliers)))}
-        elements.append(element)
-        told.add(chart_style.of_box(drawn[i]) if i < len(drawn) else {})
-    for parts in drawn:
-        told.artists += [artist for group in parts.values() for artist in group]
-    if any(parts.get("means") for parts in drawn):
-        told.lacks.append("the means of boxes")
-    return elements, form
+def _describe(axes, budget, told):
+    """(kind, elements, form, names): `names` are those at which bars stand."""
+    if axes.name == "3d":
+        return "unknown", [], {}, None  # its artists have positions on the screen, not in data
+    if chart_boxes.are_in(axes):
+        return "box_and_whisker", *chart_boxes.describe(axes, budget, told), None
+    if _wedges(axes):
+        return "pie", *_pie(axes, told), None
+    if chart_bars.containers(axes):
+        has_lines = bool(_data_lines(axes))
+        elements, form, names = chart_bars.describe(axes, budget, told, not has_lines)
+        if "spans" in form and "horizontal" not in form:
+            form = {**form, **_beside(axes, budget, told, names)}
+        return "bar", elements, form, names
+    if _path_collections(axes):
+        return "scatter", _scatters(axes, budget, told), _beside(axes, budget, told, None), None
+    if _data_lines(axes):
+        return "line", _lines(axes, budget, told), {}, None
+    return "unknown", [], {}, None
 
 
-def _is_lying(parts):
-    """Whether a box lies: its median stands upright then."""
-    return any(line.get_xdata()[0] == line.get_xdata()[-1] for line in parts.get("medians", ()))
+def _axes_facts(axes, kind, form, names, told):
+    """The facts of both axes of a chart, if it has axes."""
+    facts = {}
+    for axis, name in ((axes.xaxis, "x"), (axes.yaxis, "y")) if kind not in ("unknown", "pie") else ():
+        at = names if (name == "y") == ("horizontal" in form) else None
+        facts.update(axis_facts(axis, name, kind in ("line", "scatter"), at))
+        is_of_boxes = kind == "box_and_whisker" and (name == "y") == ("horizontal" in form)
+        if not is_of_boxes and has_lost_texts(axis, at):
+            told.lacks.append(f"the tick labels along {name}")
+        if has_clock_change(axis):
+            told.lacks.append(f"the clock change along {name}")
+    return facts
+
+
+def _title(axes):
+    """An axes can have a title on the left, in the middle and on the right."""
+    titles = [plain(axes.get_title(place)) for place in ("left", "center", "right")]
+    return " · ".join(title for title in titles if title) or None
 
 
 def _chart(axes, budget):
     """One axes as a chart."""
-    kind, elements, form, told = "unknown", [], {}, _Told()
-    if getattr(axes, "_vivarium_boxes", None):
-        kind, (elements, form) = "box_and_whisker", _boxes(axes, budget, told)
-    elif _wedges(axes):
-        kind, (elements, form) = "pie", _pie(axes, told)
-    elif chart_bars.containers(axes):
-        kind, (elements, form) = "bar", chart_bars.describe(axes, budget, told)
-    elif _path_collections(axes):
-        kind, elements = "scatter", _scatters(axes, budget, told)
-    elif _data_lines(axes):
-        kind, elements = "line", _lines(axes, budget, told)
+    told = _Told(chart_names.Names(axes))
+    try:
+        kind, elements, form, names = _describe(axes, budget, told)
+    except Odd as odd:
+        told = _Told(told.names)
+        kind, elements, form, names = "unknown", [], {}, None
+        told.lacks.append(str(odd))
 
-    if (kind == "scatter" or "spans" in form) and "horizontal" not in form:
-        form = {**form, **_beside(axes, budget, told)}
-
-    chart = {"type": kind, "title": axes.get_title() or None, "elements": elements}
-    if kind in ("line", "scatter", "bar", "box_and_whisker"):
-        for axis, name in ((axes.xaxis, "x"), (axes.yaxis, "y")):
-            with_ticks = kind in ("line", "scatter")
-            chart.update(axis_facts(axis, name, with_ticks))
-            is_names = not with_ticks and "spans" not in form and (name == "y") == ("horizontal" in form)
-            if not is_names and has_named_ticks(axis):
-                told.lacks.append(f"the texts along {name}")
+    chart = {"type": kind, "title": _title(axes), "elements": elements,
+             **_axes_facts(axes, kind, form, names, told)}
     legend = axes.get_legend()
     if legend is not None and legend.get_visible():
-        form = {**form, "legend": True}
+        form = {**form, "legend": True, "legend_names": [plain(text.get_text()) for text in legend.get_texts()]}
         if legend.get_title().get_text():
             told.lacks.append("the title of the legend")
-    lacks = chart_lacks.of_axes(axes, told.artists, told.lacks)
+    lacks = chart_lacks.of_axes(axes, told, chart)
     return {**chart, **form, "styles": told.styles, "complete": not lacks, "lacks": lacks}
 
 
@@ -228,21 +256,23 @@ def _safe_chart(axes, budget):
 
 
 def _of(chart, number):
-    """What one panel lacks, with the name of the panel."""
+    """The gaps of one panel, with its name. A panel without any described element is missing as a whole."""
     name = chart["title"] or f"panel {number + 1}"
+    if chart["lacks"] and not chart["elements"]:
+        return [f"the whole of {name[:80]}: {', '.join(chart['lacks'])}"]
     return [f"{words} in {name[:80]}" for words in chart["lacks"]]
 
 
 def describe(figure):
-    """The chart in a figure that was drawn."""
+    """The description of a drawn figure."""
     budget = _Budget()
-    title = getattr(getattr(figure, "_suptitle", None), "get_text", lambda: "")() or None
+    title = plain(getattr(getattr(figure, "_suptitle", None), "get_text", lambda: "")()) or None
     shown = [axes for axes in figure.axes
              if axes.get_visible() and axes.get_label() != "<colorbar>"]
     charts = [_safe_chart(axes, budget) for axes in shown[:ELEMENTS_MAX]]
-    lacks = chart_lacks.of_figure(figure, shown)
+    lacks = chart_lacks.of_figure(figure, shown, charts)
     if len(charts) == 1:
-        charts[0]["title"] = charts[0]["title"] or title
+        charts[0]["title"] = "\n".join(filter(None, (title, charts[0]["title"]))) or None
         charts[0]["lacks"] += lacks
         charts[0]["complete"] = not charts[0]["lacks"]
         return charts[0]

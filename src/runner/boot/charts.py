@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""matplotlib figures as charts: the picture, and what is drawn in it.
+"""matplotlib figures as charts: the picture, and a description of it.
 
-Owns:    the hooks on matplotlib, the moment a chart is told, and that each is told once.
-May not: raise into user code, nor import matplotlib: it waits until that was loaded.
+Owns:    the hooks on matplotlib, the moment a chart is sent, and that each is sent once.
+May not: raise into user code, or import matplotlib: it waits until that is loaded.
 """
 
 import os
@@ -10,19 +10,21 @@ import sys
 from binascii import b2a_base64
 
 from . import CHART_DIR, WORKSPACE, current, wire
+from .hooks import load
 from .jsonsafe import json_safe
 from .jsontext import dumps, quote
 
-IMAGE_MAX = 11 << 20  # as base64 it still fits in a frame
+IMAGE_MAX = 11 << 20  # still fits in a frame as base64
 DATA_MAX = 4 << 20
-SPEC_MAX = 12 << 20  # of a chart object: 100,000 points and their names
-SCALE = 2  # of a picture that we draw; one that code has saved is as it was saved
+SPEC_MAX = 12 << 20  # bytes of a chart object: 100,000 points and their names
+SCALE = 2  # of a picture that we draw; a picture that code has saved is sent as it is
 FIGURES_MAX = 64  # captured at the end of one run
 PNG = b"\x89PNG\r\n\x1a\n"
 
+_HERE = (lambda: 0).__code__.co_filename.rpartition("/")[0] + "/"
 _access = os.access
-_original = {}  # what matplotlib had before our hooks
-_told = {}  # path of a file in the chart folder -> its time of change when it was told
+_original = {}  # matplotlib's own functions, before our hooks
+_told = {}  # path of a file in the chart folder -> its time of change when it was sent
 
 
 def chart_path(n=0):
@@ -32,7 +34,7 @@ def chart_path(n=0):
 
 
 def hook_matplotlib(module):
-    """matplotlib itself was loaded: its defaults are ours, until the code says otherwise."""
+    """matplotlib was loaded: its defaults become ours, until the code sets others."""
     from .chart_style import set_house_style
 
     set_house_style(module)
@@ -40,6 +42,7 @@ def hook_matplotlib(module):
 
 def hook_figure(module):
     """matplotlib.figure was loaded."""
+    _name_no_line_of_ours()
     figure = module.Figure
     original = _original["savefig"] = figure.savefig
     _original["Figure"] = figure
@@ -50,7 +53,7 @@ def hook_figure(module):
         return result
 
     def show(self, *_args, **_kwargs):
-        if not current.now.is_atlas:
+        if not current.now.is_explicit:
             _quietly(_capture, self)
 
     savefig.__doc__, savefig.__wrapped__ = original.__doc__, original
@@ -58,19 +61,34 @@ def hook_figure(module):
     figure.savefig, figure.show = savefig, show
 
 
+def _name_no_line_of_ours():
+    """matplotlib names the caller in its warnings (a missing glyph, say). Where that is this file, the user is told the
+    warning alone."""
+    warnings = load("warnings")
+    original = warnings.formatwarning
+
+    def formatwarning(message, category, filename, lineno, line=None):
+        if filename.startswith(_HERE):
+            return f"{category.__name__}: {message}\n"
+        return original(message, category, filename, lineno, line)
+
+    formatwarning.__doc__, formatwarning.__wrapped__ = original.__doc__, original
+    warnings.formatwarning = formatwarning
+
+
 def hook_pyplot(module):
     """matplotlib.pyplot was loaded."""
     def show(*_args, **_kwargs):
         """Show the open figures: they become charts now, and are closed."""
-        if not current.now.is_atlas:
+        if not current.now.is_explicit:
             _quietly(capture_open)
 
     module.show = show
 
 
 def hook_axes(module):
-    """matplotlib.axes._axes was loaded. A box plot keeps no trace of its statistics but lines, so
-    they are noted where every box plot passes through."""
+    """matplotlib.axes._axes was loaded. A box plot keeps only lines, not its statistics, so those are recorded in bxp,
+    which every box plot calls."""
     original = module.Axes.bxp
 
     def bxp(self, bxpstats, *args, **kwargs):
@@ -106,7 +124,7 @@ def _complain(error):
 
 
 def _target(fname, form):
-    """The absolute path of the PNG that a savefig wrote, None when it is no chart."""
+    """The absolute path of the PNG that a savefig wrote; None if that is not a chart."""
     try:
         path = os.path.abspath(os.fsdecode(fname))
     except (TypeError, ValueError):
@@ -133,15 +151,15 @@ def _index(path):
 
 
 def _read(path):
-    """The bytes of a PNG file, None when it is too large or none."""
+    """The bytes of a PNG file; None if it is too large or not a PNG."""
     with open(path, "rb") as file:
         data = file.read(IMAGE_MAX + 1)
     return data if data.startswith(PNG) and len(data) <= IMAGE_MAX else None
 
 
 def _send(image, key, figure, path=None, scale=1):
-    """Tells one chart. Without its picture when that does not fit. `scale` is how many of its pixels
-    make one of the page's."""
+    """Sends one chart, without its picture if that is too large. `scale` is the number of picture pixels per pixel of
+    the page."""
     fields = ['"kind":"image"', '"mime":"image/png"', f'"index":{_index(key)}']
     if scale != 1:
         fields.append(f'"scale":{scale}')
@@ -183,7 +201,7 @@ def _saved(figure, fname, form):
 
 
 def _draw(figure):
-    """(the figure as PNG bytes, its scale): sharp on a dense screen, or plain where that is too large."""
+    """(the figure as PNG bytes, its scale): sharp on a dense screen, or plain if that would be too large."""
     from io import BytesIO
 
     for scale in (SCALE, 1):
@@ -195,7 +213,7 @@ def _draw(figure):
 
 
 def _capture(figure):
-    """Makes a chart of a figure, unless it is one already."""
+    """Makes a chart of a figure, unless it is already one."""
     if _is_saved(figure) or not wire.is_ours():
         return
     current.now.saved.append(figure)
@@ -205,7 +223,7 @@ def _capture(figure):
 
 
 def show_value(value):
-    """For display() and trailing expressions: True when `value` is a figure; it is shown."""
+    """For display() and trailing expressions: shows `value` and returns True if it is a figure."""
     if not isinstance(value, _original.get("Figure", ())):
         return False
     _quietly(_capture, value)
@@ -213,13 +231,14 @@ def show_value(value):
 
 
 def capture_open():
-    """Makes charts of pyplot's open figures, and closes them. Under Atlas only what was saved is one."""
+    """Makes charts of pyplot's open figures, and closes them. If outputs are explicit, only saved figures are
+    charts."""
     helpers = sys.modules.get("matplotlib._pylab_helpers")
     if helpers is None:
         return
     managers = helpers.Gcf.get_all_fig_managers()
     for count, manager in enumerate(managers):
-        if current.now.is_atlas:
+        if current.now.is_explicit:
             pass
         elif count < FIGURES_MAX:
             _quietly(_capture, manager.canvas.figure)
@@ -229,8 +248,8 @@ def capture_open():
 
 
 def collect_files():
-    """Tells the PNG files in the chart folder that no `savefig` has told: pictures that PIL or
-    plotly wrote to chart_path(n)."""
+    """Sends the PNG files in the chart folder that no `savefig` has sent: pictures that PIL or plotly wrote to
+    chart_path(n)."""
     if not _access(CHART_DIR, os.F_OK):
         return
     try:

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rows of a frame are asked for, and in which order: sort, filter, search, over all of it.
+"""Which rows of a frame are asked for, and in which order: sort, filter and search over all its rows.
 
-Owns:    how values compare: numbers before text, missing ones last; text without regard to case.
-May not: fail for what a frame holds. A column whose values cannot be compared is compared as text.
+Owns:    the order of values: numbers before text, missing ones last; searches ignore case.
+May not: fail because of a frame's values: a column whose values cannot be compared is compared as text.
 """
 
-import _operator as operator  # built in: no file of the user's can be in its place
+import _operator as operator  # built in, so no file of the user's can replace it
 
 from .columns import Column, NotComparable
-from .frames import is_a, levels_of
+from .cells import is_a
+from .frames import levels_of
 from .jsontext import loads
 from .look import LookError
 
@@ -26,12 +27,12 @@ class Chooser:
         self.columns = {}
 
     def column(self, name, field):
-        """The column that "3", or the index level that "i0" names."""
+        """The column that "3" names, or the index level that "i0" names."""
         if name not in self.columns:
             series = self._series(name) if type(name) is str else None
             if series is None:
-                raise LookError(f"{field}: there is no column {name!r}; use its position, \"0\" for the first, "
-                                f"or \"i0\" for the first level of the index")
+                raise LookError(f"there is no column {name!r}; use its position, \"0\" for the first, "
+                                f"or \"i0\" for the first level of the index", field=field)
             self.columns[name] = Column(series)
         return self.columns[name]
 
@@ -45,11 +46,10 @@ class Chooser:
             return levels_of(self.frame.index)[i][0] if i < self.frame.index.nlevels else None
         return self.frame.iloc[:, i] if i < self.frame.shape[1] else None
 
-    # ---- which ----
+    # ---- rows ----
 
     def rows(self, look, wanted):
-        """(positions of the rows that are asked for, in their order, at least the first `wanted` of them;
-        how many there are)."""
+        """(positions of the matching rows, in order, at least the first `wanted`; how many rows match)."""
         mask = self._filtered(look.get("filter")) & self._found(look.get("search"))
         positions = self.numpy.flatnonzero(mask)
         matched = len(positions)
@@ -79,9 +79,9 @@ class Chooser:
         if op == "contains":
             return column.contains(value if type(value) is str else str(value))
         try:
-            return column.compare(_COMPARE[op], value)
+            return column.compare(_COMPARE[op], value, term.get("typed") is True)
         except NotComparable as error:
-            raise LookError(f"filter: {error}") from None
+            raise LookError(str(error), field="filter") from None
 
     def _found(self, text):
         if not text:
@@ -96,20 +96,20 @@ class Chooser:
 
 
 def _only_counts(index):
-    """Whether the index is no more than the numbers of the rows."""
+    """Whether the index only numbers the rows."""
     return is_a(index, "pandas", "RangeIndex") and index.start == 0 and index.step == 1
 
 
 def _read_sort(text):
-    """[(column, whether downwards)] of "3:desc,i0:asc"."""
+    """[(column, whether descending)] from "3:desc,i0:asc"."""
     keys = []
     for part in (text or "").split(",") if text else ():
         name, _, way = part.partition(":")
         if way not in ("", "asc", "desc"):
-            raise LookError(f"sort: {way!r} is no order; use asc or desc")
+            raise LookError(f"{way!r} is not an order; use asc or desc", field="sort")
         keys.append((name, way == "desc"))
     if len(keys) > TERMS_MAX:
-        raise LookError(f"sort: more than {TERMS_MAX} columns")
+        raise LookError(f"more than {TERMS_MAX} columns", field="sort")
     return keys
 
 
@@ -117,16 +117,16 @@ def _read_filter(text):
     try:
         terms = loads(text) if text else []
     except (ValueError, RecursionError):
-        raise LookError("filter: not valid JSON") from None
+        raise LookError("not valid JSON", field="filter") from None
     if type(terms) is not list or len(terms) > TERMS_MAX or any(type(term) is not dict for term in terms):
-        raise LookError(f'filter: must be a list of at most {TERMS_MAX} {{"column","op","value"}}')
+        raise LookError(f'must be a list of at most {TERMS_MAX} {{"column","op","value"}}', field="filter")
     for term in terms:
         op, value = term.get("op"), term.setdefault("value", None)
         if type(op) is not str or op not in OPS:
-            raise LookError(f"filter: op must be one of {', '.join(OPS)}")
+            raise LookError(f"op must be one of {', '.join(OPS)}", field="filter")
         if op not in ("missing", "present") and type(value) not in (str, int, float, bool):
-            raise LookError(f"filter: value of {op} must be a number, a text, true or false")
+            raise LookError(f"value of {op} must be a number, a text, true or false", field="filter")
         if type(value) is float and value - value != 0.0:
-            raise LookError("filter: value must be a finite number, or a text")
+            raise LookError("value must be a finite number, or a text", field="filter")
         term.setdefault("column", None)
     return terms

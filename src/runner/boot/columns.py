@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A whole column that is sorted, compared, searched.
+"""A whole column, to sort, compare or search it.
 
-Owns:    keys: what stands for a value when it is compared. Numbers and moments are numpy's; all else is
-         compared in Python, by keys of our own making, so that no method of the user's is called.
+Owns:    how a column is compared: numbers and times by numpy, everything else in Python by keys.
 """
 
 import sys
-from math import ceil, floor
 from _operator import eq
 from _operator import ne as _UNEQUAL
 
-from .frames import cell, cells, is_a, is_missing
+from .cells import cell, cells, is_a, is_missing
+from .keys import can_equal, compare_numbers, decimal_of, is_order, key_of, number_of, wanted_by
 
-NUMERIC = set("0123456789+-.einfa")  # characters of numbers, and of moments, in lower case
+NUMERIC = set("0123456789+-.einfa")  # characters of numbers, and below of times, in lower case
 MOMENTS = set("0123456789-:.t")
-CHUNK = 100000  # moments that are texts at a time
+CHUNK = 100000  # times that are made into text at once
 _modules = sys.modules
 
 
 class NotComparable(Exception):
-    """A value that a column cannot be compared with."""
+    """The column cannot be compared with this value."""
 
 
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "M": "moment", "m": "span"}
@@ -34,41 +33,6 @@ def kind_of(dtype):
     return "other" if kind in ("moment", "span") and not is_ours else kind
 
 
-def number_of(value):
-    """A number, or a text that is one; else None."""
-    if type(value) is not str:
-        return value
-    for read in (int, float):
-        try:
-            number = read(value.replace(",", ""))
-            return number if number == number else None
-        except ValueError:
-            pass
-    return {"true": True, "false": False}.get(value.lower())
-
-
-def key_of(value):
-    """(0, number) or (1, text) for a value of any kind that is not missing."""
-    kind = type(value)
-    if kind is str:
-        return 1, value
-    if kind is int or kind is float or kind is bool:
-        return 0, value
-    try:
-        if issubclass(kind, int):
-            return 0, int.__pos__(value)
-        if issubclass(kind, float):
-            return 0, float.__pos__(value)
-        if is_a(value, "numpy", "generic") and value.dtype.kind in "biuf":
-            return 0, value.item()
-        if is_a(value, "decimal", "Decimal"):
-            return 0, _modules["decimal"].Decimal(value)
-    except Exception:
-        pass
-    told = cell(value)
-    return 1, told if type(told) is str else str(told)
-
-
 class Column:
     """All values of a series, by position."""
 
@@ -76,6 +40,7 @@ class Column:
         self.series = series
         self.kind = kind_of(series.dtype)
         self.pandas, self.numpy = _modules["pandas"], _modules["numpy"]
+        self.is_interval = is_a(series.dtype, "pandas", "IntervalDtype")
         self.gaps = self.held = None
         self.codes = self.words = None
         if self.kind == "other" and self.pandas.api.types.infer_dtype(series, skipna=True) == "string":
@@ -84,7 +49,7 @@ class Column:
             self.gaps = codes < 0
 
     def missing(self):
-        """Where values are missing."""
+        """A mask: where values are missing."""
         if self.gaps is None and self.kind == "other" and is_a(self.series.dtype, "numpy", "dtype"):
             self.gaps = self._mask(map(is_missing, self.objects()))
         elif self.gaps is None:
@@ -95,7 +60,7 @@ class Column:
         return self.numpy.fromiter(flags, bool, len(self.series))
 
     def objects(self):
-        """The values as Python's own."""
+        """The values as Python objects."""
         if self.held is None:
             self.held = self.series.astype(object).tolist()
         return self.held
@@ -109,29 +74,29 @@ class Column:
         return self.series.to_numpy(dtype=as_what, na_value=0)
 
     def array(self):
-        """The values of a column of numbers or moments as numpy's; what is missing is anything."""
+        """The values of a column of numbers or times as a numpy array; missing ones have any value."""
         array = self._raw()
         return array.view("i8") if array.dtype.kind in "mM" else array
 
     def unit(self):
-        """numpy's type for moments, or spans, that `array` tells as integers."""
+        """numpy's type of the times or time spans that `array` gives as integers."""
         return self._raw().dtype
 
     def categories(self):
-        """(code of each value, -1 where it is missing; the column of the categories)."""
+        """(code of each value, -1 if it is missing; the column of the categories)."""
         categories = self.pandas.Series(self.series.cat.categories)
         return self.series.cat.codes.to_numpy(), Column(categories)
 
     # ---- order ----
 
     def order(self, positions, is_down):
-        """The positions, stably sorted by their values; missing ones last either way."""
+        """The positions, stably sorted by value; missing ones last in either direction."""
         present, absent, ranks = self._ranked(positions, is_down)
         return self.numpy.concatenate([present[self.numpy.argsort(ranks, kind="stable")], absent])
 
     def least(self, positions, is_down, count):
-        """Of the positions those that can be among the first `count` when they are sorted: to sort ten
-        million for a page of a hundred takes longer than anybody waits."""
+        """The positions that can be among the first `count` after sorting: sorting ten million rows for a page of a
+        hundred would take too long."""
         present, absent, ranks = self._ranked(positions, is_down)
         if len(present) <= count:
             return positions
@@ -139,11 +104,13 @@ class Column:
         return present[ranks <= last]
 
     def _ranked(self, positions, is_down):
-        """(those with a value, those without, for each of the first a number that orders it)."""
+        """(positions with a value, positions without, a rank for each of the first)."""
         gaps = self.missing()[positions]
         present, absent = positions[~gaps], positions[gaps]
         if self.words is not None:
             ranks = self._spread(self._rank(self.words), self.codes, -1)[present]
+        elif self.series.dtype.kind == "c":  # by the real, then by the imaginary part
+            ranks = self.numpy.unique(self._raw()[present], return_inverse=True)[1]
         elif self.kind == "other":
             objects = self.objects()
             ranks = self._rank([key_of(objects[i]) for i in present.tolist()])
@@ -156,7 +123,7 @@ class Column:
         return present, absent, ranks
 
     def _rank(self, keys):
-        """For each key a number that orders it."""
+        """For each key its rank."""
         distinct = {key: rank for rank, key in enumerate(sorted(set(keys)))}
         return self.numpy.fromiter((distinct[key] for key in keys), "i8", len(keys))
 
@@ -170,38 +137,64 @@ class Column:
         return self._spread(ranks, codes, -1)
 
     def _spread(self, values, codes, otherwise):
-        """values[code] for each code; `otherwise` for those that are missing."""
+        """values[code] for each code; `otherwise` if it is missing."""
         return self.numpy.append(values, self.numpy.array([otherwise], values.dtype))[codes]
 
     # ---- compare ----
 
-    def compare(self, compare, value):
-        """Where `compare(value of the column, value)` holds. What is missing is like nothing: it is
-        unequal, and neither more nor less."""
+    def compare(self, compare, value, is_typed=False):
+        """A mask: where `compare(value of the column, value)` holds. A missing value is unequal to everything, and
+        neither more nor less. A text that a person typed also equals the numbers and truth values that it spells."""
         numpy = self.numpy
         if self.kind == "category":
             codes, categories = self.categories()
-            return self._spread(categories.compare(compare, value), codes, compare is _UNEQUAL)
-        if self.kind in ("moment", "span"):
+            is_placed = self.series.cat.ordered and is_order(compare) and \
+                (categories.is_interval or not categories.is_sorted())
+            found = categories.compare_places(compare, value) if is_placed else \
+                categories.compare(compare, value, is_typed)
+            return self._spread(found, codes, compare is _UNEQUAL)
+        if self.is_interval and is_order(compare):
+            raise NotComparable("an interval is neither more nor less than a value")
+        if self.kind in ("moment", "span") or is_a(self.series.dtype, "pandas", "PeriodDtype"):
             found = compare(self.series, self._moment(value)).to_numpy(dtype=bool, na_value=False)
         elif self.words is not None:
-            wanted = _wanted(compare, value)[1]
-            found = self._spread(self._flags(wanted is not None and compare(word, wanted)
+            wanted = wanted_by(compare, value)[1]
+            wanted = wanted if type(value) is str or is_order(compare) else None
+            found = self._spread(self._flags(compare is _UNEQUAL if wanted is None else compare(word, wanted)
                                              for word in self.words), self.codes, False)
         elif self.kind == "other":
-            found = self._mask(self._compare_keys(compare, value))
+            found = self._mask(self._compare_keys(compare, value, is_typed))
         else:
             number = number_of(value)
             if number is None:
-                raise NotComparable(f"value {value!r} is no number, but the column is {self.series.dtype}")
-            found = _compare_numbers(compare, self.array(), number, numpy)
+                hint = '; write decimals with a point: "1.5"' if "," in str(value) else ""
+                raise NotComparable(f"value {value!r} is not a number, but the column is {self.series.dtype}{hint}")
+            found = compare_numbers(compare, self.array(), number, numpy)
         found = numpy.array(found, bool)
         found[self.missing()] = compare is _UNEQUAL
         return found
 
+    def is_sorted(self):
+        """Whether the values are sorted."""
+        places = self.numpy.arange(len(self.series))
+        return bool((self.order(places, False) == places).all())
+
+    def compare_places(self, compare, value):
+        """A mask: where `compare` holds for the places of the two values among the categories, for a column whose
+        categories have their own order."""
+        found = self.numpy.flatnonzero(self.compare(eq, value))
+        if not len(found):
+            raise NotComparable(f"value {value!r} is not one of the column's categories, "
+                                "which have an order of their own")
+        return compare(self.numpy.arange(len(self.series)), found[0])
+
     def _moment(self, value):
         make = self.pandas.Timedelta if self.kind == "span" else self.pandas.Timestamp
+        what = {"span": "time span", "other": "period"}.get(self.kind, "point in time")
         try:
+            if self.kind == "other":
+                text = str(value)  # a week is written with its first and last day: 2024-01-01/2024-01-07
+                return self.pandas.Period(text[:10] if text[10:11] == "/" else text, self.series.dtype.freq)
             moment = make(value)
             if self.kind == "span" or moment is self.pandas.NaT:
                 return moment
@@ -210,27 +203,30 @@ class Column:
                 return moment.tz_localize(zone) if moment.tz is None else moment
             return moment if moment.tz is None else moment.tz_convert("UTC").tz_localize(None)
         except Exception:
-            what = "span of time" if self.kind == "span" else "moment"
-            raise NotComparable(f"value {value!r} is no {what}, but the column is {self.series.dtype}") from None
+            raise NotComparable(f"value {value!r} is not a {what}, but the column is {self.series.dtype}") from None
 
-    def _compare_keys(self, compare, value):
+    def _compare_keys(self, compare, value, is_typed):
         is_unequal = compare is _UNEQUAL
-        wanted = _wanted(compare, value)
+        is_loose = is_typed or is_order(compare)
+        number, text = wanted_by(compare, value)
+        wanted = (number, text, decimal_of(value))
         for item in self.objects():
             which, key = (0, None) if is_missing(item) else key_of(item)
-            yield is_unequal if key is None or wanted[which] is None else compare(key, wanted[which])
+            which = 2 if is_a(key, "decimal", "Decimal") else which
+            is_other = key is None or wanted[which] is None or not (is_loose or can_equal(value, key))
+            yield is_unequal if is_other else compare(key, wanted[which])
 
     # ---- search ----
 
     def contains(self, text):
-        """Where a value, as it is told, contains the text, whatever its case."""
+        """A mask: where a value, as it is shown, contains the text, ignoring case."""
         text = text.lower()
         if self.kind == "category":
             codes, categories = self.categories()
             return self._spread(categories.contains(text), codes, False)
         if self.words is not None:
             return self._spread(self._flags(text in word.lower() for word in self.words), self.codes, False)
-        if self.kind == "other":  # to find those that are the same may be user code
+        if self.kind == "other":  # factorizing these could run user code
             return self._mask(_has(text, cell(value)) for value in self.objects())
         if self.kind in ("int", "float"):
             text = text.replace(",", "")
@@ -246,7 +242,7 @@ class Column:
         return self.numpy.array(list(flags), bool)
 
     def _in_moments(self, text):
-        """In the text of moments, without their zone."""
+        """Searches in the text of times, without their zone."""
         numpy, series = self.numpy, self.series
         if not is_a(series.dtype, "numpy", "dtype"):
             series = series.dt.tz_localize(None)
@@ -260,30 +256,5 @@ class Column:
         return found
 
 
-def _wanted(compare, value):
-    """(the number, the text) that values are compared with. A number is neither more nor less than a
-    text."""
-    is_order = compare is not eq and compare is not _UNEQUAL
-    return number_of(value), None if is_order and type(value) is not str else str(value)
-
-
 def _has(text, told):
     return told is not None and text in str(told).lower()
-
-
-def _compare_numbers(compare, array, number, numpy):
-    """Exactly: an integer is never rounded to be compared."""
-    if array.dtype.kind == "f":
-        return compare(array, array.dtype.type(number) if abs(number) < 1 << 1000 else float("inf") * number)
-    if array.dtype.kind == "b":
-        array = array.astype("i8")
-    if number - number != 0:  # an infinity
-        return numpy.full(len(array), compare(0, number))
-    low, high = floor(number), ceil(number)
-    range_ = numpy.iinfo(array.dtype)
-    if low != high or not range_.min <= low <= range_.max:
-        # No integer of the column equals it, so one side of it is all that counts.
-        below = numpy.full(len(array), low > range_.max) if not range_.min <= low <= range_.max \
-            else array <= low
-        return numpy.where(below, compare(0, 1), compare(1, 0))
-    return compare(array, array.dtype.type(low))

@@ -8,8 +8,8 @@ from _signal import (SIG_BLOCK, SIG_SETMASK, SIGCHLD, SIGINT, SIGPIPE, SIGXFSZ, 
 from .hooks import load
 from .wire import Done, clean
 
-ARGUMENT_MAX = (128 << 10) - 1  # of one argument, to execve(2)
-LOOK_S = 0.5  # between looks, should another thread have been given the signal
+ARGUMENT_MAX = (128 << 10) - 1  # longest single argument of execve(2)
+LOOK_S = 0.5  # between checks, in case another thread got the signal
 
 
 def _shell():
@@ -17,7 +17,7 @@ def _shell():
 
 
 def _arguments(command):
-    """How the shell gets the command; one that is too long for an argument goes by a file."""
+    """(the shell's arguments, path of a file or None); a command that is too long for an argument goes into a file."""
     shell = _shell()
     if len(command) <= ARGUMENT_MAX:
         return [shell, "-c", command], None
@@ -31,24 +31,24 @@ def _arguments(command):
 
 
 class _Shell:
-    """The shell and all it starts: a process group of its own, so that an interrupt reaches the
-    program that the shell waits for, and not only the shell."""
+    """The shell and everything it starts: a process group of its own, so that an interrupt reaches the program that the
+    shell waits for, and not only the shell."""
 
     def __init__(self):
         self.is_interrupted = False
 
     def note(self, _number, _frame):
-        """As a signal handler, for an interrupt that another thread of ours was given."""
+        """A signal handler, for an interrupt that another of our threads received."""
         self.is_interrupted = True
 
     def run(self, arguments):
-        """Exit status, as waitpid has it."""
-        # Both are blocked and taken by sigtimedwait: an interrupt that came just before a plain
-        # waitpid would be noticed only after it.
+        """Runs the command; returns its status as waitpid gives it."""
+        # Both signals are blocked and taken by sigtimedwait: an interrupt just before a plain waitpid would be noticed
+        # only after it.
         signal(SIGINT, self.note)
         before = pthread_sigmask(SIG_BLOCK, (SIGINT, SIGCHLD))
         try:
-            # Python ignores two signals that programs expect to die of.
+            # Python ignores two signals that programs expect to be killed by.
             pid = os.posix_spawn(arguments[0], arguments, os.environ, setpgroup=0,
                                  setsigmask=before, setsigdef=(SIGPIPE, SIGXFSZ))
             return self._wait(pid)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completion from live names: what may stand at the cursor.
+"""Completion from live names: what can be inserted at the cursor.
 
-Nothing is called: attributes of names, keys of dicts and frames. Getting an attribute may be user
-code; it runs in a look.
+Nothing is called; candidates are names, attributes, and keys of dicts and frames. Reading an attribute may run
+user code, which is safe in a look.
 """
 
 import builtins
@@ -31,14 +31,18 @@ def complete(names, look):
 
 
 def _find(names, line):
-    """(what stands there already, candidates)."""
+    """(what is typed already, candidates)."""
     match = load("re").match
     key = match(rf".*?({_NAME}(?:\.{_NAME})*)\[([\"'])((?:(?!\2).)*)$", line)
     if key:
         return key[3], [text + key[2] + "]" for text in _keys(_value(names, key[1]))]
     module = match(rf"\s*(?:import|from)\s+((?:{_NAME}\.)*\w*)$", line)
     if module:
-        return module[1], _module_names()
+        parent = module[1].rpartition(".")[0]
+        return module[1], [f"{parent}.{name}" for name in _submodules(parent)] if parent else _module_names()
+    inner = match(rf"\s*from\s+({_NAME}(?:\.{_NAME})*)\s+import\s+(?:.*,\s*)?(\w*)$", line)
+    if inner:
+        return inner[2], [*_attributes(sys.modules.get(inner[1])), *_submodules(inner[1])]
     dotted = match(rf".*?(?:^|(?<![\w.)\]\"']))({_NAME}(?:\.{_NAME})*)\.(\w*)$", line)
     if dotted:
         return dotted[2], _attributes(_value(names, dotted[1]))
@@ -54,7 +58,7 @@ def _is_text(value):
 
 
 def _value(names, dotted):
-    """What a dotted name stands for; None where that is nothing."""
+    """The value of a dotted name; None if there is none."""
     first, *rest = dotted.split(".")
     value = names.get(first, getattr(builtins, first, None))
     for name in rest:
@@ -74,5 +78,31 @@ def _keys(value):
 
 
 def _module_names():
-    known = {name for name in sys.modules if not name.startswith("vivarium")}
+    """Modules that `import` finds, without submodules."""
+    known = {name for name in sys.modules if "." not in name and not name.startswith("vivarium")}
     return known | set(getattr(sys, "stdlib_module_names", ()))
+
+
+def _submodules(package):
+    """The submodules of a package; nothing is imported to find them."""
+    if package.startswith("vivarium"):
+        return []
+    found = {name[len(package) + 1:] for name in sys.modules if name.startswith(f"{package}.")}
+    found = {name for name in found if "." not in name}
+    try:
+        path = sys.modules[package].__path__ if package in sys.modules else _path_of(package)
+        found.update(info.name for info in load("pkgutil").iter_modules(path))
+    except (AttributeError, ImportError, TypeError, ValueError):
+        pass  # not a package
+    return found
+
+
+def _path_of(package):
+    """The package's folders, looked up from the top: `find_spec` would import its parents."""
+    machinery, path = load("importlib.machinery"), None
+    for part in package.split("."):
+        spec = machinery.PathFinder.find_spec(part, path)
+        path = spec.submodule_search_locations if spec else None
+        if path is None:
+            raise ImportError(package)
+    return path

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Artifacts: the regular files under the workspace that a run made or changed.
 
-Owns:    which files those are, and sending them. Links, devices, pipes, sockets are never opened.
+Owns:    which files those are, and sending them. Symbolic links, devices, pipes and sockets are never opened. A hard
+         link can only lead to another file of the workspace, which is a file system of its own.
 May not: trust a name, a size or a tree: other processes of the run may still be changing them.
 """
 
 import os
-from stat import S_ISDIR, S_ISREG
+from stat import S_IFMT, S_IFIFO, S_IFLNK, S_IFSOCK, S_ISDIR, S_ISREG
 
 from _vivarium import is_empty as _is_empty
 
@@ -20,6 +21,8 @@ ENTRIES_MAX = 200000
 PATH_SHOWN_MAX = 4096
 PIECE = 1 << 20
 MISSING_MAX = 1000
+LEFT_OUT_MAX = 20
+_KINDS = {S_IFLNK: "a symbolic link", S_IFIFO: "a pipe", S_IFSOCK: "a socket"}
 
 _scandir, _open, _fstat, _read, _close = os.scandir, os.open, os.fstat, os.read, os.close
 
@@ -58,18 +61,18 @@ class Tree:
     __slots__ = ("files", "others", "is_cut")
 
     def __init__(self):
-        self.files = {}  # path -> mark of each regular file that has one name
-        self.others = {}  # the same of folders, links and the like
-        self.is_cut = False  # too large to be seen whole
+        self.files = {}  # path -> mark of each regular file
+        self.others = {}  # the same for folders, links and the like
+        self.is_cut = False  # too large to be scanned completely
 
     def add(self, entry):
-        """Notes an entry of a folder; True for a folder. A folder's own times tell nothing that its
+        """Records an entry of a folder; True for a folder. A folder's own times are left out: they say nothing that its
         entries do not."""
         info = entry.stat(follow_symlinks=False)
         if S_ISDIR(info.st_mode):
-            self.others[entry.path] = info.st_ino, info.st_mode
+            self.others[entry.path] = info.st_mode, info.st_ino
             return True
-        if S_ISREG(info.st_mode) and info.st_nlink == 1:
+        if S_ISREG(info.st_mode):
             self.files[entry.path] = _mark(info)
         else:
             self.others[entry.path] = (info.st_mode, *_mark(info))
@@ -99,7 +102,7 @@ def snapshot():
                     if tree.add(entry):
                         folders.append((entry.path, depth + 1))
         except OSError:
-            # Gone meanwhile, not ours to read, or a path longer than the kernel takes.
+            # The folder is gone or not readable, or its path is too long for the kernel.
             tree.is_cut = tree.is_cut or depth > 0
             continue
         if depth > DEPTH_MAX:
@@ -118,14 +121,14 @@ class _Unreadable(Exception):
 
 
 def _pieces(path, size_max):
-    """The file's bytes, in pieces; no more than it had at first, so that this ends."""
+    """The file's bytes, in pieces; no more than its size at first, so that this ends."""
     try:
         fd = _open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         raise _Unreadable from None
     try:
         info = _fstat(fd)
-        if not S_ISREG(info.st_mode) or info.st_nlink != 1 or info.st_size > size_max:
+        if not S_ISREG(info.st_mode) or info.st_size > size_max:
             raise _Unreadable
         left = info.st_size
         while left:
@@ -141,12 +144,12 @@ def _pieces(path, size_max):
 
 
 def _send_bytes(path, shown, size_told, run):
-    """Sends the bytes when they are wanted; returns (size, sha256) of exactly what was sent."""
+    """Sends the bytes if they are wanted; returns (size, sha256) of exactly what was read."""
     digest = load("hashlib").sha256()
     name = shown.encode("utf-8")
     size = 0
-    held = None  # a piece is sent when it is known whether another follows
-    most = run.want_files  # True, or bytes of a file whose bytes are wanted
+    held = None  # each piece is held until it is known whether another follows
+    most = run.want_files  # True, or the largest size of a file whose bytes are wanted
     is_wanted = most is True or bool(most) and size_told <= most
     for piece in _pieces(path, run.file_max):
         if is_wanted and held is not None:
@@ -159,9 +162,10 @@ def _send_bytes(path, shown, size_told, run):
     return size, digest.hexdigest()
 
 
-def _send(path, size, run):
-    """One file: its pieces, then the event that closes them with their size and hash."""
+def _send(path, mark, run):
+    """Sends one file: its pieces, then the event that ends them with their size and hash."""
     shown = _show(path)
+    size = mark[1]
     digest = None
     if len(shown.encode("utf-8")) > PATH_SHOWN_MAX:
         run.cut.add("files")
@@ -174,7 +178,7 @@ def _send(path, size, run):
     if digest is None:
         run.cut.add("files")
     wire.event("file", "file",
-               f'{{"path":{quote(shown)},"size":{size},"mime":"{mime_of(shown)}",'
+               f'{{"path":{quote(shown)},"size":{size},"mtime_ms":{mark[2] // 1000000},"mime":"{mime_of(shown)}",'
                f'"sha256":{"null" if digest is None else quote(digest)}}}')
 
 
@@ -187,11 +191,23 @@ def collect(before, after, run):
     if after.is_cut or len(changed) > run.files_max:
         run.cut.add("files")
     for path in changed[:run.files_max]:
-        _send(path, after.files[path][1], run)
+        _send(path, after.files[path], run)
+
+
+def left_out(before, after):
+    """New and changed entries that are neither files nor folders, each with its kind; only the first ones, if there
+    are many."""
+    if not after.others:
+        return []
+    known = before.others
+    odd = sorted(path for path, mark in after.others.items() if not S_ISDIR(mark[0]) and known.get(path) != mark)
+    told = [f"{_show(path)[:PATH_SHOWN_MAX]} ({_KINDS.get(S_IFMT(after.others[path][0]), 'a device')})"
+            for path in odd[:LEFT_OUT_MAX]]
+    return told + [f"{len(odd) - LEFT_OUT_MAX} more"] if len(odd) > LEFT_OUT_MAX else told
 
 
 def missing(expected):
-    """Those of the expected paths that are no regular files; the first of them, if many."""
+    """The expected paths that are not regular files; only the first ones, if there are many."""
     absent = []
     for path in expected:
         if len(absent) == MISSING_MAX:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fingerprints of variables: two checkpoints of a session are compared by them.
 
-The same value in two forks of one interpreter has the same print. Of what is very large only the
-start is looked at; what cannot be pickled counts by its repr, without addresses.
+The same value in two forks of one interpreter has the same fingerprint. Of very large values only the
+start counts; for values that cannot be pickled, the repr without addresses.
 """
 
 import sys
@@ -14,8 +14,9 @@ from .look_vars import type_name, user_names
 
 _types = load("types")
 CodeType, FunctionType, ModuleType = _types.CodeType, _types.FunctionType, _types.ModuleType
+_PAUSED = {_types.GeneratorType: "gi", _types.CoroutineType: "cr", _types.AsyncGeneratorType: "ag"}
 
-BYTES_MAX = 256 << 20  # of one value
+BYTES_MAX = 256 << 20  # bytes of one value that are read
 REPR_MAX = 1 << 20
 DEPTH_MAX = 8
 
@@ -23,11 +24,11 @@ _modules = sys.modules
 
 
 class _Enough(BaseException):
-    """So much of a value has been looked at."""
+    """Enough of a value has been read."""
 
 
 class _Digest:
-    """A file to write to, of which a hash remains."""
+    """A file-like object that only keeps a hash of what is written to it."""
 
     def __init__(self):
         self.hash = load("hashlib").blake2b(digest_size=16)
@@ -46,7 +47,7 @@ class _Digest:
 
 
 def prints(interpreter):
-    """{name: print} of every name that is the user's."""
+    """{name: fingerprint} of every name of the user's."""
     found = {}
     for name, value in user_names(interpreter):
         digest = _Digest()
@@ -61,13 +62,13 @@ def prints(interpreter):
 
 
 def diff(interpreter, before):
-    """{"added","removed","changed"}: the names, against the answer of another state's `prints`."""
+    """{"added","removed","changed"}: lists of names, compared with the answer of another state's `prints`."""
     try:
         known = loads(str(before, "utf-8"))["names"]
         if not isinstance(known, dict):
             raise TypeError
     except (ValueError, KeyError, TypeError):
-        raise LookError("the other state told no names", "conflict") from None
+        raise LookError("the other state did not list its names", "conflict") from None
     now = prints(interpreter)
     return {"added": sorted(now.keys() - known.keys()),
             "removed": sorted(known.keys() - now.keys()),
@@ -90,14 +91,15 @@ def _add(digest, value, depth):
         _add_function(digest, value, depth)
     elif isinstance(value, type) and value.__module__ == "__main__":
         _add_class(digest, value, depth)
+    elif type(value) in _PAUSED:
+        _add_paused(digest, value, depth)
     elif not _add_array(digest, value) and not _add_pickle(digest, value):
         _add_other(digest, value, depth)
 
 
 def _add_array(digest, value):
-    """The bytes of a plain array, without a copy of them."""
-    array = getattr(_modules.get("numpy"), "ndarray", ())
-    if not isinstance(value, array) or value.dtype.hasobject:
+    """Adds the bytes of a plain array, without copying them. Subclasses have more than these: a mask, say."""
+    if type(value) is not getattr(_modules.get("numpy"), "ndarray", None) or value.dtype.hasobject:
         return False
     digest.text(f"{value.dtype.str} {value.shape}")
     if value.flags.c_contiguous:
@@ -108,7 +110,7 @@ def _add_array(digest, value):
 
 
 def _add_pickle(digest, value):
-    """Large parts of frames and arrays go by without a copy. False where it cannot be pickled."""
+    """Adds the pickle of a value; large parts of frames and arrays are not copied. False if it cannot be pickled."""
     pickle = load("pickle")
     trial = _Digest()
 
@@ -125,8 +127,23 @@ def _add_pickle(digest, value):
     return True
 
 
+def _add_paused(digest, value, depth):
+    """Adds a generator or coroutine: its position, its variables there, and what it waits for."""
+    prefix = _PAUSED[type(value)]
+    frame = getattr(value, f"{prefix}_frame")
+    digest.text(value.__qualname__)
+    _add_code(digest, getattr(value, f"{prefix}_code"))
+    digest.text("ended" if frame is None else str(frame.f_lasti))
+    if frame is None or depth >= DEPTH_MAX:
+        return
+    for name, held in list(frame.f_locals.items()):
+        digest.text(name)
+        _add(digest, held, depth + 1)
+    _add(digest, value.gi_yieldfrom if prefix == "gi" else getattr(value, f"{prefix}_await"), depth + 1)
+
+
 def _add_other(digest, value, depth):
-    """By repr, and member by member."""
+    """Adds a value by its repr, and member by member."""
     text = repr(value)[:REPR_MAX]
     digest.text(load("re").sub(r"0x[0-9a-fA-F]+", "", text))
     members = getattr(value, "__dict__", None)

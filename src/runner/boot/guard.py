@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The import guard: a look at the code before it runs.
+"""The import guard: checks the code before it runs.
 
-Advice to agents, not a wall: it reads names, and names can be reached in other ways. `strict` is
-Atlas's rule to the letter, false alarms included; without it only what surely is an import, or a
-call of a builtin, counts.
+Advice to agents, not a wall: it reads names, and names can be reached in other ways. `strict` goes by names
+alone, false alarms included; without it only what is surely an import, or a call of a builtin, counts.
 """
 
 from .cell import decode
@@ -40,7 +39,7 @@ def _imported(node, is_strict):
 
 
 def _called(node, is_strict):
-    """The name a node calls, None when it calls nothing by name."""
+    """The name that a node calls; None if it calls nothing by name."""
     if not isinstance(node, ast.Call):
         return None
     if isinstance(node.func, ast.Name):
@@ -68,7 +67,7 @@ def _own_names(tree):
 
 
 def find(tree, meta):
-    """The first thing in the tree that is not allowed, as its message; None when all is well."""
+    """The message for the first thing in the tree that is not allowed; None if there is none."""
     is_strict = bool(meta.get("strict"))
     modules = _blocked_modules(meta)
     calls = CALLS if is_strict else CALLS - _own_names(tree)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens when certain modules are imported, whenever that is: in the zygote or by user code.
+"""Changes certain modules when they are imported, in the zygote or by user code.
 
-Owns:    the finder that lets us touch a module right after it was loaded, and the way the runner
-         loads its own modules.
+Owns:    the finder that lets us change a module right after it was loaded, and the way the runner
+         loads modules for itself.
 May not: import any of the modules it waits for.
 """
 
@@ -11,16 +11,16 @@ from importlib import import_module
 
 from _frozen_importlib_external import PathFinder
 
-# As it was before user code: later a `random.py` in the user's folder comes before the real one.
+# sys.path as it was before user code: later a `random.py` in the user's folder would hide the real one.
 _path = [entry for entry in sys.path if entry]
 _modules = sys.modules
 
-CELLS_MAX = 1000  # whose source is kept; a session can have more
+CELLS_MAX = 1000  # cells whose source is kept; a session can have more
 sources = {}  # file name of a cell -> its source, for tracebacks, warnings and inspect
 
 
 def load(name):
-    """A module of the standard library, also when the user's folder has a file of that name."""
+    """A module of the standard library, even if the user's folder has a file of that name."""
     module = _modules.get(name)
     if module is None:
         shown = sys.path[:]
@@ -33,7 +33,7 @@ def load(name):
 
 
 def remember(filename, source):
-    """Lets tracebacks show this cell's lines. `linecache` is not imported for it: it costs 3 ms."""
+    """Lets tracebacks show this cell's lines. `linecache` is not imported for this: that costs 3 ms."""
     cache = _modules.get("linecache")
     if len(sources) >= CELLS_MAX:
         oldest = next(iter(sources))
@@ -46,15 +46,15 @@ def remember(filename, source):
 
 
 def lines(source):
-    """Its lines as Python counts them, each with its end: str.splitlines ends one at a form feed, too, and
-    tracebacks place their marks as if the last one had an end, as those of a file always have."""
+    """The lines as Python counts them, each with a line end: str.splitlines also splits at form feeds, and tracebacks
+    place their marks as if the last line had an end, as lines of a file do."""
     return [line + "\n" for line in source.removesuffix("\n").split("\n")]
 
 
 def _fill(linecache, names=None):
     for name in list(sources) if names is None else names:
         source = sources[name]
-        # No time of change: linecache then never looks for such a file.
+        # Without a time of change, linecache never looks for such a file.
         linecache.cache[name] = (len(source), None, lines(source), name)
 
 
@@ -93,7 +93,7 @@ _hooks = {
 
 
 class _Finder:
-    """Finds nothing by itself: it asks the usual finder, and has the loader call us at the end."""
+    """Finds nothing itself: asks the usual finder, and makes the loader call us at the end."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -110,7 +110,7 @@ class _Finder:
             try:
                 hook(module)
             except Exception as error:
-                # A version we do not know: the library still works, only our extras are missing.
+                # A version that we do not know: the library still works, only our extras are missing.
                 print(f"vivarium: {name} is not hooked: {error!r}", file=sys.stderr)
 
         spec.loader.exec_module = exec_module
@@ -118,9 +118,19 @@ class _Finder:
 
 
 def install():
-    """Puts the finder in front; modules that are here already get their hook now."""
+    """Puts the finder in front; modules that are already loaded get their hook now."""
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
         for name, hook in _hooks.items():
             if name in _modules:
                 hook(_modules[name])
+
+
+def quiet(make):
+    """Wraps `make` so that warnings of pandas and numpy are not written to the user's stderr."""
+    def made(*args):
+        warnings = load("warnings")
+        with warnings.catch_warnings(), load("numpy").errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return make(*args)
+    return made

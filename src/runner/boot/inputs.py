@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run brings along: files, environment, folder, stdin, `_args`, `data` and `df`.
+"""The inputs of a run: files, environment, folder, stdin, `_args`, `data` and `df`.
 
 Everything is checked and in place before the first line of user code runs; a bad input ends the run
 with a message that names it.
@@ -13,7 +13,7 @@ from .jsontext import loads
 
 ENOSPC, EDQUOT = 28, 122
 
-_environ = os.environ  # user code may put something else in its place
+_environ = os.environ  # user code may replace the one in `os`
 
 
 class InputError(ValueError):
@@ -26,7 +26,7 @@ class Request:
     def __init__(self, meta, payload, stdin=-1):
         self.stdin = stdin  # owned; -1: none
         self.meta = loads(str(meta, "utf-8"))
-        # The very view that the frame came with: others would keep its memory after `release`.
+        # The same view that came with the frame: another one would keep its memory after `release`.
         self.payload = payload if isinstance(payload, memoryview) else memoryview(payload)
 
     def piece(self, at):
@@ -35,16 +35,16 @@ class Request:
         return self.payload[offset:offset + size]
 
     def release(self):
-        """Gives the payload's memory back before user code needs it."""
+        """Frees the payload's memory before user code needs it."""
         try:
             self.payload.release()
         except BufferError:
-            pass  # a piece is still in use; it goes with its last user
+            pass  # a piece is still in use; its last user frees it
         self.payload = memoryview(b"")
 
 
 def resolve(path):
-    """The absolute form of a path that is relative to, or below, the workspace; else InputError."""
+    """The absolute form of a path that is relative or below the workspace; else InputError."""
     if not isinstance(path, str) or not path or "\0" in path:
         raise InputError(f"bad path {path!r}: a path is text without NUL")
     parts = [part for part in path.split("/") if part not in ("", ".")]
@@ -65,7 +65,7 @@ def _no_room(what, error):
 
 
 def write_file(path, data):
-    """Writes `data` to `path` below the workspace; folders on the way are made."""
+    """Writes `data` to `path` below the workspace; missing folders are made."""
     full = resolve(path)
     if full == WORKSPACE or path.endswith("/"):
         raise InputError(f"bad path {path!r}: it names a folder")
@@ -83,7 +83,7 @@ def write_file(path, data):
 
 
 def write_files_json(request):
-    """The files of an HTTP body: a JSON list of {"path","text"} or {"path","base64"}."""
+    """Writes the files of an HTTP body: a JSON list of {"path","text"} or {"path","base64"}."""
     files = _json(request, "files_json", "files")
     if not isinstance(files, list):
         raise InputError("files: must be a list")
@@ -117,17 +117,17 @@ def _json(request, member, shown):
 
 
 def enter(path):
-    """Makes `path` the current folder; below the workspace it is made when it is not there."""
+    """Makes `path` the current folder; below the workspace it is created if missing."""
     try:
-        if path.startswith(WORKSPACE):
+        if path == WORKSPACE or path.startswith(f"{WORKSPACE}/"):
             os.makedirs(resolve(path), exist_ok=True)
         os.chdir(path)
     except (OSError, ValueError) as error:
-        raise _no_room(f"cwd {path!r}", error) from None
+        raise _no_room(f"cwd: {path}", error) from None
 
 
 def set_env(env):
-    """Sets the variables of this run; returns what `unset_env` needs to take them back."""
+    """Sets the run's environment variables; returns what `unset_env` needs to restore the old ones."""
     for name, value in env.items():
         if not name or "=" in name or "\0" in name or "\0" in str(value):
             raise InputError(f"bad environment variable {name!r}")
@@ -149,7 +149,7 @@ def unset_env(before):
 
 
 def _tell_libc():
-    """The C library reads TZ once; time.localtime would stay in the old zone."""
+    """The C library reads TZ only once; without this time.localtime would stay in the old zone."""
     from time import tzset
 
     tzset()
@@ -186,11 +186,11 @@ def read_args(request):
 
 
 def give_data(request, names):
-    """`data` and `df`, where data came. Without any they are not bound: None would only fail later, and
-    say less. Under Atlas they are None, as there."""
+    """Binds `data` and `df` if data came. Without data they stay unbound: None would only fail later, with a worse
+    message. If outputs are explicit, they are None."""
     if "data" in request.meta:
         from .tables import read_data
 
         names["data"], names["df"] = read_data(request)
-    elif "atlas" in request.meta:
+    elif "explicit" in request.meta:
         names["data"] = names["df"] = None

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON text, both ways, without importing `json`.
 
-The `json` package brings `re` and `enum` along: a quarter of a cold interpreter's start. The C half
-of it (`_json`) is enough for us; where an interpreter has none, `json` itself is used.
+The `json` package imports `re` and `enum`: a quarter of a cold interpreter's start. Its C half (`_json`)
+is enough for us; if an interpreter has none, `json` itself is used.
 """
 
 
 class _Rules:
-    """What `_json.make_scanner` reads its settings from."""
+    """The settings that `_json.make_scanner` reads."""
 
     strict = True
     object_hook = None
@@ -33,7 +33,7 @@ try:
         raise ImportError("_json changed")
 
     def dumps(value):
-        """Strict JSON in ASCII; ValueError for NaN, TypeError for what JSON does not have."""
+        """Strict JSON in ASCII; ValueError for NaN, TypeError for a type that JSON does not have."""
         return "".join(_encode(value, 0))
 
 except (ImportError, TypeError):

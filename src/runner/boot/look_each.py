@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values described one after the other, by a child of the look.
+"""Describes values one by one, in a child process of the look.
 
-Owns:    what becomes of a value whose description never ends, or ends whoever asks for it: that costs
-         its own line, and not the list.
-May not: believe the child: it runs user code.
+Owns:    what happens to a value whose description never ends, or kills its process: only its own line is
+         lost, not the list.
+May not: trust the child: it runs user code.
 """
 
 import os
@@ -14,24 +14,24 @@ from .hooks import load
 from .jsonsafe import json_safe
 from .jsontext import dumps, loads
 
-EACH_S = 3  # so long one value may take,
-ALL_S = 7   # ... and all of them: viv waits ten
+EACH_S = 3  # time for one value,
+ALL_S = 7   # ... and for all of them: viv waits ten seconds
 LINE_MAX = 256 << 10
-ROOM = 64 << 20  # memory that descriptions may take beside what there is
+ROOM = 64 << 20  # memory that descriptions may use in addition
 CHANNEL = 3  # WALL_CHANNEL_FD
 
 
 def describe_each(values, describe, unseen):
-    """[describe(*value)] of them all, with unseen(*value, why) for each that has no description."""
+    """[describe(*value)] for all values, with unseen(*value, why) for each that could not be described."""
     found = []
     end = monotonic() + ALL_S
     while len(found) < len(values):
         rest = values[len(found):]
         if monotonic() >= end:
-            return found + [unseen(*value, "not looked at: others take too long") for value in rest]
+            return found + [unseen(*value, "not shown: other values take too long") for value in rest]
         try:
             why = _ask(rest, describe, found, end)
-        except OSError:  # no process can be had
+        except OSError:  # no process could be made
             return found + [describe(*value) for value in rest]
         if len(found) < len(values):
             found.append(unseen(*values[len(found)], why))
@@ -39,8 +39,7 @@ def describe_each(values, describe, unseen):
 
 
 def _ask(values, describe, found, end):
-    """Adds to `found` what a child says of the values, up to the first that it says nothing of.
-    Returns why that is."""
+    """Adds a child's descriptions to `found`, up to the first value without one. Returns why that one has none."""
     ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -54,20 +53,20 @@ def _ask(values, describe, found, end):
         os.waitpid(pid, 0)
 
 
-def _bound():
-    """A repr that is too large is a MemoryError in its line, before the sandbox runs out and its look is
-    ended."""
+def bound(room):
+    """Limits the memory: a huge repr, say, becomes a MemoryError in its own line, before the sandbox runs out of memory
+    and the look is killed."""
     resource = load("resource")
     with open("/proc/self/statm", "rb", 0) as file:
         used = int(file.read(64).split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, used + ROOM))
+    resource.setrlimit(resource.RLIMIT_AS, (used + room, used + room))
 
 
 def _tell(values, describe, theirs):
-    """The child: a line of JSON for each."""
+    """In the child: writes a line of JSON for each value."""
     try:
         os.close(CHANNEL)
-        _bound()
+        bound(ROOM)
         for value in values:
             os.write(theirs, dumps(json_safe(describe(*value), LINE_MAX)).encode() + b"\n")
     finally:
@@ -81,10 +80,10 @@ def _take(pipe, wanted, found, end):
     until = min(end, monotonic() + EACH_S)
     while len(found) < wanted:
         if not poll.poll(max(0, until - monotonic()) * 1000):
-            return "it takes too long to be shown"
+            return "it takes too long to show"
         data = os.read(pipe, LINE_MAX)
         if not data or len(text) > 2 * LINE_MAX:
-            return "it cannot be shown: that ends the process"
+            return "it cannot be shown: its repr ends the process"
         *lines, text = (text + data).split(b"\n")
         for line in lines[:wanted - len(found)]:
             try:

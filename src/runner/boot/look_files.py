@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files under the workspace, for a client of the session: list, read, write, remove.
 
-Owns:    the way to a path: folder by folder, from the workspace down, never through a link. A link
-         is not there for a client; what is neither file nor folder is not, either.
+Owns:    how a path is resolved: folder by folder, from the workspace down, never through a link. For a
+         client, links do not exist, nor does anything else that is neither a file nor a folder.
 May not: trust a tree: processes of the session may be changing it.
 """
 
@@ -24,8 +24,10 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def _failure(path, error):
-    """An OSError as the client should hear it."""
-    if error.errno in (ENOENT, ELOOP, ENOTDIR):
+    """An OSError as an error for the client."""
+    if error.errno == ELOOP:
+        return LookError(f"{path!r} is a link, and links are not followed; name the file that it leads to", "not_found")
+    if error.errno in (ENOENT, ENOTDIR):
         return LookError(f"there is no file {path!r}", "not_found")
     if error.errno in (ENOSPC, EDQUOT):
         return LookError(f"{path!r} does not fit: the workspace is full", "too_large")
@@ -40,14 +42,14 @@ def parts_of(path):
     except InputError as error:
         raise LookError(str(error)) from None
     parts = [part for part in full[len(WORKSPACE):].split("/") if part]
-    # Step by step one gets deeper than code in the session could follow with a path.
+    # Walking step by step can reach deeper than code in the session could with a path.
     if len(os.fsencode(full)) > PATH_MAX or len(parts) > DEPTH_MAX:
-        raise LookError(f"a path has at most {PATH_MAX} bytes and {DEPTH_MAX} names")
+        raise LookError(f"a path may have at most {PATH_MAX} bytes and {DEPTH_MAX} names")
     return parts
 
 
 def enter(parts, makes=False):
-    """A descriptor of the folder that the names lead to, or OSError."""
+    """A descriptor of the folder at this path, or OSError."""
     fd = os.open(WORKSPACE, _FOLDER)
     for part in parts:
         try:
@@ -74,8 +76,7 @@ def _fact(parts, info, mime=None):
 
 
 def _walk(parts, is_recursive, found):
-    """Adds what is in the folder, and below it where that is asked for. The folders themselves show
-    only where nobody looks into them."""
+    """Adds the files in the folder and, if recursive, below it. Folders themselves are listed only if not recursive."""
     folders = [parts]
     seen = 0
     while folders:
@@ -104,7 +105,7 @@ def _walk(parts, is_recursive, found):
 
 
 def list_files(look):
-    """{"files":[...]}, in order of their paths; "next" is the path to go on `after`, if cut."""
+    """{"files":[...]}, sorted by path; if cut, "next" is the path to continue `after`."""
     path = look.get("path") or WORKSPACE
     parts = parts_of(path)
     found = []
@@ -149,8 +150,8 @@ def open_regular(parts):
 
 
 def read_file(look):
-    """{"file":{...}}, the bytes as FILE frames, then {"file":{...}} with the size of what was sent:
-    less than was told at first, where the file became shorter."""
+    """Sends {"file":{...}}, then the bytes as FILE frames; returns {"file":{...}} with the size that was sent, which is
+    smaller than at first if the file became shorter."""
     path = look.get("path")
     parts = parts_of(path)
     try:
@@ -162,7 +163,7 @@ def read_file(look):
     name = fact["path"].encode("utf-8")
     left, sent, held = info.st_size, 0, b""
     try:
-        while left:  # no more than it had at first, so that this ends
+        while left:  # no more than its size at first, so that this ends
             piece = os.read(fd, min(PIECE, left))
             if not piece:
                 break
@@ -179,14 +180,14 @@ def read_file(look):
 
 
 def write_file(look, data):
-    """{"file":{...},"created":whether there was none}."""
+    """{"file":{...},"created":whether it is new}."""
     parts, info, is_new = put_file(look.get("path"), [data])
     return {"file": _fact(parts, info), "created": is_new}
 
 
-def put_file(path, pieces):
-    """Puts the file in place at once: beside it first, then under its name. (names on its way, its
-    status, whether there was none)."""
+def put_file(path, pieces, settle=None):
+    """Puts the file in place atomically: written beside it, then renamed; `settle(fd)` is called when it is written.
+    Returns (parts of the path, its status, whether it is new)."""
     parts = parts_of(path)
     if not parts or path.endswith("/"):
         raise LookError(f"{path!r} names a folder")
@@ -194,7 +195,7 @@ def put_file(path, pieces):
     try:
         folder = enter(parts[:-1], makes=True)
         try:
-            _fill(new, pieces, folder)
+            _fill(new, pieces, folder, settle)
             is_new = not _is_there(parts[-1], folder)
             os.rename(new, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
             info = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
@@ -205,7 +206,7 @@ def put_file(path, pieces):
             os.close(folder)
     except OSError as error:
         if error.errno in (ENOTDIR, ELOOP):
-            raise LookError(f"{path!r}: a folder on its way is none", "conflict") from None
+            raise LookError(f"{path!r}: a part of the path is not a folder", "conflict") from None
         raise _failure(path, error) from None
     return parts, info, is_new
 
@@ -218,7 +219,7 @@ def _is_there(name, folder):
     return True
 
 
-def _fill(name, pieces, folder):
+def _fill(name, pieces, folder, settle):
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666,
                  dir_fd=folder)
     try:
@@ -226,6 +227,8 @@ def _fill(name, pieces, folder):
             rest = memoryview(piece)
             while rest:
                 rest = rest[os.write(fd, rest):]
+        if settle:
+            settle(fd)
     finally:
         os.close(fd)
 
@@ -238,7 +241,7 @@ def _drop(name, folder):
 
 
 def remove_file(look):
-    """Removes a file, a link itself, or an empty folder."""
+    """Removes a file, a link (not its target), or an empty folder."""
     path = look.get("path")
     parts = parts_of(path)
     if not parts:

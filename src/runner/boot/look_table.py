@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of a session, asked page by page.
+"""Tables of a session, page by page.
 
-Owns:    what can be shown as rows: frames, series, arrays, lists, dicts; and what may be asked of them.
+Owns:    what can be shown as rows: frames, series, arrays, lists, dicts; and the questions about them.
 """
 
 from sys import maxsize, modules
 
-from .frames import body, cell, head, is_a, plain_frame
+from .cells import cell, is_a
+from .frames import body, head, plain_frame
 from .hooks import load
 from .look import ROOM, LookError
 from .look_vars import type_name, user_names
@@ -17,7 +18,7 @@ ROWS_MAX = 10000
 
 
 def _named(interpreter, look):
-    """(the value that a name, or the handle of a table that was shown, stands for; what to say of it)."""
+    """(the value of a name, or of the handle of a table that was shown; what to add to the answer)."""
     name = look.get("name")
     names = dict(user_names(interpreter))
     if type(name) is str and name in names:
@@ -35,8 +36,8 @@ def _is_asked(look):
 
 
 def _rows(frame, look, wanted=maxsize):
-    """(positions of the rows that are asked for, or at least of the first `wanted`; how many there are).
-    All of them, as they are, are a range."""
+    """(positions of the matching rows, or at least of the first `wanted`; how many match). A range if all rows are
+    wanted in their own order."""
     if not _is_asked(look):
         return range(len(frame)), len(frame)
     from .choose import Chooser
@@ -45,7 +46,7 @@ def _rows(frame, look, wanted=maxsize):
 
 
 class _Table:
-    """Any table: what it says of itself, and its rows by their positions."""
+    """Any table: its facts, and its rows by position."""
 
     def __init__(self, value, look, last):
         self.frame = plain_frame(value)
@@ -53,7 +54,7 @@ class _Table:
             self.first = 0
             self.positions, self.matched = _rows(self.frame, look, last)
             return
-        # All of it is made only where all of it is asked for.
+        # The whole table is built only if sorting or filtering needs it.
         is_asked = _is_asked(look)
         self.first = 0 if is_asked else min(last, max(0, int(look.get("offset", 0))))
         self.columns, self.found, self.total = _page(value, self.first, maxsize if is_asked else last)
@@ -66,7 +67,7 @@ class _Table:
         return head(self.frame) if self.frame is not None else {"columns": self.columns, "total": self.total}
 
     def chosen(self, first, last):
-        """The positions from `first` to `last` of those that are asked for."""
+        """The positions from `first` to `last` of the matching rows."""
         positions = self.positions[first:last]
         return positions if type(positions) is range else positions.tolist()
 
@@ -77,22 +78,19 @@ class _Table:
 
 
 def table(interpreter, look):
-    """A page of a variable that is a table. "cut" when not all of the rows that were asked for fit."""
+    """A page of a variable that is a table. "cut" if not all rows that were asked for fit."""
     first = max(0, int(look.get("offset", 0)))
     count = min(max(0, int(look.get("limit", 100))), ROWS_MAX)
     value, more = _named(interpreter, look)
     asked = _Table(value, look, first + count)
     chosen = asked.chosen(first, first + count)
     about = {**asked.about(), **more, "matched": asked.matched}
-    answer, _text, fitting = fit(about, lambda n: {**asked.make(chosen[:n]), "numbers": list(chosen[:n])},
-                                 len(chosen), ROOM)
-    if fitting < len(chosen):
-        answer["cut"] = True
-    return answer
+    return fit(about, lambda n: {**asked.make(chosen[:n]), "numbers": list(chosen[:n])}, len(chosen), ROOM,
+               len(chosen))[0]
 
 
 def csv(interpreter, look):
-    """All rows that are asked for, as a file."""
+    """All matching rows, as a file."""
     from .table_csv import send
 
     asked = _Table(_named(interpreter, look)[0], look, maxsize)
@@ -100,7 +98,7 @@ def csv(interpreter, look):
 
 
 def summary(interpreter, look):
-    """Each column summed up, over the rows that are asked for."""
+    """A summary of each column, over the matching rows."""
     from .summary import summarise
 
     value, more = _named(interpreter, look)
@@ -117,17 +115,16 @@ def summary(interpreter, look):
 
 
 def _exact(value):
-    """Numbers as a frame would tell them."""
+    """Floats and decimals as a frame would give them."""
     return cell(value) if type(value) is float or is_a(value, "decimal", "Decimal") else value
 
 
 def _as_frame(value, columns, rows):
-    """Any other table as a frame, to choose rows of it. In a throw-away fork pandas may be imported for
-    that."""
+    """Any other table as a frame, to choose rows of it. A throw-away fork may import pandas for this."""
     try:
         pandas = load("pandas")
     except ImportError:
-        raise LookError("to sort, filter or sum up this needs pandas, which the runtime has not",
+        raise LookError("sorting, filtering or summarising this needs pandas, which the runtime does not have",
                         "unsupported") from None
     if is_a(value, "numpy", "ndarray") and not value.dtype.names and value.dtype.kind in "biufmM":
         return pandas.DataFrame(value)

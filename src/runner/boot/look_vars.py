@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variables of a session: a list of them.
+"""The list of a session's variables.
 
-Owns:    which names are the user's, and how a value shows in a line.
+Owns:    which names are the user's, and how a value is shown in one line.
 """
 
 import sys
@@ -18,14 +18,14 @@ COLUMNS_MAX = 100
 VARS_MAX = 1000
 
 PLAIN = (float, bool, complex, str, range, type(None), type, FunctionType, BuiltinFunctionType)
-PLAIN_ITEMS = 1000  # looked at in one value; what has more is no plain one
-PLAIN_SIZE = 4096  # bytes of one number, or of what is shown as a whole
+PLAIN_ITEMS = 1000  # items of one value that are checked; a value with more is not plain
+PLAIN_SIZE = 4096  # bytes of one number, or of a value that is shown whole
 
 _modules = sys.modules
 
 
 def user_names(interpreter):
-    """[(name, value)] that user code made or changed, in the order in which they were made."""
+    """[(name, value)] that user code made or changed, in order of creation."""
     notebook = interpreter.notebook
     return [(name, value) for name, value in list(notebook.names.items())
             if type(name) is str and not (name.startswith("__") and name.endswith("__"))
@@ -33,7 +33,7 @@ def user_names(interpreter):
 
 
 def library(name, kind):
-    """The class `kind` of a library, if that is loaded; else a tuple: nothing is an instance."""
+    """The class `kind` of a library, if that is loaded; else (), of which nothing is an instance."""
     return getattr(_modules.get(name), kind, ())
 
 
@@ -46,7 +46,7 @@ def type_name(value):
 
 
 def _show(value):
-    """A repr that does not take long for what is merely large."""
+    """A repr that is fast for values that are merely large."""
     if isinstance(value, (library("pandas", "DataFrame"), library("pandas", "Series"))):
         return repr(value.head(5))
     if type(value) in (str, bytes, bytearray):
@@ -78,7 +78,7 @@ def _shape(value):
 
 
 def _dtype(value):
-    _shape(value)  # a type alone is that of anything
+    _shape(value)  # an object with a dtype but no shape can be anything
     return clean(str(value.dtype))[:REPR_MAX]
 
 
@@ -89,7 +89,7 @@ def _columns(value):
 
 
 def _or(default, function, *args):
-    """What user code answers, or `default` where it fails."""
+    """Calls user code; `default` if it fails."""
     try:
         return function(*args)
     except BaseException as error:
@@ -98,7 +98,7 @@ def _or(default, function, *args):
 
 def _describe(name, value):
     text = _or(lambda error: f"<its repr raises {type(error).__name__}>", _show, value)
-    text = text if type(text) is str else "<its repr is no text>"
+    text = text if type(text) is str else "<its repr is not a string>"
     found = {"name": clean(name), "type": clean(str(_or("?", type_name, value)))[:REPR_MAX],
              "repr": clean(text[:REPR_MAX]), "size": _or(None, _size, value)}
     for member, function in (("shape", _shape), ("dtype", _dtype), ("columns", _columns)):
@@ -109,13 +109,13 @@ def _describe(name, value):
 
 
 def _unseen(name, value, why):
-    """What can be said of a value without asking it."""
+    """Describes a value without running its code."""
     kind = type.__dict__["__name__"].__get__(type(value))
     return {"name": clean(name), "type": clean(kind)[:REPR_MAX], "repr": f"<{why}>", "size": None}
 
 
 def _is_plain(value):
-    """Whether its repr is soon there, and no code of the user's in it."""
+    """Whether the repr is fast, and runs no user code."""
     kind = type(value)
     is_table = kind is library("pandas", "DataFrame") or kind is library("pandas", "Series")
     level = _table_parts(value, _modules["pandas"], _modules["numpy"]) if is_table else [value]
@@ -133,8 +133,8 @@ def _is_plain(value):
 
 
 def _parts(value):
-    """The values that its repr asks for theirs. None: that may be slow, or runs code of the user's. By `is`
-    alone: what `in` asks is a metaclass's."""
+    """The values whose reprs are part of this value's. None: the repr may be slow, or run user code. Compared with `is`
+    only: `in` would call a metaclass."""
     kind = type(value)
     if any(kind is one for one in PLAIN):
         return ()
@@ -155,7 +155,7 @@ def _parts(value):
 
 
 def _table_parts(value, pandas, numpy):
-    """What is shown of a frame or a series, where numpy holds all of it; else the value itself, for other
+    """The values that are shown of a frame or a series, if numpy holds all of them; else the value itself, since other
     arrays and indexes may be the user's."""
     axes = value.axes
     held = [*value._mgr.arrays, *(index._data for index in axes if type(index) is pandas.Index)]
@@ -171,18 +171,18 @@ def _table_parts(value, pandas, numpy):
 
 
 def _describe_all(named):
-    """A child costs more than all the rest, and is asked for what may need one."""
+    """A child process costs more than everything else, so it is used only if a value may need one."""
     if all(_or(False, _is_plain, value) is True for _name, value in named):
         return [_describe(name, value) for name, value in named]
     return describe_each(named, _describe, _unseen)
 
 
 def variables(interpreter, look):
-    """{"vars":[...]}; "next" is the offset of what follows, where there is more."""
+    """{"vars":[...]}; "next" is the offset of the following ones, if there are more."""
     offset = max(0, int(look.get("offset", 0)))
     limit = min(max(1, int(look.get("limit", VARS_MAX))), VARS_MAX)
     names = [(name, value) for name, value in user_names(interpreter)
-             if not issubclass(type(value), ModuleType)]  # it may lie about its class
+             if not issubclass(type(value), ModuleType)]  # `isinstance` would believe a value that lies about its class
     answer = {"vars": _describe_all(names[offset:offset + limit])}
     if len(names) > offset + limit:
         answer["next"] = offset + limit

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plotly figures as charts: their JSON, for the client to draw. Each figure is told once.
+"""plotly figures as charts: their JSON, for the client to draw. Each figure is sent once.
 
-May not: raise into user code, nor import plotly: it waits until that was loaded.
+May not: raise into user code, or import plotly: it waits until that is loaded.
 """
 
 import sys
@@ -65,7 +65,7 @@ def show_value(value):
 
 
 def collect(names):
-    """Tells the figures that the code left in its namespace and has not shown."""
+    """Sends the figures that the code left in its namespace without showing them."""
     for value in list(names.values()):
         if _is_figure(value):
             known = _told.get(id(value))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No two sandboxes draw the same numbers, though they are forks of one interpreter.
+"""No two sandboxes draw the same random numbers, though they are forks of one interpreter.
 
-Owns:    the list of generators that a zygote holds, and giving each fork's its own state.
-May not: search in the fork: looking at every object unshares every page. The zygote looks once.
+Owns:    the list of random generators that a zygote holds, and giving each fork's generators new states.
+May not: search in the fork: looking at every object unshares every page. The zygote searches once.
 
 What cannot be renewed: the seed of str hashes, and the SeedSequence inside a numpy Generator that
 the preload made (its `spawn()` gives the same children in each fork).
@@ -27,15 +27,15 @@ def _find_numpy(objects):
         if isinstance(item, base):
             _renewals.append(_direct(item) or _generic(item))
         elif isinstance(item, numpy.RandomState):
-            # Half of the last pair of normals is kept beside the bit generator.
+            # RandomState keeps half of the last pair of normals outside the bit generator.
             state = item.get_state(legacy=False)
             state["has_gauss"] = 0
             item.set_state(state)
 
 
 def _direct(generator):
-    """For MT19937: its words written in place, ten times cheaper than through `state`. Only where
-    memory looks exactly as numpy says it does; else None."""
+    """For MT19937: writes its words in place, which is ten times cheaper than through `state`. None unless memory looks
+    exactly as numpy says it does."""
     if type(generator).__name__ != "MT19937" or "ctypes" not in _modules:
         return None
     ctypes = _modules["ctypes"]
@@ -49,7 +49,7 @@ def _direct(generator):
 
     def renew():
         memmove(place, urandom(size), size)
-        position.value = count  # all words are used up: the next draw mixes them
+        position.value = count  # all words are used up: the next draw generates new ones
 
     return renew
 
@@ -71,14 +71,14 @@ def _find_random(objects):
 
 
 def find():
-    """In the zygote, when all imports are done: which generators there are."""
+    """In the zygote, when all imports are done: finds the generators."""
     import gc
 
     _renewals.clear()
     objects = gc.get_objects()
     _find_numpy(objects)
     _find_random(objects)
-    _stir_ssl()  # OpenSSL sets itself up at the first call: 900 pages that no fork should pay for
+    _stir_ssl()  # the first call initialises OpenSSL: 900 pages that no fork should pay for
 
 
 def _stir_ssl():
@@ -87,9 +87,9 @@ def _stir_ssl():
 
 
 def reseed():
-    """In a fork that is a sandbox or a branch of its own, before user code."""
+    """In a fork that becomes a sandbox or a branch of its own, before user code."""
     if not _renewals:
-        find()  # a branch of a cold interpreter: nobody has looked yet
+        find()  # a branch of a cold interpreter: nobody has searched yet
     for renew in _renewals:
         renew()
     _vivarium.forget()
@@ -100,9 +100,9 @@ def reseed():
 
 
 def refresh():
-    """In the next head of the same session. What its code draws goes on where it was, or a seed that
-    one cell has set would be lost for the next (`random`'s own fork handler, which would, is not run);
-    only names that must be new are."""
+    """In the next head of the same session. Generators go on where they were, so that a seed that one cell sets holds
+    for the next (`random`'s own fork handler, which would reseed, is not run); only names that must be unique are
+    renewed."""
     if "tempfile" in _modules:
         _modules["tempfile"]._name_sequence = None
     if "uuid" in _modules:

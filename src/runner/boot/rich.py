@@ -9,7 +9,7 @@ import sys
 from binascii import b2a_base64
 
 from . import current, wire
-from .jsonsafe import EXACT_MAX, TooLarge, json_safe, safe_repr
+from .jsonsafe import EXACT_MAX, Bounded, TooLarge, json_safe, safe_repr
 from .jsontext import dumps, quote
 
 # Method of a value -> the MIME type it makes; the names are Jupyter's.
@@ -24,20 +24,22 @@ _METHODS = (
     ("_repr_javascript_", "application/javascript"),
     ("_repr_json_", "application/json"),
 )
-HANDLE_MAX = 40  # bytes that a handle takes
-ARRAY = "application/vnd.vivarium.array+json"  # what the text of a NumPy array does not say: {"dtype","shape"}
+HANDLE_MAX = 40  # bytes of a handle
+ARRAY = "application/vnd.vivarium.array+json"  # what the text of a NumPy array does not show: {"dtype","shape"}
+# Beside the JSON of a container in which a value is not one that JSON has: inf is null there, 2**80 a text.
+INEXACT = "application/vnd.vivarium.inexact+json"
 _PLAIN = (str, int, float, bool, list, tuple, dict, set, frozenset)
 
 
 def _call(value, method, *args, **kwargs):
-    """What a method of the value's class returns, None when there is none or it fails. Not looked
-    up on the instance: a Mock, or a class with __getattr__, has every name."""
+    """Calls a method of the value's class; None if there is none or it fails. Not looked up on the instance: a
+    Mock, or a class with __getattr__, has every name."""
     function = getattr(type(value), method, None)
     return None if function is None else _attempt(function, value, *args, **kwargs)
 
 
 def _attempt(function, *args, **kwargs):
-    """What the function returns, None when it fails: even `isinstance` may run user code."""
+    """Calls the function; None if it fails: even `isinstance` may run user code."""
     try:
         return function(*args, **kwargs)
     except Exception:
@@ -45,7 +47,8 @@ def _attempt(function, *args, **kwargs):
 
 
 def _entry(mime, content, room):
-    """JSON text for one form of a value; TooLarge when it surely does not fit, or is TooLarge."""
+    """JSON text for one form of a value, and whether a container's values are all in it as they are; raises TooLarge
+    if it surely does not fit, or if `content` is TooLarge itself."""
     if content is TooLarge:
         raise TooLarge
     if isinstance(content, (bytes, bytearray)):
@@ -53,13 +56,16 @@ def _entry(mime, content, room):
     if isinstance(content, str) and not mime.endswith("json"):
         if len(content) > room:
             raise TooLarge
-        return quote(wire.clean(content))
-    return dumps(json_safe(content, room, EXACT_MAX))
+        return quote(wire.clean(content)), True
+    conversion = Bounded(room, EXACT_MAX, with_index=True)
+    told = conversion.convert(content)
+    if type(told) is str and isinstance(content, dict):
+        raise ValueError("two of its keys have the same text")  # text/plain shows them all
+    return dumps(told), conversion.is_exact or type(told) not in (list, dict)
 
 
 def _forms(value, left):
-    """Pairs of MIME type and content, without text/plain; later ones win. `left()` is the room that
-    there still is."""
+    """Pairs of MIME type and content, without text/plain; later ones win. `left()` is the remaining room."""
     bundle = _call(value, "_repr_mimebundle_", include=None, exclude=None)
     if isinstance(bundle, tuple) and bundle:
         bundle = bundle[0]
@@ -89,7 +95,7 @@ def _array_facts(value):
 
 
 def _structure(value, room):
-    """What application/json holds, for values that have a natural form there; else None."""
+    """The content of application/json, for values that have a natural form there; else None."""
     if isinstance(value, _PLAIN) and not hasattr(type(value), "_repr_json_"):
         return value
     if any(name in sys.modules for name in ("numpy", "pandas", "datetime", "decimal")):
@@ -104,15 +110,15 @@ def _structure(value, room):
 
 
 def _held(value, table):
-    """The table of a frame, with the handle by which more of it can be asked for: in a session."""
+    """The table of a frame; in a session with the handle by which more of it can be asked for."""
     from .shown import hold
 
-    handle = None if current.now.is_once or current.now.is_atlas else _attempt(hold, value)
+    handle = None if current.now.is_once or current.now.is_explicit else _attempt(hold, value)
     return table if handle is None else {**table, "handle": handle}
 
 
 def bundle(value, run):
-    """The value's MIME bundle as JSON text. Flags "result" as cut when a form was left out."""
+    """The value's MIME bundle as JSON text. Flags "result" as cut if a form was left out."""
     room = run.result_max
     plain, is_cut = wire.cut_quote(safe_repr(value, room + 1), room - 32 if room > 64 else room)
     parts = {"text/plain": plain}
@@ -121,7 +127,7 @@ def bundle(value, run):
         if mime == "text/plain" and not isinstance(content, str):
             continue
         try:
-            text = _entry(mime, content, room)
+            text, is_exact = _entry(mime, content, room)
             if len(text) > room:
                 raise TooLarge
         except KeyboardInterrupt:
@@ -133,13 +139,15 @@ def bundle(value, run):
             continue
         room -= len(text) - len(parts.get(mime, ""))
         parts[mime] = text
+        if content is value and not is_exact:
+            parts[INEXACT] = "true"
     if is_cut:
         run.cut.add("result")
     return "{" + ",".join(f"{quote(wire.clean(mime))}:{text}" for mime, text in parts.items()) + "}"
 
 
 def _as_chart(value):
-    """Sends the value as a chart when it is a figure; True when it was one."""
+    """Sends the value as a chart if it is a figure; True if it was one."""
     if "matplotlib.figure" in sys.modules:
         from . import charts
 
@@ -154,7 +162,7 @@ def _as_chart(value):
 
 
 def display(*values, raw=False, **_ignored):
-    """Shows values at once, in the richest forms they have; given to user code by this name."""
+    """Shows values at once, in the richest forms they have. User code has it under this name."""
     run = current.now
     for value in values:
         try:
@@ -173,13 +181,13 @@ def display(*values, raw=False, **_ignored):
 
 
 def send_result(value, run):
-    """The value of a cell's trailing expression."""
-    if run.is_elitea:
-        from .elitea import result_text
+    """Sends the value of a cell's trailing expression."""
+    if run.is_by_table:
+        from .stand_ins import result_text
 
         text = result_text(value, run)
     elif _attempt(_as_chart, value):
-        # The chart is the value; its repr is only a name for it (plotly's is the whole figure).
+        # The chart is the result; its repr is only a name (plotly's is the whole figure).
         name = safe_repr(value, 200)
         name = f"{type(value).__name__}(...)" if "\n" in name else name
         text = '{"text/plain":' + quote(wire.clean(name)) + "}"

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Large JSON tables, read row by row.
 
-A row as Python objects takes ten times its text. 100 MB of rows in one piece would not fit in the
-memory of an ordinary sandbox; in batches only the finished columns stay.
+As Python objects, a row takes ten times the memory of its text. 100 MB of rows at once would not fit
+in the memory of an ordinary sandbox; in batches, only the finished columns stay.
 """
 
 from codecs import getincrementaldecoder
 
+from .integers import join, mend
 from .jsontext import scan
 from .tables import check_records, check_rows
 
@@ -17,7 +18,7 @@ BLANK = " \t\r\n"
 
 
 class _Text:
-    """Text of the payload, decoded as far as it is needed."""
+    """The text of the payload, decoded as far as needed."""
 
     def __init__(self, piece):
         self.piece = piece
@@ -27,7 +28,7 @@ class _Text:
         self.at = 0
 
     def more(self):
-        """Reads on; False at the end."""
+        """Reads more; False at the end."""
         if self.next >= len(self.piece):
             return False
         # At least doubled, so that one huge or broken value is not scanned again for each window.
@@ -49,15 +50,15 @@ class _Text:
                 return ""
 
     def skip(self, character):
-        """Steps over `character`; False when something else stands there."""
+        """Skips `character`; False if something else comes next."""
         if self.peek() != character:
             return False
         self.at += 1
         return True
 
     def value(self):
-        """The JSON value here; ValueError when it is broken. A list or text ends with its own last
-        character, so that what was read is never half of it."""
+        """The next JSON value; ValueError if it is broken. A list or a string ends with a character of its own, so a
+        value is never read only in part."""
         self.peek()
         while True:
             try:
@@ -69,8 +70,8 @@ class _Text:
 
 
 def read_frame(piece, pandas):
-    """A DataFrame of `{"columns": [...], "rows": [[...], ...]}` or `[{...}, ...]`; None when the text is
-    not in that order, so that the caller reads it whole."""
+    """A DataFrame from `{"columns": [...], "rows": [[...], ...]}` or `[{...}, ...]`; None if the text is not in that
+    order, so that the caller reads it whole."""
     text = _Text(piece)
     if text.skip("["):
         return _read_records(text, pandas)
@@ -93,17 +94,17 @@ def read_frame(piece, pandas):
         is_open = text.skip(",")
         if len(rows) == BATCH or not is_open:
             check_rows(columns, rows, first)
-            _keep(pandas.DataFrame(rows), batches)
+            _keep(mend(pandas.DataFrame(rows), lambda i: [row[i] for row in rows], pandas), batches)
             first += len(rows)
             rows = []
     if not text.skip("]") or not text.skip("}") or text.peek():
         raise ValueError("not valid JSON after the rows")
-    return _join(batches, columns, pandas)
+    return _join(batches, columns, first, pandas)
 
 
 def _read_records(text, pandas):
-    """The frame of a list of objects, behind its bracket. A name may come in any of them."""
-    columns = {}  # name -> its batches, each with the numbers of its rows
+    """The frame of a list of objects, after its opening bracket. Any object may add a column."""
+    columns = {}  # name -> its batches, each indexed by row number
     rows, first = [], 0
     is_open = text.peek() != "]"
     while is_open:
@@ -113,6 +114,7 @@ def _read_records(text, pandas):
         is_open = text.skip(",")
         if len(rows) == BATCH or not is_open:
             frame = pandas.DataFrame(rows, index=pandas.RangeIndex(first, first + len(rows)))
+            frame = mend(frame, lambda i: [row.get(frame.columns[i]) for row in rows], pandas)
             for name in frame:
                 columns.setdefault(name, []).append(frame[name].copy())
             first += len(rows)
@@ -121,7 +123,7 @@ def _read_records(text, pandas):
         raise ValueError("not valid JSON after the rows")
     whole = pandas.RangeIndex(first)
     for name, batches in columns.items():
-        column = pandas.concat(batches).infer_objects()
+        column = join(batches, first, pandas)
         columns[name] = column if len(column) == first else column.reindex(whole)
     return pandas.DataFrame(columns, index=whole, copy=False)
 
@@ -131,12 +133,11 @@ def _keep(frame, batches):
         batch.append(frame.iloc[:, i].copy())
 
 
-def _join(batches, columns, pandas):
-    """The frame; column by column, so that no more than one is there twice."""
+def _join(batches, columns, count, pandas):
+    """The frame, joined column by column, so that no more than one column is in memory twice."""
     whole = {}
     for i, batch in enumerate(batches):
-        # A batch of nothing but nulls has no type of its own; the whole column decides.
-        whole[i] = pandas.concat(batch, ignore_index=True).infer_objects() if batch else []
+        whole[i] = join(batch, count, pandas, ignore_index=True) if batch else []
         batches[i] = None
     frame = pandas.DataFrame(whole, copy=False)
     frame.columns = columns

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One run, from its frame to its testimony.
 
-Owns:    the order: inputs, code, then what the code left behind. What happens to each is elsewhere.
+Owns:    the order: inputs, code, then what the code left behind. Other modules handle each of these.
 May not: end without a testimony, whatever user code did to the interpreter.
 """
 
@@ -15,8 +15,8 @@ from .cell import Notebook
 from .streams import Streams
 
 RECURSION_MIN = 1000
-CELL = ("code", "lead", "tail")  # pieces of a request: the cell, what a door runs before and behind it
-READ_BACK = ("_table", "_atlas_table", "_chart", "_atlas_chart")  # outputs by their name
+CELL = ("code", "lead", "tail")  # pieces of a request: the cell, and what a door runs before and after it
+READ_BACK = ("_table", "_atlas_table", "_chart", "_atlas_chart")  # variables whose names make them outputs
 
 _modules = sys.modules
 _own_builtins = vars(builtins)
@@ -24,25 +24,20 @@ _first_builtins = dict(_own_builtins)
 
 
 class Interpreter:
-    """What lives from run to run: the namespace, the streams."""
+    """State that lives on from run to run: the namespace, the streams."""
 
     def __init__(self):
         self.streams = Streams()
         self.notebook = Notebook()
         self.notebook.given.update(display=_display, chart_path=_chart_path)
         self.notebook.names.update(self.notebook.given)
-        self.tree = None  # the workspace as it was left, None when that is not known
-
-    @property
-    def has_files(self):
-        """Whether the workspace may hold a file."""
-        return self.tree is None or self.tree.is_cut or bool(self.tree.files or self.tree.others)
+        self.tree = None  # the workspace as the last run left it; None: unknown
 
     def run(self, request):
         """Runs what the request asks for; returns the testimony."""
         run = current.begin(request.meta, self.streams.flush)
         self.streams.restore()
-        if run.is_atlas:
+        if run.is_explicit:
             self.streams.keep_lines_whole()
         left, self.tree = self.tree, None
         try:
@@ -55,15 +50,17 @@ class Interpreter:
             return done
         try:
             done = self._work(request, run)
+            self.streams.mend()  # later output still belongs to this run, not to the next
             self.streams.flush()
             if not wire.is_ours():
-                # User code forked, and the child came to the end of the cell. It ends as a script
-                # would: only its parent may go on to speak on the channel.
+                # User code forked, and the child reached the end of the cell. It ends like a script: only its parent
+                # may go on to send on the channel.
                 os._exit(done.exit_code)
             self._tell_rest(request.meta, run, before)
             if before["told"] or "save_state" in request.meta:
                 _safely(self._save, request.meta, done, before["told"])
             done.missing = files.missing(request.meta.get("expect", ()))
+            done.left_out = files.left_out(before["files"], self.tree)
         except KeyboardInterrupt:
             done = wire.Done("interrupted", 130, "the run was interrupted")
         finally:
@@ -81,8 +78,8 @@ class Interpreter:
         return done
 
     def rehearse(self, stdin="null"):
-        """Runs a small cell for the memory it touches, in a namespace of its own and with builtins
-        that nobody has changed: user code, where there is any, does not notice."""
+        """Runs a small cell only to touch the memory that a run needs, in a namespace of its own and with the original
+        builtins: user code, if there is any, does not notice."""
         code = b"import sys\nprint(end='')\nx = [1, 2.5, 'a']\nx"
         meta = f'{{"code":[0,{len(code)}],"stdin":{stdin},"transactional":true}}'.encode()
         notebook, tree, run = self.notebook, self.tree, current.now
@@ -101,21 +98,21 @@ class Interpreter:
                 _own_builtins["_"] = shown
 
     def _is_dirty(self, left, before):
-        """Whether the workspace has changed since the last run left it: `before` is how this run
-        found it, and somebody may have been at work in between."""
+        """Whether the workspace has changed since the last run left it: `before` is how this run found it, and
+        something may have changed it in between."""
         after = self.tree
         return after is None or not after.is_like(before) \
             or (left is not None and not left.is_like(before))
 
     def _prepare(self, request):
-        """Puts the inputs in place; returns how things were just before the code."""
+        """Puts the inputs in place; returns the state just before the code."""
         meta = request.meta
         names = self.notebook.names
-        told = {}  # with the saved state
-        if "elitea" in meta:
-            from .elitea import stand_in
+        told = {}  # what is sent along with the saved state
+        if "by_table" in meta:
+            from .stand_ins import stand_in
 
-            stand_in()  # before the state is read, which may know it
+            stand_in()  # before the state is read, which may refer to micropip
         if "saved_state" in meta:
             from .saved import take
 
@@ -132,8 +129,8 @@ class Interpreter:
         inputs.give_data(request, names)
         self.notebook.script = self.notebook.be_script(meta["argv"]) if "argv" in meta else ""
         env = inputs.set_env(meta["env"]) if "env" in meta else {}
-        if "elitea" in meta:
-            from .elitea import packages
+        if "by_table" in meta:
+            from .stand_ins import packages
 
             told["packages"] = packages(request.piece(meta["code"]))
         ending.mark()
@@ -144,7 +141,7 @@ class Interpreter:
         """Runs code or command; returns the testimony of how it ended."""
         meta = request.meta
         filename = ""
-        # Copies, not views: the payload may be large, and goes before user code needs the memory.
+        # Copies, not views: the payload may be large, and is freed before user code needs the memory.
         if "command" in meta:
             from . import command
 
@@ -158,7 +155,7 @@ class Interpreter:
             work = lambda: self._value(tool.run(*pieces, self.notebook.given["_args"]), run)
         else:
             text, lead, tail = (bytes(request.piece(meta.get(name, (0, 0)))) for name in CELL)
-            filename = self.notebook.enter(run.is_atlas)
+            filename = self.notebook.enter(run.is_explicit)
             work = lambda: self._cell(text, run, lead, tail)
         request.release()
         wire.begin_code()
@@ -183,14 +180,13 @@ class Interpreter:
         return wire.Done()
 
     def _save(self, meta, done, told):
-        """The variables, for another run; after a failure whoever asked goes on with those of
-        before."""
+        """Sends the variables, for another run; after a failure the client continues with the earlier ones."""
         from .saved import tell
 
         tell(self, meta.get("save_state", 0) if done.kind == "ok" else 0, told)
 
     def _tell_rest(self, meta, run, before):
-        """What the code left behind: tables, charts, files. One that fails must not hide others."""
+        """Sends what the code left behind: tables, charts, files. If one fails, the others are still sent."""
         names = self.notebook.names
         if "command" not in meta:
             for name, left in zip(READ_BACK, before["left"]):
@@ -216,11 +212,10 @@ def _brings_files(meta):
 
 
 def _guarded(work, filename):
-    """Calls `work`, which is user code; what it raises becomes the testimony. `filename` is the
-    cell's, for its lines."""
+    """Calls `work`, which is user code; an exception becomes the testimony. `filename` is the cell's, for its lines."""
     signal(SIGINT, default_int_handler)
     try:
-        if current.now.is_interrupted:  # while inputs were read, or between two steps
+        if current.now.is_interrupted:  # interrupted while inputs were read, or between two steps
             raise KeyboardInterrupt
         return work()
     except BaseException:
@@ -247,7 +242,7 @@ def _tell_variable(name, value, run):
 
 
 def calm():
-    """Between runs no interrupt, trace or tiny stack may hit the runner itself."""
+    """Between runs, no interrupt, trace function or tiny recursion limit may hit the runner itself."""
     signal(SIGINT, _note_interrupt)
     sys.settrace(None)
     sys.setprofile(None)
@@ -256,7 +251,7 @@ def calm():
 
 
 def _note_interrupt(_number, _frame):
-    """An interrupt that comes while the runner itself is at work, or when no run is on."""
+    """Notes an interrupt that comes while the runner itself works, or between runs."""
     current.now.is_interrupted = True
 
 

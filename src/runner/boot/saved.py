@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run takes over from another one, and what it leaves to the next: variables, in a sandbox
-that lives no longer than the run.
+"""Variables that a run takes over from an earlier one and leaves to the next, in a sandbox that lives no
+longer than the run.
 
 Owns:    the text that goes to the client and comes back from it: base64 of the format of state.py.
-         It may come from anybody; it is decoded and unpickled here, inside of the walls.
+         It may come from anybody; it is decoded and unpickled here, inside the walls.
 """
 
 import sys
-from binascii import b2a_base64
+from binascii import b2a_base64, crc32
 
 from . import wire
 from .hooks import load
@@ -16,18 +16,14 @@ from .jsontext import dumps
 from .look import LookError
 from .sealed import SIZE, seal
 from .state import Stream, write
-from .state_plan import Plan
+from .state_plan import NoRoom, Plan
 from .state_read import bring_in
 
-FACTS_MAX = 1000  # names that are told; a namespace can have many more
-
-
-class _Full(Exception):
-    """There is no room for it."""
+FACTS_MAX = 1000  # names that are listed; a namespace can have many more
 
 
 class _Kept(Stream):
-    """A stream that is kept here; a record that cannot be finished never was."""
+    """A stream that is kept in memory; a record that cannot be finished is removed again."""
 
     def __init__(self, room):
         super().__init__()
@@ -35,7 +31,7 @@ class _Kept(Stream):
 
     def raw(self, data):
         if self.size + len(data) + SIZE > self.room:
-            raise _Full(f"no room: all that is saved may take {self.room} bytes")
+            raise NoRoom(f"no room: a saved state may take at most {self.room} bytes")
         self.held.append(bytes(data))
         self.size += len(data)
 
@@ -45,9 +41,9 @@ class _Kept(Stream):
 
 
 def take(interpreter, request):
-    """Puts the variables of a saved state in place; what did not come, [{"name","why"}]."""
-    name = "session_bytes" if "elitea" in request.meta else "saved_state"
-    sys.modules["__main__"] = interpreter.notebook.module  # pickles name what it holds
+    """Puts the variables of a saved state in place; returns what could not be restored, [{"name","why"}]."""
+    name = "session_bytes" if "by_table" in request.meta else "saved_state"
+    sys.modules["__main__"] = interpreter.notebook.module  # pickles refer to its members by name
     try:
         data = load("base64").b64decode(request.piece(request.meta["saved_state"]), validate=True)
     except ValueError as error:
@@ -55,7 +51,7 @@ def take(interpreter, request):
     try:
         return bring_in(interpreter, data, is_saved=True)["lost"]
     except LookError as error:
-        raise InputError(f"{name}: {error}; leave it out to begin anew") from None
+        raise InputError(f"{name}: {error}; leave it out to start without variables") from None
 
 
 def _save(interpreter, room):
@@ -64,15 +60,15 @@ def _save(interpreter, room):
     stream = _Kept(room)
     try:
         names = write(plan, stream)
-    except _Full as error:
+    except NoRoom as error:
         return [], [{"name": "*", "why": str(error)}], None
     data = b"".join(stream.held)
-    return names, plan.lost, b2a_base64(data + seal(data), newline=False).decode("ascii")
+    return names, plan.lost, b2a_base64(data + seal(len(data), crc32(data)), newline=False).decode("ascii")
 
 
 def tell(interpreter, room, told):
-    """Sends the event. `room`: bytes that the state may have, 0 for none; `told` goes along, and
-    `lost` of it is what did not come from the last one."""
+    """Sends the event. `room` is the size that the state may have, 0 for no state; `told` is added to the event, and
+    its `lost` is what could not be restored from the last state."""
     names, lost, data = _save(interpreter, room) if room else ([], [], None)
     body = {**told, "base64": data, "names": [wire.clean(name) for name in names[:FACTS_MAX]],
             "lost": (told.get("lost", []) + lost)[:FACTS_MAX]}

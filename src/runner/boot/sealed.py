@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a saved state: its size and its sum. A client keeps the bytes, and what keeps bytes loses
-some: a state that is not whole must not pass for one.
+"""The end of a saved state or an exported session: its size and its checksum. A client keeps the bytes and may
+lose or damage some: a state that is not complete must not be accepted.
 
-Against accidents: whoever makes a state may seal it, too.
+This is against accidents only: whoever makes up a state can seal it, too.
 """
 
 from binascii import crc32
@@ -13,14 +13,14 @@ _HEAD = b"e\0\0\0\0\x0c\0\0\0"  # a record without a name, and a chunk of twelve
 SIZE = len(_HEAD) + 12 + 4
 
 
-def seal(data):
-    """What goes behind `data`."""
-    return _HEAD + len(data).to_bytes(8, "little") + crc32(data).to_bytes(4, "little") + bytes(4)
+def seal(size, checksum):
+    """The seal that follows `size` bytes with this CRC-32."""
+    return _HEAD + size.to_bytes(8, "little") + checksum.to_bytes(4, "little") + bytes(4)
 
 
 def unseal(data):
-    """What stands before the seal; a LookError when it is not as it was sealed."""
+    """The bytes before the seal; LookError if they are not as they were sealed."""
     inner = data[:-SIZE]
-    if bytes(data[-SIZE:]) != seal(inner):
-        raise LookError("it is not as it was saved: bytes are missing or changed")
+    if bytes(data[-SIZE:]) != seal(len(inner), crc32(inner)):
+        raise LookError("this is not as it was saved: bytes are missing or changed")
     return inner

@@ -1,28 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loop of a sandbox's interpreter: a frame in, a run, its testimony out."""
+"""The loop of a sandbox's interpreter: reads a frame, runs it, sends its testimony."""
 
 import os
 import sys
 
-from . import WORKSPACE, current, hooks, run, wire
+from . import WORKSPACE, current, hooks, run, settings, wire
 from .inputs import Request
 
 interpreter = run.Interpreter()
-_forks = None  # the module `fork`, once it was needed
-_SHORT = (MemoryError, OSError, RecursionError)  # of something: the interpreter is whole
+_forks = None  # the module `fork`, once it is needed
+_SHORT = (MemoryError, OSError, RecursionError)  # something ran short, but the interpreter is intact
 
 
 def get_ready():
-    """Once per interpreter, before anything of the user's is there."""
+    """Called once per interpreter, before any user code."""
     hooks.install()
-    sys.dont_write_bytecode = True  # or imports of user modules would leave artifacts
+    sys.dont_write_bytecode = True  # otherwise imports of user modules would leave artifacts
     sys.argv = ["script.py"]
 
 
-def _answer(kind, meta, payload, fds):
-    """The testimony for one frame; whatever goes wrong in the runner itself is one, too."""
+def _try_out():
+    """The runner failed after the code of an earlier run that began in this state. If it also fails without that code,
+    the state is to blame, and this run fails before its own code."""
+    try:
+        wire.rehearse(interpreter.rehearse)
+    except _SHORT:
+        pass
+    finally:
+        wire.open_run()
+
+
+def _answer(kind, flags, meta, payload, fds):
+    """The testimony for one frame; a failure of the runner itself becomes a testimony, too."""
     request = None
     try:
+        if flags & wire.DOUBT:
+            _try_out()
         request = Request(meta, payload, *fds)
         if "look" in request.meta:
             from . import look
@@ -32,6 +45,8 @@ def _answer(kind, meta, payload, fds):
             from .guard import check
 
             return check(request.piece(request.meta["code"]), request.meta)
+        if not request.meta.get("once"):
+            interpreter.streams.keep()
         return interpreter.run(request)
     except BaseException as error:
         return _failed(error)
@@ -44,14 +59,14 @@ def _reap():
     try:
         _forks.reap()
     except BaseException:
-        pass  # user code has taken away what this stands on; zombies are the least of it
+        pass  # user code has broken something that this needs; zombies are harmless
 
 
 def _fork(flags, fds):
     """Answers a FORK, whatever is broken; returns once in the parent and once in the child."""
     global _forks
     if not fds:
-        wire.forked(0, "no free descriptor")  # they were sent, and the kernel could not give them
+        wire.forked(0, "no free descriptor")  # they were sent, but the kernel could not deliver them
         return
     try:
         if _forks is None:
@@ -62,7 +77,7 @@ def _fork(flags, fds):
 
 
 def _failed(error):
-    """None when user code broke so much that not even this can be said."""
+    """The testimony of a failed runner; None if user code broke so much that not even this works."""
     try:
         text = f"the runner failed: {type(error).__name__}: {wire.clean(str(error))}"
         return wire.Done("exception", 1, text) if isinstance(error, _SHORT) else wire.failed(text)
@@ -71,7 +86,7 @@ def _failed(error):
 
 
 def _next():
-    """The next frame, None when the other side is gone, however it went."""
+    """The next frame; None if the other side is gone, for whatever reason."""
     while True:
         try:
             frame = wire.next_frame()
@@ -81,23 +96,24 @@ def _next():
             return None
         except ValueError:
             pass
-        # A descriptor was sent along, and the kernel had none free to hand it over with.
+        # A descriptor was sent, but this process had no free number for it.
         wire.open_run()
         wire.close_run(wire.Done("exception", 1, "the inputs of the run did not arrive: this "
                                  "session has no free descriptor", "descriptors"))
 
 
 def serve():
-    """Answers frames until the other side is gone, and ends the process: nobody is left to hear
-    what threads or exit handlers would say, and tidying up would unshare the zygote's memory."""
+    """Answers frames until the other side is gone, then ends the process: nobody would read what threads or exit
+    handlers print, and cleaning up would unshare the zygote's memory."""
     run.calm()
     interpreter.streams.restore()
     if "" not in sys.path:
-        sys.path.insert(0, "")  # a user's own modules, from the folder they are in
+        sys.path.insert(0, "")  # for the user's own modules, in the current folder
     try:
         os.chdir(WORKSPACE)
     except OSError:
-        pass  # then the code starts where the sandbox put us
+        pass  # the code then starts where the sandbox put us
+    settings.mark()
 
     while True:
         frame = _next()
@@ -110,9 +126,11 @@ def serve():
         if kind == wire.FORK:
             _fork(flags, fds)
             continue
+        if _forks is not None:
+            _forks.parked = None  # no head came of the fork that made this a checkpoint
         wire.open_run()
-        done = _answer(kind, meta, payload, fds)
+        done = _answer(kind, flags, meta, payload, fds)
         del meta, payload
         wire.close_run(done)
         if current.now.is_once:
-            os._exit(0)  # the sandbox is ended at once; what takes long about that begins now
+            os._exit(0)  # the sandbox is ended now anyway; freeing its memory can begin at once

@@ -2,25 +2,26 @@
 """Frames that were shown, so that more of them can be asked for though they have no name.
 
 Owns:    what is kept, and how much: small frames are copied, within a small share of the session's memory;
-         of large ones only a weak reference is kept, so that they go when the user lets them go.
-May not: keep an object of the user's alive. All of this is memory of the head, so it goes back with it.
+         of large ones only a weak reference is kept, so that they are freed when the user drops them.
+May not: keep an object of the user's alive. All of this is memory of the head, so a rollback restores it.
 """
 
 import os
 import sys
-from _weakref import ref  # a built-in: no file of the user's can be in its place
+from _weakref import ref  # built in, so no file of the user's can replace it
 
-from .frames import body, cell, is_a, is_missing, name_text, plain_frame
+from .cells import cell, is_a, is_missing
+from .frames import body, name_text, plain_frame
 from .hooks import load
 from .jsontext import dumps
 
-KEPT_MAX = 48  # frames; the oldest goes first
-SHARE = 32  # their copies take this part of the session's memory at most
-MEMORY = 512 << 20  # of a session that has no limit
-MAPPED = 1 << 30  # RLIMIT_DATA is above the memory by this: walls/rlimit.c
-CELLS_MAX = 250000  # objects that are looked at one by one
-SUMMED_MAX = 256 << 20  # bytes of a large frame that are summed to see whether it has changed
-SAMPLE = 20000  # cells of it that are compared
+KEPT_MAX = 48  # frames; the oldest is dropped first
+SHARE = 32  # copies take at most 1/32 of the session's memory
+MEMORY = 512 << 20  # assumed for a session without a limit
+MAPPED = 1 << 30  # RLIMIT_DATA exceeds the memory by this much: walls/rlimit.c
+CELLS_MAX = 250000  # objects that are checked one by one
+SUMMED_MAX = 256 << 20  # bytes of a large frame that are summed to detect a change
+SAMPLE = 20000  # cells of a large frame that are compared
 
 _held = {}  # handle -> _Copy or _Loan, oldest first
 _modules = sys.modules
@@ -57,7 +58,7 @@ class _Copy:
                 self.frame.isetitem(i, _modules["pandas"].Series(values, self.frame.index, object))
 
     def _objects(self, values):
-        """The values, those that are the user's own objects as text; None: all can be kept."""
+        """The values, with the user's own objects as text; None: all can be kept as they are."""
         self.cells += len(values)
         if self.cells > CELLS_MAX:
             raise _Unfit
@@ -69,7 +70,7 @@ class _Copy:
         return told
 
     def _check(self, series):
-        """Refuses what may hold objects of the user's."""
+        """Refuses a column that may hold objects of the user's."""
         dtype = series.dtype
         if is_a(dtype, "pandas", "CategoricalDtype"):
             return self._check(dtype.categories)
@@ -87,7 +88,7 @@ class _Copy:
 
 
 class _Loan:
-    """A frame that is the user's, and may have changed since it was shown."""
+    """A frame that belongs to the user, and may have changed since it was shown."""
 
     size = 0
 
@@ -103,7 +104,7 @@ class _Loan:
 
 
 def _is_plain(value):
-    """Whether it is of a type that refers to nothing else."""
+    """Whether the value is of a type that refers to nothing else."""
     kind = type(value)
     if any(kind is one for one in (str, int, float, bool, bytes, complex)) or is_missing(value):
         return True
@@ -115,7 +116,7 @@ def _is_plain(value):
 
 
 def _mark(frame):
-    """What changes when the frame does: its form, the sum of all its numbers, some of its rows."""
+    """A mark that changes when the frame does: its shape, the sum of all its numbers, some of its rows."""
     sums, summed = [], 0
     for i in range(frame.shape[1]):
         dtype = frame.dtypes.iloc[i]
@@ -139,7 +140,7 @@ def _room():
 
 
 def hold(value):
-    """Keeps a frame or series that is shown; the handle by which it is found again."""
+    """Keeps a frame or series that is shown; returns the handle by which `find` finds it."""
     frame = plain_frame(value)
     room = _room()
     try:
@@ -154,6 +155,6 @@ def hold(value):
 
 
 def find(handle):
-    """(the frame, what its table has to say beside itself); None when it is not held any more."""
+    """(the frame, what to add to its table); None if it is not held any more."""
     kept = _held.get(handle)
     return kept.find() if kept is not None else None

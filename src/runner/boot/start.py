@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What main.py was started as: a zygote, or one cold interpreter."""
+"""Starts what main.py was asked for: a zygote, or one cold interpreter."""
 
 import gc
 
@@ -7,7 +7,7 @@ from . import serve
 
 
 def _collect_again():
-    """All that is here is old from now on, and still to be found (reseed.find)."""
+    """Makes everything that exists now old, but keeps it where reseed.find can see it."""
     gc.freeze()
     gc.unfreeze()
     gc.enable()
@@ -27,7 +27,7 @@ def main(arguments):
     elif arguments[:1] == ["cold"] and len(arguments) in (1, 4):
         import _vivarium
 
-        # It came through an exec; what the code starts must not get it.
+        # The channel came through an exec; programs that the code starts must not inherit it.
         _vivarium.channel(*map(int, arguments[1:]))
     else:
         raise SystemExit("usage: main.py zygote FD MODULE... | cold [WALLS ABI SHOWN]")

@@ -1,45 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session's variables and files as bytes, to go across a reboot, an upgrade, or machines.
+"""A session's variables and files as bytes, to survive a reboot or an upgrade, or move to another machine.
 
-Owns:    the format. state_read.py reads it, inside a sandbox; nobody else does.
+Owns:    the format. Only state_read.py reads it, inside a sandbox.
 
-A stream: MAGIC; a line of JSON, {"python","needs","names","lost":[{"name","why"}]}, which is all that who
-wants to know what is in it needs to read; then records: kind (1 byte), size of a name (u32), name,
-then chunks (u32 size, bytes) to an empty one; size VOID ends a record that could not be finished.
-In this order:
-  d  a folder below the workspace
-  f  a file below the workspace
+A stream: "vivarium state", a number and a line feed; a line of JSON that lists the contents,
+{"python","needs","names","lost":[{"name","why"}]}; then records: kind (1 byte), size of a name (u32), name,
+then chunks (u32 size, bytes) up to an empty one; size VOID ends a record that could not be finished.
+Records come in this order:
+  D  a folder below the workspace: its permissions (u16), when it was changed (i64 seconds, u32 nanoseconds)
+  F  a file below the workspace: the same, then its bytes
+  i  one pickle: a setting of the interpreter, under a name of settings.py; some come last
   m  a module under the name; the bytes are the module's own name
-  a  the name is a JSON list; one pickle of a dict: values that need the same packages
+  c  the source of a cell that functions come from, for tracebacks and for another Python
+  a  the name is a JSON list of names; one pickle of a dict: variables that share objects
+  p  one such variable alone, if they cannot be pickled together
+  l  something that was lost during the export; the bytes say why
+  e  in sealed formats, always the last record: see sealed.py
+No longer written, only read in streams of formats 1 and 2:
+  d  f  as D and F, without permissions and time
   s  source of a function or class that a cell has defined
-  t  one pickle of a dict: attributes of such a one, that its source does not tell
-  a  values that need what the cells defined
-  p  one of these by itself, where they do not go together
-  l  something that was lost on the way; the bytes say why
+  t  one pickle of a dict: attributes of such a function or class that are not in its source
 """
 
 import sys
+from binascii import crc32
 
-from . import wire
+from . import settings, wire
 from .jsontext import dumps
-from .state_plan import PROTOCOL, Plan
+from .sealed import seal
+from .state_plan import Plan
+from .state_reduce import PROTOCOL
 
-FORMAT = 1
-MAGIC = b"vivarium state %d\n" % FORMAT
+PLAIN, SEALED = 3, 4  # formats: for parts of a session that the daemon keeps; for exports, which clients keep
 FILE = b"state"
 PIECE = 1 << 20
 VOID = 0xFFFFFFFF
 
 
 class Stream:
-    """FILE frames, cut to pieces; what is written becomes chunks of the open record."""
+    """Sends FILE frames of limited size; data that is written becomes chunks of the open record."""
 
     def __init__(self):
         self.held = []
         self.size = 0
+        self.told, self.sum = 0, 0  # size of the whole stream so far, and its CRC-32
 
     def raw(self, data):
         data = memoryview(data)
+        self.told += len(data)
+        self.sum = crc32(data, self.sum)
         while data:
             part = data[:PIECE - self.size]
             self.held.append(bytes(part))
@@ -53,7 +62,7 @@ class Stream:
         self.held, self.size = [], 0
 
     def void(self, _start):
-        """What was begun cannot be finished; those who read it are told."""
+        """Ends a record that cannot be finished; readers will know."""
         self.raw(VOID.to_bytes(4, "little"))
 
     def write(self, data):
@@ -65,7 +74,7 @@ class Stream:
         return len(data)
 
     def record(self, kind, name, fill):
-        """A record whose chunks `fill` writes; what it raises is raised, behind a VOID."""
+        """Writes a record whose chunks `fill` writes; what it raises is raised again, after a VOID."""
         text = name.encode("utf-8", "surrogatepass")
         start = self.size
         self.raw(kind + len(text).to_bytes(4, "little") + text)
@@ -78,7 +87,7 @@ class Stream:
 
 
 class _Outlet:
-    """One export: the plan, record by record, into a stream."""
+    """One export: writes the plan, record by record, into a stream."""
 
     def __init__(self, plan, stream):
         self.plan, self.stream, self.names = plan, stream, []
@@ -88,7 +97,7 @@ class _Outlet:
         self.names.append(name)
 
     def pickle(self, value):
-        return lambda stream: self.plan.pickler(stream, PROTOCOL).dump(value)
+        return lambda stream: self.plan.telling.pickler(stream, PROTOCOL).dump(value)
 
     def attempt(self, kind, name, fill):
         try:
@@ -97,7 +106,7 @@ class _Outlet:
             self.plan.lose(name, error)
 
     def group(self, values):
-        """Together, so that what they share stays shared; one by one if that fails."""
+        """Pickles the values together, so that what they share stays shared; one by one if that fails."""
         try:
             self.stream.record(b"a", dumps(list(values)), self.pickle(values))
             self.names.extend(values)
@@ -105,26 +114,32 @@ class _Outlet:
             for name, value in values.items():
                 self.attempt(b"p", name, self.pickle(value))
 
+    def settings(self, told):
+        for name, value in told.items():
+            try:
+                self.stream.record(b"i", name, self.pickle(value))
+            except BaseException as error:
+                self.plan.lose(name, error)
+
     def write(self):
         plan = self.plan
+        self.settings(plan.settings[0])
         for name, module in plan.modules.items():
             self.attempt(b"m", name, lambda out, text=module: out.write(text.encode()))
-        for group in plan.groups.values():
+        for name, source in plan.telling.sources.items():
+            self.stream.record(b"c", name, lambda out, text=source: out.write(text.encode("utf-8", "surrogatepass")))
+        for group in plan.groups:
             self.group(group)
-        for _cell, _line, text, name in plan.defined:
-            self.attempt(b"s", name, lambda out, text=text: out.write(text.encode("utf-8")))
-        for name, since in plan.since.items():
-            try:
-                self.stream.record(b"t", name, self.pickle(since))
-            except BaseException as error:
-                plan.lose(f"{name}.{next(iter(since))}", error)
-        if plan.bound:
-            self.group(plan.bound)
+        self.settings(plan.settings[1])
 
 
-def write(plan, stream, send_files=None):
-    """Writes all but what was lost on the way; the names that went."""
-    stream.raw(MAGIC + dumps({"python": ".".join(map(str, sys.version_info[:3])),
+def magic(number):
+    return b"vivarium state %d\n" % number
+
+
+def write(plan, stream, send_files=None, number=PLAIN):
+    """Writes everything that can be written; returns the names that were."""
+    stream.raw(magic(number) + dumps({"python": ".".join(map(str, sys.version_info[:3])),
                               "needs": plan.packages(), "names": plan.names(), "lost": plan.lost}).encode() + b"\n")
     if send_files:
         send_files(stream, plan.lose)
@@ -134,15 +149,20 @@ def write(plan, stream, send_files=None):
 
 
 def export(interpreter, only=None):
-    """Sends the stream as the file "state"; {"names":[...],"lost":[{"name","why"}]}. `only` is
-    "variables" or "files": each is a stream of its own then, and both are read one after the other."""
+    """Sends the stream as the file "state"; returns {"names":[...],"lost":[{"name","why"}]}. `only` is "variables" or
+    "files": then each is a stream of its own, and both are read one after the other. A whole session is sealed: the
+    client that keeps it may lose bytes."""
     from .state_files import send_files
 
     plan = Plan(interpreter, only != "files")
+    if only != "files":
+        plan.settings = settings.collect(only == "variables", plan.lose)
     told = len(plan.lost)
     stream = Stream()
-    names = write(plan, stream, None if only == "variables" else send_files)
+    names = write(plan, stream, None if only == "variables" else send_files, PLAIN if only else SEALED)
     for fact in plan.lost[told:]:
         stream.record(b"l", fact["name"], lambda out, why=fact["why"]: out.write(why.encode()))
+    if not only:
+        stream.raw(seal(stream.told, stream.sum))
     stream.send(True)
     return {"names": names, "lost": plan.lost}

@@ -1,107 +1,168 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions and classes that no name leads to, told by what they are made of: lambdas, functions
-inside of functions, named tuples, classes that were made on the way.
+"""Functions that the pickles of a state call to rebuild what pickle itself cannot: functions, classes,
+members of enumerations, modules. No user code runs for this: no body, default or decorator.
 
-Owns:    their place in a pickle, and the functions in here that such a pickle calls. They are named
-         in bytes that may be old: a name and what it takes can be added, never changed.
+Owns:    these functions. Old states contain their names: a function or a parameter can be added, but never
+         changed.
 """
 
 import sys
+from _frozen_importlib_external import MAGIC_NUMBER as MAGIC  # of this Python's bytecode
 
+from . import hooks
 from .hooks import load
 
 _types = load("types")
 CellType, CodeType, FunctionType = _types.CellType, _types.CodeType, _types.FunctionType
 
-PYTHON = sys.version_info[:2]  # what a code object is made for
-FILENAME = "<saved>"  # in tracebacks: the cell it came from is not here any more
-_EMPTY = "empty"  # of a cell that was never filled
-
-# What a class is given at its making, or by being one.
-_OWN = frozenset(("__dict__", "__weakref__", "__module__", "__qualname__", "__doc__"))
+PYTHON = sys.version_info[:2]  # for code objects of older streams
+EMPTY = "empty"  # stands for a cell that was never filled
+HEAP_TYPE = 1 << 9  # flag of a class that a statement made
+TOP_LEVEL_AWAIT = 0x2000
 
 
-def pickler(names, defined):
-    """A Pickler class for what lives in `names`, a session's namespace. `defined` are those of them
-    that will be there by their source."""
-    base = load("pickle").Pickler
-
-    def is_found(thing):
-        return _is_found(thing, names, defined)
-
-    class Pickler(base):
-        def reducer_override(self, thing):
-            kind = type(thing)
-            if kind is FunctionType:
-                return NotImplemented if is_found(thing) else _by_value(thing, names)
-            if kind is CellType:
-                return empty_cell, ()
-            if kind in (staticmethod, classmethod):
-                return kind, (thing.__func__,)
-            if kind is property:
-                return property, (thing.fget, thing.fset, thing.fdel, thing.__doc__)
-            if issubclass(kind, type) and thing.__module__ == "__main__" and not is_found(thing):
-                return _class(thing)
-            return NotImplemented
-
-    return Pickler
-
-
-def _is_found(thing, names, defined):
-    """Whether its own name leads to it, which is all that an ordinary pickle says of it."""
-    first, *rest = thing.__qualname__.split(".")
-    if thing.__module__ == "__main__":
-        found = names.get(first) if first in defined else None
-    else:
-        found = getattr(sys.modules.get(thing.__module__), first, None)
-    for part in rest:
-        found = getattr(found, part, None)
-    return found is thing
-
-
-def _by_value(function, names):
-    if function.__globals__ is not names:
-        raise TypeError(f"{function.__qualname__} is no function of the session itself")
-    cells = function.__closure__ or ()
-    state = {"cells": [_content(cell) for cell in cells], "defaults": function.__defaults__,
-             "kwdefaults": function.__kwdefaults__, "dict": function.__dict__,
-             "annotations": function.__annotations__, "doc": function.__doc__}
-    code = load("marshal").dumps(_moved(function.__code__))
-    made = (PYTHON, code, function.__name__, function.__qualname__, cells)
-    # The state comes when the function is known already: it may lead back to it.
-    return new_function, made, state, None, None, fill_function
-
-
-def _content(cell):
-    try:
-        return (cell.cell_contents,)
-    except ValueError:
-        return _EMPTY
-
-
-def _moved(code):
-    """The same code, of no cell: another session has a `<cell 1>` of its own."""
-    inner = tuple(_moved(part) if isinstance(part, CodeType) else part for part in code.co_consts)
-    return code.replace(co_filename=FILENAME, co_consts=inner)
-
-
-def _class(thing):
-    fields = thing.__dict__.get("_fields")
-    if thing.__bases__ == (tuple,) and type(fields) is tuple:
-        return new_tuple, (thing.__name__, fields, thing._field_defaults)
-    if type(thing) is not type or "__slots__" in thing.__dict__:
-        raise TypeError(f"the class {thing.__qualname__} has neither a name that leads to it nor a "
-                        f"plain making")
-    members = {name: value for name, value in vars(thing).items() if name not in _OWN}
-    made = (thing.__name__, thing.__qualname__, thing.__bases__, thing.__doc__)
-    return new_class, made, members, None, None, fill_class
-
-
-# ---- what a pickle calls ----
+# ---- functions ----
 
 def empty_cell():
     return CellType()
 
+
+def imported(name):
+    return sys.modules.get(name) or load("importlib").import_module(name)
+
+
+def attribute(module, name):
+    return getattr(imported(module), name)
+
+
+def make_function(magic, code, place, module, name, qualname, cells):
+    """Makes a function. `place` identifies it for every Python, see `place_of`. If the code is of another Python, its
+    source is compiled again; nothing of it runs."""
+    code = load("marshal").loads(code) if magic == MAGIC else _compiled(place, qualname)
+    order = dict(zip(place[-1], cells))
+    cells = tuple(order[free] for free in code.co_freevars)
+    made = FunctionType(code, imported(module).__dict__, name, None, cells or None)
+    made.__qualname__ = qualname
+    return made
+
+
+def place_of(code, filename):
+    return filename, code.co_name, code.co_firstlineno, code.co_varnames, code.co_freevars
+
+
+def _compiled(place, qualname):
+    filename = place[0]
+    source = hooks.sources.get(filename)
+    if source is None:
+        raise ValueError(f"{qualname} was compiled by another Python, and its source is not kept")
+    left, found = [compile(source, filename, "exec", TOP_LEVEL_AWAIT, True)], []
+    while left:
+        code = left.pop()
+        left += [part for part in code.co_consts if isinstance(part, CodeType)]
+        if place_of(code, filename) == tuple(place):
+            found.append(code)
+    if len(found) != 1:
+        raise ValueError(f"{qualname} was compiled by another Python, and its source is ambiguous")
+    return found[0]
+
+
+def fill_function(function, state):
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+    for name, content in zip(state.get("names", cells), state["cells"]):
+        if content != EMPTY:
+            cells[name].cell_contents = content[0]
+    function.__defaults__ = state["defaults"]
+    function.__kwdefaults__ = state["kwdefaults"]
+    function.__annotations__ = state["annotations"]
+    function.__doc__ = state["doc"]
+    function.__module__ = state.get("module", "__main__")
+    if "type_params" in state:
+        function.__type_params__ = state["type_params"]
+    function.__dict__.update(state["dict"])
+
+
+def make_cached(function, maxsize, typed):
+    return load("functools").lru_cache(maxsize, typed)(function)
+
+
+# ---- classes ----
+
+def make_class(kind, name, bases, first):
+    """Makes a class without members that may not exist yet, which `finish_class` adds; and without calling
+    `__init_subclass__`, which has already run for it."""
+    held = _silence(bases)
+    try:
+        made = type.__new__(kind, name, bases, dict(first))
+    finally:
+        for base, method in held:
+            type.__setattr__(base, "__init_subclass__", method)
+    abc = load("abc")
+    if issubclass(kind, abc.ABCMeta):
+        abc._abc_init(made)
+    return made
+
+
+def _silence(bases):
+    """Replaces `__init_subclass__` of all bases that allow it by nothing, and returns [(class, method)] to restore;
+    other classes belong to libraries."""
+    held = []
+    for base in dict.fromkeys(every for base in bases for every in type.mro(base)):
+        method = vars(base).get("__init_subclass__")
+        if method is None or not base.__flags__ & HEAP_TYPE:
+            continue
+        try:
+            type.__setattr__(base, "__init_subclass__", classmethod(lambda *_args, **_named: None))
+        except TypeError:
+            continue
+        held.append((base, method))
+    return held
+
+
+def finish_class(made, state):
+    _methods, members, registered = state
+    fill_class(made, members)
+    for other in registered:
+        load("abc").ABCMeta.register(made, other)
+
+
+def fill_class(made, members):
+    for name, value in members.items():
+        type.__setattr__(made, name, value)
+
+
+def new_tuple(name, fields, defaults):
+    return load("collections").namedtuple(name, fields, module="__main__",
+                                          defaults=list(defaults.values()))
+
+
+def make_member(kind, *arguments):
+    """A member of an enumeration, whose own `__new__` would only look up existing ones."""
+    plain = next(base for base in type.mro(kind) if not base.__flags__ & HEAP_TYPE)
+    return plain.__new__(kind, *arguments)
+
+
+def fill_member(member, state):
+    member.__dict__.update(state)
+
+
+def make_variable(kind, name, arguments, named):
+    """A type variable: TypeVar, ParamSpec, NewType and the like, which pickle would look up by name."""
+    made = attribute("typing", kind)(name, *arguments, **named)
+    made.__module__ = "__main__"
+    return made
+
+
+def make_exception(kind, arguments):
+    """Makes an exception without calling `__init__`, which has already run, and may take other arguments than it passed
+    on."""
+    return BaseException.__new__(kind, *arguments)
+
+
+def make_proxy(mapping):
+    return _types.MappingProxyType(mapping)
+
+
+# ---- for older streams ----
 
 def new_function(python, code, name, qualname, cells):
     if tuple(python) != PYTHON:
@@ -112,26 +173,5 @@ def new_function(python, code, name, qualname, cells):
     return made
 
 
-def fill_function(function, state):
-    for cell, content in zip(function.__closure__ or (), state["cells"]):
-        if content != _EMPTY:
-            cell.cell_contents = content[0]
-    function.__defaults__ = state["defaults"]
-    function.__kwdefaults__ = state["kwdefaults"]
-    function.__annotations__ = state["annotations"]
-    function.__doc__ = state["doc"]
-    function.__dict__.update(state["dict"])
-
-
-def new_tuple(name, fields, defaults):
-    return load("collections").namedtuple(name, fields, module="__main__",
-                                          defaults=list(defaults.values()))
-
-
 def new_class(name, qualname, bases, doc):
     return type(name, bases, {"__module__": "__main__", "__qualname__": qualname, "__doc__": doc})
-
-
-def fill_class(made, members):
-    for name, value in members.items():
-        setattr(made, name, value)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """sys.stdin, sys.stdout and sys.stderr: text on descriptors 0, 1 and 2.
 
-What C code and subprocesses write goes to the same descriptors, so the order is what the program
-did. Each line leaves at once; a client watches the run live.
+C code and subprocesses write to the same descriptors, so the order of output is kept. Each line is sent
+at once, since a client may watch the run live.
 """
 
 import builtins
@@ -16,11 +16,13 @@ NO_INPUT = ('EOF when reading a line: this run has no stdin; give it "stdin" tex
             '(viv run --stdin), or start it with "stdin": "live"')
 
 _input = builtins.input
+_fstat, _get_inheritable = os.fstat, os.get_inheritable  # user code may replace those in `os`
 _NULL = os.makedev(1, 3)
 
 
 class _WholeLines(TextIOWrapper):
-    """Lets whole lines go, each with all before it; the rest waits for its end, or for a flush."""
+    """Writes only whole lines, together with everything before them; the rest waits for its line end, or for a
+    flush."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -44,7 +46,7 @@ class _WholeLines(TextIOWrapper):
 def _writer(fd, name, kind=TextIOWrapper):
     raw = FileIO(fd, "w", closefd=False)
     raw.name = name
-    # Lone surrogates must never end a run that only wanted to print.
+    # Lone surrogates must not end a run that only wanted to print.
     return kind(BufferedWriter(raw), encoding="utf-8", errors="backslashreplace",
                 line_buffering=True)
 
@@ -64,20 +66,23 @@ class Streams:
     """The three streams of one interpreter, across its runs."""
 
     def __init__(self):
+        self.spares = {}  # descriptor -> (owned duplicate of its pipe, identity of that pipe)
         self.remake()
         self.stdin = None
-        self.live = -1  # owned: the descriptor 0 that the sandbox was given, once it was replaced
-        self.is_null = False  # descriptor 0 is /dev/null now
-        self.is_given = False  # descriptor 0 is this run's own
+        self.live = -1, None  # owned duplicate of the sandbox's first stdin once that is replaced, and its identity
+        self.is_null = False  # descriptor 0 is /dev/null
+        self.is_given = False  # descriptor 0 belongs to this run
 
     def remake(self):
-        """A fork has other files behind the same numbers, and a stream remembers what its file can
+        """Makes new streams after a fork, where the same numbers are other files: a stream remembers what its file can
         do."""
+        self.mend()
         self.out = _writer(1, "<stdout>")
         self.err = _writer(2, "<stderr>")
 
     def restore(self):
-        """As new for the next run: the last one may have replaced or closed what it found."""
+        """Restores the streams for the next run: the last one may have replaced or closed them."""
+        self.mend()
         if self.out.closed:
             self.out = _writer(1, "<stdout>")
         if self.err.closed:
@@ -85,13 +90,40 @@ class Streams:
         sys.stdout = sys.__stdout__ = self.out
         sys.stderr = sys.__stderr__ = self.err
 
+    def keep(self):
+        """Keeps duplicates before code runs in a session, so that what it closes can be reopened for the next run."""
+        for fd in (1, 2):
+            if fd not in self.spares:
+                try:
+                    spare = os.dup(fd)
+                    self.spares[fd] = spare, _file_at(spare)
+                except OSError:
+                    pass
+
+    def own(self):
+        """The duplicates that are still ours: user code may have closed one and opened a file at its number."""
+        return [fd for fd, file in (self.live, *self.spares.values()) if file and _file_at(fd) == file]
+
+    def forget(self):
+        """Drops the duplicates: the descriptors were replaced by new ones of ours."""
+        for spare, pipe in self.spares.values():
+            if _file_at(spare) == pipe:
+                os.close(spare)
+        self.spares.clear()
+
+    def mend(self):
+        """Reopens what was closed. A file that user code has put there is left alone."""
+        for fd, (spare, pipe) in self.spares.items():
+            if not _is_open(fd) and _file_at(spare) == pipe:
+                os.dup2(spare, fd)
+
     def keep_lines_whole(self):
-        """For a client that is told of lines, not of writes."""
+        """For a client that gets lines, not single writes."""
         self.out = _writer(1, "<stdout>", _WholeLines)
         sys.stdout = sys.__stdout__ = self.out
 
     def flush_own(self):
-        """Pushes out what our own streams still hold: a fork would say it twice."""
+        """Flushes our own streams: after a fork their contents would be written twice."""
         for stream in (self.out, self.err):
             try:
                 stream.flush()
@@ -100,7 +132,7 @@ class Streams:
         _flush_c()
 
     def flush(self):
-        """Pushes out what is still held, whatever user code made of the streams."""
+        """Flushes all streams, whatever user code has made of them."""
         for name, stream in (("stdout", self.out), ("stderr", self.err)):
             try:
                 stream.flush()
@@ -111,12 +143,12 @@ class Streams:
                 if shown is not stream:
                     shown.flush()
             except BaseException:
-                pass  # it is user code
+                pass  # the stream may be user code
         _flush_c()
 
     def give_none(self):
-        """No stdin: end of file, and an `input()` that says what to do about it."""
-        if not self.is_null:
+        """No stdin: reading gives end of file, and `input()` raises an error that says what to do."""
+        if not self.is_null or not _is_open(0):
             if _device_of_stdin() != _NULL:
                 self._replace(os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC))
             self.is_null = True
@@ -127,25 +159,26 @@ class Streams:
         builtins.input = _no_input
 
     def give_bytes(self, data):
-        """`data` is all that stdin has."""
+        """Makes `data` the whole stdin."""
         self._replace(_file_of(data))
         self._fresh()
         self.is_given = True
 
     def give_live(self):
-        """Descriptor 0 as the sandbox was given it."""
-        if self.live >= 0:
-            os.dup2(self.live, 0)
+        """Makes descriptor 0 what the sandbox was given at first."""
+        fd, _file = self.live
+        if fd >= 0:
+            os.dup2(fd, 0)
         self._fresh()
 
     def give_pipe(self, fd):
-        """Descriptor 0 is the pipe `fd`, which came with the run. Consumes it."""
+        """Makes descriptor 0 the pipe `fd`, which came with the run. Consumes it."""
         self._replace(fd)
         self._fresh()
         self.is_given = True
 
     def take_back(self):
-        """After a run: what it was given and did not read is not for the next one."""
+        """After a run: drops input that it did not read, so that the next run does not get it."""
         if self.is_given:
             self.give_none()
             self.is_given = False
@@ -157,24 +190,43 @@ class Streams:
         builtins.input = _input
 
     def _replace(self, fd):
-        if fd == 0:  # user code had closed it, so the new one took its number
+        if fd == 0:  # user code had closed descriptor 0, so the new one got its number
             os.set_inheritable(0, True)
             return
-        if self.live < 0 and not self.is_null and not self.is_given:
-            self.live = os.dup(0)
+        if self.live[1] is None and not self.is_null and not self.is_given:
+            live = os.dup(0)
+            self.live = live, _file_at(live)
         os.dup2(fd, 0)
         os.close(fd)
 
 
+def _is_open(fd):
+    """Asked before every run, and cheaper than _file_at(): nothing is made of the answer."""
+    try:
+        _get_inheritable(fd)
+        return True
+    except OSError:
+        return False
+
+
+def _file_at(fd):
+    """The identity of an open file; None: the descriptor is closed."""
+    try:
+        info = _fstat(fd)
+        return info.st_dev, info.st_ino
+    except OSError:
+        return None
+
+
 def _device_of_stdin():
     try:
-        return os.fstat(0).st_rdev
+        return _fstat(0).st_rdev
     except OSError:
         return None
 
 
 def _file_of(data):
-    """A descriptor, at its start, of a file without a name that holds `data`."""
+    """A descriptor of an unnamed file that holds `data`, positioned at its start."""
     fd = os.open("/tmp", os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         rest = memoryview(data)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table as CSV, streamed: exact values, with the index.
 
-Owns:    the text: UTF-8, a line of names, one line for each row; what is missing is empty.
+Owns:    the text: UTF-8, a line of names, one line for each row; missing values are empty.
 """
 
 from . import wire
@@ -9,12 +9,12 @@ from .frames import index_names
 from .hooks import load
 
 FILE = b"table.csv"
-ROWS = 5000  # made at a time
+ROWS = 5000  # made at once
 PIECE = 1 << 20
 
 
 class _Lines:
-    """What csv writes to; whole pieces go out."""
+    """The file that csv writes to; sends it in pieces."""
 
     def __init__(self):
         self.held, self.size = [], 0
@@ -34,7 +34,7 @@ class _Lines:
 
 
 def send(columns, frame, make, chosen):
-    """Sends the rows at the positions `chosen`; `frame` is None for what has no index."""
+    """Sends the rows at the positions `chosen`; `frame` is None for tables without an index."""
     lines = _Lines()
     writer = load("csv").writer(lines, lineterminator="\n")
     levels = index_names(frame) if frame is not None else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables both ways: a request's data as `data` and `df`, and values as columns and rows.
+"""Tables in both directions: a request's data as `data` and `df`, and values as columns and rows.
 
 Owns:    what counts as a table. pandas is imported only when a request brings data.
 """
@@ -10,15 +10,18 @@ from io import BufferedReader, BytesIO, RawIOBase, StringIO
 from .frames import body, head, levels_of, name_text, plain_frame
 from .hooks import load
 from .inputs import InputError
+from .integers import mend, suspects
 from .jsonsafe import EXACT_MAX, TooLarge, json_safe
 from .jsontext import dumps, loads
 from .shown import hold
 
-ROWS_SHOWN = 1000  # of a frame that is a result or a display; "total" tells the rest
+_PARQUET_REMEDY = ("`viv runtime add NAME --requirements FILE` makes a runtime from a list with both, "
+                   "or send the table as CSV")
+ROWS_SHOWN = 1000  # rows of a frame that is a result or a display; "total" has the number of all
 
 
 def _pandas():
-    """pandas, or None where the runtime has none."""
+    """pandas, or None if the runtime does not have it."""
     try:
         return load("pandas")
     except ImportError:
@@ -26,7 +29,7 @@ def _pandas():
 
 
 def read_data(request):
-    """(data, df) for a request that brings data; without pandas df is None and data a dict."""
+    """(data, df) for a request that brings data; without pandas, df is None and data a dict."""
     how = request.meta.get("data_format", "json")
     reader = _READERS.get(how)
     if reader is None:
@@ -58,15 +61,20 @@ def _from_json(piece, pandas, _meta):
     if isinstance(table, list):
         check_records(table, 0)
         if pandas:
-            return pandas.DataFrame(table)
+            frame = pandas.DataFrame(table)
+            return mend(frame, lambda i: [row.get(frame.columns[i]) for row in table], pandas)
         columns = list(dict.fromkeys(key for row in table for key in row))
         return {"columns": columns, "rows": [[row.get(key) for key in columns] for row in table]}
     columns, rows = check_table(table)
-    return pandas.DataFrame(rows, columns=columns) if pandas else table
+    return _frame(rows, columns, pandas) if pandas else table
+
+
+def _frame(rows, columns, pandas):
+    return mend(pandas.DataFrame(rows, columns=columns), lambda i: [row[i] for row in rows], pandas)
 
 
 def check_table(table):
-    """(columns, rows) of `{"columns": [...], "rows": [[...]]}`; InputError names what is wrong."""
+    """(columns, rows) of `{"columns": [...], "rows": [[...]]}`; an InputError names what is wrong."""
     if not isinstance(table, dict) or not isinstance(table.get("columns"), list) \
             or not isinstance(table.get("rows"), list):
         raise InputError('data: must be {"columns": [...], "rows": [[...], ...]}, or a list of '
@@ -76,14 +84,14 @@ def check_table(table):
 
 
 def check_records(rows, first):
-    """Every row is an object; `first` is the number of the first one."""
+    """Checks that every row is an object; `first` is the number of the first one."""
     for i, row in enumerate(rows):
         if type(row) is not dict:
             raise InputError(f"data: row {first + i} is not an object")
 
 
 def check_rows(columns, rows, first):
-    """Every row has one value per column; `first` is the number of the first one."""
+    """Checks that every row has one value per column; `first` is the number of the first one."""
     width = len(columns)
     for i, row in enumerate(rows):
         if type(row) is not list:
@@ -94,7 +102,7 @@ def check_rows(columns, rows, first):
 
 
 class _View(RawIOBase):
-    """The payload as a file, without a copy of it."""
+    """The payload as a file, without copying it."""
 
     def __init__(self, piece):
         self.rest = piece
@@ -109,11 +117,29 @@ class _View(RawIOBase):
         return count
 
 
+def _read_csv(piece, separator, pandas):
+    """Reads the frame. If integers may have changed, the file is read again with their columns as text."""
+    def read(**how):
+        return pandas.read_csv(BufferedReader(_View(piece)), sep=separator, **how)
+
+    frame = read()
+    names = [frame.columns[i] for i in suspects(frame)]
+    if not names:
+        return frame
+    texts = read(dtype=dict.fromkeys(names, str))[names]
+    whole = load("re").compile(r"\s*[+-]?[0-9]{1,40}\s*").fullmatch
+
+    def values_of(i):
+        return [int(text) if type(text) is str and whole(text) else text for text in texts[frame.columns[i]]]
+
+    return mend(frame, values_of, pandas)
+
+
 def _from_csv(piece, pandas, meta):
     separator = "\t" if meta.get("data_format") == "tsv" else ","
     if pandas:
         try:
-            return pandas.read_csv(BufferedReader(_View(piece)), sep=separator)
+            return _read_csv(piece, separator, pandas)
         except pandas.errors.EmptyDataError:
             return pandas.DataFrame()
     lines = StringIO(str(piece, "utf-8-sig"), newline="")
@@ -123,8 +149,11 @@ def _from_csv(piece, pandas, meta):
 
 def _from_parquet(piece, pandas, _meta):
     if not pandas:
-        raise InputError("data: parquet needs pandas, which this runtime has not")
-    return pandas.read_parquet(BytesIO(piece))
+        raise InputError(f"data: parquet needs pandas and pyarrow; {_PARQUET_REMEDY}")
+    try:
+        return pandas.read_parquet(BytesIO(piece))
+    except ImportError:
+        raise InputError(f"data: parquet needs pyarrow, which this runtime does not have; {_PARQUET_REMEDY}") from None
 
 
 def _from_sqlite(piece, pandas, meta):
@@ -145,7 +174,7 @@ def _from_sqlite(piece, pandas, meta):
         finally:
             base.close()
     if pandas:
-        return pandas.DataFrame(rows, columns=columns)
+        return _frame(rows, columns, pandas)
     return {"columns": columns, "rows": rows}
 
 
@@ -153,12 +182,13 @@ _READERS = {"json": _from_json, "csv": _from_csv, "tsv": _from_csv, "sqlite": _f
             "parquet": _from_parquet}
 
 
-def fit(head, body, rows, room):
-    """(table as JSON's types, its text, how many rows it has): as many of `rows` as fit. `body(n)` is
-    the first n of them."""
+def fit(head, body, rows, room, wanted=0):
+    """(table as JSON's types, its text, its number of rows): as many of `rows` as fit. `body(n)` has the first n of
+    them; "cut" if that is fewer than `wanted`."""
     while True:
         try:
-            table = json_safe({**head, **body(rows)}, room, EXACT_MAX)
+            cut = {"cut": True} if rows < wanted else {}
+            table = json_safe({**head, **body(rows), **cut}, room, EXACT_MAX)
             text = dumps(table)
             if len(text) <= room:
                 return table, text, rows
@@ -170,21 +200,20 @@ def fit(head, body, rows, room):
 
 
 def _fit_frame(frame, rows, room):
-    """As `fit`. No row is made that surely does not fit."""
-    width = frame.shape[1] + frame.index.nlevels
-    return fit(head(frame), lambda count: body(frame, slice(count)),
-               min(rows, len(frame), room // (2 * width) + 1), room)
+    """Like `fit`; makes no rows that surely do not fit."""
+    width, wanted = frame.shape[1] + frame.index.nlevels, min(rows, len(frame))
+    return fit(head(frame), lambda count: body(frame, slice(count)), min(wanted, room // (2 * width) + 1), room, wanted)
 
 
 def structure(value, room):
-    """The natural JSON form of library values, None for all others: a frame is a table (the first of
-    its rows, with the total), arrays are lists, scalars and moments are themselves."""
+    """The natural JSON form of library values; None for all others. A frame is a table (its first rows, with the
+    total), arrays are lists, scalars, dates and times are themselves."""
     frame = plain_frame(value)
     if frame is not None:
         return _fit_frame(frame, ROWS_SHOWN, room)[0]
     numpy = sys.modules.get("numpy")
     if numpy and isinstance(value, (numpy.ndarray, numpy.generic)):
-        # Where even the shortest text cannot fit, not even a list is made.
+        # If even the shortest text cannot fit, no list is made.
         return value if 2 * value.size <= room else None
     for module, names in (("datetime", ("date", "time")), ("decimal", ("Decimal",))):
         for name in names:
@@ -194,8 +223,8 @@ def structure(value, room):
 
 
 def _as_table(value):
-    """What user code put in `_table`, as {columns, rows}. A list of dicts and a dict of lists are
-    understood; a dict with one of the two keys passes as it is."""
+    """The `_table` of user code as {columns, rows}. A list of dicts and a dict of lists are converted; a dict
+    with one of the two keys is passed on as it is."""
     if isinstance(value, dict):
         if value and not {"columns", "rows"} & set(value) \
                 and all(isinstance(column, (list, tuple)) for column in value.values()):
@@ -211,7 +240,7 @@ def _as_table(value):
 
 
 def _without_index(frame):
-    """A frame with its index as columns, unless that only counts the rows."""
+    """A frame with its index as columns, unless the index only numbers the rows."""
     pandas = sys.modules["pandas"]
     if type(frame.index) is pandas.RangeIndex and frame.index.equals(pandas.RangeIndex(len(frame))):
         return frame
@@ -225,13 +254,14 @@ def _without_index(frame):
 
 
 def table_text(value, run):
-    """(JSON text of what user code put in `_table`, whether rows were left out to make it fit). Atlas knows
-    columns and rows alone, so there an index is columns; in a session there is a handle."""
+    """(JSON text of what user code put in `_table`, whether rows were left out to make it fit). If outputs are
+    explicit, a table has only columns and rows, so its index becomes columns; else, in a session, it has a
+    handle."""
     frame, room = plain_frame(value), run.result_max
     try:
         if frame is None:
-            return _fit_other(_as_table(value), room)
-        if not run.is_atlas:
+            return _fit_other(_as_table(value), room, run.is_explicit)
+        if not run.is_explicit:
             text, rows = _fit_frame(frame, len(frame), room)[1:]
             more = "" if run.is_once else f',"handle":"{hold(value)}"'
         else:
@@ -245,12 +275,12 @@ def table_text(value, run):
         return '{"columns":[],"rows":[]}', True
 
 
-def _fit_other(table, room):
+def _fit_other(table, room, is_explicit):
     rows = table.get("rows")
     rows = rows if isinstance(rows, (list, tuple)) else []
 
     def cut(count):
         return table if count == len(rows) else {"rows": rows[:count], "total": len(rows)}
 
-    text, count = fit(table, cut, len(rows), room)[1:]
+    text, count = fit(table, cut, len(rows), room, 0 if is_explicit else len(rows))[1:]
     return text, count < len(rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tool of a door, run in place of the code: it decides what to do with that."""
+"""A door's tool, which runs in place of the code and decides what to do with it."""
 
 from .cell import Notebook
 

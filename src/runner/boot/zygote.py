@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The zygote's part: imports done once, so that each fork starts with them.
+"""The zygote: imports modules once, so that each fork starts with them.
 
-Owns:    preloading, and using what was preloaded once: much of a library is made at its first use,
-         and what the zygote has made its forks need not.
-May not: run anything of a user's, draw random numbers, or leave a thread behind.
+Owns:    preloading, and using each library once: much of it is initialised at its first use, and what
+         the zygote has initialised, its forks need not.
+May not: run user code, draw random numbers, or leave a thread behind.
 """
 
 import gc
@@ -16,19 +16,19 @@ from . import reseed, wire
 
 PRELOAD_FAILED = 3
 
-# Every run may need these; a fork should not have to load them. Not asyncio: it brings OpenSSL, and
-# half as much memory again to a bare zygote, which each fork would copy the tables of.
+# Every run may need these; a fork should not have to load them. Not asyncio: it brings OpenSSL, and half as much memory
+# again to a bare zygote, whose page tables each fork would copy.
 _OURS = ("ast", "base64", "csv", "hashlib", "inspect", "io", "json", "keyword", "linecache",
          "pickle", "random", "re", "reprlib", "tempfile", "textwrap", "tokenize", "traceback",
          "types", "warnings")
-_PARTS = ("blockers", "charts", "chart_axis", "chart_bars", "chart_data", "chart_lacks", "chart_style", "command",
-          "complete", "elitea", "errors", "files", "fingerprint", "fork", "guard", "inputs",
+_PARTS = ("blockers", "charts", "chart_axis", "chart_bars", "chart_boxes", "chart_data", "chart_lacks", "chart_names",
+          "chart_style", "command", "complete", "errors", "files", "fingerprint", "fork", "guard", "inputs",
           "jsonsafe", "look", "look_files", "look_vars",
-          "plotly_figures", "rich", "rows", "saved", "state", "state_read", "tables")
+          "plotly_figures", "positions", "rich", "rows", "saved", "stand_ins", "state", "state_read", "tables")
 
-# How often the zygote plays a cell before it is forked. Python writes into a function that is new to
-# it: caches at the first call, faster bytecode by the eighth (3.11). What was written here no fork
-# writes again, and what is not written stays shared: 130 pages and 0.5 ms less for each of them.
+# How often the zygote rehearses a cell before it is forked. Python writes into a function that is new to it: caches at
+# the first call, faster bytecode by the eighth (3.11). Forks need not write these pages again, so they stay shared: 130
+# pages and 0.5 ms less for each fork.
 _PLAYS = 8
 
 
@@ -47,7 +47,7 @@ def _use_pandas(pandas):
 
 
 def _use_pyplot(pyplot):
-    """Draws once: fonts are found, and the font cache is written, here."""
+    """Draws once, so that fonts are found and the font cache is written here."""
     from io import BytesIO
 
     from matplotlib import font_manager
@@ -59,7 +59,7 @@ def _use_pyplot(pyplot):
     axes.legend()
     figure.savefig(BytesIO(), format="png", bbox_inches="tight")
     pyplot.close(figure)
-    # A font keeps its file open, and a sandbox keeps no descriptor: a fork would read from nothing.
+    # A font keeps its file open, but a sandbox keeps no descriptors: a fork would read from a closed one.
     font_manager._get_font.cache_clear()
 
 
@@ -67,14 +67,14 @@ _USES = {"pandas": _use_pandas, "matplotlib.pyplot": _use_pyplot}
 
 
 def _is_absent(name, error):
-    """Whether the error says that `name` itself is not installed, rather than something it needs."""
+    """Whether the error says that `name` itself is not installed, rather than one of its dependencies."""
     return isinstance(error, ModuleNotFoundError) and error.name is not None \
         and (name + ".").startswith(error.name + ".")
 
 
 def preload(fd, names):
-    """Imports the runtime's modules and returns those that are not installed: code that needs none of
-    them runs as well. Ends the process, and tells launch why, when one is broken."""
+    """Imports the runtime's modules and returns those that are not installed: code that does not need them still runs.
+    If one is broken, tells launch why and ends the process."""
     lacks = []
     for name in names:
         try:
@@ -96,9 +96,8 @@ def preload(fd, names):
 
 
 def settle(interpreter):
-    """The last act before forks: play what each fork will play, find the generators, and take all
-    that is here out of the collector's sight. A collection in a fork would otherwise unshare the
-    whole heap."""
+    """The last step before forks: rehearses what each fork will do, finds the generators, and hides everything from the
+    garbage collector. A collection in a fork would otherwise unshare the whole heap."""
     for _ in range(_PLAYS):
         _play(interpreter)
     reseed.find()
@@ -112,15 +111,14 @@ def _play(interpreter):
 
 
 def fork_here(fd, lacks):
-    """Serves fork requests on `fd`; returns only in a fork that stands in its sandbox. Launch is told
-    which modules are lacking."""
+    """Serves fork requests on `fd`; returns only in a fork inside its sandbox. Launch is told which modules are not
+    installed."""
     _vivarium.zygote(fd, ", ".join(lacks)[:400])
 
 
 def wake(interpreter):
-    """In a fresh fork: its own random numbers, streams on its own descriptors, and the pages that a
-    first cell touches made its own while nobody is waiting. When somebody is, the cell itself does
-    that."""
+    """In a fresh fork: new random numbers, streams on its own descriptors, and a rehearsal that unshares the pages that
+    a first cell touches, while nobody is waiting. If a request is waiting, the cell itself does that."""
     reseed.reseed()
     if _vivarium.is_asked():
         interpreter.streams.remake()

@@ -54,7 +54,7 @@ export class Daemon {
   }
 }
 
-/** Somebody else: a program that uses the daemon while a person looks at the page. */
+/** Another client: a program that uses the daemon while a person looks at the page. */
 export class Agent {
   constructor(daemon, { token = "", client = "robot" } = {}) {
     this.daemon = daemon;

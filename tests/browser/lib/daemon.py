@@ -20,7 +20,7 @@ def say(daemon, **more):
 
 
 def key_of(daemon):
-    """What a person finds in the line that `viv serve` prints: the key that may allow held runs."""
+    """The key that may allow held runs, from the line that `viv serve` prints."""
     try:
         with open(daemon.path("state", "approve.key"), encoding="ascii") as file:
             return file.read().strip()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a test says about the page: each waits until it is so, and fails with what was there instead.
+// Claims of a test about the page: each waits until it is true, and fails with what was there instead.
 import assert from "node:assert/strict";
 
-export const WAIT_MS = Number(process.env.VIV_WAIT_MS ?? 15_000);
+export const WAIT_MS = Number(process.env.VIV_WAIT_MS ?? 60_000);
 const LOOK_MS = 40;
 
 export { assert };
@@ -35,7 +35,7 @@ export function gone(locator, ms = WAIT_MS) {
 export async function says(locator, pattern, ms = WAIT_MS) {
   let text = "";
   const matches = async () => {
-    text = (await locator.first().innerText({ timeout: 1000 })).replaceAll("\u00a0", " ");
+    text = (await locator.first().innerText({ timeout: ms })).replaceAll("\u00a0", " ");
     return typeof pattern === "string" ? text.includes(pattern) : pattern.test(text);
   };
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Somebody who uses the page: finds things by their role and name, as eyes and screen readers do. The names of the page's
+// A person who uses the page: finds things by their role and name, as eyes and screen readers do. The names of the page's
 // parts are here and nowhere else, but for those that only one test knows.
 import { join } from "node:path";
 import { Agent } from "./daemon.mjs";
@@ -68,7 +68,7 @@ export class Person {
     await this.context.close();
   }
 
-  /** What a test ends with: nothing happened behind the person's back. */
+  /** The last check of every test: nothing happened behind the person's back. */
   async checkWatch() {
     // A violation is told by an event of its own: let the last of them come.
     await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))).catch(() => {});
@@ -127,7 +127,7 @@ export class Person {
     return cell;
   }
 
-  /** What all cells showed. */
+  /** The outputs of all cells. */
   get outputs() {
     return this.page.getByRole("region", { name: /^output of/i });
   }
@@ -184,7 +184,7 @@ export class Person {
     await this.role("menuitem", name).click();
   }
 
-  /** Somebody else at the same conversation, in a tab of the same browser. */
+  /** Another person at the same conversation, in a tab of the same browser. */
   async secondTab() {
     const other = Object.assign(new Person(), this);
     other.page = await this.context.newPage();

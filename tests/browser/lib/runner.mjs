@@ -9,7 +9,7 @@ import { Person } from "./person.mjs";
 const require = createRequire(join(process.env.VIV_NODE_MODULES, "/"));
 const { chromium } = require("playwright-core");
 
-const TEST_MS = 60_000;
+const TEST_MS = 240_000; // a few waits that all take long
 export const ELSEWHERE = "elsewhere.test"; // a site that is not the daemon's
 const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -45,7 +45,7 @@ function indent(text) {
   return text.replaceAll(/^/gm, "    ");
 }
 
-/** What went wrong and where in the tests, without the way there and the colours. */
+/** The error and its place in the tests, without the rest of the stack and the colours. */
 function tellOf(error) {
   const lines = String(error?.stack ?? error).replaceAll(/\x1b\[\d+m/g, "").split("\n");
   return lines.filter((line) => !/^ {4}at /.test(line) || /\.test\.mjs/.test(line)).slice(0, 40).join("\n");
@@ -73,7 +73,7 @@ async function runTest(browser, daemon, subjectName, test) {
   const person = await Person.come(browser, daemon, test.options);
   const picture = join(process.env.VIV_SCREENSHOTS, `${subjectName}-${test.title}`.replaceAll(/[^a-z0-9]+/gi, "-") + ".png");
   try {
-    await within(test.options.ms ?? TEST_MS, test.body(person, daemon));
+    await within(TEST_MS, test.body(person, daemon));
     await person.checkWatch();
     if (process.env.VIV_KEEP) await person.page.screenshot({ path: picture });
   } catch (error) {

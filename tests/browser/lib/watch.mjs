@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person does not see and the browser knows: errors, violations of the CSP, requests, dialogs. All of it must stay
-// empty, but for what a test says that it expects.
+// Things that the browser knows and a person does not see: errors, violations of the CSP, requests, dialogs. All of it
+// must stay empty, but for what a test says that it expects.
 
 /** Told by Chromium when the daemon is away or says no. The answers are watched themselves; the page has its own words. */
 const LOADING = /^Failed to load resource: /;
@@ -41,12 +41,16 @@ export class Watch {
       });
     });
     context.on("request", (request) => this.seeRequest(request.url()));
-    context.on("response", (response) => {
-      if (response.status() >= 400) this.refused.push(`${response.status()} ${response.request().method()} ${response.url()}`);
+    context.on("response", async (response) => {
+      if (response.status() < 400) return;
+      const line = `${response.status()} ${response.request().method()} ${response.url()}`;
+      const at = this.refused.push(line) - 1;
+      const why = (await response.text().catch(() => "")).slice(0, 300); // where it can still be read
+      if (this.refused[at] === line) this.refused[at] = `${line} ${why}`; // a test may have emptied the list
     });
     context.on("weberror", (error) => this.errors.push(String(error.error().stack)));
     context.on("dialog", async (dialog) => {
-      // One that asks before typed text is lost is the browser's own, and only after a person asked to leave.
+      // The dialog before typed text is lost is the browser's own, and comes only after a person asked to leave.
       if (dialog.type() !== "beforeunload") this.dialogs.push(`${dialog.type()}: ${dialog.message()}`);
       await dialog.dismiss().catch(() => {});
     });

@@ -93,7 +93,7 @@ class Attack(unittest.TestCase):
         return re.sub(r"\{([a-z_]+)\}", lambda found: str(names[found[1]]), text)
 
     def harm(self, out):
-        """What came of it, in the eyes of who stands outside."""
+        """The harm that was done, as seen from outside."""
         found = [name for name, token in self.plants.tokens.items() if token.encode() in out]
         found += re.findall(rb"^BREACH: .{0,200}", out, re.MULTILINE)
         found += [server.name for server in self.plants.servers if server.visits]
@@ -174,7 +174,7 @@ class Attack(unittest.TestCase):
         self.holds(PYTHONS)
 
     def test_no_library_of_python_and_none_of_its_modules(self):
-        """What links to it cannot start, and there is nothing for it to import."""
+        """A program linked to libpython cannot start, and there is nothing for it to import."""
         look = ("cat /usr/lib64/libpython3* /usr/lib/*/libpython3*.so* /usr/lib/libpython3* 2>/dev/null | head -c 4; "
                 "ls -A /usr/lib/python3*/ /usr/lib64/python3*/ 2>/dev/null | grep -v :; true")
         has_any = subprocess.run(["/bin/bash", "-c", look], capture_output=True, check=True).stdout

@@ -64,8 +64,9 @@ def verdict_problems(program, outcome):
     if len(kinds) > 1:
         code = EXIT_OF_KIND.get(kind, verdict.get("exit_code"))
     code = int(code) if code is not None else EXIT_OF_KIND.get(kind)
-    if code is not None and (verdict.get("exit_code") != code or outcome.code != code):
-        problems.append(f"exit code {verdict.get('exit_code')}, viv {outcome.code}, not {code}")
+    status = int(program.one("status")) if "status" in program.head and kind == "ok" else code
+    if code is not None and (verdict.get("exit_code") != code or outcome.code != status):
+        problems.append(f"exit code {verdict.get('exit_code')}, viv {outcome.code}, not {code} and {status}")
     signal = int(program.one("signal")) if "signal" in program.head else None
     if len(kinds) == 1 and verdict.get("signal") != signal:
         problems.append(f"signal {verdict.get('signal')}, not {signal}")

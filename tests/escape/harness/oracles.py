@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the host says after a run: processes, mounts, cgroups, memory. Never what the program says."""
+"""The host's view after a run: processes, mounts, cgroups, memory. Never the program's own word."""
 
 import ctypes
 import os
@@ -48,7 +48,7 @@ def descendants(root, besides=()):
 
 
 def leftover_processes(besides):
-    """What still lives SETTLE_SECONDS after the run; and ends it, for the next test's sake."""
+    """The processes that still live SETTLE_SECONDS after the run; ends them, for the next test's sake."""
     end = time.monotonic() + SETTLE_SECONDS
     while True:
         left = descendants(os.getpid(), besides)
@@ -94,7 +94,7 @@ def has_processes(cgroup):
 
 
 def is_another_launch_alive():
-    """Somebody else's viv-launch, whose spare cgroups cannot be told from forgotten ones."""
+    """Whether there is a viv-launch that is not ours, whose spare cgroups cannot be told from forgotten ones."""
     own = descendants(os.getpid())
     for entry in os.listdir("/proc"):
         if entry.isdigit() and int(entry) not in own:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is planted on the host for one program: secrets that must not come out, targets that must stay.
+"""Plants on the host for one program: secrets that must not come out, targets that must stay.
 
 Each secret carries its own token, so that a leak names the wall that let it through. The programs are
 told where everything is (`_args`), never what it says.
@@ -113,7 +113,7 @@ class Plants:
                                          0o666)
 
     def plant_descriptors(self):
-        """What a careless launcher would let through: a file, the host's root, a pipe, a memfd."""
+        """Descriptors that a careless launcher would let through: a file, the host's root, a pipe, a memfd."""
         path = self.write(os.path.join(self.folder, "inherited.txt"), self.token("fd"), 0o600)
         self.fds.append(os.open(path, os.O_RDONLY))
         os.unlink(path)
@@ -245,7 +245,7 @@ def remove(path):
 
 
 class Identity:
-    """Who runs viv: this user, or as root an ordinary one."""
+    """The user that runs viv: this one, or as root an ordinary one."""
 
     def __init__(self, uid=None):
         self.uid = uid

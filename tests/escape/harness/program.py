@@ -11,9 +11,9 @@ KINDS = ("ok", "exception", "exit", "timeout", "memory", "killed", "output", "di
          "backend")
 CLASSES = ("files", "proc", "net", "kernel", "privilege", "dos", "forge", "leftovers")
 CHECKS = ("neighbour", "outside_view", "draws_differ", "out_is_plain")
-# What each header may hold; a typo in a header is an error, not a check that silently is not made.
+# The keys that a header may have; a typo in a header is an error, not a check that silently is not made.
 KEYS = {"expect", "expect-measured", "class", "walls", "limits", "runtime", "check", "unwalled",
-        "exit", "signal", "stdout", "stderr", "error", "truncated", "within", "repeat", "source",
+        "exit", "status", "signal", "stdout", "stderr", "error", "truncated", "within", "repeat", "source",
         "flags", "by", "message", "max-files",
         "events", "shown"}
 HEADER = re.compile(r"# ([a-z-]+): (.*)$")
@@ -103,7 +103,7 @@ class Program:
         return wanted == "all" or runtime in wanted.split() or (runtime == "auto")
 
     def source(self):
-        """What is sent in: the kit and the attack, or a generated source where that is the attack."""
+        """The code that is sent in: the kit and the attack, or a generated source where that is the attack."""
         if "source" in self.head:
             return generate(self.one("source"))
         with open(KIT, encoding="utf-8") as file:

@@ -170,7 +170,7 @@ def check_leftovers():
 
 
 def check_below_known():
-    """What a process that stays has started is not known with it."""
+    """A known process does not make its children known."""
     process = subprocess.Popen(["/bin/sh", "-c", "sleep 1000 & echo; wait"], stdout=subprocess.PIPE)
     process.stdout.readline()
     found = oracles.leftover_processes({process.pid})
@@ -194,7 +194,7 @@ def check_groups():
 
 
 def check_counts():
-    """What viv-launch counts between two programs of a pool."""
+    """viv-launch's counts between two programs of a pool."""
     idle = {"sandboxes": 0, "zygotes": 1, "netns": 0, "cgroups": 0, "fds_inner": 13}
     pool = Pooled.__new__(Pooled)
     pool.idle, pool.known, pool.groups = idle, set(), {(1, 1): 1}

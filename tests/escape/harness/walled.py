@@ -17,7 +17,7 @@ SLACK_SECONDS = 15.0        # over the run's own limit, on a busy machine
 TAKE_MAX = 64 << 20         # of what viv prints; more is a failure of its own
 UNWALLED_SECONDS = 20.0
 ZYGOTE_SECONDS = 60.0
-# What the zygotes of the built-in runtimes have imported.
+# The imports of the built-in runtimes' zygotes.
 PRELOADS = {"bare": "json", "auto": "json", "base": "numpy pandas matplotlib.pyplot",
             "full": "numpy pandas matplotlib.pyplot scipy.stats sklearn.ensemble seaborn requests sympy "
                     "openpyxl lxml.etree PIL.Image plotly.graph_objects"}
@@ -28,7 +28,7 @@ with open(sys.argv[2]) as file:
     text = file.read()
 exec(compile(text, "attack", "exec"), {"__name__": "__main__", "_args": _args})
 """
-# What it prints is "thread\\nchild 7\\n".
+# It prints "thread\\nchild 7\\n".
 HONEST = """
 import os, select, threading
 t = threading.Thread(target=lambda: print('thread', flush=True)); t.start(); t.join()
@@ -104,7 +104,7 @@ def strict_json(text):
 
 
 def measure(process, outcome, available, deadline):
-    """What it takes now, of what was available; kills what hangs."""
+    """Measures the memory that viv takes and the host lacks; kills a program that hangs."""
     outcome.viv_peak = max(outcome.viv_peak, oracles.peak_memory(process.pid))
     outcome.host_drop = max(outcome.host_drop, available - oracles.available_memory())
     if time.monotonic() > deadline:
@@ -165,7 +165,7 @@ class Walled:
         self.known = set()          # processes that stay between two programs
 
     def left(self):
-        """What else of a run is still there, that a look at processes does not show."""
+        """Leftovers of a run other than processes."""
         return []
 
     def close(self):
@@ -221,7 +221,7 @@ class Walled:
         self.read(outcome, has_events)
         if helper:
             kind = ((outcome.result or {}).get("verdict") or {}).get("kind")
-            # One that was ended for memory before it had all it wanted has disturbed nobody.
+            # A program ended for memory before it was ready has disturbed no neighbour.
             if "neighbour" in program.checks and not ready.is_set() and kind != "memory":
                 outcome.problems.append("the program never said READY")
             ready.set()
@@ -359,7 +359,7 @@ class Pooled(Walled):
         self.judge_neighbour(outcome, attacked, when)
 
     def left(self):
-        """What is still there of the sandboxes while the pool goes on: it must be as it was before the first."""
+        """Leftovers of sandboxes while the pool goes on: everything must be as it was before the first."""
         if not self.counted:
             return []  # the pool is gone, which has been told
         # Emptied groups and networks are kept for the next sandbox: no more than were ever in use at once.

@@ -18,7 +18,7 @@ for name in ({names}):
         file.write({text!r})
 """
 
-# What a runner would never send: empty files, each at the end of a way of its own through thousands
+# Entries that a runner would never send: empty files, each at the end of a path of its own through thousands
 # of folders, and some that are just not too deep.
 DEEP = """
 import struct, _vivarium

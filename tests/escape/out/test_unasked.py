@@ -83,7 +83,7 @@ class Unasked(unittest.TestCase):
         os.mkfifo(self.path, 0o644)
         done = self.viv()
         self.assertEqual(done.returncode, 2)
-        self.assertIn("no regular file", done.stderr)
+        self.assertIn("is not a regular file", done.stderr)
 
 
 if __name__ == "__main__":

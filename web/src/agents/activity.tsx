@@ -8,8 +8,8 @@ import { runs } from "../state/feed";
 import { go } from "../state/route";
 import { Button, EmptyState, Switch } from "../ui";
 import { IconActivity } from "../ui/icons";
-import { ago, visible } from "../panels/format";
-import { useNow } from "./now";
+import { Ago } from "../panels/ago";
+import { visible } from "../panels/format";
 import { RunDialog } from "./run_dialog";
 import { isPage, WhoLine } from "./who";
 
@@ -23,13 +23,13 @@ function Outcome({ row }: { row: RunRow }) {
   return <span class={row.verdict === "ok" ? "outcome outcome-good" : "outcome outcome-bad"}>{titleOfKind(row.verdict ?? "")}{took}</span>;
 }
 
-function Row({ row, nowMs, onOpen }: { row: RunRow; nowMs: number; onOpen: () => void }) {
+function Row({ row, onOpen }: { row: RunRow; onOpen: () => void }) {
   const line = visible(row.line ?? "") || "A run";
   return (
     <li class="act">
       <button type="button" class="act-button" onClick={onOpen}>
         <span class="act-line"><code>{line}</code></span>
-        <span class="act-facts"><WhoLine who={row.who} /> · {ago(row.begun_ms, nowMs)}</span>
+        <span class="act-facts"><WhoLine who={row.who} /> · <Ago ms={row.begun_ms} /></span>
       </button>
       <Outcome row={row} />
     </li>
@@ -39,7 +39,6 @@ function Row({ row, nowMs, onOpen }: { row: RunRow; nowMs: number; onOpen: () =>
 /** Runs as a list: one of a session leads to it, one without opens here. */
 export function Acts({ rows }: { rows: readonly RunRow[] }) {
   const [open, setOpen] = useState<RunRow | null>(null);
-  const nowMs = useNow(10_000);
   const show = (row: RunRow) => {
     if (row.session !== null && row.state !== "held") go(`#/s/${row.session}`);
     else setOpen(row);
@@ -47,14 +46,14 @@ export function Acts({ rows }: { rows: readonly RunRow[] }) {
   return (
     <>
       <ul class="acts" aria-label="Runs, newest first">
-        {rows.map((row) => <Row key={row.id} row={row} nowMs={nowMs} onOpen={() => show(row)} />)}
+        {rows.map((row) => <Row key={row.id} row={row} onOpen={() => show(row)} />)}
       </ul>
       {open && <RunDialog row={open} onClose={() => setOpen(null)} />}
     </>
   );
 }
 
-/** What others than pages ran, newest first. */
+/** Runs that did not come from a page, newest first. */
 export const agentRuns = () => runs.value.filter((row) => !isPage(row.who));
 
 export function Activity() {

@@ -8,7 +8,7 @@ import { IconCheck, IconClock, IconClose } from "../ui/icons";
 import { bytes, span, visible } from "../panels/format";
 import { CodeToJudge, useWhole } from "./code";
 import { allow, deny, type Card, type Fate } from "./held";
-import { useNow } from "./now";
+import { useNow } from "../ui/now";
 import { RunDialog } from "./run_dialog";
 import { askerOf, WhoLine } from "./who";
 
@@ -57,7 +57,7 @@ interface Input {
   text: string | null; // its beginning, or all of it
 }
 
-/** What goes along with the code, as far as it is well said. */
+/** The inputs that go along with the code; malformed ones are left out. */
 export function inputsOf(inputs: unknown): Input[] {
   if (!Array.isArray(inputs)) return [];
   return inputs.slice(0, INPUTS_MAX).flatMap((one: unknown) => {

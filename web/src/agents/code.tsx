@@ -6,7 +6,8 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { runCode } from "../api/calls";
 import type { HeldRun } from "../api/types";
 import { coloured } from "../cells/highlight";
-import { bytes, UNSEEN } from "../panels/format";
+import { bytes } from "../panels/format";
+import { UNSEEN } from "../panels/unseen";
 import { Button, Loading } from "../ui";
 import "./agents.css";
 

@@ -28,14 +28,14 @@ const REST_MS = 60;
 
 export const isOpen = (card: Card) => card.fate === "held" || card.fate === "deciding";
 
-/** How many wait. Who may not see their code still sees, in the list of runs, that they wait. */
+/** How many runs wait. A person who may not see their code still sees, in the list of runs, that they wait. */
 export const heldCount = computed(() =>
   cards.value.length > 0
     ? cards.value.filter(isOpen).length + moreHeld.value
     : runs.value.filter((row) => row.state === "held").length,
 );
 
-/** What became of one that waits no more and was not decided here. */
+/** The fate of a run that waits no more and was not decided here. */
 function fateOf(card: Card, row: RunRow | undefined): Fate {
   if (card.fate !== "held") return card.fate;
   if (row?.verdict === "denied" && Date.now() >= card.run.until_ms - 1000) return "late";

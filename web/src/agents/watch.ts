@@ -55,7 +55,7 @@ function takeRun(row: RunRow): void {
   }, PAGE_GRACE_MS);
 }
 
-/** What others did while the conversation was not open, or the feed was away. */
+/** Adds the runs that others made while the conversation was not open, or the feed was away. */
 async function catchUp(conversation: Conversation): Promise<void> {
   const session = conversation.session.peek();
   if (session === null) return;

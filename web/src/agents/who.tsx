@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who made a run. The token is proved; what a client calls itself is only said, and is shown as such.
+// The maker of a run. The token is proved; a client's name for itself is a claim, and is shown as one.
 import type { Who } from "../api/types";
 import { IconAgent, IconPerson } from "../ui/icons";
 import { visible } from "../panels/format";
 
 const DOORS: Record<string, string> = { http: "HTTP", mcp: "MCP", atlas: "Atlas", elitea: "ELITEA" };
 
-/** What is known of who made a run. Runs of before this version tell less. */
+/** The known facts about the maker of a run. Runs from before this version have fewer. */
 export interface Known {
   token: string;
   client: string;
@@ -32,7 +32,7 @@ export function nameOf(who: Partial<Who> | null | undefined): string {
   return client || token || (who?.peer === "unix" ? "A local program" : visible(who?.peer ?? "") || "Somebody");
 }
 
-/** Who asks, for whoever decides: what is proved comes first, and a claim is called one. */
+/** The asker, as told to the person who decides: proved facts come first, and a claim is called one. */
 export function askerOf(who: Partial<Who> | null | undefined): string {
   const { token, client } = knownOf(who);
   if (token) return `Token ${token}`;

@@ -57,7 +57,7 @@ export const denyRun = (id: string, why?: string) =>
 
 // ---- variables, files, checkpoints ----
 export const listVars = (session: string, offset = 0) =>
-  callJson<{ vars: T.Variable[]; as_of?: string; next?: number }>(`${sessionPath(session)}/vars`, { query: { offset: offset || undefined } });
+  callJson<{ vars: T.Variable[]; as_of?: string; checkpoint_blocked_by?: string; next?: number }>(`${sessionPath(session)}/vars`, { query: { offset: offset || undefined } });
 const varPath = (session: string, name: string) => `${sessionPath(session)}/vars/${encodeURIComponent(name)}`;
 /** Rows of a table, from the whole of it: in an order, and of those that pass. */
 export const readTable = (session: string, name: string, query: T.TableQuery, signal?: AbortSignal) =>
@@ -69,8 +69,6 @@ export const tableSummary = (session: string, name: string, query: T.TableQuery)
 export const listFiles = (session: string, after?: string) =>
   callJson<{ files: T.FileEntry[]; next?: string }>(`${sessionPath(session)}/files`, { query: { recursive: true, after } });
 export const readFile = (session: string, path: string, signal?: AbortSignal) => call(filePath(session, path), { signal });
-export const writeFile = (session: string, path: string, body: Blob) =>
-  callJson<T.FileEntry>(filePath(session, path), { method: "PUT", body });
 export const removeFile = (session: string, path: string) => call(filePath(session, path), { method: "DELETE" });
 export const listCheckpoints = async (session: string) =>
   (await callJson<{ checkpoints: T.Checkpoint[] }>(`${sessionPath(session)}/checkpoints`)).checkpoints;

@@ -18,7 +18,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Who asks: set by state/settings.ts, read at every call. */
+/** The caller's token and key: set by state/settings.ts, read at every call. */
 export const identity: { token: string; approveKey: string } = { token: "", approveKey: "" };
 
 /** Told of every call that reached the daemon or did not: state/connection.ts listens. */

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon says, as docs/http.md has it. Everything in it that code in a sandbox chose is text to show, never
+// The daemon's answers, as docs/http.md has them. Everything in them that code in a sandbox chose is text to show, never
 // markup: chart objects, bundles and tables are checked where they are shown (output/).
+
+import type { Exception, File, Result, Verdict, Who } from "./described";
+
+export type { Allowed, Policy, Truncated, Usage, Verdict, Who } from "./described";
 
 export interface ErrorBody {
   error: { kind: string; message: string; field?: string; remedy?: string };
@@ -24,54 +28,20 @@ export interface Session {
   memory: number;
   transactional: boolean;
   head: string | null;
+  went_back_ms?: number; // when it was told to go to its head, which it has not left since
   why?: string;
   checkpoint_blocked_by?: string;
   keep?: boolean; // its states are written to disk
   kept?: { states: number; bytes: number; dropped: number; pending: boolean; why?: string };
+  woken?: { missing?: Missing[] }; // in the answer of a wake
 }
 
-export type VerdictKind =
-  | "ok" | "exception" | "exit" | "timeout" | "memory" | "killed" | "output" | "disk" | "guard" | "denied"
-  | "interrupted" | "cancelled" | "backend";
+export type VerdictKind = Verdict["kind"];
+export type RunState = Exclude<Result["state"], "held">;
 
-export interface Verdict {
-  kind: VerdictKind;
-  exit_code: number | null;
-  signal: number | null;
-  message: string;
-  remedy: string;
-  remedy_key?: string | null;
-  remedy_detail?: string;
-  limit: string | null;
-  limit_value?: number;
-  peak: number | null;
-  by: "supervisor" | "runner" | "remote";
-}
-
-export type RunState = "none" | "preserved" | "rolled_back" | "lost";
-
-export interface Usage {
-  queue_ms: number;
-  wall_ms: number;
-  cpu_ms: number;
-  peak_memory: number;
-  output_bytes: number;
-}
-
-export interface RunError {
-  type: string;
-  message: string;
-  traceback: string;
-  line: number | null;
-}
-
-export interface FileEntry {
-  path: string;
-  size: number;
-  mime: string;
-  mtime_ms?: number;
-  sha256?: string;
-}
+/** As output/read.ts has checked it. */
+export type RunError = Required<Exception>;
+export type FileEntry = File;
 
 /** A MIME bundle: values are texts, or any JSON for JSON types. */
 export type Bundle = Record<string, unknown>;
@@ -90,14 +60,6 @@ export type Chart =
   | { kind: "spec"; spec: unknown }
   | { kind: "plotly"; figure: unknown };
 
-export interface Truncated {
-  stdout?: boolean;
-  stderr?: boolean;
-  files?: boolean;
-  result?: boolean;
-  events?: boolean;
-}
-
 interface EventBase {
   seq: number;
   t_ms: number;
@@ -105,7 +67,7 @@ interface EventBase {
 
 export type RunEvent = EventBase &
   (
-    | { type: "started"; run: string; backend: string; runtime: string }
+    | ({ type: "started"; run: string } & Pick<Result, "backend" | "runtime">)
     | { type: "stdout" | "stderr"; text: string }
     | { type: "stdin"; text: string } // what a person typed for input()
     | { type: "display"; data: Bundle }
@@ -113,29 +75,14 @@ export type RunEvent = EventBase &
     | { type: "table"; table: unknown }
     | { type: "file"; file: FileEntry }
     | { type: "result"; result: Bundle }
-    | { type: "error"; error: RunError }
-    | {
-        type: "verdict";
-        verdict: Verdict;
-        state: RunState;
-        usage: Usage;
-        walls: string[];
-        limits?: string;
-        truncated: Truncated;
-        files: FileEntry[];
-        missing?: string[];
-        checkpoint?: { id: string } | { skipped: string; last: string | null };
-      }
+    | { type: "error"; error: Exception }
+    | ({ type: "verdict"; verdict: Verdict; state: RunState } & Pick<
+        Result,
+        "usage" | "allowed" | "walls" | "limits" | "truncated" | "files" | "missing" | "checkpoint"
+      >)
     | { type: "keepalive" }
     | { type: "held"; run: string } // it waits for a person; without a number, as `keepalive`
   );
-
-export interface Who {
-  token: string | null;
-  via: string;
-  client: string | null;
-  peer: string;
-}
 
 export type RunPhase = "held" | "waiting" | "running" | "over";
 
@@ -176,17 +123,24 @@ export interface Variable {
   columns?: string[];
 }
 
+export interface Missing {
+  name: string;
+  why?: string;
+}
+
 export interface Checkpoint {
   id: string;
   name: string | null;
-  parent: string | null;
+  parent: string | null; // the nearest before it that is still there
+  not_kept?: number; // states between that one and this that are gone
   run: string | null;
   created_ms: number;
   memory: number;
-  files?: "skipped"; // going back leaves the files as they are
+  files?: "skipped" | "shared" | "coming"; // going back leaves the files as they are, or their copy is being made
   kind?: "live" | "portable"; // portable: bytes on disk, read by a new sandbox
   bytes?: number; // on disk
-  missing?: { name: string; why?: string }[]; // what could not be written
+  missing?: Missing[]; // what could not be written
+  lacks?: Missing[]; // of a live one that was read from disk: what it lacks since then
 }
 
 export interface Diff {
@@ -205,11 +159,14 @@ export interface CellRecord {
   who?: Who; // of a run that no page started
   mark?: CellMark | null; // what became of its result since
   timeout_ms?: number | null; // how long its runs may take; absent: as the conversation says
+  ran?: string; // the code of the run that is shown, where it is not the source any more
 }
 
-export type CellMark = "stale" | "undone" | "apart"; // apart: of the session that this one was branched from
+/** The fate of a cell's result: a cell whose variables it reads has run since (stale); or the session went back to before
+ * it, was restarted after it, went back because a later run failed, has ended; or this is a branch that begins without it. */
+export type CellMark = "stale" | "undone" | "restarted" | "rolled_back" | "ended" | "apart";
 
-/** What the runs of a conversation may use; what is absent is as the settings and the policy say. */
+/** Limits for the runs of a conversation; the settings and the policy decide the absent ones. */
 export interface Use {
   policy?: string;
   runtime?: string;
@@ -254,7 +211,7 @@ export interface Backend {
   available: boolean;
   why: string | null;
   remedy: string | null;
-  /** What sessions on it go without, a word each. */
+  /** Abilities that sessions on it lack, a word each. */
   lacks?: string[];
   for: string[];
 }
@@ -291,11 +248,6 @@ export interface Status {
   approve: { needs: "nothing" | "key" | "token"; may: boolean };
   caller?: { token: string | null; oversees: boolean };
   [more: string]: unknown;
-}
-
-export interface Policy {
-  name: string;
-  [key: string]: unknown;
 }
 
 export interface AuditLine extends Partial<Who> {

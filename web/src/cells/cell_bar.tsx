@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be done with a cell, at its upper right.
+// The buttons of a cell, at its upper right.
 import type { Cell, Conversation } from "../state/conversation";
 import { formatMs } from "../output/format";
 import { askLimits } from "../shell/limits";

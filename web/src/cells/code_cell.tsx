@@ -4,7 +4,7 @@ import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { type FindCell, OutputView } from "../output";
 import type { Cell, Conversation } from "../state/conversation";
-import { timeOf } from "../state/policies";
+import { sessions } from "../state/feed";
 import { IconButton } from "../ui";
 import { IconPlay, IconStop } from "../ui/icons";
 import { CellEditor } from "./cell_editor";
@@ -16,6 +16,7 @@ import { Longer } from "./longer";
 import { lastError } from "./mark";
 import { Phase } from "./phase";
 import { interruptRun, runCell, stopCell } from "./run";
+import { sinceOf, workspace } from "./since";
 import { StdinLine } from "./stdin";
 
 interface RunButtonProps {
@@ -82,6 +83,12 @@ function finder(conversation: Conversation, cell: Cell): FindCell {
   };
 }
 
+/** The number of the cell that shows a run, as it is now. */
+function numberIn(conversation: Conversation, run: string): number | null {
+  const at = conversation.cells.peek().findIndex((cell) => cell.output.peek()?.run === run);
+  return at < 0 ? null : at + 1;
+}
+
 function RunButton({ conversation, cell, number }: RunButtonProps) {
   if (isOn(cell)) {
     return (
@@ -103,6 +110,8 @@ export function CodeCell({ conversation, cell, number, isNear }: CodeCellProps) 
   const output = cell.output.value;
   const isOld = cell.phase.value === "waiting" && output?.isOver;
   const find = useMemo(() => finder(conversation, cell), [conversation, cell]);
+  const now = workspace.value;
+  const kept = sessions.value.get(conversation.session.value ?? "")?.kept;
   const place = useRef<HTMLDivElement>(null);
   useSaid(cell, number);
   useReveal(cell, place);
@@ -119,7 +128,8 @@ export function CodeCell({ conversation, cell, number, isNear }: CodeCellProps) 
         {output && isNear && (
           <div ref={place} class={isOld ? "cell-output cell-stale" : "cell-output"}>
             <OutputView output={output} session={conversation.session.value} label={`Output of cell ${number}`} cell={number} find={find}
-              mark={cell.mark.value} timeoutMs={timeOf(conversation, cell)}
+              mark={cell.mark.value} isEdited={cell.source.value !== cell.ran.value} isSaved={!kept?.why && !kept?.pending} numberOf={(run) => numberIn(conversation, run)}
+              since={now?.runs.has(output.run ?? "") ? (file) => sinceOf(now, conversation.cells.value, output.run, file) : null}
               deeds={output.ending && <Longer conversation={conversation} cell={cell} ending={output.ending} />} />
           </div>
         )}

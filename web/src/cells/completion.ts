@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may stand at the cursor: names that live in the session, asked for there, and Python's own words, known here.
+// Completions at the cursor: names that live in the session, asked for there, and Python's own words, known here.
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import { pickedCompletion } from "@codemirror/autocomplete";
 import { globalCompletion, localCompletionSource } from "@codemirror/lang-python";
 import type { EditorView } from "@codemirror/view";
 import * as calls from "../api/calls";
+import { sessions } from "../state/feed";
 
 const ANSWER_MS = 1500; // a session that is busy must not hold up Python's own words
 const LINE_MAX = 4000; // characters before the cursor that are sent
@@ -63,7 +64,7 @@ async function fromSession(context: CompletionContext, session: string): Promise
   }
 }
 
-/** What others said is added where it replaces the same text and is not there yet. */
+/** Adds the completions of the other sources that replace the same text and are not there yet. */
 function joined(first: CompletionResult | null, others: (CompletionResult | null)[]): CompletionResult | null {
   const results = [first, ...others].filter((result) => result !== null);
   const [base] = results;
@@ -81,7 +82,8 @@ export function completionSource(sessionNow: () => string | null) {
     const isAfter = context.matchBefore(/[\w.]$|\[["'][^"']*$|\b(?:import|from)\s+$/);
     if (!isAfter && !context.explicit) return null;
     const session = sessionNow();
-    const live = session ? await fromSession(context, session) : null;
+    const isAwake = session !== null && sessions.peek().get(session)?.state !== "asleep"; // completing is no reason to wake it
+    const live = isAwake ? await fromSession(context, session) : null;
     const own = await Promise.all([localCompletionSource(context), globalCompletion(context)]);
     return joined(live, own);
   };

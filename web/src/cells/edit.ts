@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be done with cells as a list: insert, move, turn, delete and take back.
+// Deeds on the list of cells: insert, move, turn, delete and take back.
 import { signal } from "@preact/signals";
 import * as calls from "../api/calls";
 import type { CellKind } from "../api/types";

@@ -31,7 +31,7 @@ export function takesFocus(cell: Cell, way: Way): () => void {
   };
 }
 
-/** What has the focus keeps it through a change of the page: an element that is moved would lose it. */
+/** Keeps the focus where it is through a change of the page: an element that is moved would lose it. */
 export function keepFocus(change: () => void): void {
   const before = document.activeElement;
   change();

@@ -197,7 +197,7 @@ function keep(conversation: Conversation, cell: Cell, output: Output): Promise<v
     try {
       await calls.putOutput(conversation.id, cell.id, saveOutput(output));
     } catch (cause) {
-      failed("keep the output of a cell", cause);
+      if (!isGone(cause)) failed("keep the output of a cell", cause); // with its conversation, of which the person is told
     }
   };
   const before = keeping.get(cell);
@@ -206,7 +206,7 @@ function keep(conversation: Conversation, cell: Cell, output: Output): Promise<v
   return mine;
 }
 
-/** What was kept of a run, or null. */
+/** The saved output of a run, or null. */
 async function savedOf(conversation: Conversation, cell: Cell, output: Output, signal?: AbortSignal): Promise<Output | null> {
   try {
     const kept = await patiently(() => calls.getOutput(conversation.id, cell.id), signal);
@@ -249,7 +249,7 @@ export function placeOutput(cell: Cell, output: Output): void {
   cell.output.value = output;
 }
 
-/** What still runs is followed, what is over is read once. May be called at any time, and again. */
+/** Follows the runs that go on, and reads those that are over once. May be called at any time, and again. */
 export async function resumeAll(conversation: Conversation): Promise<void> {
   const cells = conversation.cells.peek().filter((cell) => {
     const output = cell.output.peek();
@@ -279,7 +279,7 @@ async function rowsOf(conversation: Conversation, wanted: readonly string[]): Pr
   }
 }
 
-/** What was kept is the quickest to read; the log is read where nothing was kept, or not all. */
+/** A saved output is the quickest to read; the log is read where nothing was saved, or not all. */
 async function resume(conversation: Conversation, cell: Cell, hasLog: boolean): Promise<void> {
   const output = cell.output.peek();
   if (!output?.run || output.isOver) return;

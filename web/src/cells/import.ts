@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cells of a notebook showed, in the conversation that was made of it.
+// Puts the outputs of a notebook's cells into the conversation that was made of it.
 import * as calls from "../api/calls";
 import type { Output } from "../output/model";
 import { saveOutput } from "../output/saved";

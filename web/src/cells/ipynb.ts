@@ -2,6 +2,7 @@
 // A conversation as a notebook (nbformat 4.5), with what its cells showed. Reading one is in ipynb_read.ts.
 import { untyped } from "../output/ansi";
 import type { Item, Output } from "../output/model";
+import { titleOfKind } from "../output/verdict";
 import type { Cell, Conversation } from "../state/conversation";
 import { CHART, FIGURE, isJsonMime, PLOTLY, TABLE } from "./mime";
 
@@ -82,6 +83,15 @@ function outputsOf(output: Output, item: Item, count: number): Json[] {
   }
 }
 
+/** How a run ended that left no error of its own: killed, out of memory, stopped. */
+function endOf({ ending, items }: Output): Json[] {
+  if (!ending || ending.verdict.kind === "ok" || items.some(({ kind }) => kind === "error")) return [];
+  const { kind, message } = ending.verdict;
+  const title = titleOfKind(kind);
+  const undone = ending.state === "rolled_back" ? " Rolled back: what it set is not in the session." : "";
+  return [{ output_type: "error", ename: title, evalue: message, traceback: [`${title}: ${message}${undone}`] }];
+}
+
 function cellOf(cell: Cell, number: number): Json {
   const source = linesOf(cell.source.peek());
   if (cell.kind.peek() === "note") return { cell_type: "markdown", id: cell.id, metadata: {}, source };
@@ -92,7 +102,7 @@ function cellOf(cell: Cell, number: number): Json {
     metadata: {},
     execution_count: output?.items.length || output?.isOver ? number : null,
     source,
-    outputs: output?.items.flatMap((item) => outputsOf(output, item, number)) ?? [],
+    outputs: output ? [...output.items.flatMap((item) => outputsOf(output, item, number)), ...endOf(output)] : [],
   };
 }
 

@@ -150,8 +150,8 @@ function cellOf(raw: unknown, number: number): { record: CellRecord; output: Out
 function nameOf(notebook: Json, fileName: string): string {
   const title = textOf(member(notebook["metadata"], "title"))?.trim();
   const colab = textOf(member(member(notebook["metadata"], "colab"), "name"));
-  const name = title || fileName || colab || "";
-  return name.replace(/^.*[\\/]/, "").replace(/\.ipynb$/i, "").replace(/\p{Cc}/gu, " ").trim().slice(0, NAME_MAX) || "Imported notebook";
+  const name = title || (fileName || colab || "").replace(/^.*[\\/]/, "").replace(/\.ipynb$/i, "");
+  return name.replace(/\p{Cc}/gu, " ").trim().slice(0, NAME_MAX) || "Imported notebook";
 }
 
 /** The cells of a notebook and what they showed. Throws an error with a sentence for people where it is none. */

@@ -11,7 +11,7 @@ export const STOP = { key: "Mod-.", shown: `${mod}+.` };
 export const MOVE_UP = { key: "Mod-Shift-ArrowUp", shown: `${mod}+Shift+↑` };
 export const MOVE_DOWN = { key: "Mod-Shift-ArrowDown", shown: `${mod}+Shift+↓` };
 
-/** What the two above mean outside of an editor: one place up or down; 0 is another key. */
+/** The step of the two keys above outside of an editor: one place up or down; 0 for any other key. */
 export function movedBy({ key, shiftKey, ctrlKey, metaKey }: KeyboardEvent): -1 | 0 | 1 {
   if (!shiftKey || !(isMac ? metaKey : ctrlKey)) return 0;
   return key === "ArrowUp" ? -1 : key === "ArrowDown" ? 1 : 0;

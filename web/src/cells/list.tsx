@@ -14,6 +14,7 @@ import { focusCell } from "./focus";
 import { resumeAll, show } from "./follow";
 import { markUndone } from "./marks";
 import { takeOver } from "./run";
+import { useWorkspace } from "./since";
 import { useNear } from "./near";
 import { NoteCell } from "./note_cell";
 import { nameOf, WhoBadge } from "./phase";
@@ -25,11 +26,13 @@ interface InsertProps {
   isLast?: boolean;
 }
 
-/** Where a new cell can go. Between cells it shows itself to a pointer or the focus; at the end it is always there. */
+/** Where a new cell can go. Between cells it shows itself to a pointer or the focus; at the end it is always there. The cell
+ * that is being written keeps the focus until the click: a note that loses it is drawn at another height, and the button
+ * would move away from under the pointer. */
 function Insert({ conversation, at, isLast }: InsertProps) {
   const where = isLast ? "" : " below";
   return (
-    <div class={isLast ? "insert insert-last" : "insert"}>
+    <div class={isLast ? "insert insert-last" : "insert"} onMouseDown={(event) => event.preventDefault()}>
       <Button size="small" icon={IconCode} aria-label={`Add code${where}`} onClick={() => insertCell(conversation, at, "code")}>Code</Button>
       <Button size="small" icon={IconNote} aria-label={`Add note${where}`} onClick={() => insertCell(conversation, at, "note")}>Note</Button>
     </div>
@@ -88,10 +91,18 @@ function useResumed(conversation: Conversation): void {
   }, [conversation]);
 }
 
-/** Going back, here or elsewhere, undoes what cells did. */
+/** The run of an output that undid others, once its end is known; "" for all else. */
+function rollerOf({ output }: Cell): string {
+  const shown = output.value;
+  void shown?.version.value;
+  return (shown?.ending?.undone.length ?? 0) > 1 ? shown!.run! : "";
+}
+
+/** Going back, here or elsewhere, undoes what cells did; so does a run that takes earlier ones with it. */
 function useUndone(conversation: Conversation): void {
   const head = useComputed(() => sessions.value.get(conversation.session.value ?? "")?.head).value;
-  useEffect(() => void markUndone(conversation), [conversation, head]);
+  const rollers = useComputed(() => conversation.cells.value.map(rollerOf).filter(Boolean).join(" ")).value;
+  useEffect(() => void markUndone(conversation), [conversation, head, rollers]);
 }
 
 /** One empty cell, and nothing typed elsewhere: the cursor waits in it. */
@@ -108,6 +119,7 @@ export function CellList({ conversation }: { conversation: Conversation }) {
   useResumed(conversation);
   useReady(conversation);
   useUndone(conversation);
+  useWorkspace(conversation);
   return (
     <div class="cells">
       {!conversation.sandbox.value && (

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of a cell only while the page is open: whether its run seems to wait for input, whether it is being
+// Facts about a cell that last only while the page is open: whether its run seems to wait for input, whether it is being
 // stopped, and what to say beside its output.
 import { signal, type Signal } from "@preact/signals";
 import type { Cell } from "../state/conversation";

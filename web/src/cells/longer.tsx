@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be done at once about a run that lacked something: the same again with more time, memory or another Python.
+// Buttons below a run that lacked something: the same again with more time, memory or another Python.
 import { useEffect, useState } from "preact/hooks";
 import type { Ending } from "../output/model";
 import { formatBytes, formatMs } from "../output/format";

@@ -74,19 +74,19 @@ function settle(element: Element): void {
   if (tag === "input") settleBox(element);
 }
 
-/** About how long marked takes: within one paragraph it compares every mark with every other, and every end of a word
+/** Whether marked would keep the page busy: within one paragraph it compares every mark with every other, and every end of a word
  * with its beginning. Pictures in the text cost nothing. */
-function workOf(text: string): number {
+export function isTooMuch(text: string): boolean {
   let work = 0;
   for (const paragraph of text.replace(INLINE_PICTURE, "").split(/\n[ \t]*\n/)) {
     work += (paragraph.match(/[_*~`[<>]/g)?.length ?? 0) ** 2;
     for (const word of paragraph.split(/\s/)) work += word.length ** 2 / 10;
-    if (work > WORK_MAX) break;
+    if (work > WORK_MAX) return true;
   }
-  return work;
+  return false;
 }
 
-/** What would take too long, or cannot be parsed at all, as the text that it is. */
+/** Plain text, for markdown that would take too long or cannot be parsed. */
 function plainHtml(text: string): string {
   const box = document.createElement("div");
   box.append(document.createElement("pre"));
@@ -95,7 +95,7 @@ function plainHtml(text: string): string {
 }
 
 function parsed(text: string): string {
-  if (workOf(text) > WORK_MAX) return plainHtml(text);
+  if (isTooMuch(text)) return plainHtml(text);
   try {
     return marked.parse(text) as string;
   } catch {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of a cell's result after its run: the session went back to before it or was restarted (undone), or a cell
-// above, whose variables it reads, has run since (stale). Marks are kept with the conversation and end with the cell's next run.
+// Marks on a cell's result, for what happened after its run: the session went back to before it, was restarted or was rolled
+// back by a later run, or a cell above, whose variables it reads, has run since (stale). Marks are kept with the conversation.
+// A mark ends with the cell's next run, or when the session goes to a state in which it is not true.
 import * as calls from "../api/calls";
 import type { CellMark, Checkpoint } from "../api/types";
-import type { Cell, Conversation } from "../state/conversation";
+import { isGoneMark, type Cell, type Conversation } from "../state/conversation";
 import { namesOf, type Names } from "./names";
 
 /** Those behind `at` that read, directly or by way of another, what the one at `at` wrote. */
@@ -38,18 +39,28 @@ export function markStale(conversation: Conversation, cell: Cell): void {
   if (isChanged) conversation.touch();
 }
 
-/** What the run set is not in the session. */
-const isGone = (mark: CellMark | null): boolean => mark === "undone" || mark === "apart";
+/** The session went back: those whose inputs are again what they were when they ran. `live` is in order, the newest first. */
+function freshAgain(cells: readonly Cell[], { live }: Sides): Cell[] {
+  const order = [...live];
+  const code = cells.filter((cell) => cell.kind.peek() === "code");
+  const names = code.map((cell) => namesOf(cell.source.peek()));
+  const runs = code.map((cell) => cell.output.peek()?.run ?? "");
+  const isLater = (writer: number, reader: number) =>
+    !isGoneMark(code[writer]!.mark.peek()) && (!live.has(runs[writer]!) || order.indexOf(runs[writer]!) < order.indexOf(runs[reader]!));
+  return code.filter((cell, i) => cell.mark.peek() === "stale" && live.has(runs[i]!)
+    && !code.some((_, above) => above < i && runs[above] && isLater(above, i) && readersOf(names, above).includes(i)));
+}
 
 interface Sides {
-  live: ReadonlySet<string>;
-  undone: ReadonlySet<string>;
+  live: ReadonlySet<string>; // the newest first
+  undone: ReadonlyMap<string, CellMark>; // by what
 }
 
 /** The mark of a cell whose last run is this one, where these runs are part of the state and those are not. */
 export function markAt(mark: CellMark | null, run: string | null, { live, undone }: Sides): CellMark | null {
   if (run === null) return mark;
-  return undone.has(run) ? "undone" : isGone(mark) && live.has(run) ? null : mark;
+  if (live.has(run)) return isGoneMark(mark) ? null : mark;
+  return isGoneMark(mark) ? mark : (undone.get(run) ?? mark);
 }
 
 /** Which runs are part of the head's state, and which were left behind by going back or by a restart. Of others nothing is
@@ -57,15 +68,34 @@ export function markAt(mark: CellMark | null, run: string | null, { live, undone
 export function sidesOf(checkpoints: readonly Checkpoint[], head: string): Sides {
   const byId = new Map(checkpoints.map((one) => [one.id, one]));
   const past = new Set<Checkpoint>();
-  let from = Infinity;
+  let first: Checkpoint | undefined; // of the way that led to the head
   for (let one = byId.get(head); one && !past.has(one); one = one.parent ? byId.get(one.parent) : undefined) {
     past.add(one);
-    from = one.run === null && one.parent === null ? -Infinity : one.created_ms; // it began with nothing: no older run is part of it
+    first = one;
   }
-  const runsOf = (list: Iterable<Checkpoint>) => new Set([...list].flatMap(({ run }) => run ?? []));
-  const live = runsOf(past);
-  const beside = checkpoints.filter((one) => !past.has(one) && one.created_ms > from);
-  return { live, undone: new Set([...runsOf(beside)].filter((run) => !live.has(run))) };
+  const live = new Set([...past].flatMap(({ run }) => run ?? []));
+  const isWhole = first?.run === null && first.parent === null; // it began with nothing: no older run is part of it
+  const undone = new Map<string, CellMark>();
+  for (const one of checkpoints) {
+    if (!first || past.has(one) || one.run === null || live.has(one.run)) continue;
+    const isBefore = one.created_ms < first.created_ms;
+    if (isWhole || !isBefore) undone.set(one.run, isBefore ? "restarted" : "undone");
+  }
+  return { live, undone };
+}
+
+/** Runs that the ends of others name, the oldest first: what they did went with those that failed, whether or not they had
+ * left a state. Where the session has gone to the state of one, it has what those before it did, too. */
+function rolledBack(cells: readonly Cell[], live: ReadonlySet<string>): { gone: string[]; back: string[] } {
+  const [gone, back]: string[][] = [[], []];
+  for (const cell of cells) {
+    const output = cell.output.peek();
+    const undone = output?.ending?.undone ?? [];
+    const reached = undone.findLastIndex((run) => live.has(run));
+    back!.push(...undone.slice(0, reached + 1));
+    gone!.push(...undone.slice(reached + 1).filter((run) => run !== output!.run));
+  }
+  return { gone: gone!, back: back! };
 }
 
 const looks = new WeakMap<Conversation, number>(); // at where its head is: only what the last one finds counts
@@ -79,34 +109,47 @@ function beginLook(conversation: Conversation): () => boolean {
 /** The session was restarted: what all cells had set is gone. */
 export function markAllUndone(conversation: Conversation): void {
   beginLook(conversation);
-  for (const { mark, output } of conversation.cells.peek()) {
-    if (output.peek()?.run) mark.value = "undone";
-  }
-  conversation.touch();
+  conversation.undoAll("restarted");
 }
 
-/** null: it has no head, or the head moved between two answers, which the feed tells: a list that is newer than the head
- * has states that look as if they had been left behind. */
+const NOTHING: Sides = { live: new Set(), undone: new Map() };
+
+/** null: the head moved between two answers, which the feed tells: a list that is newer than the head has states that look
+ * as if they had been left behind. */
 async function lookAt(session: string): Promise<Sides | null> {
   const { head } = await calls.getSession(session);
+  if (head === null) return NOTHING;
   const checkpoints = await calls.listCheckpoints(session);
-  const isStill = head !== null && (await calls.getSession(session)).head === head;
-  return isStill ? sidesOf(checkpoints, head) : null;
+  const now = await calls.getSession(session);
+  if (now.head !== head) return null;
+  const sides = sidesOf(checkpoints, head);
+  // The session may be ahead of its last state: states after that one on disk may be its own, or left behind.
+  return now.checkpoint_blocked_by ? { ...sides, undone: NOTHING.undone } : sides;
 }
 
-/** The session's head moved: what it left behind is marked, what it has again is not. The daemon says where the head is:
- * the feed may still tell of one that a restart has ended. */
+/** The session's head moved, or the end of a run told of others that it undid: what is not in the session any more is
+ * marked, what it has again is not. The daemon says where the head is: the feed may still tell of one that a restart has
+ * ended. */
 export async function markUndone(conversation: Conversation): Promise<void> {
   const session = conversation.session.peek();
   if (!session) return;
   const isLast = beginLook(conversation);
-  const sides = await lookAt(session).catch(() => null); // the session may just have ended
+  const sides = await lookAt(session).catch(() => NOTHING); // the session may just have ended
   if (!sides || !isLast()) return;
+  const cells = conversation.cells.peek();
+  const undone = new Map(sides.undone);
+  const { gone, back } = rolledBack(cells, sides.live);
+  for (const run of gone) undone.set(run, "rolled_back");
+  const live = new Set([...sides.live, ...back]);
   let isChanged = false;
-  for (const cell of conversation.cells.peek()) {
-    const next = markAt(cell.mark.peek(), cell.output.peek()?.run ?? null, sides);
+  for (const cell of cells) {
+    const next = markAt(cell.mark.peek(), cell.output.peek()?.run ?? null, { live, undone });
     if (next === cell.mark.peek()) continue;
     cell.mark.value = next;
+    isChanged = true;
+  }
+  for (const cell of freshAgain(cells, sides)) {
+    cell.mark.value = null;
     isChanged = true;
   }
   if (isChanged) conversation.touch();

@@ -100,7 +100,7 @@ class Reader {
     } else if (node) childrenOf(node).forEach((child) => this.bind(child));
   }
 
-  /** What `a["k"].b` is a part of is changed with it. */
+  /** Changing `a["k"].b` changes `a`. */
   private change(node: SyntaxNode): void {
     let base: SyntaxNode | null = node;
     while (base && (base.name === "MemberExpression" || base.name === "CallExpression")) base = base.firstChild;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a cell is at: waiting, held, running and for how long.
+// The phase of a cell: waiting, held, running and for how long.
 import { useEffect, useState } from "preact/hooks";
 import type { Who } from "../api/types";
 import type { Output } from "../output/model";
@@ -54,9 +54,9 @@ export function Phase({ cell }: { cell: Cell }) {
   return notice.value ? <p class="phase phase-notice">{notice.value}</p> : null;
 }
 
-export const nameOf = (who: Who): string => who.client ?? who.token ?? who.peer;
+export const nameOf = (who: Who): string => who.client ?? who.token ?? who.peer ?? "";
 
-/** Who made a run that this page did not start. It is what they say of themselves. */
+/** The maker of a run that this page did not start, by its own claim. */
 export function WhoBadge({ who }: { who: Who }) {
   const name = nameOf(who);
   const told = [`Made by ${name}`, `through ${who.via}`, who.token ? `with the token ${who.token}` : "", `from ${who.peer}`];

@@ -33,7 +33,8 @@ function newTurn(cell: Cell, run: string | null = null): Turn {
   return { cell, run, code: run && cell.source.peek(), isStopped: false, ended, over };
 }
 
-/** What is to be run, the first being at it. It outlives the conversation's object: one that is opened anew goes on with it. */
+/** The cells to be run; the first is running. The queue outlives the conversation's object: a conversation that is opened
+ * again goes on with it. */
 interface Queue {
   conversation: Conversation;
   turns: Turn[];
@@ -52,7 +53,7 @@ function note({ conversation, turns }: Queue): void {
   remember(conversation.id, turns.map(({ cell, run }) => ({ cell: cell.id, run })));
 }
 
-/** What was asked for before the page was loaded anew. */
+/** Goes on with the queue from before the page was loaded again. */
 function pickUp(conversation: Conversation): void {
   const cells = new Map(conversation.cells.peek().map((cell) => [cell.id, cell]));
   const turns = recall(conversation.id).flatMap(({ cell: id, run }): Turn[] => {
@@ -102,7 +103,7 @@ export function runCell(conversation: Conversation, cell: Cell): Promise<boolean
   }
   const queue = queueOf(conversation);
   const asked = queue.turns.findLast((turn) => turn.cell.id === cell.id);
-  // One that waits takes the text as it is when its turn comes. One that runs is enough unless the text was edited since.
+  // A waiting turn takes the text as it is when it starts. A running turn is enough unless the text was edited since.
   if (asked && (asked.code === null || asked.code === cell.source.peek())) return asked.over;
   const turn = newTurn(cell);
   queue.turns.push(turn);
@@ -182,6 +183,7 @@ async function take(queue: Queue, turn: Turn): Promise<boolean> {
   note(queue);
   if (cell.output.peek()?.run !== turn.run) {
     cell.output.value = new Output(turn.run);
+    cell.ran.value = code;
     cell.mark.value = null;
     void conversation.save(); // at once: a refresh must find the run
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What waits for its turn, kept by this tab: a refresh must not forget it. Not by the browser, or another tab would run
-// it as well.
+// The queue of cells, kept by this tab: a refresh must not forget it. The browser does not keep it, or another tab would
+// run the cells as well.
 
 export interface Waiting {
   cell: string;

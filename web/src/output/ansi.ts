@@ -2,14 +2,14 @@
 // Escapes of a terminal as classes of the theme. Colours become one of sixteen, which both themes can show well; every
 // other escape, and every control character, is dropped.
 
-/** What stands between these was typed by a person, for input(). Code cannot say so: what it prints has them taken out. */
+/** Text between these was typed by a person, for input(). Code cannot fake it: they are taken out of what it prints. */
 const TYPED = "\x0e";
 const TYPED_END = "\x0f";
 
 /** Text that was typed, as a part of one line. */
 export const typed = (line: string): string => (line ? TYPED + plainOf(line) + TYPED_END : "");
 
-/** What code printed, without the marks of what was typed. */
+/** Text that code printed, without the marks of typed text. */
 export const untyped = (text: string): string => (/[\x0e\x0f]/.test(text) ? text.replace(/[\x0e\x0f]/g, "") : text);
 
 export interface Span {
@@ -122,7 +122,7 @@ export function spansOf(line: string): Span[] {
   return spans;
 }
 
-/** What of a line can be seen. */
+/** The visible text of a line. */
 export function plainOf(line: string): string {
   return ODD.test(line) ? line.replace(ESCAPE, "") : line;
 }

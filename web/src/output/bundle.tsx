@@ -14,7 +14,7 @@ import { TextView } from "./text";
 import { isTable, readTable } from "./tables/table";
 import { TableView } from "./tables/view";
 
-type FormName = "plotly" | "table" | "image" | "html" | "markdown" | "json" | "latex" | "text" | "code" | "other";
+type FormName = "plotly" | "table" | "tables" | "image" | "html" | "markdown" | "json" | "latex" | "text" | "code" | "other";
 
 interface Form {
   value: FormName;
@@ -24,16 +24,32 @@ interface Form {
 
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"];
 const ARRAY = "application/vnd.vivarium.array+json";
+const INEXACT = "application/vnd.vivarium.inexact+json"; // the JSON has other values than Python: null for inf
 const SHORT_TEXT = 240; // a value whose text is this short is shown as its text, though it has a tree
 const HTML_MAX = 16_000_000;
+const TABLES_MAX = 8; // of one value; more are shown as their text
 
 const isText = (bundle: Bundle, mime: string) => typeof own(bundle, mime) === "string";
 
-/** A list or an object that is worth a tree: its text alone would be long. An array's text is made to be read. */
+type Part = [name: string, value: unknown];
+
+function partsOf(value: unknown): Part[] {
+  if (Array.isArray(value)) return value.map((part, i): Part => [`${i + 1} of ${value.length}`, part]);
+  return isRecord(value) ? Object.entries(value) : [];
+}
+
+/** A list, a tuple or a dict of frames, and few of them. */
+function isTables(value: unknown): boolean {
+  const parts = partsOf(value);
+  return parts.length > 0 && parts.length <= TABLES_MAX && parts.every(([, part]) => isTable(part));
+}
+
+/** A list or an object that is worth a tree: its text alone would be long. An array's text is made to be read, and a
+ * frame's: as a tree it would be the fields by which it came. */
 function wantsTree(bundle: Bundle): boolean {
   if (own(bundle, ARRAY) !== undefined) return false;
   const value = own(bundle, "application/json");
-  if (!Array.isArray(value) && !isRecord(value)) return false;
+  if (partsOf(value).some(([, part]) => isTable(part)) || (!Array.isArray(value) && !isRecord(value))) return false;
   const text = own(bundle, "text/plain");
   return typeof text !== "string" || text.length > SHORT_TEXT || text.includes("\n");
 }
@@ -45,20 +61,25 @@ export function formsOf(bundle: Bundle): Form[] {
   const plotly = Object.keys(bundle).find((mime) => mime.startsWith("application/vnd.plotly.") && mime.endsWith("+json"));
   if (plotly) put("plotly", "Figure", plotly);
   if (isTable(own(bundle, "application/json"))) put("table", "Table", "application/json");
+  else if (isTables(own(bundle, "application/json"))) put("tables", "Tables", "application/json");
   const image = IMAGES.find((mime) => isText(bundle, mime));
   if (image) put("image", "Image", image);
   if (isText(bundle, "text/html")) put("html", "HTML", "text/html");
   if (isText(bundle, "text/markdown")) put("markdown", "Markdown", "text/markdown");
   if (isText(bundle, "text/latex")) put("latex", "LaTeX", "text/latex");
-  if (!forms.length && wantsTree(bundle)) put("json", "Tree", "application/json");
+  const isTree = !forms.length && wantsTree(bundle);
+  const isExact = own(bundle, INEXACT) === undefined;
+  if (isTree && isExact) put("json", "Tree", "application/json");
   if (isText(bundle, "application/javascript")) put("code", "JavaScript", "application/javascript");
   if (isText(bundle, "text/plain")) put("text", "Text", "text/plain");
-  if ((!forms.length || own(bundle, ARRAY) !== undefined) && own(bundle, "application/json") !== undefined) put("json", "Tree", "application/json");
+  if ((!forms.length || own(bundle, ARRAY) !== undefined || (isTree && !isExact)) && own(bundle, "application/json") !== undefined) {
+    put("json", isExact ? "Tree" : "JSON", "application/json");
+  }
   if (!forms.length) put("other", "Other", Object.keys(bundle)[0] ?? "");
   return forms;
 }
 
-/** What the text of an array does not say: "float64, 3 × 4". */
+/** The type and shape of an array, which its text does not say: "float64, 3 × 4". */
 function arrayText(bundle: Bundle): string {
   const facts = own(bundle, ARRAY);
   const shape = ownList(facts, "shape").slice(0, 32).map(countOf).filter((size) => size !== null);
@@ -93,6 +114,15 @@ function Table({ value, session }: { value: unknown; session: string | null }) {
   return <TableView table={table} session={session} />;
 }
 
+function Tables({ value, session }: { value: unknown; session: string | null }) {
+  return partsOf(value).map(([name, part]) => (
+    <section key={name} aria-label={`Table ${textOf(name, 80)}`}>
+      <p class="out-soft">{textOf(name, 80)}</p>
+      <Table value={part} session={session} />
+    </section>
+  ));
+}
+
 function Shown({ bundle, form, session }: { bundle: Bundle; form: Form; session: string | null }) {
   const value = own(bundle, form.mime);
   const text = typeof value === "string" ? value : textOf(value, 100_000);
@@ -101,6 +131,8 @@ function Shown({ bundle, form, session }: { bundle: Bundle; form: Form; session:
       return <PlotlyView figure={value} />;
     case "table":
       return <Table value={value} session={session} />;
+    case "tables":
+      return <Tables value={value} session={session} />;
     case "image":
       return isImageMime(form.mime) ? <ImageView mime={form.mime} content={text} alt="Picture that the code made" /> : null;
     case "html":

@@ -63,7 +63,7 @@ function webpSize(view: DataView): [number, number] | null {
   return null;
 }
 
-/** What the picture says of its size. By its bytes, as a browser reads it: its name may be another kind's. */
+/** The size of a picture. Its kind is known by its bytes, as in a browser: its name may be that of another kind. */
 function sizeOf(view: DataView): [number, number] | null {
   const magic = view.getUint32(0);
   if (magic === 0x89504e47) return [view.getUint32(16), view.getUint32(20)];

@@ -40,9 +40,13 @@ export function formatSpan(text: string): string {
   return unit ? formatMs(Number(count) * UNIT_MS[unit]!) : text;
 }
 
-/** A number of a chart: short, and never with more digits than it has. */
+const DIGITS_MAX = 15; // of a decimal that a double holds for certain; further ones are noise
+const decimals = new Intl.NumberFormat("en-US", { maximumSignificantDigits: DIGITS_MAX });
+
+/** A number with the digits that it has. */
 export function formatNumber(value: number): string {
+  if (Number.isSafeInteger(value)) return whole.format(value);
   const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e15 || size < 1e-4)) return value.toExponential(4).replace(/\.?0+e/, "e");
-  return new Intl.NumberFormat("en-US", { maximumSignificantDigits: 8 }).format(value);
+  if (size < 1e15 && size >= 1e-4) return decimals.format(value);
+  return Number(value.toPrecision(DIGITS_MAX)).toExponential();
 }

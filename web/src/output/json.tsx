@@ -11,7 +11,7 @@ const DEPTH_MAX = 60;
 
 function Leaf({ value }: { value: unknown }) {
   if (typeof value === "string") return <span class="json-text">{JSON.stringify(textOf(value, TEXT_MAX))}</span>;
-  if (typeof value === "number") return <span class="json-number">{String(value)}</span>;
+  if (typeof value === "number") return <span class="json-number">{Object.is(value, -0) ? "-0.0" : String(value)}</span>;
   return <span class="json-word">{textOf(value) || "null"}</span>;
 }
 

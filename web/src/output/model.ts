@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a cell shows: the events of one run, gathered. Text is kept as lines so that 100,000 of them stay light; the rest
+// The output of a cell: the events of one run, gathered. Text is kept as lines so that 100,000 of them stay light; the rest
 // are items in the order in which they came. Everything that a run can send is bounded here.
 import { signal } from "@preact/signals";
 import type { Bundle, FileEntry, RunError, RunEvent } from "../api/types";

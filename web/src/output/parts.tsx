@@ -45,7 +45,7 @@ export function Notice({ children, tone = "warn" }: { children: ComponentChildre
   return <div class={`out-notice is-${tone}`}>{children}</div>;
 }
 
-/** What one item breaks stays within it. */
+/** An error while one item is drawn stays within that item. */
 export class Boundary extends Component<{ what: string; children: ComponentChildren }, { error: string | null }> {
   override state = { error: null };
 
@@ -70,9 +70,10 @@ export function useSeen<T extends HTMLElement>() {
       setSeen(true);
       return;
     }
+    const near: IntersectionObserverInit & { scrollMargin: string } = { rootMargin: "300px", scrollMargin: "300px" }; // of the window, of what scrolls in it
     const observer = new IntersectionObserver((entries) => {
       if (entries.some((entry) => entry.isIntersecting)) setSeen(true);
-    }, { rootMargin: "300px" });
+    }, near);
     observer.observe(ref.current);
     return () => observer.disconnect();
   }, [isSeen]);

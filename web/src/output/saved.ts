@@ -109,7 +109,7 @@ function loadItem(output: Output, saved: unknown): void {
   }
 }
 
-/** What was kept, as an output; an output with a notice when it is nothing of ours. */
+/** A saved output; an output with a notice if it was not saved by this page. */
 export function loadOutput(saved: unknown): Output {
   const run = ownText(saved, "run", 100);
   const output = new Output(/^run_[a-z0-9]+$/.test(run) ? run : null);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a terminal would show of the text of a run: lines, and a cursor that a progress bar may take back to the start of
+// The text of a run as a terminal would show it: lines, and a cursor that a progress bar may take back to the start of
 // its line, or up to an earlier one. Bounded in lines and letters: what is above is dropped and counted.
 import { carryOf, plainOf } from "./ansi";
 
@@ -12,7 +12,7 @@ export const LINES_MAX = 400_000;
 export const LETTERS_MAX = 24_000_000;
 const OVERWRITE_MAX = 1000; // a longer line is replaced as a whole: each letter that goes over it costs its length
 
-// What moves the cursor, or ends a line. The rest is text.
+// Sequences that move the cursor or end a line. The rest is text.
 const MOVE = /\r\n|[\r\n\b]|\x1b\[(\d*)([AK])/g;
 const MOVES = /[\r\b]|\x1b\[\d*[AK]/;
 

@@ -91,7 +91,7 @@ export function TracebackView({ error, cell, find }: Props) {
     <div class="traceback">
       <p class="traceback-head">
         <strong>{error.type}</strong>
-        {message && <span class="traceback-message">: {plainOf(message.slice(0, 2000))}</span>}
+        {message && <span class="traceback-message">: {message.slice(0, 2000).split("\n").map(plainOf).join("\n")}</span>}
       </p>
       {place && !isOpen && (
         <div class="traceback-place">

@@ -42,7 +42,7 @@ const limited = (verdict: Verdict, words: (limit: string) => string, otherwise: 
 const ROWS: Readonly<Record<string, Row>> = {
   ok: { title: "Done", tone: "good", says: () => "" },
   exception: { title: "Failed", tone: "bad", says: () => "The code raised an exception." },
-  exit: { title: "Ended by itself", tone: "warn", says: (v) => `The code ended with exit code ${v.exit_code ?? "unknown"}.` },
+  exit: { title: "Ended by itself", tone: "warn", says: (v) => `The code ended with exit code ${v.exit_code}.` },
   timeout: {
     title: "Timed out", tone: "bad",
     says: (v) => limited(v, (limit) => `The run took longer than its limit of ${limit} and was stopped.`, "The run took too long and was stopped."),
@@ -66,13 +66,14 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   guard: { title: "Refused", tone: "warn", says: () => "The policy's guard refused this code before it ran." },
   denied: { title: "Denied", tone: "warn", says: () => "The run was not allowed. Nothing was executed." },
+  undecided: { title: "Not run", tone: "warn", says: () => "The server ended before the run could begin. Nothing was executed." },
   interrupted: { title: "Interrupted", tone: "warn", says: () => "The run was interrupted." },
   cancelled: { title: "Cancelled", tone: "warn", says: () => "The run was cancelled." },
   backend: { title: "Could not run", tone: "bad", says: () => "The sandbox could not do this run. That is not the code's fault." },
 };
 
 /** Kinds whose message is shown elsewhere, or says the same as the sentence. */
-const IN_OTHER_WORDS: ReadonlySet<string> = new Set(["ok", "exception", "exit", "timeout", "memory", "output", "interrupted", "cancelled"]);
+const IN_OTHER_WORDS: ReadonlySet<string> = new Set(["ok", "exception", "exit", "timeout", "memory", "output", "interrupted", "cancelled", "undecided"]);
 
 const rowOf = (kind: string): Row => (Object.hasOwn(ROWS, kind) ? ROWS[kind]! : { title: "Ended", tone: "warn", says: () => "" });
 
@@ -80,9 +81,11 @@ const rowOf = (kind: string): Row => (Object.hasOwn(ROWS, kind) ? ROWS[kind]! : 
 export const titleOfKind = (kind: string) => rowOf(kind).title;
 
 export function tellVerdict(verdict: Verdict): Told {
-  const row = rowOf(verdict.kind);
+  // A held run whose daemon ended is denied, but nobody refused it.
+  const kind = verdict.kind === "denied" && verdict.remedy_key === "again" ? "undecided" : verdict.kind;
+  const row = rowOf(kind);
   const sentence = row.says(verdict);
-  const isSaid = IN_OTHER_WORDS.has(verdict.kind) && (sentence !== "" || verdict.kind === "ok");
+  const isSaid = IN_OTHER_WORDS.has(kind) && (sentence !== "" || kind === "ok");
   return {
     title: row.title,
     tone: row.tone,
@@ -99,20 +102,33 @@ const STATES: Readonly<Record<RunState, string>> = {
   lost: "The session's variables were lost: there was no checkpoint to go back to.",
 };
 
-/** Which state came back, which runs were undone, and why it was no newer one. Told as what happened: later the session
- * may go elsewhere, and this stays true. */
-function tellBack({ undone, why, hasFiles }: Back): string {
-  const what = hasFiles ? "variables and files went back to what they were before" : "variables went back to what they were before";
-  const when = undone > 1
-    ? `${undone} runs were undone, this one and ${undone === 2 ? "the one" : `${undone - 1}`} before it; ${what} those.`
-    : `${what} this run.`;
-  return `Rolled back: ${when}${why ? ` No newer state was kept: ${why}.` : ""}${hasFiles ? "" : " Files stayed as they were."}`;
-}
-
 interface Back {
-  undone: number;
+  undone: readonly string[];
+  after: string | null;
   why: string;
   hasFiles: boolean;
 }
 
-export const tellState = (state: RunState, back: Back): string => (state === "rolled_back" ? tellBack(back) : STATES[state]);
+/** The state that came back: before a run that only undid itself, else after the cell that made it. */
+function stateOf({ undone, after }: Back, numberOf: NumberOf): string {
+  if (undone.length <= 1) return "before this run";
+  if (after === null) return "when the session began";
+  const number = numberOf(after);
+  return number === null ? "before those" : `after cell ${number}`;
+}
+
+/** Which state came back, which runs were undone, and why it was no newer one. Told as what happened: later the session
+ * may go elsewhere, and this stays true. */
+function tellBack(back: Back, numberOf: NumberOf): string {
+  const { undone, why, hasFiles } = back;
+  const others = undone.length === 2 ? "the one" : `${undone.length - 1}`;
+  const runs = undone.length > 1 ? `${undone.length} runs were undone, this one and ${others} before it; ` : "";
+  const what = hasFiles ? "variables and the files of /workspace" : "variables";
+  return `Rolled back: ${runs}${what} went back to what they were ${stateOf(back, numberOf)}.${why ? ` No newer state was kept: ${why}. One that the timeline has on disk lacks what could not be written.` : ""}${hasFiles ? "" : " Files stayed as they were."}`;
+}
+
+/** The number of the cell that shows a run; null: none does. */
+export type NumberOf = (run: string) => number | null;
+
+export const tellState = (state: RunState, back: Back, numberOf: NumberOf = () => null): string =>
+  (state === "rolled_back" ? tellBack(back, numberOf) : STATES[state]);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a cell shows: its items in the order they came, the files, and how it ended.
+// The output of a cell: its items in the order they came, the files, and how it ended.
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { CellMark } from "../api/types";
 import { BundleView, TableItem } from "./bundle";
 import { ChartItem } from "./charts/item";
 import { EndingAhead, EndingView } from "./ending";
-import { FilesView } from "./files";
+import { FilesView, type FindSince } from "./files";
 import { formatCount } from "./format";
-import type { Limits } from "./limits";
 import type { Item, Output } from "./model";
 import { Boundary, Notice, Tool } from "./parts";
 import { TextView } from "./text";
 import { type FindCell, TracebackView } from "./traceback";
+import type { NumberOf } from "./verdict";
 
 const ITEMS_SHOWN = 60;
 const FOLD_LINES = 12; // behind so many lines, or after so many items, how the run ended may be out of sight
@@ -71,18 +71,20 @@ function ItemView({ item, output, session, version, isLive, cell, find }: ItemPr
 interface Props {
   output: Output;
   session: string | null;
-  limits?: Limits;
   label?: string; // "Output of cell 3"
   cell?: number; // its number on the page
   find?: FindCell;
   mark?: CellMark | null;
-  timeoutMs?: number; // of its runs, where it is not the policy's
+  isEdited?: boolean; // its code is not the one that ran
+  isSaved?: boolean; // the state after it is on disk by now, or it is undone
+  since?: FindSince | null; // what became of its files
+  numberOf?: NumberOf; // of the cell that shows a run
   deeds?: ComponentChildren; // what can be done about how it ended
 }
 
 const findNothing: FindCell = () => null;
 
-export function OutputView({ output, session, limits, label = "Output", cell, find = findNothing, mark = null, timeoutMs, deeds }: Props) {
+export function OutputView({ output, session, label = "Output", cell, find = findNothing, mark = null, isEdited = false, isSaved = false, since = null, numberOf, deeds }: Props) {
   const version = output.version.value;
   const [most, setMost] = useState(ITEMS_SHOWN);
   const { items, ending, files } = output;
@@ -101,8 +103,8 @@ export function OutputView({ output, session, limits, label = "Output", cell, fi
         </div>
       )}
       {output.leftOut && <Notice>This page left out {output.leftOut}.</Notice>}
-      <FilesView files={files} session={session} mark={mark} />
-      {ending && <EndingView ending={ending} run={output.run} session={session} limits={limits} mark={mark} timeoutMs={timeoutMs} deeds={deeds} />}
+      <FilesView files={files} session={session} mark={mark} since={since} />
+      {ending && <EndingView ending={ending} run={output.run} mark={mark} isEdited={isEdited} isSaved={isSaved} numberOf={numberOf} deeds={deeds} />}
       {output.isSaved && ending && <p class="out-soft">Shown as it was kept; the run's own log is gone.</p>}
     </div>
   );

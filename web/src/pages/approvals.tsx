@@ -14,7 +14,7 @@ import "../panels/panels.css";
 
 const SHOWN_MAX = 12; // those behind come when these are cleared: code is long, and a flood of it must not stop the page
 
-/** What this browser lacks to decide. */
+/** Tells what this browser lacks to decide. */
 function HowToDecide({ needs }: { needs: "nothing" | "key" | "token" }) {
   const key = useRef<HTMLInputElement>(null);
   if (needs === "token") {

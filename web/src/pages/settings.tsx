@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this browser remembers: who asks, how it looks, and what new conversations start with.
+// The page of the settings that this browser remembers: who asks, how it looks, and what new conversations start with.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
@@ -8,6 +8,7 @@ import * as calls from "../api/calls";
 import { ApiError } from "../api/client";
 import type { Policy, Status } from "../api/types";
 import { PageHead } from "../shell/head";
+import { policyChosen, policyText, runtimeOf, runtimeText, withChosen } from "../shell/limits";
 import { connection, restartFeed } from "../state/feed";
 import { change, settings, type Settings } from "../state/settings";
 import { Button, Switch } from "../ui";
@@ -26,7 +27,7 @@ function Section({ title, children }: { title: string; children: ComponentChildr
 
 type Answer = { isGood: boolean; text: string } | null;
 
-/** What the daemon says to this token, as a sentence. */
+/** The daemon's answer to this token, as a sentence. */
 async function ask(hasToken: boolean): Promise<Answer> {
   try {
     const { version, caller } = await calls.status();
@@ -108,21 +109,21 @@ interface ChoiceProps {
   label: string;
   hint: string;
   value: string;
-  names: readonly string[] | null; // null: not known yet
+  choices: ReadonlyMap<string, string> | null; // names with what they mean; null: not known yet
   onChange: (name: string) => void;
 }
 
-function Choice({ label, hint, value, names, onChange }: ChoiceProps) {
+function Choice({ label, hint, value, choices, onChange }: ChoiceProps) {
   const id = useId();
-  // One that this daemon does not have stays visible: else the choice would change behind the person's back.
-  const known = names ?? [];
-  const all = value && !known.includes(value) ? [...known, value] : known;
+  // A value that this daemon does not have stays visible: else the choice would change behind the person's back.
+  const all = [...(choices ?? [])];
+  if (value && !choices?.has(value)) all.push([value, choices ? `${value} (not on this daemon)` : value]);
   return (
     <div class="field">
       <label class="field-label" for={id}>{label}</label>
       <select id={id} class="input" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
         <option value="">The daemon's default</option>
-        {all.map((name) => <option key={name} value={name}>{names && !names.includes(name) ? `${name} (not on this daemon)` : name}</option>)}
+        {all.map(([name, text]) => <option key={name} value={name}>{text}</option>)}
       </select>
       <p class="field-hint">{hint}</p>
     </div>
@@ -134,7 +135,7 @@ function Defaults() {
   const [status, setStatus] = useState<Status | null>(null);
   const isOn = connection.value === "on";
   useEffect(() => {
-    // What cannot be read leaves the daemon's default as the only choice; the banner says why.
+    // A list that cannot be read leaves the daemon's default as the only choice; the banner says why.
     calls.policies().then(setPolicies, () => {});
     calls.status().then(setStatus, () => {});
   }, [isOn]);
@@ -144,10 +145,10 @@ function Defaults() {
       <Section title="New conversations">
         <Switch label="Run code in new conversations" checked={sandboxByDefault} onChange={(isSet) => change({ sandboxByDefault: isSet })} />
         <div class="pair">
-          <Choice label="Policy" hint="How much memory, time and disk a session may use." value={policy}
-            names={policies?.map(({ name }) => name) ?? null} onChange={(name) => change({ policy: name })} />
-          <Choice label="Runtime" hint="Which Python, with which packages." value={runtime}
-            names={status?.runtimes.map(({ name }) => name) ?? null} onChange={(name) => change({ runtime: name })} />
+          <Choice label="Policy" hint={withChosen("How much memory a session has, and how long its runs may take. None reaches the network.", policyChosen(policies?.find(({ name }) => name === (policy || "default"))))} value={policy}
+            choices={policies && new Map(policies.map((one) => [one.name, `${one.name}: ${policyText(one)}`]))} onChange={(name) => change({ policy: name })} />
+          <Choice label="Runtime" hint={withChosen("Which Python, with which packages.", runtimeOf(status?.runtimes ?? [], runtime))} value={runtime}
+            choices={status && new Map(status.runtimes.map((one) => [one.name, runtimeText(one)]))} onChange={(name) => change({ runtime: name })} />
         </div>
       </Section>
       <Section title="Agents">

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this daemon is made of and how it fares: walls, backends, runtimes, pools, metrics, and the end of its audit log.
+// The parts of this daemon and how they fare: walls, backends, runtimes, pools, metrics, and the end of its audit log.
 import { useEffect, useState } from "preact/hooks";
 import { status } from "../api/calls";
 import type { Pool, Status } from "../api/types";

@@ -2,21 +2,30 @@
 // A session without a sandbox: what it made is on disk, and one click brings it back.
 import { useState } from "preact/hooks";
 import { wakeSession } from "../api/calls";
-import type { Session } from "../api/types";
+import type { Missing, Session } from "../api/types";
 import { failed, toast } from "../state/toasts";
 import { Button } from "../ui";
 import { IconHistory } from "../ui/icons";
-import { bytes } from "./format";
+import { bytes, visible } from "./format";
 import { sessionChanged } from "./load";
+
+const NAMES_MAX = 20;
+
+function awakeText(missing: readonly Missing[]): string {
+  if (missing.length === 0) return "The session is awake: variables and files are back";
+  const names = missing.slice(0, NAMES_MAX).map(({ name }) => visible(name)).join(", ");
+  const rest = missing.length > NAMES_MAX ? ` and ${missing.length - NAMES_MAX} more` : "";
+  return `The session is awake: variables and files are back, except ${names}${rest}, which could not be kept`;
+}
 
 export function Asleep({ session }: { session: Session }) {
   const [busy, setBusy] = useState(false);
   const wake = () => {
     setBusy(true);
     wakeSession(session.id)
-      .then(() => {
+      .then(({ woken }) => {
         sessionChanged(session.id);
-        toast("The session is awake: variables and files are back, as far as they could be kept", "good");
+        toast(awakeText(woken?.missing ?? []), "good");
       })
       .catch((cause: unknown) => failed("wake the session", cause))
       .finally(() => setBusy(false));

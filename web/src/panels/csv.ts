@@ -43,8 +43,8 @@ interface Rows {
   isOpen: boolean; // the text ended inside of a row: without a newline
 }
 
-/** What stands between quotes, from the first one on, and where the text goes on behind the last one. A quote that never
- * closes ends with the text. */
+/** The text between quotes, from the first one on, and the place behind the last one. A quote that never closes ends with
+ * the text. */
 function quoted(text: string, open: number): { value: string; end: number } {
   let value = "";
   for (let from = open + 1; ; ) {

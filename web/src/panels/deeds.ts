@@ -4,7 +4,7 @@ import { fork, makeCheckpoint, putOutput, rollback } from "../api/calls";
 import type { CellRecord, Checkpoint } from "../api/types";
 import { markAt, sidesOf } from "../cells/marks";
 import { saveOutput } from "../output/saved";
-import type { Cell, Conversation } from "../state/conversation";
+import { isGoneMark, type Cell, type Conversation } from "../state/conversation";
 import { createConversation } from "../state/conversations";
 import { failed, toast, toastHere } from "../state/toasts";
 import { askConfirm, askText } from "../ui";
@@ -17,14 +17,14 @@ import { leftBehind } from "./tree";
 export async function goBack(session: string, history: History, target: Checkpoint, title: string): Promise<void> {
   const { head } = history.session;
   const left = leftBehind(history.checkpoints, head, target.id);
-  const files = target.files === "skipped" ? "Files stay as they are now." : "Variables and files become what they were.";
+  const files = target.files && target.files !== "coming" ? "Files stay as they are now." : "Variables and files become what they were.";
   if (left.length > 0 || history.session.checkpoint_blocked_by) {
     const blocked = history.session.checkpoint_blocked_by
       ? ` The present state could not be kept (${history.session.checkpoint_blocked_by}) and is lost.` : "";
-    const later = left.length === 1 ? "One later state is" : `${left.length} later states are`;
+    const later = left.length === 0 ? "" : ` ${left.length === 1 ? "One later state is" : `${left.length} later states are`} left behind: still in the timeline, live or on disk, until newer states take their place.`;
     const isSure = await askConfirm({
       title: "Go back?",
-      text: `${files} ${later} left behind: still in the timeline, live or on disk, until newer states take their place.${blocked}`,
+      text: `${files}${later}${blocked}`,
       action: "Go back",
     });
     if (!isSure) return;
@@ -32,7 +32,7 @@ export async function goBack(session: string, history: History, target: Checkpoi
   try {
     await rollback(session, target.id);
     sessionChanged(session);
-    const undo = head && head !== target.id && left.length > 0 ? head : null;
+    const undo = head !== target.id ? head : null;
     toastHere(`Back at "${title}"`, "good", "", undo === null ? null : { label: "Undo", run: () => void forward(session, undo) });
   } catch (cause) {
     failed("go back", cause);
@@ -60,12 +60,12 @@ export function recordsAt(cells: readonly Cell[], checkpoints: readonly Checkpoi
   return cells.map((cell) => {
     const { mark = null, ...record } = cell.record();
     const next = markAt(mark, record.run, sides);
-    return next ? { ...record, mark: next === "undone" ? "apart" : next } : record;
+    return next ? { ...record, mark: isGoneMark(next) ? "apart" : next } : record;
   });
 }
 
-/** What the cells showed goes along: the logs of their runs do not stay for ever. One that cannot be copied is read from
- * its log while that is there. */
+/** Copies the outputs of the cells: the logs of their runs do not stay for ever. An output that cannot be copied is read
+ * from its log while that is there. */
 async function copyOutputs(to: string, cells: readonly Cell[]): Promise<void> {
   for (const cell of cells) {
     const output = cell.output.peek();

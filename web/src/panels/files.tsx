@@ -7,22 +7,23 @@ import type { Conversation } from "../state/conversation";
 import { failed, toast } from "../state/toasts";
 import { askConfirm, Button, EmptyState, IconButton, Loading, Menu } from "../ui";
 import { IconChart, IconDownload, IconEye, IconFile, IconFolder, IconImage, IconRefresh, IconTable, IconTrash, IconUpload } from "../ui/icons";
+import { Ago } from "./ago";
 import { decodeText } from "./csv";
 import { downloadFile, readHead } from "./download";
 import { DropZone } from "./drop";
-import { ago, bytes, shortPath, visible } from "./format";
+import { bytes, shortPath, visible } from "./format";
 import { insertAndRun } from "./insert";
 import { sessionChanged, useLoad } from "./load";
 import { Preview } from "./preview";
-import { hasStarter, SAMPLE_BYTES, starterCell } from "./starter";
+import { hasStarter, SAMPLE_BYTES, starterCell, workbookCell } from "./starter";
 import { Trouble } from "./trouble";
 import { uploadFiles } from "./upload";
 
 const SHOWN_MAX = 500;
 
 function iconOf(file: FileEntry) {
-  if (file.mime.startsWith("image/")) return IconImage;
-  return hasStarter(file.path) ? IconTable : IconFile;
+  if (file.mime?.startsWith("image/")) return IconImage;
+  return hasStarter(file.path) || workbookCell(file.path) ? IconTable : IconFile;
 }
 
 async function download(session: string, file: FileEntry): Promise<void> {
@@ -73,6 +74,7 @@ function Row({ conversation, session, file, onOpen }: RowProps) {
   const slash = path.lastIndexOf("/") + 1;
   const name = visible(path);
   const Icon = iconOf(file);
+  const workbook = workbookCell(path);
   return (
     <li class="file">
       <button type="button" class="file-button" title={name} onClick={onOpen}>
@@ -83,13 +85,14 @@ function Row({ conversation, session, file, onOpen }: RowProps) {
             {slash > 0 && <span class="file-folder">{visible(path.slice(0, slash))}</span>}
             {visible(path.slice(slash))}
           </span>
-          <span class="file-facts">{bytes(file.size)}{file.mtime_ms !== undefined && ` · ${ago(file.mtime_ms)}`}</span>
+          <span class="file-facts">{bytes(file.size)}{file.mtime_ms !== undefined && <> · <Ago ms={file.mtime_ms} /></>}</span>
         </span>
       </button>
       <IconButton size="small" icon={IconDownload} label={`Download ${name}`} onClick={() => void download(session, file)} />
       <Menu size="small" label={`More for ${name}`} items={[
         { label: "Preview", icon: IconEye, run: onOpen },
         ...(hasStarter(file.path) ? [{ label: "Chart it", icon: IconChart, run: () => void chartFile(conversation, session, file) }] : []),
+        ...(workbook ? [{ label: "Read it", icon: IconTable, run: () => void insertAndRun(conversation, workbook) }] : []),
         "line",
         { label: "Delete", icon: IconTrash, tone: "danger", run: () => void remove(session, file) },
       ]} />

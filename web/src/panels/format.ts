@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers, times and names as people read them.
+import type { Checkpoint } from "../api/types";
+import { UNSEEN } from "./unseen";
+
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
 /** 1536 -> "1.5 KiB". */
@@ -15,6 +18,12 @@ export function bytes(count: number): string {
   return `${value.toFixed(digits)} ${UNITS[unit]}`;
 }
 
+/** The room that a state takes on disk; of one that is not there, what its session had in memory. */
+export function roomText({ kind, memory, bytes: disk }: Checkpoint): string {
+  if (kind === "portable" || disk) return `${bytes(disk ?? 0)} on disk`;
+  return memory > 0 ? `${bytes(memory)} of memory` : "";
+}
+
 /** "just now", "5 min ago", "3 h ago", and a date for what is older than a day. */
 export function ago(thenMs: number, nowMs = Date.now()): string {
   const seconds = Math.round((nowMs - thenMs) / 1000);
@@ -25,7 +34,7 @@ export function ago(thenMs: number, nowMs = Date.now()): string {
   return new Date(thenMs).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }
 
-/** What is left of a time, as a clock that runs down: "4:05", "2 h 3 min", "1 d 4 h". */
+/** The rest of a time, as a clock that runs down: "4:05", "2 h 3 min", "1 d 4 h". */
 export function span(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
   if (seconds < 3600) return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
@@ -33,16 +42,11 @@ export function span(ms: number): string {
   return `${Math.floor(seconds / 86400)} d ${Math.floor((seconds % 86400) / 3600)} h`;
 }
 
-// What does not show, or turns the order of what does: a name must not look like another one. Letters that are drawn as
-// nothing (the fillers of Hangul among them) may stand in names of Python; spaces that are none are in here, too.
-export const UNSEEN = /(?! )[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;
-
 /** Text that code or a client chose, on one line: what cannot be seen is shown by its number. */
 export function visible(text: string): string {
   return text.replace(UNSEEN, (char) => {
     if (char === "\n") return "⏎";
     if (char === "\t") return "⇥";
-    if (char === "\ufe0f") return char; // only says that a sign is to be a picture
     return `‹${char.codePointAt(0)!.toString(16).padStart(4, "0")}›`;
   });
 }

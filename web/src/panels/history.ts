@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the timeline shows: the checkpoints of a session, the line of code that led to each, and the runs whose work was
+// The contents of the timeline: the checkpoints of a session, the line of code that led to each, and the runs whose work was
 // undone.
 import { getRun, getSession, listCheckpoints, listRuns } from "../api/calls";
 import type { Checkpoint, RunRow, Session } from "../api/types";
@@ -11,8 +11,9 @@ import { visible } from "./format";
 export interface UndoneRun {
   id: string;
   verdict: string;
-  begunMs: number;
+  endedMs: number;
   parent: string | null; // the state that it began from, and went back to
+  isTaken: boolean; // by a later run that failed
 }
 
 export interface History {
@@ -24,7 +25,7 @@ export interface History {
 
 const RUNS_MAX = 100;
 const ASKED_MAX = 8; // runs whose end is looked up, when no cell knows it
-type End = Pick<Ending, "state" | "checkpoint">;
+type End = Pick<Ending, "state" | "checkpoint" | "undone">;
 const endings = new Map<string, End>(); // of runs that are over: they do not change
 
 async function endingOf(conversation: Conversation, row: RunRow): Promise<End> {
@@ -36,18 +37,25 @@ async function endingOf(conversation: Conversation, row: RunRow): Promise<End> {
   return ending;
 }
 
-/** Runs that failed behind the oldest state that is kept, and left none of their own. */
+/** Runs that failed behind the oldest state that is kept, and those that went with them; none has a state of its own. */
 async function undoneOf(conversation: Conversation, checkpoints: readonly Checkpoint[], rows: readonly RunRow[]): Promise<UndoneRun[]> {
   const oldest = checkpoints[0]?.created_ms ?? Infinity;
   const kept = new Set(checkpoints.map((one) => one.run));
+  const known = new Map(rows.map((row) => [row.id, row]));
   const failed = rows
     .filter((row) => row.verdict !== null && row.verdict !== "ok" && row.begun_ms >= oldest && !kept.has(row.id))
     .slice(0, ASKED_MAX);
   const ends = await Promise.all(failed.map((row) => endingOf(conversation, row)));
-  return failed.flatMap((row, i) => {
-    const { state, checkpoint } = ends[i]!;
-    return state === "rolled_back" ? [{ id: row.id, verdict: row.verdict ?? "", begunMs: row.begun_ms, parent: checkpoint }] : [];
+  const found = new Map<string, UndoneRun>();
+  failed.forEach((row, i) => {
+    const { state, checkpoint, undone } = ends[i]!;
+    if (state !== "rolled_back") return;
+    for (const id of new Set([...undone, row.id])) {
+      const one = known.get(id);
+      if (one && !kept.has(id)) found.set(id, { id, verdict: one.verdict ?? "", endedMs: one.begun_ms + (one.wall_ms ?? 0), parent: checkpoint, isTaken: id !== row.id });
+    }
   });
+  return [...found.values()];
 }
 
 export async function loadHistory(conversation: Conversation, session: string): Promise<History> {
@@ -60,7 +68,7 @@ export async function loadHistory(conversation: Conversation, session: string): 
 
 export const FILES_CHANGED = "Files changed";
 
-/** What to call a state: its name, the line that names the run which led to it, or what else did. */
+/** The title of a state: its name, else the line that names the run which led to it, else whatever else led to it. */
 export function titleOf(conversation: Conversation, history: History, checkpoint: Checkpoint): string {
   if (checkpoint.name !== null) return visible(checkpoint.name);
   const parent = history.checkpoints.find((one) => one.id === checkpoint.parent);
@@ -76,7 +84,7 @@ export function failureOf(history: History, checkpoint: Checkpoint): string | nu
   return verdict === "ok" ? null : verdict;
 }
 
-/** What a run did, in one line. The daemon's row has it of the code that ran; the cell may have been edited since. */
+/** The line that names a run. The daemon's row has it from the code that ran; the cell may have been edited since. */
 export function lineOf(conversation: Conversation, history: History, run: string | null): string {
   if (run === null) return "Start";
   const row = history.rows.get(run);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a panel shows of a session, loaded anew after each run and each change, and never in disorder: the answer of an
-// older question does not replace that of a newer one.
+// Loads a panel's view of a session again after each run and each change, and keeps the order: the answer to an older
+// question does not replace that to a newer one.
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ApiError } from "../api/client";
+import { ApiError } from "../api/client";
 import { connection } from "../state/feed";
 
 /** Counts what happened to each session that may have changed its variables, files or checkpoints. */
@@ -32,6 +32,22 @@ export interface Loaded<T> {
   reload: () => void;
 }
 
+const PAUSES_MS = [300, 1200]; // before a session that was not ready is asked again
+
+/** A session that goes back or starts anew in this moment says so (409), and answers a little later. */
+async function readily<T>(load: () => Promise<T>, isWanted: () => boolean): Promise<T> {
+  for (const ms of PAUSES_MS) {
+    try {
+      return await load();
+    } catch (cause) {
+      if (!(cause instanceof ApiError && cause.status === 409)) throw cause;
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      if (!isWanted()) throw cause;
+    }
+  }
+  return load();
+}
+
 /** Loads when the session, the key or the session's pulse changes. What was there stays until the new is there. */
 export function useLoad<T>(session: string | null, key: string, load: (session: string) => Promise<T>): Loaded<T> {
   const [state, setState] = useState<{ of: string | null; data: T | null; error: Error | null; isLoading: boolean }>({
@@ -49,7 +65,7 @@ export function useLoad<T>(session: string | null, key: string, load: (session: 
     const number = ++asked.current;
     const of = `${session} ${key}`;
     setState((old) => ({ ...old, data: old.of === of ? old.data : null, of, isLoading: true }));
-    load(session).then(
+    readily(() => load(session), () => number === asked.current).then(
       (data) => number === asked.current && setState({ of, data, error: null, isLoading: false }),
       (cause: unknown) => {
         if (number !== asked.current) return;

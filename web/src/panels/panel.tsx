@@ -47,7 +47,7 @@ function useChanges(conversation: Conversation): void {
   }, [conversation]);
 }
 
-/** Of a session that belongs to another token only its runs may be seen. */
+/** Shown for a session of another token: only its runs may be seen. */
 function Others({ token }: { token: string | null | undefined }) {
   return (
     <EmptyState icon={IconLock} title="This session belongs to somebody else">
@@ -65,7 +65,7 @@ export function Panel({ conversation }: { conversation: Conversation }) {
   return (
     <Tabs label="What the session holds" tabs={TABS} current={tab} onChange={(name) => (panelTab.value = name)}>
       {session?.state === "asleep" && <Asleep session={session} />}
-      {tab === "variables" && session?.state !== "asleep" && <Variables session={conversation.session.value} />}
+      {tab === "variables" && session?.state !== "asleep" && <Variables conversation={conversation} />}
       {tab === "files" && session?.state !== "asleep" && <Files conversation={conversation} />}
       {tab === "timeline" && <Timeline conversation={conversation} />}
     </Tabs>

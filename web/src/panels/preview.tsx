@@ -28,7 +28,7 @@ type Look =
   | { kind: "none"; why: string };
 
 async function look(session: string, file: FileEntry, signal: AbortSignal): Promise<Look> {
-  if (IMAGES.has(file.mime)) {
+  if (IMAGES.has(file.mime ?? "")) {
     if (file.size > IMAGE_MAX) return { kind: "none", why: "The picture is too large to show here." };
     const found = new Uint8Array(await (await readFile(session, file.path, signal)).arrayBuffer());
     try {
@@ -36,7 +36,7 @@ async function look(session: string, file: FileEntry, signal: AbortSignal): Prom
     } catch (cause) {
       return { kind: "none", why: `It cannot be shown: ${cause instanceof Error ? cause.message : String(cause)}.` };
     }
-    return { kind: "image", url: URL.createObjectURL(new Blob([found], { type: file.mime })) };
+    return { kind: "image", url: URL.createObjectURL(new Blob([found], { type: file.mime ?? "" })) };
   }
   if (file.size === 0) return { kind: "none", why: "The file is empty." };
   const head = await readHead(session, file.path, TEXT_MAX, signal);

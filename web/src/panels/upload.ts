@@ -12,13 +12,13 @@ import { toast } from "../state/toasts";
 import { decodeText } from "./csv";
 import { bytes, visible } from "./format";
 import { sessionChanged } from "./load";
-import { hasStarter, SAMPLE_BYTES, starterCell } from "./starter";
+import { hasStarter, SAMPLE_BYTES, starterCell, workbookCell } from "./starter";
 
 export type UploadState =
   | { at: "waiting" }
   | { at: "asks" } // it is there already: replace, keep both, or not
   | { at: "sending"; sent: number }
-  | { at: "done"; starter: string | null }
+  | { at: "done"; starter: string | null; note: string } // `note`: why it is of little use, as it is
   | { at: "failed"; message: string; remedy: string };
 
 export class Upload {
@@ -84,8 +84,8 @@ function check(upload: Upload, limit: number): void {
   }
 }
 
-/** The first cell for it, from its first bytes. Reading them also tells a folder from a file. */
-async function starterOf(upload: Upload): Promise<string | null> {
+/** The first cell for it, from its first bytes, or why there is none. Reading them also tells a folder from a file. */
+async function starterOf(upload: Upload): Promise<{ starter: string | null; note: string }> {
   const { file, path } = upload;
   let head: Uint8Array;
   try {
@@ -93,10 +93,16 @@ async function starterOf(upload: Upload): Promise<string | null> {
   } catch {
     throw new Error("it is a folder, or the browser may not read it");
   }
-  if (!hasStarter(path)) return null;
+  if (file.size === 0) return { starter: null, note: "The file is empty" };
+  const note = (what: string) => `${bytes(file.size)} that are ${what}: it cannot be read as ${path.split(".").at(-1)!.toUpperCase()}`;
+  const workbook = workbookCell(path);
+  if (workbook) return head[0] === 0x50 && head[1] === 0x4b ? { starter: workbook, note: "" } : { starter: null, note: note("no workbook") }; // "PK": a zip
+  if (!hasStarter(path)) return { starter: null, note: "" };
   const isWhole = file.size <= SAMPLE_BYTES;
   const decoded = decodeText(head, isWhole);
-  return decoded && starterCell(path, { ...decoded, size: file.size, isWhole });
+  if (!decoded) return { starter: null, note: note("not text") };
+  if (isWhole && decoded.text.trim() === "") return { starter: null, note: "The file has nothing but blanks in it" };
+  return { starter: starterCell(path, { ...decoded, size: file.size, isWhole }), note: "" };
 }
 
 function askWhatToDo(upload: Upload): Promise<"replace" | "both" | "no"> {
@@ -110,13 +116,13 @@ function askWhatToDo(upload: Upload): Promise<"replace" | "both" | "no"> {
 }
 
 async function send(upload: Upload, session: string, taken: Set<string>): Promise<void> {
-  let starter = await starterOf(upload);
+  let offer = await starterOf(upload);
   if (taken.has(upload.path)) {
     const answer = await askWhatToDo(upload);
     if (answer === "no") return closeUpload(upload);
     if (answer === "both") {
       upload.path = freePath(upload.path, taken);
-      starter = await starterOf(upload); // it names the path
+      offer = await starterOf(upload); // it names the path
     }
   }
   upload.state.value = { at: "sending", sent: 0 };
@@ -125,7 +131,7 @@ async function send(upload: Upload, session: string, taken: Set<string>): Promis
     signal: upload.abort.signal,
   });
   taken.add(upload.path);
-  upload.state.value = { at: "done", starter };
+  upload.state.value = { at: "done", ...offer };
 }
 
 async function sendAll(conversation: Conversation, batch: readonly Upload[]): Promise<void> {

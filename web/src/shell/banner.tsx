@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands above every page while the daemon is away, or does not know who asks.
+// The banner above every page while the daemon is away, or does not know who asks.
 import { useEffect, useId, useState } from "preact/hooks";
 import { connection, restartFeed, retryAtMs, retryNow } from "../state/feed";
 import { change, settings } from "../state/settings";

@@ -6,6 +6,7 @@ import { interruptRun, runAll } from "../cells/run";
 import type { Conversation } from "../state/conversation";
 import { connection, sessions } from "../state/feed";
 import { isOthers } from "../state/self";
+import { restarting } from "../state/session";
 import { isNarrow, isPanelOpen, togglePanel } from "../state/layout";
 import { Button, IconButton, Menu, Switch } from "../ui";
 import { IconClock, IconDownload, IconPanel, IconPencil, IconPlayAll, IconRefresh, IconStop, IconTrash, IconUpload } from "../ui/icons";
@@ -18,6 +19,7 @@ import { exportNotebook, importNotebook } from "./notebook";
 
 const words = {
   none: ["No session yet", "The first run makes one"],
+  restarting: ["Restarting…", "The session starts anew; cells that are run now wait for it"],
   starting: ["Starting", "The session is being made"],
   idle: ["Ready", "The session is live and waits for a run"],
   running: ["Running", "A cell runs"],
@@ -27,7 +29,7 @@ const words = {
   ended: ["Ended", "The session has ended; the next run makes a new one"],
   watching: ["Watching", "The session belongs to another token: you see what it does, and cannot run in it"],
   away: ["Away", "The daemon does not answer; what you type is kept in this browser until it does"],
-  unsaved: ["Not saved", "The last change could not be saved; it is tried again with the next one"],
+  unsaved: ["Not saved", "The last change could not be saved; it is tried again, at the latest with the next one"],
 } as const;
 
 /** One word for how it is: the most urgent of what could be said. */
@@ -35,6 +37,7 @@ function stateOf(conversation: Conversation): keyof typeof words {
   const id = conversation.session.value;
   const session = sessions.value.get(id ?? "");
   if (connection.value === "away") return "away";
+  if (restarting.value.has(conversation.id)) return "restarting";
   if (conversation.saving.value === "failed") return "unsaved";
   if (conversation.cells.value.some((cell) => cell.phase.value === "running")) return "running";
   if (isOthers(session)) return "watching";

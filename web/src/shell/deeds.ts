@@ -3,10 +3,13 @@
 import { signal } from "@preact/signals";
 import * as calls from "../api/calls";
 import { focusCell } from "../cells/focus";
+import type { Session } from "../api/types";
 import { markAllUndone } from "../cells/marks";
 import { newId, type Conversation } from "../state/conversation";
 import { createConversation, current, deleteConversation, renameConversation } from "../state/conversations";
+import { sessions } from "../state/feed";
 import { closeDrawer } from "../state/layout";
+import { whileRestarting } from "../state/session";
 import { failed, toast } from "../state/toasts";
 import { askConfirm } from "../ui";
 
@@ -38,7 +41,7 @@ export async function rename(id: string, name: string): Promise<void> {
 export async function askDelete(id: string, name: string): Promise<void> {
   const isSure = await askConfirm({
     title: "Delete this conversation?",
-    text: `"${name}" goes with its cells and outputs, and its session with its variables and files. There is no way back.`,
+    text: `"${name}" goes with its cells and outputs, and its session with its variables and files. Files that it shares with a branch, or with the conversation that it branched from, stay there. There is no way back.`,
     action: "Delete",
     tone: "danger",
   });
@@ -73,24 +76,40 @@ export async function askRestart(conversation: Conversation): Promise<void> {
 
 const isGone = (cause: unknown) => cause instanceof Error && "status" in cause && cause.status === 404;
 
+const STARTS_ANEW = "Variables start anew: run the cells again. Files stay.";
+
+/** The changes that a restart has brought, in a sentence. */
+function restartedText(before: Session | undefined, after: Session): string {
+  const changes = [
+    before?.policy !== after.policy && `the policy ${after.policy}`, before?.runtime !== after.runtime && `the runtime ${after.runtime}`,
+  ].filter(Boolean);
+  return changes.length > 0 && before ? `The session was restarted with ${changes.join(" and ")}` : "The session was restarted";
+}
+
 /** Without asking, and with another policy or Python where they are named. False: the session is what it was. */
-export async function restart(conversation: Conversation, choice?: { policy: string; runtime: string }): Promise<boolean> {
-  const session = conversation.session.peek()!;
-  let isThere = false; // then a 404 is about the choice
-  try {
-    await calls.keepSession(session); // one that was made before sessions were kept
-    isThere = true;
-    await calls.restartSession(session, choice);
-  } catch (cause) {
-    if (isThere || !isGone(cause)) {
-      failed("restart the session", cause);
-      return false;
+export function restart(conversation: Conversation, choice?: { policy: string; runtime: string }): Promise<boolean> {
+  return whileRestarting(conversation, async () => {
+    const session = conversation.session.peek()!;
+    const before = sessions.peek().get(session);
+    let isThere = false; // then a 404 is about the choice
+    try {
+      await calls.keepSession(session); // one that was made before sessions were kept
+      isThere = true;
+      const after = await calls.restartSession(session, choice);
+      markAllUndone(conversation);
+      toast(restartedText(before, after), "good", STARTS_ANEW);
+      return true;
+    } catch (cause) {
+      if (isThere || !isGone(cause)) {
+        failed("restart the session", cause);
+        return false;
+      }
     }
     conversation.session.value = null;
-  }
-  markAllUndone(conversation);
-  toast("The session is restarted: run the cells again", "good");
-  return true;
+    conversation.undoAll("ended");
+    toast("The session had ended: the next run makes a new one", "info", "Its variables and files are gone.");
+    return true;
+  });
 }
 
 /** For those who press it out of habit. */

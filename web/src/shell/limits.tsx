@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the runs of a conversation may use: time for each run, memory and Python for its session.
+// Limits for the runs of a conversation: time for each run, memory and Python for its session.
 import { signal } from "@preact/signals";
 import { useEffect, useId, useState } from "preact/hooks";
 import * as calls from "../api/calls";
@@ -11,6 +11,7 @@ import { sessions } from "../state/feed";
 import { chosenPolicy, defaultTime, longestTime, memoryOf, policies, timesOf } from "../state/policies";
 import { preloadText } from "../state/runtimes";
 import { settings } from "../state/settings";
+import { toast } from "../state/toasts";
 import { Button, Dialog } from "../ui";
 import { restart } from "./deeds";
 
@@ -31,7 +32,7 @@ interface PickProps {
 
 function Pick({ label, hint, value, options, onChange }: PickProps) {
   const id = useId();
-  // One that this daemon does not have stays visible: else the choice would change behind the person's back.
+  // A value that this daemon does not have stays visible: else the choice would change behind the person's back.
   const all = options.some((option) => option.value === value) ? options : [...options, { value, label: `${value} (not on this daemon)` }];
   return (
     <div class="field">
@@ -46,8 +47,8 @@ function Pick({ label, hint, value, options, onChange }: PickProps) {
 
 const PRELOADS_SHOWN = 4;
 
-/** What sets a policy apart from the others. */
-function policyText(policy: Policy | undefined): string {
+/** The features that set a policy apart from the others. */
+export function policyText(policy: Policy | undefined): string {
   if (!policy) return "";
   const [usual, most] = [defaultTime(policy), longestTime(policy)];
   const time = usual < most ? `runs of ${formatMs(usual)}, up to ${formatMs(most)} when asked` : `runs of ${formatMs(most)}`;
@@ -55,9 +56,23 @@ function policyText(policy: Policy | undefined): string {
   return [formatBytes(memoryOf(policy)), time, ...more].filter(Boolean).join(", ");
 }
 
+const timeText = ({ timeout_ms }: Use) => (timeout_ms ? formatMs(timeout_ms) : "as long as the policy says");
+
 type Runtime = Status["runtimes"][number];
 
-const runtimeText = ({ name, preload }: Runtime) => `${name}: ${preload.length ? `${preloadText(preload, PRELOADS_SHOWN)} loaded already` : "plain Python, imports load when asked for"}`;
+export const runtimeText = ({ name, preload }: Runtime) => `${name}: ${preload.length ? `${preloadText(preload, PRELOADS_SHOWN)} loaded already` : "plain Python, imports load when asked for"}`;
+
+/** The hint with the full text of the choice: its box may have no room for all of it. */
+export const withChosen = (hint: string, text: string) => (text ? `${hint} ${text}.` : hint);
+
+/** "The policy heavy: 8 GiB, ...": what it says, which is not yet what a session has that runs. */
+export const policyChosen = (policy: Policy | undefined) => (policy ? `The policy ${policy.name}: ${policyText(policy)}` : "");
+
+/** The contents of a runtime, where it is chosen by name. */
+export function runtimeOf(runtimes: readonly Runtime[], name: string | undefined): string {
+  const found = runtimes.find((one) => one.name === name);
+  return found ? `The runtime ${runtimeText(found)}` : "";
+}
 
 /** "The default (heavy): 8 GiB, ..."; the name only where it says more. */
 const defaultText = (name: string, plain: string, text: string) => `The default${name && name !== plain ? ` (${name})` : ""}${text ? `: ${text}` : ""}`;
@@ -89,8 +104,11 @@ function Limits({ conversation, use: given }: { conversation: Conversation; use:
     const choice = { policy: use.policy || chosen.policy || "default", runtime: use.runtime || chosen.runtime || "auto" };
     if (isOther && !(await restart(conversation, choice))) return;
     const most = longestTime(policy);
+    const before = timeText(conversation.use.peek());
     conversation.use.value = use.timeout_ms && most ? { ...use, timeout_ms: Math.min(use.timeout_ms, most) } : use;
     conversation.touch();
+    const after = timeText(conversation.use.peek());
+    if (!isOther && after !== before) toast(`Each run may take ${after} from now on`, "good", "Variables and files stay.");
   };
   return (
     <Dialog title="Limits of this conversation" onClose={close} actions={
@@ -103,10 +121,10 @@ function Limits({ conversation, use: given }: { conversation: Conversation; use:
         value={String(use.timeout_ms ?? "")} onChange={(value) => change({ timeout_ms: Number(value) })}
         options={[{ value: "", label: `The policy's default (${formatMs(defaultTime(policy))})` },
           ...timesOf(policy).map((ms) => ({ value: String(ms), label: formatMs(ms) }))]} />
-      <Pick label="Policy" hint="How much memory the session has, and how long its runs may take at most."
+      <Pick label="Policy" hint={withChosen("How much memory the session has, and how long its runs may take at most.", policyChosen(policy))}
         value={use.policy ?? ""} onChange={(value) => change({ policy: value })}
         options={[{ value: "", label: defaultText(chosen.policy, "default", policyText(usual)) }, ...policies.value.map((one) => ({ value: one.name, label: `${one.name}: ${policyText(one)}` }))]} />
-      <Pick label="Runtime" hint="Which Python, with which packages." value={use.runtime ?? ""} onChange={(value) => change({ runtime: value })}
+      <Pick label="Runtime" hint={withChosen("Which Python, with which packages.", runtimeOf(runtimes, use.runtime))} value={use.runtime ?? ""} onChange={(value) => change({ runtime: value })}
         options={[{ value: "", label: defaultText(chosen.runtime, "auto", chosen.runtime && chosen.runtime !== "auto" ? "" : "what the policy says, else base") }, ...runtimes.map((one) => ({ value: one.name, label: runtimeText(one) }))]} />
       {isOther && <p class="limits-note" role="status">Memory and Python belong to the session, so it is restarted. Its files stay, and so do the cells, what they showed, and the states that are on disk. Its variables go: run the cells again after that.</p>}
     </Dialog>

@@ -7,14 +7,17 @@ import * as calls from "../api/calls";
 import type { CellKind, CellMark, CellRecord, ConversationRecord, ConversationRow, RunPhase, Use, Who } from "../api/types";
 import { countOf, own, ownText } from "../output/checks";
 import { Output } from "../output/model";
-import { dropDraft, keepDraft, loadDraft } from "./drafts";
+import { dropDraft, dropKept, keepDraft, loadDrafts, type Kept } from "./drafts";
 import { isCellRecord, isSame, lastRuns, merge, type Snapshot } from "./merge";
 import { failed, toast } from "./toasts";
 
 const REST_MS = 400;
 const TRIES_MAX = 6;
+const PAUSES_MS = [1000, 2000, 5000, 10_000, 30_000]; // before a save that failed is tried again
 
-const MARKS: readonly unknown[] = ["stale", "undone", "apart"] satisfies CellMark[];
+const MARKS: readonly unknown[] = ["stale", "undone", "restarted", "rolled_back", "ended", "apart"] satisfies CellMark[];
+/** Whether the variables that the run set are not in the session. */
+export const isGoneMark = (mark: CellMark | null): boolean => mark !== null && mark !== "stale";
 const markOf = ({ mark = null }: CellRecord): CellMark | null => (MARKS.includes(mark) ? mark : null);
 
 /** Documents come from whoever has the token: what is no setting is left out. */
@@ -29,6 +32,8 @@ function runsOf(record: ConversationRecord): readonly string[] {
   return Array.isArray(runs) ? lastRuns(runs.filter((run) => typeof run === "string")) : [];
 }
 
+const ranOf = ({ ran, source }: CellRecord): string => (typeof ran === "string" ? ran : source);
+
 export class Cell {
   readonly id: string;
   readonly kind: Signal<CellKind>;
@@ -38,6 +43,7 @@ export class Cell {
   readonly who: Signal<Who | null>; // of a run that no page started
   readonly mark: Signal<CellMark | null>; // what became of its result since it ran
   readonly timeoutMs: Signal<number | null>; // of its runs; null: as the conversation says
+  readonly ran: Signal<string>; // the code of the run that is shown
 
   constructor(record: CellRecord) {
     this.id = record.id;
@@ -48,15 +54,16 @@ export class Cell {
     this.who = signal(record.who ?? null);
     this.mark = signal(markOf(record));
     this.timeoutMs = signal(countOf(record.timeout_ms));
+    this.ran = signal(ranOf(record));
   }
 
   record(): CellRecord {
     const who = this.who.peek();
     const run = this.output.peek()?.run ?? null;
-    const [mark, timeout_ms] = [this.mark.peek(), this.timeoutMs.peek()];
+    const [mark, timeout_ms, ran] = [this.mark.peek(), this.timeoutMs.peek(), this.ran.peek()];
     return {
       id: this.id, kind: this.kind.peek(), source: this.source.peek(), run,
-      ...(who && { who }), ...(mark && { mark }), ...(timeout_ms && { timeout_ms }),
+      ...(who && { who }), ...(mark && { mark }), ...(timeout_ms && { timeout_ms }), ...(run && ran !== this.source.peek() && { ran }),
     };
   }
 
@@ -67,6 +74,7 @@ export class Cell {
     this.who.value = record.who ?? this.who.peek();
     this.mark.value = markOf(record);
     this.timeoutMs.value = countOf(record.timeout_ms);
+    this.ran.value = ranOf(record);
     const run = this.output.peek()?.run ?? null;
     if (record.run !== run) this.output.value = record.run ? new Output(record.run) : null;
   }
@@ -90,6 +98,9 @@ export function cellsOf(record: ConversationRecord): CellRecord[] {
 export const documentOf = (cells: readonly CellRecord[], use: Use = {}, runs: readonly string[] = []) =>
   ({ cells: [...cells], ...(Object.keys(use).length > 0 && { use }), ...(runs.length > 0 && { runs: [...runs] }) });
 
+/** Whether the same may be taken later: nobody answered, or who did could not do it now. */
+const isPassing = (cause: unknown) =>
+  cause instanceof ApiError && (cause.isAway || cause.status >= 500 || [408, 409, 429].includes(cause.status));
 const isGone = (cause: unknown) => cause instanceof ApiError && cause.status === 404;
 
 const snapshotOf = (record: ConversationRecord): Snapshot => ({
@@ -110,7 +121,10 @@ export class Conversation {
   onMerged: () => void = () => {}; // others' changes came in: outputs may have to be read
   onGone: () => void = () => {}; // the daemon does not have it any more
   private base: Snapshot; // what the daemon has, as far as this page knows
+  private readonly tab = newId(); // this one, among those that keep a draft of it
+  private taken: Kept[] = []; // drafts that are in here and not saved yet
   private timer: ReturnType<typeof setTimeout> | null = null;
+  private failures = 0; // saves in a row
   private last: Promise<void> = Promise.resolve(); // saves and loads happen one after the other
 
   constructor(record: ConversationRecord) {
@@ -123,7 +137,7 @@ export class Conversation {
     this.use = signal(useOf(record));
     this.cells = signal(this.base.cells.map((cell) => new Cell(cell)));
     this.runs = this.base.runs ?? [];
-    this.takeDraft();
+    this.takeDrafts();
   }
 
   snapshot(): Snapshot {
@@ -142,12 +156,25 @@ export class Conversation {
     if (!this.runs.includes(run)) this.runs = lastRuns([...this.runs, run]);
   }
 
+  /** Marks all cells as gone: the session no longer has their variables. A cell that was gone before keeps its first
+   * reason; one that was rolled back had set nothing. */
+  undoAll(why: CellMark): void {
+    for (const { mark, output: { value: output } } of this.cells.peek()) {
+      if (output?.run && output.ending?.state !== "rolled_back" && !isGoneMark(mark.peek())) mark.value = why;
+    }
+    this.touch();
+  }
+
   /** Call after any change: the document is sent after a short rest. */
   touch(): void {
     if (this.saving.peek() === "gone") return;
     this.saving.value = "waiting";
+    this.saveIn(REST_MS);
+  }
+
+  private saveIn(ms: number): void {
     if (this.timer !== null) clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.save(), REST_MS);
+    this.timer = setTimeout(() => void this.save(), ms);
   }
 
   save(): Promise<void> {
@@ -156,7 +183,7 @@ export class Conversation {
     return this.queue(() => this.put());
   }
 
-  /** Somebody saved `version`: takes it in, unless it is our own. Without one: whatever there is by now. */
+  /** Takes in `version`, which another client saved, unless it is our own. Without a number: the latest one. */
   pull(version = Infinity): Promise<void> {
     return this.queue(async () => {
       if (version <= this.version) return;
@@ -174,15 +201,19 @@ export class Conversation {
 
   /** Before the page goes: what is not saved stays in this browser. */
   keep(): void {
-    if (this.isDirty) keepDraft(this.id, { base: this.base, ours: this.snapshot() });
+    if (this.isDirty && keepDraft(this.id, this.tab, { base: this.base, ours: this.snapshot() })) this.dropTaken();
   }
 
-  /** Somebody deleted it. */
+  private dropTaken(): void {
+    this.taken.forEach(dropKept);
+    this.taken = [];
+  }
+
+  /** Another client deleted it. */
   lose(): void {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
     this.saving.value = "gone";
-    dropDraft(this.id);
   }
 
   insert(cell: Cell, at = this.cells.peek().length): void {
@@ -225,8 +256,10 @@ export class Conversation {
       }
     }
     if (this.saving.peek() === "gone") return;
+    this.failures = 0;
     this.saving.value = this.timer === null ? "saved" : "waiting";
-    dropDraft(this.id);
+    dropDraft(this.id, this.tab);
+    this.dropTaken();
   }
 
   /** After a conflict: others' changes are in, and the save may be tried again. */
@@ -245,8 +278,10 @@ export class Conversation {
     this.saving.value = "failed";
     if (isGone(cause)) return this.onGone();
     this.keep();
+    const isFirst = this.failures++ === 0;
+    if (isPassing(cause) && this.timer === null) this.saveIn(PAUSES_MS[Math.min(this.failures, PAUSES_MS.length) - 1]!);
     // While the daemon is away the banner says so, and what is here is saved when it is back.
-    if (!(cause instanceof ApiError && (cause.isAway || cause.status === 401))) failed(`save "${this.name.peek()}"`, cause);
+    if (isFirst && !(cause instanceof ApiError && (cause.isAway || cause.status === 401))) failed(`save "${this.name.peek()}"`, cause);
   }
 
   private takeIn(record: ConversationRecord): void {
@@ -259,12 +294,11 @@ export class Conversation {
     this.onMerged();
   }
 
-  /** What was typed into this conversation and not saved before the page went away. */
-  private takeDraft(): void {
-    const draft = loadDraft(this.id);
-    if (!draft) return;
-    this.show(merge(draft.base, draft.ours, this.base, newId));
-    if (isSame(this.base, this.snapshot())) dropDraft(this.id);
+  /** Takes in text that was typed into this conversation, in any tab, and not saved before the page went away. */
+  private takeDrafts(): void {
+    this.taken = loadDrafts(this.id);
+    for (const { draft } of this.taken) this.show(merge(draft.base, draft.ours, this.snapshot(), newId));
+    if (isSame(this.base, this.snapshot())) this.dropTaken();
     else this.touch();
   }
 

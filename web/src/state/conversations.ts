@@ -5,6 +5,7 @@ import * as calls from "../api/calls";
 import { ApiError } from "../api/client";
 import type { CellRecord, ConversationRow, RunRow, Use } from "../api/types";
 import { Conversation, documentOf } from "./conversation";
+import { dropDrafts } from "./drafts";
 import { connection, onConversation, onReload, sessions } from "./feed";
 import { go, route } from "./route";
 import { sessionName } from "./session";
@@ -145,6 +146,7 @@ export async function deleteConversation(id: string): Promise<void> {
 
 function forget(id: string): void {
   dropRow(id);
+  dropDrafts(id);
   const open = current.peek();
   if (open?.id !== id) return;
   open.lose();
@@ -152,7 +154,7 @@ function forget(id: string): void {
   current.value = null;
 }
 
-/** Somebody else deleted what is open here: what is on the screen can still be had. */
+/** Another client deleted the open conversation: its text on the screen can still be saved. */
 function goneElsewhere(conversation: Conversation): void {
   if (conversation.saving.peek() === "gone" || isDeleting.has(conversation.id)) return;
   const { name, sandbox, use, cells } = conversation.snapshot();
@@ -204,7 +206,7 @@ export function watchConversations(): void {
     if (open?.id === id) void open.pull(version);
   });
   effect(() => {
-    // What could not be saved while the daemon was away is saved when it is back.
+    // Changes that could not be saved while the daemon was away are saved when it is back.
     if (connection.value === "on" && current.peek()?.saving.peek() === "failed") void current.peek()?.save();
   });
   addEventListener("pagehide", () => current.peek()?.keep());

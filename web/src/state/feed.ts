@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens in the daemon, as it happens: one stream per tab that is looked at. It goes on where it was after the
-// daemon was away, and loads everything anew where that cannot be.
+// The daemon's events as they happen: one stream per visible tab. After the daemon was away, the stream goes on where it
+// was; where that is not possible, everything is loaded again.
 import { batch, signal } from "@preact/signals";
 import * as calls from "../api/calls";
 import { ApiError, reachability } from "../api/client";

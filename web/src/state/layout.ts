@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the page is open. On a wide screen the sidebar and the panel stand beside the cells and are remembered; on a
+// The open parts of the page. On a wide screen the sidebar and the panel stand beside the cells and are remembered; on a
 // narrow one they are drawers over them, at most one at a time, and closed at first.
 import { batch, computed, effect, signal } from "@preact/signals";
 import { route } from "./route";

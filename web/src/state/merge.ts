@@ -5,7 +5,7 @@
 // Must not: lose a text that somebody typed, on either side.
 import type { CellRecord, Use } from "../api/types";
 
-/** What of a conversation is saved. */
+/** The part of a conversation that is saved. */
 export interface Snapshot {
   name: string;
   session: string | null;
@@ -68,10 +68,12 @@ function mergeCell(base: CellRecord | undefined, ours: CellRecord, theirs: CellR
   const before = base ?? { ...theirs, source: "", run: null };
   const source = mergeText(before.source, ours.source, theirs.source);
   const isRewritten = source === null && theirs.source.trim() !== "";
-  const { mark: _mark, timeout_ms: _timeout, ...rest } = theirs;
+  const { mark: _mark, timeout_ms: _timeout, ran: _ran, ...rest } = theirs;
   const run = pick(before.run, ours.run, theirs.run);
   const marked = run === ours.run && run === theirs.run ? pick(before.mark ?? null, ours.mark ?? null, theirs.mark ?? null)
     : run === ours.run ? ours.mark : theirs.mark; // a mark is that of a run
+  const shown = run === ours.run ? ours : theirs;
+  const ran = shown.ran ?? shown.source; // the code of the run, whoever has edited it since
   const timeout = pick(before.timeout_ms ?? null, ours.timeout_ms ?? null, theirs.timeout_ms ?? null);
   return {
     cell: {
@@ -81,6 +83,7 @@ function mergeCell(base: CellRecord | undefined, ours: CellRecord, theirs: CellR
       run,
       ...(marked && { mark: marked }),
       ...(timeout && { timeout_ms: timeout }),
+      ...(run && ran !== (source ?? ours.source) && { ran }),
       ...((ours.who ?? theirs.who) && { who: ours.who ?? theirs.who }),
     },
     other: isRewritten ? theirs.source : null,
@@ -89,7 +92,7 @@ function mergeCell(base: CellRecord | undefined, ours: CellRecord, theirs: CellR
 
 const byId = (cells: readonly CellRecord[]) => new Map(cells.map((cell) => [cell.id, cell]));
 
-/** Those that all three have, in the order of one of them. */
+/** The cells that all three have, in the order of one of them. */
 function commonOrder(cells: readonly CellRecord[], ...others: ReadonlyMap<string, CellRecord>[]): string {
   return cells.filter(({ id }) => others.every((other) => other.has(id))).map(({ id }) => id).join(" ");
 }
@@ -134,7 +137,7 @@ function mergeCells(
   return { cells, kept };
 }
 
-/** What was added on both sides. */
+/** The runs that either side has added. */
 function mergeRuns(base: readonly string[] = [], ours: readonly string[] = [], theirs: readonly string[] = []): readonly string[] {
   return lastRuns([...theirs, ...ours.filter((run) => !base.includes(run) && !theirs.includes(run))]);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs may use: the policies that the daemon tells of, and what a conversation or a cell chose within them. Time
+// Limits for runs: the policies that the daemon lists, and what a conversation or a cell chose within them. Time
 // belongs to a run; memory and Python belong to the session, which has one policy and one runtime for its life.
 import { signal } from "@preact/signals";
 import * as calls from "../api/calls";

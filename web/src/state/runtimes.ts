@@ -11,12 +11,12 @@ const PACKAGES: Readonly<Record<string, string>> = {
 
 const plain = (name: string) => name.toLowerCase().replace(/[-_.]+/g, "-");
 
-/** What a runtime has loaded, at most so many names: "numpy, pandas and 6 more"; "" for plain Python. */
+/** The modules that a runtime has loaded, at most so many names: "numpy, pandas and 6 more"; "" for plain Python. */
 export function preloadText(preload: readonly string[], most: number): string {
   return preload.length > most ? `${preload.slice(0, most).join(", ")} and ${preload.length - most} more` : preload.join(", ");
 }
 
-/** Those that have it and that the policy allows, but for the one where it was missed. */
+/** The runtimes that have the module and that the policy allows, but for the one where it was missing. */
 export async function runtimesWith(module: string, without: string, policy: Policy | undefined): Promise<string[]> {
   const allowed = policy?.["runtimes"];
   const { runtimes } = await calls.status();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The session behind a conversation: made when it is first needed, and made again when it has ended.
+import { signal } from "@preact/signals";
 import { ApiError } from "../api/client";
 import * as calls from "../api/calls";
 import type { Session } from "../api/types";
@@ -11,6 +12,20 @@ import { toast } from "./toasts";
 
 const NAME_BYTES_MAX = 200;
 const making = new Map<string, Promise<string>>(); // by conversation
+
+/** Conversations whose session is being restarted from here: it is not ready, whatever the feed still tells. */
+export const restarting = signal<ReadonlyMap<string, Promise<unknown>>>(new Map());
+
+/** Cells that are run meanwhile wait for it. */
+export function whileRestarting<T>(conversation: Conversation, deed: () => Promise<T>): Promise<T> {
+  const promise = deed().finally(() => {
+    const left = new Map(restarting.peek());
+    left.delete(conversation.id);
+    restarting.value = left;
+  });
+  restarting.value = new Map(restarting.peek()).set(conversation.id, promise);
+  return promise;
+}
 
 /** A name as the daemon takes it: no longer than its limit in UTF-8, and not cut within a character. */
 export function sessionName(name: string): string {
@@ -48,6 +63,7 @@ async function make(conversation: Conversation): Promise<string> {
 }
 
 async function ensure(conversation: Conversation): Promise<string> {
+  await restarting.peek().get(conversation.id)?.catch(() => {}); // who asked for it says why it failed
   const before = conversation.session.peek();
   if (!before) return make(conversation);
   const { session, why } = await find(before);
@@ -56,6 +72,7 @@ async function ensure(conversation: Conversation): Promise<string> {
   }
   if (session) return session.id;
   const made = await make(conversation);
+  conversation.undoAll("ended");
   toast(`The session had ended${why ? ` (${why})` : ""}: a new one goes on. Its variables are gone; run the cells again.`);
   return made;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this browser remembers: who we are, how the page looks, what new conversations start with.
+// Settings that this browser remembers: who we are, how the page looks, what new conversations start with.
 import { effect, signal } from "@preact/signals";
 import { identity } from "../api/client";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a conversation is called that nobody named: after its first cell or its first file.
+// The title of a conversation that nobody named: its first cell or its first file.
 import type { Conversation } from "./conversation";
 
 export const UNTITLED = "Untitled";

@@ -76,7 +76,7 @@ export const gauges: readonly Gauge[] = [
 
 export const POINTS_MAX = 90; // at one every two seconds: three minutes
 
-/** What was read, turned into points to draw. */
+/** Readings, turned into points to draw. */
 export class Trail {
   private before: Reading | null = null;
   readonly points: (number | null)[][] = gauges.map(() => []);

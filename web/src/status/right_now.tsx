@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon does, drawn as it does it; asked every two seconds while somebody looks.
+// The daemon's work, drawn as it happens; asked every two seconds while somebody looks.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { metrics } from "../api/calls";
 import { Trouble } from "../panels/trouble";

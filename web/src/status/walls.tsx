@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands between a sandbox and this machine, and what could.
+// The walls between a sandbox and this machine, and those that this machine could have.
 import type { Backend, WallFact } from "../api/types";
 import { IconButton } from "../ui";
 import { IconCheck, IconClose, IconCopy } from "../ui/icons";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { closeToast, toasts, type Toast } from "../state/toasts";
+import { closeToast, holdToast, releaseToast, toasts, type Toast } from "../state/toasts";
 import { Button, IconButton } from "./button";
 import { IconCheck, IconClose, IconError, IconInfo } from "./icons";
 
@@ -8,8 +8,12 @@ const icons = { info: IconInfo, good: IconCheck, bad: IconError };
 function ToastView({ toast }: { toast: Toast }) {
   const Icon = icons[toast.tone];
   const { action } = toast;
+  const hold = () => holdToast(toast.id);
+  const release = ({ currentTarget }: { currentTarget: HTMLElement }) => {
+    if (!currentTarget.matches(":hover") && !currentTarget.contains(document.activeElement)) releaseToast(toast);
+  };
   return (
-    <div class={`toast toast-${toast.tone}`}>
+    <div class={`toast toast-${toast.tone}`} onPointerEnter={hold} onPointerLeave={release} onFocusIn={hold} onFocusOut={release}>
       <Icon size={16} />
       <div class="toast-text">
         <p>{toast.text}</p>

@@ -16,6 +16,9 @@ describe("what a person judges", () => {
     }
     expect(honest("a = 1\n\tif b:\r\n  c")).toEqual({ text: "a = 1\n\tif b:\n  c", unseen: 0 });
     expect(honest("ä = '한국어 ⚠'").unseen).toBe(0);
+    expect(honest("'⚠\ufe0f ❤\ufe0f'").unseen).toBe(0); // pictures
+    expect(honest("a\ufe0f = '⚠\ufe0f\ufe0f'").unseen).toBe(2);
+    expect(visible("a\ufe0f ⚠\ufe0f")).toBe("a‹fe0f› ⚠\ufe0f");
   });
 
   it("says who asked by what is proved, and calls a claim one", () => {

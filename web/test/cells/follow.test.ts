@@ -49,6 +49,15 @@ describe("following a run", () => {
     expect(mocked.putOutput).toHaveBeenCalledWith("cnv_1", "c1", expect.stringContaining("hello"));
   });
 
+  it("says nothing of an output that is not kept because its conversation was deleted meanwhile", async () => {
+    const cell = runningCell();
+    serve([started(1), said(2, "hello\n"), verdict(3)]);
+    mocked.putOutput.mockRejectedValue(gone);
+    await follow(conversationOf([cell]), cell);
+    expect(mocked.putOutput).toHaveBeenCalledTimes(1);
+    expect(toasts.value).toEqual([]);
+  });
+
   it("goes on after the last number when the daemon was away, without gap or repeat", async () => {
     const cell = runningCell();
     const asked = serve(

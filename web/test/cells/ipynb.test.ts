@@ -37,6 +37,16 @@ describe("a conversation as a notebook", () => {
     expect(made.cells[1]).toMatchObject({ cell_type: "code", id: "c1", execution_count: 1, source: ["print(1)\n", "1"] });
   });
 
+  it("says how a run ended that left no error of its own", () => {
+    const cell = new Cell({ id: "c1", kind: "code", source: "x = 1", run: null });
+    cell.output.value = new Output("run_a1");
+    cell.output.value.apply({ seq: 1, t_ms: 1, type: "verdict", state: "rolled_back", verdict: { kind: "memory", message: "it needed more than 512 MiB" } } as never);
+    expect(JSON.parse(toNotebook(conversationOf([cell]))).cells[0].outputs).toEqual([{
+      output_type: "error", ename: "Out of memory", evalue: "it needed more than 512 MiB",
+      traceback: ["Out of memory: it needed more than 512 MiB Rolled back: what it set is not in the session."],
+    }]);
+  });
+
   it("has what the cells showed, in order", () => {
     const { outputs } = made.cells[1];
     expect(outputs[0]).toEqual({ output_type: "stream", name: "stdout", text: ["one\n", "two\n"] });
@@ -71,6 +81,8 @@ describe("reading a notebook", () => {
       nbformat_minor: 0, metadata: { colab: { name: "My colab.ipynb", provenance: [] }, kernelspec: { name: "python3" } },
     });
     expect(fromNotebook(colab).name).toBe("My colab");
+    const titled = JSON.stringify({ nbformat: 4, nbformat_minor: 5, metadata: { title: "Q1/Q2 of a\\b.ipynb" }, cells: [] });
+    expect(fromNotebook(titled, "C:\\x/work.ipynb").name).toBe("Q1/Q2 of a\\b.ipynb");
     const code = notebook([{ ...python("1"), metadata: { vscode: { languageId: "python" } } }]);
     expect(fromNotebook(`\ufeff${code}`, "work.ipynb").name).toBe("work");
   });

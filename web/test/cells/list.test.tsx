@@ -12,7 +12,7 @@ import { Cell } from "../../src/state/conversation";
 import { runs } from "../../src/state/feed";
 import { aheadMs } from "../../src/state/self";
 import { toasts } from "../../src/state/toasts";
-import { conversationOf } from "./parts";
+import { conversationOf, verdict } from "./parts";
 
 vi.mock("../../src/api/calls");
 vi.mock("../../src/state/session", () => ({ ensureSession: () => Promise.resolve("ses_1") }));
@@ -106,6 +106,30 @@ describe("the list of cells", () => {
     render(<CellList conversation={conversation} />);
     expect(screen.getByText(/Running code is off/)).toBeTruthy();
     expect((screen.getByRole("button", { name: /cannot run/ }) as HTMLButtonElement).disabled).toBe(true);
+  });
+
+  it("says when the code is not the one that ran, and keeps that with the conversation", async () => {
+    const cell = new Cell({ id: "a", kind: "code", source: "x = 1", run: "run_a1" });
+    cell.output.peek()!.apply(verdict(1));
+    render(<CellList conversation={conversationOf([cell])} />);
+    await screen.findByText(/Done in/);
+    expect(screen.queryByText("Edited since")).toBeNull();
+    cell.source.value = "x = 2";
+    expect(await screen.findByText("Edited since")).toBeTruthy();
+    const again = new Cell(cell.record());
+    expect([again.ran.value, again.source.value]).toEqual(["x = 1", "x = 2"]);
+    cell.source.value = "x = 1";
+    await waitFor(() => expect(screen.queryByText("Edited since")).toBeNull());
+    expect(cell.record().ran).toBeUndefined();
+  });
+
+  it("claims no time and no memory of a run whose end nobody saw", async () => {
+    const cell = new Cell({ id: "a", kind: "code", source: "x = 1", run: "run_a1" });
+    const lost = verdict(1, "backend");
+    cell.output.peek()!.apply({ ...lost, usage: { queue_ms: 0, wall_ms: 0, cpu_ms: 0, peak_memory: 0, output_bytes: 0 } } as typeof lost);
+    render(<CellList conversation={conversationOf([cell])} />);
+    await screen.findByText("Could not run");
+    expect(screen.queryByText("CPU")).toBeNull();
   });
 
   it("says what a cell is at", () => {

@@ -47,13 +47,14 @@ describe("cells that were undone", () => {
   const tree = [point("a", null, 1), point("b", "a", 2), point("c", "b", 3), point("d", "a", 4)];
 
   it("are those whose state is not on the way to the head", () => {
-    expect(sidesOf(tree, "d")).toEqual({ live: new Set(["run_d", "run_a"]), undone: new Set(["run_b", "run_c"]) });
-    expect(sidesOf(tree.slice(0, 3), "a").undone).toEqual(new Set(["run_b", "run_c"]));
+    const back = new Map([["run_b", "undone"], ["run_c", "undone"]]);
+    expect(sidesOf(tree, "d")).toEqual({ live: new Set(["run_d", "run_a"]), undone: back });
+    expect(sidesOf(tree.slice(0, 3), "a").undone).toEqual(back);
     // The way back ends at a state that is no longer kept: older ones may be part of it.
-    expect(sidesOf([point("kept", null, 1), point("z", "gone", 5)], "z").undone).toEqual(new Set());
+    expect(sidesOf([point("kept", null, 1), point("z", "gone", 5)], "z").undone).toEqual(new Map());
     // A restart: its first state is of nothing that ran before.
     expect(sidesOf([...tree, { ...point("new", null, 5), run: null }, point("e", "new", 6)], "e"))
-      .toEqual({ live: new Set(["run_e"]), undone: new Set(["run_a", "run_b", "run_c", "run_d"]) });
+      .toEqual({ live: new Set(["run_e"]), undone: new Map(["run_a", "run_b", "run_c", "run_d"].map((run) => [run, "restarted"])) });
   });
 
   it("are marked when the head moves, and no more when it comes back", async () => {
@@ -70,6 +71,29 @@ describe("cells that were undone", () => {
     expect(marks(cells)).toBe("- - -");
   });
 
+  it("are not stale where the session went back to what they read", async () => {
+    const cells = [ran("c", "a = 10"), ran("b", "b = a + 1")]; // the first cell has run again after the second, as c
+    const conversation = conversationOf(cells, "ses_1");
+    vi.mocked(calls.listCheckpoints).mockResolvedValue(tree.slice(0, 3));
+    const goTo = (head: string) => {
+      vi.mocked(calls.getSession).mockResolvedValue({ id: "ses_1", head } as Session);
+      return markUndone(conversation);
+    };
+    cells[1]!.mark.value = "stale";
+    await goTo("c");
+    expect(marks(cells)).toBe("- stale");
+    await goTo("b");
+    expect(marks(cells)).toBe("undone -");
+  });
+
+  it("are not those that were rolled back before a restart: they had set nothing", () => {
+    const failed = ran("b", "2");
+    failed.output.value!.apply({ seq: 9, t_ms: 1, type: "verdict", state: "rolled_back", verdict: { kind: "crash" } } as never);
+    const cells = [ran("a", "1"), failed];
+    markAllUndone(conversationOf(cells, "ses_1"));
+    expect(marks(cells)).toBe("restarted -");
+  });
+
   it("are all of them after a restart, until the session goes back to a state on disk", async () => {
     const cells = [ran("a", "1"), ran("b", "2")];
     const conversation = conversationOf(cells, "ses_1");
@@ -79,12 +103,77 @@ describe("cells that were undone", () => {
     const late = markUndone(conversation); // asked before the restart, answered after it
     markAllUndone(conversation);
     await late;
-    expect(marks(cells)).toBe("undone undone");
+    expect(marks(cells)).toBe("restarted restarted");
     headIs(null);
     await markUndone(conversation);
-    expect(marks(cells)).toBe("undone undone");
+    expect(marks(cells)).toBe("restarted restarted");
     headIs("b");
     await markUndone(conversation);
+    expect(marks(cells)).toBe("- -");
+  });
+
+  it("say whether the session went back or was restarted, and the first of the two stays", async () => {
+    const cells = [ran("a", "1"), ran("b", "2")];
+    const conversation = conversationOf(cells, "ses_1");
+    vi.mocked(calls.listCheckpoints).mockResolvedValue(tree.slice(0, 2));
+    vi.mocked(calls.getSession).mockResolvedValue({ id: "ses_1", head: "a" } as Session);
+    await markUndone(conversation);
+    markAllUndone(conversation);
+    expect(marks(cells)).toBe("restarted undone");
+    // Opened elsewhere, where nobody saw it happen: the states tell as much.
+    const others = [ran("a", "1"), ran("b", "2")];
+    vi.mocked(calls.listCheckpoints).mockResolvedValue([...tree.slice(0, 2), { ...point("new", null, 5), run: null }]);
+    vi.mocked(calls.getSession).mockResolvedValue({ id: "ses_1", head: "new" } as Session);
+    await markUndone(conversationOf(others, "ses_1"));
+    expect(marks(others)).toBe("restarted restarted");
+  });
+
+  it("are also those that a later run took with it, though they had no state", async () => {
+    const cells = [ran("a", "1"), ran("b", "2"), ran("e", "3")]; // e's run went well, and c's found what it had spoiled
+    const healing = ran("f", "4");
+    healing.output.value!.apply({
+      seq: 99, t_ms: 1, type: "verdict", state: "rolled_back", verdict: { kind: "exception" },
+      checkpoint: { id: "b", after: "run_b", undone: ["run_e", "run_f"] },
+    } as never);
+    const conversation = conversationOf([...cells, healing], "ses_1");
+    vi.mocked(calls.listCheckpoints).mockResolvedValue(tree.slice(0, 2));
+    vi.mocked(calls.getSession).mockResolvedValue({ id: "ses_1", head: "b" } as Session);
+    await markUndone(conversation);
+    expect(marks([...cells, healing])).toBe("- - rolled_back -");
+    // The session may be gone by the time that somebody looks: what the run told stays true.
+    cells[2]!.mark.value = null;
+    vi.mocked(calls.getSession).mockRejectedValue(new Error("gone"));
+    await markUndone(conversation);
+    expect(marks(cells)).toBe("- - rolled_back");
+    // A state with that run that is gone back to has what it set.
+    vi.mocked(calls.getSession).mockResolvedValue({ id: "ses_1", head: "e" } as Session);
+    vi.mocked(calls.listCheckpoints).mockResolvedValue([...tree.slice(0, 2), point("e", "b", 7)]);
+    await markUndone(conversation);
+    expect(marks(cells)).toBe("- - -");
+  });
+
+  it("are none before one whose state on disk the session has gone to, though they left no state", async () => {
+    const cells = [ran("a", "1"), ran("b", "2"), ran("c", "3")]; // b's state was not written
+    const crashed = ran("f", "4");
+    crashed.output.value!.apply({
+      seq: 99, t_ms: 1, type: "verdict", state: "rolled_back", verdict: { kind: "crash" },
+      checkpoint: { id: "a", after: "run_a", undone: ["run_b", "run_c", "run_f"], why: "thread t" },
+    } as never);
+    const conversation = conversationOf([...cells, crashed], "ses_1");
+    vi.mocked(calls.listCheckpoints).mockResolvedValue([point("a", null, 1), point("c", "a", 3)]);
+    vi.mocked(calls.getSession).mockResolvedValue({ id: "ses_1", head: "a" } as Session);
+    await markUndone(conversation);
+    expect(marks([...cells, crashed])).toBe("- rolled_back rolled_back -");
+    vi.mocked(calls.getSession).mockResolvedValue({ id: "ses_1", head: "c" } as Session);
+    await markUndone(conversation);
+    expect(marks([...cells, crashed])).toBe("- - - -");
+  });
+
+  it("are none while what runs is further than its last state, whatever is on disk", async () => {
+    const cells = [ran("a", "1"), ran("b", "2")];
+    vi.mocked(calls.listCheckpoints).mockResolvedValue([point("a", null, 1), point("b", "a", 2)]);
+    vi.mocked(calls.getSession).mockResolvedValue({ id: "ses_1", head: "a", checkpoint_blocked_by: "thread t" } as Session);
+    await markUndone(conversationOf(cells, "ses_1"));
     expect(marks(cells)).toBe("- -");
   });
 

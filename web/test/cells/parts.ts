@@ -21,7 +21,8 @@ export function conversationOf(cells: Cell[], session: string | null = null): Co
 export const started = (seq: number, run = "run_a1"): RunEvent => ({ seq, t_ms: 0, type: "started", run, backend: "namespace", runtime: "base" });
 export const said = (seq: number, text: string): RunEvent => ({ seq, t_ms: 1, type: "stdout", text });
 export const verdict = (seq: number, kind: VerdictKind = "ok"): RunEvent => ({
-  seq, t_ms: 2, type: "verdict", state: "preserved", walls: [], truncated: {}, files: [],
-  verdict: { kind, exit_code: 0, signal: null, message: "", remedy: "", limit: null, peak: null, by: "runner" },
+  seq, t_ms: 2, type: "verdict", state: "preserved", walls: [], limits: null, files: [], missing: [],
+  truncated: { stdout: false, stderr: false, files: false, result: false, events: false },
+  verdict: { kind, exit_code: 0, signal: null, message: "", remedy: "", remedy_key: null, limit: null, peak: null, by: "runner" },
   usage: { queue_ms: 0, wall_ms: 1, cpu_ms: 1, peak_memory: 1, output_bytes: 0 },
 });

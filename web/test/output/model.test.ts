@@ -181,7 +181,12 @@ describe("verdicts", () => {
   });
 
   it("tell of a roll back", () => {
-    expect(tellState("rolled_back", { undone: 1, why: "", hasFiles: true })).toContain("went back to what they were before this run");
-    expect(tellState("preserved", { undone: 1, why: "", hasFiles: true })).toBe("");
+    const back = { undone: ["run_2"], after: "run_1", why: "", hasFiles: true };
+    expect(tellState("rolled_back", back)).toContain("went back to what they were before this run");
+    expect(tellState("preserved", back)).toBe("");
+    const far = { ...back, undone: ["run_2", "run_3"] };
+    expect(tellState("rolled_back", far, () => 4)).toContain("variables and the files of /workspace went back to what they were after cell 4.");
+    expect(tellState("rolled_back", far)).toContain("what they were before those.");
+    expect(tellState("rolled_back", { ...far, after: null })).toContain("what they were when the session began.");
   });
 });

@@ -4,7 +4,7 @@ import type { Verdict } from "../../src/api/types";
 import { tellVerdict } from "../../src/output/verdict";
 
 const verdict = (part: Partial<Verdict>): Verdict => ({
-  kind: "timeout", exit_code: 124, signal: null, message: "", remedy: "raise timeout_ms", limit: null, peak: null, by: "supervisor", ...part,
+  kind: "timeout", exit_code: 124, signal: null, message: "", remedy: "raise timeout_ms", remedy_key: null, limit: null, peak: null, by: "supervisor", ...part,
 });
 
 test("a remedy is in the page's own words", () => {
@@ -25,13 +25,24 @@ test("what to use in place of a runtime without a module is named", () => {
 });
 
 test("no remedy on the page names a flag, a field or a route", () => {
-  const keys = ["timeout", "timeout_max", "memory", "output", "disk", "disk_inputs", "crash", "syscall", "backend", "remote", "denied", "guard",
+  const keys = ["timeout", "timeout_max", "memory", "output", "disk", "disk_inputs", "crash", "syscall", "backend", "again", "remote", "denied", "guard",
     "module", "stdin", "no_data", "fresh", "damaged", "descriptors", "network", "read_only"];
   for (const key of keys) {
     const { remedy } = tellVerdict(verdict({ remedy_key: key, remedy_detail: "x", remedy: "viv run --flag" }));
     expect(remedy, key).not.toMatch(/--|viv |_ms|limits\.|GET |\/v1\//);
     expect(remedy, key).not.toBe("");
   }
+});
+
+test("a held run whose daemon ended is not said to be denied by somebody", () => {
+  const denied = { kind: "denied" as const, message: "the daemon ended before the held run began; nothing ran" };
+  const told = tellVerdict(verdict({ ...denied, remedy_key: "again", remedy: "run it again" }));
+  expect(told).toMatchObject({ title: "Not run", message: "", remedy: "Run it again." });
+  expect(tellVerdict(verdict({ ...denied, remedy_key: "denied" })).title).toBe("Denied");
+});
+
+test("out of memory says what else takes it", () => {
+  expect(tellVerdict(verdict({ remedy_key: "memory" })).remedy).toContain("files in /workspace and /tmp count, too");
 });
 
 test("a key that is not known here shows the daemon's words", () => {

@@ -4,6 +4,7 @@ import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-li
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import * as calls from "../../src/api/calls";
 import { ApiError } from "../../src/api/client";
+import type { Session } from "../../src/api/types";
 import { chosenText, moved } from "../../src/output/tables/active";
 import { widthOf } from "../../src/output/tables/columns";
 import { heldCsv } from "../../src/output/tables/explorer";
@@ -13,6 +14,7 @@ import { queryText, readSummary } from "../../src/output/tables/session";
 import { plainTable, readTable, type Column, type Page } from "../../src/output/tables/table";
 import { compare, exactText, grouped, isNumeric, shownText } from "../../src/output/tables/values";
 import { TableView } from "../../src/output/tables/view";
+import { sessions } from "../../src/state/feed";
 
 const XSS = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>';
 const column = (more: Partial<Column>): Column => ({ key: "0", name: "n", levels: ["n"], dtype: "", decimals: null, missing: "None", ...more });
@@ -65,12 +67,12 @@ describe("a table that came", () => {
     expect(table.columns[1]).toMatchObject({ key: "1", dtype: "float64", decimals: 2, missing: "NaN" });
     expect(table.columns[2]!.levels).toEqual(["x", "big"]);
     expect(table.rows[2]).toEqual({ at: 2, index: ["West", 2025], cells: FRAME.rows[2] });
-    expect(table).toMatchObject({ total: 3, matched: 3, handle: "~3", isOld: false });
+    expect(table).toMatchObject({ total: 3, matched: 3, handle: "~3", asOf: null });
   });
 
   it("of a page tells where its rows stand in the whole", () => {
     const page = readTable({ columns: ["a"], rows: [[1], [2]], total: 100_000, matched: 7, numbers: [17, 3], as_of: "c1" }, 5) as Page;
-    expect(page).toMatchObject({ total: 100_000, matched: 7, isOld: true });
+    expect(page).toMatchObject({ total: 100_000, matched: 7, asOf: { state: "c1", blockedBy: "" } });
     expect(page.rows.map(({ at }) => at)).toEqual([17, 3]);
     expect((readTable({ columns: ["a"], rows: [[1], [2]] }, 5) as Page).rows.map(({ at }) => at)).toEqual([5, 6]);
   });
@@ -101,6 +103,18 @@ describe("a value", () => {
     expect(exactText(0.1 + 0.2, mixed)).toBe("0.30000000000000004");
   });
 
+  it("keeps the sign of a zero", () => {
+    const price = column({ dtype: "float64", decimals: 2 });
+    expect([shownText(-0, price), shownText(0, price, "-0.0"), shownText(0, price), exactText(-0, price)]).toEqual(["-0.00", "-0.00", "0.00", "-0.0"]);
+    expect([shownText(-0, column({})), shownText(0, column({ dtype: "object" }), "-0.0")]).toEqual(["-0.0", "-0.0"]);
+    expect(heldCsv(plainTable(["a"], [[-0], [0]]), ALL).text).toBe("a\r\n-0.0\r\n0\r\n");
+  });
+
+  it("that is complex is compared by its real, then by its imaginary part", () => {
+    const sorted = ["(-10+0j)", "(-2+0j)", "-3j", "(1e-05+2j)", "(2-5j)", "(2+5j)", "(10+1j)", "(10+infj)"];
+    expect([...sorted].reverse().sort(compare)).toEqual(sorted);
+  });
+
   it("keeps integers beyond 2^53", () => {
     expect(shownText("9007199254740993", column({ dtype: "int64" }))).toBe("9,007,199,254,740,993");
     expect(exactText("9007199254740993", column({ dtype: "int64" }))).toBe("9007199254740993");
@@ -128,9 +142,20 @@ describe("a value", () => {
     expect(shownText(null, day)).toBe("NaT");
   });
 
+  it("that is midnight has its time where others of the column have one", () => {
+    const table = read({
+      columns: ["day"], dtypes: ["datetime64[ns]"], rows: [["2024-01-01T00:00:00"], ["2024-01-02T00:00:00"]],
+      index: { names: [null], dtypes: ["datetime64[ns]"], rows: [["2024-01-01T23:00:00"], ["2024-01-02T00:00:00"]] },
+    });
+    expect(table.rows.map((row) => shownText(row.index[0], table.index[0]!))).toEqual(["2024-01-01 23:00:00", "2024-01-02 00:00:00"]);
+    expect(table.rows.map((row) => shownText(row.cells[0], table.columns[0]!))).toEqual(["2024-01-01", "2024-01-02"]);
+  });
+
   it("stands to the right by its type, and by itself where there is none", () => {
     expect(isNumeric(column({ dtype: "Int64" }), [])).toBe(true);
     expect(isNumeric(column({ dtype: "object" }), [1, 2])).toBe(false);
+    expect(["int8", "uint64", "Int64"].map((dtype) => isNumeric(column({ dtype }), []))).toEqual([true, true, true]);
+    expect(isNumeric(column({ dtype: "interval[int64, right]" }), ["(0, 1]"])).toBe(false);
     expect(isNumeric(column({}), ["1.5", "", "2"])).toBe(true);
     expect(isNumeric(column({}), ["1.5", "x"])).toBe(false);
   });
@@ -160,6 +185,21 @@ describe("rows at hand", () => {
     expect(only("0", "ne", "30")).toEqual([0, 1]);
     expect(passes(true, { key: "0", op: "eq", value: "true" }, column({ dtype: "bool" }))).toBe(true);
     expect(passes(null, { key: "0", op: "ne", value: "1" }, column({}))).toBe(false);
+  });
+
+  it("of any kind are told apart where JSON does not: floats that are whole, and each way to be missing", () => {
+    const page = read({
+      columns: ["v"], dtypes: ["object"], decimals: [null], total: 5, rows: [[1.0], [1], [1e16], [null], [null]],
+      index: { names: [null], dtypes: ["object"], rows: [[2.0], [2], [null], ["a"], ["b"]], missing: { "0": "NaN" }, texts: { "0": { "0": "2.0" } } },
+      missing: { "0": "NaN" }, texts: { "0": { "0": "1.0", "2": "1e+16", "4": "None", "9": "x", x: "y" }, __proto__x: { "0": "z" }, "1": 7 },
+    });
+    const [one, label] = [page.columns[0]!, page.index[0]!];
+    const texts = page.rows.map((row) => shownText(row.cells[0], one, row.texts?.["0"]));
+    expect(texts).toEqual(["1.0", "1", "1e+16", "NaN", "None"]);
+    expect(page.rows.slice(0, 2).map((row) => shownText(row.index[0], label, row.texts?.["i0"]))).toEqual(["2.0", "2"]);
+    expect(exactText(null, one, "None")).toBe("None");
+    expect(shownText(1234567, one, "1234567.0")).toBe("1,234,567.0");
+    expect(heldRows(page, { ...ALL, search: "none" }).map((row) => row.at)).toEqual([4]);
   });
 
   it("are found by what is shown, index and missing values among it", () => {
@@ -196,7 +236,7 @@ describe("a question", () => {
     expect(queryText(query).sort).toBe("3:desc");
     expect(turnSort(query, "3").sort).toBeNull();
     query = setFilter(setFilter(query, "i0", { key: "i0", op: "eq", value: "North" }), "1", { key: "1", op: "missing", value: "" });
-    expect(JSON.parse(queryText({ ...query, search: "x y" }).filter!)).toEqual([{ column: "i0", op: "eq", value: "North" }, { column: "1", op: "missing" }]);
+    expect(JSON.parse(queryText({ ...query, search: "x y" }).filter!)).toEqual([{ column: "i0", op: "eq", value: "North", typed: true }, { column: "1", op: "missing" }]);
   });
 
   it("has a summary that is checked", () => {
@@ -231,13 +271,28 @@ describe("a table that is shown", () => {
   afterEach(cleanup);
   const cells = () => screen.getAllByRole("row").slice(1).map((row) => [...row.querySelectorAll("th, td:not([aria-hidden])")].map((cell) => cell.textContent));
 
+  it("names the levels of its columns in the head of the index, as pandas prints them", async () => {
+    const pivot = { columns: ["1", "2"], column_names: ["qty"], rows: [[3, 4]], total: 1, dtypes: ["int64", "int64"], index: { names: ["shop"], dtypes: ["object"], rows: [["A"]] } };
+    render(<TableView table={read(pivot)} />);
+    const head = await screen.findByRole("columnheader", { name: "shop, columns by qty" });
+    expect([...head.querySelectorAll(".table-level, .table-name")].map((part) => part.textContent)).toEqual(["qty", "shop"]);
+    expect(within(head).getByRole("button", { name: "Filter and summary of shop" })).toBeTruthy();
+    expect(read({ ...FRAME, column_names: [null, null] }).index.every(({ above }) => above === undefined)).toBe(true);
+  });
+
   it("has its index, its types, and nothing of it is markup", async () => {
     const { container } = render(<TableView table={read(FRAME)} />);
     await screen.findByRole("grid");
-    expect(cells()[0]).toEqual(["North", "2024", "1,234,567", "1,234,567.89", "9,007,199,254,740,993", "2024-01-05", XSS]);
+    expect(cells()[0]).toEqual(["North", "2024", "1,234,567", "1,234,567.89", "9,007,199,254,740,993", "2024-01-05 00:00:00", XSS]);
     expect(cells()[1]).toEqual(["South", "2024", "2", "NaN", "18,446,744,073,709,551,615", "NaT", "plain"]);
     expect(screen.getByRole("columnheader", { name: "x big" }).textContent).toContain("uint64");
     expect(container.querySelector("img, script")).toBeNull();
+  });
+
+  it("shows a row's own text of a value", async () => {
+    render(<TableView table={read({ ...FRAME, texts: { "0": { "1": "2.0" }, "4": { "2": "<NA>" } } })} />);
+    await screen.findByRole("grid");
+    expect(cells().map((row) => [row[2], row.at(-1)])).toEqual([["1,234,567", XSS], ["2.0", "plain"], ["30", "<NA>"]]);
   });
 
   it("asks the session for an order of the whole table", async () => {
@@ -257,10 +312,29 @@ describe("a table that is shown", () => {
     const held = { columns: ["n"], dtypes: ["int64"], rows: [[3], [1], [2]], total: 100_000, handle: "~1" };
     render(<TableView table={read(held)} session="ses_1" />);
     fireEvent.click(within(await screen.findByRole("columnheader", { name: "n" })).getAllByRole("button")[0]!);
-    await screen.findByText(/no longer holds this table/);
+    await screen.findByText("The session no longer has this table. Run the cell again to see all of it.");
+    expect(screen.queryByRole("button", { name: "Ask again" })).toBeNull();
     expect(cells().map(([, value]) => value)).toEqual(["1", "2", "3"]);
     expect(screen.getByText(/cover only the 3 rows that are here, not all 100,000/)).toBeTruthy();
     expect(screen.getByText("3 of 100,000 rows are here × 1 column")).toBeTruthy();
+  });
+
+  it("is asked for again by itself when its session has woken, and says then whether it is still there", async () => {
+    const ask = vi.spyOn(calls, "readTable").mockRejectedValue(new ApiError(409, "conflict", "the session is asleep; wake it, or run something in it"));
+    const at = (state: Session["state"]) => (sessions.value = new Map([["ses_1", { id: "ses_1", state } as Session]]));
+    at("asleep");
+    const held = { columns: ["n"], dtypes: ["int64"], rows: [[3], [1], [2]], total: 100_000, handle: "~1" };
+    render(<TableView table={read(held)} session="ses_1" />);
+    fireEvent.click(within(await screen.findByRole("columnheader", { name: "n" })).getAllByRole("button")[0]!);
+    await screen.findByText(/the session is asleep/);
+    const asked = ask.mock.calls.length;
+    at("starting");
+    ask.mockRejectedValueOnce(new ApiError(404, "not_found", "the session no longer holds this table; run the cell again"));
+    at("idle");
+    await screen.findByText("The session no longer has this table. Run the cell again to see all of it.");
+    expect(screen.queryByText(/the session is asleep/)).toBeNull();
+    expect(ask.mock.calls.length).toBe(asked + 1);
+    sessions.value = new Map();
   });
 
   it("tells a refused question in the daemon's words, and keeps asking the session", async () => {
@@ -270,9 +344,67 @@ describe("a table that is shown", () => {
     const head = await screen.findByRole("columnheader", { name: "n" });
     fireEvent.click(within(head).getAllByRole("button")[0]!);
     await screen.findByText(/wants a number/);
+    expect(screen.getByText("2 rows × 1 column")).toBeTruthy();
     ask.mockResolvedValue({ columns: ["n"], rows: [[1], [3]], total: 2, matched: 2 });
     fireEvent.click(screen.getByRole("button", { name: "Ask again" }));
     await waitFor(() => expect(cells().map(([, value]) => value)).toEqual(["1", "3"]));
+  });
+
+  it("refuses a decimal comma, which nobody means as thousands", async () => {
+    render(<TableView table={read({ columns: ["n"], dtypes: ["float64"], rows: [[1.5], [15], [1500]] })} />);
+    fireEvent.click(await screen.findByRole("button", { name: "Filter and summary of n" }));
+    const menu = screen.getByRole("dialog", { name: "Column n" });
+    const ask = (value: string) => {
+      fireEvent.input(within(menu).getByRole("textbox"), { target: { value } });
+      fireEvent.submit(menu.querySelector("form")!);
+    };
+    for (const value of ["1,5", "1,50", "1500,5", ",5"]) {
+      ask(value);
+      expect((await within(menu).findByRole("alert")).textContent).toContain("1.5");
+    }
+    ask("1,500");
+    await screen.findByText("1 of 3 rows match");
+  });
+
+  it("does not say that no row passes a filter that was refused", async () => {
+    vi.spyOn(calls, "readTable").mockRejectedValue(new ApiError(400, "bad_request", "filter: the column wants a number"));
+    vi.spyOn(calls, "tableSummary").mockResolvedValue({ total: 1200, columns: [{ name: "n", count: 1200 }] });
+    const held = { columns: ["n"], dtypes: ["int64"], rows: [[3], [1]], total: 1200, handle: "~1" };
+    render(<TableView table={read(held)} session="ses_1" />);
+    fireEvent.click(await screen.findByRole("button", { name: "Filter and summary of n" }));
+    const menu = screen.getByRole("dialog", { name: "Column n" });
+    fireEvent.input(within(menu).getByRole("textbox"), { target: { value: "abc" } });
+    fireEvent.submit(menu.querySelector("form")!);
+    await screen.findByText(/wants a number/);
+    expect(screen.queryByText("No row passes.")).toBeNull();
+    expect(screen.getByText("1,200 rows × 1 column")).toBeTruthy();
+  });
+
+  it("names the exact ends of a histogram", async () => {
+    vi.spyOn(calls, "tableSummary").mockResolvedValue({ total: 2, columns: [{
+      name: "n", count: 2, missing: 0, distinct: 2, min: "-9223372036854775808", max: "9223372036854775807",
+      histogram: { edges: [-9223372036854775808, 0, 9223372036854775808], counts: [1, 1] },
+    }] });
+    render(<TableView table={read({ columns: ["n"], dtypes: ["int64"], rows: [[1]], total: 2, handle: "~1" })} session="ses_1" />);
+    fireEvent.click(await screen.findByRole("button", { name: "Filter and summary of n" }));
+    await screen.findByRole("img", { name: /from -9,223,372,036,854,775,808 to 9,223,372,036,854,775,807;/ });
+  });
+
+  it("does not order what it has only as text", async () => {
+    render(<TableView table={read({ columns: ["q", "i"], dtypes: ["period[Q-DEC]", "interval[int64, right]"], rows: [["2024Q1", "(0, 1]"], ["2024Q2", "(1, 2]"]], total: 2 })} />);
+    const filter = async (column: string, op: string, value: string) => {
+      fireEvent.click(await screen.findByRole("button", { name: `Filter and summary of ${column}` }));
+      const menu = screen.getByRole("dialog", { name: `Column ${column}` });
+      fireEvent.change(within(menu).getByRole("combobox"), { target: { value: op } });
+      fireEvent.input(within(menu).getByRole("textbox"), { target: { value } });
+      fireEvent.submit(menu.querySelector("form")!);
+      return menu;
+    };
+    expect((await filter("q", "gt", "2024-02-01")).textContent).toContain("Only the session can compare periods");
+    expect((await filter("i", "gt", "(0, 1]")).textContent).toContain("An interval is neither more nor less than a value.");
+    fireEvent.keyDown(screen.getByRole("dialog", { name: "Column i" }), { key: "Escape" });
+    await filter("i", "eq", "(0, 1]");
+    await waitFor(() => expect(cells().map((row) => row.at(-1))).toEqual(["(0, 1]"]));
   });
 
   it("filters by a column's menu, with a summary of the whole column", async () => {
@@ -289,7 +421,7 @@ describe("a table that is shown", () => {
     fireEvent.submit(menu.querySelector("form")!);
     await screen.findByText("1 of 5 rows match");
     expect(cells()).toEqual([["4", "1234"]]);
-    expect(ask.mock.calls.at(-1)![2]).toMatchObject({ filter: '[{"column":"0","op":"gt","value":"1000"}]' });
+    expect(ask.mock.calls.at(-1)![2]).toMatchObject({ filter: '[{"column":"0","op":"gt","value":"1000","typed":true}]' });
     fireEvent.click(screen.getByRole("button", { name: "Remove the filter n > 1000" }));
     await screen.findByText("5 rows × 1 column");
   });

@@ -9,7 +9,7 @@ import { BadImage, imageBlob } from "../../src/output/bytes";
 import { BundleView, formsOf } from "../../src/output/bundle";
 import { ChartItem } from "../../src/output/charts/item";
 import { JsonView } from "../../src/output/json";
-import { FilesView } from "../../src/output/files";
+import { FilesView, type FindSince } from "../../src/output/files";
 import { Output } from "../../src/output/model";
 import { Boundary, fileName } from "../../src/output/parts";
 import { TextView } from "../../src/output/text";
@@ -61,36 +61,53 @@ describe("an output", () => {
       type: "verdict", state: "rolled_back", walls: [], truncated: { stdout: true }, files: [{ path: `/workspace/${XSS}.csv`, size: 10, mime: "text/csv" }],
       verdict: { kind: "timeout", exit_code: 124, signal: null, message: "", remedy: "do less", limit: "timeout_ms", limit_value: 1000, peak: null, by: "supervisor" },
       usage: { queue_ms: 0, wall_ms: 1000, cpu_ms: 400, peak_memory: 256 << 20, output_bytes: 6 },
+      allowed: { timeout_ms: 1000, memory: 512 << 20, cpus: 2 },
     }));
-    const { container } = render(<OutputView output={output} session={null} limits={{ memory: 512 << 20, timeout_ms: 30_000 }} label="Output of cell 1" />);
+    const { container } = render(<OutputView output={output} session={null} label="Output of cell 1" />);
     expect(screen.getByRole("region", { name: "Output of cell 1" })).toBeTruthy();
     expect(container.textContent).toContain("hello");
     expect(container.textContent).toContain("Timed out");
     expect(container.textContent).toContain("limit of 1 s");
     expect(container.textContent).toContain("do less");
-    expect(container.textContent).toContain("variables and files went back to what they were before this run");
+    expect(container.textContent).toContain("variables and the files of /workspace went back to what they were before this run");
     expect(container.textContent).not.toContain("runs were undone");
     expect(container.textContent).toContain("Some of stdout is left out");
     expect(screen.getByRole("meter", { name: "Memory" }).getAttribute("aria-valuetext")).toBe("256 MiB of 512 MiB");
     expect(screen.getByRole("meter", { name: "Time" }).getAttribute("aria-valuetext")).toBe("1 s of 1 s");
+    expect(screen.getByRole("meter", { name: "CPU" }).getAttribute("aria-valuetext")).toBe("400 ms of 2 s");
     expect(container.querySelector("img, script")).toBeNull();
     expect(container.textContent).toContain(`${XSS}.csv`);
   });
 
   it("says how far a rollback went, and why; and what a session that was woken lacks", () => {
-    const ending = (state: string, checkpoint: unknown) => {
+    const ending = (state: string, checkpoint: unknown, isSaved = false) => {
       const output = new Output();
       output.apply(event(1, {
         type: "verdict", state, walls: [], truncated: {}, files: [], checkpoint,
         verdict: { kind: state === "rolled_back" ? "timeout" : "ok", exit_code: null, signal: null, message: "", remedy: "", limit: null, peak: null, by: "supervisor" },
         usage: { queue_ms: 0, wall_ms: 1, cpu_ms: 1, peak_memory: 1, output_bytes: 0 },
       }));
-      return render(<OutputView output={output} session={null} limits={{}} label="Output of cell 1" />).container.textContent;
+      const numberOf = (run: string) => (run === "run_4f" ? 4 : null);
+      return render(<OutputView output={output} session={null} isSaved={isSaved} numberOf={numberOf} label="Output of cell 1" />).container.textContent;
     };
-    expect(ending("rolled_back", { id: "cp_1", undone: ["run_1", "run_2"], why: "thread worker-1", note: "" }))
-      .toContain("2 runs were undone, this one and the one before it; variables and files went back to what they were before those. No newer state was kept: thread worker-1.");
+    expect(ending("rolled_back", { id: "cp_1", after: "run_0", undone: ["run_1", "run_2"], why: "thread worker-1", note: "" }))
+      .toContain("2 runs were undone, this one and the one before it; variables and the files of /workspace went back to what they were before those. No newer state was kept: thread worker-1.");
     expect(ending("preserved", { id: "cp_1", woken: { missing: [] }, note: "the session was woken from its state on disk; could not be kept: conn" }))
       .toContain("The session was woken from its state on disk; could not be kept: conn.");
+    const back = ending("rolled_back", { id: "cp_1", woken: { missing: [] }, note:
+      "rolled back: variables are what they were before this run. Files stay as they are. Before that, the session was woken from its state on disk; could not be kept: conn" });
+    expect(back).toContain("The session was woken from its state on disk; could not be kept: conn.");
+    expect(back).not.toContain("variables are what they were");
+    const kept = { why: "the disk is full", note: "the state after this run is not saved: the disk is full" };
+    expect(ending("preserved", { id: "cp_1", kept, note: kept.note })).toContain("The state after this run is not saved: the disk is full.");
+    expect(ending("preserved", { id: "cp_1", kept, note: kept.note }, true)).not.toContain("not saved");
+    const both = { id: "cp_1", kept, woken: { missing: [] }, note: `the session was woken from its state on disk. And ${kept.note}` };
+    expect(ending("preserved", both)).toMatch(/woken from its state on disk\.The state after this run is not saved: the disk is full\./);
+    expect(ending("preserved", both, true)).toMatch(/woken from its state on disk\.$/);
+    for (const [run, said] of [["run_4f", "cell 4"], ["run_5f", "an earlier run"]] as const) {
+      const note = `the state after this run is not saved: the disk is full. The session comes back as it was after ${run}`;
+      expect(ending("preserved", { id: "cp_1", kept: { ...kept, note }, note })).toContain(`comes back as it was after ${said}.`);
+    }
   });
 
   it("a run that is undone keeps what it ended as", () => {
@@ -101,7 +118,7 @@ describe("an output", () => {
         verdict: { kind, exit_code: null, signal: null, message: "", remedy: "", limit: null, peak: null, by: "supervisor" },
         usage: { queue_ms: 0, wall_ms: 1, cpu_ms: 1, peak_memory: 1, output_bytes: 0 },
       }));
-      const { container } = render(<OutputView output={output} session={null} limits={{}} mark="undone" />);
+      const { container } = render(<OutputView output={output} session={null} mark="undone" />);
       return [...container.querySelectorAll(".ending-badge")].map((badge) => badge.textContent);
     };
     expect(badges("exception")).toEqual(["Failed", "Undone"]);
@@ -200,6 +217,32 @@ describe("files of a run", () => {
     expect(saved).not.toHaveBeenCalled();
   });
 
+  it("say before a click what became of them, and what the download is", () => {
+    const files = ["a", "b", "c"].map((name) => ({ ...file, path: `/workspace/${name}` }));
+    const since: FindSince = ({ path }) => path.endsWith("a") ? { kind: "changed", by: 4, size: 6 } : path.endsWith("b") ? { kind: "removed", by: null, size: null } : { kind: "back", by: 1, size: 2 };
+    render(<FilesView files={files} session="ses_1" since={since} />);
+    const chips = screen.getAllByRole("listitem").map((chip) => chip.textContent);
+    expect(chips).toEqual(["a3 byteschanged since by cell 4, now 6 bytesDownload as it is now", "b3 bytesremoved since", "c3 bytesnow as cell 1 left it, 2 bytesDownload as it is now"]);
+    expect(screen.getByRole("button", { name: "Download a as it is now" })).toBeTruthy();
+    expect(screen.queryByRole("button", { name: /Download b/ })).toBeNull();
+  });
+
+  it.each([["bill\u202efdp.exe", "bill‹202e›fdp.exe"], ["a\u200b\n<b onclick=x>", "a‹200b›⏎<b onclick=x>"], ["x".repeat(4000), "x".repeat(4000)]])("have names that look like no other: %j", (name, shown) => {
+    const { container } = render(<FilesView files={[{ ...file, path: `/workspace/${name}` }]} session="ses_1" since={() => ({ kind: "changed", by: 2, size: 3 })} />);
+    expect(container.querySelector(".file-name")!.textContent).toBe(shown);
+    expect(container.querySelector(".file-name")!.getAttribute("title")).toBe(shown);
+    expect(container.querySelector("b")).toBeNull();
+    expect(screen.getByRole("button").getAttribute("aria-label")).toBe(`Download ${shown} as it is now`);
+  });
+
+  it.each([["abc", ""], ["xyz", "changed since, now 3 bytes"]])("of the same size are looked at where nothing else tells: %s", async (text, told) => {
+    read.mockResolvedValue(new Response(text));
+    const { container } = render(<FilesView files={[file]} session="ses_1" since={() => ({ kind: "unsure", by: null, size: 3 })} />);
+    expect(container.textContent).toContain("may have changed since");
+    await waitFor(() => expect(container.textContent).not.toContain("may have"));
+    expect(container.querySelector(".file-since")?.textContent ?? "").toBe(told);
+  });
+
   it("of a run that was undone are said to be of another time", () => {
     const { container } = render(<FilesView files={[file]} session="ses_1" mark="undone" />);
     expect(container.textContent).toContain("may be gone");
@@ -233,6 +276,21 @@ describe("a bundle", () => {
     expect(odd.container.textContent).toContain("x");
   });
 
+  it("whose JSON has other values than Python is its text at once; the JSON is called so", () => {
+    const bundle = { "text/plain": `{'inf': inf, 'none': None, 'b': b'${"x".repeat(300)}'}`, "application/json": { inf: null, none: null, b: "b'xxx'" } };
+    expect(formsOf(bundle).map(({ label }) => label)).toEqual(["Tree", "Text"]);
+    const inexact = { ...bundle, "application/vnd.vivarium.inexact+json": true };
+    expect(formsOf(inexact).map(({ label }) => label)).toEqual(["Text", "JSON"]);
+    expect(names({ ...inexact, "text/plain": "{'inf': inf}" })).toEqual(["text"]);
+    const { container } = render(<BundleView bundle={inexact} session={null} />);
+    expect(container.textContent).toContain("'inf': inf");
+  });
+
+  it("shows a negative zero in its tree", () => {
+    const { container } = render(<BundleView bundle={{ "text/plain": "x".repeat(300), "application/json": [-0, 0] }} session={null} />);
+    expect([...container.querySelectorAll(".json-number")].map((one) => one.textContent)).toEqual(["-0.0", "0"]);
+  });
+
   it("puts HTML nowhere but into the frame without an origin", () => {
     const { container } = render(<BundleView bundle={{ "text/html": XSS }} session={null} />);
     expect(container.querySelector("img, script")).toBeNull();
@@ -240,6 +298,21 @@ describe("a bundle", () => {
     expect(container.textContent).toContain("not run");
     const frame = container.querySelector("iframe");
     if (frame) expect(frame.getAttribute("sandbox")).toBe("allow-scripts");
+  });
+
+  it("that holds frames shows each as a table, and its text where they are many or not alone", async () => {
+    const table = (name: string) => ({ columns: [name], total: 1, dtypes: ["int64"], decimals: [null], rows: [[7]], index: { names: [null], dtypes: ["int64"], rows: [[0]] } });
+    const text = { "text/plain": "(   a\n0  7,)" };
+    expect(names({ ...text, "application/json": [table("a"), table("b")] })).toEqual(["tables", "text"]);
+    expect(names({ ...text, "application/json": { first: table("a") } })).toEqual(["tables", "text"]);
+    expect(names({ ...text, "application/json": [table("a"), 5] })).toEqual(["text"]);
+    expect(names({ ...text, "application/json": Array.from({ length: 9 }, () => table("a")) })).toEqual(["text"]);
+    expect(names({ ...text, "application/json": [1, 2] })).toEqual(["json", "text"]);
+    render(<BundleView bundle={{ ...text, "application/json": [table("left"), table("right")] }} session={null} />);
+    for (const [label, column] of [["Table 1 of 2", "left"], ["Table 2 of 2", "right"]] as const) {
+      await waitFor(() => expect(screen.getByRole("region", { name: label }).textContent).toContain(column), { timeout: 20_000 });
+    }
+    expect(screen.queryByText(/dtypes|decimals/)).toBeNull();
   });
 });
 
@@ -338,6 +411,11 @@ describe("a traceback", () => {
     expect(renumber(text, undefined, find)).toBe(text);
   });
 
+  it("keeps the lines of a message", () => {
+    const { container } = render(<TracebackView error={{ type: "ValueError", message: "first\nsecond\n  third\x1b[31m", traceback: "", line: 1 }} cell={1} find={find} />);
+    expect(container.querySelector(".traceback-head")!.textContent).toBe("ValueError: first\nsecond\n  third");
+  });
+
   it("names the cell of a SyntaxError alike in its message and in its traceback", () => {
     const traceback = '  File "<cell 7>", line 1\n    x = = 1\n        ^\nSyntaxError: invalid syntax\n';
     const show = (message: string, type = "SyntaxError") => render(<TracebackView error={{ type, message, traceback, line: 1 }} cell={3} find={find} />);
@@ -361,16 +439,16 @@ it("is quiet about a run that went well, and shows what it used when asked", () 
     type: "verdict", state: "preserved", walls: [], truncated: {}, files: [],
     verdict: { kind: "ok", exit_code: 0, signal: null, message: "", remedy: "", limit: null, peak: null, by: "runner" },
     usage: { queue_ms: 0, wall_ms, cpu_ms: 4, peak_memory: 1 << 20, output_bytes: 6 },
+    allowed: { timeout_ms: 30_000, memory: 512 << 20 },
   });
   output.apply(ended(300));
-  const limits = { timeout_ms: 30_000, memory: 512 << 20 };
-  const { unmount } = render(<OutputView output={output} session={null} limits={limits} />);
+  const { unmount } = render(<OutputView output={output} session={null} />);
   expect(screen.queryByRole("meter")).toBeNull();
   fireEvent.click(screen.getByRole("button", { name: "Details" }));
   expect(screen.getByRole("meter", { name: "Time" })).toBeTruthy();
   unmount();
   const tight = new Output();
   tight.apply(ended(29_000));
-  render(<OutputView output={tight} session={null} limits={limits} />);
+  render(<OutputView output={tight} session={null} />);
   expect(screen.getByRole("meter", { name: "Time" })).toBeTruthy();
 });

@@ -8,6 +8,7 @@ import { Panel, panelTab } from "../../src/panels/panel";
 import { Cell } from "../../src/state/conversation";
 import { connection, sessions } from "../../src/state/feed";
 import { self } from "../../src/state/self";
+import { toasts } from "../../src/state/toasts";
 import { Asks } from "../../src/ui";
 import { conversationOf } from "../cells/parts";
 
@@ -46,6 +47,7 @@ describe("variables", () => {
     ["Tensor", [4, 5], "torch.float32", "4 × 5, torch.float32"],
     ["Series", [100_000], "float64", "100,000 values, float64"],
     ["DataFrame", [3, 2], undefined, "3 rows, 2 columns"],
+    ["DataFrame", [100, 1], undefined, "100 rows, 1 column"],
     ["float64", [], "float64", "its repr"],
   ])("of many values say so: %s %j", async (type, shape, dtype, told) => {
     calls["listVars"]!.mockResolvedValue({ vars: [{ name: "x", type, repr: "its repr", shape, dtype, size: 1 }] });
@@ -57,6 +59,40 @@ describe("variables", () => {
     calls["listVars"]!.mockResolvedValue({ vars: [{ name: "x", type: "int", repr: "1", size: 1 }], as_of: "cp_1" });
     show("variables");
     expect(await screen.findByText(/the variables of before it/)).toBeTruthy();
+  });
+
+  describe("of a session whose last state is older than the run that is on", () => {
+    const asOf = { as_of: "cp_2", checkpoint_blocked_by: "thread T\u202e-1" };
+    const note = 'A run is on: these are the variables of the state "x=1", without what later runs did. No newer state could be kept: thread T‹202e›-1.';
+    beforeEach(() => {
+      calls["getSession"]!.mockResolvedValue({ id: "ses_a", head: "cp_2", transactional: true });
+      calls["listCheckpoints"]!.mockResolvedValue([state("cp_1", null, null, 1), state("cp_2", "cp_1", "run_1", 2)]);
+      calls["listRuns"]!.mockResolvedValue([{ id: "run_1", line: "x=1", verdict: "ok", begun_ms: 1 }]);
+    });
+
+    it("say which state they are of, and that later runs are not in it", async () => {
+      calls["listVars"]!.mockResolvedValue({ vars: [{ name: "x", type: "int", repr: "1", size: 1 }], ...asOf });
+      show("variables");
+      expect((await screen.findByText(/A run is on/)).textContent).toBe(note);
+      fireEvent.click(screen.getByRole("button", { name: /Show x/ }));
+      expect((await screen.findByRole("dialog")).textContent).toContain(note);
+    });
+
+    it("say so, too, where that state has none", async () => {
+      calls["listVars"]!.mockResolvedValue({ vars: [], ...asOf });
+      show("variables");
+      expect((await screen.findByText(/A run is on/)).textContent).toBe(note);
+      expect(screen.queryByText("No variables yet")).toBeNull();
+    });
+
+    it("say so beside the rows of a table", async () => {
+      calls["listVars"]!.mockResolvedValue({ vars: [{ name: "l", type: "list", repr: "[1]", size: 1 }], ...asOf });
+      calls["readTable"]!.mockResolvedValue({ columns: ["0"], rows: [[1]], total: 1, ...asOf });
+      show("variables");
+      await screen.findByText(/A run is on/);
+      fireEvent.click(screen.getByRole("button", { name: /Show l/ }));
+      await vi.waitFor(() => expect(screen.getByRole("dialog").textContent).toContain(note));
+    });
   });
 
   it("are read again by themselves when the daemon is back", async () => {
@@ -88,6 +124,18 @@ describe("a session that sleeps", () => {
     await vi.waitFor(() => expect(calls["wakeSession"]).toHaveBeenCalledWith("ses_a"));
     sessions.value = new Map();
   });
+
+  it.each([
+    [[], "The session is awake: variables and files are back"],
+    [[{ name: "g", why: "cannot pickle" }, { name: "l\u202eock" }], "The session is awake: variables and files are back, except g, l‹202e›ock, which could not be kept"],
+  ])("names what could not be kept: %j", async (missing, told) => {
+    sessions.value = new Map([["ses_a", { id: "ses_a", state: "asleep" } as Session]]);
+    calls["wakeSession"]!.mockResolvedValue({ woken: { missing } });
+    show("variables");
+    fireEvent.click(screen.getByRole("button", { name: "Wake" }));
+    await vi.waitFor(() => expect(toasts.value.at(-1)?.text).toBe(told));
+    sessions.value = new Map();
+  });
 });
 
 describe("files", () => {
@@ -110,6 +158,17 @@ describe("files", () => {
     fireEvent.click(await screen.findByRole("button", { name: /Preview a.svg/ }));
     expect(await screen.findByText(text)).toBeTruthy();
     expect(container.querySelector("script, img, .preview-text svg")).toBeNull();
+  });
+});
+
+describe("a session that is not ready", () => {
+  it("is asked again for its variables, and nobody is told of a failure", async () => {
+    calls["listVars"]!.mockRejectedValueOnce(new ApiError(409, "conflict", "the fork ended before it was ready"))
+      .mockResolvedValue({ vars: [{ name: "answer", type: "int", repr: "42", size: 28 }] });
+    show("variables");
+    expect(await screen.findByText("answer")).toBeTruthy();
+    expect(screen.queryByRole("alert")).toBeNull();
+    expect(calls["listVars"]).toHaveBeenCalledTimes(2);
   });
 });
 
@@ -150,6 +209,52 @@ describe("the timeline", () => {
     expect(screen.getByText("x = 1").closest("li")!.textContent).not.toContain("Failed");
   });
 
+  it("says how many states are not kept, on one lane with those that are", async () => {
+    calls["getSession"]!.mockResolvedValue({ id: "ses_a", head: "cp_9", transactional: true });
+    calls["listRuns"]!.mockResolvedValue([]);
+    calls["listCheckpoints"]!.mockResolvedValue([
+      { ...state("cp_3", null, "run_3", 3), not_kept: 2 }, state("cp_4", "cp_3", "run_4", 4), { ...state("cp_9", "cp_4", "run_9", 9), not_kept: 4 },
+    ]);
+    const { container } = show("timeline");
+    await screen.findByText("4 states not kept");
+    const told = screen.getAllByRole("listitem").map((row) => row.textContent!.match(/\d states not kept|Now|A run/g)!.at(-1));
+    expect(told).toEqual(["Now", "4 states not kept", "A run", "A run", "2 states not kept"]);
+    expect([...container.querySelectorAll("circle")].map((dot) => dot.getAttribute("cx"))).toEqual(["10", "10", "10"]);
+    expect(container.querySelectorAll(".lane-gap")).toHaveLength(2);
+  });
+
+  it("counts the age of a run that was rolled back from its end, as that of a state", async () => {
+    const now = Date.now();
+    calls["listRuns"]!.mockResolvedValue([
+      { id: "run_long", verdict: "timeout", begun_ms: now - 1_200_000, wall_ms: 600_000, line: "while True: pass", state: "over" },
+      { id: "run_1", verdict: "ok", begun_ms: 2, line: "x = 1", state: "over" },
+    ]);
+    show("timeline");
+    expect((await screen.findByText(/Timed out, rolled back/)).textContent).toMatch(/10 min ago$/);
+  });
+
+  it("has a way back as a row of its own", async () => {
+    const now = Date.now();
+    calls["getSession"]!.mockResolvedValue({ id: "ses_a", head: "cp_2", transactional: true, went_back_ms: now });
+    calls["listCheckpoints"]!.mockResolvedValue([state("cp_1", null, null, 1), state("cp_2", "cp_1", "run_1", now - 600_000), state("cp_3", "cp_2", "run_3", now - 300_000)]);
+    show("timeline");
+    const rows = (await screen.findAllByRole("listitem")).map((row) => row.textContent);
+    expect(rows[0]).toMatch(/^ ?Went back to x = 1 · just now/);
+    expect(rows[2]).toMatch(/Now · 10 min ago/);
+  });
+
+  it("shows runs that a later one took with it", async () => {
+    calls["listRuns"]!.mockResolvedValue([
+      { id: "run_heals", verdict: "exception", begun_ms: 6, line: "y = 2", state: "over" },
+      { id: "run_spoils", verdict: "ok", begun_ms: 5, line: "builtins.len = None", state: "over" },
+      { id: "run_1", verdict: "ok", begun_ms: 2, line: "x = 1", state: "over" },
+    ]);
+    calls["getRun"]!.mockResolvedValue({ state: "rolled_back", checkpoint: { id: "cp_3", undone: ["run_spoils", "run_heals"] } });
+    show("timeline");
+    expect((await screen.findByText("builtins.len = None")).closest("li")!.textContent).toContain("Done, undone by a later run");
+    expect(screen.getByText("y = 2").closest("li")!.textContent).toContain("Failed, rolled back");
+  });
+
   it("calls the first state after a restart by what it is", async () => {
     calls["getSession"]!.mockResolvedValue({ id: "ses_a", head: "cp_4", transactional: true });
     calls["listCheckpoints"]!.mockResolvedValue([state("cp_2", "cp_1", "run_1", 2), state("cp_4", null, null, 5)]);
@@ -159,10 +264,14 @@ describe("the timeline", () => {
 
   it("tells live states from those on disk, and what these lack", async () => {
     calls["listCheckpoints"]!.mockResolvedValue([
-      { ...state("cp_2", "cp_1", "run_1", 2), kind: "portable", bytes: 2048, missing: [{ name: "conn", why: "TypeError" }] }, { ...state("cp_3", "cp_2", "run_1", 4), kind: "live" },
+      { ...state("cp_2", "cp_1", "run_1", 2), kind: "portable", bytes: 2048, missing: [{ name: "conn", why: "TypeError" }] }, { ...state("cp_3", "cp_2", "run_1", 4), kind: "live", memory: 3 << 20, bytes: 4096 },
     ]);
+    sessions.value = new Map([["ses_a", { id: "ses_a", state: "idle", kept: { states: 2, bytes: 5120, dropped: 0, pending: false } } as Session]]);
     show("timeline");
-    expect(await screen.findByText(/on disk, 2.* · without conn/)).toBeTruthy();
+    expect(await screen.findByText(/2.* KiB on disk · without conn/)).toBeTruthy();
+    expect(screen.getByText(/ · 4\.0 KiB on disk/).getAttribute("title")).toBe("The session had 3.0 MiB of memory");
+    expect(screen.getByText("2 states, 5.0 KiB on disk")).toBeTruthy();
+    sessions.value = new Map();
     expect(screen.getByRole("button", { name: "Branch here, from x = 1" }).hasAttribute("disabled")).toBe(true);
   });
 

@@ -35,6 +35,9 @@ describe("the tree of checkpoints", () => {
     const list = [state("a", null), state("b", "a"), state("c", "b"), state("d", "a")];
     expect(leftBehind(list, "c", "a").map((one) => one.id)).toEqual(["c", "b"]);
     expect(leftBehind(list, "c", "c")).toEqual([]);
-    expect(leftBehind(list, "d", "c").map((one) => one.id)).toEqual(["d", "a"]);
+    expect(leftBehind(list, "d", "c").map((one) => one.id)).toEqual(["d"]); // the states before both stay
+    expect(leftBehind(list, "a", "c")).toEqual([]); // forward again
+    expect(leftBehind([state("x", "gone"), state("y", "gone")], "y", "x").map((one) => one.id)).toEqual(["y"]);
+    expect(leftBehind([state("p", "q"), state("q", "p"), state("r", null)], "p", "r")).toHaveLength(2);
   });
 });

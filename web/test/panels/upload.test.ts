@@ -50,7 +50,21 @@ describe("uploads", () => {
     await uploadFiles(conversationOf([]), [fileOf("a.csv", "k,n\nx,1\ny,2\n"), fileOf("b.bin")]);
     expect(uploadFile.mock.calls.map((call) => call[1] as string)).toEqual(["a.csv", "b.bin"]);
     expect(stateOf(0)).toMatchObject({ at: "done", starter: expect.stringContaining('read_csv("a.csv")') as string });
-    expect(stateOf(1)).toEqual({ at: "done", starter: null });
+    expect(stateOf(1)).toEqual({ at: "done", starter: null, note: "" });
+  });
+
+  it("of a workbook offer to read it, unless it is none", async () => {
+    await uploadFiles(conversationOf([]), [fileOf("a \"b\".xlsx", "PK\x03\x04\0"), fileOf("c.XLSM", "PK\x03\x04\0"), fileOf("d.xlsx", "a,b\n1,2\n")]);
+    expect(stateOf(0)).toMatchObject({ at: "done", note: "", starter: expect.stringContaining('df = pd.read_excel("a \\"b\\".xlsx")\ndf.head(5)') as string });
+    expect(stateOf(1)).toMatchObject({ starter: expect.stringContaining('read_excel("c.XLSM")') as string });
+    expect(stateOf(2)).toEqual({ at: "done", starter: null, note: "8 B that are no workbook: it cannot be read as XLSX" });
+  });
+
+  it("say what is of no use: a file that is empty, or that is not what its name says", async () => {
+    await uploadFiles(conversationOf([]), [fileOf("a.bin", ""), fileOf("b.csv", ""), fileOf("c.csv", "\n \n"), fileOf("d.json", "PK\0\0")]);
+    expect(uploads.value.map(({ state }) => (state.value as { note?: string }).note)).toEqual([
+      "The file is empty", "The file is empty", "The file has nothing but blanks in it", "4 B that are not text: it cannot be read as JSON",
+    ]);
   });
 
   it("are refused before a byte is sent when they are too large or their name is too long", async () => {

@@ -31,6 +31,7 @@ it("tells policies apart by time, memory and checks, and runtimes by what they h
     "conversation: 512 MiB, runs of 1 min",
     "asked: 512 MiB, runs of 30 s, up to 2 min when asked, a person allows each run",
   ]);
+  expect(screen.getByText(/The policy default: 512 MiB, runs of 30 s, up to 2 min when asked\.$/)).toBeTruthy();
   await waitFor(() => expect(labels("Runtime").slice(1)).toEqual([
     "bare: plain Python, imports load when asked for",
     "base: numpy, pandas loaded already",

@@ -110,6 +110,7 @@ describe("sidebar", () => {
     fireEvent.click(await screen.findByRole("button", { name: "Cancel" }));
     expect(daemon.conversations.has("cnv_a")).toBe(true);
     ask();
+    expect((await screen.findByRole("dialog")).textContent).toContain("Files that it shares with a branch, or with the conversation that it branched from, stay there.");
     fireEvent.click(await screen.findByRole("button", { name: "Delete" }));
     await waitFor(() => expect(daemon.conversations.has("cnv_a")).toBe(false));
     await waitFor(() => expect(daemon.sessions.has("ses_1")).toBe(false));
@@ -245,7 +246,7 @@ describe("settings", () => {
     change({ runtime: "elsewhere" });
     render(<SettingsPage />);
     const policy = screen.getByLabelText<HTMLSelectElement>("Policy");
-    await within(policy).findByRole("option", { name: "large" });
+    await within(policy).findByRole("option", { name: /^large: / });
     fireEvent.change(policy, { target: { value: "large" } });
     expect(settings.value.policy).toBe("large");
     await screen.findByRole("option", { name: "elsewhere (not on this daemon)" });

@@ -4,7 +4,7 @@ import { ApiError } from "../../src/api/client";
 import type { CellRecord, ConversationRecord, ConversationRow, Session } from "../../src/api/types";
 
 // A daemon in memory: one conversation, with versions.
-const server = { record: null as unknown as ConversationRecord, isAway: false, puts: 0, sessions: new Map<string, Session>(), made: 0 };
+const server = { record: null as unknown as ConversationRecord, isAway: false, refusal: null as number | null, puts: 0, sessions: new Map<string, Session>(), made: 0 };
 const row = (): ConversationRow => {
   const { document, ...rest } = server.record;
   return { ...rest, cells: document.cells.length };
@@ -18,6 +18,7 @@ vi.mock("../../src/api/calls", () => ({
   putConversation: vi.fn(async (_: string, put: { version: number; document: { cells: CellRecord[] } }) => {
     server.puts++;
     if (server.isAway) throw new ApiError(0, "away", "away");
+    if (server.refusal) throw new ApiError(server.refusal, "internal", "not now");
     if (put.version !== server.record.version) throw new ApiError(409, "conflict", "the version is another one");
     Object.assign(server.record, structuredClone(put), { version: put.version + 1 });
     return row();
@@ -36,7 +37,7 @@ vi.mock("../../src/api/calls", () => ({
 
 const { Conversation, newCell } = await import("../../src/state/conversation");
 const { ensureSession, sessionName } = await import("../../src/state/session");
-const { toasts } = await import("../../src/state/toasts");
+const { closeToast, toasts } = await import("../../src/state/toasts");
 
 const cell = (id: string, source = id): CellRecord => ({ id, kind: "code", source, run: null });
 /** Somebody else saves. */
@@ -48,7 +49,7 @@ const saved = () => server.record.document.cells.map(({ source }) => source);
 beforeEach(() => {
   localStorage.clear();
   toasts.value = [];
-  Object.assign(server, { isAway: false, puts: 0, made: 0, sessions: new Map() });
+  Object.assign(server, { isAway: false, refusal: null, puts: 0, made: 0, sessions: new Map() });
   server.record = {
     id: "cnv_1", name: "Sales", session: null, sandbox: true, cells: 2, version: 7, created_ms: 1, changed_ms: 1,
     document: { cells: [cell("a"), cell("b")] },
@@ -138,6 +139,56 @@ describe("saving", () => {
     expect(localStorage.length).toBe(0);
   });
 
+  it("what two tabs could not save both survives, also when it is kept once more, and is not doubled", async () => {
+    const [one, two] = [open(), open()];
+    server.isAway = true;
+    one.cells.value[0]!.source.value = "typed in one";
+    two.cells.value[0]!.source.value = "typed in two";
+    await Promise.all([one.save(), two.save()]);
+    const sources = (conversation: typeof one) => conversation.cells.value.map(({ source }) => source.value).sort();
+    const again = open();
+    expect(sources(again)).toEqual(["b", "typed in one", "typed in two"]);
+    await again.save(); // still away
+    const last = open();
+    expect(sources(last)).toEqual(["b", "typed in one", "typed in two"]);
+    server.isAway = false;
+    await last.save();
+    expect(saved().sort()).toEqual(["b", "typed in one", "typed in two"]);
+    expect(localStorage.length).toBe(0);
+  });
+
+  it("does not drop what another tab has kept since its draft was taken in", async () => {
+    const one = open();
+    server.isAway = true;
+    one.cells.value[0]!.source.value = "typed";
+    await one.save();
+    const two = open();
+    one.cells.value[1]!.source.value = "and more";
+    await one.save();
+    server.isAway = false;
+    await two.save();
+    expect(open().cells.value.map(({ source }) => source.value)).toEqual(["typed", "and more"]);
+  });
+
+  it("takes in a draft that has no tab in its key, as older pages kept it", async () => {
+    const conversation = open();
+    const base = conversation.snapshot();
+    localStorage.setItem("vivarium.draft.cnv_1", JSON.stringify({ base, ours: { ...base, cells: [cell("a", "typed"), cell("b")] } }));
+    const again = open();
+    expect(again.cells.value.map(({ source }) => source.value)).toEqual(["typed", "b"]);
+    await again.save();
+    expect(saved()).toEqual(["typed", "b"]);
+    expect(localStorage.length).toBe(0);
+  });
+
+  it("removes a draft that cannot be read, and none of another conversation", () => {
+    for (const [tab, text] of ["", "{", "null", "7", '{"base":{},"ours":{}}'].entries()) localStorage.setItem(`vivarium.draft.cnv_1.c${tab}`, text);
+    localStorage.setItem("vivarium.draft.cnv_1", "[]");
+    for (const other of ["vivarium.draft.cnv_10", "vivarium.draft.cnv_10.c1", "vivarium.settings"]) localStorage.setItem(other, "{");
+    expect(open().cells.value.map(({ source }) => source.value)).toEqual(["a", "b"]);
+    expect(Object.keys(localStorage).sort()).toEqual(["vivarium.draft.cnv_10", "vivarium.draft.cnv_10.c1", "vivarium.settings"]);
+  });
+
   it("saves what it has when the daemon is back", async () => {
     const conversation = open();
     server.isAway = true;
@@ -146,6 +197,44 @@ describe("saving", () => {
     server.isAway = false;
     await conversation.save();
     expect(saved()).toEqual(["a", "later"]);
+  });
+
+  it.each([0, 503, 507])("a save that failed with %i is tried again by itself, and told once", async (status) => {
+    vi.useFakeTimers();
+    try {
+      const conversation = open();
+      server.isAway = status === 0;
+      server.refusal = status;
+      conversation.cells.value[0]!.source.value = "typed";
+      await conversation.save();
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(server.puts).toBe(2);
+      expect(conversation.saving.value).toBe("failed");
+      expect(toasts.value).toHaveLength(status === 0 ? 0 : 1);
+      Object.assign(server, { isAway: false, refusal: null });
+      await vi.advanceTimersByTimeAsync(2000);
+      expect(conversation.saving.value).toBe("saved");
+      expect(saved()).toEqual(["typed", "b"]);
+      toasts.value.forEach(({ id }) => closeToast(id));
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("a save that was refused for what it is waits for the next change", async () => {
+    vi.useFakeTimers();
+    try {
+      const conversation = open();
+      server.refusal = 413;
+      conversation.cells.value[0]!.source.value = "much";
+      await conversation.save();
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(server.puts).toBe(1);
+      expect(conversation.saving.value).toBe("failed");
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("a deleted one is not saved any more", async () => {

@@ -96,6 +96,16 @@ describe("rename and delete", () => {
     expect(state.conversations.value).toEqual([]);
   });
 
+  it.each(["open", "not open"])("leaves no tab's draft of one that is %s, and those of others", async (how) => {
+    const conversation = await state.createConversation({ name: "A" });
+    const other = await state.createConversation({ name: "B" });
+    if (how === "open") await state.openConversation(conversation.id);
+    const keys = [conversation, other].map(({ id }) => [`vivarium.draft.${id}`, `vivarium.draft.${id}.c1`, `vivarium.draft.${id}.c2`]);
+    for (const key of keys.flat()) localStorage.setItem(key, "{}");
+    await state.deleteConversation(conversation.id);
+    expect(Object.keys(localStorage).filter((key) => key.startsWith("vivarium.draft.")).sort()).toEqual(keys[1]);
+  });
+
   it("does not end a session that another conversation uses", async () => {
     daemon.addSession("ses_1");
     await state.createConversation({ name: "A", session: "ses_1" });

@@ -89,7 +89,7 @@ describe("cells", () => {
 
   it("runs, kinds and who ran are taken from the side that has news", () => {
     const theirs: CellRecord = { id: "a", kind: "note", source: "a", run: "run_2", who: { token: null, via: "mcp", client: null, peer: "unix" } };
-    expect(three([a], [cell("a", "typed")], [theirs]).cells).toEqual([{ ...theirs, source: "typed" }]);
+    expect(three([a], [cell("a", "typed")], [theirs]).cells).toEqual([{ ...theirs, source: "typed", ran: "a" }]);
     expect(three([a], [cell("a", "a", "run_3")], [a]).cells[0]?.run).toBe("run_3");
   });
 

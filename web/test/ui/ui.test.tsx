@@ -116,6 +116,32 @@ describe("toasts and progress", () => {
     expect(toasts.value).toEqual([]);
   });
 
+  it("a failure goes by itself, later than the rest, and not while it is read", () => {
+    vi.useFakeTimers();
+    try {
+      render(<Toasts />);
+      act(() => {
+        toast("done", "good");
+        toast("Could not do it", "bad");
+      });
+      act(() => void vi.advanceTimersByTime(20_000));
+      expect(toasts.value.map(({ text }) => text)).toEqual(["Could not do it"]);
+      const shown = screen.getByText("Could not do it").closest(".toast")!;
+      fireEvent.pointerEnter(shown);
+      act(() => void vi.advanceTimersByTime(600_000));
+      expect(toasts.value).toHaveLength(1);
+      fireEvent.pointerLeave(shown);
+      fireEvent.focusIn(screen.getByRole("button", { name: "Dismiss" }));
+      act(() => void vi.advanceTimersByTime(600_000));
+      expect(toasts.value).toHaveLength(1);
+      fireEvent.focusOut(screen.getByRole("button", { name: "Dismiss" }));
+      act(() => void vi.advanceTimersByTime(30_000));
+      expect(toasts.value).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("what is said again is said once", () => {
     toast("same");
     toast("same");

@@ -13,7 +13,7 @@ import { ChartView } from "./view";
 const LACKS_SHOWN = 6;
 const FORMS = [{ value: "image", label: "Image" }, { value: "twin", label: "Interactive" }] as const;
 
-/** What the interactive form lacks, in one sentence. */
+/** The parts that the interactive form lacks, in one sentence. */
 const lacksText = (lacks: readonly string[]) => `${lacks.slice(0, LACKS_SHOWN).join(", ")}${lacks.length > LACKS_SHOWN ? ` and ${lacks.length - LACKS_SHOWN} more` : ""}`;
 
 function Figure({ chart }: { chart: unknown }) {
@@ -24,21 +24,25 @@ function Figure({ chart }: { chart: unknown }) {
   const [form, setForm] = useState<"image" | "twin">(hasImage || !hasTwin ? "image" : "twin");
   const title = twin.title || twin.charts[0]?.title || "";
   const number = (countOf(own(chart, "index")) ?? 0) + 1;
+  const picture = hasImage && (
+    <ImageView mime={ownText(chart, "mime", 60) || "image/png"} content={content} alt={title ? `Figure: ${title}` : `Figure ${number}`} name={`figure-${number}`}
+      scale={countOf(own(chart, "scale")) ?? 1} />
+  );
   return (
     <div class="figure">
       {hasTwin && hasImage && <Choice legend="Show the figure as" options={FORMS} value={form} onChange={setForm} />}
       {form === "twin" ? (
         <>
-          {twin.lacks.length > 0 && <Notice>The interactive form lacks {lacksText(twin.lacks)}. {hasImage ? "The image shows all." : ""}</Notice>}
+          {twin.lacks.length > 0 && <Notice>The interactive form lacks {lacksText(twin.lacks)}. {hasImage ? (twin.missing > 0 ? "The image below shows all." : "The image shows all.") : ""}</Notice>}
           {twin.title && <p class="figure-title">{twin.title}</p>}
           <div class={twin.charts.length > 1 ? "figure-charts is-many" : "figure-charts"}>
             {twin.charts.map((part, i) => <ChartView key={i} chart={part} />)}
           </div>
+          {twin.missing > 0 && picture}
         </>
       ) : hasImage ? (
         <>
-          <ImageView mime={ownText(chart, "mime", 60) || "image/png"} content={content} alt={title ? `Figure: ${title}` : `Figure ${number}`} name={`figure-${number}`}
-            scale={countOf(own(chart, "scale")) ?? 1} />
+          {picture}
           {hasTwin && twin.lacks.length > 0 && <p class="out-soft">The interactive form lacks {lacksText(twin.lacks)}.</p>}
         </>
       ) : (

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a chart's colours stand for; each name is a switch. Beside the canvas rather than on it, so that it can be read
+// The names of a chart's colours; each name is a switch. Beside the canvas rather than on it, so that it can be read
 // out, reached by the keyboard, and wrapped where it is long.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { coloursOf } from "./looks";
@@ -15,6 +15,8 @@ export function legendOf(chart: ChartModel): string[] {
   if (chart.kind === "box" || !first) return [];
   const names = chart.kind === "pie" ? slicesOf(chart, first).map(({ name }) => name) : chart.series.map(({ name }) => drawnText(name));
   if (chart.series.some(({ isLine }) => isLine) && !chart.hasLegend) return []; // nobody gave them names
+  const given = new Set(chart.legendNames?.map(drawnText));
+  if (names.some((name) => given.has(name))) return [...new Set(names)].filter((name) => given.has(name)).slice(0, NAMES_MAX);
   return names.length > 1 || (chart.hasLegend && names[0]) ? [...new Set(names)].slice(0, NAMES_MAX) : [];
 }
 

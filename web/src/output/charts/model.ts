@@ -12,12 +12,14 @@ export interface Axis {
   limits?: [number, number]; // chosen by the code
   isInverted?: boolean;
   isFree?: boolean; // need not begin at 0
+  isFine?: boolean; // has places between its categories
   hasGrid?: boolean; // lines at its ticks; where nobody says, the page decides
   hasFineGrid?: boolean; // and between them
 }
 
-/** x is a number: the place in `categories`, a moment in ms, or a value, as the axis says. */
-export type Point = [x: number, y: number | null];
+/** Both are numbers: the place among the categories of the axis, a moment in ms, or a value, as the axis says; null: it has no
+ * place, and a line breaks there. */
+export type Point = [x: number | null, y: number | null];
 
 /** A bar along an axis of numbers or of time, as histograms have them. */
 export type Span = [from: number, to: number, base: number];
@@ -30,6 +32,7 @@ export interface Series {
   look?: Look; // as the code drew it
   colours?: (string | null)[]; // of single bars, slices, boxes or points, where they differ
   sizes?: number[]; // of single points
+  digits?: [x: string | null, y: string | null][]; // of numbers that no double holds, one pair for each point
 }
 
 export interface Box {
@@ -53,12 +56,14 @@ export interface ChartModel {
   title: string;
   x: Axis;
   y: Axis;
-  categories: string[];
+  categories: string[]; // along x
+  yCategories?: string[];
   series: Series[];
   boxes: Box[];
   notices: string[]; // what was left out
   isFlat?: boolean; // bars or boxes lie
   hasLegend?: boolean; // though there is one name
+  legendNames?: string[]; // what stands in it, where not every series does
   isOverlaid?: boolean; // bars of one name stand in front of each other
   turn?: Turn;
 }
@@ -78,6 +83,13 @@ export function drawable(value: unknown): number | null {
   const number = numberOf(value);
   if (number === null || Math.abs(number) > 1e100) return null;
   return Math.abs(number) < 1e-100 ? 0 : number;
+}
+
+const DIGITS = /^[+-]?\d{1,64}$/;
+
+/** All digits of an integer that a double would round; null for all else. The runner sends these as text. */
+export function longDigits(value: unknown): string | null {
+  return typeof value === "string" && DIGITS.test(value) && !Number.isSafeInteger(Number(value)) ? value : null;
 }
 
 /** One sentence for who cannot see it. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A chart as ECharts wants it. Tooltips are drawn on the canvas ("richText"): no label ever becomes HTML.
 import { formatNumber } from "../format";
+import { grouped } from "../tables/values";
 import { coloursOf, onPage } from "./looks";
 import { isSpanned, type Axis, type ChartModel, type Series } from "./model";
 import { momentText } from "./moments";
@@ -30,19 +31,84 @@ export function drawnText(text: string): string {
 }
 
 const short = (text: string) => drawnText(text.length > NAME_MAX ? text.slice(0, NAME_MAX) + "…" : text);
-/** A number as a place on an axis: years have no separators. */
-const placeText = (value: number) => (Number.isInteger(value) && Math.abs(value) < 10_000 ? String(value) : formatNumber(value));
+/** A number as a place on an axis: years have no separators, nor has what is between them. */
+const placeText = (value: number) => (Math.abs(value) < 10_000 ? formatNumber(value).replaceAll(",", "") : formatNumber(value));
 const isLog = (axis: Axis) => axis.scale === "log";
 
-/** More categories than there are pixels are places on a line: ECharts finds what is nearest to the pointer among those that
- * it draws, and has no list of names to go through with each frame. */
-const isCounted = (categories: readonly string[]) => categories.length > LARGE_MIN;
+const FINE = 1000; // parts of an axis that can be told apart
 
-function scaleOf(axis: Axis, categories: readonly string[], isX: boolean): Part {
-  if (!isX) return { type: isLog(axis) ? "log" : "value", ...(axis.isFree ? { scale: true } : {}) };
-  if (axis.scale !== "category") return { type: axis.scale, scale: true };
-  if (isCounted(categories)) return { type: "value", min: -0.5, max: categories.length - 0.5, minInterval: 1 };
-  return { type: "category", data: categories.map(drawnText) };
+/** A place on an axis without the digits that are finer than a part of `span` of it. */
+function rounded(value: number, span: number): number {
+  const power = Math.floor(Math.log10(span / FINE));
+  if (!Number.isFinite(power)) return value;
+  return power < 0 ? Number(value.toFixed(Math.min(100, -power))) : Math.round(value / 10 ** power) * 10 ** power;
+}
+
+/** Where an axis begins and ends: as the code chose, else with what is drawn; null without any number. */
+function endsOf({ x, y, series }: ChartModel, isX: boolean): [number, number] | null {
+  const { limits } = isX ? x : y;
+  if (limits) return limits;
+  let [low, high] = [Infinity, -Infinity];
+  for (const { points } of series) {
+    for (const point of points) {
+      const value = point[isX ? 0 : 1];
+      if (value === null) continue;
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+  }
+  return low <= high ? [low, high] : null;
+}
+
+/** A number that is only a place: an end of an axis, or where the pointer is. Ticks and values have all digits. */
+function roughly(value: number, axis: Axis, ends: [number, number] | null): number {
+  if (!ends) return value;
+  return isLog(axis) && ends[1] >= 10 * ends[0] ? Number(value.toPrecision(4)) : rounded(value, ends[1] - ends[0]);
+}
+
+/** The number for a label on an axis: a tick, or an end where the ends are fixed. */
+const labelled = (value: number, axis: Axis, ends: [number, number] | null) =>
+  ends?.includes(value) ? roughly(value, axis, ends) : value;
+
+const namesAlong = (chart: ChartModel, isX: boolean): readonly string[] => (isX ? chart.categories : (chart.yCategories ?? []));
+
+/** Whether categories are places on a line. Those of x are where there are places between them, and where they are more than
+ * pixels: ECharts finds what is nearest to the pointer among those that it draws, and has no list of names to go through
+ * with each frame. */
+const isCounted = (chart: ChartModel, isX: boolean): boolean =>
+  isX ? chart.x.scale === "category" && (chart.x.isFine === true || chart.categories.length > LARGE_MIN) : chart.y.scale === "category";
+
+/** An axis of numbers with names at whole ones, as long as what stands at them. */
+function countedScale(chart: ChartModel, isX: boolean): Part {
+  const count = namesAlong(chart, isX).length;
+  const ends = [endsOf(chart, isX) ?? [], isX ? chart.series.flatMap(({ spans = [] }) => spans.flatMap(([from, to]) => [from, to])) : []].flat();
+  return {
+    type: "value", minInterval: 1,
+    min: ends.reduce((low, end) => Math.min(low, end), -0.5), max: ends.reduce((high, end) => Math.max(high, end), count - 0.5),
+  };
+}
+
+/** Whether all stand at whole numbers, such as years: then no tick belongs between two of them. */
+const isWhole = (chart: ChartModel): boolean =>
+  chart.x.scale === "value" && !isSpanned(chart) && chart.series.every(({ points }) => points.every(([x]) => x === null || Number.isInteger(x)));
+
+function scaleOf(chart: ChartModel, isX: boolean): Part {
+  const axis = isX ? chart.x : chart.y;
+  if (isCounted(chart, isX)) return countedScale(chart, isX);
+  if (!isX) return { type: axis.scale, ...(axis.isFree ? { scale: true } : {}) };
+  if (axis.scale !== "category") return { type: axis.scale, scale: true, ...(isWhole(chart) ? { minInterval: 1 } : {}) };
+  return { type: "category", data: chart.categories.map(drawnText) };
+}
+
+/** A logarithmic axis has no 0 for bars to stand on: they begin at its end, below the least of them. */
+function groundOf(chart: ChartModel): Part {
+  if (!isLog(chart.y) || !chart.kind.includes("bar")) return {};
+  if (chart.y.limits && chart.y.limits[0] > 0) return { startValue: chart.y.limits[0] };
+  let least = Infinity;
+  for (const { points } of chart.series) for (const [, y] of points) if (y !== null && y > 0 && y < least) least = y;
+  if (least === Infinity) return {};
+  const ground = 10 ** (Math.ceil(Math.log10(least)) - 1);
+  return { startValue: ground, min: ground };
 }
 
 /** Times as short as they can be read alone. */
@@ -52,7 +118,13 @@ const TIMES = {
 
 /** An end of an axis that the code chose has a label only where a tick may be: others would stand close beside one. */
 function endLabels({ limits, scale }: Axis): Part {
-  if (!limits || scale !== "value") return {};
+  if (!limits) return {};
+  if (scale === "log") {
+    const powers = Math.floor(Math.log10(limits[1])) - Math.ceil(Math.log10(limits[0])) + 1;
+    const isPower = (end: number) => powers < 2 || Number.isInteger(Math.log10(end)); // one label alone is no scale
+    return { showMinLabel: isPower(limits[0]) ? null : false, showMaxLabel: isPower(limits[1]) ? null : false };
+  }
+  if (scale !== "value") return {};
   const rough = (limits[1] - limits[0]) / 5;
   const unit = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 3, 5, 10].find((part) => part * unit >= rough * 0.8)! * unit;
@@ -60,39 +132,50 @@ function endLabels({ limits, scale }: Axis): Part {
   return { showMinLabel: isTick(limits[0]) ? null : false, showMaxLabel: isTick(limits[1]) ? null : false };
 }
 
-function axisOf(axis: Axis, categories: readonly string[], theme: Theme, isX: boolean): Part {
-  const isNames = isX && axis.scale === "category" && isCounted(categories);
+function axisOf(chart: ChartModel, theme: Theme, isX: boolean): Part {
+  const axis = isX ? chart.x : chart.y;
+  const categories = namesAlong(chart, isX);
+  const ends = endsOf(chart, isX);
+  const isNames = isCounted(chart, isX);
+  const ticks = isNames && categories.length <= LARGE_MIN ? { customValues: categories.map((_, i) => i) } : {};
+  const isPlain = isX || axis.hasGrid !== undefined; // a picture has no separators along y, either
   const format = (value: unknown) => {
     if (typeof value !== "number") return short(String(value));
-    return isNames ? short(categories[Math.round(value)] ?? "") : isX && !isLog(axis) ? placeText(value) : formatNumber(value);
+    if (isNames) return short(categories[Math.round(value)] ?? "");
+    return (isPlain && !isLog(axis) ? placeText : formatNumber)(labelled(value, axis, ends));
   };
   return {
-    ...scaleOf(axis, categories, isX),
+    ...scaleOf(chart, isX),
     ...(axis.limits ? { min: axis.limits[0], max: axis.limits[1] } : {}),
+    ...(isX ? {} : groundOf(chart)),
     ...(axis.isInverted ? { inverse: true } : {}),
     name: short(axis.label),
     nameLocation: "middle",
     nameTextStyle: { color: theme.soft, fontSize: 12, textMargin: [10, 2] }, // away from the labels
-    axisLine: { show: isX || axis.hasGrid === false, onZero: axis.hasGrid === undefined || axis.scale === "category", lineStyle: { color: theme.line } },
-    axisTick: { lineStyle: { color: theme.line } },
-    splitLine: { show: axis.hasGrid ?? !isX, lineStyle: { color: theme.line, opacity: 0.6 } },
+    axisLine: { show: isX || axis.hasGrid === false, onZero: !isCounted(chart, !isX) && (axis.hasGrid === undefined || axis.scale === "category"), lineStyle: { color: theme.line } },
+    axisTick: { lineStyle: { color: theme.line }, ...ticks },
+    splitLine: { ...ticks, show: axis.hasGrid ?? !isX, lineStyle: { color: theme.line, opacity: 0.6 } },
     ...(axis.hasFineGrid ? { minorTick: { show: true, lineStyle: { color: theme.line } }, minorSplitLine: { show: true, lineStyle: { color: theme.line, opacity: 0.35 } } } : {}),
-    axisLabel: { color: theme.soft, hideOverlap: true, formatter: axis.scale === "time" ? TIMES : format, ...endLabels(axis) },
+    axisLabel: { color: theme.soft, hideOverlap: true, formatter: axis.scale === "time" ? TIMES : format, ...ticks, ...endLabels(axis) },
     axisPointer: {
       label: {
         backgroundColor: theme.soft, color: theme.surface,
-        formatter: ({ value }: { value: unknown }) => {
+        // Also the head of a tooltip: where there is a point, it is the point's own.
+        formatter: ({ value, seriesData }: { value: unknown; seriesData: readonly unknown[] }) => {
           if (typeof value !== "number" || isNames) return format(value);
-          return axis.scale === "time" ? momentText(Math.round(value)) : (isX ? placeText : formatNumber)(Number(value.toPrecision(4)));
+          if (axis.scale === "time") return momentText(Math.round(value));
+          return (isX ? placeText : formatNumber)(seriesData.length > 0 ? value : roughly(value, axis, ends));
         },
       },
     },
   };
 }
 
-function drawn(series: Series, chart: ChartModel): Series["points"] {
-  if (!isLog(chart.x) && !isLog(chart.y)) return series.points;
-  return series.points.map(([x, y]) => [x, isLog(chart.y) && y !== null && y <= 0 ? null : y]);
+/** The points to draw; a point that has no place on its axes is a gap. */
+function drawn({ points }: Series, chart: ChartModel): Series["points"] {
+  const has = (value: number | null, axis: ChartModel["x"]) => value !== null && (value > 0 || !isLog(axis));
+  if (points.every(([x, y]) => has(x, chart.x) && has(y, chart.y))) return points;
+  return points.map(([x, y]) => [has(x, chart.x) ? x : null, has(x, chart.x) && has(y, chart.y) ? y : null]);
 }
 
 /** Lines as they were drawn: dashes, steps, markers; points without a line where there was none. */
@@ -109,7 +192,11 @@ function lineLook({ look, points }: Series): Part {
 
 function seriesOf(chart: ChartModel, series: Series, theme: Theme): Part {
   const points = drawn(series, chart);
-  const base = { name: drawnText(series.name), data: points, emphasis: { focus: chart.series.length > 4 && chart.kind === "line" ? "series" : "none" } };
+  const { digits } = series;
+  const base = {
+    name: drawnText(series.name), data: points, emphasis: { focus: chart.series.length > 4 && chart.kind === "line" ? "series" : "none" },
+    ...(digits ? { tooltip: { valueFormatter: (value: unknown, at: number) => toldValue(chart, value, digits[at]?.[1]) } } : {}),
+  };
   switch (series.isLine ? "line" : chart.kind) {
     case "line":
     case "area":
@@ -193,14 +280,42 @@ function spansOf(chart: ChartModel, series: Series, theme: Theme): Part {
   };
 }
 
-/** What a bar at a place of its own tells: where it stands, and its value. */
-function spanText(chart: ChartModel, { seriesIndex, dataIndex }: { seriesIndex: number; dataIndex: number }): string {
+interface Item {
+  seriesIndex: number;
+  dataIndex: number;
+}
+
+/** The text for a place on the y axis. */
+function valueText({ y, yCategories = [] }: ChartModel, value: number): string {
+  if (y.scale === "category") return short(yCategories[Math.round(value)] ?? "");
+  return y.scale === "time" ? momentText(Math.round(value)) : formatNumber(value);
+}
+
+/** A value in a tooltip; `digits` are all of those that a double would lose. */
+function toldValue(chart: ChartModel, value: unknown, digits: string | null = null): string {
+  if (digits !== null) return grouped(digits);
+  return typeof value === "number" ? valueText(chart, value) : value === null || value === undefined ? "–" : String(value);
+}
+
+/** The tooltip of a bar that is placed by numbers: where it stands, and its value. */
+function spanText(chart: ChartModel, { seriesIndex, dataIndex }: Item): string {
   const series = chart.series[seriesIndex];
   const [span, point] = [series?.spans?.[dataIndex], series?.points[dataIndex]];
-  if (!series || !point) return "";
-  const place = (value: number) => (chart.x.scale === "time" ? momentText(Math.round(value)) : placeText(Number(value.toPrecision(6))));
+  if (!series || !point || point[0] === null) return "";
+  const place = (value: number) => (chart.x.scale === "time" ? momentText(Math.round(value)) : placeText(span ? rounded(value, span[1] - span[0]) : value));
+  const named = chart.x.scale === "category" ? chart.categories[Math.round(point[0])] : undefined;
   const name = series.name || chart.y.label;
-  return `${span ? `${place(span[0])} – ${place(span[1])}` : place(point[0])}\n${name ? `${short(name)}: ` : ""}${point[1] === null ? "–" : formatNumber(point[1])}`;
+  return `${named !== undefined ? short(named) : span ? `${place(span[0])} – ${place(span[1])}` : place(point[0])}\n${name ? `${short(name)}: ` : ""}${point[1] === null ? "–" : formatNumber(point[1])}`;
+}
+
+/** The tooltip of points whose y axis is time: ECharts would take time for the axis along which they go. */
+function momentsText(chart: ChartModel, items: readonly Item[]): string {
+  return items.map(({ seriesIndex, dataIndex }) => {
+    const [x, y] = chart.series[seriesIndex]?.points[dataIndex] ?? [null, null];
+    if (x === null || y === null) return "";
+    const place = chart.x.scale === "category" ? short(chart.categories[Math.round(x)] ?? "") : chart.x.scale === "time" ? momentText(x) : placeText(x);
+    return `${place}\n${short(chart.series[seriesIndex]!.name)}: ${valueText(chart, y)}`;
+  }).filter(Boolean).join("\n");
 }
 
 /** Bars without a pixel each: the shape that they make side by side, of those in one pixel the lowest and the highest. */
@@ -212,9 +327,8 @@ function manyBars(isStacked: boolean): Part {
 
 /** Slices of a pie, largest parts kept: beyond sixty nobody can tell them apart. */
 export function slicesOf(chart: ChartModel, series: Series): { name: string; value: number }[] {
-  const all = series.points
-    .filter(([, y]) => y !== null && y > 0)
-    .map(([x, y]) => ({ name: drawnText(chart.categories[x] || `part ${x + 1}`), value: y! }));
+  const all = series.points.flatMap(([x, y]) =>
+    x !== null && y !== null && y > 0 ? [{ name: drawnText(chart.categories[x] || `part ${x + 1}`), value: y }] : []);
   if (all.length <= SLICES_MAX) return all;
   const sorted = [...all].sort((a, b) => b.value - a.value);
   const rest = sorted.slice(SLICES_MAX - 1);
@@ -271,7 +385,7 @@ function mediansOf(chart: ChartModel, theme: Theme): Part[] {
 function boxOption(chart: ChartModel, theme: Theme): Part {
   const outliers = chart.boxes.flatMap((box, i) => box.outliers.map((value) => (chart.isFlat ? [value, i] : [i, value])));
   return {
-    ...axesOf(chart, axisOf(chart.x, chart.categories, theme, true), axisOf(chart.y, [], theme, false)),
+    ...axesOf(chart, axisOf(chart, theme, true), axisOf(chart, theme, false)),
     series: [
       { type: "boxplot", name: "box", boxWidth: BOX_WIDTH, data: chart.boxes.map(({ five, colour, isOpen }) => (colour ? { value: five, itemStyle: boxLook(colour, isOpen === true, theme) } : five)), itemStyle: { color: theme.sunken, borderColor: theme.palette[0] } },
       ...mediansOf(chart, theme),
@@ -288,6 +402,7 @@ const hasSlider = (chart: ChartModel, longest: number) =>
   chart.kind !== "pie" && chart.kind !== "box" && chart.kind !== "scatter" && !chart.isFlat && !isSpanned(chart) && longest >= SLIDER_MIN;
 
 function zoomOf(chart: ChartModel, longest: number, theme: Theme): Part[] {
+  const ends = endsOf(chart, true);
   const isWhole = chart.kind === "scatter" || isSpanned(chart);
   if (chart.isFlat) return [{ type: "inside", id: "y", yAxisIndex: 0, zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, ...(isWhole ? { filterMode: "none" } : {}) }];
   const filterMode = isWhole ? "none" : "filter"; // lines are sampled anew from what is in sight
@@ -303,7 +418,7 @@ function zoomOf(chart: ChartModel, longest: number, theme: Theme): Part[] {
       selectedDataBackground: { lineStyle: { color: theme.palette[0] }, areaStyle: { color: theme.palette[0], opacity: 0.2 } },
       textStyle: { color: theme.soft },
       labelFormatter: (value: number, text: string) =>
-        chart.x.scale === "category" ? short(chart.categories[Math.round(value)] ?? text) : chart.x.scale === "time" ? momentText(value) : formatNumber(value),
+        chart.x.scale === "category" ? short(chart.categories[Math.round(value)] ?? text) : chart.x.scale === "time" ? momentText(value) : formatNumber(labelled(value, chart.x, ends)),
     });
   }
   return zooms;
@@ -311,9 +426,9 @@ function zoomOf(chart: ChartModel, longest: number, theme: Theme): Part[] {
 
 function gridOption(chart: ChartModel, longest: number, theme: Theme): Part {
   const isLine = (chart.kind === "line" || chart.kind === "area") && !chart.series.some(({ look }) => look?.symbol); // marks at the ends would be cut
-  const places = { ...axisOf(chart.x, chart.categories, theme, true), ...(isLine && chart.x.scale !== "category" && !chart.x.limits ? { min: "dataMin", max: "dataMax" } : {}) };
+  const places = { ...axisOf(chart, theme, true), ...(isLine && chart.x.scale !== "category" && !chart.x.limits ? { min: "dataMin", max: "dataMax" } : {}) };
   return {
-    ...axesOf(chart, places, axisOf(chart.y, [], theme, false)),
+    ...axesOf(chart, places, axisOf(chart, theme, false)),
     dataZoom: zoomOf(chart, longest, theme),
     series: chart.series.map((series) => seriesOf(chart, series, theme)),
   };
@@ -352,8 +467,9 @@ export function optionOf(chart: ChartModel, theme: Theme, isStill: boolean, off:
       backgroundColor: theme.surface, borderColor: theme.line, borderWidth: 1, padding: [8, 10],
       textStyle: { color: theme.text, fontSize: 13 },
       axisPointer: { type: chart.kind.includes("bar") ? "shadow" : chart.kind === "scatter" ? "cross" : "line", crossStyle: { color: theme.soft }, lineStyle: { color: theme.soft }, shadowStyle: { color: theme.line, opacity: 0.3 } },
-      ...(isSpanned(chart) ? { formatter: (item: { seriesIndex: number; dataIndex: number }) => spanText(chart, item) } : {}),
-      valueFormatter: (value: unknown) => (typeof value === "number" ? formatNumber(value) : value === null || value === undefined ? "–" : String(value)),
+      ...(isSpanned(chart) ? { formatter: (item: Item) => spanText(chart, item) } : {}),
+      ...(chart.y.scale === "time" ? { formatter: (items: Item | Item[]) => momentsText(chart, [items].flat()) } : {}),
+      valueFormatter: (value: unknown) => toldValue(chart, value),
     },
   };
 }

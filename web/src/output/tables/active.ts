@@ -56,7 +56,7 @@ export function isChosen({ row, column, from }: Active, at: Place): boolean {
   return within(at.row, row, from.row) && within(at.column, column, from.column);
 }
 
-/** What is chosen as text, exact, cells divided by tabs; null when some of its rows are not here. */
+/** The chosen cells as exact text, divided by tabs; null when some of their rows are not here. */
 export function chosenText(active: Active, rows: Rows, columns: readonly Column[], isNumbered: boolean): string | null {
   const [top, bottom] = [Math.min(active.row, active.from.row), Math.max(active.row, active.from.row)];
   const chosen = columns.slice(Math.min(active.column, active.from.column), Math.max(active.column, active.from.column) + 1);
@@ -68,7 +68,7 @@ export function chosenText(active: Active, rows: Rows, columns: readonly Column[
     }
     const row = rows.at(number);
     if (!row) return null;
-    lines.push(chosen.map((column) => (isNumbered && column === columns[0] ? String(row.at) : exactText(valueOf(row, column.key), column))).join("\t"));
+    lines.push(chosen.map((column) => (isNumbered && column === columns[0] ? String(row.at) : exactText(valueOf(row, column.key), column, row.texts?.[column.key]))).join("\t"));
   }
   return lines.join("\n");
 }

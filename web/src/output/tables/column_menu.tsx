@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one column is asked: an order, a filter, and a summary of what it holds.
+// The menu of one column: its order, its filter, and a summary of its values.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button, IconButton, Loading } from "../../ui";
 import { IconClose, IconDown, IconUp } from "../../ui/icons";
 import { formatCount, formatNumber } from "../format";
-import { OP_NAMES, OPS, takesValue, type Filter, type Op, type Query, type Summary } from "./query";
+import { isOrder, OP_NAMES, OPS, takesValue, type Filter, type Op, type Query, type Summary } from "./query";
 import type { Column } from "./table";
-import { shownText } from "./values";
+import { isOddComma, shownText } from "./values";
 
 const GAP = 4;
 const [WIDTH, HEIGHT] = [220, 48]; // of the histogram
 
-function Histogram({ histogram, column }: { histogram: NonNullable<Summary["histogram"]>; column: Column }) {
-  const { edges, counts } = histogram;
+function Histogram({ summary, column }: { summary: Summary; column: Column }) {
+  const { edges, counts } = summary.histogram!;
   const most = Math.max(1, ...counts);
   const step = WIDTH / counts.length;
   const peak = counts.indexOf(Math.max(...counts));
-  const ends = ` from ${shownText(edges[0], column)} to ${shownText(edges.at(-1), column)}`;
+  // An edge is a double; where it stands for the smallest or largest value, that one has all its digits.
+  const end = (edge: unknown, value: unknown) => shownText(Number(value) === edge ? value : edge, column);
+  const ends = ` from ${end(edges[0], summary.min)} to ${end(edges.at(-1), summary.max)}`;
   return (
     <svg class="table-histogram" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" preserveAspectRatio="none"
       aria-label={`Histogram of ${counts.length} bins${ends}; the fullest is number ${peak + 1}, with ${formatCount(counts[peak]!)} rows`}>
@@ -36,7 +38,7 @@ function Facts({ summary, column }: { summary: Summary; column: Column }) {
   if (summary.mean !== null) rows.push(["Mean", formatNumber(summary.mean)]);
   return (
     <>
-      {summary.histogram && <Histogram histogram={summary.histogram} column={column} />}
+      {summary.histogram && <Histogram summary={summary} column={column} />}
       <dl class="table-facts">
         {rows.map(([name, value]) => <div key={name}><dt>{name}</dt><dd title={value}>{value}</dd></div>)}
       </dl>
@@ -64,6 +66,8 @@ function place(panel: HTMLElement, anchor: HTMLElement): void {
 
 interface MenuProps {
   column: Column;
+  isNumber: boolean;
+  isHeld: boolean; // the session is not asked: the rows at hand are all there is
   anchor: HTMLElement;
   query: Query;
   scope: string; // "" when all rows are asked; else which
@@ -73,12 +77,13 @@ interface MenuProps {
   onClose: (refocus: boolean) => void;
 }
 
-export function ColumnMenu({ column, anchor, query, scope, summarize, onSort, onFilter, onClose }: MenuProps) {
+export function ColumnMenu({ column, isNumber, isHeld, anchor, query, scope, summarize, onSort, onFilter, onClose }: MenuProps) {
   const panel = useRef<HTMLDivElement>(null);
   const [summary, setSummary] = useState<Summary | string | null>(null);
   const filter = query.filters.find(({ key }) => key === column.key);
   const [op, setOp] = useState<Op>(filter?.op ?? (column.dtype === "object" || column.dtype === "" ? "contains" : "eq"));
   const [value, setValue] = useState(filter?.value ?? "");
+  const [hint, setHint] = useState("");
   const name = column.levels.filter(Boolean).join(" ") || (column.key.startsWith("i") ? "Index" : "(no name)");
   const sort = query.sort?.key === column.key ? query.sort : null;
 
@@ -114,6 +119,9 @@ export function ColumnMenu({ column, anchor, query, scope, summarize, onSort, on
   const apply = (event: Event) => {
     event.preventDefault();
     if (takesValue(op) && value === "") return;
+    if (isNumber && takesValue(op) && op !== "contains" && isOddComma(value)) return setHint("This is no number. Write decimals with a point: 1.5.");
+    if (isOrder(op) && column.dtype.startsWith("interval")) return setHint("An interval is neither more nor less than a value.");
+    if (isOrder(op) && column.dtype.startsWith("period") && isHeld) return setHint("Only the session can compare periods, and it does not have this table now. Run the cell again.");
     onFilter({ key: column.key, op, value: takesValue(op) ? value : "" });
     onClose(true);
   };
@@ -134,11 +142,12 @@ export function ColumnMenu({ column, anchor, query, scope, summarize, onSort, on
           {OPS.map((one) => <option key={one} value={one}>{OP_NAMES[one]}</option>)}
         </select>
         {takesValue(op) && (
-          <input class="input" aria-label={`Filter ${name} by`} value={value} placeholder="a value" onInput={(event) => setValue(event.currentTarget.value)} />
+          <input class="input" aria-label={`Filter ${name} by`} value={value} placeholder="a value" onInput={(event) => { setValue(event.currentTarget.value); setHint(""); }} />
         )}
         <Button size="small" tone="primary" type="submit" disabled={takesValue(op) && value === ""}>Filter</Button>
         {filter && <Button size="small" onClick={() => { onFilter(null); onClose(true); }}>Clear</Button>}
       </form>
+      {hint && <p class="out-soft" role="alert">{hint}</p>}
       <div class="table-menu-summary" aria-live="polite">
         {summary === null ? <Loading label="Reading the column" /> : typeof summary === "string" ? <p class="out-soft">{summary}</p> : <Facts summary={summary} column={column} />}
         {summary !== null && scope && <p class="out-soft">{scope}</p>}

@@ -44,9 +44,9 @@ function textWidth(text: string): number {
 /** `last`: the largest number of a row, for which an index of numbers must have room. */
 export function widthOf(column: Column, rows: readonly Row[], last: number): number {
   const least = column.key.startsWith("i") && /^u?int/i.test(column.dtype) ? String(last).length * DIGIT : 0;
-  const widest = rows.slice(0, ROWS_SEEN).reduce((most, row) => Math.max(most, textWidth(shownText(valueOf(row, column.key), column))), least);
+  const widest = rows.slice(0, ROWS_SEEN).reduce((most, row) => Math.max(most, textWidth(shownText(valueOf(row, column.key), column, row.texts?.[column.key]))), least);
   const name = textWidth(column.levels.at(-1) ?? "") * BOLD;
-  const head = Math.max(name, ...[...column.levels.slice(0, -1), column.dtype].map((text) => textWidth(text) * SMALL)) + BUTTONS;
+  const head = Math.max(name, ...[...(column.above ?? []), ...column.levels.slice(0, -1), column.dtype].map((text) => textWidth(text) * SMALL)) + BUTTONS;
   return Math.round(Math.max(WIDTH_MIN, Math.min(WIDTH_MAX, Math.max(widest, head) + EDGES)));
 }
 

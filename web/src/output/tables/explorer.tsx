@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table with all that can be asked of it: order, filters, search, a row by its number, summaries, CSV. The session answers
 // for the whole table; where it cannot, the rows at hand do, and it is said.
+import { computed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { sessions } from "../../state/feed";
 import { failed, toast } from "../../state/toasts";
 import { IconButton } from "../../ui";
 import { IconClose, IconDownload } from "../../ui/icons";
@@ -13,7 +15,7 @@ import { Grid } from "./grid";
 import { heldRows, heldSummary, valueOf } from "./held";
 import { ALL, isAll, isFiltered, OP_SIGNS, setFilter, takesValue, turnSort, type Asker, type Filter, type Query } from "./query";
 import { useRows, type Rows } from "./rows";
-import type { Column, Table } from "./table";
+import { asOfText, type Column, type Table } from "./table";
 import { isNumeric } from "./values";
 import "./tables.css";
 
@@ -23,6 +25,7 @@ const TOOLS_FROM = 10; // rows: fewer are searched by looking
 export interface ExplorerProps {
   table: Table;
   asker: Asker | null;
+  session: string | null; // that is asked
   name: string; // of the file it is saved as
   part?: string; // the table is a part of something: what is said of that
 }
@@ -51,9 +54,9 @@ async function save({ table, asker, name }: ExplorerProps, query: Query, isHeld:
 
 function countText(table: Table, rows: Rows, query: Query): string {
   const across = plural(table.columns.length, "column");
-  if (isFiltered(query)) return `${formatCount(rows.count)} of ${plural(rows.isWhole ? table.total : table.rows.length, "row")} match`;
+  if (isFiltered(query) && !rows.refusal) return `${formatCount(rows.count)} of ${plural(rows.isWhole ? table.total : table.rows.length, "row")} match`;
   if (!rows.isWhole) return `${formatCount(table.rows.length)} of ${plural(table.total, "row")} are here × ${across}`;
-  return `${plural(rows.count, "row")} × ${across}`;
+  return `${plural(rows.refusal ? table.total : rows.count, "row")} × ${across}`;
 }
 
 function Notices({ table, rows, query, part }: { table: Table; rows: Rows; query: Query; part?: string }) {
@@ -61,9 +64,11 @@ function Notices({ table, rows, query, part }: { table: Table; rows: Rows; query
   const held = formatCount(table.rows.length);
   return (
     <>
-      {rows.why && <Notice tone="info">The session was asked for more of this table: {rows.why}. <Tool label="Ask again" onClick={rows.retry} /></Notice>}
+      {rows.why && (rows.isLost
+        ? <Notice tone="info">The session no longer has this table. Run the cell again to see all of it.</Notice>
+        : <Notice tone="info">The session could not be asked for more of this table: {rows.why}. <Tool label="Ask again" onClick={rows.retry} /></Notice>)}
       {rows.refusal && <Notice>{rows.refusal} <Tool label="Ask again" onClick={rows.retry} /></Notice>}
-      {rows.isOld && <p class="out-soft">A run is on: these are the rows of before it.</p>}
+      {rows.asOf && <p class="out-soft">{asOfText("rows", rows.asOf)}</p>}
       {isPart && !isAll(query) && (
         <p class="out-soft" role="status">Order, filters and search cover only the {held} rows that are here{rows.isWhole ? "" : `, not all ${formatCount(table.total)}`}.</p>
       )}
@@ -105,7 +110,7 @@ function GoTo({ most, go }: { most: number; go: (row: number) => void }) {
   );
 }
 
-/** What is typed, and what was meant once typing has ended. */
+/** The text of the search field; it becomes the query once typing has paused. */
 function useSearch(query: Query, change: (query: Query) => void) {
   const [text, setText] = useState(query.search);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -118,10 +123,22 @@ function useSearch(query: Query, change: (query: Query) => void) {
   return [text, type] as const;
 }
 
+/** A session that has woken is asked again, and says whether it still has the table. */
+function useWaking(session: string | null, rows: Rows): void {
+  const isAwake = useMemo(() => computed(() => {
+    const state = sessions.value.get(session ?? "")?.state;
+    return state !== "asleep" && state !== "starting";
+  }), [session]).value;
+  useEffect(() => {
+    if (isAwake && rows.why && !rows.isLost) rows.retry();
+  }, [isAwake]);
+}
+
 export function Explorer(props: ExplorerProps) {
-  const { table, asker, name, part } = props;
+  const { table, asker, session, name, part } = props;
   const [query, setQuery] = useState<Query>(ALL);
   const rows = useRows(table, asker, query);
+  useWaking(session, rows);
   const [menu, setMenu] = useState<{ column: Column; anchor: HTMLElement } | null>(null);
   const [target, setTarget] = useState<{ row: number } | null>(null);
   const [search, type] = useSearch(query, setQuery);
@@ -152,11 +169,11 @@ export function Explorer(props: ExplorerProps) {
       <Grid table={table} rows={rows} query={query} name={name} target={target} onSort={({ key }) => setQuery(turnSort(query, key))}
         onMenu={(column, anchor) => setMenu(menu?.anchor === anchor ? null : { column, anchor })} />
       {menu && (
-        <ColumnMenu key={menu.column.key} {...menu} query={query} scope={scope} summarize={(signal) => summarize(menu.column, signal)} onClose={closeMenu}
+        <ColumnMenu key={menu.column.key} {...menu} isHeld={isHeld} isNumber={isNumeric(menu.column, table.rows.map((row) => valueOf(row, menu.column.key)))} query={query} scope={scope} summarize={(signal) => summarize(menu.column, signal)} onClose={closeMenu}
           onSort={(isDown) => setQuery({ ...query, sort: isDown === null ? null : { key: menu.column.key, isDown } })}
           onFilter={(filter) => setQuery(setFilter(query, menu.column.key, filter))} />
       )}
-      {rows.count === 0 && !rows.isBusy && isFiltered(query) && <p class="out-soft" role="status">No row passes.</p>}
+      {rows.count === 0 && !rows.isBusy && !rows.refusal && isFiltered(query) && <p class="out-soft" role="status">No row passes.</p>}
       <div class="out-tools table-tools">
         <span class="out-soft" aria-live="polite">{countText(table, rows, query)}</span>
         {(table.total > TOOLS_FROM || search !== "") && (

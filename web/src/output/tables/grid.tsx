@@ -34,8 +34,8 @@ function Cell({ row, column, id, place, isNumber, isIndex, left, state }: {
   row: Row | undefined; column: Column; id: string; place: number; isNumber: boolean; isIndex: boolean; left?: number; state: string;
 }) {
   const value = row && (column === NUMBERS ? row.at : valueOf(row, column.key));
-  const text = row ? shownText(value, column) : "…";
-  const exact = row ? exactText(value, column) : "";
+  const text = row ? shownText(value, column, row.texts?.[column.key]) : "…";
+  const exact = row ? exactText(value, column, row.texts?.[column.key]) : "";
   const isGap = row !== undefined && isMissing(value);
   const classes = [isNumber && "is-number", isGap && "is-missing", left !== undefined && "is-fixed", !row && "is-coming", state].filter(Boolean).join(" ");
   const shared = {
@@ -98,7 +98,7 @@ export function Grid({ table, rows, query, name, target, onSort, onMenu }: GridP
   const [active, setActive] = useState<Active>(START);
   const [isFocused, setFocused] = useState(false);
   const { index, indexWidth, across, lefts, all } = useParts(table, widths, box);
-  const headHeight = HEAD + LEVEL * (Math.max(1, ...all.map(({ levels }) => levels.length)) - 1 + (all.some(({ dtype }) => dtype) ? 1 : 0));
+  const headHeight = HEAD + LEVEL * (Math.max(1, ...all.map(({ levels, above = [] }) => levels.length + above.length)) - 1 + (all.some(({ dtype }) => dtype) ? 1 : 0));
   const first = Math.min(base, Math.max(0, rows.count - 1));
   const count = Math.min(ROWS_MAX, rows.count - first);
   const down = useSight({ box, count, size: () => ROW, before: headHeight, overscan: 8, version: null });

@@ -22,12 +22,15 @@ interface HeadProps {
 export function Head({ column, id, place, isNumber, isActive, isFiltered, sort, left, onSort, onMenu, onDraw, onFit }: HeadProps) {
   const isSorted = sort?.key === column.key;
   const name = column.levels.filter(Boolean).join(" ") || (column.key.startsWith("i") ? "Index" : "(no name)");
+  const { above = [] } = column;
+  const beside = above.length ? `, columns by ${above.filter(Boolean).join(", ")}` : "";
   const classes = ["table-head", isNumber && "is-number", isActive && "is-active", left !== undefined && "is-fixed", isSorted && "is-sorted"];
   return (
-    <th scope="col" id={id} class={classes.filter(Boolean).join(" ")} aria-colindex={place} aria-label={name}
+    <th scope="col" id={id} class={classes.filter(Boolean).join(" ")} aria-colindex={place} aria-label={name + beside}
       aria-sort={isSorted ? (sort.isDown ? "descending" : "ascending") : "none"} style={left === undefined ? undefined : { left: `${left}px` }}>
       <div class="table-head-row">
         <button type="button" tabIndex={-1} class="table-sorter" onClick={onSort} title={`${name}${column.dtype ? ` (${column.dtype})` : ""}: click to sort`}>
+          {above.map((level, i) => <span key={`above${i}`} class="table-level">{level || "\u00a0"}</span>)}
           {column.levels.map((level, i) => (
             <span key={i} class={i < column.levels.length - 1 ? "table-level" : "table-name"}>
               {level || "\u00a0"}

@@ -5,7 +5,7 @@ import {
 } from "@tanstack/table-core";
 import type { Filter, Query, Summary } from "./query";
 import type { Column, Row, Table } from "./table";
-import { compare, exactText, isMissing, shownText } from "./values";
+import { compare, exactText, isMissing, shownText, wantedBy } from "./values";
 
 const BINS = 20;
 const TOP = 10;
@@ -18,7 +18,7 @@ export function passes(value: unknown, { op, value: wanted }: Filter, column: Co
   if (op === "present") return !isMissing(value);
   if (isMissing(value)) return false;
   if (op === "contains") return exactText(value, column).toLowerCase().includes(wanted.toLowerCase());
-  const order = typeof value === "boolean" ? compare(exactText(value, column).toLowerCase(), wanted.trim().toLowerCase()) : compare(value, wanted.trim());
+  const order = typeof value === "boolean" ? compare(exactText(value, column).toLowerCase(), wanted.trim().toLowerCase()) : compare(value, wantedBy(value, wanted));
   switch (op) {
     case "eq":
       return order === 0;
@@ -50,7 +50,7 @@ export function heldRows(table: Table, query: Query): Row[] {
     data: table.rows, columns, renderFallbackValue: null, onStateChange: () => {},
     getCoreRowModel: getCoreRowModel(), getFilteredRowModel: getFilteredRowModel(), getSortedRowModel: getSortedRowModel(),
     getColumnCanGlobalFilter: () => true,
-    globalFilterFn: (row, key) => shownText(valueOf(row.original, key), find(key)!).toLowerCase().includes(wanted),
+    globalFilterFn: (row, key) => shownText(valueOf(row.original, key), find(key)!, row.original.texts?.[key]).toLowerCase().includes(wanted),
     state: {},
   } as TableOptionsResolved<Row>);
   asked.setOptions((options) => ({
@@ -72,7 +72,7 @@ function histogramOf(numbers: readonly number[], low: number, high: number): Sum
   return { edges: Array.from({ length: BINS + 1 }, (_, i) => low + ((high - low) * i) / BINS), counts };
 }
 
-/** What can be said of a column from the rows at hand. */
+/** The summary of a column from the rows at hand. */
 export function heldSummary(rows: readonly Row[], column: Column, isNumber: boolean): Summary {
   const values = rows.map((row) => valueOf(row, column.key)).filter((value) => !isMissing(value) && value !== "");
   const kinds = new Map<string, { value: unknown; count: number }>();

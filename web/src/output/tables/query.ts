@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of a table: an order, filters, a text to find. The session answers for all of its rows (session.ts); where
+// A question to a table: an order, filters, a text to find. The session answers for all of its rows (session.ts); where
 // it cannot, the rows at hand are asked (held.ts), and the table says so.
 import type { Column, Page } from "./table";
 
@@ -15,6 +15,8 @@ export const OP_SIGNS: Readonly<Record<Op, string>> = {
 };
 
 export const takesValue = (op: Op) => op !== "missing" && op !== "present";
+
+export const isOrder = (op: Op) => ["lt", "le", "gt", "ge"].includes(op);
 
 export interface Filter {
   key: string;
@@ -60,7 +62,7 @@ export interface Summary {
   top: { value: unknown; count: number }[];
 }
 
-/** Who answers for the whole table. */
+/** The one that answers for the whole table. */
 export interface Asker {
   page: (query: Query, offset: number, limit: number, signal: AbortSignal) => Promise<Page>;
   summary: (query: Query, column: Column, signal: AbortSignal) => Promise<Summary | null>;

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useReducer } from "preact/hooks";
 import { ApiError } from "../../api/client";
 import { heldRows } from "./held";
 import { isAll, isFiltered, type Asker, type Query } from "./query";
-import type { Row, Table } from "./table";
+import type { AsOf, Row, Table } from "./table";
 
 const BLOCK = 200; // rows that are asked for at once
 const KEPT_MAX = 40_000; // rows of answers; above, those out of sight are asked for again
@@ -16,7 +16,8 @@ export interface Rows {
   isBusy: boolean;
   isWhole: boolean; // false: only the rows at hand are asked
   why: string; // the session cannot be asked, in its words; "" when it can, or when there is none
-  isOld: boolean;
+  isLost: boolean; // ... and never will be: it holds the table no more
+  asOf: AsOf | null; // of the answers; null: they are of now, or there are none yet
   refusal: string; // of the question itself
   retry: () => void;
 }
@@ -25,7 +26,7 @@ export interface Rows {
 class Answers {
   readonly rows = new Map<number, Row>();
   count: number | null = null; // null: not known yet
-  isOld = false;
+  asOf: AsOf | null = null;
   refusal = ""; // the question was not understood, or nobody answered
   stop: AbortController | null = null;
   asked: readonly [number, number] = [0, 0];
@@ -38,7 +39,7 @@ const isGone = (cause: unknown) => cause instanceof ApiError && cause.status !==
 
 export function useRows(table: Table, asker: Asker | null, query: Query): Rows {
   const [, draw] = useReducer((count: number) => count + 1, 0);
-  const gone = useMemo(() => ({ why: "" }), [table, asker]); // why the session is not asked any more
+  const gone = useMemo(() => ({ why: "", isLost: false }), [table, asker]); // why the session is not asked any more
   const isHeld = asker === null || gone.why !== "";
   const answers = useMemo(() => new Answers(asker, query), [table, asker, query, isHeld]);
   const held = useMemo(() => (isHeld && !isAll(query) ? heldRows(table, query) : table.rows), [table, query, isHeld]);
@@ -51,7 +52,7 @@ export function useRows(table: Table, asker: Asker | null, query: Query): Rows {
   const fail = (cause: unknown) => {
     const text = cause instanceof Error ? cause.message : String(cause);
     answers.refusal = text;
-    if (isGone(cause)) gone.why = text;
+    if (isGone(cause)) Object.assign(gone, { why: text, isLost: (cause as ApiError).status === 404 });
   };
 
   const ask = (first: number) => {
@@ -63,7 +64,7 @@ export function useRows(table: Table, asker: Asker | null, query: Query): Rows {
         if (answers.rows.size > KEPT_MAX) answers.rows.clear();
         page.rows.forEach((row, i) => answers.rows.set(first + i, row));
         answers.count = page.rows.length ? page.matched : Math.min(page.matched, first); // an empty page ends the table
-        answers.isOld = page.isOld;
+        answers.asOf = page.asOf;
         answers.refusal = "";
       },
       (cause: unknown) => !stop.signal.aborted && fail(cause),
@@ -87,8 +88,8 @@ export function useRows(table: Table, asker: Asker | null, query: Query): Rows {
   };
 
   return {
-    count, at, need, isBusy: answers.stop !== null, isOld: answers.isOld, refusal: isHeld ? "" : answers.refusal,
-    isWhole: !isHeld || table.rows.length >= table.total, why: gone.why,
+    count, at, need, isBusy: answers.stop !== null, asOf: answers.asOf, refusal: isHeld ? "" : answers.refusal,
+    isWhole: !isHeld || table.rows.length >= table.total, why: gone.why, isLost: gone.isLost,
     retry: () => {
       gone.why = answers.refusal = "";
       draw(0);

@@ -14,7 +14,7 @@ export function queryText(query: Query): TableQuery {
   return {
     sort: query.sort ? `${query.sort.key}:${query.sort.isDown ? "desc" : "asc"}` : undefined,
     filter: query.filters.length
-      ? JSON.stringify(query.filters.map(({ key, op, value }) => ({ column: key, op, ...(takesValue(op) ? { value } : {}) })))
+      ? JSON.stringify(query.filters.map(({ key, op, value }) => ({ column: key, op, ...(takesValue(op) ? { value, typed: true } : {}) })))
       : undefined,
     search: query.search || undefined,
   };

@@ -39,6 +39,6 @@ export function TableView({ table, session = null, variable, name = "table", par
   const asker = useMemo(() => (session && held ? sessionAsker(session, held) : null), [session, held]);
   if (typeof loaded === "string") return <Notice>This table could not be shown: {loaded}.</Notice>;
   if (!loaded) return <p class="out-soft" role="status">Loading…</p>;
-  const props: ExplorerProps = { table, asker, name, ...(part ? { part } : {}) };
+  const props: ExplorerProps = { table, asker, session, name, ...(part ? { part } : {}) };
   return <loaded.Explorer {...props} />;
 }
