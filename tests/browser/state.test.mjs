@@ -272,7 +272,8 @@ export default subject("state", {}, (test) => {
   test("a run that spoils Python is undone by the next one, everywhere, and the session is well again", async (person) => {
     const cell = await person.converse();
     await cell.run("x = 1");
-    person.watch.expects(/^409 GET .*\/vars .*cannot fork/); // until the next run finds the damage, nobody can look inside
+    // Until the next run finds the damage, nobody can look inside: neither the panel of variables nor completion.
+    person.watch.expects(/^409 (GET .*\/vars|POST .*\/complete) .*damaged the interpreter/);
     await (await person.another()).run("import builtins\nbuiltins.len = None");
     await says(person.cell(2).output, "Done");
     const next = await person.another();

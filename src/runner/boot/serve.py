@@ -73,7 +73,8 @@ def _fork(flags, fds):
             from . import fork as _forks
         _forks.answer(flags, fds, interpreter)
     except BaseException as error:
-        wire.forked(0, f"the interpreter cannot fork ({type(error).__name__})")
+        wire.forked(0, f"a run has damaged the interpreter, which cannot fork ({type(error).__name__}); "
+                       "the next run goes back to before that")
 
 
 def _failed(error):
