@@ -2,7 +2,7 @@
 // The starter cell is given to a real Python: what it says about names must hold there, not only look right.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { pythonText, visible } from "../../src/panels/format";
 import { decodeText } from "../../src/panels/csv";
 import { SAMPLE_BYTES, starterCell as cellOf, type Sample } from "../../src/panels/starter";
@@ -14,6 +14,9 @@ function starterCell(path: string, sample: Sample): string | null {
   if (code !== null) made.push([code, sample.text]);
   return code;
 }
+
+// Tests that wait for a program block the worker: let it answer Vitest between them, which gives up on it after a minute.
+afterEach(() => new Promise((done) => void setTimeout(done)));
 
 const whole = (text: string): Sample => ({ text, encoding: "utf-8", size: text.length, isWhole: true });
 const PYTHON = ["/usr/bin/python3", "python3"].find((path) => !path.startsWith("/") || existsSync(path))!;
