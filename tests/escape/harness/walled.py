@@ -44,7 +44,7 @@ class Outcome:
     """All that came of a run, as seen from outside."""
 
     def __init__(self):
-        self.code = None            # exit status of viv
+        self.code = None            # exit status of viv; None in a pool, where none takes part
         self.out = b""
         self.err = b""
         self.result = None          # the JSON object, when there is one
@@ -337,7 +337,7 @@ class Pooled(Walled):
         for line, result in results:
             outcome = first if not outcomes else Outcome()
             outcome.out, outcome.err, outcome.result = line, first.err, result
-            outcome.code, outcome.seconds = result["verdict"]["exit_code"], first.seconds
+            outcome.seconds = first.seconds
             outcomes.append(outcome)
         return outcomes or [first]
 
