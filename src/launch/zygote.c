@@ -22,9 +22,16 @@
 #define ZYGOTE_SOCKET 3
 #define PRELOADS_MAX 128
 
-/* The whole environment of every interpreter. One thread per math library: a zygote must be
- * single-threaded to fork, and a sandbox has one cpu unless its policy says more. */
+/* Makes malloc() take its memory in huge pages (glibc 2.35 and later), which are cheap to fork. It
+ * has to be there at the exec; the zygote removes it, so that programs that code starts do without.
+ */
+#define HUGE_MALLOC "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
+
+/* The whole environment of every interpreter; of a zygote its first entry, too. One thread per math
+ * library: a zygote must be single-threaded to fork, and a sandbox has one cpu unless its policy
+ * says more. */
 static const char *const environment[] = {
+	HUGE_MALLOC,
 	"PATH=/usr/local/bin:/usr/bin:/bin",
 	"HOME=/tmp",
 	"TMPDIR=/tmp",
@@ -40,9 +47,11 @@ static const char *const environment[] = {
 };
 
 /* execve wants char *const *; it does not write through them. */
-static void exec_python(const char *python, const char *const *argv)
+static void exec_python(const char *python, const char *const *argv, bool is_zygote)
 {
-	(void)execve(python, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)environment);
+	const char *const *envp = is_zygote ? environment : environment + 1;
+
+	(void)execve(python, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)envp);
 }
 
 /* Splits the preload list, which is separated by single spaces, in place. */
@@ -77,7 +86,7 @@ static _Noreturn void zygote_main(const struct launch_zygote *zygote, int mntns,
 		if (null >= 0 && dup2(null, 0) == 0 && dup2(null, 1) == 1 &&
 		    dup2(socket, ZYGOTE_SOCKET) == ZYGOTE_SOCKET &&
 		    syscall(SYS_close_range, ZYGOTE_SOCKET + 1, ~0U, 0U) == 0)
-			exec_python(zygote->python, argv);
+			exec_python(zygote->python, argv, true);
 	}
 	(void)!write(2, message, sizeof(message) - 1);
 	_exit(127);
@@ -153,7 +162,7 @@ static _Noreturn void cold_main(struct walls_input *walls, int status, const cha
 		(void)snprintf(shown, sizeof(shown), "%u", report.shown);
 		/* The channel survives this one exec; main.py marks it close-on-exec again. */
 		(void)fcntl(WALL_CHANNEL_FD, F_SETFD, 0);
-		exec_python(python, argv);
+		exec_python(python, argv, false);
 		(void)err_sys(&err, "exec %s", python);
 	}
 	/* The status socket is closed once the fds wall is up: then only stderr is left. */

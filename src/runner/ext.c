@@ -25,6 +25,7 @@
 #include "base/c.h"
 #include "base/io.h"
 #include "proto/frame.h"
+#include "runner/arena.h"
 #include "runner/head.h"
 #include "runner/sqlite.h"
 #include "runner/zygote.h"
@@ -62,6 +63,14 @@ static PyObject *py_zygote(PyObject *self, PyObject *args)
 		return raise_err(&err);
 	if (r > 0)
 		_exit(0);
+	Py_RETURN_NONE;
+}
+
+static PyObject *py_huge(PyObject *self, PyObject *args)
+{
+	(void)self;
+	(void)args;
+	arena_install();
 	Py_RETURN_NONE;
 }
 
@@ -482,19 +491,27 @@ static PyObject *py_is_empty(PyObject *self, PyObject *args)
 	return PyBool_FromLong(is_empty);
 }
 
-/* If a request is already waiting, preparing for it would only delay it. */
+/* If a request is already waiting, or comes within this time, preparing for it would only delay it.
+ */
 static PyObject *py_is_asked(PyObject *self, PyObject *args)
 {
 	struct pollfd wait = {.fd = WALL_CHANNEL_FD, .events = POLLIN};
+	int wait_ms = 0;
+	int n;
 
 	(void)self;
-	(void)args;
-	return PyBool_FromLong(poll(&wait, 1, 0) == 1 && (wait.revents & POLLIN) != 0);
+	if (!PyArg_ParseTuple(args, "|i", &wait_ms))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS
+	n = poll(&wait, 1, wait_ms);
+	Py_END_ALLOW_THREADS
+	return PyBool_FromLong(n == 1 && (wait.revents & POLLIN) != 0);
 }
 
 static PyMethodDef methods[] = {
 	{"zygote", py_zygote, METH_VARARGS,
 	 "Serve fork requests; returns in a child inside its sandbox."},
+	{"huge", py_huge, METH_NOARGS, "Take the memory of small objects from huge pages."},
 	{"zygote_fail", py_zygote_fail, METH_VARARGS, "Tell launch why there is no zygote."},
 	{"next", py_next, METH_NOARGS, "The next request, or None at the end."},
 	{"send", py_send, METH_VARARGS, "Send a frame; with flag 1, wait for the ACK."},
@@ -505,7 +522,8 @@ static PyMethodDef methods[] = {
 	 "Mark the channel close-on-exec; returns its number."},
 	{"compile", py_compile, METH_VARARGS, "Source, file name, whether an expression -> code."},
 	{"is_empty", py_is_empty, METH_VARARGS, "Whether this folder of a tmpfs surely is empty."},
-	{"is_asked", py_is_asked, METH_NOARGS, "Whether a request waits on the channel."},
+	{"is_asked", py_is_asked, METH_VARARGS,
+	 "Whether a request waits on the channel, or comes within so many milliseconds."},
 	{"forget", sqlite_forget, METH_NOARGS, "Make every SQLite reseed its random numbers."},
 	{"flush", py_flush, METH_NOARGS, "Flush what C code has buffered on its streams."},
 	{NULL, NULL, 0, NULL},

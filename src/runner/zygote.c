@@ -22,6 +22,8 @@
 #include "base/io.h"
 #include "proto/frame.h"
 #include "proto/zygote_msg.h"
+#include "runner/arena.h"
+#include "runner/libraries.h"
 #include "walls/wall.h"
 
 #ifndef PR_GET_TID_ADDRESS
@@ -215,6 +217,8 @@ int zygote_serve(int socket, const char *lacks, struct walls_report *ret_report,
 	if (zygote.own_pidns < 0)
 		return err_sys(err, "open the pid namespace");
 	tidy_heap();
+	arena_settle();
+	libraries_merge();
 	if (io_send_fds(socket, &ready, sizeof(ready), NULL, 0) < 0)
 		/* If launch dropped this zygote while it imported, that is an end of file like any
 		 * other. */

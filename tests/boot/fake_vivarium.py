@@ -75,8 +75,9 @@ def compile(source, filename, is_expression):
                             dont_inherit=True)
 
 
-def is_asked():
+def is_asked(wait_ms=0):
     """Tests look at forks that have rehearsed."""
+    del wait_ms
     return False
 
 
@@ -93,6 +94,10 @@ def forget():
 
 def flush():
     """The C half flushes the streams of the C library."""
+
+
+def huge():
+    """The C half takes Python's arenas from huge pages."""
 
 
 def zygote_fail(fd, why):

@@ -68,6 +68,15 @@ class Forks(unittest.TestCase):
             self.assertEqual(fork.run("import sys\nsys.stdout.seekable()")
                              .result["application/json"], False)
 
+    def test_a_fork_finds_few_holes_between_the_objects_of_the_zygote(self):
+        """A new object in a hole costs the fork a copy of the page around it."""
+        holes = ("import sys\nzygote = sys.modules['vivarium.zygote']\n"
+                 "[sum(free for _size, free in zygote._read_holes()), len(zygote._fillers)]")
+        with Zygote(["numpy", "pandas"], count=1) as zygote:
+            left, filled = zygote.forks[0].run(holes).result["application/json"]
+        self.assertGreater(filled, 3000)
+        self.assertLess(left, filled / 2)
+
     def test_a_preload_that_fails_says_why_and_ends_with_3(self):
         with Zygote(["json", "asyncio.windows_events"], count=1) as zygote:
             self.assertEqual(zygote.process.wait(), 3)

@@ -201,6 +201,37 @@ class LaunchTest(unittest.TestCase):
         self.assertIn("no_such_module_here", event.error)
         self.start(zygote=3)
 
+    def test_a_fork_has_few_maps_and_none_that_is_written_and_executed(self):
+        """Each library is one map that is read and one that is written; a cold interpreter shows what they were."""
+        count = ("import json, re, sqlite3, decimal\n"
+                 "with open('/proc/self/maps') as file: lines = file.read().splitlines()\n"
+                 "libraries = [line for line in lines if '.so' in line]\n"
+                 "names = {line.split()[-1] for line in libraries}\n"
+                 "both = [line for line in lines if re.match(r'\\S+ .wx', line)]\n"
+                 "print(len(libraries) / len(names), len(both))\n"
+                 "print(sqlite3.connect(':memory:').execute('select 6*7').fetchone()[0], decimal.Decimal('0.1') * 3)")
+        self.assertEqual(self.launcher.zygote(preload="json sqlite3 decimal").type, ZYGOTE_UP)
+        seen = []
+        for number, zygote in enumerate((0, -1)):
+            sandbox = self.start(number, zygote=zygote)
+            sandbox.run(count)
+            self.assertEqual(sandbox.done()["kind"], "ok")
+            first, second = sandbox.output().splitlines()
+            self.assertEqual(second, "42 0.3")
+            maps, both = first.split()
+            self.assertEqual(both, "0")
+            seen.append(float(maps))
+        self.assertLess(seen[0], 1.5, "maps of a file for each library")
+        self.assertGreater(seen[1], 3)
+
+    def test_what_makes_forks_cheap_is_not_in_the_environment_of_programs(self):
+        self.assertEqual(self.launcher.zygote().type, ZYGOTE_UP)
+        sandbox = self.start(zygote=0)
+        sandbox.run("import os, subprocess\n"
+                    "print('GLIBC_TUNABLES' in os.environ, 'TUNABLES' in subprocess.getoutput('env'))")
+        self.assertEqual(sandbox.done()["kind"], "ok")
+        self.assertEqual(sandbox.output(), "False False\n")
+
     def test_a_retired_zygote_leaves_its_sandboxes_alive(self):
         self.launcher.zygote(0)
         sandbox = self.start(zygote=0)

@@ -29,7 +29,7 @@ PIECE_MAX = 64 << 10
 class Interpreter:
     """A python3 with _vivarium loaded and a channel as descriptor 3, executing `code`."""
 
-    def __init__(self, code):
+    def __init__(self, code, malloc="malloc"):
         self.channel, inside = socket.socketpair()
         self.channel.settimeout(60)
         prelude = f"import sys; sys.path.insert(0, {RUNNER!r}); import _vivarium as v\n"
@@ -37,7 +37,7 @@ class Interpreter:
         shell = f'exec {CHANNEL_FD}<&{inside.fileno()} {inside.fileno()}<&-; exec "$@"'
         if inside.fileno() == CHANNEL_FD:
             shell = 'exec "$@"'
-        env = {"PATH": "/usr/bin:/bin", "PYTHONMALLOC": "malloc", "PYTHONDONTWRITEBYTECODE": "1"}
+        env = {"PATH": "/usr/bin:/bin", "PYTHONMALLOC": malloc, "PYTHONDONTWRITEBYTECODE": "1"}
         argv = ["/bin/bash", "-c", shell, "bash", *WRAP, PYTHON, "-S", "-E", "-c", prelude + code]
         if WRAP:
             argv.remove("-E")  # it would ignore PYTHONMALLOC, without which valgrind sees little
@@ -209,6 +209,50 @@ class Zygotes(unittest.TestCase):
                                  "launchs.close()\n"
                                  "v.zygote(mine.fileno(), '')")
             self.assertEqual(inside.end(), "")
+
+
+# What the kernel counts of this process, in KiB.
+KIB_OF = """
+def kib_of(name):
+    with open("/proc/self/smaps_rollup") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(name + ":"))
+"""
+
+
+class Arenas(unittest.TestCase):
+    def test_small_objects_live_in_huge_pages_and_give_them_back(self):
+        with open("/sys/kernel/mm/transparent_hugepage/enabled", encoding="ascii") as file:
+            if "[never]" in file.read():
+                self.skipTest("this kernel has huge pages turned off")
+        inside = Interpreter(KIB_OF + """
+v.huge()
+v.huge()  # twice is as good as once
+kept = [str(number) for number in range(1_000_000)]
+huge, full = kib_of("AnonHugePages"), kib_of("Rss")
+total = sum(map(int, kept))
+del kept
+again = [str(number) for number in range(1_000_000)]
+grown = kib_of("Rss") - full
+del again
+print(huge > 40_000, total, grown < 8_000, full - kib_of("Rss") > 30_000)
+""", malloc="pymalloc")
+        self.assertEqual(inside.end(), "True 499999500000 True True\n")
+
+    def test_a_limit_on_memory_is_a_memory_error(self):
+        inside = Interpreter("""
+import resource
+v.huge()
+resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20))
+kept = []
+try:
+    while True:
+        kept.append(str(len(kept)))
+except MemoryError:
+    count = len(kept)
+    del kept
+    print(count > 1_000_000, len([str(number) for number in range(1000)]))
+""", malloc="pymalloc")
+        self.assertEqual(inside.end(), "True 1000\n")
 
 
 class Answers(unittest.TestCase):
