@@ -2,6 +2,7 @@
 """matplotlib and plotly figures as charts."""
 
 import base64
+import hashlib
 import os
 import unittest
 
@@ -51,6 +52,18 @@ class Pictures(unittest.TestCase):
     def test_a_saved_figure_that_is_still_open_is_one_chart(self):
         self.assertEqual(len(self.charts("plt.plot([1, 2])\nplt.savefig('one.png')")), 1)
         self.assertTrue(os.path.exists(self.runner.path("one.png")))
+
+    def test_a_figure_that_was_saved_to_memory_is_not_drawn_again_unless_it_changed(self):
+        save = "import io, hashlib\nbuf = io.BytesIO(b'head')\nbuf.seek(4)\nplt.plot([1, 2])\nplt.savefig(buf%s)\n"
+        tell = "print(hashlib.sha256(buf.getvalue()[4:]).hexdigest())"
+        for options, after, is_same in (("", "", True), (", format='png'", "", True), ("", "plt.title('later')\n", False),
+                                        ("", "plt.gca().lines[0].set_color('red')\n", False),
+                                        (", dpi=20", "", False), (", format='svg'", "", False)):
+            outcome = self.runner.run(save % options + after + tell)
+            chart, = outcome.charts
+            shown = hashlib.sha256(base64.b64decode(chart["base64"])).hexdigest()
+            self.assertEqual(shown == outcome.stdout.decode().strip(), is_same, (options, after))
+            self.assertEqual(chart.get("scale"), None if is_same else 2)
 
     def test_saving_twice_is_the_same_chart_twice(self):
         charts = self.charts("plt.plot([1])\nplt.savefig('s.png')\nplt.savefig('s.png')")

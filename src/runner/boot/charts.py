@@ -8,6 +8,7 @@ May not: raise into user code, or import matplotlib: it waits until that is load
 import os
 import sys
 from binascii import b2a_base64
+from io import BytesIO
 
 from . import CHART_DIR, WORKSPACE, current, wire
 from .hooks import load
@@ -48,8 +49,9 @@ def hook_figure(module):
     _original["Figure"] = figure
 
     def savefig(self, fname, *args, **kwargs):
+        begin = fname.tell() if type(fname) is BytesIO else 0
         result = original(self, fname, *args, **kwargs)
-        _quietly(_saved, self, fname, kwargs.get("format"))
+        _quietly(_saved, self, fname, kwargs, begin)
         return result
 
     def show(self, *_args, **_kwargs):
@@ -191,19 +193,37 @@ def _is_saved(figure):
     return any(figure is other for other in current.now.saved)
 
 
-def _saved(figure, fname, form):
-    path = _target(fname, form)
-    if path is not None and wire.is_ours():
+def _saved(figure, fname, options, begin):
+    if not wire.is_ours():
+        return
+    path = _target(fname, options.get("format"))
+    if path is not None:
         _send(_read(path), path, figure, path)
         _told[path] = os.stat(path).st_mtime_ns
         if not _is_saved(figure):
             current.now.saved.append(figure)
+    elif type(fname) is BytesIO and (options.get("dpi") or figure.dpi) == figure.dpi:
+        _keep_picture(figure, bytes(fname.getbuffer()[begin:fname.tell()]))
+
+
+def _keep_picture(figure, image):
+    """Keeps a picture that code saved to memory: unless the figure changes after this, it need not be drawn again to be
+    shown. savefig() itself leaves the figure marked as changed."""
+    if image.startswith(PNG) and len(image) <= IMAGE_MAX:
+        figure.stale = False
+        current.now.pictures = [(figure, image)] + [kept for kept in current.now.pictures if kept[0] is not figure]
+
+
+def _kept_picture(figure):
+    return next((image for other, image in current.now.pictures if other is figure and not figure.stale), None)
 
 
 def _draw(figure):
-    """(the figure as PNG bytes, its scale): sharp on a dense screen, or plain if that would be too large."""
-    from io import BytesIO
-
+    """(the figure as PNG bytes, its scale): as code has saved it, else sharp on a dense screen, or plain if that would be
+    too large."""
+    image = _kept_picture(figure)
+    if image is not None:
+        return image, 1
     for scale in (SCALE, 1):
         data = BytesIO()
         _original["savefig"](figure, data, format="png", bbox_inches="tight", dpi=figure.dpi * scale)

@@ -13,7 +13,7 @@ class Run:
     """One run's settings, and what it has sent so far."""
 
     __slots__ = ("result_max", "file_max", "files_max", "want_files", "is_explicit", "is_by_table", "is_once",
-                 "is_interrupted", "cut", "charts", "saved", "flush")
+                 "is_interrupted", "cut", "charts", "saved", "pictures", "flush")
 
     def __init__(self, meta, flush):
         self.result_max = meta.get("result_max", RESULT_MAX)
@@ -27,6 +27,7 @@ class Run:
         self.cut = set()  # names for the testimony's "truncated"
         self.charts = {}  # path of a saved chart, or an object -> the chart's index
         self.saved = []  # figures that are already charts of this run
+        self.pictures = []  # (figure, PNG) of figures that the code saved to memory
         self.flush = flush  # flushes stdout and stderr, before an event that must come after them
 
 

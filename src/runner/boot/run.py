@@ -71,6 +71,7 @@ class Interpreter:
         done.cut = run.cut
         done.files_dirty = _brings_files(request.meta) or self._is_dirty(left, before["files"])
         run.saved.clear()
+        run.pictures.clear()
         if "transactional" in request.meta:
             from .fork import hindrance
 
