@@ -753,3 +753,9 @@ int log_add(struct log *log, const char *type, const void *members, size_t size,
 		tell_readers(log);
 	return r;
 }
+
+void log_end(struct log *log)
+{
+	log->is_over = true;
+	tell_readers(log);
+}

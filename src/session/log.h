@@ -100,6 +100,10 @@ bool log_last_note(const struct log *log, const char **ret_note, size_t *ret_siz
 int log_add(struct log *log, const char *type, const void *members, size_t size,
 	    const uint64_t marks[3], bool is_last, struct err *err);
 
+/* Ends a log whose last line could not be written: readers are told. A restart does not know of
+ * it. */
+void log_end(struct log *log);
+
 /* Adds a piece of a frame, kept until the event it belongs to; log_pieces appends all pieces to
  * `buf`. */
 int log_piece(struct log *log, const void *data, size_t size, const uint64_t marks[3],

@@ -89,7 +89,7 @@ void run_free(struct run *run)
 
 /* ---- the end ---- */
 
-static void tell_verdict(struct run *run)
+static void put_verdict(struct run *run)
 {
 	struct buf members;
 
@@ -97,6 +97,25 @@ static void tell_verdict(struct run *run)
 	if (result_verdict_members(run, &members) == 0)
 		run_tell(run, "verdict", members.data, members.size);
 	buf_done(&members);
+}
+
+/* Clients wait for the end of the log. If it does not take the verdict, the verdict is written
+ * without its lists; if there is no room even for that, the log ends without one. */
+static void tell_verdict(struct run *run)
+{
+	struct log *log = run->told.log;
+
+	put_verdict(run);
+	if (log == NULL || log_is_over(log))
+		return;
+	buf_cut(&run->told.parts[RESULT_FILES], 0);
+	buf_cut(&run->end.extras.missing, 0);
+	buf_cut(&run->end.extras.left_out, 0);
+	run->told.cut.files = true;
+	run->told.cut.result = true;
+	put_verdict(run);
+	if (!log_is_over(log))
+		log_end(log);
 }
 
 /* Lets go of the run's sandbox or head: later output is not this run's. */

@@ -99,29 +99,16 @@ static void job_text(void *user, int stream, const char *value, size_t size)
 /* Takes the fact of a file. Its bytes go to run_take_base64. */
 static void take_file(struct run *run, const char *value, size_t size)
 {
-	static const char *const names[] = {"path", "size", "mtime_ms", "mime", "sha256"};
 	char path[RUN_FILE_PATH_MAX + 1] = "";
 	const char *part = NULL;
 	size_t part_size = 0;
-	struct buf fact;
 
 	if (!find(value, size, "path", '"', &part, &part_size))
 		return;
 	testimony_text(part, part_size, path, sizeof(path));
-	buf_init(&fact, 4 * sizeof(path));
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		if (json_find(value, size, names[i], &part, &part_size) && part[0] != '{' &&
-		    part[0] != '[')
-			(void)(json_put_name(&fact, i == 0 ? "{" : ",", names[i]) == 0 &&
-			       buf_append(&fact, part, part_size) == 0);
-	}
-	(void)buf_text(&fact, "}");
-	if (json_is_valid(fact.data, fact.size)) {
-		if (find(value, size, "base64", '"', &part, &part_size))
-			run_take_base64(run, path, part, part_size);
-		run_take_fact(run, "file", (const char *)fact.data, fact.size);
-	}
-	buf_done(&fact);
+	if (find(value, size, "base64", '"', &part, &part_size))
+		run_take_base64(run, path, part, part_size);
+	run_take_fact(run, "file", value, size);
 }
 
 static void job_fact(void *user, const char *type, const char *value, size_t size)

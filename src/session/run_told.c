@@ -16,6 +16,8 @@
 #define WORKSPACE "/workspace/"
 #define FILE_DEPTH_MAX 64U /* names in a file's path: as deep as a runner goes */
 #define FOLDER_BYTES 4096U /* how much a folder counts towards the run's total of file bytes */
+#define FILE_FACT_MAX (32U << 10) /* a path of RUN_FILE_PATH_MAX bytes, each as \uXXXX, fits */
+#define FILES_LIST_MAX (8U << 20) /* well below JOURNAL_RECORD_MAX: the verdict has this list */
 
 void run_told_init(struct run_told *told)
 {
@@ -384,7 +386,9 @@ static void note_error(struct run *run, const char *error, size_t size)
 
 static bool has_room(struct run *run, const struct result_row *row, size_t size)
 {
-	if (member_of(row) == RESULT_FILES && run->told.listed_count >= run->terms.files_max) {
+	if (member_of(row) == RESULT_FILES &&
+	    (run->told.listed_count >= run->terms.files_max ||
+	     run->told.parts[RESULT_FILES].size + size > FILES_LIST_MAX)) {
 		run->told.cut.files = true;
 		return false;
 	}
@@ -476,12 +480,41 @@ static void keep_fact(struct run *run, const struct result_row *row, const char 
 				part->size - before);
 }
 
+/* Copies the members that describe a file, and no others: the list of files is in the verdict, so
+ * its size may not be up to the sandbox. The file's bytes come in frames of their own. */
+static int copy_file(struct span value, struct buf *fact)
+{
+	static const char *const names[] = {"path", "size", "mtime_ms", "mime", "sha256"};
+	struct json_member member = {0};
+	bool is_taken[ARRAY_LEN(names)] = {0};
+	int r = 0;
+
+	while (r == 0 && json_next(value.at, value.size, &member)) {
+		for (size_t i = 0; i < ARRAY_LEN(names) && r == 0; i++) {
+			if (is_taken[i] || !json_is_named(&member, names[i]))
+				continue;
+			is_taken[i] = true;
+			r = json_put_name(fact, fact->size == 0 ? "{" : ",", names[i]);
+			if (r == 0)
+				r = testimony_ascii(fact, member.value, member.size);
+		}
+	}
+	return r == 0 ? buf_text(fact, "}") : r;
+}
+
 /* A value that does not fit is dropped and counted as noise; is_flood has counted its bytes. */
 static void take_fact(struct run *run, const struct result_row *row, const char *value, size_t size)
 {
-	if (!fits(row, value, size)) {
+	AUTO_BUF struct buf file = {.max = FILE_FACT_MAX};
+
+	if (!fits(row, value, size) ||
+	    (member_of(row) == RESULT_FILES && copy_file((struct span){value, size}, &file) < 0)) {
 		run->told.noise++;
 		return;
+	}
+	if (member_of(row) == RESULT_FILES) {
+		value = (const char *)file.data;
+		size = file.size;
 	}
 	if (member_of(row) == RESULT_ERROR)
 		note_error(run, value, size);

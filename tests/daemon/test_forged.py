@@ -102,6 +102,24 @@ class ForgedTest(DaemonCase):
                 result = self.run_forged([line], kind=None)
                 self.assertEqual((result["verdict"]["kind"], result["files"]), ("killed", []))
 
+    def test_forged_files_do_not_suppress_the_verdict(self):
+        """The verdict lists the files: neither unknown members nor many long paths make it too large for the log."""
+        many = 'b\'{"type":"file","file":{"path":"%s","size":%d}}\' % (b"\\x7f" * 5000, number)'
+        large = 'b\'{"type":"file","file":{"path":"/workspace/%d","size":1,"x":"%s"}}\' % (number, b"a" * (11 << 20))'
+        for count, frame, is_cut in ((2, large, False), (999, many, True)):
+            code = (f"import _vivarium, os\nfor number in range({count}):\n    _vivarium.send(3, 0, {frame})\n"
+                    "os.abort()")
+            with self.subTest(count=count):
+                result = self.daemon.run(code, kind=None, runtime="bare")
+                self.assertEqual((result["verdict"] or {}).get("kind"), "killed")
+                self.assertEqual(result["truncated"]["files"], is_cut)
+                self.assertEqual({name for file in result["files"] for name in file}, {"path", "size"})
+                told = self.read_all(self.daemon, result["id"])
+                self.assertEqual((told[-1]["type"], told[-1]["files"]), ("verdict", result["files"]))
+                rows = [row for row in self.daemon.ask("GET", "/v1/runs")["runs"] if row["id"] == result["id"]]
+                self.assertEqual([(row["state"], row["verdict"]) for row in rows], [("over", "killed")])
+                self.assertEqual(self.daemon.request("DELETE", f"/v1/runs/{result['id']}").status, 204)
+
     def test_testimony_of_wrong_types_is_in_no_answer(self):
         for name in ("missing", "blocked", "message", "remedy", "truncated", "exit_code", "files_dirty", "failed"):
             for value in WRONG:

@@ -63,6 +63,29 @@ static void numbers_them_and_ends(void **state)
 	log_reader_close(&reader);
 }
 
+static void count_call(void *user)
+{
+	(*(unsigned *)user)++;
+}
+
+static void ends_without_a_last_line_if_it_must(void **state)
+{
+	struct stage *stage = *state;
+	struct log *log = add_log(stage, "run_a");
+	struct log_reader reader = {0};
+	const char *text = NULL;
+	unsigned calls = 0;
+	size_t size = 0;
+
+	add_line(stage, log, "started", "");
+	log_reader_open(&reader, log, 1, count_call, &calls);
+	log_end(log);
+	assert_int_equal(calls, 1);
+	assert_true(log_is_over(log));
+	assert_int_equal(log_reader_next(&reader, &text, &size), -ENODATA);
+	log_reader_close(&reader);
+}
+
 static void resumes_at_every_number(void **state)
 {
 	struct stage *stage = *state;
@@ -493,6 +516,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STAGE(numbers_them_and_ends),
+		STAGE(ends_without_a_last_line_if_it_must),
 		STAGE(resumes_at_every_number),
 		STAGE(a_stalled_reader_misses_nothing),
 		STAGE(any_reader_may_leave_in_the_call),

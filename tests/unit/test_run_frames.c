@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fake_box.h"
+#include "log_unit.h"
+#include "session/run_state.h"
 
 /* A run whose played sandbox sends files. */
 struct scene {
@@ -31,7 +33,7 @@ static void on_done(void *user, struct run *run)
 
 static const struct run_calls calls = {.file = on_file, .done = on_done};
 
-static int scene_open(void **state)
+static struct scene *scene_new(struct log *log)
 {
 	struct scene *scene = xnew(struct scene);
 	struct pool_settings settings = {0};
@@ -45,13 +47,19 @@ static int scene_open(void **state)
 		.timeout_ms = 30000,
 		.output_max = 1000,
 		.want_files = true,
+		.log = log,
 	};
 	request.kind.plan.disk = 64 * KIB;
 	assert_ok(run_start(scene->fake.pool, &request, &calls, scene, &scene->run, &err), err);
 	fake_until(&scene->fake,
 		   scene->fake.spawn_count > 0 && scene->fake.sandboxes[0].asked == FRAME_RUN);
 	scene->sandbox = &scene->fake.sandboxes[0];
-	*state = scene;
+	return scene;
+}
+
+static int scene_open(void **state)
+{
+	*state = scene_new(NULL);
 	return 0;
 }
 
@@ -138,6 +146,40 @@ static void files_that_are_too_deep_are_cut(void **state)
 	assert_end(scene, 1, true);
 }
 
+/* The last line of a log; it must have ended. */
+static void read_last(struct log *log, struct buf *room)
+{
+	struct log_reader reader = {0};
+	const char *line = NULL;
+	size_t size = 0;
+
+	assert_true(log_is_over(log));
+	log_reader_open(&reader, log, log_seq(log) - 1, NULL, NULL);
+	assert_int_equal(log_reader_next(&reader, &line, &size), 1);
+	assert_int_equal(buf_append(room, line, size), 0);
+	log_reader_close(&reader);
+}
+
+/* No list is this long; the end of a run must not depend on that. */
+static void a_verdict_that_the_log_refuses_is_written_without_its_lists(void **state)
+{
+	static char item[JOURNAL_RECORD_MAX];
+	struct stage *stage = *state;
+	struct log *log = add_log(stage, "run_1");
+	struct scene *scene = scene_new(log);
+	AUTO_BUF struct buf line = {.max = MIB};
+
+	memset(item, '1', sizeof(item));
+	assert_int_equal(buf_append(&scene->run->told.parts[RESULT_FILES], item, sizeof(item)), 0);
+	fake_say(scene->sandbox, FRAME_DONE, "{\"kind\":\"ok\",\"missing\":[\"a\"]}");
+	fake_until(&scene->fake, scene->is_done);
+	read_last(log, &line);
+	assert_non_null(strstr(buf_string(&line), "\"kind\":\"ok\""));
+	assert_non_null(strstr(buf_string(&line), "\"files\":[],\"missing\":[]"));
+	assert_non_null(strstr(buf_string(&line), "\"files\":true,\"result\":true"));
+	(void)scene_close((void **)&scene);
+}
+
 #define SCENE(name) cmocka_unit_test_setup_teardown(name, scene_open, scene_close)
 
 int main(void)
@@ -147,6 +189,7 @@ int main(void)
 		SCENE(a_way_that_comes_again_counts_again_unless_it_comes_next),
 		SCENE(a_folder_of_many_files_counts_once),
 		SCENE(files_that_are_too_deep_are_cut),
+		STAGE(a_verdict_that_the_log_refuses_is_written_without_its_lists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
