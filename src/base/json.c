@@ -63,7 +63,7 @@ static int put_unit(struct buf *buf, uint32_t unit)
 	return buf_append(buf, text, sizeof(text));
 }
 
-static int put_point(struct buf *buf, uint32_t point)
+int json_put_point(struct buf *buf, uint32_t point)
 {
 	int r;
 
@@ -108,7 +108,7 @@ static int put_content(struct buf *buf, const uint8_t *p, const uint8_t *end)
 			return 0;
 
 		n = utf8_decode(p, (size_t)(end - p), &point);
-		r = put_point(buf, n > 0 ? point : 0xfffd);
+		r = json_put_point(buf, n > 0 ? point : 0xfffd);
 		if (r < 0)
 			return r;
 		p += n > 0 ? n : 1;
@@ -342,8 +342,11 @@ static bool take_string(struct reader *in)
 		in->at = skip_plain(in->at, in->end);
 		if (take(in, '"'))
 			return true;
-		if (!take_character(in, &point))
-			return false;
+		/* Such characters seldom stand alone. */
+		do {
+			if (!take_character(in, &point))
+				return false;
+		} while (in->at < in->end && *in->at >= 0x7f);
 	}
 }
 

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 
@@ -19,6 +20,9 @@
 /* Appends a quoted JSON string. Each byte that is not UTF-8 becomes U+FFFD. */
 int json_put_string(struct buf *buf, const void *bytes, size_t size);
 int json_put_text(struct buf *buf, const char *text);
+
+/* Appends one character of a string as an escape. */
+int json_put_point(struct buf *buf, uint32_t point);
 
 /* Appends `joint` and a member's name with its colon. The name needs no escapes. Returns the buf's
  * `failed`. */

@@ -106,6 +106,7 @@ struct run_told {
 	struct run_truncated cut;
 	uint64_t frame_mark; /* counter of the last frame taken */
 	uint64_t frames, frame_bytes;
+	uint64_t event_bytes; /* of all events, kept or not */
 	uint64_t piece_bytes; /* bytes logged before their frame was complete */
 	uint32_t event_count;
 	uint32_t listed_count; /* files that were reported */

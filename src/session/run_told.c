@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "session/head.h"
+#include "session/journal.h"
 #include "session/result.h"
 #include "session/run_state.h"
 #include "session/shape.h"
@@ -17,6 +18,8 @@
 #define FILE_DEPTH_MAX 64U /* names in a file's path: as deep as a runner goes */
 #define FOLDER_BYTES 4096U /* how much a folder counts towards the run's total of file bytes */
 #define FILE_FACT_MAX (32U << 10) /* a path of RUN_FILE_PATH_MAX bytes, each as \uXXXX, fits */
+#define LOGGED_MAX (JOURNAL_RECORD_MAX - KIB) /* the members of an event in a log */
+#define SMALL_EVENT (64U << 10)   /* examined however many bytes there were: it may be an error */
 #define FILES_LIST_MAX (8U << 20) /* well below JOURNAL_RECORD_MAX: the verdict has this list */
 
 void run_told_init(struct run_told *told)
@@ -422,7 +425,7 @@ static void log_fact(struct run *run, const struct result_row *row, const char *
 
 	if (!has_room(run, row, size))
 		return;
-	buf_init(&members, RUN_KEPT_MAX + MIB);
+	buf_init(&members, LOGGED_MAX);
 	r = json_put_name(&members, ",", name_of(row));
 	start = members.size;
 	if (r == 0)
@@ -534,12 +537,39 @@ void run_take_fact(struct run *run, const char *type, const char *value, size_t 
 
 /* ---- frames ---- */
 
+static void acknowledge(struct run *run, const struct frame *frame)
+{
+	struct err err = {0};
+	struct buf ack;
+
+	if (!(frame->header.flags & FRAME_FLAG_WAIT) || run->place.channel == NULL)
+		return;
+	buf_init(&ack, sizeof(struct frame_header) + 1);
+	if (frame_append(&ack, FRAME_ACK, 0, run->nonce, "", 0) == 0)
+		(void)channel_send(run->place.channel, &ack, NULL, &err);
+	buf_done(&ack);
+}
+
+/* May the event be examined? All of a run's events are examined by the loop, which everybody waits
+ * for. So whether one was kept or not, its bytes count towards what the run may keep. */
+static bool may_examine(struct run *run, const struct frame *frame)
+{
+	run->told.event_bytes += frame->header.size;
+	return run->told.event_bytes <= RUN_KEPT_MAX || frame->header.size <= SMALL_EVENT;
+}
+
 static void take_event(struct run *run, const struct frame *frame)
 {
 	const struct result_row *row = NULL;
 	const char *value = NULL;
 	size_t size = 0;
 
+	if (!may_examine(run, frame)) {
+		run->told.cut.result = true;
+		run->told.frame_mark = frame->header.counter;
+		acknowledge(run, frame);
+		return;
+	}
 	if (!json_is_valid(frame->payload, frame->header.size)) {
 		break_off(run, "the sandbox sent an event that is not JSON");
 		return;
@@ -555,16 +585,7 @@ static void take_event(struct run *run, const struct frame *frame)
 	run_drain(run);
 	run->told.frame_mark = frame->header.counter;
 	take_fact(run, row, value, size);
-
-	if (frame->header.flags & FRAME_FLAG_WAIT && run->place.channel != NULL) {
-		struct err err = {0};
-		struct buf ack;
-
-		buf_init(&ack, sizeof(struct frame_header) + 1);
-		if (frame_append(&ack, FRAME_ACK, 0, run->nonce, "", 0) == 0)
-			(void)channel_send(run->place.channel, &ack, NULL, &err);
-		buf_done(&ack);
-	}
+	acknowledge(run, frame);
 }
 
 static void take_done(struct run *run, const struct frame *frame)

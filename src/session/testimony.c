@@ -98,12 +98,18 @@ void testimony_text(const char *value, size_t size, char *text, size_t room)
 
 /* ---- passing on ---- */
 
-static int put_code(struct buf *buf, uint32_t code)
+/* The size of valid JSON as testimony_ascii writes it. */
+static size_t ascii_size(const uint8_t *bytes, size_t size)
 {
-	if (code < 0x10000)
-		return buf_format(buf, "\\u%04x", code);
-	code -= 0x10000;
-	return buf_format(buf, "\\u%04x\\u%04x", 0xd800 + (code >> 10), 0xdc00 + (code & 0x3ff));
+	size_t total = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		if (bytes[i] >= 0xc0)
+			total += bytes[i] >= 0xf0 ? 12 : 6; /* \uXXXX, or two of them */
+		else if (!utf8_is_inside(bytes[i]))
+			total += bytes[i] == 0x7f ? 6 : 1;
+	}
+	return total;
 }
 
 int testimony_ascii(struct buf *buf, const char *value, size_t size)
@@ -111,7 +117,8 @@ int testimony_ascii(struct buf *buf, const char *value, size_t size)
 	const uint8_t *bytes = (const uint8_t *)value;
 	size_t start = 0;
 	size_t at = 0;
-	int r = 0;
+	/* A text that does not fit costs one look at its bytes. */
+	int r = buf_reserve(buf, ascii_size(bytes, size));
 
 	while (at < size && r == 0) {
 		uint32_t code;
@@ -126,12 +133,12 @@ int testimony_ascii(struct buf *buf, const char *value, size_t size)
 			r = buf_append(buf, " ", 1);
 			at++;
 		} else if (r == 0 && bytes[at] == 0x7f) {
-			r = put_code(buf, 0x7f);
+			r = json_put_point(buf, 0x7f);
 			at++;
 		} else if (r == 0) {
 			size_t n = utf8_decode(bytes + at, size - at, &code);
 
-			r = put_code(buf, n > 0 ? code : REPLACEMENT);
+			r = json_put_point(buf, n > 0 ? code : REPLACEMENT);
 			at += n > 0 ? n : 1;
 		}
 		start = at;

@@ -57,6 +57,11 @@ def resident(pid):
         return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1)) << 10
 
 
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 class IdleTest(DaemonCase):
     """Output between runs belongs to no run, and must not be work for the daemon."""
 
@@ -188,6 +193,18 @@ left_behind(attack)
                 self.assertEqual(result["state"], "preserved")
                 self.assertIn("skipped", result["checkpoint"])
                 self.assertEqual(self.daemon.result(result["id"])["checkpoint"], result["checkpoint"])
+
+    def test_events_that_are_too_large_are_little_work(self):
+        """Each of these grows to six times its size, and is not kept. What they cost must end with what a run may keep."""
+        before = cpu_seconds(self.daemon.serve_pid)
+        result = self.daemon.run(
+            "import _vivarium\n"
+            "def show(text): _vivarium.send(3, 0, b'{\"type\":\"display\",\"data\":{\"a\":\"' + text + b'\"}}')\n"
+            "for _ in range(12): show(b'\\x7f' * 15000000)\n"
+            "show(b'large' * 20000)\n"
+            "show(b'small')\n", runtime="bare")
+        self.assertEqual((result["displays"], result["truncated"]["result"]), ([{"a": "small"}], True))
+        self.assertLess(cpu_seconds(self.daemon.serve_pid) - before, 8)
 
     def test_whatever_a_run_did_to_its_files_is_taken_back(self):
         for code in ("os.mkdir('q'); open('q/r', 'w').close(); os.chmod('q', 0); os.chmod('/workspace', 0)",

@@ -143,15 +143,34 @@ static void texts_come_out_as_utf8(void **state)
 
 static void passed_on_json_is_one_line_of_ascii(void **state)
 {
-	static const char json[] = "{\"a\":\n\t\"\xe2\x82\xac \xf0\x9f\x90\x8d\",\r\n\"b\":[1]}";
+	static const char json[] =
+		"{\"a\":\n\t\"\xe2\x82\xac \xf0\x9f\x90\x8d\x7f\",\r\n\"b\":[1]}";
 	struct buf buf;
 
 	(void)state;
 	buf_init(&buf, 4096);
 	assert_true(json_is_valid(json, strlen(json)));
 	assert_int_equal(testimony_ascii(&buf, json, strlen(json)), 0);
-	assert_string_equal(buf_string(&buf), "{\"a\":  \"\\u20ac \\ud83d\\udc0d\",  \"b\":[1]}");
+	assert_string_equal(buf_string(&buf),
+			    "{\"a\":  \"\\u20ac \\ud83d\\udc0d\\u007f\",  \"b\":[1]}");
 	assert_true(json_is_valid(buf.data, buf.size));
+	buf_done(&buf);
+}
+
+static void json_that_does_not_fit_is_not_written_at_all(void **state)
+{
+	static const char json[] = "[\"\x7f\xc3\xa9\xf0\x9f\x90\x8d\"]";
+	const size_t need = strlen("[\"\\u007f\\u00e9\\ud83d\\udc0d\"]");
+	struct buf buf;
+
+	(void)state;
+	buf_init(&buf, need);
+	assert_int_equal(testimony_ascii(&buf, json, strlen(json)), 0);
+	assert_int_equal(buf.size, need);
+	buf_done(&buf);
+	buf_init(&buf, need - 1);
+	assert_int_equal(testimony_ascii(&buf, json, strlen(json)), -EMSGSIZE);
+	assert_int_equal(buf.size, 0);
 	buf_done(&buf);
 }
 
@@ -165,6 +184,7 @@ int main(void)
 		cmocka_unit_test(long_texts_are_cut_at_a_character),
 		cmocka_unit_test(texts_come_out_as_utf8),
 		cmocka_unit_test(passed_on_json_is_one_line_of_ascii),
+		cmocka_unit_test(json_that_does_not_fit_is_not_written_at_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
