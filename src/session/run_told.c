@@ -359,9 +359,10 @@ static bool fits(const struct result_row *row, const char *value, size_t size)
 	return value[0] == '{' && shape_fits(row->type, type_size, value, size);
 }
 
-static const struct result_row *find_row(const char *type, size_t size)
+static const struct result_row *find_row(const struct run *run, const char *type, size_t size)
 {
-	if (size == strlen(look_row.event) && memcmp(type, look_row.event, size) == 0)
+	if (run->terms.is_look && size == strlen(look_row.event) &&
+	    memcmp(type, look_row.event, size) == 0)
 		return &look_row;
 	for (size_t i = 0; i < RESULT_COUNT; i++) {
 		const struct result_row *row = &result_rows[i];
@@ -529,7 +530,7 @@ static void take_fact(struct run *run, const struct result_row *row, const char 
 
 void run_take_fact(struct run *run, const char *type, const char *value, size_t size)
 {
-	const struct result_row *row = find_row(type, strlen(type));
+	const struct result_row *row = find_row(run, type, strlen(type));
 
 	if (row != NULL)
 		take_fact(run, row, value, size);
@@ -575,7 +576,7 @@ static void take_event(struct run *run, const struct frame *frame)
 		return;
 	}
 	if (json_find(frame->payload, frame->header.size, "type", &value, &size) && value[0] == '"')
-		row = find_row(value + 1, size - 2);
+		row = find_row(run, value + 1, size - 2);
 	if (row == NULL ||
 	    !json_find(frame->payload, frame->header.size, name_of(row), &value, &size)) {
 		break_off(run, "the sandbox sent an event of unknown type");

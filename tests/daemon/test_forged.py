@@ -96,11 +96,14 @@ class ForgedTest(DaemonCase):
 
     def test_an_event_of_no_known_type_ends_the_run(self):
         for line in ('{"type":1,"file":{}}', '{"type":"file"}', '{"type":"file","data":{}}', '{"type":["file"]}',
-                     '{"type":"verdict","verdict":{}}', '{"type":"file","file":{"size":NaN}}',
+                     '{"type":"verdict","verdict":{}}', '{"type":"look","look":{"a":1}}',
+                     '{"type":"file","file":{"size":NaN}}',
                      '{"type":"result","result":{"application/json":' + "9" * 5000 + "}}"):
             with self.subTest(line=line[:60]):
                 result = self.run_forged([line], kind=None)
                 self.assertEqual((result["verdict"]["kind"], result["files"]), ("killed", []))
+                self.assertEqual([event["type"] for event in self.read_all(self.daemon, result["id"])],
+                                 ["started", "verdict"])
 
     def test_forged_files_do_not_suppress_the_verdict(self):
         """The verdict lists the files: neither unknown members nor many long paths make it too large for the log."""
