@@ -672,7 +672,7 @@ static void hold_due(uv_timer_t *timer)
 
 	number_format(NUMBER_MS, uv_timer_get_repeat(timer), time, sizeof(time));
 	(void)snprintf(message, sizeof(message), "nobody allowed it within %s; nothing ran", time);
-	run_deny(timer->data, message, false);
+	run_deny(timer->data, message, true);
 }
 
 /* Everything that the run will do is in its sealed payload, which can no longer change and was not

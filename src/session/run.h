@@ -164,8 +164,8 @@ void run_allow_later(struct run *run);
 /* Lets the run proceed. `pool` is the current one. */
 void run_allow(struct run *run, struct pool *pool);
 
-/* Ends the run with the verdict `denied` and this message. `is_undecided`: the daemon ends, and the
- * run can be asked for again. */
+/* Ends the run with the verdict `denied` and this message. `is_undecided`: nobody refused the
+ * run, because its time was up or the daemon ends, and it can be asked for again. */
 void run_deny(struct run *run, const char *message, bool is_undecided);
 
 /* The same for a run that the previous daemon held. */

@@ -56,7 +56,7 @@ struct verdict_facts {
 	bool is_interrupted; /* a person asked (Ctrl-C) */
 	bool is_offline;     /* the net wall is up: the code has no network */
 	bool is_denied;      /* refused before any code ran; `why` says why */
-	bool is_undecided;   /* with is_denied: the daemon ended first, nobody refused the run */
+	bool is_undecided; /* with is_denied: time ran out or the daemon ended, nobody refused it */
 	bool is_protocol_broken; /* it sent an invalid frame and was ended; `why` says which */
 	struct err why;          /* for these two, or why we failed */
 	char denial[VERDICT_TEXT_MAX]; /* for is_denied, instead of `why`: the person's message */

@@ -126,6 +126,8 @@ class Decisions(Case):
     def test_what_nobody_allows_in_time_is_denied(self):
         run = self.daemon.start_run(PROOF, policy="hasty")
         self.assertEqual(self.end(run), ("denied", "nobody allowed it within 300ms; nothing ran", ""))
+        verdict = self.daemon.result(run)["verdict"]
+        self.assertEqual((verdict["remedy_key"], verdict["remedy"]), ("again", "run it again"))
         self.assertEqual(self.allow(run, status=409)["kind"], "conflict")
 
     def test_a_reason_is_bounded_and_other_members_are_refused(self):
