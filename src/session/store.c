@@ -40,6 +40,7 @@ struct store {
 	uint64_t max, token_max;
 	bool has_gone; /* a removed folder waits to be swept */
 	LIST_HEAD(, stored) all;
+	LIST_HEAD(, stored) stuck; /* removed, but the folder still has its name */
 };
 
 /* Syncs a file or folder to the disk. `call` gets 0 or a negative errno; the owner sets it to NULL
@@ -87,6 +88,14 @@ static void store_files_free(struct store_files *files)
 	free(files);
 }
 
+/* No sync of the session calls back after this. */
+static void stored_cancel(struct stored *stored)
+{
+	stored_forget(stored);
+	if (stored->meta != NULL)
+		STEAL(stored->meta)->call = NULL;
+}
+
 static void stored_free(struct stored *stored)
 {
 	struct store_state *state = NULL;
@@ -100,9 +109,7 @@ static void stored_free(struct stored *stored)
 		TAILQ_REMOVE(&stored->files, files, entry);
 		store_files_free(files);
 	}
-	stored_forget(stored);
-	if (stored->meta != NULL)
-		stored->meta->call = NULL;
+	stored_cancel(stored);
 	LIST_REMOVE(stored, entry);
 	free(stored->token);
 	free(stored->record);
@@ -653,17 +660,67 @@ int store_check_room(const struct store *store, struct err *err)
 	return 0;
 }
 
+/* Renames the folder, so that no start finds the session in it. Each removal has a name of its own:
+ * the folder of an earlier removal of the same session may still wait to be swept. */
+static bool hide(const struct stored *stored)
+{
+	char gone[ID_SIZE];
+
+	id_new(STORE_GONE, gone);
+	if (renameat(stored->store->dir, stored->id, stored->store->dir, gone) < 0)
+		return errno == ENOENT;
+	stored->store->has_gone = true;
+	return true;
+}
+
+/* Without a meta the folder cannot be read: the next start removes it. */
+static void unlink_meta(const struct stored *stored)
+{
+	AUTO_CLOSE int dir = -1;
+	struct err err = {0};
+
+	if (open_dir(stored, &dir, &err) < 0)
+		return;
+	(void)unlinkat(dir, STORE_NEXT, 0);
+	(void)unlinkat(dir, STORE_META, 0);
+}
+
 void stored_remove(struct stored *stored)
 {
-	char gone[STORE_PATH_MAX];
+	struct store *store = stored->store;
 
-	(void)snprintf(gone, sizeof(gone), STORE_GONE "%s", stored->id + strlen(STORE_PREFIX));
-	if (renameat(stored->store->dir, stored->id, stored->store->dir, gone) == 0)
-		stored->store->has_gone = true;
-	else if (errno != ENOENT)
-		log_event(LOG_LEVEL_ERROR, "store.remove", "session=%s errno=%d", stored->id,
-			  errno);
-	stored_free(stored);
+	if (hide(stored)) {
+		stored_free(stored);
+		return;
+	}
+	log_event(LOG_LEVEL_ERROR, "store.remove", "session=%s errno=%d", stored->id, errno);
+	stored_cancel(stored);
+	unlink_meta(stored);
+	LIST_REMOVE(stored, entry);
+	LIST_INSERT_HEAD(&store->stuck, stored, entry);
+}
+
+/* Has the session been given a new entry? Its folder then belongs to that one. */
+static bool is_back(const struct stored *stored)
+{
+	const struct stored *one = LIST_FIRST(&stored->store->all);
+
+	while (one != NULL && strcmp(one->id, stored->id) != 0)
+		one = LIST_NEXT(one, entry);
+	return one != NULL;
+}
+
+static void remove_stuck(struct store *store)
+{
+	struct stored *next = NULL;
+
+	for (struct stored *one = LIST_FIRST(&store->stuck); one != NULL; one = next) {
+		next = LIST_NEXT(one, entry);
+		if (is_back(one) || hide(one))
+			stored_free(one);
+		else
+			unlink_meta(one);
+	}
 }
 
 /* ---- a new file ---- */
@@ -914,7 +971,12 @@ void store_close(struct store *store)
 
 	if (store == NULL)
 		return;
+	remove_stuck(store);
 	for (struct stored *one = LIST_FIRST(&store->all); one != NULL; one = next) {
+		next = LIST_NEXT(one, entry);
+		stored_free(one);
+	}
+	for (struct stored *one = LIST_FIRST(&store->stuck); one != NULL; one = next) {
 		next = LIST_NEXT(one, entry);
 		stored_free(one);
 	}
@@ -1158,9 +1220,12 @@ void store_tick(struct store *store)
 {
 	uint64_t end_ns = now_ns() + SWEEP_MS * 1000000ULL;
 	const struct dirent *entry = NULL;
-	DIR *list = store->has_gone ? list_of(store->dir, ".") : NULL;
+	DIR *list = NULL;
 	bool has_time = true;
 
+	remove_stuck(store);
+	if (store->has_gone)
+		list = list_of(store->dir, ".");
 	if (list == NULL)
 		return;
 	while (has_time && (entry = readdir(list)) != NULL) {

@@ -14,7 +14,7 @@
  *   ses_ID/files-N    a workspace; states between which no file changed share one
  *   ses_ID/new        a file being written: synced, then renamed
  *   ses_ID/next       the newest meta, which a power cut may damage; once synced, renamed to `meta`
- *   gone_ID/          a removed session; store_tick deletes its files
+ *   gone_ID/          a removed session, with an id of its own; store_tick deletes its files
  * A kill loses nothing that was written, a power cut nothing that has settled: a file is synced
  * before its rename, the meta before `next` becomes `meta`, and the folder after that. Files that
  * no meta names were left by a process that was killed; they are removed at the start.
@@ -101,7 +101,8 @@ void store_close(struct store *store);
 void store_scan(struct store *store,
 		bool (*found)(void *user, struct stored *stored, const json_t *record), void *user);
 
-/* Deletes a few of the removed files. To be called regularly. */
+/* Deletes a few of the removed files, and hides folders that could not be hidden before. To be
+ * called regularly. */
 void store_tick(struct store *store);
 
 /* Makes the entry of a session. Its folder is made with its first file. */
@@ -110,7 +111,8 @@ struct stored *stored_new(struct store *store, const char *id, const char *token
 /* ERR_BUSY with ENOSPC: the disk has no room even for a small state. */
 int store_check_room(const struct store *store, struct err *err);
 
-/* Removes everything that is stored of the session. */
+/* Removes everything that is stored of the session. If its folder cannot be renamed, its meta is
+ * unlinked, and store_tick tries again. */
 void stored_remove(struct stored *stored);
 
 /* `stored` NULL: nothing of the session is on disk. */

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -21,6 +23,7 @@ static struct {
 	char text[1024];
 	pthread_t loop;
 	bool is_loop_held; /* somebody waited for the disk in the loop's own thread */
+	bool is_stuck;     /* folders cannot be renamed */
 } seen;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -53,6 +56,10 @@ int fsync(int fd)
 
 int renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
+	if (seen.is_stuck && strncmp(to, "gone_", 5) == 0) {
+		errno = EIO;
+		return -1;
+	}
 	(void)pthread_mutex_lock(&lock);
 	if (strncmp(to, "gone_", 5) != 0)
 		note("name", strcmp(to, "vars-" STATE) == 0 ? "vars" : to);
@@ -108,21 +115,28 @@ static void open_store(struct fixture *fixture)
 	seen.text[0] = '\0';
 }
 
-static int set_up(void **state)
+/* Writes the state of a session that has nothing on disk. */
+static void write_state(struct fixture *fixture)
 {
-	struct fixture *fixture = xnew(struct fixture);
 	struct err err = {0};
 
-	fixture->fd = -1;
-	seen.loop = pthread_self();
-	seen.is_loop_held = false;
-	assert_int_equal(uv_loop_init(&fixture->loop), 0);
-	scratch_make(fixture->path);
-	open_store(fixture);
 	fixture->stored = stored_new(fixture->store, SESSION, "");
 	assert_ok(stored_begin(fixture->stored, &fixture->fd, &err), err);
 	assert_ok(stored_append(fixture->stored, fixture->fd, 0, "bytes", 5, &err), err);
 	assert_ok(stored_sync(fixture->stored, fixture->fd, end_state, fixture, &err), err);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = xnew(struct fixture);
+
+	fixture->fd = -1;
+	seen.loop = pthread_self();
+	seen.is_loop_held = seen.is_stuck = false;
+	assert_int_equal(uv_loop_init(&fixture->loop), 0);
+	scratch_make(fixture->path);
+	open_store(fixture);
+	write_state(fixture);
 	*state = fixture;
 	return 0;
 }
@@ -230,6 +244,90 @@ static void a_session_that_goes_meanwhile_is_told_nothing(void **state)
 	assert_string_equal(seen.text, "sync new");
 }
 
+/* ---- removals ---- */
+
+/* How many folders there are. */
+static int count_folders(const struct fixture *fixture)
+{
+	char path[96];
+	const struct dirent *entry = NULL;
+	DIR *list = NULL;
+	int count = 0;
+
+	(void)snprintf(path, sizeof(path), "%s/states", fixture->path);
+	list = opendir(path);
+	assert_non_null(list);
+	while ((entry = readdir(list)) != NULL)
+		count += entry->d_name[0] != '.';
+	(void)closedir(list);
+	return count;
+}
+
+/* A tick has little time, so a slow disk needs several. */
+static void sweep(const struct fixture *fixture)
+{
+	for (int i = 0; i < 1000 && count_folders(fixture) > 0; i++)
+		store_tick(fixture->store);
+	assert_int_equal(count_folders(fixture), 0);
+}
+
+static void a_session_removed_twice_before_a_sweep_does_not_come_back(void **state)
+{
+	struct fixture *fixture = *state;
+
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	stored_remove(fixture->stored);
+	write_state(fixture);
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	stored_remove(fixture->stored);
+	start_again(fixture);
+	assert_null(fixture->stored);
+	sweep(fixture);
+}
+
+static void a_folder_that_cannot_be_renamed_is_removed_later(void **state)
+{
+	struct fixture *fixture = *state;
+
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	seen.is_stuck = true;
+	stored_remove(fixture->stored);
+	store_tick(fixture->store);
+	assert_int_equal(count_folders(fixture), 1);
+	seen.is_stuck = false;
+	sweep(fixture);
+}
+
+static void a_folder_that_cannot_be_renamed_is_no_session_at_the_next_start(void **state)
+{
+	struct fixture *fixture = *state;
+
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	seen.is_stuck = true;
+	stored_remove(fixture->stored);
+	start_again(fixture);
+	assert_null(fixture->stored);
+	seen.is_stuck = false;
+	sweep(fixture);
+}
+
+/* The session is kept again before the old folder could be removed. */
+static void a_folder_that_is_used_again_is_not_removed(void **state)
+{
+	struct fixture *fixture = *state;
+
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	seen.is_stuck = true;
+	stored_remove(fixture->stored);
+	write_state(fixture);
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	seen.is_stuck = false;
+	store_tick(fixture->store);
+	start_again(fixture);
+	assert_non_null(fixture->stored);
+	assert_non_null(stored_find(fixture->stored, STATE));
+}
+
 /* ---- the session's workspace ---- */
 
 #define OLDER "cp_0000000000abcdefghjkmnpqrs"
@@ -333,6 +431,16 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_session_that_goes_meanwhile_is_told_nothing,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_session_removed_twice_before_a_sweep_does_not_come_back, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(a_folder_that_cannot_be_renamed_is_removed_later,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_folder_that_cannot_be_renamed_is_no_session_at_the_next_start, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(a_folder_that_is_used_again_is_not_removed, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(
 			the_workspace_is_the_session_s_and_not_that_of_a_state, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_empty_workspace_is_known_to_be_empty, set_up,
