@@ -47,9 +47,8 @@ const struct schema schemas[] = {
 	 "id:text skipped:text last:text? files:text after:text undone:text[] why:text "
 	 "kept:@NotKept woken:@Woken note:text"},
 	{"NotKept", "why!:text note!:text"},
-	{"Woken",
-	 "state!:text created_ms!:int after:text undone!:text[] undone_count!:int variables!:bool "
-	 "files!:bool missing!:@Lost[]"},
+	{"Woken", "state!:text instead_of:text created_ms!:int after:text undone!:text[] "
+		  "undone_count!:int variables!:bool files!:bool missing!:@Lost[]"},
 	{"Event", NULL, "application/x-ndjson", .describe = result_describe_event},
 	{"SessionEvent",
 	 "seq:int t_ms:num type!:text run:text checkpoint:text files:text after:text undone:text[] "

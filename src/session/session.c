@@ -355,8 +355,10 @@ void session_end(struct session *session, const char *text)
 	sleeps = session->table->is_leaving && stored_last(session->disk.stored) != NULL;
 	/* States are removed before the journal says that the session ended: if we are killed in
 	 * between, no bytes are left behind. */
-	if (session->disk.stored != NULL)
+	if (session->disk.stored != NULL) {
 		session->disk.stored->dropping = NULL;
+		session->disk.stored->is_needed = NULL;
+	}
 	if (session->disk.stored != NULL && !sleeps)
 		stored_remove(session->disk.stored);
 	session->disk.stored = NULL;

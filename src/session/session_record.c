@@ -412,7 +412,7 @@ static bool found(void *user, struct stored *stored, const json_t *record)
 		session->memory = 0;
 		session->states.blocker[0] = '\0';
 		copy_id(session->home, session->id);
-		copy_id(session->states.current, session->disk.state);
+		copy_id(session->states.current, session_waking_state(session)->id);
 		session_open_log(session);
 		session->is_counted = false;
 		if (set->slept != NULL)

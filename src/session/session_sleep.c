@@ -26,6 +26,7 @@ struct reload {
 	struct job *job;               /* owned */
 	const struct backend *backend; /* static: makes the sandbox */
 	struct store_state state;      /* copy of the plain members; id "": no state to read */
+	char instead_of[ID_SIZE];      /* the state that the session was at, if that is gone */
 	bool is_own;                   /* the workspace that is read is that of the state */
 	char *missing;                 /* owned: JSON list of what could not be restored */
 	bool is_files;                 /* the workspace is being read, before the variables */
@@ -74,6 +75,21 @@ bool session_can_sleep(const struct session *session)
 	return session_is_kept(session) && stored_last(session->disk.stored) != NULL;
 }
 
+const struct store_state *session_waking_state(const struct session *session)
+{
+	const struct store_state *state = stored_find(session->disk.stored, session->disk.state);
+
+	return state != NULL ? state : stored_last(session->disk.stored);
+}
+
+bool session_needs_state(const struct session *session, const struct store_state *state)
+{
+	const struct reload *reload = session->disk.reload;
+
+	return state == session_waking_state(session) ||
+	       (reload != NULL && strcmp(reload->state.id, state->id) == 0);
+}
+
 void session_lie_down(struct session *session, const struct err *why)
 {
 	const struct sessions_settings *set = &session->table->settings;
@@ -84,10 +100,9 @@ void session_lie_down(struct session *session, const struct err *why)
 	disk_set_due(&session->disk, false);
 	session->states.blocker[0] = '\0';
 	(void)snprintf(session->home, sizeof(session->home), "%s", session->id);
-	if (session->disk.state[0] == '\0' ||
-	    stored_find(session->disk.stored, session->disk.state) == NULL)
+	if (session->disk.state[0] == '\0')
 		memcpy(session->disk.state, stored_last(session->disk.stored)->id, ID_SIZE);
-	memcpy(session->states.current, session->disk.state, ID_SIZE);
+	memcpy(session->states.current, session_waking_state(session)->id, ID_SIZE);
 	(void)uv_timer_stop(&session->timers[TIMER_LIFE]);
 	/* The store has everything that is needed to restore the session. A record in the journal
 	 * would name a sandbox that is gone. */
@@ -189,6 +204,8 @@ static void add_untold(json_t *woken, const json_t *untold)
 		(void)json_object_set(woken, "undone_count",
 				      json_object_get(untold, "undone_count"));
 	}
+	if (json_object_get(woken, "instead_of") == NULL && json_object_get(untold, "instead_of"))
+		(void)json_object_set(woken, "instead_of", json_object_get(untold, "instead_of"));
 	if (json_is_false(json_object_get(untold, "variables")))
 		(void)json_object_set_new(woken, "variables", json_false());
 }
@@ -203,13 +220,14 @@ static void note_woken(struct session *session, const struct reload *reload)
 				 : session->states.went_back_ms;
 	json_t *ids = json_array();
 	uint64_t undone = is_last ? session_runs_since(session, since, ids) : 0;
-	json_t *woken =
-		json_pack("{s:s, s:I, s:s*, s:o, s:I, s:b, s:b, s:o*}", "state", reload->state.id,
-			  "created_ms", (json_int_t)reload->state.created_ms, "after",
-			  reload->state.run[0] != '\0' ? reload->state.run : NULL, "undone", ids,
-			  "undone_count", (json_int_t)undone, "variables",
-			  reload->job->has_variables, "files", is_on_disk(session), "missing",
-			  json_loads(reload->missing != NULL ? reload->missing : "[]", 0, NULL));
+	json_t *woken = json_pack(
+		"{s:s, s:s*, s:I, s:s*, s:o, s:I, s:b, s:b, s:o*}", "state", reload->state.id,
+		"instead_of", reload->instead_of[0] != '\0' ? reload->instead_of : NULL,
+		"created_ms", (json_int_t)reload->state.created_ms, "after",
+		reload->state.run[0] != '\0' ? reload->state.run : NULL, "undone", ids,
+		"undone_count", (json_int_t)undone, "variables", reload->job->has_variables,
+		"files", is_on_disk(session), "missing",
+		json_loads(reload->missing != NULL ? reload->missing : "[]", 0, NULL));
 	struct buf members;
 
 	if (is_last && session->disk.woken_run[0] == '\0')
@@ -314,18 +332,11 @@ static void fail(struct reload *reload, const struct err *why)
 		session_lose(session, &copy);
 }
 
-/* The state to read: the one that was asked for, else the one the session was in, else the last. */
+/* The state to read: the one that was asked for, else the one to wake in. */
 static const struct store_state *choose(const struct session *session, const char *asked)
 {
-	const struct store_state *state = NULL;
-
-	if (session->disk.stored == NULL)
-		return NULL;
-	if (asked[0] != '\0')
-		return stored_find(session->disk.stored, asked);
-	if (session->disk.state[0] != '\0')
-		state = stored_find(session->disk.stored, session->disk.state);
-	return state != NULL ? state : stored_last(session->disk.stored);
+	return asked[0] != '\0' ? stored_find(session->disk.stored, asked)
+				: session_waking_state(session);
 }
 
 /* The number of the workspace that a rollback to this state reads. If the state has no files, those
@@ -614,6 +625,9 @@ static void take_state(struct reload *reload, const struct store_state *state)
 				      : stored_workspace(session->disk.stored, session->disk.state);
 	reload->is_own = state->has_files && state->files == reload->state.files;
 	reload->state.created_ms = state->created_ms;
+	if (!is_asked && reload->job->has_variables && session->disk.state[0] != '\0' &&
+	    strcmp(session->disk.state, state->id) != 0)
+		memcpy(reload->instead_of, session->disk.state, ID_SIZE);
 }
 
 static int begin(struct session *session, struct reload *reload, struct err *err)

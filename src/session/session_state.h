@@ -414,6 +414,13 @@ void disk_try_again(struct disk *disk);
 /* ---- session_sleep.c ---- */
 
 bool session_can_sleep(const struct session *session);
+
+/* The state that the session would wake in: the one that it is at, or, if that is not on disk, the
+ * newest. NULL: nothing is on disk. */
+const struct store_state *session_waking_state(const struct session *session);
+
+/* Whether the session would wake in this state, or is reading it now. */
+bool session_needs_state(const struct session *session, const struct store_state *state);
 void session_sleep(struct session *session, const struct err *why);
 void session_lie_down(struct session *session, const struct err *why); /* after session_let_go */
 void session_begin_reload(struct session *session); /* session->now says to which state */

@@ -375,11 +375,17 @@ static void state_dropped(void *user, const struct store_state *state)
 		session_record(session);
 }
 
+static bool is_state_needed(void *user, const struct store_state *state)
+{
+	return session_needs_state(user, state);
+}
+
 void session_have_stored(struct session *session, struct stored *stored)
 {
 	session->disk.stored = stored;
 	stored->dropping = state_dropped;
-	stored->dropping_user = session;
+	stored->is_needed = is_state_needed;
+	stored->user = session;
 }
 
 void session_remove_stored(struct session *session)
@@ -389,6 +395,7 @@ void session_remove_stored(struct session *session)
 	TAILQ_FOREACH(state, &session->disk.stored->states, entry)
 		state_dropped(session, state);
 	stored_remove(STEAL(session->disk.stored));
+	session->disk.state[0] = '\0';
 }
 
 bool session_origin(const struct session *session, uint32_t i, const char **ret_session,

@@ -94,6 +94,7 @@ static void say_woken(const struct session *session, struct buf *to)
 {
 	const json_t *woken = session->disk.woken;
 	const json_t *missing = json_object_get(woken, "missing");
+	const char *instead_of = json_string_value(json_object_get(woken, "instead_of"));
 	const json_t *fact = NULL;
 	struct buf text;
 	size_t i = 0;
@@ -107,6 +108,11 @@ static void say_woken(const struct session *session, struct buf *to)
 	else
 		(void)buf_text(&text, "the session was restarted, and was not kept on disk: its "
 				      "files and variables are gone");
+	if (instead_of != NULL)
+		(void)buf_format(&text,
+				 "; not the one that it was at, %s, whose bytes are gone from "
+				 "disk, but %s",
+				 instead_of, json_string_value(json_object_get(woken, "state")));
 	say_undone(woken, &text);
 	json_array_foreach(missing, i, fact)
 		(void)buf_format(&text, "%s%s", i == 0 ? "; could not be kept: " : ", ",

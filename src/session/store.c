@@ -534,15 +534,6 @@ static uint64_t newest_of(const struct stored *stored)
 	return stored->next_number - 1;
 }
 
-void stored_tidy(struct stored *stored)
-{
-	AUTO_CLOSE int dir = -1;
-	struct err err = {0};
-
-	if (open_dir(stored, &dir, &err) == 0)
-		drop_files(stored, dir, newest_of(stored));
-}
-
 /* First writes a meta without the state: after a kill in between, the next start sweeps its
  * bytes. */
 static int drop_state(struct stored *stored, struct store_state *state, uint64_t but,
@@ -558,7 +549,7 @@ static int drop_state(struct stored *stored, struct store_state *state, uint64_t
 	TAILQ_REMOVE(&stored->states, state, entry);
 	stored->count--;
 	if (stored->dropping != NULL)
-		stored->dropping(stored->dropping_user, state);
+		stored->dropping(stored->user, state);
 	r = stored_write(stored, err);
 	if (r < 0 && err->num != ENOSPC) {
 		if (after != NULL)
@@ -582,69 +573,157 @@ int stored_drop(struct stored *stored, struct store_state *state, struct err *er
 	return drop_state(stored, state, newest_of(stored), err);
 }
 
-/* The oldest unnamed state of the token; the last state of each session stays. */
-static struct store_state *find_victim(const struct stored *stored, struct stored **ret_of)
+/* May this state be dropped to make room? */
+static bool is_spare(const struct stored *stored, const struct store_state *state)
 {
-	struct store_state *oldest = NULL;
+	return state->name == NULL && stored->is_needed != NULL &&
+	       !stored->is_needed(stored->user, state);
+}
+
+static struct store_state *oldest_spare(const struct stored *stored)
+{
+	struct store_state *state = TAILQ_FIRST(&stored->states);
+
+	while (state != NULL && !is_spare(stored, state))
+		state = TAILQ_NEXT(state, entry);
+	return state;
+}
+
+static bool has_same_token(const struct stored *one, const struct stored *other)
+{
+	return strcmp(one->token, other->token) == 0;
+}
+
+/* The oldest spare state of this session; if it has none, the oldest one of the token. */
+static struct store_state *find_victim(struct stored *stored, struct stored **ret_of)
+{
+	struct store_state *oldest = oldest_spare(stored);
 	struct stored *one = NULL;
 
+	*ret_of = stored;
+	if (oldest != NULL)
+		return oldest;
 	LIST_FOREACH(one, &stored->store->all, entry) {
-		struct store_state *state = NULL;
+		struct store_state *state = has_same_token(one, stored) ? oldest_spare(one) : NULL;
 
-		if (strcmp(one->token, stored->token) != 0)
+		if (state == NULL || (oldest != NULL && oldest->created_ms <= state->created_ms))
 			continue;
-		TAILQ_FOREACH(state, &one->states, entry) {
-			if (state->name != NULL || state == stored_last(one) ||
-			    (oldest != NULL && oldest->created_ms <= state->created_ms))
-				continue;
-			oldest = state;
-			*ret_of = one;
-		}
+		oldest = state;
+		*ret_of = one;
 	}
 	return oldest;
 }
 
-static void sum_up(const struct stored *stored, uint64_t *ret_all, uint64_t *ret_token)
+/* Would this workspace stay if all spare states were dropped? */
+static bool stays(const struct stored *stored, uint64_t number)
+{
+	const struct store_state *state = NULL;
+
+	if (number == newest_of(stored) || (stored->has_workspace && stored->workspace == number))
+		return true;
+	TAILQ_FOREACH(state, &stored->states, entry) {
+		if (state->files == number && !is_spare(stored, state))
+			return true;
+	}
+	return false;
+}
+
+/* The bytes that dropping all spare states of the session would free. */
+static uint64_t spare_bytes(const struct stored *stored)
+{
+	const struct store_state *state = NULL;
+	const struct store_files *files = NULL;
+	uint64_t bytes = 0;
+
+	TAILQ_FOREACH(state, &stored->states, entry)
+		bytes += is_spare(stored, state) ? state->size + STORE_BLOCK : 0;
+	TAILQ_FOREACH(files, &stored->files, entry)
+		bytes += stays(stored, files->number) ? 0 : files->size + STORE_BLOCK;
+	return bytes;
+}
+
+/* The bytes of all states, and of those of one token. */
+struct sums {
+	uint64_t all, token;
+};
+
+static struct sums sum_up(const struct stored *stored)
 {
 	const struct stored *one = NULL;
+	struct sums sums = {0};
 
-	*ret_all = *ret_token = 0;
 	LIST_FOREACH(one, &stored->store->all, entry) {
 		uint64_t bytes = stored_bytes(one);
 
-		*ret_all += bytes;
-		*ret_token += strcmp(one->token, stored->token) == 0 ? bytes : 0;
+		sums.all += bytes;
+		sums.token += has_same_token(one, stored) ? bytes : 0;
 	}
+	return sums;
 }
 
-static int make_room(struct stored *stored, uint64_t more, struct err *err)
+static bool fits(const struct store *store, const struct sums *sums, uint64_t more)
+{
+	return sums->all + more <= store->max && sums->token + more <= store->token_max;
+}
+
+/* Is there room for `more` bytes, at the latest once spare states of the token are dropped? Nothing
+ * is dropped yet: whoever writes these bytes may never come to an end. */
+static int check_room(const struct stored *stored, uint64_t more, struct err *err)
 {
 	const struct store *store = stored->store;
-	uint64_t all = 0;
-	uint64_t own = 0;
+	const struct stored *one = NULL;
+	struct sums sums = sum_up(stored);
+	bool is_all;
 
-	sum_up(stored, &all, &own);
-	while (all + more > store->max || own + more > store->token_max) {
-		struct stored *of = NULL;
-		struct store_state *victim = find_victim(stored, &of);
+	if (fits(store, &sums, more))
+		return 0;
+	LIST_FOREACH(one, &store->all, entry) {
+		uint64_t spare = has_same_token(one, stored) ? spare_bytes(one) : 0;
 
-		if (victim == NULL)
-			return err_set(
-				err, ERR_BUSY, ENOSPC,
-				"the states of %s have reached their limit of %llu MiB of disk; "
-				"delete sessions or named checkpoints",
-				all + more > store->max ? "all sessions" : "one token",
-				(unsigned long long)((all + more > store->max ? store->max
-									      : store->token_max) >>
-						     20));
-		of->dropped++;
+		sums.all -= spare;
+		sums.token -= spare;
+	}
+	if (fits(store, &sums, more))
+		return 0;
+	is_all = sums.all + more > store->max;
+	return err_set(err, ERR_BUSY, ENOSPC,
+		       "the states of %s have reached their limit of %llu MiB of disk; delete "
+		       "sessions or named checkpoints",
+		       is_all ? "all sessions" : "one token",
+		       (unsigned long long)((is_all ? store->max : store->token_max) >> 20));
+}
+
+/* The state to drop next, since the session has too many, or its token too many bytes. NULL:
+ * none. */
+static struct store_state *next_victim(struct stored *stored, struct stored **ret_of)
+{
+	const struct sums sums = sum_up(stored);
+
+	*ret_of = stored;
+	if (!fits(stored->store, &sums, 0))
+		return find_victim(stored, ret_of);
+	return stored->count > STORE_STATES_MAX ? oldest_spare(stored) : NULL;
+}
+
+void stored_tidy(struct stored *stored)
+{
+	struct stored *of = stored;
+	struct store_state *victim = NULL;
+	AUTO_CLOSE int dir = -1;
+	struct err err = {0};
+
+	while ((victim = next_victim(stored, &of)) != NULL) {
 		log_event(LOG_LEVEL_INFO, "store.drop", "session=%s checkpoint=%s why=room", of->id,
 			  victim->id);
-		if (drop_state(of, victim, newest_of(of), err) < 0)
-			return -err->num;
-		sum_up(stored, &all, &own);
+		of->dropped++;
+		if (drop_state(of, victim, newest_of(of), &err) < 0) {
+			log_event(LOG_LEVEL_ERROR, "store.drop", "session=%s why=%s", of->id,
+				  err.text);
+			break;
+		}
 	}
-	return 0;
+	if (open_dir(stored, &dir, &err) == 0)
+		drop_files(stored, dir, newest_of(stored));
 }
 
 int store_check_room(const struct store *store, struct err *err)
@@ -750,7 +829,7 @@ int stored_begin(struct stored *stored, int *ret_fd, struct err *err)
 int stored_append(struct stored *stored, int fd, uint64_t size, const void *data, size_t more,
 		  struct err *err)
 {
-	int r = make_room(stored, size + more + STORE_BLOCK, err);
+	int r = check_room(stored, size + more + STORE_BLOCK, err);
 
 	if (r < 0)
 		return r;
@@ -780,10 +859,15 @@ static int finish(struct stored *stored, int *take_fd, const char *name, uint64_
 
 	if (r == 0 && fstat(*take_fd, &status) < 0)
 		r = err_sys(err, "stat a file");
+	/* Another session may have taken the room meanwhile. */
+	if (r == 0)
+		r = check_room(stored, (uint64_t)status.st_size + STORE_BLOCK, err);
 	if (r == 0 && renameat(dir, STORE_NEW, dir, name) < 0)
 		r = err_sys(err, "rename a file");
 	if (r == 0)
 		*ret_size = (uint64_t)status.st_size;
+	else if (dir >= 0)
+		(void)unlinkat(dir, STORE_NEW, 0);
 	drop_fd(take_fd);
 	return r;
 }
@@ -804,21 +888,6 @@ int stored_end_files(struct stored *stored, int *take_fd, struct store_files *ta
 	stored->next_number++;
 	TAILQ_INSERT_TAIL(&stored->files, take_files, entry);
 	return 0;
-}
-
-static void drop_above(struct stored *stored, struct err *err)
-{
-	struct store_state *state = TAILQ_FIRST(&stored->states);
-
-	while (stored->count > STORE_STATES_MAX && state != NULL) {
-		struct store_state *next = TAILQ_NEXT(state, entry);
-
-		if (state->name == NULL && state != stored_last(stored)) {
-			stored->dropped++;
-			(void)drop_state(stored, state, newest_of(stored), err);
-		}
-		state = next;
-	}
 }
 
 /* States are ordered by the time they were made. */
@@ -855,10 +924,7 @@ int stored_end_state(struct stored *stored, int *take_fd, struct store_state *ta
 	}
 	insert(stored, take_state);
 	take_record(stored, record);
-	r = stored_write(stored, err);
-	if (r == 0)
-		drop_above(stored, err);
-	return r;
+	return stored_write(stored, err);
 }
 
 int stored_read(const struct stored *stored, const char *id, uint64_t number, int *ret_fd,

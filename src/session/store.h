@@ -87,7 +87,10 @@ struct stored {
 	/* Called when a state is dropped, before the meta is written. NULL: nobody wants to
 	 * know. */
 	void (*dropping)(void *user, const struct store_state *state);
-	void *dropping_user;
+	/* Whether the session is at this state, or about to be: it is then never dropped to make
+	 * room. NULL: the session could not be restored, and all of its states are needed. */
+	bool (*is_needed)(void *user, const struct store_state *state);
+	void *user; /* borrowed: of these two, until they are NULL */
 	LIST_ENTRY(stored) entry;
 };
 
@@ -131,7 +134,8 @@ uint64_t stored_state_bytes(const struct stored *stored, const struct store_stat
 int stored_begin(struct stored *stored, int *ret_fd, struct err *err);
 
 /* Appends to it. `size` is its size so far. ERR_BUSY with ENOSPC: there is no room, on the disk or
- * in the token's share, although the oldest unnamed states were dropped. */
+ * in the token's share, not even if spare states were dropped. None is dropped before the whole
+ * file has settled: stored_tidy does that. */
 int stored_append(struct stored *stored, int fd, uint64_t size, const void *data, size_t more,
 		  struct err *err);
 void stored_abort(struct stored *stored, int *take_fd);
@@ -153,8 +157,10 @@ void store_state_free(struct store_state *state);
  * not be synced. Only for what was written just now. */
 void stored_settle(struct stored *stored, store_call *call, void *user);
 
-/* Removes the workspaces that nothing refers to any more. To be called when everything has settled:
- * until then, the meta from before a power cut may name them. */
+/* Drops states without a name that no session needs while there are more than fit, the oldest of
+ * this session first, then those of its token. Removes the workspaces that nothing refers to any
+ * more. To be called when everything has settled: until then, the meta from before a power cut may
+ * name them. */
 void stored_tidy(struct stored *stored);
 
 /* Cancels these calls: none comes after this. */

@@ -780,6 +780,58 @@ class RoomTest(KeptCase):
         self.assertIn("have reached their limit", why)
         daemon.stop()
 
+    def test_the_state_that_a_session_is_at_stays_however_short_room_is(self):
+        daemon = self.serve(KEPT.replace("{freeze_ms: 0}", "{freeze_ms: 0, states: 2M}"))
+        session = self.kept_session(daemon, "x = 'wanted'")
+        wanted = daemon.state(session)["head"]
+        daemon.run("x = 'undone'", session)
+        kept(daemon, session)
+        daemon.ask("POST", f"/v1/sessions/{session}/rollback", {"checkpoint": wanted})
+        kept(daemon, session)
+        other = daemon.session(runtime="bare", keep=True)
+        for _ in range(5):
+            daemon.run("import os\ny = os.urandom(600000)", other)
+            self.assertNotIn("why", kept(daemon, other)["kept"])
+        self.assertGreater(daemon.state(other)["kept"]["dropped"], 0)
+        # The session that writes pays with its own states first.
+        self.assertEqual(daemon.state(session)["kept"]["dropped"], 0)
+        self.assertEqual(daemon.terminate(), 0)
+        daemon.start()
+        self.assertEqual(daemon.state(session)["head"], wanted)
+        self.assertEqual(daemon.value("x", session), "wanted")
+        daemon.stop()
+
+    def test_a_state_that_cannot_fit_drops_no_other(self):
+        daemon = self.serve(KEPT.replace("{freeze_ms: 0}", "{freeze_ms: 0, states: 2M}"))
+        session = self.kept_session(daemon, "import os\nx = os.urandom(500000)")
+        daemon.run("x = os.urandom(500000)", session)
+        kept(daemon, session)
+        other = self.kept_session(daemon)
+        before = on_disk(daemon)
+        daemon.run("x = os.urandom(3000000)", session)
+        wait_for(lambda: daemon.state(session)["kept"].get("why"), what="why it is not kept")
+        self.assertEqual(on_disk(daemon), before)
+        self.assertEqual([daemon.state(one)["kept"]["dropped"] for one in (session, other)], [0, 0])
+        daemon.stop()
+
+    def test_a_session_whose_state_is_gone_from_disk_says_that_it_woke_in_another(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(daemon)
+        older = daemon.state(session)["head"]
+        daemon.run("x = 42", session)
+        kept(daemon, session)
+        gone = daemon.state(session)["head"]
+        self.assertEqual(daemon.terminate(), 0)
+        os.unlink(daemon.path("state", "states", session, f"vars-{gone}"))
+        daemon.start()
+        self.assertEqual(daemon.state(session)["head"], older)
+        result = daemon.run("print(x)", session)
+        self.assertEqual(result["stdout"], "41\n")
+        woken = result["checkpoint"]["woken"]
+        self.assertEqual((woken["state"], woken["instead_of"]), (older, gone))
+        self.assertIn(f"not the one that it was at, {gone}", result["checkpoint"]["note"])
+        daemon.stop()
+
     def test_a_state_that_never_ends_or_kills_itself_costs_nothing_but_itself(self):
         daemon = self.serve(KEPT)
         session = daemon.session(runtime="bare", keep=True)
