@@ -352,7 +352,7 @@ void session_end(struct session *session, const char *text)
 	session->state = SESSION_CLOSED;
 	session->why = why;
 	session_let_go(session, &why);
-	sleeps = session->table->is_leaving && stored_last(session->disk.stored) != NULL;
+	sleeps = session->table->is_leaving && session_can_sleep(session);
 	/* States are removed before the journal says that the session ended: if we are killed in
 	 * between, no bytes are left behind. */
 	if (session->disk.stored != NULL) {
@@ -399,13 +399,18 @@ int session_set_kept(struct session *session, bool is_kept, struct err *err)
 			"the session is asleep and would be lost; wake it first, or delete it");
 	if (session_is_kept(session) == is_kept)
 		return 0;
+	if (session->disk.reload != NULL && !is_kept)
+		return err_field(err, ERR_CONFLICT, EBUSY, "keep",
+				 "the session is being read from disk and would be lost if that "
+				 "failed; try again when it is idle");
 	if (is_kept && sessions_check_room(session->table, err) < 0)
 		return -err->num;
 	session->disk.keep = !is_kept ? KEEP_OFF : session->runs > 0 ? KEEP_DUE : KEEP_DONE;
 	session->disk.written = session->disk.tried = 0;
-	if (!is_kept && session->disk.stored != NULL && session->disk.keeping == NULL &&
-	    session->disk.reload == NULL)
+	if (!is_kept) {
+		session_stop_keeping(session);
 		session_remove_stored(session);
+	}
 	if (session->former == NULL && session->state != SESSION_STARTING)
 		session_record(session);
 	session_kick(session);

@@ -505,6 +505,18 @@ void session_drop_keeping(struct session *session, const struct err *why)
 	keeping_free(keeping);
 }
 
+void session_stop_keeping(struct session *session)
+{
+	struct keeping *keeping = STEAL(session->disk.keeping);
+
+	if (keeping == NULL)
+		return;
+	if (keeping->look != NULL)
+		look_cancel(STEAL(keeping->look));
+	stored_forget(session->disk.stored);
+	keeping_free(keeping);
+}
+
 /* ---- the looks ---- */
 
 static void take_answer(void *user, const char *json, size_t size)

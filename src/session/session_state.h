@@ -403,6 +403,7 @@ bool session_keep_is_due(const struct session *session);
 bool session_keep_is_first(const struct session *session);                /* before the next job */
 struct store_state *session_keeping_state(const struct session *session); /* NULL: none */
 void session_drop_keeping(struct session *session, const struct err *why);
+void session_stop_keeping(struct session *session); /* the session is no longer kept */
 
 /* Records on disk that the session is now at its current state. */
 void session_keep_place(struct session *session);

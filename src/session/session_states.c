@@ -392,6 +392,8 @@ void session_remove_stored(struct session *session)
 {
 	const struct store_state *state = NULL;
 
+	if (session->disk.stored == NULL)
+		return;
 	TAILQ_FOREACH(state, &session->disk.stored->states, entry)
 		state_dropped(session, state);
 	stored_remove(STEAL(session->disk.stored));

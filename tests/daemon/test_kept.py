@@ -764,6 +764,42 @@ class RoomTest(KeptCase):
         wait_for(lambda: not on_disk(daemon), what="an empty disk")
         daemon.stop()
 
+    def test_a_session_that_is_no_longer_kept_leaves_nothing_also_while_it_is_written(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(daemon)
+        slow = "import time\nclass Slow:\n    def __reduce__(self):\n        time.sleep(3)\n        return (int, ())\n"
+        daemon.run(slow + "slow = Slow()", session)
+        wait_for(lambda: "new" in on_disk(daemon), what="a file being written")
+        self.assertFalse(daemon.ask("PATCH", f"/v1/sessions/{session}", {"keep": False})["keep"])
+        self.assertFalse(os.path.exists(daemon.path("state", "states", session)))
+        self.assertEqual(daemon.value("x", session), 41)
+        # Kept again, it is written again.
+        daemon.run("del slow", session)
+        daemon.ask("PATCH", f"/v1/sessions/{session}", {"keep": True})
+        kept(daemon, session)
+        daemon.ask("PATCH", f"/v1/sessions/{session}", {"keep": False})
+        self.assertEqual(daemon.terminate(), 0)
+        daemon.start()
+        self.assertEqual(daemon.request("GET", f"/v1/sessions/{session}").status, 404)
+        self.assertEqual(daemon.ask("GET", "/v1/sessions")["sessions"], [])
+        daemon.stop()
+
+    def test_a_session_that_is_being_read_stays_kept(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(daemon)
+        daemon.run("import time\nclass Slow:\n    def __setstate__(self, d):\n        time.sleep(3)\ns = Slow()\ns.x = 1", session)
+        kept(daemon, session)
+        self.assertEqual(daemon.terminate(), 0)
+        daemon.start()
+        waking = threading.Thread(target=daemon.request, args=("POST", f"/v1/sessions/{session}/wake"))
+        waking.start()
+        wait_for(lambda: daemon.state(session)["state"] == "starting", what="its waking")
+        answer = daemon.request("PATCH", f"/v1/sessions/{session}", {"keep": False})
+        self.expect_error(answer, 409, "conflict", "keep")
+        waking.join()
+        self.expect_whole(daemon, session)
+        daemon.stop()
+
     def test_the_oldest_without_a_name_go_first_and_that_is_told(self):
         daemon = self.serve(KEPT.replace("{freeze_ms: 0}", "{freeze_ms: 0, states: 2M}"))
         session = self.kept_session(daemon, "import os\nx = os.urandom(500000)")
