@@ -15,6 +15,7 @@ import { plainTable, readTable, type Column, type Page } from "../../src/output/
 import { compare, exactText, grouped, isNumeric, shownText } from "../../src/output/tables/values";
 import { TableView } from "../../src/output/tables/view";
 import { sessions } from "../../src/state/feed";
+import { toasts } from "../../src/state/toasts";
 
 const XSS = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>';
 const column = (more: Partial<Column>): Column => ({ key: "0", name: "n", levels: ["n"], dtype: "", decimals: null, missing: "None", ...more });
@@ -319,6 +320,44 @@ describe("a table that is shown", () => {
     expect(screen.getByText("3 of 100,000 rows are here × 1 column")).toBeTruthy();
   });
 
+  it("never mixes its rows with those of a frame that has changed since", async () => {
+    const held = { columns: ["a", "b"], dtypes: ["int64", "int64"], rows: [[3, 0], [1, 0], [2, 0]], total: 100_000, handle: "~1" };
+    const said = "This frame has changed since it was shown: run the cell again to see all of it.";
+    const now = { ...held, rows: [[1, -5], [2, -5], [3, -5]], live: true, matched: 100_000, numbers: [1, 2, 0] };
+    const ask = vi.spyOn(calls, "readTable");
+    const sort = async (column: string) => fireEvent.click(within(await screen.findByRole("columnheader", { name: column })).getAllByRole("button")[0]!);
+    for (const answer of [{ ...now, changed: true }, { ...now, total: 50_000 }, { ...now, columns: ["b", "c"] }]) {
+      ask.mockResolvedValue(answer);
+      render(<TableView table={read(held)} session="ses_1" />);
+      await sort("a");
+      await screen.findByText(said);
+      expect(cells().map(([, ...values]) => values)).toEqual([["1", "0"], ["2", "0"], ["3", "0"]]);
+      expect(screen.getByText("3 of 100,000 rows are here × 2 columns")).toBeTruthy();
+      const asked = ask.mock.calls.length;
+      await sort("b");
+      expect(ask.mock.calls.length).toBe(asked);
+      cleanup();
+    }
+    ask.mockRejectedValueOnce(new ApiError(400, "bad_request", "sort: there is no column 1")).mockResolvedValue({ columns: ["a"], rows: [[1]], total: 100_000, changed: true });
+    render(<TableView table={read(held)} session="ses_1" />);
+    await sort("b");
+    await screen.findByText(said);
+    expect(screen.queryByText(/there is no column/)).toBeNull();
+  });
+
+  it("neither sums up nor saves a frame that has changed as if it were the one that is shown", async () => {
+    const held = { columns: ["n"], dtypes: ["int64"], rows: Array.from({ length: 1000 }, (_, i) => [i]), total: 100_000 };
+    vi.spyOn(calls, "readTable").mockResolvedValue({ ...held, changed: true });
+    vi.spyOn(calls, "tableSummary").mockResolvedValue({ total: 100_000, columns: [{ name: "n", count: 100_000 }], changed: true });
+    const csv = vi.spyOn(calls, "tableCsv");
+    render(<TableView table={read(held)} session="ses_1" variable="df" />);
+    fireEvent.click(await screen.findByRole("button", { name: "Filter and summary of n" }));
+    await screen.findByText("No summary: df has changed since it was shown: open it again to see all of it");
+    fireEvent.click(screen.getByRole("button", { name: "Save as CSV" }));
+    await waitFor(() => expect(toasts.value.map(({ text }) => text).join()).toContain("df has changed"));
+    expect(csv).not.toHaveBeenCalled();
+  });
+
   it("is asked for again by itself when its session has woken, and says then whether it is still there", async () => {
     const ask = vi.spyOn(calls, "readTable").mockRejectedValue(new ApiError(409, "conflict", "the session is asleep; wake it, or run something in it"));
     const at = (state: Session["state"]) => (sessions.value = new Map([["ses_1", { id: "ses_1", state } as Session]]));
@@ -338,7 +377,7 @@ describe("a table that is shown", () => {
   });
 
   it("tells a refused question in the daemon's words, and keeps asking the session", async () => {
-    const ask = vi.spyOn(calls, "readTable").mockRejectedValueOnce(new ApiError(400, "bad_request", "filter: the column wants a number"));
+    const ask = vi.spyOn(calls, "readTable").mockRejectedValue(new ApiError(400, "bad_request", "filter: the column wants a number"));
     const held = { columns: ["n"], dtypes: ["int64"], rows: [[3], [1]], total: 2, handle: "~1" };
     render(<TableView table={read(held)} session="ses_1" />);
     const head = await screen.findByRole("columnheader", { name: "n" });

@@ -13,7 +13,7 @@ import { Notice, saveAs, Tool } from "../parts";
 import { ColumnMenu } from "./column_menu";
 import { Grid } from "./grid";
 import { heldRows, heldSummary, valueOf } from "./held";
-import { ALL, isAll, isFiltered, OP_SIGNS, setFilter, takesValue, turnSort, type Asker, type Filter, type Query } from "./query";
+import { ALL, Changed, isAll, isFiltered, OP_SIGNS, setFilter, takesValue, turnSort, type Asker, type Filter, type Query } from "./query";
 import { useRows, type Rows } from "./rows";
 import { asOfText, type Column, type Table } from "./table";
 import { isNumeric } from "./values";
@@ -43,7 +43,7 @@ async function save({ table, asker, name }: ExplorerProps, query: Query, isHeld:
       saveAs(await asker.csv(query), `${name}.csv`);
       return;
     } catch (cause) {
-      if (table.rows.length >= table.total) toast("The session did not answer: the table was saved from the page, where all of its rows are.");
+      if (table.rows.length >= table.total) toast(`${cause instanceof Changed ? "The frame has changed" : "The session did not answer"}: the table was saved from the page, where all of its rows are.`);
       else return failed("save the whole table", cause);
     }
   }
@@ -59,14 +59,19 @@ function countText(table: Table, rows: Rows, query: Query): string {
   return `${plural(rows.refusal ? table.total : rows.count, "row")} × ${across}`;
 }
 
+/** Why the session is not asked for more of the table. */
+function WhyHeld({ rows }: { rows: Rows }) {
+  if (rows.isChanged) return <Notice tone="info">{rows.why.replace(/^this frame/, "This frame")}.</Notice>;
+  if (rows.isLost) return <Notice tone="info">The session no longer has this table. Run the cell again to see all of it.</Notice>;
+  return <Notice tone="info">The session could not be asked for more of this table: {rows.why}. <Tool label="Ask again" onClick={rows.retry} /></Notice>;
+}
+
 function Notices({ table, rows, query, part }: { table: Table; rows: Rows; query: Query; part?: string }) {
   const isPart = !rows.isWhole || part !== undefined;
   const held = formatCount(table.rows.length);
   return (
     <>
-      {rows.why && (rows.isLost
-        ? <Notice tone="info">The session no longer has this table. Run the cell again to see all of it.</Notice>
-        : <Notice tone="info">The session could not be asked for more of this table: {rows.why}. <Tool label="Ask again" onClick={rows.retry} /></Notice>)}
+      {rows.why && <WhyHeld rows={rows} />}
       {rows.refusal && <Notice>{rows.refusal} <Tool label="Ask again" onClick={rows.retry} /></Notice>}
       {rows.asOf && <p class="out-soft">{asOfText("rows", rows.asOf)}</p>}
       {isPart && !isAll(query) && (

@@ -3,6 +3,9 @@
 // it cannot, the rows at hand are asked (held.ts), and the table says so.
 import type { Column, Page } from "./table";
 
+/** The session has other rows by now than those that were shown: its answers must not stand beside them. */
+export class Changed extends Error {}
+
 export const OPS = ["eq", "ne", "lt", "le", "gt", "ge", "contains", "missing", "present"] as const;
 export type Op = (typeof OPS)[number];
 

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useReducer } from "preact/hooks";
 import { ApiError } from "../../api/client";
 import { heldRows } from "./held";
-import { isAll, isFiltered, type Asker, type Query } from "./query";
+import { Changed, isAll, isFiltered, type Asker, type Query } from "./query";
 import type { AsOf, Row, Table } from "./table";
 
 const BLOCK = 200; // rows that are asked for at once
@@ -17,6 +17,7 @@ export interface Rows {
   isWhole: boolean; // false: only the rows at hand are asked
   why: string; // the session cannot be asked, in its words; "" when it can, or when there is none
   isLost: boolean; // ... and never will be: it holds the table no more
+  isChanged: boolean; // ... because it holds another one by now
   asOf: AsOf | null; // of the answers; null: they are of now, or there are none yet
   refusal: string; // of the question itself
   retry: () => void;
@@ -39,7 +40,7 @@ const isGone = (cause: unknown) => cause instanceof ApiError && cause.status !==
 
 export function useRows(table: Table, asker: Asker | null, query: Query): Rows {
   const [, draw] = useReducer((count: number) => count + 1, 0);
-  const gone = useMemo(() => ({ why: "", isLost: false }), [table, asker]); // why the session is not asked any more
+  const gone = useMemo(() => ({ why: "", isLost: false, isChanged: false }), [table, asker]); // why the session is not asked any more
   const isHeld = asker === null || gone.why !== "";
   const answers = useMemo(() => new Answers(asker, query), [table, asker, query, isHeld]);
   const held = useMemo(() => (isHeld && !isAll(query) ? heldRows(table, query) : table.rows), [table, query, isHeld]);
@@ -52,7 +53,8 @@ export function useRows(table: Table, asker: Asker | null, query: Query): Rows {
   const fail = (cause: unknown) => {
     const text = cause instanceof Error ? cause.message : String(cause);
     answers.refusal = text;
-    if (isGone(cause)) Object.assign(gone, { why: text, isLost: (cause as ApiError).status === 404 });
+    if (cause instanceof Changed) Object.assign(gone, { why: text, isLost: true, isChanged: true });
+    else if (isGone(cause)) Object.assign(gone, { why: text, isLost: (cause as ApiError).status === 404 });
   };
 
   const ask = (first: number) => {
@@ -89,7 +91,7 @@ export function useRows(table: Table, asker: Asker | null, query: Query): Rows {
 
   return {
     count, at, need, isBusy: answers.stop !== null, asOf: answers.asOf, refusal: isHeld ? "" : answers.refusal,
-    isWhole: !isHeld || table.rows.length >= table.total, why: gone.why, isLost: gone.isLost,
+    isWhole: !isHeld || table.rows.length >= table.total, why: gone.why, isLost: gone.isLost, isChanged: gone.isChanged,
     retry: () => {
       gone.why = answers.refusal = "";
       draw(0);

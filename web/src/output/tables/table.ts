@@ -39,6 +39,7 @@ export interface AsOf {
 export interface Page extends Table {
   matched: number; // rows that pass the filters
   asOf: AsOf | null; // null: the rows are those of now
+  isChanged: boolean; // the frame is known to differ from the one that was shown
 }
 
 const NAME_MAX = 200;
@@ -145,6 +146,7 @@ export function readTable(value: unknown, first = 0): Page | string {
     handle: typeof handle === "string" && /^~[0-9a-z]{1,40}$/.test(handle) ? handle : null,
     matched: Math.floor(Math.min(countOf(own(value, "matched")) ?? total, 1e12)),
     asOf: asOfIn(value),
+    isChanged: own(value, "changed") === true,
   };
 }
 

@@ -36,7 +36,7 @@ export function TableView({ table, session = null, variable, name = "table", par
     };
   }, []);
   const held = variable ?? table.handle;
-  const asker = useMemo(() => (session && held ? sessionAsker(session, held) : null), [session, held]);
+  const asker = useMemo(() => (session && held ? sessionAsker(session, held, table) : null), [session, held, table]);
   if (typeof loaded === "string") return <Notice>This table could not be shown: {loaded}.</Notice>;
   if (!loaded) return <p class="out-soft" role="status">Loading…</p>;
   const props: ExplorerProps = { table, asker, session, name, ...(part ? { part } : {}) };
