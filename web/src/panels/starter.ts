@@ -268,14 +268,26 @@ function readLines(options: readonly string[], { text, encoding, isWhole }: Samp
   return [`try:`, `    ${read([])}`, `except UnicodeDecodeError:`, `    ${read([`encoding="latin-1"`])}`];
 }
 
+/** The sheet as pandas reads it, and what to add where rows are longer than the header: pandas then takes their first fields
+ * for the index. R writes the names of rows so. A delimiter at the end of lines does not mean that, nor do rows of any length. */
+function aligned(sheet: Sheet): { sheet: Sheet; options: string[]; comment: string[] } {
+  const { columns, rows } = sheet;
+  const width = rows[0]?.length ?? 0;
+  if (width <= columns.length) return { sheet, options: [], comment: [] };
+  const isNamed = rows.every((row) => row.length === width) && rows.some((row) => row.slice(columns.length).some((field) => field.trim() !== ""));
+  if (!isNamed) return { sheet, options: ["index_col=False"], comment: ["# Rows have more fields than the header. With index_col=False, the first ones stand under the names."] };
+  const named = { ...sheet, isRagged: false, rows: rows.map((row) => row.slice(width - columns.length)) };
+  return { sheet: named, options: [], comment: ["# Rows have more fields than the header, so pandas takes the first for the index. index_col=False would not."] };
+}
+
 function csvCell(path: string, sample: Sample): string | null {
   if (sample.text.trim() === "") return null;
-  const sheet = parseSheet(sample.text, sample.isWhole, { columns: 20_000, rows: Infinity, field: 200 });
+  const { sheet, ...longer } = aligned(parseSheet(sample.text, sample.isWhole, { columns: 20_000, rows: Infinity, field: 200 }));
   const pointed = withPoints(sheet);
   const columns = columnsOf(pointed?.sheet ?? sheet, sheet);
   const choice = choose(columns, !sample.isWhole);
   const isLarge = sample.size > LARGE_BYTES;
-  const options = [pythonText(path)];
+  const options = [pythonText(path), ...longer.options];
   if (sheet.delimiter !== ",") options.push(`sep=${pythonText(sheet.delimiter)}`);
   if (pointed) options.push(`decimal=","`);
   if (pointed?.isGrouped) options.push(`thousands="."`);
@@ -294,6 +306,7 @@ function csvCell(path: string, sample: Sample): string | null {
     `import pandas as pd`,
     ``,
     ...(isLarge ? [`# A large file: its first rows, so that they fit the sandbox's memory.`] : []),
+    ...longer.comment,
     ...readLines(options, sample),
     ...(choice && sheet.rows.length > 0 ? chartLines(choice, facts) : []),
     showLine(columns.length),

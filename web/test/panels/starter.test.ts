@@ -324,6 +324,14 @@ describe("a column that is not of one kind to its end", () => {
     expect(dates.last["day"]).toBe(day(449, 2));
   });
 
+  it("keeps values under their names where rows are longer than the header", () => {
+    const [ends, named] = dropped(SAMPLE_BYTES, ["store,sales,units\nA,100,5,\nB,200,6,\nC,300,7,\n", "sales,units\nA,100,5\nB,200,6\nC,300,7\n"]) as [Drawn, Drawn];
+    expect(ends.code).toContain("# Rows have more fields than the header.");
+    expect([ends.last, ends.title]).toEqual([{ store: "C", sales: "300", units: "7" }, "sales by store"]);
+    expect([named.last, named.title, named.code.includes("index_col=False)")]).toEqual([{ sales: "300", units: "7" }, "units against sales", false]);
+    expect(cellOf("t.csv", whole("x,y\n1,2,9\n3,4\n5,6\n"))).toContain('"t.csv", index_col=False');
+  });
+
   it("draws integers beyond 64 bits rounded, and says so", () => {
     const [chart] = drop("customer,balance\nAda,123456789012345678901234567890\nBo,9007199254740993\n") as [Drawn];
     expect([chart.title, chart.data[0]]).toEqual(["balance by customer (rounded)", { customer: "Ada", balance: 123456789012345678901234567890 }]);
