@@ -34,7 +34,7 @@ const ID_NAME = /(^|[_ .-])(id|uuid|key|zip|phone|index|nr|no)$/i;
 const MISSING = new Set(["", "na", "n/a", "nan", "null", "none", "-"]);
 // What pandas 1 and 2 both read as missing, exactly so.
 const PANDAS_MISSING = new Set(["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"]);
-const LONG = /\d{19}/; // may be beyond 64 bits, which pandas leaves as text
+const LONG = /^[+-]?\d{19,}$/; // may be beyond 64 bits, which pandas leaves as text
 
 function share(values: readonly string[], test: (value: string) => boolean): number {
   return values.length === 0 ? 0 : values.filter(test).length / values.length;

@@ -336,6 +336,7 @@ describe("a column that is not of one kind to its end", () => {
     const [chart] = drop("customer,balance\nAda,123456789012345678901234567890\nBo,9007199254740993\n") as [Drawn];
     expect([chart.title, chart.data[0]]).toEqual(["balance by customer (rounded)", { customer: "Ada", balance: 123456789012345678901234567890 }]);
     expect(chart.last["balance"]).toBe("9007199254740993");
+    expect(drop("town,share\nBonn,0.0012345678901234567\nRom,0.2\n")[0]!.title).toBe("share by town");
   });
 
   it("says how many rows have no place", () => {
