@@ -419,6 +419,20 @@ describe("a table that is shown", () => {
     expect(screen.getByText("1,200 rows × 1 column")).toBeTruthy();
   });
 
+  it("does not say how many rows match before it knows", async () => {
+    let answer: (page: unknown) => void = () => {};
+    vi.spyOn(calls, "readTable").mockImplementation(() => new Promise((resolve) => (answer = resolve)));
+    const held = { columns: ["n"], dtypes: ["int64"], rows: Array.from({ length: 1000 }, (_, i) => [i]), total: 100_000, handle: "~1" };
+    render(<TableView table={read(held)} session="ses_1" />);
+    fireEvent.input(await screen.findByRole("searchbox", { name: "Search rows" }), { target: { value: "x" } });
+    await screen.findByText("Searching…");
+    expect(screen.queryByText("No row passes.")).toBeNull();
+    expect(screen.getByRole("grid").getAttribute("aria-rowcount")).toBe("-1");
+    answer({ columns: ["n"], rows: [], total: 100_000, matched: 0 });
+    await screen.findByText("0 of 100,000 rows match");
+    expect(screen.getByText("No row passes.")).toBeTruthy();
+  });
+
   it("names the exact ends of a histogram", async () => {
     vi.spyOn(calls, "tableSummary").mockResolvedValue({ total: 2, columns: [{
       name: "n", count: 2, missing: 0, distinct: 2, min: "-9223372036854775808", max: "9223372036854775807",

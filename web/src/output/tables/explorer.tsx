@@ -54,6 +54,7 @@ async function save({ table, asker, name }: ExplorerProps, query: Query, isHeld:
 
 function countText(table: Table, rows: Rows, query: Query): string {
   const across = plural(table.columns.length, "column");
+  if (!rows.isCounted && !rows.refusal) return "Searching…";
   if (isFiltered(query) && !rows.refusal) return `${formatCount(rows.count)} of ${plural(rows.isWhole ? table.total : table.rows.length, "row")} match`;
   if (!rows.isWhole) return `${formatCount(table.rows.length)} of ${plural(table.total, "row")} are here × ${across}`;
   return `${plural(rows.refusal ? table.total : rows.count, "row")} × ${across}`;
@@ -178,7 +179,7 @@ export function Explorer(props: ExplorerProps) {
           onSort={(isDown) => setQuery({ ...query, sort: isDown === null ? null : { key: menu.column.key, isDown } })}
           onFilter={(filter) => setQuery(setFilter(query, menu.column.key, filter))} />
       )}
-      {rows.count === 0 && !rows.isBusy && !rows.refusal && isFiltered(query) && <p class="out-soft" role="status">No row passes.</p>}
+      {rows.count === 0 && rows.isCounted && !rows.refusal && isFiltered(query) && <p class="out-soft" role="status">No row passes.</p>}
       <div class="out-tools table-tools">
         <span class="out-soft" aria-live="polite">{countText(table, rows, query)}</span>
         {(table.total > TOOLS_FROM || search !== "") && (

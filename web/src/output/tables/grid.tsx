@@ -169,7 +169,7 @@ export function Grid({ table, rows, query, name, target, onSort, onMenu }: GridP
   return (
     <div class="table-frame" ref={frame}>
       <div class="table-box" ref={box}>
-        <table role="grid" tabIndex={0} aria-label={`Rows of ${name}`} aria-rowcount={rows.count + 1} aria-colcount={all.length} aria-busy={rows.isBusy}
+        <table role="grid" tabIndex={0} aria-label={`Rows of ${name}`} aria-rowcount={rows.isCounted ? rows.count + 1 : -1} aria-colcount={all.length} aria-busy={rows.isBusy}
           aria-multiselectable="true" aria-activedescendant={isFocused ? cellId(active) : undefined} style={{ width: `${width}px` }}
           onKeyDown={onKeyDown} onClick={onPoint} onFocus={() => setFocused(true)} onBlur={() => setFocused(false)}>
           <colgroup>

@@ -10,7 +10,8 @@ const BLOCK = 200; // rows that are asked for at once
 const KEPT_MAX = 40_000; // rows of answers; above, those out of sight are asked for again
 
 export interface Rows {
-  count: number; // rows that pass
+  count: number; // rows that pass; 0 until that is known
+  isCounted: boolean; // false: the first answer is on its way
   at: (position: number) => Row | undefined; // undefined: on its way
   need: (first: number, last: number) => void;
   isBusy: boolean;
@@ -48,6 +49,7 @@ export function useRows(table: Table, asker: Asker | null, query: Query): Rows {
 
   const isPlain = isAll(query);
   const count = isHeld ? held.length : (answers.count ?? (isFiltered(query) ? 0 : table.total));
+  const isCounted = isHeld || answers.count !== null || !isFiltered(query);
   const at = (position: number) => answers.rows.get(position) ?? (isHeld || isPlain ? held[position] : undefined);
 
   const fail = (cause: unknown) => {
@@ -90,7 +92,7 @@ export function useRows(table: Table, asker: Asker | null, query: Query): Rows {
   };
 
   return {
-    count, at, need, isBusy: answers.stop !== null, asOf: answers.asOf, refusal: isHeld ? "" : answers.refusal,
+    count, isCounted, at, need, isBusy: answers.stop !== null, asOf: answers.asOf, refusal: isHeld ? "" : answers.refusal,
     isWhole: !isHeld || table.rows.length >= table.total, why: gone.why, isLost: gone.isLost, isChanged: gone.isChanged,
     retry: () => {
       gone.why = answers.refusal = "";
