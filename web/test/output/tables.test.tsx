@@ -433,6 +433,14 @@ describe("a table that is shown", () => {
     expect(screen.getByText("No row passes.")).toBeTruthy();
   });
 
+  it("keeps an order that was chosen while a search was typed", async () => {
+    render(<TableView table={plainTable(["n"], Array.from({ length: 20 }, (_, i) => [i % 10]))} />);
+    fireEvent.input(await screen.findByRole("searchbox", { name: "Search rows" }), { target: { value: "3" } });
+    fireEvent.click(within(screen.getByRole("columnheader", { name: "n" })).getAllByRole("button")[0]!);
+    await screen.findByText("2 of 20 rows match");
+    expect(screen.getByRole("columnheader", { name: "n" }).getAttribute("aria-sort")).toBe("ascending");
+  });
+
   it("names the exact ends of a histogram", async () => {
     vi.spyOn(calls, "tableSummary").mockResolvedValue({ total: 2, columns: [{
       name: "n", count: 2, missing: 0, distinct: 2, min: "-9223372036854775808", max: "9223372036854775807",

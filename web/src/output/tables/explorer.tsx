@@ -117,14 +117,14 @@ function GoTo({ most, go }: { most: number; go: (row: number) => void }) {
 }
 
 /** The text of the search field; it becomes the query once typing has paused. */
-function useSearch(query: Query, change: (query: Query) => void) {
-  const [text, setText] = useState(query.search);
+function useSearch(change: (next: (query: Query) => Query) => void) {
+  const [text, setText] = useState("");
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   const type = (typed: string) => {
     setText(typed);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => change({ ...query, search: typed.trim() }), TYPING_MS);
+    timer.current = setTimeout(() => change((query) => ({ ...query, search: typed.trim() })), TYPING_MS);
   };
   return [text, type] as const;
 }
@@ -147,7 +147,7 @@ export function Explorer(props: ExplorerProps) {
   useWaking(session, rows);
   const [menu, setMenu] = useState<{ column: Column; anchor: HTMLElement } | null>(null);
   const [target, setTarget] = useState<{ row: number } | null>(null);
-  const [search, type] = useSearch(query, setQuery);
+  const [search, type] = useSearch(setQuery);
   const [isSaving, setSaving] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const columns = useMemo(() => [...table.index, ...table.columns], [table]);
