@@ -441,6 +441,22 @@ describe("a table that is shown", () => {
     expect(screen.getByRole("columnheader", { name: "n" }).getAttribute("aria-sort")).toBe("ascending");
   });
 
+  it("grows a column for longer numbers of further rows, and leaves it as wide", async () => {
+    const ask = vi.spyOn(calls, "readTable").mockResolvedValue({ columns: ["n"], rows: [[9_999_999_999]], total: 1000, matched: 1000, numbers: [999] });
+    const held = { columns: ["n"], dtypes: ["int64"], rows: Array.from({ length: 1000 }, (_, i) => [i % 10]), total: 1000, handle: "~1" };
+    const { container } = render(<TableView table={read(held)} session="ses_1" />);
+    const sort = async () => fireEvent.click(within(await screen.findByRole("columnheader", { name: "n" })).getAllByRole("button")[0]!);
+    const width = () => parseFloat(container.querySelectorAll("col")[2]!.style.width);
+    await sort();
+    await waitFor(() => expect(cells()[0]).toEqual(["999", "9,999,999,999"]));
+    await waitFor(() => expect(width()).toBeGreaterThanOrEqual(10 * 8.3 + 3 * 4.7 + 20));
+    const grown = width();
+    ask.mockResolvedValue({ columns: ["n"], rows: [[1]], total: 1000, matched: 1000, numbers: [0] });
+    await sort();
+    await waitFor(() => expect(cells()[0]).toEqual(["0", "1"]));
+    expect(width()).toBe(grown);
+  });
+
   it("names the exact ends of a histogram", async () => {
     vi.spyOn(calls, "tableSummary").mockResolvedValue({ total: 2, columns: [{
       name: "n", count: 2, missing: 0, distinct: 2, min: "-9223372036854775808", max: "9223372036854775807",

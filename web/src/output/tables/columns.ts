@@ -41,13 +41,18 @@ function textWidth(text: string): number {
   return width;
 }
 
+const widestOf = (column: Column, rows: readonly Row[]) =>
+  rows.reduce((most, row) => Math.max(most, textWidth(shownText(valueOf(row, column.key), column, row.texts?.[column.key]))), 0);
+
+const roomFor = (width: number) => Math.round(Math.max(WIDTH_MIN, Math.min(WIDTH_MAX, width + EDGES)));
+
 /** `last`: the largest number of a row, for which an index of numbers must have room. */
 export function widthOf(column: Column, rows: readonly Row[], last: number): number {
   const least = column.key.startsWith("i") && /^u?int/i.test(column.dtype) ? String(last).length * DIGIT : 0;
-  const widest = rows.slice(0, ROWS_SEEN).reduce((most, row) => Math.max(most, textWidth(shownText(valueOf(row, column.key), column, row.texts?.[column.key]))), least);
+  const widest = Math.max(least, widestOf(column, rows.slice(0, ROWS_SEEN)));
   const name = textWidth(column.levels.at(-1) ?? "") * BOLD;
   const head = Math.max(name, ...[...(column.above ?? []), ...column.levels.slice(0, -1), column.dtype].map((text) => textWidth(text) * SMALL)) + BUTTONS;
-  return Math.round(Math.max(WIDTH_MIN, Math.min(WIDTH_MAX, Math.max(widest, head) + EDGES)));
+  return roomFor(Math.max(widest, head));
 }
 
 export interface Widths {
@@ -56,6 +61,7 @@ export interface Widths {
   begin: (key: string) => ((event: unknown) => void) | undefined; // a press on the edge of a column's head
   change: (key: string, by: number) => void;
   reset: (key: string) => void;
+  fit: (columns: readonly Column[], rows: readonly Row[]) => void; // room for all digits of these rows: columns only grow
   version: unknown;
 }
 
@@ -65,6 +71,7 @@ export const NUMBERS: Column = { key: "i0", name: "", levels: [""], dtype: "", d
 export function useWidths(table: Table): Widths {
   const [sizing, setSizing] = useState<ColumnSizingState>({});
   const [info, setInfo] = useState(STILL);
+  const [grown, setGrown] = useState(0);
   const { grid, numbers } = useMemo(() => {
     const index = table.index.length ? table.index : [NUMBERS];
     const first = (column: Column) => (table.index.length || column !== NUMBERS
@@ -84,8 +91,17 @@ export function useWidths(table: Table): Widths {
     onColumnSizingChange: told(setSizing), onColumnSizingInfoChange: told(setInfo),
   }));
   const of = (key: string) => grid.getColumn(key)?.getSize() ?? WIDTH_MIN;
+  const fit = (columns: readonly Column[], rows: readonly Row[]) => {
+    const narrow = columns.filter(({ key }) => numbers.has(key)).flatMap((column) => {
+      const [known, width] = [grid.getColumn(column.key)?.columnDef, roomFor(widestOf(column, rows))];
+      return known && width > known.size! ? [{ known, width }] : [];
+    });
+    for (const { known, width } of narrow) known.size = width;
+    if (narrow.length) setGrown((count) => count + 1);
+  };
+  const version = useMemo(() => ({}), [sizing, grown]);
   return {
-    of, version: sizing, isNumber: (key) => numbers.has(key),
+    of, fit, version, isNumber: (key) => numbers.has(key),
     begin: (key) => grid.getFlatHeaders().find((head) => head.column.id === key)?.getResizeHandler(document),
     change: (key, by) => setSizing((old) => ({ ...old, [key]: Math.max(40, Math.min(1200, of(key) + by)) })),
     reset: (key) => setSizing(({ [key]: _gone, ...rest }) => rest),

@@ -166,6 +166,10 @@ export function Grid({ table, rows, query, name, target, onSort, onMenu }: GridP
   const seen = across.items.map((item) => ({ column: table.columns[item.index]!, place: index.length + item.index }));
   const width = indexWidth + across.before + across.after + seen.reduce((sum, { column }) => sum + widths.of(column.key), 0);
   useEdge(frame, box, width);
+  useLayoutEffect(() => {
+    const known = down.items.flatMap((item) => rows.at(first + item.index) ?? []);
+    widths.fit([...table.index, ...seen.map(({ column }) => column)], known);
+  });
   return (
     <div class="table-frame" ref={frame}>
       <div class="table-box" ref={box}>
