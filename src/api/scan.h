@@ -61,7 +61,7 @@ struct scan_files {
 };
 
 enum scan_table_part {
-	TABLE_OTHER, /* a member that nobody reads */
+	TABLE_NONE, /* none has begun */
 	TABLE_COLUMNS,
 	TABLE_ROWS,
 	TABLE_PART_COUNT,
@@ -75,7 +75,7 @@ struct scan_table {
 	uint64_t width;                    /* values in it so far */
 	uint64_t counts[TABLE_PART_COUNT]; /* columns; values of the first row */
 	bool has[TABLE_PART_COUNT];
-	char key[16]; /* name of its member, decoded so far; longer names are unknown */
+	char key[PARAM_NAME_MAX]; /* name of its member, decoded so far; longer names are cut */
 	size_t key_size;
 	enum scan_table_part part; /* the one being read */
 };

@@ -6,6 +6,7 @@
 
 #include "api/scan.h"
 #include "base/c.h"
+#include "base/near.h"
 
 /* Checks the shape of a run's table as it passes by; no value is kept. */
 
@@ -43,17 +44,34 @@ static bool is_list_at(const struct scan *scan, size_t depth)
 	return (scan->walk.lists >> (depth - 1) & 1) != 0;
 }
 
+/* A name is taken for a typo if at most half of it would have to change. */
+static int refuse_key(const struct scan *scan, struct err *err)
+{
+	const char *key = scan->table.key;
+	char name[3 * PARAM_NAME_MAX];
+
+	(void)snprintf(name, sizeof(name), "%s.%s", scan->member->name, key);
+	for (size_t i = TABLE_COLUMNS; i < TABLE_PART_COUNT; i++) {
+		if (near_distance(key, part_names[i]) <= strlen(key) / 2)
+			return err_field(err, ERR_BAD_REQUEST, EINVAL, name,
+					 "there is no such field; did you mean %s.%s?",
+					 scan->member->name, part_names[i]);
+	}
+	return err_field(err, ERR_BAD_REQUEST, EINVAL, name,
+			 "there is no such field; a table has columns and rows");
+}
+
 static int end_key(struct scan *scan, struct err *err)
 {
 	struct scan_table *table = &scan->table;
 
-	table->part = TABLE_OTHER;
+	table->part = TABLE_NONE;
 	for (size_t i = TABLE_COLUMNS; i < TABLE_PART_COUNT; i++) {
 		if (strcmp(table->key, part_names[i]) == 0 && strlen(table->key) == table->key_size)
 			table->part = (enum scan_table_part)i;
 	}
-	if (table->part == TABLE_OTHER)
-		return 0;
+	if (table->part == TABLE_NONE)
+		return refuse_key(scan, err);
 	if (table->has[table->part])
 		return refuse(scan, err, ".%s: given twice", table->key);
 	table->has[table->part] = true;
@@ -134,14 +152,16 @@ static int end_table(const struct scan *scan, struct err *err)
 }
 
 /* A value has begun; `parent` is the depth of its parent. */
-static int begin_value(struct scan *scan, size_t parent, bool is_list, struct err *err)
+static int begin_value(struct scan *scan, size_t parent, enum walk_step step, struct err *err)
 {
 	struct scan_table *table = &scan->table;
+	bool is_list = step == WALK_OPEN && is_list_at(scan, scan->walk.depth);
 
-	if (table->part == TABLE_OTHER)
-		return 0;
 	if (parent == TOP_DEPTH && !is_list)
 		return refuse(scan, err, ".%s: must be a list", part_names[table->part]);
+	if (parent == LIST_DEPTH && table->part == TABLE_COLUMNS && step != WALK_BEGIN)
+		return refuse(scan, err, ".columns[%llu]: must be a string",
+			      number(table->counts[TABLE_COLUMNS]));
 	if (parent == LIST_DEPTH && table->part == TABLE_COLUMNS)
 		table->counts[TABLE_COLUMNS]++;
 	else if (parent == LIST_DEPTH && !is_list)
@@ -186,7 +206,7 @@ int scan_table_step(struct scan *scan, enum walk_step step, const uint8_t *from,
 	if (is_key && depth == TOP_DEPTH)
 		return take_key_step(scan, step, from, to, err);
 	if (is_begun)
-		return begin_value(scan, parent, step == WALK_OPEN && is_list_at(scan, depth), err);
+		return begin_value(scan, parent, step, err);
 	if (step == WALK_CLOSE && depth == LIST_DEPTH && table->part == TABLE_ROWS)
 		return end_row(scan, err);
 	return step == WALK_CLOSE && depth == TOP_DEPTH ? end_list(scan, err) : 0;

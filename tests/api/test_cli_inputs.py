@@ -69,6 +69,12 @@ class Data(VivCase):
         self.assertEqual(result["stdout"], "")
 
     def test_broken_data_is_an_error_that_says_so(self):
+    def test_what_a_table_does_not_have_is_named(self):
+        for text, what in (('{"columns": ["a"], "index": [5], "rows": [[1]]}', "data.index: there is no such field"),
+                           ('{"columns": [1], "rows": [[1]]}', "data.columns[0]: must be a string")):
+            result = self.result("print('never')", "--data", self.write("d.json", text), kind="exception")
+            self.assertIn(what, result["error"]["message"])
+
         for name, text in (("d.json", "{"), ("d.json", "[1]"), ("d.db", "not a database")):
             with self.subTest(name=name, text=text):
                 path = self.write(name, text)

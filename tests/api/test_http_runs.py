@@ -80,6 +80,9 @@ class Runs(unittest.TestCase):
         for data, field in ((5, "data"), ("a", "data"), (True, "data"), ({"columns": ["a"]}, "data.rows"),
                             ({"columns": ["a"], "rows": [[1], [1, 2]]}, "data.rows[1]"),
                             ({"rows": [[1], [2]], "columns": []}, "data.columns"),
+                            ({"columns": ["a"], "row": [[1]]}, "data.row"),
+                            ({"columns": ["a"], "index": [5], "rows": [[1]]}, "data.index"),
+                            ({"columns": [1], "rows": [[1]]}, "data.columns[0]"),
                             ([{"a": 1}, 5], "data[1]")):
             for path in ("/v1/run", f"/v1/sessions/{session}/run"):
                 answer = self.daemon.request("POST", path, {"code": "1", "data": data})

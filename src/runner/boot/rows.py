@@ -9,7 +9,7 @@ from codecs import getincrementaldecoder
 
 from .integers import join, mend
 from .jsontext import scan
-from .tables import check_records, check_rows
+from .tables import check_columns, check_records, check_rows
 
 STREAM_MIN = 8 << 20
 WINDOW = 1 << 20
@@ -79,6 +79,7 @@ def read_frame(piece, pandas):
             or not text.skip(":") or text.peek() != "[":
         return None
     columns = text.value()
+    check_columns(columns)
     if not text.skip(",") or text.peek() != '"' or text.value() != "rows" \
             or not text.skip(":") or not text.skip("["):
         return None

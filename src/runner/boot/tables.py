@@ -79,8 +79,19 @@ def check_table(table):
             or not isinstance(table.get("rows"), list):
         raise InputError('data: must be {"columns": [...], "rows": [[...], ...]}, or a list of '
                          'objects: [{"name": value, ...}, ...]')
+    for name in table:
+        if name not in ("columns", "rows"):
+            raise InputError(f"data.{name}: there is no such field; a table has columns and rows")
+    check_columns(table["columns"])
     check_rows(table["columns"], table["rows"], 0)
     return table["columns"], table["rows"]
+
+
+def check_columns(columns):
+    """Checks that every column's name is a text."""
+    for i, name in enumerate(columns):
+        if type(name) is not str:
+            raise InputError(f"data.columns[{i}]: must be a string")
 
 
 def check_records(rows, first):
