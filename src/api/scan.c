@@ -20,6 +20,7 @@ void scan_done(struct scan *scan)
 	if (scan == NULL)
 		return;
 	scan_files_done(&scan->files);
+	scan_names_done(&scan->names);
 	buf_done(&scan->small);
 	parts_done(&scan->parts);
 }
@@ -194,6 +195,7 @@ static int note_start(struct scan *scan, const uint8_t *bytes, size_t size, stru
 static void end_member(struct scan *scan)
 {
 	scan_files_done(&scan->files);
+	scan_names_done(&scan->names);
 	scan->member->is_null = scan->start_size == 4 && memcmp(scan->start, "null", 4) == 0;
 	scan->member = NULL;
 	scan->is_in_value = false;
@@ -240,6 +242,9 @@ static int take_value_step(struct scan *scan, enum walk_step step, const uint8_t
 		r = scan_files_step(scan, step, from, to, err);
 	if (r == 0 && !scan->is_lenient && scan->member->param->type == OP_TABLE)
 		r = scan_table_step(scan, step, from, to, err);
+	if (r == 0 && !scan->is_lenient &&
+	    (scan->member->param->type == OP_TABLE || scan->member->param->type == OP_JSON))
+		r = scan_names_step(scan, step, from, to, err);
 	if (r == 0 && is_text && step == WALK_RUN)
 		r = put(scan, from, (size_t)(to - from), err);
 	if (r == 0 && is_text && step == WALK_ESCAPE)

@@ -25,8 +25,9 @@
 #define SCAN_SMALL_MAX (1U << 20) /* all small members together */
 #define SCAN_TEXT_MAX (16U << 20) /* one OP_BYTES member whose row has no `max` */
 #define SCAN_MEMBERS_MAX 64
-#define SCAN_FILES_MAX 65536U /* elements of a list of files */
-#define SCAN_PATH_MAX 4096U   /* bytes of a path in it */
+#define SCAN_FILES_MAX 65536U    /* elements of a list of files */
+#define SCAN_PATH_MAX 4096U      /* bytes of a path in it */
+#define SCAN_SEEN_MAX (1U << 20) /* names in one object; paths and their folders in one list */
 
 enum scan_kind {
 	SCAN_SMALL, /* JSON text in scan->small */
@@ -44,6 +45,13 @@ struct scan_member {
 	uint64_t at, size;
 };
 
+/* A set of names, as 8-byte sums. */
+struct scan_seen {
+	uint64_t *sums;  /* owned: hash table; 0: an empty place */
+	size_t capacity; /* a power of two, or 0 */
+	size_t count;
+};
+
 /* The elements of a list of files, as far as they have been read. */
 struct scan_files {
 	uint64_t index; /* of the element */
@@ -54,10 +62,8 @@ struct scan_files {
 	bool is_in_value; /* between the quotes of the value */
 	char path[SCAN_PATH_MAX];
 	size_t path_size;
-	size_t digits, pads; /* of base64 */
-	uint64_t *seen; /* owned: hash table of the sums of all paths so far; 0: an empty place */
-	size_t seen_capacity; /* a power of two, or 0 */
-	unsigned char seen_key[crypto_shorthash_KEYBYTES];
+	size_t digits, pads;   /* of base64 */
+	struct scan_seen seen; /* all paths so far */
 };
 
 enum scan_table_part {
@@ -80,6 +86,14 @@ struct scan_table {
 	enum scan_table_part part; /* the one being read */
 };
 
+/* The names in a member's objects, as far as they have been read. */
+struct scan_names {
+	struct scan_seen seen[WALK_DEPTH_MAX]; /* of the object that is open at each depth */
+	char name[PARAM_NAME_MAX];             /* what `sum` leaves out, decoded */
+	size_t size;
+	uint64_t sum; /* of the name's earlier bytes; 0: there are none */
+};
+
 struct scan {
 	const struct op *op; /* borrowed */
 	uint64_t body_max;
@@ -100,6 +114,9 @@ struct scan {
 	struct err refusal; /* of a member; reported at the end, as broken JSON comes first */
 	struct scan_files files;
 	struct scan_table table;
+	struct scan_names names;
+	unsigned char sum_key[crypto_shorthash_KEYBYTES];
+	bool has_sum_key;
 	struct buf small;
 	struct parts parts;
 };
@@ -115,6 +132,15 @@ int scan_feed(struct scan *scan, const void *data, size_t size, struct err *err)
  * early, or else the first member that is refused; the message starts with its name and a colon. */
 int scan_finish(struct scan *scan, struct err *err);
 
+/* scan_seen.c: the sum of bytes that follow others, whose sum is `before` (0: none do). Its key is
+ * one that no client knows, so none can make two sums equal. */
+uint64_t scan_sum(struct scan *scan, uint64_t before, const void *bytes, size_t size);
+bool scan_seen_has(const struct scan_seen *seen, uint64_t sum);
+/* 1: added; 0: it was there already; -E2BIG: SCAN_SEEN_MAX are in it; -ENOMEM. */
+int scan_seen_add(struct scan_seen *seen, uint64_t sum);
+void scan_seen_clear(struct scan_seen *seen);
+void scan_seen_done(struct scan_seen *seen);
+
 /* scan_files.c: a step inside a list of files: [{path, text | base64}], nothing else, and each path
  * once. */
 int scan_files_step(struct scan *scan, enum walk_step step, const uint8_t *from, const uint8_t *to,
@@ -124,6 +150,11 @@ void scan_files_done(struct scan_files *files);
 /* scan_table.c: a step inside a table: {columns, rows}, or a list of objects. */
 int scan_table_step(struct scan *scan, enum walk_step step, const uint8_t *from, const uint8_t *to,
 		    struct err *err);
+
+/* scan_names.c: a step inside any JSON: refuses an object that has a name twice. */
+int scan_names_step(struct scan *scan, enum walk_step step, const uint8_t *from, const uint8_t *to,
+		    struct err *err);
+void scan_names_done(struct scan_names *names);
 
 /* A member by its name at the top of the body; NULL: not given, or null. */
 const struct scan_member *scan_find(const struct scan *scan, const char *name);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <sodium.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/scan.h"
@@ -126,55 +124,24 @@ static int resolve_path(struct scan *scan, size_t *ret_size, struct err *err)
 	return 0;
 }
 
-/* Makes room for one more path; at least a quarter of the table stays empty. */
-static int grow_seen(struct scan_files *files, struct err *err)
+static int keep_path(struct scan *scan, uint64_t sum, struct err *err)
 {
-	size_t capacity = files->seen_capacity > 0 ? 2 * files->seen_capacity : 64;
-	uint64_t *seen;
+	int r = scan_seen_add(&scan->files.seen, sum);
 
-	if (4 * (files->index + 1) <= 3 * files->seen_capacity)
-		return 0;
-	seen = calloc(capacity, sizeof(*seen));
-	if (seen == NULL)
-		return err_set(err, ERR_INTERNAL, ENOMEM, "no memory for the names of files");
-	for (size_t i = 0; i < files->seen_capacity; i++) {
-		size_t place = files->seen[i] & (capacity - 1);
-
-		while (files->seen[i] != 0 && seen[place] != 0)
-			place = (place + 1) & (capacity - 1);
-		if (files->seen[i] != 0)
-			seen[place] = files->seen[i];
-	}
-	free(files->seen);
-	files->seen = seen;
-	files->seen_capacity = capacity;
-	return 0;
+	if (r == -E2BIG)
+		return err_field(err, ERR_TOO_LARGE, E2BIG, scan->member->name,
+				 "more than %u files and folders; give an archive", SCAN_SEEN_MAX);
+	return r < 0 ? err_set(err, ERR_INTERNAL, ENOMEM, "no memory for the names of files") : 0;
 }
 
-/* Keeps an 8-byte sum of each path, under a key that no client knows, so none can make two
- * collide. */
 static int note_path(struct scan *scan, size_t size, struct err *err)
 {
-	_Static_assert(crypto_shorthash_BYTES == sizeof(uint64_t), "a sum is a number");
 	struct scan_files *files = &scan->files;
-	uint64_t sum = 0;
-	size_t place;
-	int r = grow_seen(files, err);
+	uint64_t sum = scan_sum(scan, 0, files->path, size);
 
-	if (r < 0)
-		return r;
-	if (files->index == 0)
-		crypto_shorthash_keygen(files->seen_key);
-	(void)crypto_shorthash((unsigned char *)&sum, (const unsigned char *)files->path, size,
-			       files->seen_key);
-	sum += sum == 0; /* 0 is an empty place */
-	place = sum & (files->seen_capacity - 1);
-	while (files->seen[place] != 0 && files->seen[place] != sum)
-		place = (place + 1) & (files->seen_capacity - 1);
-	if (files->seen[place] == sum)
+	if (scan_seen_has(&files->seen, sum))
 		return refuse(scan, "path", "an earlier file has the same path", err);
-	files->seen[place] = sum;
-	return 0;
+	return keep_path(scan, sum, err);
 }
 
 static int end_path(struct scan *scan, struct err *err)
@@ -296,6 +263,6 @@ int scan_files_step(struct scan *scan, enum walk_step step, const uint8_t *from,
 
 void scan_files_done(struct scan_files *files)
 {
-	free(files->seen);
+	scan_seen_done(&files->seen);
 	*files = (struct scan_files){0};
 }

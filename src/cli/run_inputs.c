@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,6 +71,23 @@ static int read_code(const struct run_options *options, const struct operands *o
 	return 0;
 }
 
+/* Python would take the last of two values of one name without a word. */
+static int check_names(const struct buf *args, struct err *err)
+{
+	json_error_t error = {0};
+	json_auto_t *json = json_loadb((const char *)args->data, args->size,
+				       JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES |
+					       JSON_DECODE_INT_AS_REAL,
+				       &error);
+
+	/* Any other failure is a limit of this parser, since the text is valid. */
+	if (json != NULL || json_error_code(&error) != json_error_duplicate_key)
+		return 0;
+	return err_set(err, ERR_BAD_REQUEST, EINVAL,
+		       "--args: a name is given twice in one object, at line %d, column %d",
+		       error.line, error.column);
+}
+
 static int read_args(const char *text, struct run_inputs *inputs, struct err *err)
 {
 	int r;
@@ -85,6 +103,9 @@ static int read_args(const char *text, struct run_inputs *inputs, struct err *er
 	}
 	if (!json_is_valid(inputs->args.data, inputs->args.size))
 		return err_set(err, ERR_BAD_REQUEST, EINVAL, "--args: not valid JSON");
+	r = check_names(&inputs->args, err);
+	if (r < 0)
+		return r;
 	inputs->op.args =
 		(struct run_bytes){.data = inputs->args.data, .size = inputs->args.size, .fd = -1};
 	return 0;

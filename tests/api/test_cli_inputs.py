@@ -21,6 +21,13 @@ class Arguments(VivCase):
         self.assertEqual(self.result("_args['x']", "--args",
                                      "@" + path)["result"]["application/json"], 42)
 
+    def test_a_name_given_twice_is_refused(self):
+        for text in ('{"a": 1, "a": 2}', '[{"b": 10000000000000000000000, "b": {}}]'):
+            done = self.run_viv("print('never')", "--args", text)
+            self.assertEqual((done.code, done.out), (2, b""))
+            self.assertIn(b"--args: a name is given twice in one object, at line 1, column ", done.err)
+        self.assertEqual(self.result("_args", "--args", "1" * 30)["result"]["text/plain"], "1" * 30)
+
     def test_without_args_there_is_an_empty_object(self):
         self.assertEqual(self.result("_args")["result"]["application/json"], {})
 
@@ -62,6 +69,12 @@ class Data(VivCase):
         path = self.write("d.json", '{"columns": ["a"], "rows": []}')
         self.assertEqual(self.rows("--data", path), [["a"], [], True])
 
+    def test_what_a_table_does_not_have_is_named(self):
+        for text, what in (('{"columns": ["a"], "index": [5], "rows": [[1]]}', "data.index: there is no such field"),
+                           ('{"columns": [1], "rows": [[1]]}', "data.columns[0]: must be a string")):
+            result = self.result("print('never')", "--data", self.write("d.json", text), kind="exception")
+            self.assertIn(what, result["error"]["message"])
+
     def test_ragged_rows_are_named(self):
         path = self.write("d.json", '{"columns": ["a", "b"], "rows": [[1, 2], [3]]}')
         result = self.result("print('never')", "--data", path, kind="exception")
@@ -69,12 +82,6 @@ class Data(VivCase):
         self.assertEqual(result["stdout"], "")
 
     def test_broken_data_is_an_error_that_says_so(self):
-    def test_what_a_table_does_not_have_is_named(self):
-        for text, what in (('{"columns": ["a"], "index": [5], "rows": [[1]]}', "data.index: there is no such field"),
-                           ('{"columns": [1], "rows": [[1]]}', "data.columns[0]: must be a string")):
-            result = self.result("print('never')", "--data", self.write("d.json", text), kind="exception")
-            self.assertIn(what, result["error"]["message"])
-
         for name, text in (("d.json", "{"), ("d.json", "[1]"), ("d.db", "not a database")):
             with self.subTest(name=name, text=text):
                 path = self.write(name, text)

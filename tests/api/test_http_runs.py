@@ -92,6 +92,14 @@ class Runs(unittest.TestCase):
         for data in ([{"a": 1}, {"b": 2}], {"columns": ["a"], "rows": [[1], [2]]}, {"rows": [], "columns": ["a"]}):
             self.assertEqual(self.daemon.run("list(df.columns)[0]", data=data)["result"]["application/json"], "a")
 
+    def test_a_name_given_twice_inside_data_or_args_is_refused(self):
+        for member, text, field in (("data", '[{"a":1},{"a":1,"a":2}]', "data[1]"), ("args", '{"a":1,"a":2}', "args"),
+                                    ("args", '{"b":[{"a":1,"a":2}]}', "args")):
+            body = f'{{"code":"1","{member}":{text}}}'.encode()
+            answer = self.daemon.request("POST", "/v1/run", body)
+            self.assertEqual((answer.status, answer.error.get("field")), (400, field), text)
+            self.assertIn("'a' is given twice", answer.error["message"])
+
     def test_a_folder_to_start_in_is_checked_as_far_as_the_daemon_can_know(self):
         for cwd in ("x", "/workspace/../etc", ""):
             answer = self.daemon.request("POST", "/v1/run", {"code": "1", "cwd": cwd})

@@ -78,6 +78,10 @@ static void null_is_not_given(void **state)
 	scan_done(&scan);
 }
 
+/* 72 bytes: longer than what is kept of a name. */
+#define HEX_DIGITS "0123456789abcdef"
+#define LONG_NAME HEX_DIGITS HEX_DIGITS HEX_DIGITS HEX_DIGITS "89abcdef"
+
 static const struct {
 	const char *body, *says;
 } refused[] = {
@@ -186,6 +190,15 @@ static const struct {
 	{"{\"table\":[{},5]}", "table[1]: must be an object"},
 	{"{\"table\":[[1]]}", "table[0]: must be an object"},
 	{"{\"table\":[{\"a\":[1,2]},{},null]}", "table[2]: must be an object"},
+	{"{\"table\":[{\"a\":1},{\"a\":1,\"\\u0061\":2}]}",
+	 "table[1]: 'a' is given twice in one object"},
+	{"{\"table\":{\"columns\":[\"a\"],\"rows\":[[1],[{\"b\":1,\"b\":1}]]}}",
+	 "table.rows[1]: 'b' is given twice in one object"},
+	{"{\"data\":{\"a\":1,\"b\":{\"a\":[{\"c\":{}}]},\"a\":2}}",
+	 "data: 'a' is given twice in one object"},
+	{"{\"data\":[{\"\":1,\"\":2}]}", "data: '' is given twice in one object"},
+	{"{\"data\":{\"" LONG_NAME "x\":1,\"" LONG_NAME "x\":1}}",
+	 "data: '...89abcdefx' is given twice in one object"},
 	{"{\"code\":5}", "code: must be a string"},
 	{"{\"code\":5", "not JSON, at byte 9; it ends too early"},
 	{"{\"zzzzzzzz\":1, \"code\": \"a", "not JSON, at byte 25; it ends too early"},
@@ -238,6 +251,8 @@ static const char *const good_tables[] = {
 	"[[1,2e3,-1], "
 	"[{\"a\":[]},[[1,2],3],\"]\\u005d\"] ] }, \"text\":\"a\"}",
 	"{\"table\":{\"rows\":[[1,true],[false,null]],\"columns\":[\"a\",\"b\"]}}",
+	"{\"table\":[{\"a\":{\"a\":1},\"b\":{\"a\":1}},{\"a\":1}]}",
+	"{\"data\":{\"" LONG_NAME "x\":1,\"" LONG_NAME "y\":1,\"x\":{\"x\":1},\"y\":{\"x\":1}}}",
 };
 
 /* ... in one piece, and byte by byte. */
@@ -255,6 +270,37 @@ static void takes_tables_of_both_kinds(void **state)
 		assert_ok(scan_all(&scan, good_tables[i], size, 1, &err), err);
 		scan_done(&scan);
 	}
+}
+
+/* {"data":[{"n0":0, ... , LAST:0},{},{"n0":0}]} with `count` names before the last. */
+static int scan_many_names(unsigned int count, const char *last, struct err *err)
+{
+	struct scan scan;
+	struct buf body;
+	int r;
+
+	buf_init(&body, 32U << 20);
+	assert_int_equal(buf_text(&body, "{\"data\":[{"), 0);
+	for (unsigned int i = 0; i < count; i++)
+		assert_int_equal(buf_format(&body, "\"n%u\":0,", i), 0);
+	assert_int_equal(buf_format(&body, "\"%s\":0},{},{\"n0\":0}]}", last), 0);
+	r = scan_all(&scan, body.data, body.size, 1000, err);
+	scan_done(&scan);
+	buf_done(&body);
+	return r;
+}
+
+static void tells_a_million_names_of_one_object_apart(void **state)
+{
+	struct err err = {0};
+
+	(void)state;
+	assert_ok(scan_many_names(SCAN_SEEN_MAX - 1, "last", &err), err);
+	assert_true(scan_many_names(99999, "n77", &err) < 0);
+	assert_contains(err.text, "data: 'n77' is given twice in one object");
+	assert_true(scan_many_names(SCAN_SEEN_MAX, "last", &err) < 0);
+	assert_int_equal(err.kind, ERR_TOO_LARGE);
+	assert_contains(err.text, "data: an object has more than 1048576 names");
 }
 
 /* A body with `count` files "f0", "f1", ..., and one more with this path. */
@@ -569,6 +615,7 @@ int main(void)
 		cmocka_unit_test(null_is_not_given),
 		cmocka_unit_test(refuses_what_is_wrong_and_says_what),
 		cmocka_unit_test(takes_tables_of_both_kinds),
+		cmocka_unit_test(tells_a_million_names_of_one_object_apart),
 		cmocka_unit_test(each_of_many_files_has_its_own_path),
 		cmocka_unit_test(raw_json_may_have_what_python_writes),
 		cmocka_unit_test(depth_has_a_limit),
