@@ -386,7 +386,9 @@ class Tables(unittest.TestCase):
                              ("filter", [term | {"op": ["eq"]}]), ("filter", [term | {"column": 0}]),
                              ("filter", [term | {"column": "9" * 99}]), ("filter", [term | {"value": None}]),
                              ("filter", [term | {"value": [1]}]), ("filter", [term] * 101),
-                             ("filter", '[{"column":"0","op":"eq","value":NaN}]')):
+                             ("filter", '[{"column":"0","op":"eq","value":NaN}]'),
+                             ("filter", [term | {"typd": True}]), ("filter", [term | {"typed": 1}]),
+                             ("filter", '[{"column":"0","op":"eq","value":1,"value":2}]')):
             answer = self.ask("mixed", **{field: value})
             self.assertEqual(answer["kind"], "bad_request", value)
             self.assertTrue(answer["error"].startswith(f"{field}: "), answer)

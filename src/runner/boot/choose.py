@@ -10,12 +10,13 @@ import _operator as operator  # built in, so no file of the user's can replace i
 from .columns import Column, NotComparable
 from .cells import is_a
 from .frames import levels_of
-from .jsontext import loads
+from .hooks import load
 from .look import LookError
 
 _COMPARE = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
             "gt": operator.gt, "ge": operator.ge}
 OPS = (*_COMPARE, "contains", "missing", "present")
+TERM = ("column", "op", "value", "typed")  # what a term of a filter may have
 TERMS_MAX = 100
 
 
@@ -79,7 +80,7 @@ class Chooser:
         if op == "contains":
             return column.contains(value if type(value) is str else str(value))
         try:
-            return column.compare(_COMPARE[op], value, term.get("typed") is True)
+            return column.compare(_COMPARE[op], value, term["typed"])
         except NotComparable as error:
             raise LookError(str(error), field="filter") from None
 
@@ -113,14 +114,26 @@ def _read_sort(text):
     return keys
 
 
+def _object(pairs):
+    """The dict of a JSON object; Python's own reader would take the last of two values of one name."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        twice = next(name for i, (name, _) in enumerate(pairs) if name in dict(pairs[:i]))
+        raise LookError(f"{twice!r} is given twice in one term", field="filter")
+    return members
+
+
 def _read_filter(text):
     try:
-        terms = loads(text) if text else []
+        terms = load("json").loads(text, object_pairs_hook=_object) if text else []
     except (ValueError, RecursionError):
         raise LookError("not valid JSON", field="filter") from None
     if type(terms) is not list or len(terms) > TERMS_MAX or any(type(term) is not dict for term in terms):
         raise LookError(f'must be a list of at most {TERMS_MAX} {{"column","op","value"}}', field="filter")
     for term in terms:
+        for name in term:
+            if name not in TERM:
+                raise LookError(f"a term has no {name!r}, only {', '.join(TERM)}", field="filter")
         op, value = term.get("op"), term.setdefault("value", None)
         if type(op) is not str or op not in OPS:
             raise LookError(f"op must be one of {', '.join(OPS)}", field="filter")
@@ -128,5 +141,7 @@ def _read_filter(text):
             raise LookError(f"value of {op} must be a number, a text, true or false", field="filter")
         if type(value) is float and value - value != 0.0:
             raise LookError("value must be a finite number, or a text", field="filter")
+        if type(term.setdefault("typed", False)) is not bool:
+            raise LookError("typed must be true or false", field="filter")
         term.setdefault("column", None)
     return terms
