@@ -188,6 +188,9 @@ class Vars(unittest.TestCase):
         self.assertEqual(self.complete("1.5."), ([], 4, 4))
         self.assertEqual(self.complete("foo().ba"), ([], 8, 8))
         self.assertEqual(self.complete(""), ([], 0, 0))
+        answer, _ = self.head.look(kind="complete", code="fra", cursor=4)
+        self.assertEqual((answer["kind"], answer["field"]), ("bad_request", "cursor"))
+        self.assertIn("4 is behind the end of the code, which has 3 characters", answer["error"])
         self.assertNotIn("__init__", self.complete("point.")[0])
         self.assertIn("__init__", self.complete("point.__i")[0])
 

@@ -9,6 +9,7 @@ import builtins
 import sys
 
 from .hooks import load
+from .look import LookError
 
 MATCHES_MAX = 500
 TEXT_MAX = 1 << 20
@@ -20,7 +21,9 @@ def complete(names, look):
     """{"matches":[...],"start":n,"end":n}: each match replaces code[start:end]."""
     code, cursor = look.get("code"), look.get("cursor")
     code = code if isinstance(code, str) else ""
-    cursor = min(max(0, cursor), len(code)) if isinstance(cursor, int) else len(code)
+    cursor = cursor if isinstance(cursor, int) else len(code)
+    if not 0 <= cursor <= len(code):
+        raise LookError(f"{cursor} is behind the end of the code, which has {len(code)} characters", field="cursor")
     line = code[max(0, cursor - TEXT_MAX):cursor].rpartition("\n")[2]
     prefix, found = _find(names, line)
     found = sorted({text for text in found if text.startswith(prefix)},
