@@ -130,6 +130,13 @@ class State(unittest.TestCase):
             answer, _ = head.ask(stream.replace(b"state 4", b"state 5", 1), kind="import")
             self.assertEqual(answer["error"], "this has format 5, but only formats 1 to 4 can be read here")
 
+    def test_a_stream_that_ends_in_its_first_line_is_incomplete(self):
+        with Session() as head:
+            for text in (b"vivarium state 3", b"vivarium state "):
+                answer, _ = head.ask(text, kind="import")
+                self.assertEqual(answer["error"], f"this is cut off in its first line, after {len(text)} bytes: "
+                                                  "the others are missing")
+
     def test_a_part_of_a_kept_session_is_of_the_format_without_a_seal_and_comes(self):
         with Session() as head:
             head.run("x = 1")

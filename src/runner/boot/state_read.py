@@ -175,9 +175,11 @@ def _format(data, is_saved):
         if bytes(data[:len(start)]) == start:
             # A state that a run saves is sealed in every format.
             return len(start), unseal(data) if is_saved or is_sealed else data
-    line = bytes(data[:32]).partition(b"\n")[0]
+    line, end, _ = bytes(data[:32]).partition(b"\n")
     if not line.startswith(_START):
         raise LookError("this is not an exported session")
+    if not end and len(line) == len(data):
+        raise LookError(f"this is cut off in its first line, after {len(line)} bytes: the others are missing")
     text = line[len(_START):].decode("ascii", "backslashreplace")
     raise LookError(f"this has format {text}, but only formats {min(_FORMATS)} to {max(_FORMATS)} can be read here")
 
