@@ -238,7 +238,7 @@ static int choose_pin(const struct backend_host *host, enum backend_use use, con
 
 	if (backend == NULL)
 		return err_field(err, ERR_NOT_FOUND, ENOENT, "backend",
-				 "there is no '%.80s'; `viv doctor` lists them", pin);
+				 "there is no '%.80s'; use auto, " BACKEND_NAMES_TEXT, pin);
 	r = check_allowed(host->config, pin, err);
 	if (r < 0)
 		return r;

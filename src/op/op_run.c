@@ -42,7 +42,7 @@ int op_check_backend(const struct policy *policy, const char *asked, struct err 
 	if (backend_find(asked) != NULL)
 		return 0;
 	return err_field(err, ERR_NOT_FOUND, ENOENT, "backend",
-			 "there is no '%s'; `viv doctor` lists them", asked);
+			 "there is no '%.80s'; use auto, " BACKEND_NAMES_TEXT, asked);
 }
 
 const char *op_backend_pin(const struct policy *policy, const char *asked)

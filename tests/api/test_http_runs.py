@@ -100,6 +100,12 @@ class Runs(unittest.TestCase):
             self.assertEqual((answer.status, answer.error.get("field")), (400, field), text)
             self.assertIn("'a' is given twice", answer.error["message"])
 
+    def test_a_backend_that_does_not_exist_gets_the_names_of_those_that_do(self):
+        answer = self.daemon.request("POST", "/v1/run", {"code": "1", "backend": "zz"})
+        self.assertEqual((answer.status, answer.error), (404, {
+            "kind": "not_found", "field": "backend",
+            "message": "backend: there is no 'zz'; use auto, microvm, gvisor, namespace, remote or process"}))
+
     def test_a_folder_to_start_in_is_checked_as_far_as_the_daemon_can_know(self):
         for cwd in ("x", "/workspace/../etc", ""):
             answer = self.daemon.request("POST", "/v1/run", {"code": "1", "cwd": cwd})

@@ -103,7 +103,9 @@ class Input(unittest.TestCase):
             outcome = runner.run("import subprocess, sys\nsubprocess.run(['cat'])\n"
                                  "sys.stdin.read()")
             self.assertEqual(outcome.result["application/json"], "")
-            self.assertEqual(runner.run("input()").error["type"], "EOFError")
+            error = runner.run("input()").error
+            self.assertEqual((error["type"], error["message"]),
+                             ("EOFError", "EOF when reading a line: this run has no stdin"))
 
     def test_text_of_one_run_is_not_there_for_the_next(self):
         with Runner(stdin=subprocess.PIPE) as runner:

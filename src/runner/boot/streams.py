@@ -12,8 +12,7 @@ from io import BufferedReader, BufferedWriter, FileIO, TextIOWrapper
 
 from _vivarium import flush as _flush_c
 
-NO_INPUT = ('EOF when reading a line: this run has no stdin; give it "stdin" text '
-            '(viv run --stdin), or start it with "stdin": "live"')
+NO_INPUT = "EOF when reading a line: this run has no stdin"  # the remedy says how to give it one
 
 _input = builtins.input
 _fstat, _get_inheritable = os.fstat, os.get_inheritable  # user code may replace those in `os`
