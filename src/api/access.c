@@ -277,6 +277,7 @@ static void set_power(const struct access *access, const struct access_request *
 	else
 		caller->may_decide = is_owner(access, request) ||
 				     (!has_tokens && has_key(access, request->approve));
+	caller->has_wrong_key = !has_tokens && request->approve != NULL && !caller->may_decide;
 	caller->is_overseer = caller->may_decide;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/c.h"
@@ -66,6 +67,28 @@ static int find_held(const json_t *held, const char *word, char ret_id[ID_SIZE],
 	return 0;
 }
 
+/* The daemon speaks of a header. If the key is what it misses, names the variable instead. */
+static int explain_key(const struct watch *watch, struct err *err)
+{
+	const char *key = getenv("VIVARIUM_APPROVE");
+	const char *needs = NULL;
+	json_auto_t *status = NULL;
+	struct err ignored = {0};
+	int may = 1;
+
+	if (err->kind != ERR_FORBIDDEN)
+		return -err->num;
+	status = client_json(watch->client, "GET", "/v1/status", NULL, &ignored);
+	if (json_unpack(status, "{s:{s:s, s:b}}", "approve", "needs", &needs, "may", &may) < 0 ||
+	    strcmp(needs, "key") != 0 || may != 0)
+		return -err->num;
+	return err_set(err, ERR_FORBIDDEN, EPERM,
+		       "%s the key from the daemon's <state_dir>/approve.key, or run this as the "
+		       "daemon's own user on its unix socket",
+		       key == NULL ? "set $VIVARIUM_APPROVE to"
+				   : "the key in $VIVARIUM_APPROVE is wrong; set it to");
+}
+
 static int decide(const struct watch *watch, const json_t *held, const char *word, const char *what,
 		  const char *why, struct err *err)
 {
@@ -84,7 +107,7 @@ static int decide(const struct watch *watch, const json_t *held, const char *wor
 			  why != NULL ? json_pack("{s:s}", "why", why) : json_object(), err);
 	buf_done(&path);
 	if (row == NULL)
-		return -err->num;
+		return explain_key(watch, err);
 	if (watch->options->is_json)
 		safe_print_json(row);
 	else

@@ -127,6 +127,10 @@ int served_check_decider(const struct served_run *served, const struct op_caller
 			err, ERR_FORBIDDEN, EPERM,
 			"this token decides nothing; use one with `oversee: true`, or ask as the "
 			"daemon's own user on its unix socket");
+	if (caller->has_wrong_key)
+		return err_set(err, ERR_FORBIDDEN, EPERM,
+			       "the key in the header Vivarium-Approve is wrong; the right one is "
+			       "in <state_dir>/approve.key");
 	if (!caller->may_decide)
 		return err_set(err, ERR_FORBIDDEN, EPERM,
 			       "send the header Vivarium-Approve with the key of "

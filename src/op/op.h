@@ -38,6 +38,7 @@ struct op_caller {
 	char client[OP_CLIENT_MAX + 1]; /* the name that the client claims for itself; "": none */
 	bool is_overseer;               /* may see what belongs to any token, but not change it */
 	bool may_decide;                /* may allow and deny held runs */
+	bool has_wrong_key;             /* sent a key for deciding that is not the daemon's */
 };
 
 /* Sets `client` if the text is 1 to OP_CLIENT_MAX printable ASCII characters, else to "". */

@@ -163,6 +163,13 @@ class Guessing(unittest.TestCase):
         for guess in wrong:
             self.assertEqual(self.status([("Vivarium-Approve", guess)]), 403, guess)
 
+    def test_a_wrong_key_is_told_from_a_missing_one(self):
+        for headers, why in (({}, "send the header Vivarium-Approve"),
+                             ({"Vivarium-Approve": "no"}, "the key in the header Vivarium-Approve is wrong")):
+            answer = self.daemon.request("POST", f"/v1/runs/{self.run_id}/allow", {}, headers)
+            self.assertEqual(answer.status, 403)
+            self.assertIn(why, answer.error["message"])
+
     def test_tricks_with_headers(self):
         key = self.key
         for headers in ([("Vivarium-Approve", "wrong"), ("Vivarium-Approve", key)],
@@ -366,7 +373,9 @@ class CommandLine(unittest.TestCase):
         held_one = daemon.start_run(PROOF, policy="asked")
         address = f"http://127.0.0.1:{daemon.port}"
         refused = self.viv(daemon, "allow", held_one, VIVARIUM_URL=address)
-        self.assertIn("Vivarium-Approve", refused.stderr)
+        self.assertIn("set $VIVARIUM_APPROVE to the key from the daemon's <state_dir>/approve.key", refused.stderr)
+        refused = self.viv(daemon, "allow", held_one, VIVARIUM_URL=address, VIVARIUM_APPROVE="no")
+        self.assertIn("the key in $VIVARIUM_APPROVE is wrong", refused.stderr)
         allowed = self.viv(daemon, "allow", held_one, VIVARIUM_URL=address, VIVARIUM_APPROVE=key_of(daemon))
         self.assertEqual(allowed.returncode, 0, allowed)
 
