@@ -36,6 +36,12 @@ struct files;
 
 LIST_HEAD(box_pids, box_pid);
 
+/* Memory of a box's processes by the exact figure, and by the cheap one at that time. */
+struct box_exact {
+	uint64_t exact, cheap;
+	uint64_t next_ns; /* when the exact figure may be read again; 0: never read */
+};
+
 struct box {
 	LIST_ENTRY(box) next;
 	uint32_t id;
@@ -46,16 +52,17 @@ struct box {
 	bool is_shared;  /* it has other heads, so it does not end with the first one */
 	struct box_pid init;
 	struct box_pid head;
-	int init_pidfd;      /* owned; until the interpreter is inside */
-	int status;          /* owned: of the shell, then of the interpreter */
-	int fds[4];          /* owned: stdin, stdout, stderr, channel; until they are handed on */
-	int cgroup;          /* owned: v2 directory, or -1 */
-	int netns;           /* owned; returned to the pool; -1: the shell made its own */
-	uint64_t peak;       /* measured */
-	uint64_t used;       /* by measuring: the last sample */
-	struct shown shown;  /* owned: the host's folders shown in it */
-	struct files *files; /* owned, or NULL: saved copies of its files */
-	struct err err;      /* why it never came up */
+	int init_pidfd; /* owned; until the interpreter is inside */
+	int status;     /* owned: of the shell, then of the interpreter */
+	int fds[4];     /* owned: stdin, stdout, stderr, channel; until they are handed on */
+	int cgroup;     /* owned: v2 directory, or -1 */
+	int netns;      /* owned; returned to the pool; -1: the shell made its own */
+	uint64_t peak;  /* measured */
+	uint64_t used;  /* by measuring: what the last sample says */
+	struct box_exact exact; /* by measuring: the last exact figure */
+	struct shown shown;     /* owned: the host's folders shown in it */
+	struct files *files;    /* owned, or NULL: saved copies of its files */
+	struct err err;         /* why it never came up */
 	struct launch_spawn spawn;
 };
 

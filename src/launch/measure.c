@@ -19,13 +19,18 @@
 
 #define AREAS_MAX 256
 #define SAMPLE_FD 3
+#define EXACT_NS 250000000ULL /* the exact figure is not read more often, */
+#define EXACT_SHARE 20U       /* ... nor for more than one part of so many of the time */
 
 /* One sandbox's sample, sent by the child. The init's pid shows that it is still the same
  * sandbox. */
 struct sample {
 	uint32_t id;
 	pid_t init;
-	uint64_t used;
+	uint64_t shared;       /* tmpfs, saved files, shared anonymous memory */
+	uint64_t cheap, exact; /* of the processes */
+	uint64_t took_ns;
+	bool is_exact;
 };
 
 /* Shared anonymous memory, each area once. Its pages may be in no process's page tables, so the
@@ -120,43 +125,55 @@ static ino_t pidns_of(const char *pid)
 	return stat(path, &status) == 0 ? status.st_ino : 0;
 }
 
-/*
- * Memory of all processes in the box's pid namespace, without files: those are in its tmpfs, which
- * is counted separately. The cheap figure counts memory shared with the zygote, or between the
- * heads of a session, once per process, so it can only be too high. The exact figure (Pss), which
- * walks the page tables, is read only when the cheap one is above `enough`.
- */
-static uint64_t processes_memory(ino_t pidns, uint64_t enough)
+/* Adds up a figure of all processes in the pid namespace; with `areas`, also their shared anonymous
+ * memory. */
+static uint64_t add_processes(DIR *proc, ino_t pidns, const char *file, const char *key,
+			      struct areas *areas)
 {
-	struct areas areas = {0};
-	uint64_t rough = 0;
-	uint64_t exact = 0;
 	const struct dirent *entry = NULL;
-	DIR *stream = opendir("/proc");
+	uint64_t sum = 0;
 
-	/* If /proc cannot be read, memory counts as exceeded: the run ends rather than go on
-	 * unmeasured. */
-	if (stream == NULL)
-		return UINT64_MAX / 2;
-	while (stream != NULL && (entry = readdir(stream)) != NULL) {
+	rewinddir(proc);
+	while ((entry = readdir(proc)) != NULL) {
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
 		    pidns_of(entry->d_name) != pidns)
 			continue;
-		add_memory(entry->d_name, "status", "\nRssAnon:", &rough);
-		add_areas(entry->d_name, &areas);
+		add_memory(entry->d_name, file, key, &sum);
+		if (areas != NULL)
+			add_areas(entry->d_name, areas);
 	}
-	if (rough + areas.size > enough && stream != NULL) {
-		rewinddir(stream);
-		while ((entry = readdir(stream)) != NULL) {
-			if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-			    pidns_of(entry->d_name) == pidns)
-				add_memory(entry->d_name, "smaps_rollup", "\nPss_Anon:", &exact);
-		}
-		rough = exact;
+	return sum;
+}
+
+/*
+ * Memory of all processes in the box's pid namespace, without files: those are in its tmpfs, which
+ * is counted separately. The cheap figure counts memory shared with the zygote, or between the
+ * heads of a session, once per process, so it can only be too high: good enough for a limit, not
+ * for a report. The exact figure (Pss), which walks the page tables, is read when the cheap one is
+ * above `enough`, and when it is due for the report.
+ */
+static void measure_processes(const struct box *box, ino_t pidns, uint64_t enough,
+			      struct sample *sample)
+{
+	struct areas areas = {0};
+	uint64_t now = now_ns();
+	DIR *proc = opendir("/proc");
+
+	/* If /proc cannot be read, memory counts as exceeded: the run ends rather than go on
+	 * unmeasured. */
+	if (proc == NULL) {
+		sample->cheap = UINT64_MAX / 2;
+		return;
 	}
-	if (stream != NULL)
-		(void)closedir(stream);
-	return rough + areas.size;
+	sample->cheap = add_processes(proc, pidns, "status", "\nRssAnon:", &areas);
+	sample->shared = areas.size;
+	if (sample->cheap + areas.size > enough ||
+	    (now >= box->exact.next_ns && sample->cheap != box->exact.cheap)) {
+		sample->is_exact = true;
+		sample->exact = add_processes(proc, pidns, "smaps_rollup", "\nPss_Anon:", NULL);
+		sample->took_ns = now_ns() - now;
+	}
+	(void)closedir(proc);
 }
 
 static uint64_t tmpfs_memory(pid_t init)
@@ -197,14 +214,15 @@ static _Noreturn void sampler_main(const struct inner *inner, int out)
 		/* A session gives up checkpoints above half of its limit, so the exact figure
 		 * matters from there on. */
 		uint64_t half = box->spawn.plan.memory / 2;
+		uint64_t files;
 		char init[16];
 
 		if (!is_measured(box))
 			continue;
 		(void)snprintf(init, sizeof(init), "%d", sample.init);
-		sample.used = tmpfs_memory(sample.init) + files_used(box->files);
-		sample.used += processes_memory(pidns_of(init),
-						half > sample.used ? half - sample.used : 0);
+		files = tmpfs_memory(sample.init) + files_used(box->files);
+		measure_processes(box, pidns_of(init), half > files ? half - files : 0, &sample);
+		sample.shared += files;
 		if (io_write_all(out, &sample, sizeof(sample), &err) < 0)
 			break;
 	}
@@ -229,17 +247,40 @@ void measure_start(struct inner *inner)
 	inner->sample = pair[0];
 }
 
+/* The memory of the processes for a report: the last exact figure, and what the cheap one has grown
+ * by since. */
+static uint64_t reported(struct box *box, const struct sample *sample)
+{
+	struct box_exact *exact = &box->exact;
+	uint64_t rest = sample->took_ns * EXACT_SHARE;
+	uint64_t both = exact->exact + sample->cheap;
+
+	if (sample->is_exact) {
+		exact->exact = sample->exact;
+		exact->cheap = sample->cheap;
+		exact->next_ns = now_ns() + (rest > EXACT_NS ? rest : EXACT_NS);
+		return sample->exact;
+	}
+	if (exact->next_ns == 0)
+		return sample->cheap;
+	return both > exact->cheap ? both - exact->cheap : 0;
+}
+
 static void judge(struct inner *inner, const struct sample *sample)
 {
 	struct launch_event event = {.type = LAUNCH_EXIT, .id = sample->id};
 	struct box *box = inner->by_id[sample->id];
+	uint64_t most = sample->shared + (sample->is_exact ? sample->exact : sample->cheap);
 
-	if (box == NULL || box->init.pid != sample->init || !is_measured(box))
+	if (box == NULL || box->init.pid != sample->init || box->is_dying)
 		return;
-	box->used = sample->used;
-	if (sample->used > box->peak)
-		box->peak = sample->used;
-	if (sample->used <= box->spawn.plan.memory)
+	/* The sample of a short run may come after its end; the next run still reports it. */
+	box->used = sample->shared + reported(box, sample);
+	if (!is_measured(box))
+		return;
+	if (box->used > box->peak)
+		box->peak = box->used;
+	if (most <= box->spawn.plan.memory)
 		return;
 
 	event.exit.sandbox = box->id;

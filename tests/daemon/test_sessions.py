@@ -20,6 +20,15 @@ class StateTest(DaemonCase):
         self.assertGreater(large["peak_memory"], 120 << 20)
         self.assertLess(small["peak_memory"], 120 << 20)
 
+    def test_memory_that_checkpoints_share_is_counted_once(self):
+        session = self.new_session()
+        self.daemon.run("x = b'a' * (32 << 20)", session)
+        for _ in range(3):
+            self.daemon.run("1", session)
+        # It is long enough to be measured where no cgroup counts.
+        self.daemon.run("n = sum(range(40000000))", session)
+        self.assertIn(self.daemon.state(session)["memory"] >> 20, range(32, 64))
+
     def test_keeps_variables_imports_and_files(self):
         session = self.new_session()
         self.daemon.run("import math\nx = [1]\ndef f(): return x[0] + 1", session)
