@@ -35,6 +35,8 @@ static const struct {
 } states[] = {
 	{"the session is lost", "remove it: viv session rm %s; make another: viv session new",
 	 false},
+	{"keep: checkpoints with a name are only on disk", "to drop one: viv session drop %s NAME",
+	 false},
 	{"the session is asleep", "the session is asleep; wake it: viv session wake %s", true},
 };
 

@@ -8,6 +8,9 @@
 #include "base/log.h"
 #include "session/session_state.h"
 
+#define NAMES_MAX 5U /* checkpoints that are named in a refusal */
+#define NAME_SHOWN_MAX 40
+
 /* ---- the table ---- */
 
 size_t session_bucket(const char *id)
@@ -391,6 +394,34 @@ void session_rename(struct session *session, const char *name)
 		session_record(session);
 }
 
+/* Checkpoints with a name stay for as long as the session lives, so they are not removed along with
+ * the others. */
+static int check_names(const struct session *session, struct err *err)
+{
+	const struct store_state *state = NULL;
+	char names[NAMES_MAX * (NAME_SHOWN_MAX + 2)] = "";
+	size_t size = 0;
+	uint32_t count = 0;
+
+	if (session->disk.stored == NULL)
+		return 0;
+	TAILQ_FOREACH(state, &session->disk.stored->states, entry) {
+		if (state->name == NULL || session_has_checkpoint(session, state->id))
+			continue;
+		if (count < NAMES_MAX)
+			size += (size_t)snprintf(names + size, sizeof(names) - size, "%s%.*s",
+						 count > 0 ? ", " : "", NAME_SHOWN_MAX,
+						 state->name);
+		count++;
+	}
+	if (count == 0)
+		return 0;
+	return err_field(err, ERR_CONFLICT, EBUSY, "keep",
+			 "checkpoints with a name are only on disk and would be lost: %s%s; drop "
+			 "them first, or go back to the one that is wanted",
+			 names, count > NAMES_MAX ? ", ..." : "");
+}
+
 int session_set_kept(struct session *session, bool is_kept, struct err *err)
 {
 	if (session->state == SESSION_ASLEEP && !is_kept)
@@ -403,6 +434,8 @@ int session_set_kept(struct session *session, bool is_kept, struct err *err)
 		return err_field(err, ERR_CONFLICT, EBUSY, "keep",
 				 "the session is being read from disk and would be lost if that "
 				 "failed; try again when it is idle");
+	if (!is_kept && check_names(session, err) < 0)
+		return -err->num;
 	if (is_kept && sessions_check_room(session->table, err) < 0)
 		return -err->num;
 	session->disk.keep = !is_kept ? KEEP_OFF : session->runs > 0 ? KEEP_DUE : KEEP_DONE;

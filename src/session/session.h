@@ -167,7 +167,8 @@ enum session_state session_state(const struct session *session);
 uint64_t session_memory(const struct session *session); /* bytes, at the end of its last run */
 
 /* Turns writing states to disk on or off; off removes the states that are there. ERR_BUSY with
- * ENOSPC: the disk has no room for them. */
+ * ENOSPC: the disk has no room for them. ERR_CONFLICT: without its states on disk, the session or
+ * one of its checkpoints with a name would be lost. */
 int session_set_kept(struct session *session, bool is_kept, struct err *err);
 bool session_is_kept(const struct session *session);
 bool session_is_counted(const struct session *session); /* false while the session is asleep */

@@ -228,6 +228,19 @@ class SessionTest(DaemonCase):
         self.assertIn("is not kept", self.text("session", "keep", name, "off"))
         self.assertIn("is not 'off'", self.viv("session", "keep", name, "no").err.decode())
 
+    def test_a_checkpoint_with_a_name_that_is_only_on_disk_is_dropped_before_keeping_ends(self):
+        name = self.text("session", "new", "--keep", "--runtime", "bare").strip()
+        self.addCleanup(self.viv, "session", "rm", name)
+        self.text("session", "run", name, "-c", "a = 1")
+        self.text("session", "checkpoint", name, "gold")
+        self.text("session", "run", name, "-c", "a = 2")
+        self.text("session", "restart", name)
+        told = self.viv("session", "keep", name, "off").err.decode()
+        self.assertIn("would be lost: gold;", told)
+        self.assertIn(f"viv session drop {name} NAME", told)
+        self.text("session", "drop", name, "gold")
+        self.assertIn("is not kept", self.text("session", "keep", name, "off"))
+
     def test_states_are_kept_and_gone_back_to(self):
         name = self.session()
         self.text("session", "run", name, "-c", "x = 1\nopen('f', 'w').write('old')")

@@ -784,6 +784,28 @@ class RoomTest(KeptCase):
         self.assertEqual(daemon.ask("GET", "/v1/sessions")["sessions"], [])
         daemon.stop()
 
+    def test_checkpoints_with_a_name_that_are_only_on_disk_stay(self):
+        daemon = self.serve(KEPT)
+        session = self.kept_session(daemon, "a = 1")
+        for name in ("gold", "silver"):
+            daemon.ask("POST", f"/v1/sessions/{session}/checkpoints", {"name": name})
+            daemon.run("a += 1", session)
+            kept(daemon, session)
+        daemon.ask("POST", f"/v1/sessions/{session}/restart")
+        kept(daemon, session)
+        error = self.expect_error(daemon.request("PATCH", f"/v1/sessions/{session}", {"keep": False}), 409, "conflict", "keep")
+        self.assertIn("would be lost: gold, silver; drop them first", error["message"])
+        self.assertTrue(daemon.state(session)["keep"])
+        # Going back to one makes it live, and dropping the other is a decision.
+        daemon.ask("POST", f"/v1/sessions/{session}/rollback", {"checkpoint": "gold"})
+        self.assertEqual(daemon.value("a", session), 1)
+        self.assertEqual(daemon.request("DELETE", f"/v1/sessions/{session}/checkpoints/silver").status, 204)
+        self.assertFalse(daemon.ask("PATCH", f"/v1/sessions/{session}", {"keep": False})["keep"])
+        daemon.run("a = 7", session)
+        daemon.ask("POST", f"/v1/sessions/{session}/rollback", {"checkpoint": "gold"})
+        self.assertEqual(daemon.value("a", session), 1)
+        daemon.stop()
+
     def test_a_session_that_is_being_read_stays_kept(self):
         daemon = self.serve(KEPT)
         session = self.kept_session(daemon)
