@@ -374,6 +374,31 @@ static void state_settled(void *user, const struct err *why)
 	session_kick(session);
 }
 
+/* Where the session is, as the meta on disk says. */
+struct place {
+	char state[ID_SIZE];
+	uint64_t workspace;
+	bool has_workspace;
+};
+
+static struct place place_now(const struct session *session)
+{
+	const struct stored *stored = session->disk.stored;
+	struct place place = {.workspace = stored->workspace,
+			      .has_workspace = stored->has_workspace};
+
+	memcpy(place.state, session->disk.state, ID_SIZE);
+	return place;
+}
+
+/* The next meta could not be written. */
+static void place_restore(struct session *session, const struct place *was)
+{
+	memcpy(session->disk.state, was->state, ID_SIZE);
+	session->disk.stored->workspace = was->workspace;
+	session->disk.stored->has_workspace = was->has_workspace;
+}
+
 /* The next meta has this workspace. */
 static void take_workspace(const struct keeping *keeping)
 {
@@ -408,19 +433,25 @@ static void give_files(const struct keeping *keeping)
 /* The workspace is complete, and no state is written with it. */
 static void workspace_written(struct keeping *keeping)
 {
+	struct session *session = keeping->session;
+	const struct place was = place_now(session);
 	struct err err = {0};
 
 	take_workspace(keeping);
 	give_files(keeping);
-	if (session_store_record(keeping->session, &err) < 0)
+	if (session_store_record(session, &err) < 0) {
+		place_restore(session, &was);
 		give_up(keeping, &err);
-	else
-		stored_settle(keeping->session->disk.stored, state_settled, keeping);
+		return;
+	}
+	stored_settle(session->disk.stored, state_settled, keeping);
 }
 
 static void state_written(struct keeping *keeping, char *take_missing)
 {
 	struct session *session = keeping->session;
+	struct stored *stored = session->disk.stored;
+	const struct place was = place_now(session);
 	struct err err = {0};
 	struct buf record;
 	int r;
@@ -434,14 +465,15 @@ static void state_written(struct keeping *keeping, char *take_missing)
 	if (r < 0) {
 		(void)err_set(&err, ERR_INTERNAL, -r, "no memory for the record");
 	} else {
-		r = stored_end_state(session->disk.stored, &keeping->fd, STEAL(keeping->state),
-				     &record, &err);
+		r = stored_end_state(stored, &keeping->fd, STEAL(keeping->state), &record, &err);
 	}
 	buf_done(&record);
-	if (r < 0)
+	if (r < 0) {
+		place_restore(session, &was);
 		give_up(keeping, &err);
-	else
-		stored_settle(session->disk.stored, state_settled, keeping);
+		return;
+	}
+	stored_settle(stored, state_settled, keeping);
 }
 
 static void files_written(struct keeping *keeping, char *take_missing)

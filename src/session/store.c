@@ -477,19 +477,21 @@ int stored_write(struct stored *stored, struct err *err)
 	return r;
 }
 
-static void take_record(struct stored *stored, const struct buf *record)
+/* Returns the previous record, which the caller frees. */
+static char *take_record(struct stored *stored, const struct buf *record)
 {
+	char *was = stored->record;
 	char *copy = strndup((const char *)record->data, record->size);
 
 	if (copy == NULL)
 		abort();
-	free(stored->record);
 	stored->record = copy;
+	return was;
 }
 
 int stored_set_record(struct stored *stored, const struct buf *record, struct err *err)
 {
-	take_record(stored, record);
+	free(take_record(stored, record));
 	return TAILQ_EMPTY(&stored->states) ? 0 : stored_write(stored, err);
 }
 
@@ -904,10 +906,29 @@ static void insert(struct stored *stored, struct store_state *state)
 	stored->count++;
 }
 
+/* Removes the state from the list, and its bytes unless an older entry has the same id. */
+static void take_back(struct stored *stored, struct store_state *state, struct store_state *old)
+{
+	char name[STORE_PATH_MAX];
+	AUTO_CLOSE int dir = -1;
+	struct err err = {0};
+
+	TAILQ_REMOVE(&stored->states, state, entry);
+	stored->count--;
+	if (old != NULL) {
+		insert(stored, old);
+	} else if (open_dir(stored, &dir, &err) == 0) {
+		state_name(state->id, name);
+		(void)unlinkat(dir, name, 0);
+	}
+	store_state_free(state);
+}
+
 int stored_end_state(struct stored *stored, int *take_fd, struct store_state *take_state,
 		     const struct buf *record, struct err *err)
 {
 	struct store_state *old = stored_find(stored, take_state->id);
+	char *record_was = NULL;
 	char name[STORE_PATH_MAX];
 	int r;
 
@@ -920,11 +941,20 @@ int stored_end_state(struct stored *stored, int *take_fd, struct store_state *ta
 	if (old != NULL) {
 		TAILQ_REMOVE(&stored->states, old, entry);
 		stored->count--;
-		store_state_free(old);
 	}
 	insert(stored, take_state);
-	take_record(stored, record);
-	return stored_write(stored, err);
+	record_was = take_record(stored, record);
+	r = stored_write(stored, err);
+	if (r < 0) {
+		/* No meta names the state, so it is not on disk. */
+		take_back(stored, take_state, old);
+		free(stored->record);
+		stored->record = record_was;
+		return r;
+	}
+	store_state_free(old);
+	free(record_was);
+	return 0;
 }
 
 int stored_read(const struct stored *stored, const char *id, uint64_t number, int *ret_fd,

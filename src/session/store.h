@@ -148,7 +148,8 @@ int stored_end_files(struct stored *stored, int *take_fd, struct store_files *ta
 		     struct err *err);
 
 /* ... or it is a state, which replaces the one with the same id. `record` describes the session as
- * it is now. `take_state` is consumed in any case. */
+ * it is now. `take_state` is consumed in any case. If the meta cannot be written, everything is as
+ * it was before. */
 int stored_end_state(struct stored *stored, int *take_fd, struct store_state *take_state,
 		     const struct buf *record, struct err *err);
 void store_state_free(struct store_state *state);

@@ -24,6 +24,7 @@ static struct {
 	pthread_t loop;
 	bool is_loop_held; /* somebody waited for the disk in the loop's own thread */
 	bool is_stuck;     /* folders cannot be renamed */
+	bool is_full;      /* a meta cannot be written */
 } seen;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -60,6 +61,10 @@ int renameat(int from_dir, const char *from, int to_dir, const char *to)
 		errno = EIO;
 		return -1;
 	}
+	if (seen.is_full && strcmp(to, "next") == 0) {
+		errno = ENOSPC;
+		return -1;
+	}
 	(void)pthread_mutex_lock(&lock);
 	if (strncmp(to, "gone_", 5) != 0)
 		note("name", strcmp(to, "vars-" STATE) == 0 ? "vars" : to);
@@ -87,20 +92,29 @@ static void all_settled(void *user, const struct err *why)
 	note("told", "all");
 }
 
+/* The file that was appended to is this state. */
+static int name_state(struct fixture *fixture, const char *id, const char *text, struct err *err)
+{
+	struct store_state *state = xnew(struct store_state);
+	struct buf record;
+	int r;
+
+	buf_init(&record, STORE_RECORD_MAX);
+	buf_text(&record, text);
+	(void)snprintf(state->id, sizeof(state->id), "%s", id);
+	state->missing = xstrdup("[]");
+	r = stored_end_state(fixture->stored, &fixture->fd, state, &record, err);
+	buf_done(&record);
+	return r;
+}
+
 static void end_state(void *user, const struct err *why)
 {
 	struct fixture *fixture = user;
-	struct store_state *state = xnew(struct store_state);
 	struct err err = {0};
-	struct buf record;
 
 	assert_null(why);
-	buf_init(&record, STORE_RECORD_MAX);
-	buf_text(&record, RECORD);
-	(void)snprintf(state->id, sizeof(state->id), STATE);
-	state->missing = xstrdup("[]");
-	assert_ok(stored_end_state(fixture->stored, &fixture->fd, state, &record, &err), err);
-	buf_done(&record);
+	assert_ok(name_state(fixture, STATE, RECORD, &err), err);
 	stored_settle(fixture->stored, all_settled, fixture);
 }
 
@@ -132,7 +146,7 @@ static int set_up(void **state)
 
 	fixture->fd = -1;
 	seen.loop = pthread_self();
-	seen.is_loop_held = seen.is_stuck = false;
+	seen.is_loop_held = seen.is_stuck = seen.is_full = false;
 	assert_int_equal(uv_loop_init(&fixture->loop), 0);
 	scratch_make(fixture->path);
 	open_store(fixture);
@@ -328,9 +342,52 @@ static void a_folder_that_is_used_again_is_not_removed(void **state)
 	assert_non_null(stored_find(fixture->stored, STATE));
 }
 
-/* ---- the session's workspace ---- */
+/* ---- a full disk ---- */
 
 #define OLDER "cp_0000000000abcdefghjkmnpqrs"
+
+static void a_state_that_no_meta_names_is_not_there(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[160];
+	struct err err = {0};
+
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	(void)snprintf(path, sizeof(path), "%s/states/" SESSION "/vars-" OLDER, fixture->path);
+	seen.is_full = true;
+	assert_ok(stored_begin(fixture->stored, &fixture->fd, &err), err);
+	assert_int_equal(name_state(fixture, OLDER, "{\"token\":\"new\"}", &err), -ENOSPC);
+	assert_null(stored_find(fixture->stored, OLDER));
+	assert_int_equal(fixture->stored->count, 1);
+	assert_string_equal(fixture->stored->record, RECORD);
+	assert_int_equal(access(path, F_OK), -1);
+	/* The same state, once there is room. */
+	seen.is_full = false;
+	assert_ok(stored_begin(fixture->stored, &fixture->fd, &err), err);
+	assert_ok(name_state(fixture, OLDER, RECORD, &err), err);
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	start_again(fixture);
+	assert_non_null(stored_find(fixture->stored, OLDER));
+	assert_int_equal(fixture->stored->count, 2);
+}
+
+static void a_state_that_cannot_be_written_anew_stays_as_it_was(void **state)
+{
+	struct fixture *fixture = *state;
+	struct err err = {0};
+
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	seen.is_full = true;
+	assert_ok(stored_begin(fixture->stored, &fixture->fd, &err), err);
+	assert_int_equal(name_state(fixture, STATE, RECORD, &err), -ENOSPC);
+	assert_non_null(stored_find(fixture->stored, STATE));
+	assert_int_equal(fixture->stored->count, 1);
+	seen.is_full = false;
+	start_again(fixture);
+	assert_non_null(stored_find(fixture->stored, STATE));
+}
+
+/* ---- the session's workspace ---- */
 
 /* Writes a meta with two states: the older one has the files 1, the newer one, STATE, as told. */
 static void put_meta(struct fixture *fixture, const char *newer, const char *more)
@@ -441,6 +498,10 @@ int main(void)
 			tear_down),
 		cmocka_unit_test_setup_teardown(a_folder_that_is_used_again_is_not_removed, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_state_that_no_meta_names_is_not_there, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_state_that_cannot_be_written_anew_stays_as_it_was,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			the_workspace_is_the_session_s_and_not_that_of_a_state, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_empty_workspace_is_known_to_be_empty, set_up,
