@@ -536,14 +536,15 @@ static uint64_t newest_of(const struct stored *stored)
 	return stored->next_number - 1;
 }
 
-/* First writes a meta without the state: after a kill in between, the next start sweeps its
- * bytes. */
+/* First writes a meta without the state: after a kill in between, the next start sweeps its bytes.
+ * If the meta cannot be written, for example on a full disk, the bytes are removed all the same:
+ * the session has been told, and a reader of the old meta notices that they are missing. */
 static int drop_state(struct stored *stored, struct store_state *state, uint64_t but,
 		      struct err *err)
 {
-	struct store_state *after = TAILQ_NEXT(state, entry);
 	char name[STORE_PATH_MAX];
 	AUTO_CLOSE int dir = -1;
+	struct err unwritten = {0};
 	int r = open_dir(stored, &dir, err);
 
 	if (r < 0)
@@ -552,17 +553,9 @@ static int drop_state(struct stored *stored, struct store_state *state, uint64_t
 	stored->count--;
 	if (stored->dropping != NULL)
 		stored->dropping(stored->user, state);
-	r = stored_write(stored, err);
-	if (r < 0 && err->num != ENOSPC) {
-		if (after != NULL)
-			TAILQ_INSERT_BEFORE(after, state, entry);
-		else
-			TAILQ_INSERT_TAIL(&stored->states, state, entry);
-		stored->count++;
-		return r;
-	}
-	/* A full disk may have no room for the meta: the bytes are removed all the same, and a
-	 * reader of the old meta notices that they are missing. */
+	if (stored_write(stored, &unwritten) < 0)
+		log_event(LOG_LEVEL_WARNING, "store.drop", "session=%s checkpoint=%s why=%s",
+			  stored->id, state->id, unwritten.text);
 	state_name(state->id, name);
 	(void)unlinkat(dir, name, 0);
 	drop_files(stored, dir, but);

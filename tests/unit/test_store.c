@@ -24,7 +24,7 @@ static struct {
 	pthread_t loop;
 	bool is_loop_held; /* somebody waited for the disk in the loop's own thread */
 	bool is_stuck;     /* folders cannot be renamed */
-	bool is_full;      /* a meta cannot be written */
+	int meta_errno;    /* why a meta cannot be written; 0: it can */
 } seen;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -61,8 +61,8 @@ int renameat(int from_dir, const char *from, int to_dir, const char *to)
 		errno = EIO;
 		return -1;
 	}
-	if (seen.is_full && strcmp(to, "next") == 0) {
-		errno = ENOSPC;
+	if (seen.meta_errno != 0 && strcmp(to, "next") == 0) {
+		errno = seen.meta_errno;
 		return -1;
 	}
 	(void)pthread_mutex_lock(&lock);
@@ -146,7 +146,8 @@ static int set_up(void **state)
 
 	fixture->fd = -1;
 	seen.loop = pthread_self();
-	seen.is_loop_held = seen.is_stuck = seen.is_full = false;
+	seen.is_loop_held = seen.is_stuck = false;
+	seen.meta_errno = 0;
 	assert_int_equal(uv_loop_init(&fixture->loop), 0);
 	scratch_make(fixture->path);
 	open_store(fixture);
@@ -354,7 +355,7 @@ static void a_state_that_no_meta_names_is_not_there(void **state)
 
 	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
 	(void)snprintf(path, sizeof(path), "%s/states/" SESSION "/vars-" OLDER, fixture->path);
-	seen.is_full = true;
+	seen.meta_errno = ENOSPC;
 	assert_ok(stored_begin(fixture->stored, &fixture->fd, &err), err);
 	assert_int_equal(name_state(fixture, OLDER, "{\"token\":\"new\"}", &err), -ENOSPC);
 	assert_null(stored_find(fixture->stored, OLDER));
@@ -362,7 +363,7 @@ static void a_state_that_no_meta_names_is_not_there(void **state)
 	assert_string_equal(fixture->stored->record, RECORD);
 	assert_int_equal(access(path, F_OK), -1);
 	/* The same state, once there is room. */
-	seen.is_full = false;
+	seen.meta_errno = 0;
 	assert_ok(stored_begin(fixture->stored, &fixture->fd, &err), err);
 	assert_ok(name_state(fixture, OLDER, RECORD, &err), err);
 	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
@@ -377,14 +378,43 @@ static void a_state_that_cannot_be_written_anew_stays_as_it_was(void **state)
 	struct err err = {0};
 
 	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
-	seen.is_full = true;
+	seen.meta_errno = ENOSPC;
 	assert_ok(stored_begin(fixture->stored, &fixture->fd, &err), err);
 	assert_int_equal(name_state(fixture, STATE, RECORD, &err), -ENOSPC);
 	assert_non_null(stored_find(fixture->stored, STATE));
 	assert_int_equal(fixture->stored->count, 1);
-	seen.is_full = false;
+	seen.meta_errno = 0;
 	start_again(fixture);
 	assert_non_null(stored_find(fixture->stored, STATE));
+}
+
+static void note_dropped(void *user, const struct store_state *state)
+{
+	uint32_t *count = user;
+
+	assert_string_equal(state->id, STATE);
+	(*count)++;
+}
+
+/* Once the session was told that a state is gone, the state does not return. */
+static void a_state_that_was_dropped_stays_gone(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t count = 0;
+	struct err err = {0};
+
+	(void)uv_run(&fixture->loop, UV_RUN_DEFAULT);
+	fixture->stored->dropping = note_dropped;
+	fixture->stored->user = &count;
+	seen.meta_errno = EIO;
+	assert_ok(stored_drop(fixture->stored, stored_find(fixture->stored, STATE), &err), err);
+	assert_int_equal(count, 1);
+	assert_null(stored_find(fixture->stored, STATE));
+	assert_int_equal(fixture->stored->count, 0);
+	seen.meta_errno = 0;
+	start_again(fixture);
+	assert_non_null(fixture->stored);
+	assert_null(stored_find(fixture->stored, STATE));
 }
 
 /* ---- the session's workspace ---- */
@@ -502,6 +532,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_state_that_cannot_be_written_anew_stays_as_it_was,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_state_that_was_dropped_stays_gone, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(
 			the_workspace_is_the_session_s_and_not_that_of_a_state, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_empty_workspace_is_known_to_be_empty, set_up,
