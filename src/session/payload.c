@@ -310,7 +310,17 @@ static int copy_bytes(int memfd, const struct run_bytes *bytes, struct err *err)
 	return 0;
 }
 
-static int fill_memfd(const struct maker *maker, int *ret_fd, struct err *err)
+/* The part that is the whole payload, in a memfd of its own; NULL: none is. */
+static const struct run_bytes *lent_part(const struct maker *maker)
+{
+	for (size_t i = 0; i < maker->part_count; i++) {
+		if (maker->parts[i]->is_lent && maker->parts[i]->size == maker->size)
+			return maker->parts[i];
+	}
+	return NULL;
+}
+
+static int copy_parts(const struct maker *maker, int *ret_fd, struct err *err)
 {
 	AUTO_CLOSE int fd = memfd_create("payload", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	int r = 0;
@@ -321,6 +331,22 @@ static int fill_memfd(const struct maker *maker, int *ret_fd, struct err *err)
 		r = copy_bytes(fd, maker->parts[i], err);
 	for (size_t i = 0; r == 0 && i < maker->file_count; i++)
 		r = copy_bytes(fd, &maker->files[i].bytes, err);
+	if (r < 0)
+		return r;
+	*ret_fd = steal_fd(&fd);
+	return 0;
+}
+
+static int fill_memfd(const struct maker *maker, int *ret_fd, struct err *err)
+{
+	const struct run_bytes *lent = lent_part(maker);
+	AUTO_CLOSE int fd = lent != NULL ? fcntl(lent->fd, F_DUPFD_CLOEXEC, 0) : -1;
+	int r = 0;
+
+	if (lent == NULL)
+		r = copy_parts(maker, &fd, err);
+	else if (fd < 0)
+		r = err_sys(err, "copy the descriptor of a memfd");
 	if (r < 0)
 		return r;
 	/* Shrinking stays allowed, so that payload_done can take the memory back. */

@@ -3,8 +3,8 @@
  * Payload - a RUN or CHECK frame, made from a request
  *
  * Owns:    the meta and the offset of each part in the payload: small payloads travel in the frame,
- *          large ones in a sealed memfd into which each part is copied once, and whose memory is
- *          taken back when the payload is done.
+ *          large ones in a sealed memfd into which each part is copied once, or which was lent, and
+ *          whose memory is taken back when the payload is done.
  * May not: put text from a request into anything but JSON strings and the payload itself.
  */
 #pragma once

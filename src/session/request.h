@@ -26,12 +26,16 @@
 
 struct log;
 
-/* Bytes of a request: from memory or from a file, copied once into what the sandbox gets. */
+/* Bytes of a request: from memory or from a file, copied once into what the sandbox gets, or lent.
+ */
 struct run_bytes {
 	const void *data;
 	uint64_t size;
 	int fd;      /* used when data is NULL and size > 0 */
 	uint64_t at; /* where in `fd` the bytes begin */
+	/* `fd` is a memfd that has these bytes and no others. If the request has nothing else, it
+	 * is sealed and lent to the sandbox instead of a copy. */
+	bool is_lent;
 };
 
 struct run_file {

@@ -594,8 +594,10 @@ static void set_terms(struct run *run, const struct run_request *request)
 		.returns_files = request->return_files == OP_YES,
 		.needs_cgroup = plan->limits == LIMITS_CGROUP,
 	};
-	if (run->terms.is_look) /* an export also contains all variables */
-		run->terms.files_bytes_max += 4 * plan->memory;
+	/* An export also contains all variables. A larger one could hardly be read again, and the
+	 * memory that would lend it is the daemon's: no limit of the sandbox counts it. */
+	if (run->terms.is_look)
+		run->terms.files_bytes_max += plan->memory;
 	run->end.allowed = (struct run_allowed){
 		.timeout_ms = request->timeout_ms,
 		.memory = plan->memory,

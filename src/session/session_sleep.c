@@ -498,7 +498,7 @@ static void import_part(struct reload *reload)
 	struct session *session = reload->session;
 	const struct look_ask ask = {
 		.json = "{\"kind\":\"import\"}",
-		.bytes = {.fd = reload->memfd, .size = reload->size},
+		.bytes = {.fd = reload->memfd, .size = reload->size, .is_lent = true},
 		.is_in_head = true,
 		.timeout_ms = (uint32_t)session->policy->timeout_max_ms,
 	};
@@ -524,7 +524,8 @@ bool session_may_begin(const struct session *session)
 	return session->disk.reload == NULL || session->disk.reload->is_asked;
 }
 
-/* Copies from disk to memory in slices, so that a slow disk does not block the loop. */
+/* Copies from disk to memory in slices, so that a slow disk does not block the loop. The memfd is
+ * then lent to the sandbox as it is: another copy would block the loop after all. */
 static void copy_due(uv_timer_t *timer)
 {
 	struct session *session = timer->data;
@@ -569,7 +570,7 @@ static void next_part(struct reload *reload)
 	}
 	(void)posix_fadvise(reload->source, 0, 0, POSIX_FADV_WILLNEED);
 	drop_fd(&reload->memfd);
-	reload->memfd = memfd_create("state", MFD_CLOEXEC);
+	reload->memfd = memfd_create("state", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (reload->memfd < 0) {
 		(void)err_sys(&err, "memfd");
 		fail(reload, &err);

@@ -890,6 +890,22 @@ class RoomTest(KeptCase):
         self.assertIn(f"not the one that it was at, {gone}", result["checkpoint"]["note"])
         daemon.stop()
 
+    def test_a_forged_state_is_no_larger_than_the_session_may_be(self):
+        daemon = self.serve(KEPT + "policies: {small: {memory: 64MiB, disk: 16MiB}}\n")
+        session = daemon.session(runtime="bare", policy="small", keep=True)
+        forge = "import sys\n" \
+            "named = lambda end: [m for n, m in sys.modules.items() if n.endswith(end)][0]\n" \
+            "look, wire = named('.look'), named('.wire')\n" \
+            "def forged(asked, *rest):\n" \
+            "    for i in range(128):\n" \
+            "        wire.file_piece(b'state', bytes(1 << 20), i == 127)\n" \
+            "    return {'names': [], 'lost': []}\n" \
+            "look._QUESTIONS['export'] = forged\n"
+        daemon.run(forge, session)
+        why = wait_for(lambda: daemon.state(session)["kept"].get("why"), what="why it is not kept")
+        self.assertIn("larger than the session may be", why)
+        daemon.stop()
+
     def test_a_state_that_never_ends_or_kills_itself_costs_nothing_but_itself(self):
         daemon = self.serve(KEPT)
         session = daemon.session(runtime="bare", keep=True)

@@ -121,6 +121,47 @@ static void a_large_one_travels_sealed(void **state)
 	scratch_remove(path);
 }
 
+static void a_memfd_that_is_lent_is_not_copied(void **state)
+{
+	const size_t size = 200000;
+	int fd = memfd_create("lent", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct run_request request = {.look = "{}"};
+	struct payload payload = {.memfd = -1};
+	struct stat info;
+	struct err err = {0};
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	request.code = (struct run_bytes){.fd = fd, .size = size, .is_lent = true};
+	assert_ok(payload_run(&request, 1, &payload, &err), err);
+	assert_int_equal(payload_inode(payload.memfd), payload_inode(fd));
+	assert_int_equal(fcntl(fd, F_GET_SEALS), F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SEAL);
+	payload_done(&payload);
+	/* Its memory is taken back as well. */
+	assert_int_equal(fstat(fd, &info), 0);
+	assert_int_equal(info.st_size, 0);
+	(void)close(fd);
+}
+
+static void a_memfd_that_is_lent_beside_other_parts_is_copied(void **state)
+{
+	const size_t size = 200000;
+	int fd = memfd_create("lent", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct run_request request = {.look = "{}", .args = TEXT("[]")};
+	struct payload payload = {.memfd = -1};
+	struct err err = {0};
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	request.code = (struct run_bytes){.fd = fd, .size = size, .is_lent = true};
+	assert_ok(payload_run(&request, 1, &payload, &err), err);
+	assert_true(payload_inode(payload.memfd) != payload_inode(fd));
+	payload_done(&payload);
+	(void)close(fd);
+}
+
 /* Several parts of a request lie in one memfd, one behind the other. */
 static void a_part_may_lie_anywhere_in_a_file(void **state)
 {
@@ -208,6 +249,8 @@ static void a_check_has_the_code_and_the_lists(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_memfd_that_is_lent_is_not_copied),
+		cmocka_unit_test(a_memfd_that_is_lent_beside_other_parts_is_copied),
 		cmocka_unit_test(a_small_one_travels_in_the_frame),
 		cmocka_unit_test(a_large_one_travels_sealed),
 		cmocka_unit_test(a_part_may_lie_anywhere_in_a_file),
