@@ -288,6 +288,18 @@ describe("a figure as it was drawn", () => {
     expect(bars.color[0]).toBe("rgba(17,34,51,1)");
   });
 
+  it("draws the parts of a line that cross the edges of limits, and has the y axis of all points, as the picture does", async () => {
+    const points = [[1, 10], [2, 20], [3, 15]];
+    const drawn = option({ type: "line", elements: [{ label: "a", points }], x_limits: [1.5, 3] });
+    const echarts = await import("echarts");
+    const chart = echarts.init(null, null, { renderer: "svg", ssr: true, width: 400, height: 300 });
+    chart.setOption(drawn as unknown as Record<string, unknown>);
+    const model = (chart as unknown as { getModel: () => { getSeriesByIndex: (i: number) => { getData: () => { count: () => number } }; getComponent: (name: string) => { axis: { scale: { getExtent: () => number[] } } } } }).getModel();
+    expect(model.getSeriesByIndex(0).getData().count()).toBe(3);
+    expect(model.getComponent("yAxis").axis.scale.getExtent()[0]).toBeLessThanOrEqual(10);
+    chart.dispose();
+  });
+
   it("has the bars of a histogram from edge to edge, on an axis of numbers", async () => {
     const data = {
       type: "bar", x_label: "height", x_scale: "linear", y_scale: "linear", x_grid: true, y_grid: false,

@@ -12,6 +12,7 @@ type Part = Record<string, unknown>;
 const SYMBOLS_MAX = 60; // points of a line that get a mark each
 const LIVELY_MAX = 2000; // points that may be animated
 const LARGE_MIN = 2000;
+const WHOLE_MAX = 5000; // points of a line that is drawn as a whole, whatever part of it is in sight
 const SLIDER_MIN = 30;
 const SLICES_MAX = 60;
 const TWO_LINES_MAX = 12; // slices
@@ -403,9 +404,11 @@ const hasSlider = (chart: ChartModel, longest: number) =>
 
 function zoomOf(chart: ChartModel, longest: number, theme: Theme): Part[] {
   const ends = endsOf(chart, true);
-  const isWhole = chart.kind === "scatter" || isSpanned(chart);
+  // What is in sight of a long line is sampled anew. Of another one, the parts that cross the edge must not be left out.
+  const isShort = (chart.kind === "line" || chart.kind === "area") && longest <= WHOLE_MAX;
+  const isWhole = chart.kind === "scatter" || isSpanned(chart) || isShort;
   if (chart.isFlat) return [{ type: "inside", id: "y", yAxisIndex: 0, zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, ...(isWhole ? { filterMode: "none" } : {}) }];
-  const filterMode = isWhole ? "none" : "filter"; // lines are sampled anew from what is in sight
+  const filterMode = isWhole ? "none" : "filter";
   const inside = { type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: true, filterMode };
   const zooms: Part[] = [{ ...inside, id: "x", xAxisIndex: 0 }];
   if (chart.kind === "scatter") zooms.push({ ...inside, id: "y", yAxisIndex: 0 });
