@@ -75,7 +75,7 @@ export async function call(path: string, options: CallOptions = {}): Promise<Res
   } catch (cause) {
     if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
     reachability.report(false);
-    throw new ApiError(0, "away", "the daemon does not answer", "is `viv serve` still running?");
+    throw new ApiError(0, "away", "the daemon does not answer", "is it still running?");
   }
   reachability.report(true);
   if (!response.ok) throw await errorOf(response);
@@ -110,7 +110,7 @@ export async function* stream<T>(path: string, options: CallOptions = {}): Async
   } catch (cause) {
     if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
     reachability.report(false);
-    throw new ApiError(0, "away", "the connection to the daemon broke", "is `viv serve` still running?");
+    throw new ApiError(0, "away", "the connection to the daemon broke", "is it still running?");
   } finally {
     reader.cancel().catch(() => {});
   }

@@ -31,7 +31,7 @@ export function uploadFile(session: string, path: string, body: Blob, options: U
       }),
     );
     request.addEventListener("error", () =>
-      finish(() => reject(new ApiError(0, "away", "the connection broke while the file was sent", "is `viv serve` still running?"))),
+      finish(() => reject(new ApiError(0, "away", "the connection broke while the file was sent", "is the daemon still running?"))),
     );
     request.addEventListener("abort", () => finish(() => reject(new DOMException("called off", "AbortError"))));
     request.open("PUT", filePath(session, path));

@@ -193,9 +193,10 @@ const keeping = new WeakMap<Cell, Promise<void>>(); // the last one: an older ou
 
 function keep(conversation: Conversation, cell: Cell, output: Output): Promise<void> {
   const put = async () => {
-    if (cell.output.peek() !== output) return; // another run took its place
     try {
-      await calls.putOutput(conversation.id, cell.id, saveOutput(output));
+      await patiently(async () => {
+        if (cell.output.peek() === output) await calls.putOutput(conversation.id, cell.id, saveOutput(output)); // else another run took its place
+      });
     } catch (cause) {
       if (!isGone(cause)) failed("keep the output of a cell", cause); // with its conversation, of which the person is told
     }

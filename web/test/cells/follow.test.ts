@@ -58,6 +58,16 @@ describe("following a run", () => {
     expect(toasts.value).toEqual([]);
   });
 
+  it("keeps its output when the daemon is back, and says nothing of that it was away", async () => {
+    const cell = runningCell();
+    serve([started(1), said(2, "hello\n"), verdict(3)]);
+    mocked.putOutput.mockRejectedValueOnce(away).mockRejectedValueOnce(away);
+    await follow(conversationOf([cell]), cell);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(mocked.putOutput).toHaveBeenCalledTimes(3);
+    expect(toasts.value).toEqual([]);
+  });
+
   it("goes on after the last number when the daemon was away, without gap or repeat", async () => {
     const cell = runningCell();
     const asked = serve(
