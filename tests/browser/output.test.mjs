@@ -56,6 +56,16 @@ function tells(person, chart) {
 }
 
 export default subject("output", {}, (test) => {
+  test("the verdict in front of a long output is a badge, not a bar", async (person) => {
+    const cell = await person.converse();
+    await cell.run("for i in range(500): print(i)\n1 / 0");
+    const [line, badge] = [cell.output.getByText("after the output below"), cell.output.getByText("Failed", { exact: true }).first()];
+    await sees(line);
+    const [text, word] = [await line.boundingBox(), await badge.boundingBox()];
+    assert.ok(word.width < 120 && word.x + word.width <= text.x, `the badge is ${word.width} pixels wide`);
+    await person.picture("ending-ahead");
+  });
+
   test("lines are shown as they are printed, while the run goes on", async (person) => {
     const cell = await person.converse();
     await cell.start("import sys\n" + counting(1, 0) + "\nprint('to stderr', file=sys.stderr)\ninput()");
