@@ -296,6 +296,8 @@ static void set_cancelled(struct verdict *verdict, const struct err *why)
 	say(verdict->message, "%s", why->kind != ERR_NONE ? why->text : "cancelled");
 	if (why->num == ESHUTDOWN)
 		verdict_set_remedy(verdict, "gone", "");
+	else if (why->num == ECANCELED) /* by a stop of the daemon, not by a client */
+		verdict_set_remedy(verdict, "again", "");
 }
 
 struct verdict verdict_of(const struct verdict_facts *facts,

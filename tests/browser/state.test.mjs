@@ -279,7 +279,7 @@ export default subject("state", {}, (test) => {
     const next = await person.another();
     await next.run("y = 2");
     const isTold = async (who) => {
-      await says(who.cell(2).output, /^Undone[\s\S]*A later run failed, and the session went back to before this one/);
+      await says(who.cell(2).output, /^Undone[\s\S]*A later run failed or was stopped, and the session went back to before this one/);
       await says(who.cell(3).output, /Failed[\s\S]*the session is well again: run this cell again[\s\S]*went back to what they were after cell 1/);
       assert.doesNotMatch(await who.cell(1).output.innerText(), /Undone/);
     };

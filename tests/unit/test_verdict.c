@@ -174,6 +174,16 @@ static void a_timeout_says_how_far_it_may_be_raised(void **state)
 	assert_string_equal(verdict.remedy_key, "timeout_max");
 }
 
+static void a_run_that_a_stop_of_the_daemon_ended_can_be_run_again(void **state)
+{
+	struct verdict_facts facts = {KILLED_AS_ASKED, .is_cancelled = true};
+
+	(void)state;
+	assert_null(verdict_of(&facts, &(struct verdict_testimony){0}).remedy_key);
+	(void)err_set(&facts.why, ERR_CONFLICT, ECANCELED, "the daemon was stopped");
+	assert_string_equal(verdict_of(&facts, &(struct verdict_testimony){0}).remedy_key, "again");
+}
+
 static void out_of_memory_names_limit_and_peak(void **state)
 {
 	struct verdict_facts facts = {ENDED(BOX_CAUSE_MEMORY), .memory_max = 512 * MIB};
@@ -314,6 +324,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(facts_outweigh_testimony),
 		cmocka_unit_test(a_timeout_says_how_far_it_may_be_raised),
+		cmocka_unit_test(a_run_that_a_stop_of_the_daemon_ended_can_be_run_again),
 		cmocka_unit_test(out_of_memory_names_limit_and_peak),
 		cmocka_unit_test(what_a_runner_claims_is_a_key_and_never_words),
 		cmocka_unit_test(no_network_is_the_reason_only_where_the_wall_stands),

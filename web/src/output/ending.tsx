@@ -68,7 +68,7 @@ const CUT: readonly (readonly [keyof Ending["truncated"], string])[] = [
 const MARKS: Readonly<Record<CellMark, readonly [title: string, sentence: string]>> = {
   undone: ["Undone", "The session went back to before this run: what it set is gone. Run the cell again to have it."],
   restarted: ["Undone", "The session was restarted after this run: what it set is gone. Run the cell again to have it."],
-  rolled_back: ["Undone", "A later run failed, and the session went back to before this one: what it set is gone. To have it, run the cell again, or go to its state if the timeline has one."],
+  rolled_back: ["Undone", "A later run failed or was stopped, and the session went back to before this one: what it set is gone. To have it, run the cell again, or go to its state if the timeline has one."],
   ended: ["Undone", "The session of this run has ended, and a new one goes on: what it set is gone. Run the cell again to have it."],
   apart: ["Not in this branch", "This branch begins without this run: what it set is not here. Run the cell again to have it."],
   stale: ["May be stale", "A cell above, whose variables this one uses, has run since. Run this one again to be sure."],

@@ -69,20 +69,26 @@ const ROWS: Readonly<Record<string, Row>> = {
   undecided: { title: "Not run", tone: "warn", says: () => "The server ended before the run could begin. Nothing was executed." },
   interrupted: { title: "Interrupted", tone: "warn", says: () => "The run was interrupted." },
   cancelled: { title: "Cancelled", tone: "warn", says: () => "The run was cancelled." },
+  stopped: { title: "Stopped", tone: "warn", says: () => "The server was stopped before the run had ended." },
   backend: { title: "Could not run", tone: "bad", says: () => "The sandbox could not do this run. That is not the code's fault." },
 };
 
 /** Kinds whose message is shown elsewhere, or says the same as the sentence. */
-const IN_OTHER_WORDS: ReadonlySet<string> = new Set(["ok", "exception", "exit", "timeout", "memory", "output", "interrupted", "cancelled", "undecided"]);
+const IN_OTHER_WORDS: ReadonlySet<string> = new Set(["ok", "exception", "exit", "timeout", "memory", "output", "interrupted", "cancelled", "undecided", "stopped"]);
 
 const rowOf = (kind: string): Row => (Object.hasOwn(ROWS, kind) ? ROWS[kind]! : { title: "Ended", tone: "warn", says: () => "" });
 
 /** How a run ended, in a word or two: the same wherever it is said. */
 export const titleOfKind = (kind: string) => rowOf(kind).title;
 
+/** A run whose daemon was stopped is denied while it is held, and cancelled later; but nobody refused or ended it. */
+function kindOf({ kind, remedy_key }: Verdict): string {
+  if (remedy_key !== "again") return kind;
+  return kind === "denied" ? "undecided" : kind === "cancelled" ? "stopped" : kind;
+}
+
 export function tellVerdict(verdict: Verdict): Told {
-  // A held run whose daemon ended is denied, but nobody refused it.
-  const kind = verdict.kind === "denied" && verdict.remedy_key === "again" ? "undecided" : verdict.kind;
+  const kind = kindOf(verdict);
   const row = rowOf(kind);
   const sentence = row.says(verdict);
   const isSaid = IN_OTHER_WORDS.has(kind) && (sentence !== "" || kind === "ok");

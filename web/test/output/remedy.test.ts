@@ -34,6 +34,13 @@ test("no remedy on the page names a flag, a field or a route", () => {
   }
 });
 
+test("a run that ended with its daemon is not said to be cancelled by somebody", () => {
+  const cancelled = { kind: "cancelled" as const, message: "the daemon was stopped before the run had ended" };
+  const told = tellVerdict(verdict({ ...cancelled, remedy_key: "again", remedy: "run it again" }));
+  expect(told).toMatchObject({ title: "Stopped", sentence: "The server was stopped before the run had ended.", message: "", remedy: "Run it again." });
+  expect(tellVerdict(verdict({ ...cancelled, message: "cancelled", remedy_key: null })).title).toBe("Cancelled");
+});
+
 test("a held run whose daemon ended is not said to be denied by somebody", () => {
   const denied = { kind: "denied" as const, message: "the daemon ended before the held run began; nothing ran" };
   const told = tellVerdict(verdict({ ...denied, remedy_key: "again", remedy: "run it again" }));
