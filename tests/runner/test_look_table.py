@@ -266,6 +266,16 @@ class Tables(unittest.TestCase):
         self.assertNotIn("error", answer)
         return answer
 
+    def test_floats_of_other_tables_do_not_look_like_integers(self):
+        self.assertEqual(self.head.run("halves = np.array([[1.0, 0.25], [2.0, np.nan]])\nfloats = [1.0, 1, 0.5, float('nan')]\n"
+                                       "flags = np.array([True])").done["kind"], "ok")
+        halves = self.ask("halves")
+        self.assertEqual((halves["dtypes"], halves["decimals"]), (["float64", "float64"], [1, 2]))
+        self.assertEqual(halves["rows"], [[1.0, 0.25], [2.0, None]])
+        self.assertEqual(self.ask("floats")["texts"], {"0": {"0": "1.0", "3": "nan"}})
+        self.assertEqual(self.ask("array")["dtypes"], ["int64", "int64"])
+        self.assertEqual(self.ask("flags")["dtypes"], ["bool"])
+
     def test_columns_are_summed_up(self):
         answer = self.summary("large")
         self.assertEqual((answer["total"], answer["width"]), (50000, 4))

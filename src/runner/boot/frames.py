@@ -51,10 +51,14 @@ def decimals(series):
         return own
     if len(series) > SAMPLE:
         series = pandas.concat([series.iloc[:SAMPLE // 2], series.iloc[-SAMPLE // 2:]])
-    values = series.to_numpy(dtype="float64", na_value=numpy.nan)
+    return fixed_decimals(series.to_numpy(dtype="float64", na_value=numpy.nan), pandas.get_option("display.precision"))
+
+
+def fixed_decimals(values, most=6):
+    """The number of decimals for an array of floats, at most `most`; see `decimals`."""
+    numpy = _modules["numpy"]
     values = numpy.abs(values)
     values = values[numpy.isfinite(values)]
-    most = pandas.get_option("display.precision")
     room = EXACT_DIGITS - len(str(int(values.max()))) if len(values) else most
     if room < 1 or ((values > 0) & (values < 10.0 ** -min(most, room))).any():
         return None

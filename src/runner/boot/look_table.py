@@ -7,7 +7,7 @@ Owns:    what can be shown as rows: frames, series, arrays, lists, dicts; and th
 from sys import maxsize, modules
 
 from .cells import cell, is_a
-from .frames import body, head, plain_frame
+from .frames import SAMPLE, body, fixed_decimals, head, plain_frame
 from .hooks import load
 from .look import ROOM, LookError
 from .look_vars import type_name, user_names
@@ -49,7 +49,7 @@ class _Table:
     """Any table: its facts, and its rows by position."""
 
     def __init__(self, value, look, last):
-        self.frame = plain_frame(value)
+        self.value, self.frame = value, plain_frame(value)
         if self.frame is not None:
             self.first = 0
             self.positions, self.matched = _rows(self.frame, look, last)
@@ -64,7 +64,9 @@ class _Table:
             self.positions, self.matched = _rows(_as_frame(value, self.columns, self.found), look, last)
 
     def about(self):
-        return head(self.frame) if self.frame is not None else {"columns": self.columns, "total": self.total}
+        if self.frame is not None:
+            return head(self.frame)
+        return {"columns": self.columns, "total": self.total, **_types(self.value, len(self.columns))}
 
     def chosen(self, first, last):
         """The positions from `first` to `last` of the matching rows."""
@@ -73,7 +75,9 @@ class _Table:
 
     def make(self, rows):
         if self.frame is None:
-            return {"rows": [[_exact(item) for item in self.found[row - self.first]] for row in rows]}
+            found = [self.found[row - self.first] for row in rows]
+            texts = {} if _is_typed(self.value) else _texts(found)
+            return {"rows": [[_exact(item) for item in row] for row in found], **texts}
         return body(self.frame, slice(rows.start, rows.stop) if type(rows) is range else rows)
 
 
@@ -112,6 +116,35 @@ def summary(interpreter, look):
     found = summarise(frame if type(rows) is range else frame.iloc[rows], names,
                       max(0, int(look.get("offset", 0))), max(1, int(look.get("limit", 1000))), has_index)
     return {**found, **more}
+
+
+def _is_typed(value):
+    """Whether all values of a table are numbers of one type, with which JSON and the page can deal."""
+    return (is_a(value, "numpy", "ndarray") and not value.dtype.names and value.dtype.kind in "biuf"
+            and value.dtype.itemsize <= 8)
+
+
+def _types(value, count):
+    """The type and the decimals of each column of an array of numbers; the columns of other tables have no type."""
+    if not _is_typed(value):
+        return {}
+    told = {"dtypes": [str(value.dtype)] * count}
+    if value.dtype.kind == "f":
+        rows = value.reshape(len(value), count)
+        if len(rows) > SAMPLE:
+            rows = modules["numpy"].concatenate((rows[:SAMPLE // 2], rows[-SAMPLE // 2:]))
+        told["decimals"] = [fixed_decimals(column) for column in rows.astype("float64").T]
+    return told
+
+
+def _texts(rows):
+    """Texts of floats that JSON does not tell from integers or from None."""
+    texts = {}
+    for i, row in enumerate(rows):
+        for at, item in enumerate(row):
+            if type(item) is float and (item != item or item.is_integer()):
+                texts.setdefault(str(at), {})[str(i)] = repr(item)
+    return {"texts": texts} if texts else {}
 
 
 def _exact(value):
