@@ -68,6 +68,20 @@ export default subject("tables", {}, (test) => {
     assert.match(csv, /^North,a,9007199254740993,1234567\.89,2024-01-05/m);
   });
 
+  test("a table never mixes the rows of a frame before and after a change", async (person) => {
+    const cell = await person.converse();
+    await cell.run("import pandas as pd\nN = 600_000\ndf = pd.DataFrame({'a': range(N), 'b': 0.0, 's': 'x'})\ndf");
+    await says(cell.output, "600,000 rows × 3 columns");
+    await (await person.another()).run("df['b'] = -5.0\ndf.drop(columns='a', inplace=True)\ndf.drop(index=range(300_000), inplace=True)");
+    await says(person.cell(2).output, "Done");
+    person.watch.expects(/^400 GET .*\/vars\/~.*there is no column/); // by then, "s" is the second one
+    await sorter(cell.output.getByRole("grid"), "s").click();
+    await says(cell.output, "This frame has changed since it was shown: run the cell again to see all of it.");
+    await says(cell.output, "1,000 of 600,000 rows are here × 3 columns");
+    await says(firstRow(cell.output.getByRole("grid")), /0\s+0\s+0\.0\s+x/);
+    await person.picture("table-changed");
+  });
+
   test("an order is that of all rows, and any row can be gone to", async (person) => {
     const { place, grid } = await large(person);
     await says(place, "100,000 rows × 3 columns");
