@@ -32,22 +32,22 @@ static int bad_address(const char *address, struct err *err)
 		       address);
 }
 
-/* Digits only, up to 65535: strtoul would accept spaces and signs. */
-static bool parse_port(const char *text, in_port_t *ret_port)
+/* Digits only, up to 65535: strtoul would accept spaces and signs. -ERANGE: more than that. */
+static int parse_port(const char *text, in_port_t *ret_port)
 {
+	size_t size = strlen(text);
 	unsigned port = 0;
 
-	if (text[0] == '\0' || strlen(text) > 5)
-		return false;
-	for (; *text != '\0'; text++) {
-		if (*text < '0' || *text > '9')
-			return false;
+	if (size == 0 || strspn(text, "0123456789") != size)
+		return -EINVAL;
+	for (; *text != '\0' && port <= UINT16_MAX; text++)
 		port = port * 10 + (unsigned)(*text - '0');
-	}
 	if (port > UINT16_MAX)
-		return false;
+		return -ERANGE;
+	if (size > 5)
+		return -EINVAL;
 	*ret_port = htons((in_port_t)port);
-	return true;
+	return 0;
 }
 
 static int parse_unix(const char *address, union any_address *ret_to, struct err *err)
@@ -75,10 +75,14 @@ static int parse_address(const char *address, union any_address *ret_to, struct 
 	const char *colon = strrchr(address, ':');
 	size_t size = colon != NULL ? (size_t)(colon - address) : 0;
 	in_port_t port = 0;
+	int r = colon != NULL ? parse_port(colon + 1, &port) : -EINVAL;
 
 	if (strncmp(address, UNIX_PREFIX, strlen(UNIX_PREFIX)) == 0)
 		return parse_unix(address, ret_to, err);
-	if (colon == NULL || size >= sizeof(host) || !parse_port(colon + 1, &port))
+	if (r == -ERANGE)
+		return err_set(err, ERR_BAD_REQUEST, EINVAL,
+			       "the port of \"%s\" is above 65535, the largest there is", address);
+	if (r < 0 || size >= sizeof(host))
 		return bad_address(address, err);
 
 	memcpy(host, address, size);

@@ -26,7 +26,7 @@ static void knows_which_addresses_are_local(void **state)
 static void refuses_what_is_no_address(void **state)
 {
 	static const char *const rows[] = {
-		"",       "7878",        "127.0.0.1",     "127.0.0.1:",     "127.0.0.1:65536",
+		"",       "7878",        "127.0.0.1",     "127.0.0.1:",     "127.0.0.1:x",
 		"a:1",    "127.0.0.1:-", "127.0.0.1: 1",  "127.0.0.1:+1",   "::1:7878",
 		"[::1]",  "[::1:7878",   "[127.0.0.1]:1", "example.com:80", "unix:",
 		"unix:x", "unix:@x",     "256.0.0.1:1",   "[]:1",           "127.0.0.1:000080",
@@ -41,6 +41,10 @@ static void refuses_what_is_no_address(void **state)
 			fail_msg("taken: %s", rows[i]);
 		assert_contains(err.text, "127.0.0.1:7878");
 	}
+	assert_int_equal(http_is_local("127.0.0.1:65536", &is_local, &err), -EINVAL);
+	assert_contains(err.text, "the port of \"127.0.0.1:65536\" is above 65535");
+	assert_int_equal(http_is_local("[::1]:99999999999999999999", &is_local, &err), -EINVAL);
+	assert_contains(err.text, "is above 65535");
 	memset(path + strlen(path), 'x', 120);
 	assert_int_equal(http_is_local(path, &is_local, &err), -EINVAL);
 	assert_contains(err.text, "at most 107 bytes");
