@@ -173,6 +173,7 @@ static void printed(struct op_call *call, const char *json, size_t size,
 	const struct vars_args *args = call->args;
 	struct session *session = op_session_find(call, args->id);
 	const struct look_ask ask = {.checkpoint = args->to,
+				     .field = "to",
 				     .bytes = {.data = json, .size = size, .fd = -1}};
 	struct object question;
 
@@ -188,7 +189,7 @@ static void call_diff(struct op_call *call)
 {
 	const struct vars_args *args = call->args;
 	struct session *session = op_session_find(call, args->id);
-	const struct look_ask ask = {.checkpoint = args->from};
+	const struct look_ask ask = {.checkpoint = args->from, .field = "from"};
 	struct object question;
 
 	if (session == NULL)

@@ -258,6 +258,8 @@ void looks_fail(struct session *session, const struct err *why)
 static int check(const struct session *session, const struct look_ask *ask, const char *checkpoint,
 		 struct err *err)
 {
+	const char *field = ask->field != NULL ? ask->field : "checkpoint";
+
 	if (session_check_lives(session, err) < 0)
 		return -err->num;
 	if (session->state == SESSION_ASLEEP && !ask->is_in_head)
@@ -265,12 +267,12 @@ static int check(const struct session *session, const struct look_ask *ask, cons
 			       "the session is asleep; wake it, or run something in it");
 	if (checkpoint != NULL && !session_has_checkpoint(session, checkpoint) &&
 	    stored_find(session->disk.stored, checkpoint) != NULL)
-		return err_field(err, ERR_CONFLICT, ESTALE, "checkpoint",
+		return err_field(err, ERR_CONFLICT, ESTALE, field,
 				 "%.60s is on disk; roll the session back to it before you look "
 				 "at it",
 				 checkpoint);
 	if (checkpoint != NULL && !session_has_checkpoint(session, checkpoint))
-		return session_no_checkpoint(session, checkpoint, err);
+		return session_no_state(session, field, checkpoint, err);
 	/* While a state is read from disk there is no checkpoint yet, but there will be. */
 	if (checkpoint == NULL && !ask->is_in_head && session->state == SESSION_RUNNING &&
 	    session->disk.reload == NULL && states_last(&session->states) == NULL)

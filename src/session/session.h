@@ -248,6 +248,7 @@ struct look_ask {
 	struct run_bytes bytes; /* a file to write */
 	/* The checkpoint to look at; NULL: the head, or the last checkpoint during a run. */
 	const char *checkpoint;
+	const char *field; /* of the request, that names it; NULL: checkpoint */
 
 	/* No fork: a look that changes the session works in the head, in order with runs. */
 	bool is_in_head;

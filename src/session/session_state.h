@@ -367,7 +367,11 @@ bool session_checkpoint_is_due(const struct session *session);
 
 /* Whether the checkpoint is live, or was announced and is being made. */
 bool session_has_checkpoint(const struct session *session, const char *id);
+
+/* Refuses the checkpoint that a request names, in its field `checkpoint` or in another one. */
 int session_no_checkpoint(const struct session *session, const char *id, struct err *err);
+int session_no_state(const struct session *session, const char *field, const char *id,
+		     struct err *err);
 
 /* Names are unique: another state that had this name loses it. */
 void session_name_checkpoint(struct session *session, struct checkpoint *checkpoint,

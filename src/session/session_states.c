@@ -157,9 +157,10 @@ void session_trim_checkpoints(struct session *session, uint32_t keep)
 	}
 }
 
-int session_no_checkpoint(const struct session *session, const char *id, struct err *err)
+int session_no_state(const struct session *session, const char *field, const char *id,
+		     struct err *err)
 {
-	return err_field(err, ERR_NOT_FOUND, ENOENT, "checkpoint",
+	return err_field(err, ERR_NOT_FOUND, ENOENT, field,
 			 "no state has the id or the name %.60s; list the checkpoints to see "
 			 "which exist%s",
 			 id,
@@ -167,6 +168,11 @@ int session_no_checkpoint(const struct session *session, const char *id, struct 
 				 ? ""
 				 : " (a frozen session drops those without a name, except the "
 				   "last, unless it is made with keep)");
+}
+
+int session_no_checkpoint(const struct session *session, const char *id, struct err *err)
+{
+	return session_no_state(session, "checkpoint", id, err);
 }
 
 const char *session_checkpoint_id(const struct session *session, const char *word)

@@ -285,8 +285,9 @@ class Vars(unittest.TestCase):
         self.run_code("c = 30")
         self.assertEqual(self.get(f"diff?from={second}"),
                          {"added": [], "removed": [], "changed": ["c"]})
-        self.refused(f"diff?from=cp_none&to={second}", 404, "not_found")
-        self.refused(f"diff?from={first}&to=cp_none", 404, "not_found")
+        for query, field in ((f"from=cp_none&to={second}", "from"), (f"from={first}&to=cp_none", "to")):
+            answer = self.daemon.request("GET", f"/v1/sessions/{self.id}/diff?{query}")
+            self.assertEqual((answer.status, answer.error["kind"], answer.error["field"]), (404, "not_found", field))
         self.refused("diff", 400, "bad_request")
 
     def test_a_checkpoint_can_be_asked_for_as_soon_as_it_is_told(self):
