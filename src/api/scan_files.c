@@ -10,6 +10,7 @@
 
 #define LIST_DEPTH 2 /* inside the list: the body is 1 */
 #define ITEM_DEPTH 3
+#define SHOWN_MAX 80U
 #define WORKSPACE "workspace" /* the first part of an absolute path */
 
 enum given {
@@ -134,13 +135,40 @@ static int keep_path(struct scan *scan, uint64_t sum, struct err *err)
 	return r < 0 ? err_set(err, ERR_INTERNAL, ENOMEM, "no memory for the names of files") : 0;
 }
 
+/* The sum of a folder, from the sum that a file of the same path would have. */
+static uint64_t folder_sum(uint64_t sum)
+{
+	return ~sum;
+}
+
+/* Refuses a path if an earlier file has it, is above it or is below it. A path without "" and "."
+ * is expected. */
 static int note_path(struct scan *scan, size_t size, struct err *err)
 {
 	struct scan_files *files = &scan->files;
-	uint64_t sum = scan_sum(scan, 0, files->path, size);
+	uint64_t sum = 0;
+	char why[128];
+	int r;
 
+	for (size_t at = 0, end = 0; end < size; at = end + 1) {
+		const char *slash = memchr(files->path + at, '/', size - at);
+
+		end = slash != NULL ? (size_t)(slash - files->path) : size;
+		sum = scan_sum(scan, sum, files->path + at, end - at);
+		if (end < size && scan_seen_has(&files->seen, sum)) {
+			(void)snprintf(why, sizeof(why), "'%.*s' is a file, not a folder",
+				       (int)(end < SHOWN_MAX ? end : SHOWN_MAX), files->path);
+			return refuse(scan, "path", why, err);
+		}
+		r = end < size ? keep_path(scan, folder_sum(sum), err) : 0;
+		if (r < 0)
+			return r;
+	}
 	if (scan_seen_has(&files->seen, sum))
 		return refuse(scan, "path", "an earlier file has the same path", err);
+	if (scan_seen_has(&files->seen, folder_sum(sum)))
+		return refuse(scan, "path", "is a folder, because an earlier file is below it",
+			      err);
 	return keep_path(scan, sum, err);
 }
 

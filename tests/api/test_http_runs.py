@@ -67,6 +67,16 @@ class Runs(unittest.TestCase):
             self.assertEqual((answer.status, answer.error.get("field")), (400, field), answer)
         self.assertEqual(self.daemon.run("open('good').read()", files=[good])["verdict"]["kind"], "ok")
 
+    def test_a_file_below_another_file_is_refused_before_the_run(self):
+        before = len(self.runs())
+        for paths, why in ((("a", "a/b"), "'a' is a file, not a folder"),
+                           (("a/b/c", "a/b"), "is a folder, because an earlier file is below it")):
+            files = [{"path": path, "text": ""} for path in paths]
+            answer = self.daemon.request("POST", "/v1/run", {"code": "1", "files": files})
+            self.assertEqual((answer.status, answer.error.get("field")), (400, "files[1].path"), paths)
+            self.assertIn(why, answer.error["message"])
+        self.assertEqual(len(self.runs()), before)
+
     def test_a_path_that_no_file_can_have_is_named(self):
         for path in ("", "/etc/x", "/workspace", "x/", "a\0b", "../x", "x" * 5000):
             answer = self.daemon.request("POST", "/v1/run", {"code": "1", "files": [{"path": path, "text": ""}]})

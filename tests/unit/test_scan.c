@@ -159,6 +159,10 @@ static const struct {
 	{"{\"files\":[{\"path\":\"a/b\",\"text\":\"\"},{\"path\":\"c\",\"text\":\"\"},"
 	 "{\"path\":\"//./workspace/./a//\\u0062\",\"text\":\"\"}]}",
 	 "files[2].path: an earlier file has the same path"},
+	{"{\"files\":[{\"path\":\"a\",\"text\":\"\"},{\"path\":\"./a/b/c\",\"text\":\"\"}]}",
+	 "files[1].path: 'a' is a file, not a folder"},
+	{"{\"files\":[{\"path\":\"a/b/c\",\"text\":\"\"},{\"path\":\"a/b\",\"text\":\"\"}]}",
+	 "files[1].path: is a folder, because an earlier file is below it"},
 	{"{\"files\":[{\"path\":\"a\\u0000\",\"text\":\"\"}]}",
 	 "files[0].path: must not contain NUL"},
 	{"{\"table\":5}", "table: must be an object with columns and rows, or a list of objects"},
@@ -240,6 +244,8 @@ static void refuses_what_is_wrong_and_says_what(void **state)
 }
 
 static const char *const good_tables[] = {
+	"{\"files\":[{\"path\":\"a/b\",\"text\":\"\"},{\"path\":\"a/c\",\"text\":\"\"},"
+	"{\"path\":\"b\",\"text\":\"\"},{\"path\":\"a/d/b\",\"text\":\"\"}]}",
 	"{\"table\":null}",
 	"{\"table\":[]}",
 	"{\"table\":[{\"a\":1,\"rows\":5},{}]}",
