@@ -131,12 +131,15 @@ static int take_small(struct decoding *work, const struct decode_source *source,
 		      const struct scan_member *member, struct err *err)
 {
 	const char *text = (const char *)source->scan->small.data + member->at;
+	const size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES;
 	json_error_t error = {0};
-	json_auto_t *json =
-		json_loadb(text, member->size,
-			   JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
+	json_auto_t *json = json_loadb(text, member->size, flags, &error);
 
-	/* The grammar was checked before, so this is a number out of range or a repeated name. */
+	/* An integer of more than 64 bits is read again as a real, so that its row refuses it. */
+	if (json == NULL)
+		json = json_loadb(text, member->size, flags | JSON_DECODE_INT_AS_REAL, &error);
+	/* The grammar was checked before, so this is a real out of range or, from another system's
+	 * client, a repeated name. */
 	if (json == NULL)
 		return err_field(err, ERR_BAD_REQUEST, EINVAL, member->name, "cannot be read; %s",
 				 error.text);

@@ -242,8 +242,7 @@ static int take_value_step(struct scan *scan, enum walk_step step, const uint8_t
 		r = scan_files_step(scan, step, from, to, err);
 	if (r == 0 && !scan->is_lenient && scan->member->param->type == OP_TABLE)
 		r = scan_table_step(scan, step, from, to, err);
-	if (r == 0 && !scan->is_lenient &&
-	    (scan->member->param->type == OP_TABLE || scan->member->param->type == OP_JSON))
+	if (r == 0 && !scan->is_lenient && !is_text && scan->member->param->type != OP_FILES)
 		r = scan_names_step(scan, step, from, to, err);
 	if (r == 0 && is_text && step == WALK_RUN)
 		r = put(scan, from, (size_t)(to - from), err);

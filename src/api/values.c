@@ -70,9 +70,10 @@ static const char *expected(const struct op_param *param)
 	case OP_MS:
 		return "a whole number of milliseconds";
 	case OP_SIZE:
-		return "a number of bytes, or a string like \"512MiB\"";
+		return "a number of bytes, or a string of a whole number and KiB, MiB or GiB, "
+		       "as in \"512MiB\"";
 	case OP_COUNT:
-		return "a whole number, 0 or more";
+		return "a whole number";
 	case OP_CPUS:
 		return "a number, as in 0.5";
 	case OP_BOOL:
@@ -93,6 +94,14 @@ static const char *expected(const struct op_param *param)
 
 static int refuse(const struct op_param *param, struct err *err)
 {
+	if (param->type == OP_COUNT && param->max == 0)
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name,
+				 "must be a whole number, %llu or more",
+				 (unsigned long long)param->min);
+	if (param->type == OP_COUNT)
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name,
+				 "must be a whole number from %llu to %llu",
+				 (unsigned long long)param->min, (unsigned long long)param->max);
 	return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name, "must be %s", expected(param));
 }
 
@@ -100,15 +109,16 @@ static int refuse(const struct op_param *param, struct err *err)
 static int refuse_range(const struct op_param *param, struct err *err)
 {
 	enum number_type type = number_type(param->type);
+	const char *unit = param->type == OP_MS ? " milliseconds" : "";
 	char low[32], high[32];
 
 	number_format(type, param->min, low, sizeof(low));
 	number_format(type, param->max, high, sizeof(high));
 	if (param->max == 0)
-		return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name, "must be at least %s",
-				 low);
-	return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name, "must be from %s to %s", low,
-			 high);
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name, "must be at least %s%s",
+				 low, unit);
+	return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name, "must be from %s to %s%s", low,
+			 high, unit);
 }
 
 static int store_number(struct decoded *decoded, const struct op_param *param, uint64_t number,
@@ -177,7 +187,11 @@ static int number_from_json(struct decoded *decoded, const struct op_param *para
 		return store_number(decoded, param, (uint64_t)json_integer_value(json), err);
 	if (param->type == OP_CPUS)
 		number = round(number);
-	if (number > EXACT_MAX || floor(number) != number)
+	if (number > EXACT_MAX && param->max == 0)
+		return err_field(err, ERR_BAD_REQUEST, EINVAL, param->name, "is too large");
+	if (number > EXACT_MAX)
+		return refuse_range(param, err);
+	if (floor(number) != number)
 		return refuse(param, err);
 	return store_number(decoded, param, (uint64_t)number, err);
 }

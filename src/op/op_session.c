@@ -13,7 +13,6 @@
 #include "policy/number.h"
 #include "session/admission.h"
 
-#define LIFE_MAX_MS (30ULL * 24 * 3600 * 1000)
 
 struct session_args {
 	const char *id;
@@ -78,9 +77,9 @@ void op_session_done(struct op_call *call, const char *id, const struct err *why
 	CREATE(where, backend, .type = OP_TEXT,                                                    \
 	       .help = "way to build the sandbox (default: auto)"),                                \
 	CREATE(where, name, .type = OP_TEXT, .help = "a name for people"),                         \
-	CREATE(where, idle_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,                     \
+	CREATE(where, idle_ms, .type = OP_MS, .min = 1000,                                         \
 	       .help = "it ends when nobody has used it for this long; at most sessions.idle_ms"),  \
-	CREATE(where, ttl_ms, .type = OP_MS, .min = 1000, .max = LIFE_MAX_MS,                      \
+	CREATE(where, ttl_ms, .type = OP_MS, .min = 1000,                                          \
 	       .help = "it ends this long after it was made; at most sessions.ttl_ms"),            \
 	CREATE(where, transactional, .type = OP_BOOL,                                              \
 	       .help = "a run that fails leaves the variables as they were (default: true)"),      \
