@@ -57,8 +57,10 @@ static const char *put_flag(struct buf *buf, const char *message)
 
 		if (begins(message, flags[i].field) && strchr(":.[", message[size]) != NULL &&
 		    message[size] != '\0') {
-			(void)buf_text(buf, flags[i].flag);
-			return message + size;
+			/* "data.rows[1]: ..." is "--data: rows[1]: ...". */
+			(void)buf_format(buf, "%s%s", flags[i].flag,
+					 message[size] == ':' ? "" : ": ");
+			return message + size + (message[size] == '.' ? 1 : 0);
 		}
 	}
 	return message;

@@ -98,6 +98,8 @@ static int run_there(struct client *client, const struct run_inputs *inputs, str
 	run_lines_init(&lines, show);
 	remote.body = body;
 	r = run_remote(&remote, &signal, err);
+	if (r < 0)
+		run_inputs_blame(inputs, err);
 	if (r == 0)
 		r = run_daemon_end(client, &lines, signal, err);
 	if (r >= 0) {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -160,6 +161,7 @@ static int read_data(const char *text, struct run_inputs *inputs, struct err *er
 
 	if (text == NULL)
 		return 0;
+	inputs->data_text = text;
 	if (strncmp(text, "sqlite:", strlen("sqlite:")) == 0)
 		r = split_sqlite(text, inputs, err);
 	else
@@ -210,6 +212,15 @@ static int read_file(const char *text, struct run_inputs *inputs, struct err *er
 	file->path = xstrdup(dest);
 	inputs->op.file_count++;
 	return 0;
+}
+
+static bool has_name(const char *const *pairs, const char *pair)
+{
+	size_t size = strcspn(pair, "=") + 1;
+
+	while (pairs != NULL && *pairs != NULL && strncmp(*pairs, pair, size) != 0)
+		pairs++;
+	return pairs != NULL && *pairs != NULL;
 }
 
 /* Appends to a NULL-terminated list of the request; run_inputs_done frees the list. */
@@ -268,6 +279,9 @@ static int read_param(const struct op_param *param, const char *text, struct run
 		if (text[strcspn(text, "=")] != '=' || text[0] == '=')
 			return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: '%s' is not NAME=VALUE",
 				       label, text);
+		if (has_name(request_texts(&inputs->op, param), text))
+			return err_set(err, ERR_BAD_REQUEST, EINVAL, "%s: %.*s is given twice",
+				       label, (int)strcspn(text, "="), text);
 		add_text(at, text);
 		return 0;
 	case OP_TEXTS:
@@ -321,6 +335,21 @@ int run_inputs_read(const struct run_options *options, const struct operands *op
 	if (r == 0)
 		r = read_data(options->data, inputs, err);
 	return r;
+}
+
+void run_inputs_blame(const struct run_inputs *inputs, struct err *err)
+{
+	const struct err told = *err;
+	unsigned index = 0;
+	int size = 0;
+
+	if (sscanf(told.text, "--file: [%u].path: %n", &index, &size) == 1 && size > 0 &&
+	    index < inputs->op.file_count)
+		(void)err_set(err, told.kind, told.num, "--file: %s: %s", inputs->files[index].path,
+			      told.text + size);
+	else if (inputs->data_text != NULL && strncmp(told.text, "--data: ", 8) == 0)
+		(void)err_set(err, told.kind, told.num, "--data: %s: %s", inputs->data_text,
+			      told.text + 8);
 }
 
 void run_inputs_done(struct run_inputs *inputs)

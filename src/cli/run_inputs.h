@@ -33,6 +33,7 @@ struct run_inputs {
 	struct buf code, args;                /* owned */
 	int data_fd;                          /* owned */
 	char *data_path;                      /* owned */
+	const char *data_text;                /* borrowed: the value of --data; NULL: none */
 	struct run_file files[FLAG_LIST_MAX]; /* their fd and path are owned */
 };
 
@@ -42,5 +43,9 @@ int run_inputs_read(const struct run_options *options, const struct operands *op
 
 /* A regular file, open for reading, and its size. Other kinds could block or never end. */
 int run_inputs_open(const char *path, struct run_bytes *ret_bytes, struct err *err);
+
+/* A daemon that refuses an input knows its number or its part, and this adds the name of the file:
+ * "--file: [0].path: ..." becomes "--file: a.csv: ...". */
+void run_inputs_blame(const struct run_inputs *inputs, struct err *err);
 
 void run_inputs_done(struct run_inputs *inputs);

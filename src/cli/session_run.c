@@ -61,6 +61,8 @@ static int run_inputs_there(const struct session_desk *desk, const struct run_in
 	remote.body = body;
 	remote.path = buf_string(&path);
 	r = run_remote(&remote, &signal, err);
+	if (r < 0)
+		run_inputs_blame(inputs, err);
 	if (r == 0) {
 		r = run_daemon_end(desk->client, &lines, 0, err);
 		if (show->mode == SHOW_PLAIN)

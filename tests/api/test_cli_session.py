@@ -96,12 +96,21 @@ class SessionTest(DaemonCase):
     def test_refusals_are_in_the_words_of_the_command_line(self):
         name = self.session()
         csv = self.write("s.csv", "a\n1\n")
+        rows = self.write("rows.json", '{"columns": ["a"], "rows": [[1], [2, 3]]}')
         for words, told in (
                 (["session", "run", name, "--timeout", "500s", "-c", "1"],
                  "--timeout: 500s is above the policy's 120s"),
                 (["run", "--memory", "64GiB", "-c", "1"], "--memory: 64GiB is above the policy's 512MiB"),
                 (["session", "new", "--idle", "100h"], "--idle: 100h is above the 30m of the config"),
+                (["session", "new", "--idle", "1ms"], "--idle: must be at least 1000 milliseconds"),
                 (["session", "fork", name, "99"], "N: must be from 1 to 16"),
+                (["session", "run", name, "-c", "df", "--data", rows],
+                 f"--data: {rows}: rows[1]: has 2 values, but the number of columns is 1"),
+                (["run", "-c", "df", "--data", rows],
+                 f"--data: {rows}: rows[1]: has 2 values, but the number of columns is 1"),
+                (["run", "-c", "1", "--file", csv, "--file", f"{csv}:/etc/x"],
+                 "--file: /etc/x: must be relative, or below /workspace"),
+                (["run", "-c", "1", "--env", "A=1", "--env", "AB=1", "--env", "A=2"], "--env: A is given twice"),
                 (["session", "run", name, "-c", "df", "--data", csv],
                  f"--data: a session takes .json only; copy the file into it with `viv session put {name} {csv}`, "
                  f"and read it there: pandas.read_csv('{os.path.basename(csv)}')")):
