@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """How quick the page is, in Chromium on loopback: first paint, first result, scrolling, a large chart.
 

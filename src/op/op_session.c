@@ -13,7 +13,6 @@
 #include "policy/number.h"
 #include "session/admission.h"
 
-
 struct session_args {
 	const char *id;
 	const char *run;
