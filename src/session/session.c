@@ -270,6 +270,22 @@ static void kick_last(struct sessions *sessions, const struct sandbox *sandbox)
 	}
 }
 
+void session_share_change(struct session *session)
+{
+	struct sessions *sessions = session->table;
+	struct session *other = NULL;
+
+	for (size_t i = 0; session_shares_files(session) && i < SESSION_BUCKETS; i++) {
+		LIST_FOREACH(other, &sessions->buckets[i], entry) {
+			if (other == session || other->sandbox != session->sandbox)
+				continue;
+			other->files.has_others = true;
+			files_changed(&other->files);
+			session_kick(other);
+		}
+	}
+}
+
 /* Frees the sandbox and the heads. Jobs of the queue stay: another sandbox follows. */
 void session_let_sandbox_go(struct session *session)
 {

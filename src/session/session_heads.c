@@ -237,6 +237,7 @@ void session_roll_back(struct session *session, struct checkpoint *checkpoint)
 	head_free(STEAL(session->head));
 	head_free(STEAL(session->coming));
 	memcpy(session->states.current, checkpoint->id, sizeof(session->states.current));
+	memcpy(session->states.last_run, checkpoint->run, sizeof(session->states.last_run));
 	(void)uv_timer_start(&session->timers[TIMER_GUARD], fork_late, FORK_MS, 0);
 	fork_back(session, checkpoint);
 }
@@ -366,6 +367,7 @@ static void leave_files(struct session *session)
 	session->files.is_left = true;
 	session->files.is_dirty |= !session_shares_files(session);
 	files_changed(&session->files);
+	session_share_change(session);
 	settle_back(session);
 }
 

@@ -420,6 +420,8 @@ static void take_facts(struct session *session, const struct run *run)
 	if (run_extras(run)->is_files_dirty || session->files.has_others)
 		files_changed(&session->files);
 	session->files.is_dirty |= run_extras(run)->is_files_dirty;
+	if (run_extras(run)->is_files_dirty)
+		session_share_change(session);
 	disk_set_due(&session->disk, true);
 	if (run_is_look(run))
 		return;

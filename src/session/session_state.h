@@ -77,9 +77,9 @@ struct states {
 		uint32_t not_kept;
 	} gone;
 
-	const struct checkpoint *suspect; /* its last head failed; NULL: none */
-	uint64_t went_back_ms;            /* when a client went back to `current`; 0: moved on */
-	char last_run[ID_SIZE];
+	const struct checkpoint *suspect;  /* its last head failed; NULL: none */
+	uint64_t went_back_ms;             /* when a client went back to `current`; 0: moved on */
+	char last_run[ID_SIZE];            /* the last run that the head contains */
 	char blocker[SESSION_BLOCKER_MAX]; /* why the head can have no checkpoint; "": it can */
 	struct origin *origins;            /* owned; of a branch, the oldest first; NULL: none */
 	uint32_t origin_count;
@@ -338,6 +338,10 @@ void session_tell_dead(struct session *session);
 
 bool session_shares_files(const struct session *session); /* with a branch, now */
 void files_changed(struct files *files);
+
+/* The session has changed /workspace: so it has for every session that shares it, and those that
+ * are kept write it to disk again. */
+void session_share_change(struct session *session);
 
 void session_branch(struct session *session, const struct checkpoint *checkpoint);
 void session_drop_branch(struct session *session);

@@ -472,6 +472,7 @@ void session_touch_files(struct session *session)
 	session->files.is_dirty = true;
 	session->files.has_others = true;
 	files_changed(&session->files);
+	session_share_change(session);
 	disk_set_due(&session->disk, true);
 	if (session->is_transactional && session->states.blocker[0] == '\0' &&
 	    session->state == SESSION_IDLE) {

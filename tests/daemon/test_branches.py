@@ -3,7 +3,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from case import DaemonCase
+from case import DaemonCase, wait_for
 
 CHECKPOINT_KEYS = {"id", "name", "parent", "run", "created_ms", "memory"}
 
@@ -233,6 +233,22 @@ class BranchTest(DaemonCase):
         branch = told["sessions"][0]["id"]
         self.addCleanup(self.daemon.request, "DELETE", f"/v1/sessions/{branch}")
         self.assertEqual(self.daemon.value("open('f').read()", branch), "of all")
+
+    def test_a_state_after_going_back_has_no_run_that_was_undone(self):
+        """Alone in its sandbox, a branch makes a state of the files that it had shared."""
+        session = self.new_session()
+        self.daemon.run("m = 1", session)
+        branch = self.fork(session, 1)[0]
+        start = wait_for(lambda: self.daemon.state(branch)["head"], what="its first state")
+        undone = self.daemon.run("m = 500\nopen('f', 'w').write('f')", branch)["id"]
+        self.daemon.ask("POST", f"/v1/sessions/{branch}/rollback", {"checkpoint": start})
+        self.assertEqual(self.daemon.request("DELETE", f"/v1/sessions/{session}").status, 204)
+        head = wait_for(lambda: (lambda at: at != start and at)(self.daemon.state(branch)["head"]), what="the state of its files")
+        states = self.daemon.ask("GET", f"/v1/sessions/{branch}/checkpoints")["checkpoints"]
+        runs = {one["id"]: one["run"] for one in states}
+        self.assertNotEqual(runs[head], undone)
+        self.assertEqual(runs[head], runs[start])
+        self.assertEqual(self.daemon.value("m", branch), 1)
 
     def test_a_branch_can_go_on_from_an_older_checkpoint(self):
         session = self.new_session()

@@ -174,6 +174,25 @@ class LeftTest(FilesCase):
                     self.assertEqual(daemon.value(LIST, branch), ["f", "g"])
                 daemon.stop()
 
+    def test_what_a_branch_wrote_is_the_originals_too(self):
+        for end in (self.stop, self.lose_launch, self.restart):
+            for way in ("a run", "a failed run", "a client"):
+                with self.subTest(end=end.__name__, way=way):
+                    daemon = self.serve(KEPT)
+                    session = daemon.session(runtime="bare", keep=True)
+                    self.write(daemon, session, "f")
+                    branch = self.fork(daemon, session)
+                    if way == "a run":
+                        daemon.run("open('g', 'w').write('g')", branch)
+                    elif way == "a failed run":
+                        daemon.run("open('g', 'w').write('g')\nimport os\nos._exit(1)", branch, kind="exit")
+                    else:
+                        daemon.ask("PUT", f"/v1/sessions/{branch}/files/g", b"g")
+                    kept(daemon, session)
+                    end(daemon, session)
+                    self.assertEqual(daemon.value(LIST, session), ["f", "g"])
+                    daemon.stop()
+
     def test_after_a_failed_run_with_a_branch(self):
         daemon = self.serve(KEPT)
         session = daemon.session(runtime="bare", keep=True)
