@@ -190,7 +190,7 @@ class Vars(unittest.TestCase):
         self.assertEqual(len(self.get("vars/frame")["rows"]), 100)
         self.assertEqual(self.get("vars/rows"),
                          {"columns": ["a", "b"], "rows": [[1, None], [None, None]], "total": 2,
-                          "matched": 2, "numbers": [0, 1]})
+                          "matched": 2, "numbers": [0, 1], "texts": {"1": {"1": "nan"}}})  # it is there, and not a number
         self.assertIn("not a table", self.refused("vars/number", 409, "conflict"))
 
     def test_the_whole_of_a_table_is_sorted_filtered_and_searched(self):
