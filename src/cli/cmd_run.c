@@ -119,7 +119,8 @@ const struct cmd cmd_run = {
 		"bad usage.\n"
 		"\n"
 		"If a daemon runs (`viv serve`) and you may use its socket, the daemon does the\n"
-		"run, in a warm sandbox. Otherwise viv does it itself and leaves nothing running.",
+		"run, in a warm sandbox. Otherwise viv does it itself and leaves nothing running.\n"
+		"With --data that is not JSON, viv always does the run itself.",
 	.examples = "  viv run -c 'print(6 * 7)'\n"
 		    "  viv run report.py --data sales.csv --out results\n"
 		    "  viv run - --json < script.py",
