@@ -98,7 +98,13 @@ function StateRow({ conversation, history, node, isChosen, onChoose }: StateRowP
   const isAsleep = history.session.state === "asleep";
   const missing = (isPortable ? checkpoint.missing : checkpoint.lacks) ?? [];
   const room = roomText(checkpoint);
+  const told = [ // what is missing comes first: the end of the line may be cut off
+    ...(missing.length > 0 ? [`without ${missing.map((one) => visible(one.name)).join(", ")}`] : []),
+    ...(checkpoint.files ? [checkpoint.files === "coming" ? "files are being copied" : "without files"] : []),
+    ...(room ? [room] : []),
+  ];
   const facts = [
+    ...(told.length > 0 ? [told.join(" · ")] : []),
     ...(checkpoint.memory > 0 ? [`The session had ${bytes(checkpoint.memory)} of memory`] : []),
     ...missing.map((one) => visible(`${one.name}: ${one.why ?? ""}`)),
   ];
@@ -118,9 +124,7 @@ function StateRow({ conversation, history, node, isChosen, onChoose }: StateRowP
         </p>
         <p class="state-facts" title={facts.join("\n") || undefined}>
           {isHead && <strong>Now · </strong>}{failure && <span class="state-failed">{titleOfKind(failure)} · </span>}<Ago ms={checkpoint.created_ms} />
-          {room && ` · ${room}`}
-          {missing.length > 0 && ` · without ${missing.map((one) => visible(one.name)).join(", ")}`}
-          {checkpoint.files && (checkpoint.files === "coming" ? " · files are being copied" : " · without files")}
+          {told.map((fact) => ` · ${fact}`)}
         </p>
       </div>
       {isHead && !isAsleep

@@ -268,8 +268,8 @@ describe("the timeline", () => {
     ]);
     sessions.value = new Map([["ses_a", { id: "ses_a", state: "idle", kept: { states: 2, bytes: 5120, dropped: 0, pending: false } } as Session]]);
     show("timeline");
-    expect(await screen.findByText(/2.* KiB on disk · without conn/)).toBeTruthy();
-    expect(screen.getByText(/ · 4\.0 KiB on disk/).getAttribute("title")).toBe("The session had 3.0 MiB of memory");
+    expect(await screen.findByText(/ · without conn · 2.* KiB on disk/)).toBeTruthy();
+    expect(screen.getByText(/ · 4\.0 KiB on disk/).getAttribute("title")).toBe("4.0 KiB on disk\nThe session had 3.0 MiB of memory");
     expect(screen.getByText("2 states, 5.0 KiB on disk")).toBeTruthy();
     sessions.value = new Map();
     expect(screen.getByRole("button", { name: "Branch here, from x = 1" }).hasAttribute("disabled")).toBe(true);
