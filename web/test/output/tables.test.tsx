@@ -358,6 +358,17 @@ describe("a table that is shown", () => {
     expect(csv).not.toHaveBeenCalled();
   });
 
+  it("says nothing of a session that does not answer when all of its rows are here", async () => {
+    const ask = vi.spyOn(calls, "readTable").mockRejectedValue(new ApiError(409, "conflict", "the session is asleep; wake it, or run something in it"));
+    const held = { columns: ["n"], dtypes: ["int64"], rows: [[3], [1], [2]], total: 3, handle: "~1" };
+    render(<TableView table={read(held)} session="ses_1" />);
+    fireEvent.click(within(await screen.findByRole("columnheader", { name: "n" })).getAllByRole("button")[0]!);
+    await waitFor(() => expect(cells().map(([, value]) => value)).toEqual(["1", "2", "3"]));
+    await waitFor(() => expect(ask).toHaveBeenCalled());
+    expect(screen.queryByText(/could not be asked|no longer has|are here/)).toBeNull();
+    expect(screen.getByText("3 rows × 1 column")).toBeTruthy();
+  });
+
   it("is asked for again by itself when its session has woken, and says then whether it is still there", async () => {
     const ask = vi.spyOn(calls, "readTable").mockRejectedValue(new ApiError(409, "conflict", "the session is asleep; wake it, or run something in it"));
     const at = (state: Session["state"]) => (sessions.value = new Map([["ses_1", { id: "ses_1", state } as Session]]));

@@ -70,9 +70,10 @@ function WhyHeld({ rows }: { rows: Rows }) {
 function Notices({ table, rows, query, part }: { table: Table; rows: Rows; query: Query; part?: string }) {
   const isPart = !rows.isWhole || part !== undefined;
   const held = formatCount(table.rows.length);
+  const isLacking = rows.isChanged || table.rows.length < table.total; // else all there is to ask for is here
   return (
     <>
-      {rows.why && <WhyHeld rows={rows} />}
+      {rows.why && isLacking && <WhyHeld rows={rows} />}
       {rows.refusal && <Notice>{rows.refusal} <Tool label="Ask again" onClick={rows.retry} /></Notice>}
       {rows.asOf && <p class="out-soft">{asOfText("rows", rows.asOf)}</p>}
       {isPart && !isAll(query) && (
