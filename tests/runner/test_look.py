@@ -143,6 +143,7 @@ class Vars(unittest.TestCase):
                  "plain": (["key", "value"], [["one", 1], [2, "two"]])}
         for name, (columns, rows) in cases.items():
             answer = self.table(name)
+            self.assertEqual(answer.pop("dtypes", None), ["int64"] * 3 if name == "array" else None)
             self.assertEqual(answer, {"columns": columns, "rows": rows, "total": len(rows),
                                       "matched": len(rows), "numbers": [*range(len(rows))]}, name)
 
